@@ -1,0 +1,397 @@
+//! Cursors: one value of an indexed document, borrowed.
+
+use crate::{
+    index::{Slot, Span, Tape, kind},
+    string,
+};
+use std::borrow::Cow;
+
+/// The JSON type of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "JSON has these six types")]
+pub enum Kind {
+    /// `null`
+    Null,
+    /// `true`, `false`
+    Boolean,
+    /// A number of any size.
+    Number,
+    /// A string.
+    String,
+    /// A list.
+    Array,
+    /// An object.
+    Object,
+}
+
+impl Kind {
+    /// The name of the type in JSON Schema.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Boolean => "boolean",
+            Self::Number => "number",
+            Self::String => "string",
+            Self::Array => "array",
+            Self::Object => "object",
+        }
+    }
+}
+
+/// Where a key was found in the object before, as a guess for the next object.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Prediction {
+    /// Distance of the member's slot from the object's; 0 for "no guess".
+    distance: u32,
+}
+
+/// One value of a document.
+#[derive(Clone, Copy)]
+pub struct Cursor<'a> {
+    tape: &'a Tape,
+    slot: u32,
+}
+
+impl std::fmt::Debug for Cursor<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Cursor({})", String::from_utf8_lossy(self.raw()))
+    }
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn root(tape: &'a Tape) -> Self {
+        Self { tape, slot: 0 }
+    }
+
+    #[inline]
+    fn slot(self) -> &'a Slot {
+        &self.tape.slots[self.slot as usize]
+    }
+
+    /// The span of a container; `None` for scalars.
+    #[inline]
+    fn span(self) -> Option<&'a Span> {
+        let slot = self.slot();
+        (slot.kind & kind::MASK >= kind::ARRAY).then(|| &self.tape.spans[slot.end_or_span as usize])
+    }
+
+    /// The type of the value.
+    #[inline]
+    #[must_use]
+    pub fn kind(self) -> Kind {
+        match self.slot().kind & kind::MASK {
+            kind::NULL => Kind::Null,
+            kind::FALSE | kind::TRUE => Kind::Boolean,
+            kind::NUMBER => Kind::Number,
+            kind::STRING => Kind::String,
+            kind::ARRAY => Kind::Array,
+            _ => Kind::Object,
+        }
+    }
+
+    /// The bytes of the value as they came, duplicate keys included.
+    #[inline]
+    #[must_use]
+    pub fn raw(self) -> &'a [u8] {
+        let slot = self.slot();
+        let end = match self.span() {
+            Some(span) => span.end,
+            None => slot.end_or_span,
+        };
+        &self.tape.raw[slot.start as usize..end as usize]
+    }
+
+    /// Offset of the value's first byte in the document.
+    #[must_use]
+    pub fn offset(self) -> usize {
+        self.slot().start as usize
+    }
+
+    /// A number that names this value within its document: its place in document order.
+    #[must_use]
+    pub fn ordinal(self) -> u32 {
+        self.slot
+    }
+
+    /// Number of values in this one, itself included: what a walk over it costs.
+    #[must_use]
+    pub fn value_count(self) -> usize {
+        (self.tape.next(self.slot) - self.slot) as usize
+    }
+
+    /// Whether some object of the document holds a key twice.
+    #[must_use]
+    pub(crate) fn document_has_duplicates(self) -> bool {
+        !self.tape.duplicates.is_empty()
+    }
+
+    /// The members of an object with duplicate keys.
+    #[inline]
+    fn deduplicated(self) -> Option<&'a [u32]> {
+        if self.slot().kind & kind::DUPLICATES == 0 {
+            return None;
+        }
+        self.tape.duplicates.get(&self.slot).map(AsRef::as_ref)
+    }
+
+    /// The value of a boolean.
+    #[must_use]
+    pub fn as_bool(self) -> Option<bool> {
+        match self.slot().kind & kind::MASK {
+            kind::FALSE => Some(false),
+            kind::TRUE => Some(true),
+            _ => None,
+        }
+    }
+
+    /// The digits of a number as they came.
+    #[must_use]
+    pub fn as_number(self) -> Option<&'a str> {
+        (self.kind() == Kind::Number).then(|| std::str::from_utf8(self.raw()).unwrap_or_default())
+    }
+
+    /// The text of a string; a lone surrogate, which no Rust string can hold, reads as U+FFFD.
+    #[must_use]
+    pub fn as_str(self) -> Option<Cow<'a, str>> {
+        self.string_bytes().map(string::to_text)
+    }
+
+    /// The text of a string in UTF-8, a lone surrogate as its three bytes of WTF-8. Byte order is
+    /// the order of code points.
+    #[inline]
+    #[must_use]
+    pub fn string_bytes(self) -> Option<Cow<'a, [u8]>> {
+        let slot = self.slot();
+        if slot.kind & kind::MASK != kind::STRING {
+            return None;
+        }
+        let inside = &self.tape.raw[slot.start as usize + 1..slot.end_or_span as usize - 1];
+        Some(string::decode(inside, slot.kind & kind::ESCAPED != 0))
+    }
+
+    /// Number of items of a list or of distinct keys of an object; `None` for scalars.
+    #[inline]
+    #[must_use]
+    pub fn len(self) -> Option<usize> {
+        match self.deduplicated() {
+            Some(members) => Some(members.len()),
+            None => self.span().map(|span| span.count as usize),
+        }
+    }
+
+    /// Whether the value is a list or object without children.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.len() == Some(0)
+    }
+
+    /// The member `key` of an object.
+    #[must_use]
+    pub fn get(self, key: &str) -> Option<Self> {
+        self.get_predicted(key, &mut Prediction::default())
+    }
+
+    /// The member `key` of an object, looked for first where `prediction` found it in the object
+    /// before.
+    #[inline]
+    #[must_use]
+    pub fn get_predicted(self, key: &str, prediction: &mut Prediction) -> Option<Self> {
+        let own = self.slot();
+        if own.kind & kind::MASK != kind::OBJECT {
+            return None;
+        }
+        if own.kind & kind::DUPLICATES != 0 {
+            let members = self.deduplicated()?;
+            return members
+                .iter()
+                .map(|&slot| self.with(slot))
+                .find(|m| m.has_key(key));
+        }
+        let span = self.span()?;
+        let guess = self.slot + prediction.distance;
+        if prediction.distance != 0
+            && guess < span.next
+            && self.tape.slots[guess as usize].depth == own.depth + 1
+            && self.with(guess).has_key(key)
+        {
+            return Some(self.with(guess));
+        }
+        let mut slot = self.slot + 1;
+        while slot < span.next {
+            let member = self.with(slot);
+            if member.has_key(key) {
+                prediction.distance = slot - self.slot;
+                return Some(member);
+            }
+            slot = self.tape.next(slot);
+        }
+        None
+    }
+
+    #[inline]
+    fn has_key(self, key: &str) -> bool {
+        let slot = self.slot();
+        if slot.kind & kind::KEY_ESCAPED == 0 {
+            return self.tape.raw_key(slot) == key.as_bytes();
+        }
+        *string::decode(self.tape.raw_key(slot), true) == *key.as_bytes()
+    }
+
+    #[inline]
+    fn with(self, slot: u32) -> Self {
+        Self {
+            tape: self.tape,
+            slot,
+        }
+    }
+
+    /// The item `index` of a list. The first and the last are found at once, others by a walk over
+    /// their siblings.
+    #[must_use]
+    pub fn at(self, index: usize) -> Option<Self> {
+        if self.kind() != Kind::Array {
+            return None;
+        }
+        let span = self.span()?;
+        let count = span.count as usize;
+        if index >= count {
+            return None;
+        }
+        if index + 1 == count {
+            return Some(self.with(span.last));
+        }
+        self.items().nth(index)
+    }
+
+    /// The items of a list, or the values of an object; none for scalars.
+    #[inline]
+    #[must_use]
+    pub fn items(self) -> Items<'a> {
+        if let Some(members) = self.deduplicated() {
+            return Items(Walk::Listed {
+                tape: self.tape,
+                members: members.iter(),
+            });
+        }
+        Items(Walk::Siblings {
+            tape: self.tape,
+            slot: self.slot + 1,
+            left: self.span().map_or(0, |span| span.count),
+        })
+    }
+
+    /// The members of an object in the source's order; none for anything else.
+    #[must_use]
+    pub fn members(self) -> Members<'a> {
+        if self.kind() == Kind::Object {
+            return Members(self.items());
+        }
+        Members(Items(Walk::Siblings {
+            tape: self.tape,
+            slot: 0,
+            left: 0,
+        }))
+    }
+
+    /// The key under which this value stands; empty outside objects.
+    #[must_use]
+    pub fn key(self) -> Key<'a> {
+        let slot = self.slot();
+        Key {
+            raw: self.tape.raw_key(slot),
+            escaped: slot.kind & kind::KEY_ESCAPED != 0,
+        }
+    }
+}
+
+/// The key of a member.
+#[derive(Clone, Copy, Debug)]
+pub struct Key<'a> {
+    raw: &'a [u8],
+    escaped: bool,
+}
+
+impl<'a> Key<'a> {
+    /// The text of the key; a lone surrogate reads as U+FFFD.
+    #[must_use]
+    pub fn text(self) -> Cow<'a, str> {
+        string::to_text(string::decode(self.raw, self.escaped))
+    }
+
+    /// The key as it is written, without its quotes.
+    #[must_use]
+    pub fn raw(self) -> &'a [u8] {
+        self.raw
+    }
+
+    /// The key as a string's bytes, see [`Cursor::string_bytes`].
+    #[must_use]
+    pub fn bytes(self) -> Cow<'a, [u8]> {
+        string::decode(self.raw, self.escaped)
+    }
+}
+
+#[derive(Clone)]
+enum Walk<'a> {
+    Siblings {
+        tape: &'a Tape,
+        slot: u32,
+        left: u32,
+    },
+    Listed {
+        tape: &'a Tape,
+        members: std::slice::Iter<'a, u32>,
+    },
+}
+
+/// The children of a list or object.
+#[derive(Clone)]
+pub struct Items<'a>(Walk<'a>);
+
+impl<'a> Iterator for Items<'a> {
+    type Item = Cursor<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Cursor<'a>> {
+        match &mut self.0 {
+            Walk::Siblings { tape, slot, left } => {
+                *left = left.checked_sub(1)?;
+                let here = *slot;
+                // The slot behind the last child is another value's: it is not looked at.
+                *slot = tape.next(here);
+                Some(Cursor { tape, slot: here })
+            }
+            Walk::Listed { tape, members } => members.next().map(|&slot| Cursor { tape, slot }),
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = match &self.0 {
+            Walk::Siblings { left, .. } => *left as usize,
+            Walk::Listed { members, .. } => members.len(),
+        };
+        (left, Some(left))
+    }
+}
+
+impl ExactSizeIterator for Items<'_> {}
+
+/// The members of an object.
+#[derive(Clone)]
+pub struct Members<'a>(Items<'a>);
+
+impl<'a> Iterator for Members<'a> {
+    type Item = (Key<'a>, Cursor<'a>);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(|member| (member.key(), member))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Members<'_> {}

@@ -1,0 +1,119 @@
+//! A document: raw bytes, and the index over them once somebody asked.
+
+use crate::{
+    cursor::Cursor,
+    index::{self, Tape},
+};
+use bytes::Bytes;
+use std::sync::OnceLock;
+
+/// How deeply data may nest, in open objects and lists. It is serde_json's own limit, so that what
+/// is accepted here can be read again wherever it is sent.
+pub const MAX_DEPTH: usize = 127;
+
+/// Why bytes are no document, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kind} at byte {offset}")]
+pub struct JsonError {
+    /// What is wrong.
+    pub kind: JsonErrorKind,
+    /// Offset of the first byte at fault.
+    pub offset: usize,
+}
+
+impl JsonError {
+    /// Whether the bytes are JSON for all that was read, but beyond a limit: such bytes must not be
+    /// taken for text.
+    #[must_use]
+    pub fn is_limit(&self) -> bool {
+        matches!(self.kind, JsonErrorKind::TooDeep | JsonErrorKind::TooLarge)
+    }
+}
+
+/// What is wrong with bytes that are no document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum JsonErrorKind {
+    /// Not UTF-8: a lone `0xff`.
+    #[error("not UTF-8")]
+    NotUtf8,
+    /// Nothing but blanks, or the text ends within a value: `[1,`.
+    #[error("unexpected end")]
+    UnexpectedEnd,
+    /// Not JSON's grammar: `{a: 1}`, `01`, `[1,]`.
+    #[error("not JSON")]
+    Syntax,
+    /// A control character or an unknown escape within a string.
+    #[error("invalid string")]
+    InvalidString,
+    /// More than [`MAX_DEPTH`] open objects and lists.
+    #[error("nested deeper than {MAX_DEPTH}")]
+    TooDeep,
+    /// 4 GiB or more.
+    #[error("document of 4 GiB or more")]
+    TooLarge,
+}
+
+/// Raw bytes with a structural index that is built on first use, at most once, and shared by all
+/// readers.
+///
+/// ```
+/// use crossfeed_json::Document;
+///
+/// let document = Document::new(r#"{"items": [{"n": 1.50}]}"#);
+/// let root = document.root()?;
+/// let item = root.get("items").and_then(|list| list.at(0)).expect("an item");
+/// assert_eq!(item.get("n").expect("a number").raw(), b"1.50");
+/// # Ok::<(), crossfeed_json::JsonError>(())
+/// ```
+#[derive(Debug)]
+pub struct Document {
+    raw: Bytes,
+    tape: OnceLock<Result<Tape, JsonError>>,
+}
+
+impl Document {
+    /// Takes bytes as they are; nothing is read yet.
+    #[must_use]
+    pub fn new(raw: impl Into<Bytes>) -> Self {
+        Self {
+            raw: raw.into(),
+            tape: OnceLock::new(),
+        }
+    }
+
+    /// The bytes as they came.
+    #[must_use]
+    pub fn raw(&self) -> &Bytes {
+        &self.raw
+    }
+
+    /// The document's value. The first call reads all bytes once; the outcome is kept.
+    ///
+    /// # Errors
+    ///
+    /// [`JsonError`] when the bytes are no strict JSON, nest deeper than [`MAX_DEPTH`] or are
+    /// 4 GiB or more.
+    pub fn root(&self) -> Result<Cursor<'_>, JsonError> {
+        match self.tape.get_or_init(|| index::build(self.raw.clone())) {
+            Ok(tape) => Ok(Cursor::root(tape)),
+            Err(error) => Err(*error),
+        }
+    }
+
+    /// Whether the index has been built, or found to be impossible.
+    #[must_use]
+    pub fn is_indexed(&self) -> bool {
+        self.tape.get().is_some()
+    }
+
+    /// Bytes held: the raw bytes, and the index if there is one.
+    #[must_use]
+    pub fn resident_bytes(&self) -> usize {
+        let index = match self.tape.get() {
+            Some(Ok(tape)) => tape.resident_bytes(),
+            Some(Err(_)) | None => 0,
+        };
+        self.raw.len() + index
+    }
+}

@@ -1,0 +1,27 @@
+//! A JSON document as untouched bytes with a structural index, built once, when first needed.
+//!
+//! What comes in: bytes. What goes out: [`Cursor`]s that borrow from them, and bytes copied span
+//! by span. Deliberately not here: expressions, schemas, and anything that knows what the data
+//! means.
+//!
+//! # Invariants
+//!
+//! - The bytes of a [`Document`] never change, and writing a value copies the bytes it came with.
+//! - A document is strict JSON (RFC 8259, UTF-8) or an error says at which byte it is not.
+//! - Reading is iterative or bounded by [`MAX_DEPTH`]; no input overflows the stack.
+//! - A key that occurs twice in an object has the place of the first and the value of the last
+//!   occurrence, in look-ups, in iteration and in what is written.
+
+mod cursor;
+mod document;
+mod index;
+mod number;
+mod string;
+mod value;
+mod write;
+
+pub use cursor::{Cursor, Items, Key, Kind, Members, Prediction};
+pub use document::{Document, JsonError, JsonErrorKind, MAX_DEPTH};
+pub use number::{compare as compare_numbers, is_number};
+pub use string::{escape_into, quoted};
+pub use value::NumberOutOfRange;

@@ -1,0 +1,242 @@
+//! Numbers by value: JSON numbers are decimal texts of any length, and are compared as such.
+
+use std::cmp::Ordering;
+
+/// Compares two JSON numbers by value, exactly: `1.0` equals `1`, 2^53 + 1 is more than 2^53, and
+/// `1e400` is more than any 64-bit float.
+///
+/// Both texts must be JSON numbers.
+///
+/// ```
+/// use crossfeed_json::compare_numbers;
+/// use std::cmp::Ordering;
+///
+/// assert_eq!(compare_numbers("1.0", "1"), Ordering::Equal);
+/// assert_eq!(compare_numbers("9007199254740993", "9007199254740992"), Ordering::Greater);
+/// assert_eq!(compare_numbers("-1e400", "1e-400"), Ordering::Less);
+/// ```
+#[must_use]
+pub fn compare(a: &str, b: &str) -> Ordering {
+    if let (Some(a), Some(b)) = (Short::parse(a), Short::parse(b)) {
+        return a.compare(b);
+    }
+    Decimal::parse(a).compare(&Decimal::parse(b))
+}
+
+/// Whether `text` is exactly one JSON number.
+#[must_use]
+pub fn is_number(text: &str) -> bool {
+    fn digits(text: &str) -> Option<&str> {
+        let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
+        (rest.len() < text.len()).then_some(rest)
+    }
+    fn number(text: &str) -> Option<&str> {
+        let text = text.strip_prefix('-').unwrap_or(text);
+        let mut rest = match text.strip_prefix('0') {
+            Some(rest) => rest,
+            None => digits(text)?,
+        };
+        if let Some(fraction) = rest.strip_prefix('.') {
+            rest = digits(fraction)?;
+        }
+        if let Some(exponent) = rest.strip_prefix(['e', 'E']) {
+            rest = digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent))?;
+        }
+        Some(rest)
+    }
+    number(text) == Some("")
+}
+
+/// A number of at most 18 digits without exponent: `mantissa / 10^scale`.
+#[derive(Clone, Copy)]
+struct Short {
+    mantissa: i64,
+    scale: u32,
+}
+
+const POWERS: [i64; 19] = {
+    let mut powers = [1; 19];
+    let mut n = 1;
+    while n < 19 {
+        powers[n] = powers[n - 1] * 10;
+        n += 1;
+    }
+    powers
+};
+
+impl Short {
+    #[inline]
+    fn parse(text: &str) -> Option<Self> {
+        let (negative, digits) = match text.as_bytes() {
+            [b'-', rest @ ..] => (true, rest),
+            all => (false, all),
+        };
+        if digits.len() > 18 {
+            return None;
+        }
+        let mut mantissa = 0_i64;
+        let mut scale = 0;
+        let mut fraction = 0;
+        for &byte in digits {
+            match byte {
+                b'0'..=b'9' => {
+                    mantissa = mantissa * 10 + i64::from(byte - b'0');
+                    scale += fraction;
+                }
+                b'.' => fraction = 1,
+                _ => return None,
+            }
+        }
+        Some(Self {
+            mantissa: if negative { -mantissa } else { mantissa },
+            scale,
+        })
+    }
+
+    #[inline]
+    fn compare(self, other: Self) -> Ordering {
+        if self.scale == other.scale {
+            return self.mantissa.cmp(&other.mantissa);
+        }
+        let power = |scale: u32| i128::from(POWERS[scale as usize]);
+        (i128::from(self.mantissa) * power(other.scale))
+            .cmp(&(i128::from(other.mantissa) * power(self.scale)))
+    }
+}
+
+/// Any number: `0.digits * 10^magnitude`, digits without zeros at either end; none for zero.
+struct Decimal<'a> {
+    negative: bool,
+    integer: &'a [u8],
+    fraction: &'a [u8],
+    magnitude: i128,
+}
+
+impl<'a> Decimal<'a> {
+    fn parse(text: &'a str) -> Self {
+        let (negative, text) = match text.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, text),
+        };
+        let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+        let (integer, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let integer = integer.trim_start_matches('0');
+        let mut fraction = fraction.trim_end_matches('0');
+        let mut magnitude = exponent_of(exponent);
+        let mut integer_digits = integer;
+        if integer.is_empty() {
+            let significant = fraction.trim_start_matches('0');
+            magnitude -= (fraction.len() - significant.len()) as i128;
+            fraction = significant;
+        } else {
+            magnitude += integer.len() as i128;
+            if fraction.is_empty() {
+                integer_digits = integer.trim_end_matches('0');
+            }
+        }
+        Self {
+            negative,
+            integer: integer_digits.as_bytes(),
+            fraction: fraction.as_bytes(),
+            magnitude,
+        }
+    }
+
+    fn is_zero(&self) -> bool {
+        self.integer.is_empty() && self.fraction.is_empty()
+    }
+
+    fn digits(&self) -> impl Iterator<Item = &u8> {
+        self.integer.iter().chain(self.fraction)
+    }
+
+    fn compare(&self, other: &Self) -> Ordering {
+        let absolute = || {
+            self.magnitude
+                .cmp(&other.magnitude)
+                .then_with(|| self.digits().cmp(other.digits()))
+        };
+        let sign = |n: &Self| match (n.is_zero(), n.negative) {
+            (true, _) => 0,
+            (false, true) => -1,
+            (false, false) => 1,
+        };
+        match (sign(self), sign(other)) {
+            (a, b) if a != b => a.cmp(&b),
+            (0, _) => Ordering::Equal,
+            (-1, _) => absolute().reverse(),
+            _ => absolute(),
+        }
+    }
+}
+
+/// An exponent; beyond 10^30, where no document could tell, it counts as 10^30.
+fn exponent_of(text: &str) -> i128 {
+    const LIMIT: i128 = 1_000_000_000_000_000_000_000_000_000_000;
+    let (negative, digits) = match text.as_bytes() {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        all => (false, all),
+    };
+    let value = digits.iter().fold(0_i128, |n, &digit| {
+        (n * 10 + i128::from(digit.wrapping_sub(b'0'))).min(LIMIT)
+    });
+    if negative { -value } else { value }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Decimal, compare, is_number};
+    use proptest::prelude::*;
+    use std::cmp::Ordering::{self, Equal, Greater, Less};
+
+    fn check(a: &str, b: &str, expected: Ordering) {
+        assert_eq!(compare(a, b), expected, "{a} ? {b}");
+        assert_eq!(compare(b, a), expected.reverse(), "{b} ? {a}");
+        let slow = Decimal::parse(a).compare(&Decimal::parse(b));
+        assert_eq!(slow, expected, "{a} ? {b}, digit by digit");
+    }
+
+    #[test]
+    fn compares_by_value() {
+        check("1", "1.0", Equal);
+        check("100", "1e2", Equal);
+        check("0.001", "1E-3", Equal);
+        check("-0", "0.000", Equal);
+        check("0e99", "0", Equal);
+        check("10", "9", Greater);
+        check("-10", "-9", Less);
+        check("0.1", "0.09", Greater);
+        check("9007199254740993", "9007199254740992", Greater);
+        check("18446744073709551616", "18446744073709551615", Greater);
+        check("0.30000000000000000001", "0.3", Greater);
+        check("1e400", "1e399", Greater);
+        check("1e-400", "0", Greater);
+        check("1e99999999999999999999", "9e99999999999999999998", Greater);
+        check("1230", "123e1", Equal);
+    }
+
+    #[test]
+    fn knows_the_grammar_of_numbers() {
+        for text in ["0", "-0", "1.5", "1e5", "1E-05", "-12.30e+4"] {
+            assert!(is_number(text), "{text}");
+        }
+        for text in ["", "-", "01", "1.", ".5", "+1", "1e", "NaN", "1 ", "0x1"] {
+            assert!(!is_number(text), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_integers(a in any::<i64>(), b in any::<i64>()) {
+            prop_assert_eq!(compare(&a.to_string(), &b.to_string()), a.cmp(&b));
+        }
+
+        #[test]
+        fn agrees_with_floats(a in -1e6f64..1e6, b in -1e6f64..1e6) {
+            // Rust prints the shortest digits that read back as the same float.
+            prop_assert_eq!(compare(&format!("{a}"), &format!("{b}")), a.total_cmp(&b));
+            prop_assert_eq!(compare(&format!("{a:e}"), &format!("{a}")), Equal);
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! The text of JSON strings: scanning, decoding, escaping.
+
+use std::borrow::Cow;
+
+const LOW: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = 0x8080_8080_8080_8080;
+
+/// Number of bytes before the first quote, backslash or control character.
+#[inline]
+pub(crate) fn plain_len(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(chunk) = bytes.get(at..at + 8) {
+        let Ok(chunk) = chunk.try_into() else { break };
+        let word = u64::from_le_bytes(chunk);
+        let quote = word ^ (LOW * b'"' as u64);
+        let backslash = word ^ (LOW * b'\\' as u64);
+        // The lowest set bit of each mask is exact; only bits above it may be wrong.
+        let stop = (quote.wrapping_sub(LOW) & !quote)
+            | (backslash.wrapping_sub(LOW) & !backslash)
+            | (word.wrapping_sub(LOW * 0x20) & !word);
+        let stop = stop & HIGH;
+        if stop != 0 {
+            return at + (stop.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    while let Some(&byte) = bytes.get(at) {
+        if byte == b'"' || byte == b'\\' || byte < 0x20 {
+            break;
+        }
+        at += 1;
+    }
+    at
+}
+
+/// Length of a checked string up to its closing quote.
+pub(crate) fn closing_quote(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    loop {
+        at += plain_len(&bytes[at..]);
+        match bytes.get(at) {
+            Some(b'\\') => at += 2,
+            _ => return at,
+        }
+    }
+}
+
+/// The bytes that a checked string stands for. A lone surrogate gives its three bytes in the
+/// generalised UTF-8 of WTF-8, so that different strings stay different.
+pub(crate) fn decode(raw: &[u8], escaped: bool) -> Cow<'_, [u8]> {
+    if !escaped {
+        return Cow::Borrowed(raw);
+    }
+    let mut out = Vec::with_capacity(raw.len());
+    let mut at = 0;
+    while let Some(&byte) = raw.get(at) {
+        if byte != b'\\' {
+            out.push(byte);
+            at += 1;
+            continue;
+        }
+        let escape = raw.get(at + 1).copied().unwrap_or(b'\\');
+        at += 2;
+        match escape {
+            b'b' => out.push(0x08),
+            b'f' => out.push(0x0c),
+            b'n' => out.push(b'\n'),
+            b'r' => out.push(b'\r'),
+            b't' => out.push(b'\t'),
+            b'u' => {
+                let mut unit = hex4(raw, at);
+                at += 4;
+                if (0xd800..0xdc00).contains(&unit) && raw.get(at..at + 2) == Some(b"\\u") {
+                    let low = hex4(raw, at + 2);
+                    if (0xdc00..0xe000).contains(&low) {
+                        unit = 0x1_0000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+                        at += 6;
+                    }
+                }
+                push_code_point(&mut out, unit);
+            }
+            other => out.push(other),
+        }
+    }
+    Cow::Owned(out)
+}
+
+fn hex4(raw: &[u8], at: usize) -> u32 {
+    raw.iter().skip(at).take(4).fold(0, |unit, &digit| {
+        unit * 16 + (digit as char).to_digit(16).unwrap_or(0)
+    })
+}
+
+fn push_code_point(out: &mut Vec<u8>, code: u32) {
+    if let Some(c) = char::from_u32(code) {
+        let mut buffer = [0; 4];
+        out.extend_from_slice(c.encode_utf8(&mut buffer).as_bytes());
+    } else {
+        // A lone surrogate: three bytes, as UTF-8 would have it if it allowed surrogates.
+        out.extend_from_slice(&[
+            0xe0 | (code >> 12) as u8,
+            0x80 | ((code >> 6) & 0x3f) as u8,
+            0x80 | (code & 0x3f) as u8,
+        ]);
+    }
+}
+
+/// Decoded bytes as text; a lone surrogate, which no Rust string can hold, becomes U+FFFD.
+pub(crate) fn to_text(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
+    match bytes {
+        Cow::Borrowed(bytes) => match std::str::from_utf8(bytes) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => Cow::Owned(replace_surrogates(bytes)),
+        },
+        Cow::Owned(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => Cow::Owned(text),
+            Err(error) => Cow::Owned(replace_surrogates(error.as_bytes())),
+        },
+    }
+}
+
+fn replace_surrogates(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len());
+    let mut rest = bytes;
+    loop {
+        match std::str::from_utf8(rest) {
+            Ok(text) => {
+                out.push_str(text);
+                return out;
+            }
+            Err(error) => {
+                let (good, bad) = rest.split_at(error.valid_up_to());
+                out.push_str(std::str::from_utf8(good).unwrap_or_default());
+                out.push('\u{fffd}');
+                // What is no UTF-8 here is a surrogate of three bytes.
+                rest = bad.get(3..).unwrap_or_default();
+            }
+        }
+    }
+}
+
+/// Appends `text` as the inside of a JSON string, escaping only what RFC 8259 demands.
+pub fn escape_into(out: &mut Vec<u8>, text: &str) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    loop {
+        let plain = plain_len(&bytes[at..]);
+        out.extend_from_slice(&bytes[at..at + plain]);
+        at += plain;
+        let Some(&byte) = bytes.get(at) else { return };
+        match byte {
+            b'"' => out.extend_from_slice(b"\\\""),
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            0x08 => out.extend_from_slice(b"\\b"),
+            0x0c => out.extend_from_slice(b"\\f"),
+            other => {
+                const HEX: &[u8; 16] = b"0123456789abcdef";
+                out.extend_from_slice(b"\\u00");
+                out.push(HEX[usize::from(other >> 4)]);
+                out.push(HEX[usize::from(other & 15)]);
+            }
+        }
+        at += 1;
+    }
+}
+
+/// `text` as a JSON string, quotes included.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len() + 2);
+    out.push(b'"');
+    escape_into(&mut out, text);
+    out.push(b'"');
+    // Escaping keeps UTF-8.
+    String::from_utf8(out).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{decode, escape_into, plain_len, to_text};
+    use proptest::prelude::*;
+
+    fn check(raw: &str, expected: &str) {
+        assert_eq!(to_text(decode(raw.as_bytes(), true)), expected, "{raw}");
+    }
+
+    #[test]
+    fn decodes_escapes() {
+        check(r"a\nb\u0041\/", "a\nbA/");
+        check(r"\ud83d\ude00", "\u{1f600}");
+        check(r"x\ud83dy", "x\u{fffd}y");
+        check(r"\ud800\ud800", "\u{fffd}\u{fffd}");
+        check(r"\ude00\ud83d\ude00", "\u{fffd}\u{1f600}");
+        check(r"\u0000", "\0");
+    }
+
+    #[test]
+    fn lone_surrogates_stay_different() {
+        assert_ne!(decode(br"\ud800", true), decode(br"\ud801", true));
+    }
+
+    proptest! {
+        #[test]
+        fn plain_len_is_the_first_special_byte(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            let expected = bytes
+                .iter()
+                .position(|&b| b == b'"' || b == b'\\' || b < 0x20)
+                .unwrap_or(bytes.len());
+            prop_assert_eq!(plain_len(&bytes), expected);
+        }
+
+        #[test]
+        fn escaping_round_trips(text in any::<String>()) {
+            let mut out = Vec::new();
+            escape_into(&mut out, &text);
+            prop_assert_eq!(to_text(decode(&out, true)), text.as_str());
+            out.insert(0, b'"');
+            out.push(b'"');
+            prop_assert_eq!(serde_json::from_slice::<String>(&out).unwrap(), text);
+        }
+    }
+}

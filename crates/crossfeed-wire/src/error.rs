@@ -1,0 +1,169 @@
+//! The stable error codes and the shape in which an error is written.
+
+use serde::Serialize;
+use std::fmt;
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
+        /// One stable word per kind of error; the list with causes is `specs/errors.md`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum ErrorCode {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl ErrorCode {
+            /// Every code, in the order of the specification.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// The word as it is written.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    /// Something that looks like a reference is none: `{"$tool": 7}`.
+    ReferenceMalformed = "reference.malformed",
+    /// No result of this call id was ever recorded in this session.
+    ResultUnknown = "result.unknown",
+    /// The result was kept for its time to live and has gone.
+    ResultExpired = "result.expired",
+    /// The result had to make room for newer ones.
+    ResultEvicted = "result.evicted",
+    /// The call failed, so that it has no result to refer to.
+    ResultFailed = "result.failed",
+    /// The call is still running.
+    ResultPending = "result.pending",
+    /// Calls wait for each other.
+    ResultCycle = "result.cycle",
+    /// A call id was recorded before, with other bytes.
+    RecordDuplicate = "record.duplicate",
+    /// No such artifact in this session.
+    ArtifactUnknown = "artifact.unknown",
+    /// The artifact is too large to be brought into the model's context.
+    ArtifactBlocked = "artifact.blocked",
+    /// A selector is no JMESPath expression, or cannot be evaluated on this value.
+    SelectInvalid = "select.invalid",
+    /// A selector is longer than the limit.
+    SelectTooLong = "select.too_long",
+    /// A selector holds a forbidden pattern.
+    SelectForbidden = "select.forbidden",
+    /// A selector found nothing.
+    SelectMatchedNothing = "select.matched_nothing",
+    /// A selector needs more steps, depth, output or time than it may have.
+    SelectTooCostly = "select.too_costly",
+    /// The resolved arguments do not fit the tool's own schema.
+    ArgumentsInvalid = "arguments.invalid",
+    /// The tool's own schema is no schema.
+    SchemaInvalid = "schema.invalid",
+    /// A projection names something that is not there to name.
+    ProjectionInvalid = "projection.invalid",
+    /// The store cannot answer now.
+    StoreUnavailable = "store.unavailable",
+    /// Data is larger or nests deeper than the limits allow.
+    LimitExceeded = "limit.exceeded",
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Who can act on an error, and so where it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "every error is routed by exactly one of these"
+)]
+pub enum Fault {
+    /// The model: the error is its tool result, with advice.
+    Model,
+    /// The host that embeds the engine: the error is an `Err`, or a JSON-RPC error.
+    Host,
+    /// A backend: the error is logged, and the model gets one neutral line.
+    Backend,
+}
+
+/// One error as it is written in JSON.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ErrorBody {
+    /// The stable word.
+    pub code: &'static str,
+    /// One line that says what is wrong.
+    pub message: String,
+    /// The `$tool` of the reference at fault.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call_id: Option<String>,
+    /// The selector as it was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expression: Option<String>,
+    /// Where in the arguments, as a JSON Pointer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// What was there, then one next step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
+}
+
+impl ErrorBody {
+    /// An error with a code and a message only.
+    #[must_use]
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self {
+            code: code.as_str(),
+            message: message.into(),
+            call_id: None,
+            expression: None,
+            at: None,
+            advice: None,
+        }
+    }
+}
+
+/// What `--json` prints for a failure: the first error, and all of them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ErrorReport {
+    error: ErrorBody,
+    errors: Vec<ErrorBody>,
+}
+
+impl ErrorReport {
+    /// A report of `first` and whatever else went wrong.
+    #[must_use]
+    pub fn new(first: ErrorBody, rest: impl IntoIterator<Item = ErrorBody>) -> Self {
+        let errors = std::iter::once(first.clone()).chain(rest).collect();
+        Self {
+            error: first,
+            errors,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ErrorBody, ErrorCode, ErrorReport};
+    use std::collections::HashSet;
+
+    #[test]
+    fn codes_are_distinct() {
+        let words: HashSet<_> = ErrorCode::ALL.iter().map(|c| c.as_str()).collect();
+        assert_eq!(words.len(), ErrorCode::ALL.len());
+    }
+
+    #[test]
+    fn absent_fields_are_left_out() {
+        let report = ErrorReport::new(ErrorBody::new(ErrorCode::ResultUnknown, "gone"), []);
+        assert_eq!(
+            serde_json::to_string(&report).unwrap(),
+            r#"{"error":{"code":"result.unknown","message":"gone"},"errors":[{"code":"result.unknown","message":"gone"}]}"#
+        );
+    }
+}

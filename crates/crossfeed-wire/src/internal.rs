@@ -1,0 +1,26 @@
+//! The fields that the engine adds to a result for the model's use.
+//!
+//! They are no domain data: at the top level of a result they are absent from the canonical value
+//! and from what a reference passes on, while the stored bytes keep them. Every other key that
+//! begins with `_` is domain data (`_id`, `_source`, `_links`, `_meta`, …) and stays.
+
+/// The call id that the model writes into a reference.
+pub const TOOL_CALL_ID: &str = "_toolCallId";
+/// The selectors that work on a result, offered to the model beside it.
+pub const STRUCTURE_HINTS: &str = "_structureHints";
+
+/// Every internal field, in the order in which they are written.
+pub const FIELDS: [&str; 2] = [TOOL_CALL_ID, STRUCTURE_HINTS];
+
+/// Whether `key` names an internal field.
+///
+/// ```
+/// use crossfeed_wire::internal::is_internal;
+///
+/// assert!(is_internal("_toolCallId"));
+/// assert!(!is_internal("_id"));
+/// ```
+#[must_use]
+pub fn is_internal(key: &str) -> bool {
+    FIELDS.contains(&key)
+}

@@ -1,0 +1,18 @@
+//! The JSON spellings of crossfeed, and nothing else.
+//!
+//! What comes in: JSON that a model, a host or a file wrote. What goes out: typed ids, references,
+//! pointers and error bodies. Deliberately not here: where results are stored, how a selector is
+//! evaluated, what is shown to a model.
+//!
+//! The grammar of references is normative in `specs/references.md`; the codes in
+//! `specs/errors.md`.
+
+mod error;
+mod id;
+pub mod internal;
+mod pointer;
+pub mod reference;
+
+pub use error::{ErrorBody, ErrorCode, ErrorReport, Fault};
+pub use id::{ArtifactId, CallId, IdError, Scope, ScopeError};
+pub use pointer::Pointer;

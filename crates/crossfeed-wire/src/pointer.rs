@@ -1,0 +1,137 @@
+//! JSON Pointers (RFC 6901): typed locations in arguments and schemas.
+
+use std::fmt;
+
+/// A location in a JSON document, in the notation of RFC 6901.
+///
+/// ```
+/// use crossfeed_wire::Pointer;
+///
+/// let at = Pointer::root().key("filters").index(0).key("a/b");
+/// assert_eq!(at.as_str(), "/filters/0/a~1b");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Pointer(String);
+
+impl Pointer {
+    /// The whole document.
+    #[must_use]
+    pub fn root() -> Self {
+        Self::default()
+    }
+
+    /// Reads a pointer; `None` unless `text` is empty or begins with `/` and every `~` is
+    /// followed by `0` or `1`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        if !text.is_empty() && !text.starts_with('/') {
+            return None;
+        }
+        let mut rest = text;
+        while let Some(at) = rest.find('~') {
+            rest = &rest[at + 1..];
+            if !rest.starts_with(['0', '1']) {
+                return None;
+            }
+        }
+        Some(Self(text.to_owned()))
+    }
+
+    /// The member `key` of the object that this pointer names.
+    #[must_use]
+    pub fn key(&self, key: &str) -> Self {
+        let mut out = self.0.clone();
+        push_escaped(&mut out, key);
+        Self(out)
+    }
+
+    /// The item `index` of the list that this pointer names.
+    #[must_use]
+    pub fn index(&self, index: usize) -> Self {
+        Self(format!("{}/{index}", self.0))
+    }
+
+    /// This pointer followed by `other`.
+    #[must_use]
+    pub fn join(&self, other: &Self) -> Self {
+        Self(format!("{}{}", self.0, other.0))
+    }
+
+    /// The decoded reference tokens, in order.
+    pub fn tokens(&self) -> impl Iterator<Item = String> + '_ {
+        self.0
+            .split('/')
+            .skip(1)
+            .map(|token| token.replace("~1", "/").replace("~0", "~"))
+    }
+
+    /// Whether `self` names the same place as `other` or a place inside it.
+    #[must_use]
+    pub fn is_within(&self, other: &Self) -> bool {
+        self.0
+            .strip_prefix(&other.0)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
+    /// The text of the pointer.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+fn push_escaped(out: &mut String, token: &str) {
+    out.push('/');
+    for c in token.chars() {
+        match c {
+            '~' => out.push_str("~0"),
+            '/' => out.push_str("~1"),
+            c => out.push(c),
+        }
+    }
+}
+
+impl fmt::Display for Pointer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pointer;
+
+    fn check(text: &str, tokens: Option<&[&str]>) {
+        let parsed = Pointer::parse(text).map(|p| p.tokens().collect::<Vec<_>>());
+        assert_eq!(
+            parsed,
+            tokens.map(|t| t.iter().map(ToString::to_string).collect()),
+            "{text:?}"
+        );
+    }
+
+    #[test]
+    fn parses_rfc_6901() {
+        check("", Some(&[]));
+        check("/", Some(&[""]));
+        check("/a~1b/m~0n/0", Some(&["a/b", "m~n", "0"]));
+        check("/~01", Some(&["~1"]));
+        check("a", None);
+        check("/~", None);
+        check("/~2", None);
+    }
+
+    #[test]
+    fn a_place_is_within_itself_and_its_parents_only() {
+        let at = Pointer::root().key("a").key("b");
+        assert!(at.is_within(&at));
+        assert!(at.is_within(&Pointer::root()));
+        assert!(at.is_within(&Pointer::root().key("a")));
+        assert!(!at.is_within(&Pointer::root().key("a").key("bc")));
+        assert!(
+            !Pointer::root()
+                .key("ab")
+                .is_within(&Pointer::root().key("a"))
+        );
+    }
+}

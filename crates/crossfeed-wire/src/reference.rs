@@ -1,0 +1,454 @@
+//! The grammar of references, in all its spellings (`specs/references.md`).
+//!
+//! What comes in: one object, string or references map of the arguments, as parsed JSON. What
+//! goes out: what it is (data, a literal, a reference) or why it is malformed. Walking the
+//! arguments and looking results up is the engine's work.
+
+use crate::{ArtifactId, CallId, IdError, Pointer};
+use serde_json::{Map, Value};
+
+/// A key of the grammar, in both of its spellings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sentinel {
+    dollar: &'static str,
+    underscore: &'static str,
+}
+
+const TOOL: Sentinel = sentinel("$tool", "_tool");
+const ARTIFACT: Sentinel = sentinel("$artifact", "_artifact");
+const SELECT: Sentinel = sentinel("$select", "_select");
+const DEFAULT: Sentinel = sentinel("$default", "_default");
+const LITERAL: Sentinel = sentinel("$literal", "_literal");
+const REFS: Sentinel = sentinel("$refs", "_refs");
+const ALL: [Sentinel; 6] = [TOOL, ARTIFACT, SELECT, DEFAULT, LITERAL, REFS];
+
+impl Sentinel {
+    fn is(self, key: &str) -> bool {
+        self.dollar == key || self.underscore == key
+    }
+}
+
+const fn sentinel(dollar: &'static str, underscore: &'static str) -> Sentinel {
+    Sentinel { dollar, underscore }
+}
+
+/// Whether `key` is a key of the grammar, in either spelling.
+#[must_use]
+pub fn is_sentinel(key: &str) -> bool {
+    ALL.iter().any(|sentinel| sentinel.is(key))
+}
+
+/// A value that stands where a tool result should be put.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Reference {
+    /// The call whose result is meant (`$tool`).
+    pub call_id: CallId,
+    /// The artifact of that call, if one is meant (`$artifact`).
+    pub artifact_id: Option<ArtifactId>,
+    /// The selector as it was written (`$select`).
+    pub select: Option<String>,
+    /// What to use when the selector matches nothing (`$default`).
+    pub default: Option<Value>,
+    /// Keys that stood beside the reference and mean nothing there.
+    pub ignored: Vec<String>,
+}
+
+/// What an object of the arguments is.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "the grammar has these three and no other"
+)]
+pub enum Reading<'a> {
+    /// Domain data; its members are read in their turn.
+    Data,
+    /// `{"$literal": …}`: stands for its content, which is not read.
+    Literal(&'a Value),
+    /// A reference.
+    Reference(Reference),
+}
+
+/// Why something that looks like a reference is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Malformed {
+    /// `{"$tool": "c", "_tool": "c"}`.
+    #[error("`{0}` and `{1}` both stand in one object")]
+    TwoSpellings(&'static str, &'static str),
+    /// `{"$select": "x"}`.
+    #[error("a reference needs a string `{tool}`", tool = TOOL.dollar)]
+    NoTool,
+    /// `{"$tool": 7}`, `{"$tool": "c", "$select": 5}`.
+    #[error("`{key}` must be a string, not {found}")]
+    NoString {
+        /// The key at fault, as it was written.
+        key: String,
+        /// The JSON type that stood there.
+        found: &'static str,
+    },
+    /// `{"$tool": ""}`.
+    #[error("`{key}` holds no id: {source}")]
+    NoId {
+        /// The key at fault, as it was written.
+        key: String,
+        /// What is wrong with the id.
+        source: IdError,
+    },
+    /// `{"$literal": 1, "$tool": "c"}`.
+    #[error("`{0}` stands alone in its object")]
+    LiteralNotAlone(&'static str),
+    /// `{"$refs": 7}`.
+    #[error("`{key}` must be an object of references or a list of entries, not {found}")]
+    NoMap {
+        /// The key at fault, as it was written.
+        key: &'static str,
+        /// The JSON type that stood there.
+        found: &'static str,
+    },
+    /// `{"$refs": {"url": 7}}`, `{"$refs": [7]}`.
+    #[error("an entry of a references map must be {expected}, not {found}")]
+    NoEntry {
+        /// What the entry should have been.
+        expected: &'static str,
+        /// The JSON type that stood there.
+        found: &'static str,
+    },
+    /// `{"$refs": [{"tool": "c"}]}`, `{"$refs": [{"to": "", "tool": "c"}]}`.
+    #[error("`to` must name a parameter or be a JSON Pointer to a place inside this object")]
+    NoTarget,
+    /// `{"$refs": [{"to": "/q/x", "tool": "c"}], "q": 7}`.
+    #[error("there is no place `{to}` to put the referenced value at")]
+    UnreachableTarget {
+        /// The target as it was written.
+        to: String,
+    },
+}
+
+/// The JSON type of `value`, as an error names it.
+#[must_use]
+pub fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// One object, and which of its keys the tool itself declares.
+struct Keys<'a, 'd, D> {
+    object: &'a Map<String, Value>,
+    declared: &'d D,
+}
+
+impl<'a, D: Fn(&str) -> bool> Keys<'a, '_, D> {
+    /// The member under either spelling, unless it is null or declared by the tool.
+    fn get(&self, sentinel: Sentinel) -> Result<Option<(&'static str, &'a Value)>, Malformed> {
+        let one = |key: &'static str| {
+            self.object
+                .get(key)
+                .filter(|v| !v.is_null() && !(self.declared)(key))
+                .map(|v| (key, v))
+        };
+        match (one(sentinel.dollar), one(sentinel.underscore)) {
+            (Some(_), Some(_)) => Err(Malformed::TwoSpellings(
+                sentinel.dollar,
+                sentinel.underscore,
+            )),
+            (Some(found), None) | (None, Some(found)) => Ok(Some(found)),
+            (None, None) => Ok(None),
+        }
+    }
+
+    fn is_sentinel(&self, key: &str) -> bool {
+        is_sentinel(key) && !(self.declared)(key)
+    }
+}
+
+fn string<'a>(key: &str, value: &'a Value) -> Result<&'a str, Malformed> {
+    value.as_str().ok_or_else(|| Malformed::NoString {
+        key: key.to_owned(),
+        found: type_name(value),
+    })
+}
+
+fn id<T>(
+    key: &str,
+    value: &Value,
+    parse: impl Fn(&str) -> Result<T, IdError>,
+) -> Result<T, Malformed> {
+    parse(string(key, value)?).map_err(|source| Malformed::NoId {
+        key: key.to_owned(),
+        source,
+    })
+}
+
+/// Reads one object of the arguments. `declared` says which keys the tool's own schema declares
+/// at this place: those are data.
+///
+/// # Errors
+///
+/// [`Malformed`] when the object has sentinel keys only, in a shape that is no reference, or is a
+/// reference with a member of the wrong type.
+///
+/// ```
+/// use crossfeed_wire::reference::{Reading, read_object};
+/// use serde_json::json;
+///
+/// let object = json!({"$tool": "call_1", "$select": "items[0].url"});
+/// let reading = read_object(object.as_object().unwrap(), &|_| false)?;
+/// let Reading::Reference(reference) = reading else { panic!() };
+/// assert_eq!(reference.call_id.as_str(), "call_1");
+/// assert_eq!(reference.select.as_deref(), Some("items[0].url"));
+/// # Ok::<(), crossfeed_wire::reference::Malformed>(())
+/// ```
+pub fn read_object<'a>(
+    object: &'a Map<String, Value>,
+    declared: &impl Fn(&str) -> bool,
+) -> Result<Reading<'a>, Malformed> {
+    let keys = Keys { object, declared };
+    if !object.keys().any(|key| keys.is_sentinel(key)) {
+        return Ok(Reading::Data);
+    }
+    let only_sentinels = object.keys().all(|key| keys.is_sentinel(key));
+    // A lone `{"$literal": null}` is the one null that is content and no absence.
+    if object.len() == 1
+        && let Some((_, content)) = object.iter().find(|(key, _)| LITERAL.is(key))
+    {
+        return Ok(Reading::Literal(content));
+    }
+    let names_a_call = [TOOL.dollar, TOOL.underscore]
+        .iter()
+        .any(|&key| !declared(key) && object.get(key).is_some_and(Value::is_string));
+    if !only_sentinels && !names_a_call {
+        return Ok(Reading::Data);
+    }
+    let literal = keys.get(LITERAL)?;
+    let refs = keys.get(REFS)?;
+    let reference_parts = [TOOL, ARTIFACT, SELECT, DEFAULT]
+        .iter()
+        .map(|&s| keys.get(s))
+        .collect::<Result<Vec<_>, _>>()?;
+    let [tool, artifact, select, default] = reference_parts.as_slice() else {
+        return Ok(Reading::Data);
+    };
+    let has_parts = reference_parts.iter().any(Option::is_some);
+    if let Some((key, content)) = literal {
+        if has_parts || refs.is_some() {
+            return Err(Malformed::LiteralNotAlone(key));
+        }
+        return Ok(Reading::Literal(content));
+    }
+    // An object that holds a references map and nothing else of the grammar is data with a map.
+    let map_stands_here = object.keys().any(|key| !declared(key) && REFS.is(key));
+    if !has_parts && map_stands_here {
+        return Ok(Reading::Data);
+    }
+    let Some((tool_key, tool)) = *tool else {
+        return Err(Malformed::NoTool);
+    };
+    Ok(Reading::Reference(Reference {
+        call_id: id(tool_key, tool, CallId::parse)?,
+        artifact_id: artifact
+            .map(|(key, value)| id(key, value, ArtifactId::parse))
+            .transpose()?,
+        select: select
+            .map(|(key, value)| string(key, value).map(str::to_owned))
+            .transpose()?,
+        default: default.map(|(_, value)| value.clone()),
+        ignored: object
+            .keys()
+            .filter(|key| !keys.is_sentinel(key) || REFS.is(key) && refs.is_some())
+            .cloned()
+            .collect(),
+    }))
+}
+
+/// Reads a string argument that is exactly one serialised reference object; `None` when it is an
+/// ordinary string.
+///
+/// # Errors
+///
+/// [`Malformed`] when the string is an object of sentinel keys only with a string `$tool`, in a
+/// shape that is no reference.
+///
+/// ```
+/// use crossfeed_wire::reference::read_string;
+///
+/// let reference = read_string(r#"{"$tool": "call_1"}"#)?.expect("a reference");
+/// assert_eq!(reference.call_id.as_str(), "call_1");
+/// assert!(read_string("call_1")?.is_none());
+/// # Ok::<(), crossfeed_wire::reference::Malformed>(())
+/// ```
+pub fn read_string(text: &str) -> Result<Option<Reference>, Malformed> {
+    let text = text.trim();
+    if !(text.starts_with('{') && text.ends_with('}') && text.contains("tool\"")) {
+        return Ok(None);
+    }
+    let Ok(Value::Object(object)) = serde_json::from_str(text) else {
+        return Ok(None);
+    };
+    let names_a_call = [TOOL.dollar, TOOL.underscore]
+        .iter()
+        .any(|&key| object.get(key).is_some_and(Value::is_string));
+    if !names_a_call || !object.keys().all(|key| is_sentinel(key)) {
+        return Ok(None);
+    }
+    match read_object(&object, &|_| false)? {
+        Reading::Reference(reference) => Ok(Some(reference)),
+        Reading::Data | Reading::Literal(_) => Ok(None),
+    }
+}
+
+/// Where an entry of a references map puts its value, relative to the object that holds the map.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a target is a name or a pointer")]
+pub enum Target {
+    /// A member of the object.
+    Parameter(String),
+    /// A place inside the object.
+    Pointer(Pointer),
+}
+
+impl Target {
+    /// The target as a pointer relative to the object.
+    #[must_use]
+    pub fn to_pointer(&self) -> Pointer {
+        match self {
+            Self::Parameter(name) => Pointer::root().key(name),
+            Self::Pointer(pointer) => pointer.clone(),
+        }
+    }
+}
+
+/// One entry of a references map.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Entry {
+    /// Where the entry itself stands, relative to the object that holds the map.
+    pub at: Pointer,
+    /// Where the value goes and what it is, or why the entry is malformed.
+    pub reading: Result<(Target, Reference), Malformed>,
+}
+
+/// A references map that stands on an object.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct References {
+    /// The key under which the map stands; it is removed after resolving.
+    pub key: &'static str,
+    /// The entries in the order in which they are applied; empty for `null` and empty maps.
+    pub entries: Vec<Entry>,
+}
+
+/// Reads the references maps of an object: none, or one, or (only when all but one are `null`)
+/// both spellings. `declared` is as for [`read_object`].
+///
+/// # Errors
+///
+/// [`Malformed`] with its place when the map is neither object nor list, or stands in both
+/// spellings. An entry's own fault is in [`Entry::reading`], so that all are reported together.
+pub fn read_references(
+    object: &Map<String, Value>,
+    declared: &impl Fn(&str) -> bool,
+) -> Result<Vec<References>, (Pointer, Malformed)> {
+    let mut found = Vec::new();
+    let mut filled = None;
+    for key in [REFS.dollar, REFS.underscore] {
+        let Some(value) = object.get(key).filter(|_| !declared(key)) else {
+            continue;
+        };
+        let at = Pointer::root().key(key);
+        if !value.is_null() && filled.replace(key).is_some() {
+            return Err((at, Malformed::TwoSpellings(REFS.dollar, REFS.underscore)));
+        }
+        let entries = match value {
+            Value::Null => Vec::new(),
+            Value::Object(map) => map
+                .iter()
+                .map(|(name, value)| Entry {
+                    at: at.key(name),
+                    reading: read_map_entry(value)
+                        .map(|reference| (Target::Parameter(name.clone()), reference)),
+                })
+                .collect(),
+            Value::Array(list) => list
+                .iter()
+                .enumerate()
+                .map(|(index, value)| Entry {
+                    at: at.index(index),
+                    reading: read_list_entry(value),
+                })
+                .collect(),
+            other => {
+                let found = type_name(other);
+                return Err((at, Malformed::NoMap { key, found }));
+            }
+        };
+        found.push(References { key, entries });
+    }
+    Ok(found)
+}
+
+fn read_map_entry(value: &Value) -> Result<Reference, Malformed> {
+    let expected = "a reference such as {\"$tool\": \"call_1\"}";
+    let wrong = || Malformed::NoEntry {
+        expected,
+        found: type_name(value),
+    };
+    match value {
+        Value::Object(object) => match read_object(object, &|_| false)? {
+            Reading::Reference(reference) => Ok(reference),
+            Reading::Data => Err(Malformed::NoTool),
+            Reading::Literal(_) => Err(wrong()),
+        },
+        Value::String(text) => read_string(text)?.ok_or_else(wrong),
+        _ => Err(wrong()),
+    }
+}
+
+/// The keys of a list entry, which needs no sigils: nothing else can stand there.
+fn read_list_entry(value: &Value) -> Result<(Target, Reference), Malformed> {
+    let Value::Object(object) = value else {
+        return Err(Malformed::NoEntry {
+            expected: "an object such as {\"to\": \"url\", \"tool\": \"call_1\"}",
+            found: type_name(value),
+        });
+    };
+    let get = |key: &str| object.get(key).filter(|v| !v.is_null());
+    let to = get("to").ok_or(Malformed::NoTarget)?;
+    let to = string("to", to)?;
+    let target = if to.starts_with('/') {
+        Target::Pointer(Pointer::parse(to).ok_or(Malformed::NoTarget)?)
+    } else if to.is_empty() {
+        return Err(Malformed::NoTarget);
+    } else {
+        Target::Parameter(to.to_owned())
+    };
+    let tool = get("tool").ok_or_else(|| Malformed::NoString {
+        key: "tool".to_owned(),
+        found: "nothing",
+    })?;
+    let reference = Reference {
+        call_id: id("tool", tool, CallId::parse)?,
+        artifact_id: get("artifact")
+            .map(|value| id("artifact", value, ArtifactId::parse))
+            .transpose()?,
+        select: get("select")
+            .map(|value| string("select", value).map(str::to_owned))
+            .transpose()?,
+        default: get("default").cloned(),
+        ignored: object
+            .keys()
+            .filter(|key| !["to", "tool", "artifact", "select", "default"].contains(&key.as_str()))
+            .cloned()
+            .collect(),
+    };
+    Ok((target, reference))
+}
+
+#[cfg(test)]
+mod tests;
