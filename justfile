@@ -1,0 +1,41 @@
+# `just` lists the recipes. Anything that wants an `if` goes elsewhere.
+
+[private]
+default:
+    @just --list --unsorted
+
+alias c := check
+alias t := test
+alias s := suite
+alias b := bench
+alias d := demo
+
+# format, lints and documentation, as CI judges them
+check:
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets --all-features -- -D warnings
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features
+
+# all tests, documentation examples included
+test *args:
+    cargo test --workspace {{ args }}
+
+# one compliance suite or theme of the integration tests, e.g. `just suite jmespath`
+suite name='':
+    cargo test --package crossfeed-tests --test it -- {{ name }}
+
+# the benches, or those whose name matches, e.g. `just bench select`
+bench name='':
+    cargo bench --package crossfeed-benches -- {{ name }}
+
+# a whole session on bundled data
+demo *args:
+    cargo run --release --package crossfeed-cli -- demo {{ args }}
+
+# licences, advisories, banned crates and sources (needs cargo-deny)
+deny:
+    cargo deny check
+
+# everything, as CI runs it
+ci:
+    bash .ci/run

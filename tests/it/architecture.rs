@@ -1,0 +1,197 @@
+//! The repository is laid out as its documents say.
+//!
+//! Comes in: the repository's files, read as text (no cargo, no git). Goes out: for each law one list of what to fix. The reading is
+//! done by the modules below, which are tested on small strings there.
+
+mod manifest;
+mod markdown;
+mod table;
+mod tree;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crossfeed_tests::workspace_root;
+
+const PAGE: &str = "ARCHITECTURE.md";
+const PAGES_WITH_LINKS: [&str; 3] = ["README.md", PAGE, "CHANGELOG.md"];
+
+/// Fails with all problems at once, one a line.
+fn report(law: &str, problems: &[String]) {
+    assert!(problems.is_empty(), "{law}\n- {}\n", problems.join("\n- "));
+}
+
+#[test]
+fn the_table_lists_every_crate_and_every_arrow() {
+    let root = workspace_root();
+    let packages = manifest::read_workspace(&root).unwrap();
+    let problems = match table::read(&tree::read(&root, PAGE).unwrap()) {
+        Ok(rows) => table::compare(&rows, &packages),
+        Err(problems) => problems,
+    };
+    report(
+        &format!("the table of {PAGE} and the Cargo.toml files must say the same:"),
+        &problems,
+    );
+}
+
+#[test]
+fn every_path_in_the_architecture_page_exists() {
+    let root = workspace_root();
+    let files = tree::files(&root).unwrap();
+    let names: BTreeSet<&str> = files
+        .iter()
+        .filter_map(|path| path.file_name()?.to_str())
+        .collect();
+    let top: BTreeSet<&str> = files
+        .iter()
+        .filter_map(|path| path.iter().next()?.to_str())
+        .collect();
+    let page = tree::read(&root, PAGE).unwrap();
+    let mut problems = Vec::new();
+    for span in markdown::code_spans(&page) {
+        let Some(path) = markdown::repository_path(&span.text, &top) else {
+            continue;
+        };
+        let known = if path.contains('/') {
+            root.join(path).exists()
+        } else {
+            names.contains(path)
+        };
+        if !known {
+            problems.push(format!(
+                "{PAGE}:{}: `{path}` does not exist: correct it, or create the file",
+                span.line
+            ));
+        }
+    }
+    report("a path in backticks must lead to something:", &problems);
+}
+
+#[test]
+fn every_crate_takes_lints_and_metadata_from_the_workspace() {
+    let packages = manifest::read_workspace(&workspace_root()).unwrap();
+    assert!(!packages.is_empty(), "no package below crates/");
+    let problems: Vec<String> = packages
+        .iter()
+        .flat_map(manifest::Package::problems)
+        .collect();
+    report("manifests follow the workspace:", &problems);
+}
+
+#[test]
+fn every_relative_link_leads_somewhere() {
+    let root = workspace_root();
+    let mut pages: Vec<PathBuf> = PAGES_WITH_LINKS.iter().map(PathBuf::from).collect();
+    let is_spec = |path: &PathBuf| {
+        path.starts_with("specs") && path.extension().is_some_and(|extension| extension == "md")
+    };
+    pages.extend(tree::files(&root).unwrap().into_iter().filter(is_spec));
+    let mut problems = Vec::new();
+    for page in pages {
+        match tree::read(&root, &page) {
+            Ok(text) => problems.extend(broken_links(&root, &page, &text)),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    report(
+        "relative links must lead to a file, and their anchors to a heading:",
+        &problems,
+    );
+}
+
+#[test]
+fn no_file_names_a_home_directory() {
+    let root = workspace_root();
+    let mut problems = Vec::new();
+    for path in tree::files(&root).unwrap() {
+        let Ok(text) = tree::read(&root, &path) else {
+            continue;
+        };
+        for (index, line) in text.lines().enumerate() {
+            if let Some(found) = tree::home_directory(line) {
+                problems.push(format!(
+                    "{}:{}: `{found}`: write a relative path",
+                    path.display(),
+                    index + 1
+                ));
+            }
+        }
+    }
+    report(
+        "a committed file must not hold a path of somebody's machine:",
+        &problems,
+    );
+}
+
+/// What is wrong with the relative links of one page.
+fn broken_links(root: &Path, page: &Path, text: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    for link in markdown::links(text) {
+        let (path, anchor) = match link.text.split_once('#') {
+            Some((path, anchor)) => (path, Some(anchor)),
+            None => (link.text.as_str(), None),
+        };
+        let target = if path.is_empty() {
+            Some(page.to_path_buf())
+        } else {
+            tree::resolve(page, path)
+        };
+        let place = format!("{}:{}: link `{}`", page.display(), link.line, link.text);
+        let Some(target) = target else {
+            problems.push(format!("{place} leads out of the repository"));
+            continue;
+        };
+        if !root.join(&target).exists() {
+            problems.push(format!("{place}: there is no {}", target.display()));
+            continue;
+        }
+        let Some(anchor) = anchor.filter(|_| {
+            target
+                .extension()
+                .is_some_and(|extension| extension == "md")
+        }) else {
+            continue;
+        };
+        let heading =
+            tree::read(root, &target).is_ok_and(|text| markdown::anchors(&text).contains(anchor));
+        if !heading {
+            problems.push(format!(
+                "{place}: {} has no heading `#{anchor}`",
+                target.display()
+            ));
+        }
+    }
+    problems
+}
+
+#[test]
+fn broken_links_are_found() {
+    let root = workspace_root();
+    let check = |text: &str, expected: &[&str]| {
+        assert_eq!(
+            broken_links(&root, Path::new("tests/page.md"), text),
+            expected,
+            "{text}"
+        );
+    };
+    check(
+        "[a](Cargo.toml) [b](../Cargo.toml) [c](https://example.com/x) [d](suites/jmespath)",
+        &[],
+    );
+    check(
+        "text\n[a](nowhere.md)",
+        &["tests/page.md:2: link `nowhere.md`: there is no tests/nowhere.md"],
+    );
+    check(
+        "[a](../../x)",
+        &["tests/page.md:1: link `../../x` leads out of the repository"],
+    );
+    check("[a](suites/jmespath/SOURCE.md#layout-of-a-file)", &[]);
+    check(
+        "[a](suites/jmespath/SOURCE.md#lay)",
+        &[
+            "tests/page.md:1: link `suites/jmespath/SOURCE.md#lay`: tests/suites/jmespath/SOURCE.md has no heading `#lay`",
+        ],
+    );
+}
