@@ -1,1 +1,37 @@
-//! placeholder
+//! The crossfeed engine: record, resolve, select, validate.
+//!
+//! What comes in: what tools returned, and the arguments that a model wrote for the next call. What
+//! goes out: the arguments that the tool gets, or why the call must not run. [`Session`] composes
+//! the stages and is where to begin:
+//!
+//! | stage | in -> out |
+//! |---|---|
+//! | [`ToolResult`] | what a tool returned -> a stored result, bytes untouched |
+//! | resolve | arguments and looked-up results -> arguments without references |
+//! | select | a result's views and an expression -> a value, or what is there instead |
+//! | validate | resolved arguments and the tool's schema -> the same, or why not |
+//! | suggest | a result and what fits -> selectors that were evaluated |
+//!
+//! Deliberately not here: transport, schema rewriting, what a model is shown of a result.
+
+mod canonical;
+mod engine;
+mod error;
+mod record;
+mod resolve;
+mod select;
+mod session;
+mod shape;
+mod strip;
+mod suggest;
+mod validate;
+
+pub use engine::{Engine, EngineOptions};
+pub use error::{Error, Failure, LookupError, ResolveError};
+pub use record::ToolResult;
+pub use resolve::{LimitError, Link, Source};
+pub use select::{Answered, Notice, SelectError, SelectOptions, SelectReport};
+pub use session::{Resolved, Selected, Session};
+pub use shape::Shape;
+pub use strip::{StripPolicy, strip};
+pub use validate::{ArgumentError, InputSchema, RepairScope, SchemaError, TypeRepair};

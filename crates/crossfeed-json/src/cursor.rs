@@ -122,7 +122,7 @@ impl<'a> Cursor<'a> {
 
     /// Whether some object of the document holds a key twice.
     #[must_use]
-    pub(crate) fn document_has_duplicates(self) -> bool {
+    pub fn document_has_duplicates(self) -> bool {
         !self.tape.duplicates.is_empty()
     }
 
@@ -294,6 +294,24 @@ impl<'a> Cursor<'a> {
         }))
     }
 
+    /// The members of an object as they are written, each occurrence of a key on its own; none for
+    /// anything else.
+    pub fn written_members(self) -> impl Iterator<Item = WrittenMember<'a>> {
+        let left = match self.span() {
+            Some(span) if self.kind() == Kind::Object => span.count,
+            _ => 0,
+        };
+        let siblings = Items(Walk::Siblings {
+            tape: self.tape,
+            slot: self.slot + 1,
+            left,
+        });
+        siblings.map(|member| WrittenMember {
+            key: member.key(),
+            end: member.offset() + member.raw().len(),
+        })
+    }
+
     /// The key under which this value stands; empty outside objects.
     #[must_use]
     pub fn key(self) -> Key<'a> {
@@ -303,6 +321,16 @@ impl<'a> Cursor<'a> {
             escaped: slot.kind & kind::KEY_ESCAPED != 0,
         }
     }
+}
+
+/// One occurrence of a member in the bytes of a document.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct WrittenMember<'a> {
+    /// The key.
+    pub key: Key<'a>,
+    /// Offset behind the value's last byte.
+    pub end: usize,
 }
 
 /// The key of a member.

@@ -1,9 +1,6 @@
 //! A document: raw bytes, and the index over them once somebody asked.
 
-use crate::{
-    cursor::Cursor,
-    index::{self, Tape},
-};
+use crate::{build, cursor::Cursor, index::Tape};
 use bytes::Bytes;
 use std::sync::OnceLock;
 
@@ -95,7 +92,7 @@ impl Document {
     /// [`JsonError`] when the bytes are no strict JSON, nest deeper than [`MAX_DEPTH`] or are
     /// 4 GiB or more.
     pub fn root(&self) -> Result<Cursor<'_>, JsonError> {
-        match self.tape.get_or_init(|| index::build(self.raw.clone())) {
+        match self.tape.get_or_init(|| build::build(self.raw.clone())) {
             Ok(tape) => Ok(Cursor::root(tape)),
             Err(error) => Err(*error),
         }

@@ -12,16 +12,19 @@
 //! - A key that occurs twice in an object has the place of the first and the value of the last
 //!   occurrence, in look-ups, in iteration and in what is written.
 
+mod build;
 mod cursor;
 mod document;
 mod index;
+mod keys;
 mod number;
+mod scan;
 mod string;
 mod value;
 mod write;
 
-pub use cursor::{Cursor, Items, Key, Kind, Members, Prediction};
+pub use cursor::{Cursor, Items, Key, Kind, Members, Prediction, WrittenMember};
 pub use document::{Document, JsonError, JsonErrorKind, MAX_DEPTH};
 pub use number::{compare as compare_numbers, is_number};
 pub use string::{escape_into, quoted};
-pub use value::NumberOutOfRange;
+pub use value::{NumberOutOfRange, number as number_value};

@@ -1,37 +1,7 @@
-//! The text of JSON strings: scanning, decoding, escaping.
+//! The text of JSON strings: decoding, escaping.
 
+use crate::scan::plain_len;
 use std::borrow::Cow;
-
-const LOW: u64 = 0x0101_0101_0101_0101;
-const HIGH: u64 = 0x8080_8080_8080_8080;
-
-/// Number of bytes before the first quote, backslash or control character.
-#[inline]
-pub(crate) fn plain_len(bytes: &[u8]) -> usize {
-    let mut at = 0;
-    while let Some(chunk) = bytes.get(at..at + 8) {
-        let Ok(chunk) = chunk.try_into() else { break };
-        let word = u64::from_le_bytes(chunk);
-        let quote = word ^ (LOW * b'"' as u64);
-        let backslash = word ^ (LOW * b'\\' as u64);
-        // The lowest set bit of each mask is exact; only bits above it may be wrong.
-        let stop = (quote.wrapping_sub(LOW) & !quote)
-            | (backslash.wrapping_sub(LOW) & !backslash)
-            | (word.wrapping_sub(LOW * 0x20) & !word);
-        let stop = stop & HIGH;
-        if stop != 0 {
-            return at + (stop.trailing_zeros() / 8) as usize;
-        }
-        at += 8;
-    }
-    while let Some(&byte) = bytes.get(at) {
-        if byte == b'"' || byte == b'\\' || byte < 0x20 {
-            break;
-        }
-        at += 1;
-    }
-    at
-}
 
 /// Length of a checked string up to its closing quote.
 pub(crate) fn closing_quote(bytes: &[u8]) -> usize {
@@ -180,7 +150,7 @@ pub fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{decode, escape_into, plain_len, to_text};
+    use super::{decode, escape_into, to_text};
     use proptest::prelude::*;
 
     fn check(raw: &str, expected: &str) {
@@ -203,15 +173,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn plain_len_is_the_first_special_byte(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
-            let expected = bytes
-                .iter()
-                .position(|&b| b == b'"' || b == b'\\' || b < 0x20)
-                .unwrap_or(bytes.len());
-            prop_assert_eq!(plain_len(&bytes), expected);
-        }
-
         #[test]
         fn escaping_round_trips(text in any::<String>()) {
             let mut out = Vec::new();

@@ -40,8 +40,12 @@ impl Cursor<'_> {
     }
 }
 
-/// A checked JSON number as serde_json holds it.
-pub(crate) fn number(text: &str) -> Result<Number, NumberOutOfRange> {
+/// A JSON number as serde_json holds it: integers exact to 64 bits, others as the nearest float.
+///
+/// # Errors
+///
+/// [`NumberOutOfRange`] for a number such as `1e400`, and for what is no number.
+pub fn number(text: &str) -> Result<Number, NumberOutOfRange> {
     if !text.contains(['.', 'e', 'E']) && text != "-0" {
         if let Ok(n) = text.parse::<u64>() {
             return Ok(n.into());

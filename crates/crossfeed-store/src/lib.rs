@@ -1,1 +1,26 @@
-//! placeholder
+//! The store contract, the in-memory store, and the conformance functions that every store runs.
+//!
+//! What comes in: recorded tool results and artifacts, under a scope and an id. What goes out: the
+//! same bytes again, or what became of them. Deliberately not here: waiting for calls in flight,
+//! what a result means, what a model is shown of it.
+//!
+//! # Invariants
+//!
+//! - Bytes are never altered, cut or overwritten; a record is there as a whole or not at all.
+//! - An id of another scope reads exactly like one that never existed.
+//! - What a running call holds stays: see [pinning](ResultStore#pinning).
+//! - A backend that cannot answer says so; absence is never made up.
+
+mod clock;
+#[cfg(any(test, feature = "conformance"))]
+pub mod conformance;
+mod contract;
+mod error;
+mod memory;
+mod stored;
+
+pub use clock::{Clock, ManualClock, SystemClock};
+pub use contract::{Listed, Lookup, Missing, Recorded, ResultStore, Tombstone};
+pub use error::{Budget, StoreError};
+pub use memory::{MemoryLimits, MemoryStore, Usage};
+pub use stored::{ResultKind, StoredArtifact, StoredResult};

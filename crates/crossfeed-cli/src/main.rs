@@ -1,0 +1,2 @@
+//! The crossfeed command.
+fn main() {}

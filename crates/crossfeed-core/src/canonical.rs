@@ -1,0 +1,365 @@
+//! What a recorded result means: the value that references and selectors see.
+//!
+//! What comes in: a stored result. What goes out: its views. The rules are normative in
+//! `specs/canonical-value.md`.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use crossfeed_jmespath::{Arena, Budget, Cost, Kind, View};
+use crossfeed_json::{Cursor, Document, JsonError};
+use crossfeed_store::{ResultKind, StoredArtifact, StoredResult};
+use crossfeed_wire::internal::is_internal;
+use std::{borrow::Cow, sync::Arc};
+
+/// What a reference can mean: a result, or an artifact of one.
+#[derive(Clone, Debug)]
+pub(crate) enum Stored {
+    Result(Arc<StoredResult>),
+    Artifact(Arc<StoredArtifact>),
+}
+
+impl Stored {
+    pub(crate) fn document(&self) -> &Document {
+        match self {
+            Self::Result(result) => result.document(),
+            Self::Artifact(artifact) => artifact.document(),
+        }
+    }
+
+    pub(crate) fn tool(&self) -> Option<&str> {
+        match self {
+            Self::Result(result) => result.tool(),
+            Self::Artifact(_) => None,
+        }
+    }
+
+    /// The message of a call that failed; `None` for one that did not.
+    pub(crate) fn failure(&self) -> Option<String> {
+        match self {
+            Self::Result(result) => failure(result),
+            Self::Artifact(_) => None,
+        }
+    }
+
+    /// The views; what is opened on the way is kept in `arena`.
+    pub(crate) fn views<'a>(
+        &'a self,
+        arena: &'a Arena,
+        budget: &Budget,
+    ) -> Result<Views<'a>, ViewError> {
+        match self {
+            Self::Result(result) => Views::of(result, arena, budget),
+            Self::Artifact(artifact) => {
+                let root = artifact.document().root().map_err(ViewError::Limit)?;
+                plain(root, arena, budget)
+            }
+        }
+    }
+}
+
+/// The views of one result.
+#[derive(Clone, Debug)]
+pub(crate) struct Views<'a> {
+    /// What hints describe and selectors run on: JSON that a text holds is opened.
+    pub(crate) canonical: View<'a>,
+    /// What a reference without a selector passes on: text stays text.
+    pub(crate) bare: View<'a>,
+    /// The envelope around the canonical value, where there is one.
+    pub(crate) envelope: Option<View<'a>>,
+}
+
+/// Why a result has no views.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ViewError {
+    /// JSON beyond a limit.
+    #[error(transparent)]
+    Limit(JsonError),
+    /// The budget does not cover it.
+    #[error(transparent)]
+    Cost(#[from] Cost),
+}
+
+impl<'a> Views<'a> {
+    fn alone(view: View<'a>) -> Self {
+        Self {
+            bare: view.clone(),
+            canonical: view,
+            envelope: None,
+        }
+    }
+
+    fn of(
+        result: &'a StoredResult,
+        arena: &'a Arena,
+        budget: &Budget,
+    ) -> Result<Self, ViewError> {
+        let document = result.document();
+        if result.kind() == ResultKind::Bytes {
+            return Ok(Self::alone(binary(document.raw(), result.media_type())));
+        }
+        let root = match document.root() {
+            Ok(root) => root,
+            Err(error) if error.is_limit() && result.kind() != ResultKind::Text => {
+                return Err(ViewError::Limit(error));
+            }
+            Err(_) => {
+                return Ok(Self::alone(match std::str::from_utf8(document.raw()) {
+                    Ok(text) => View::text(text),
+                    Err(_) => binary(document.raw(), result.media_type()),
+                }));
+            }
+        };
+        if result.kind() == ResultKind::Text {
+            // The document is the text itself.
+            let text = std::str::from_utf8(document.raw()).unwrap_or_default();
+            let bare = View::text(text);
+            return Ok(Self {
+                canonical: if is_container(root) {
+                    without_internal(root)
+                } else {
+                    bare.clone()
+                },
+                bare,
+                envelope: None,
+            });
+        }
+        let declared = result.kind() == ResultKind::Mcp;
+        if (declared || result.kind() == ResultKind::Undeclared)
+            && let Some(views) = enveloped(root, declared, arena, budget)?
+        {
+            return Ok(views);
+        }
+        plain(root, arena, budget)
+    }
+}
+
+fn is_container(cursor: Cursor<'_>) -> bool {
+    matches!(cursor.kind(), Kind::Array | Kind::Object)
+}
+
+/// The views of a value without an envelope.
+fn plain<'a>(root: Cursor<'a>, arena: &'a Arena, budget: &Budget) -> Result<Views<'a>, ViewError> {
+    if root.kind() != Kind::String {
+        return Ok(Views::alone(without_internal(root)));
+    }
+    let bare = View::from(root);
+    Ok(Views {
+        canonical: match arena.open(root, budget)? {
+            Some(opened) => without_internal(opened),
+            None => bare.clone(),
+        },
+        bare,
+        envelope: None,
+    })
+}
+
+/// An object without its internal fields; anything else as it is.
+fn without_internal(cursor: Cursor<'_>) -> View<'_> {
+    let internal = cursor.kind() == Kind::Object
+        && crossfeed_wire::internal::FIELDS
+            .iter()
+            .any(|field| cursor.get(field).is_some());
+    if !internal {
+        return View::from(cursor);
+    }
+    View::object(
+        cursor
+            .members()
+            .map(|(key, value)| (key.text(), View::from(value)))
+            .filter(|(key, _)| !is_internal(key))
+            .collect(),
+    )
+}
+
+fn binary<'a>(bytes: &[u8], media_type: Option<&str>) -> View<'a> {
+    let data = View::text(STANDARD.encode(bytes));
+    let media_type = View::text(media_type.unwrap_or("application/octet-stream"));
+    encoded(data, media_type)
+}
+
+fn encoded<'a>(data: View<'a>, media_type: View<'a>) -> View<'a> {
+    View::object(vec![
+        (Cow::Borrowed("data"), data),
+        (Cow::Borrowed("encoding"), View::text("base64")),
+        (Cow::Borrowed("mimeType"), media_type),
+    ])
+}
+
+/// The views of an MCP tool result or of a `{"type": "text", "value": …}` wrapper; `None` for
+/// anything else.
+fn enveloped<'a>(
+    root: Cursor<'a>,
+    declared: bool,
+    arena: &'a Arena,
+    budget: &Budget,
+) -> Result<Option<Views<'a>>, ViewError> {
+    if let Some(value) = wrapped_value(root) {
+        let mut views = plain(value, arena, budget)?;
+        views.envelope = Some(without_internal(root));
+        return Ok(Some(views));
+    }
+    if !(is_mcp(root) || declared && root.kind() == Kind::Object) {
+        return Ok(None);
+    }
+    let mut views = if let Some(structured) = root.get("structuredContent") {
+        plain(structured, arena, budget)?
+    } else if let Some(content) = root.get("content") {
+        match content.len() {
+            Some(1) if content.kind() == Kind::Array => match content.at(0) {
+                Some(part) => part_views(part, arena, budget)?,
+                None => Views::alone(View::from(content)),
+            },
+            _ => {
+                let (mut canonical, mut bare) = (Vec::new(), Vec::new());
+                for part in content.items() {
+                    budget.spend(4)?;
+                    let views = part_views(part, arena, budget)?;
+                    canonical.push(views.canonical);
+                    bare.push(views.bare);
+                }
+                Views {
+                    canonical: View::list(canonical),
+                    bare: View::list(bare),
+                    envelope: None,
+                }
+            }
+        }
+    } else {
+        return Ok(None);
+    };
+    views.envelope = Some(without_internal(root));
+    Ok(Some(views))
+}
+
+/// The value of `{"type": "text", "value": …}` with no other key.
+fn wrapped_value(root: Cursor<'_>) -> Option<Cursor<'_>> {
+    let wrapper = root.len() == Some(2) && text_of(root.get("type")?)? == "text";
+    wrapper.then(|| root.get("value"))?
+}
+
+fn text_of(cursor: Cursor<'_>) -> Option<Cow<'_, str>> {
+    cursor.as_str()
+}
+
+/// Whether an undeclared result is an MCP tool result: `content` is a list of parts, and no key is
+/// foreign to a tool result. An empty list needs another key of a tool result beside it, because a
+/// document may have an empty `content`, too.
+fn is_mcp(root: Cursor<'_>) -> bool {
+    let Some(content) = root.get("content").filter(|c| c.kind() == Kind::Array) else {
+        return false;
+    };
+    let mut other_keys = 0;
+    let own_keys = root.members().all(|(key, _)| match &*key.text() {
+        "content" => true,
+        "structuredContent" | "isError" | "_meta" | "resultType" => {
+            other_keys += 1;
+            true
+        }
+        other => is_internal(other),
+    });
+    own_keys && (!content.is_empty() || other_keys > 0) && content.items().all(is_part)
+}
+
+/// Whether a value is a part of MCP content.
+fn is_part(part: Cursor<'_>) -> bool {
+    let has = |key: &str, kind: Kind| part.get(key).is_some_and(|value| value.kind() == kind);
+    match part.get("type").and_then(text_of).as_deref() {
+        Some("text") => has("text", Kind::String),
+        Some("image" | "audio") => has("data", Kind::String),
+        Some("resource") => has("resource", Kind::Object),
+        Some("resource_link") => has("uri", Kind::String),
+        _ => false,
+    }
+}
+
+/// What one part of MCP content stands for.
+fn part_views<'a>(
+    part: Cursor<'a>,
+    arena: &'a Arena,
+    budget: &Budget,
+) -> Result<Views<'a>, ViewError> {
+    let kind = part.get("type").and_then(text_of);
+    let media_type = |cursor: Cursor<'a>| {
+        cursor
+            .get("mimeType")
+            .map_or_else(|| View::text("application/octet-stream"), View::from)
+    };
+    match kind.as_deref() {
+        Some("text") => {
+            if let Some(text) = part.get("text") {
+                return plain(text, arena, budget);
+            }
+        }
+        Some("image" | "audio") => {
+            if let Some(data) = part.get("data") {
+                return Ok(Views::alone(encoded(View::from(data), media_type(part))));
+            }
+        }
+        Some("resource") => {
+            if let Some(resource) = part.get("resource") {
+                if let Some(text) = resource.get("text") {
+                    return plain(text, arena, budget);
+                }
+                if let Some(blob) = resource.get("blob") {
+                    return Ok(Views::alone(encoded(View::from(blob), media_type(resource))));
+                }
+            }
+        }
+        _ => {}
+    }
+    Ok(Views::alone(View::from(part)))
+}
+
+/// The most characters of a failure's own message that are passed on.
+const FAILURE_CHARS: usize = 500;
+
+/// The message of a failed call: recorded as failed, or an MCP result with `isError: true`. `None`
+/// for a call that did not fail.
+fn failure(result: &StoredResult) -> Option<String> {
+    let document = result.document();
+    let mcp_error = || {
+        let root = document.root().ok()?;
+        let mcp = match result.kind() {
+            ResultKind::Mcp => true,
+            ResultKind::Undeclared => is_mcp(root),
+            _ => false,
+        };
+        (mcp && root.get("isError")?.as_bool()?).then_some(())
+    };
+    if !result.failed() && mcp_error().is_none() {
+        return None;
+    }
+    let message = document
+        .root()
+        .ok()
+        .and_then(failure_text)
+        .unwrap_or_else(|| String::from_utf8_lossy(document.raw()).into_owned());
+    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.is_empty() {
+        return Some("no message".to_owned());
+    }
+    let mut short: String = line.chars().take(FAILURE_CHARS).collect();
+    if short.len() < line.len() {
+        short.push('…');
+    }
+    Some(short)
+}
+
+/// The text of a failure, wherever it usually stands.
+fn failure_text(root: Cursor<'_>) -> Option<String> {
+    if let Some(text) = root.as_str() {
+        return Some(text.into_owned());
+    }
+    if is_mcp(root) {
+        let texts: Vec<_> = root
+            .get("content")?
+            .items()
+            .filter_map(|part| part.get("text")?.as_str())
+            .collect();
+        return Some(texts.join(" "));
+    }
+    ["error", "message"].iter().find_map(|key| {
+        let found = root.get(key)?;
+        let text = found.as_str().or_else(|| found.get("message")?.as_str());
+        text.map(Cow::into_owned)
+    })
+}

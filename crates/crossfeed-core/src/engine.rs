@@ -1,0 +1,172 @@
+//! The engine: configuration, stores and caches, shared by its sessions.
+
+use crate::{
+    select::{SelectOptions, Selectors},
+    session::Session,
+    validate::{InputSchema, RepairScope, SchemaError, Schemas},
+};
+use crossfeed_store::{MemoryLimits, MemoryStore, ResultStore};
+use crossfeed_wire::Scope;
+use serde_json::Value;
+use std::{fmt, num::NonZeroUsize, sync::Arc, time::Duration};
+
+/// How an engine works; the defaults are those of the specification.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct EngineOptions {
+    /// What selectors may be and cost.
+    pub select: SelectOptions,
+    /// Which types may be repaired: by default only of what a reference brought in.
+    pub repairs: RepairScope,
+    /// The most references in one call: 10,000, so that arguments cannot become a load of work.
+    pub max_references: usize,
+    /// The most bytes of JSON that references may bring into one call: 128 MiB, half of what a
+    /// session holds.
+    pub max_resolved_bytes: usize,
+    /// The time for all selections of one call together: 5 s.
+    pub resolve_time: Duration,
+    /// Compiled selectors that are kept: 512, some hundreds of kilobytes.
+    pub kept_selectors: NonZeroUsize,
+    /// Compiled schemas that are kept: 256, more than the tools of most agents.
+    pub kept_schemas: NonZeroUsize,
+}
+
+/// At least one.
+const fn at_least_one(n: usize) -> NonZeroUsize {
+    match NonZeroUsize::new(n) {
+        Some(n) => n,
+        None => NonZeroUsize::MIN,
+    }
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        Self {
+            select: SelectOptions::default(),
+            repairs: RepairScope::default(),
+            max_references: 10_000,
+            max_resolved_bytes: 128 << 20,
+            resolve_time: Duration::from_secs(5),
+            kept_selectors: at_least_one(512),
+            kept_schemas: at_least_one(256),
+        }
+    }
+}
+
+impl EngineOptions {
+    /// The options with other rules for selectors.
+    #[must_use]
+    pub fn with_select(mut self, select: SelectOptions) -> Self {
+        self.select = select;
+        self
+    }
+
+    /// The options with another scope of repairs.
+    #[must_use]
+    pub fn with_repairs(mut self, repairs: RepairScope) -> Self {
+        self.repairs = repairs;
+        self
+    }
+
+    /// The options with another number of references in one call.
+    #[must_use]
+    pub fn with_max_references(mut self, references: usize) -> Self {
+        self.max_references = references;
+        self
+    }
+
+    /// The options with another number of bytes that references may bring into one call.
+    #[must_use]
+    pub fn with_max_resolved_bytes(mut self, bytes: usize) -> Self {
+        self.max_resolved_bytes = bytes;
+        self
+    }
+
+    /// The options with another time for all selections of one call.
+    #[must_use]
+    pub fn with_resolve_time(mut self, time: Duration) -> Self {
+        self.resolve_time = time;
+        self
+    }
+}
+
+/// The engine. Cloning shares it; it is `Send` and `Sync`.
+///
+/// ```
+/// use crossfeed_core::{Engine, EngineOptions, ToolResult};
+/// use crossfeed_wire::{CallId, Scope};
+/// use serde_json::json;
+///
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let engine = Engine::in_memory(EngineOptions::default());
+/// let session = engine.session(Scope::parse("tenant", "project", "session-1")?);
+/// let call = CallId::parse("call_1")?;
+/// session
+///     .record(&call, ToolResult::json(r#"{"items": [{"url": "https://a.example"}]}"#))
+///     .await?;
+/// let resolved = session
+///     .resolve(json!({"url": {"$tool": "call_1", "$select": "items[0].url"}}), None)
+///     .await?;
+/// assert_eq!(resolved.arguments, json!({"url": "https://a.example"}));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Engine(Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) options: EngineOptions,
+    pub(crate) store: Arc<dyn ResultStore>,
+    pub(crate) selectors: Selectors,
+    pub(crate) schemas: Schemas,
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine")
+            .field("options", &self.0.options)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// An engine over a store.
+    #[must_use]
+    pub fn new(options: EngineOptions, store: Arc<dyn ResultStore>) -> Self {
+        Self(Arc::new(Inner {
+            selectors: Selectors::new(options.kept_selectors),
+            schemas: Schemas::new(options.kept_schemas),
+            options,
+            store,
+        }))
+    }
+
+    /// An engine over a store in memory with the default limits.
+    #[must_use]
+    pub fn in_memory(options: EngineOptions) -> Self {
+        let store = MemoryStore::new(MemoryLimits::default());
+        Self::new(options, Arc::new(store))
+    }
+
+    /// A session: the scope in which call ids mean something.
+    #[must_use]
+    pub fn session(&self, scope: Scope) -> Session {
+        Session::new(self.clone(), scope)
+    }
+
+    /// A tool's own input schema, compiled now unless it was used lately.
+    ///
+    /// A host that keeps its tools can keep the outcome as well, and so save a look-up a call.
+    ///
+    /// # Errors
+    ///
+    /// [`SchemaError`] when it is no schema of its dialect, or refers to another document.
+    pub fn input_schema(&self, schema: &Value) -> Result<InputSchema, SchemaError> {
+        self.0.schemas.get(schema)
+    }
+
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        &self.0
+    }
+}

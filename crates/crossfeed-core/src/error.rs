@@ -1,0 +1,300 @@
+//! Errors at the session boundary: every stage's own, summed, with their place in the arguments.
+
+use crate::{resolve::LimitError, select::SelectError, validate::ArgumentError};
+use crossfeed_store::{Missing, StoreError, Tombstone};
+use crossfeed_wire::{
+    ArtifactId, CallId, ErrorBody, ErrorCode, ErrorReport, Fault, Pointer, reference::Malformed,
+};
+use std::{fmt, sync::Arc};
+
+/// Why there is no result to refer to.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LookupError {
+    /// No such call in this session; a call of another session reads the same.
+    #[error("no result of call `{call_id}` is known in this session")]
+    Unknown {
+        /// The call.
+        call_id: CallId,
+    },
+    /// The result was kept for its time to live.
+    #[error("the result of call `{call_id}` has expired")]
+    Expired {
+        /// The call.
+        call_id: CallId,
+        /// How to get it again.
+        tombstone: Tombstone,
+    },
+    /// The result had to make room.
+    #[error("the result of call `{call_id}` had to make room for newer ones")]
+    Evicted {
+        /// The call.
+        call_id: CallId,
+        /// How to get it again.
+        tombstone: Tombstone,
+    },
+    /// The call failed.
+    #[error("call `{call_id}` failed: {message}")]
+    Failed {
+        /// The call.
+        call_id: CallId,
+        /// The failure's own message.
+        message: String,
+        /// The tool, where it is known.
+        tool: Option<String>,
+    },
+    /// No such artifact in this session.
+    #[error("no artifact `{artifact_id}` of call `{call_id}` is known in this session")]
+    ArtifactUnknown {
+        /// The artifact.
+        artifact_id: ArtifactId,
+        /// The call.
+        call_id: CallId,
+    },
+    /// The store did not answer.
+    #[error("stored results cannot be read at the moment")]
+    Store(#[source] Arc<StoreError>),
+}
+
+impl LookupError {
+    /// The error for a result that a store does not have.
+    #[must_use]
+    pub fn missing(call_id: CallId, missing: Missing) -> Self {
+        match missing {
+            Missing::Unknown => Self::Unknown { call_id },
+            Missing::Expired(tombstone) => Self::Expired { call_id, tombstone },
+            Missing::Evicted(tombstone) => Self::Evicted { call_id, tombstone },
+        }
+    }
+
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Unknown { .. } => ErrorCode::ResultUnknown,
+            Self::Expired { .. } => ErrorCode::ResultExpired,
+            Self::Evicted { .. } => ErrorCode::ResultEvicted,
+            Self::Failed { .. } => ErrorCode::ResultFailed,
+            Self::ArtifactUnknown { .. } => ErrorCode::ArtifactUnknown,
+            Self::Store(_) => ErrorCode::StoreUnavailable,
+        }
+    }
+
+    /// Who can act.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::Store(error) => error.fault(),
+            _ => Fault::Model,
+        }
+    }
+
+    /// One next step.
+    #[must_use]
+    pub fn advice(&self) -> String {
+        match self {
+            Self::Unknown { .. } => {
+                "use the `_toolCallId` of a result of this session, exactly as it was shown".to_owned()
+            }
+            Self::Expired { tombstone, .. } | Self::Evicted { tombstone, .. } => run_again(tombstone),
+            Self::Failed { tool, .. } => match tool {
+                Some(tool) => format!("call `{tool}` again with other arguments, then refer to that call"),
+                None => "make the call again with other arguments, then refer to that call".to_owned(),
+            },
+            Self::ArtifactUnknown { .. } => {
+                "use the artifact id and call id of an artifact of this session, exactly as they were shown".to_owned()
+            }
+            Self::Store(_) => "try again".to_owned(),
+        }
+    }
+}
+
+fn run_again(tombstone: &Tombstone) -> String {
+    match (tombstone.tool(), tombstone.arguments()) {
+        (Some(tool), Some(arguments)) => format!(
+            "call `{tool}` again with {}, then refer to that call",
+            String::from_utf8_lossy(arguments)
+        ),
+        (Some(tool), None) => format!("call `{tool}` again, then refer to that call"),
+        _ => "make the call again, then refer to that call".to_owned(),
+    }
+}
+
+/// Whatever can be wrong with the arguments of a call.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Something that looks like a reference is none.
+    #[error("malformed reference: {0}")]
+    Reference(Malformed),
+    /// There is no result to refer to.
+    #[error(transparent)]
+    Lookup(#[from] LookupError),
+    /// A selector did not produce a value.
+    #[error(transparent)]
+    Select(#[from] SelectError),
+    /// The resolved arguments do not fit the tool's schema.
+    #[error(transparent)]
+    Arguments(#[from] ArgumentError),
+    /// Beyond a limit.
+    #[error(transparent)]
+    Limit(#[from] LimitError),
+}
+
+impl Error {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Reference(_) => ErrorCode::ReferenceMalformed,
+            Self::Lookup(error) => error.code(),
+            Self::Select(error) => error.code(),
+            Self::Arguments(error) => error.code(),
+            Self::Limit(error) => error.code(),
+        }
+    }
+
+    /// Who can act.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::Lookup(error) => error.fault(),
+            Self::Reference(_) | Self::Select(_) | Self::Arguments(_) | Self::Limit(_) => Fault::Model,
+        }
+    }
+
+    /// What was there, then one next step.
+    #[must_use]
+    pub fn advice(&self) -> String {
+        match self {
+            Self::Reference(Malformed::UnreachableTarget { .. }) => {
+                "put the reference at the parameter itself".to_owned()
+            }
+            Self::Reference(_) => "write a reference as {\"$tool\": \"<call id>\"} or {\"$tool\": \"<call id>\", \
+                                   \"$select\": \"<JMESPath>\"}; wrap data that only looks like one in {\"$literal\": …}"
+                .to_owned(),
+            Self::Lookup(error) => error.advice(),
+            Self::Select(error) => error.advice(),
+            Self::Arguments(error) => error.advice(),
+            Self::Limit(error) => error.advice().to_owned(),
+        }
+    }
+}
+
+/// One thing that is wrong with the arguments of a call, and where.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Failure {
+    /// The place in the arguments: of the reference, or of the value that does not fit.
+    pub at: Pointer,
+    /// The call that the reference names.
+    pub call_id: Option<CallId>,
+    /// The artifact that the reference names.
+    pub artifact_id: Option<ArtifactId>,
+    /// The selector as it was written.
+    pub expression: Option<String>,
+    /// What is wrong.
+    pub error: Error,
+}
+
+impl Failure {
+    pub(crate) fn new(at: Pointer, error: Error) -> Self {
+        Self {
+            at,
+            call_id: None,
+            artifact_id: None,
+            expression: None,
+            error,
+        }
+    }
+
+    /// The error in the shape in which it is written.
+    #[must_use]
+    pub fn body(&self) -> ErrorBody {
+        let mut body = ErrorBody::new(self.error.code(), self.line());
+        body.call_id = self.call_id.as_ref().map(ToString::to_string);
+        body.expression.clone_from(&self.expression);
+        body.at = Some(self.at.to_string());
+        body.advice = Some(self.error.advice());
+        body
+    }
+
+    /// One line: what is wrong, with what, and where.
+    fn line(&self) -> String {
+        let mut line = self.error.to_string();
+        if let (Error::Select(_) | Error::Limit(_), Some(call_id)) = (&self.error, &self.call_id) {
+            match &self.artifact_id {
+                Some(id) => line.push_str(&format!(" in artifact `{id}` of call `{call_id}`")),
+                None => line.push_str(&format!(" in the result of call `{call_id}`")),
+            }
+        }
+        if !self.at.as_str().is_empty() {
+            line.push_str(&format!(" (argument `{}`)", self.at));
+        }
+        line
+    }
+}
+
+/// As a model reads it: what is wrong, what was there, one next step.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n{}", self.line(), self.error.advice())
+    }
+}
+
+/// Why a call must not run: all that is wrong with its arguments, at least one thing.
+#[derive(Clone, Debug)]
+pub struct ResolveError {
+    failures: Vec<Failure>,
+}
+
+impl ResolveError {
+    pub(crate) fn new(failures: Vec<Failure>) -> Self {
+        Self { failures }
+    }
+
+    /// All that is wrong, in the order of the arguments.
+    #[must_use]
+    pub fn failures(&self) -> &[Failure] {
+        &self.failures
+    }
+
+    /// Who can act: a backend's fault outweighs a model's, because nothing that the model changes
+    /// would help.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        let faults = || self.failures.iter().map(|failure| failure.error.fault());
+        match (
+            faults().any(|fault| fault == Fault::Backend),
+            faults().any(|fault| fault == Fault::Host),
+        ) {
+            (true, _) => Fault::Backend,
+            (_, true) => Fault::Host,
+            _ => Fault::Model,
+        }
+    }
+
+    /// The failures in the shape in which they are written.
+    #[must_use]
+    pub fn report(&self) -> Option<ErrorReport> {
+        let (first, rest) = self.failures.split_first()?;
+        Some(ErrorReport::new(
+            first.body(),
+            rest.iter().map(Failure::body),
+        ))
+    }
+}
+
+impl fmt::Display for ResolveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, failure) in self.failures.iter().enumerate() {
+            if index > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{failure}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ResolveError {}

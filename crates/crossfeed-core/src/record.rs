@@ -1,0 +1,90 @@
+//! Recording: what a tool returned, on its way into the store.
+//!
+//! What comes in: bytes, text or a value, as the tool gave them. What goes out: a stored result with
+//! the same bytes. Recording never fails on content; what the content means is found out when it is
+//! first referred to.
+
+use bytes::Bytes;
+use crossfeed_json::Document;
+use crossfeed_store::{ResultKind, StoredResult};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// What a tool returned, to be recorded.
+///
+/// ```
+/// use crossfeed_core::ToolResult;
+/// use serde_json::json;
+///
+/// let result = ToolResult::json(r#"{"total": 1.50}"#).with_tool("search");
+/// let failed = ToolResult::text("no such table").failed();
+/// let value = ToolResult::value(&json!({"total": 1.5}));
+/// ```
+#[derive(Debug)]
+pub struct ToolResult(StoredResult);
+
+impl ToolResult {
+    fn new(bytes: impl Into<Bytes>, kind: ResultKind) -> Self {
+        Self(StoredResult::new(Document::new(bytes), kind))
+    }
+
+    /// Bytes of undeclared kind: a tool result of MCP if it looks like one and like nothing else,
+    /// else JSON, else text.
+    #[must_use]
+    pub fn undeclared(bytes: impl Into<Bytes>) -> Self {
+        Self::new(bytes, ResultKind::Undeclared)
+    }
+
+    /// JSON. What turns out to be none is text.
+    #[must_use]
+    pub fn json(bytes: impl Into<Bytes>) -> Self {
+        Self::new(bytes, ResultKind::Json)
+    }
+
+    /// A tool result of MCP, as JSON.
+    #[must_use]
+    pub fn mcp(bytes: impl Into<Bytes>) -> Self {
+        Self::new(bytes, ResultKind::Mcp)
+    }
+
+    /// A text. A reference without a selector passes it on as it is, even if it is JSON.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::new(text.into(), ResultKind::Text)
+    }
+
+    /// Anything else, such as an image.
+    #[must_use]
+    pub fn bytes(bytes: impl Into<Bytes>, media_type: impl Into<Arc<str>>) -> Self {
+        Self(Self::new(bytes, ResultKind::Bytes).0.with_media_type(media_type))
+    }
+
+    /// A `serde_json::Value`, of undeclared kind.
+    #[must_use]
+    pub fn value(value: &Value) -> Self {
+        Self::undeclared(value.to_string())
+    }
+
+    /// Says that the call failed; the content is then what it failed with.
+    #[must_use]
+    pub fn failed(self) -> Self {
+        Self(self.0.with_failed(true))
+    }
+
+    /// Names the tool that was called, so that an error can name it.
+    #[must_use]
+    pub fn with_tool(self, tool: impl Into<Arc<str>>) -> Self {
+        Self(self.0.with_tool(tool))
+    }
+
+    /// Keeps the arguments of the call as raw JSON, so that a result that has gone can say how to
+    /// get it again.
+    #[must_use]
+    pub fn with_arguments(self, arguments: impl Into<Bytes>) -> Self {
+        Self(self.0.with_arguments(arguments))
+    }
+
+    pub(crate) fn into_stored(self) -> StoredResult {
+        self.0
+    }
+}

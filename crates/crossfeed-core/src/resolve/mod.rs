@@ -1,0 +1,105 @@
+//! Resolving: arguments with references in, arguments as the tool gets them out.
+//!
+//! What comes in: arguments as a model wrote them, and the results that they name. What goes out:
+//! the arguments with every reference replaced, and a record of where each value came from. It goes
+//! in one pass: what a reference brought in is never searched for references. Looking results up is
+//! the session's work, judging the outcome that of [`crate::validate`].
+
+mod declared;
+mod fill;
+mod plan;
+
+pub use fill::{Link, Source};
+pub(crate) use declared::Declared;
+pub(crate) use fill::{FillLimits, Filled, Looked, fill};
+pub(crate) use plan::{Plan, Wanted};
+
+use crate::canonical::ViewError;
+use crossfeed_jmespath::Cost;
+use crossfeed_json::{JsonError, MAX_DEPTH, NumberOutOfRange};
+use crossfeed_wire::ErrorCode;
+use serde_json::Value;
+
+/// Arguments or data beyond a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LimitError {
+    /// Arguments that nest too deep: 100,000 brackets.
+    #[error("the arguments nest deeper than {MAX_DEPTH}")]
+    ArgumentsTooDeep,
+    /// A result that nests too deep, or is too large to be indexed.
+    #[error("the result cannot be read: {0}")]
+    Unreadable(JsonError),
+    /// A result that takes more to be opened than a selection may cost.
+    #[error("the result cannot be read: {0}")]
+    Costly(Cost),
+    /// More references in one call than allowed.
+    #[error("the arguments hold {found} references, the limit is {limit}")]
+    TooManyReferences {
+        /// How many there are.
+        found: usize,
+        /// How many there may be.
+        limit: usize,
+    },
+    /// More resolved bytes in one call than allowed.
+    #[error("the resolved arguments are larger than {limit} bytes")]
+    TooLarge {
+        /// How many bytes there may be.
+        limit: usize,
+    },
+    /// A number that 64-bit floats cannot hold: `1e400`.
+    #[error("the referenced value holds a number that cannot be passed on: {0}")]
+    Number(NumberOutOfRange),
+}
+
+impl LimitError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        ErrorCode::LimitExceeded
+    }
+
+    /// One next step.
+    #[must_use]
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::ArgumentsTooDeep => "try: arguments with fewer levels of lists and objects",
+            Self::Unreadable(_) | Self::Costly(_) => "try: a call that returns less, or flatter, data",
+            Self::TooManyReferences { .. } => {
+                "try: one reference with a selector that gives a list, instead of one for each item"
+            }
+            Self::TooLarge { .. } => "try: a selector that picks what the tool needs",
+            Self::Number(_) => "try: a selector that leaves the number out",
+        }
+    }
+}
+
+impl From<ViewError> for LimitError {
+    fn from(error: ViewError) -> Self {
+        match error {
+            ViewError::Limit(error) => Self::Unreadable(error),
+            ViewError::Cost(cost) => Self::Costly(cost),
+        }
+    }
+}
+
+/// How deep a value nests, in lists and objects. The value comes from the engine, which bounds it.
+fn depth_of(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth_of).max().unwrap_or(0),
+        Value::Object(members) => 1 + members.values().map(depth_of).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// Takes a value apart without recursion, so that data of any depth can be let go.
+pub(crate) fn dismantle(value: Value) {
+    let mut stack = vec![value];
+    while let Some(value) = stack.pop() {
+        match value {
+            Value::Array(items) => stack.extend(items),
+            Value::Object(members) => stack.extend(members.into_iter().map(|(_, value)| value)),
+            _ => {}
+        }
+    }
+}

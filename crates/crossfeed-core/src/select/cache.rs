@@ -1,0 +1,34 @@
+//! Compiled selectors, kept by their text.
+
+use crossfeed_jmespath::{Expression, ParseError};
+use lru::LruCache;
+use std::{
+    num::NonZeroUsize,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// The expressions that were used last. Agents repeat themselves: one hit saves a parse.
+#[derive(Debug)]
+pub(crate) struct Selectors {
+    kept: Mutex<LruCache<Box<str>, Arc<Expression>>>,
+}
+
+impl Selectors {
+    pub(crate) fn new(capacity: NonZeroUsize) -> Self {
+        Self {
+            kept: Mutex::new(LruCache::new(capacity)),
+        }
+    }
+
+    /// The expression of a text, parsed now unless it was used lately.
+    pub(crate) fn get(&self, text: &str) -> Result<Arc<Expression>, ParseError> {
+        let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(expression) = kept().get(text) {
+            return Ok(Arc::clone(expression));
+        }
+        // Parsed without the lock; of two that parse the same text at once the later one stays.
+        let expression = Arc::new(Expression::parse(text)?);
+        kept().put(text.into(), Arc::clone(&expression));
+        Ok(expression)
+    }
+}

@@ -1,0 +1,142 @@
+//! What to try instead: the selectors nearest to one that matched nothing.
+
+use super::path::{self, Candidate};
+use crossfeed_jmespath::{Arena, Budget, Expression, SpineStep, View, evaluate};
+
+/// How many selectors are offered.
+const OFFERED: usize = 3;
+/// From which likeness on a name is taken for a misspelling of another.
+const ALIKE: f64 = 0.7;
+
+/// Up to three paths that match and are nearest to the path that `expression` follows, best first,
+/// ties in document order.
+pub(super) fn nearest<'a>(
+    expression: &Expression,
+    view: &View<'a>,
+    arena: &'a Arena,
+    budget: &Budget,
+) -> Vec<String> {
+    let spine = expression.spine();
+    let wanted: Vec<&str> = spine
+        .iter()
+        .filter_map(|step| match step {
+            SpineStep::Field(name) => Some(*name),
+            SpineStep::Index(_) | SpineStep::Each => None,
+        })
+        .collect();
+    offer(&wanted, view, arena, budget)
+}
+
+/// The same for a text that is no expression: its words are taken for names.
+pub(super) fn nearest_to_words<'a>(
+    text: &str,
+    view: &View<'a>,
+    arena: &'a Arena,
+    budget: &Budget,
+) -> Vec<String> {
+    let path = text.split(['|', '?', '(']).next().unwrap_or_default();
+    let wanted: Vec<&str> = path
+        .split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-')
+        .filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '_'))
+        .collect();
+    offer(&wanted, view, arena, budget)
+}
+
+fn offer<'a>(
+    wanted: &[&str],
+    view: &View<'a>,
+    arena: &'a Arena,
+    budget: &Budget,
+) -> Vec<String> {
+    let found = path::candidates(view, arena, budget);
+    let mut ranked: Vec<(f64, &Candidate<'a>)> = found
+        .iter()
+        .filter_map(|candidate| Some((likeness(wanted, candidate)?, candidate)))
+        .collect();
+    if ranked.is_empty() {
+        // Nothing is called alike: what lies where the path left the value.
+        let deepest = found.iter().map(|c| shared(wanted, c)).max().unwrap_or(0);
+        let level = |c: &&Candidate<'a>| shared(wanted, c) == deepest && c.names.len() == deepest + 1;
+        ranked = found.iter().filter(level).map(|c| (0.0, c)).collect();
+    }
+    // A stable sort keeps document order among equals.
+    ranked.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    let mut offered: Vec<String> = Vec::with_capacity(OFFERED);
+    let mut names: Vec<&[String]> = Vec::with_capacity(OFFERED);
+    for (_, candidate) in ranked {
+        if offered.len() == OFFERED {
+            break;
+        }
+        // One item of a list speaks for the others.
+        if names.contains(&candidate.names.as_slice()) {
+            continue;
+        }
+        if works(&candidate.selector, view, arena, budget) {
+            names.push(&candidate.names);
+            offered.push(candidate.selector.clone());
+        }
+    }
+    offered
+}
+
+/// Whether a selector gives something on the value: only such are offered.
+fn works(selector: &str, view: &View<'_>, arena: &Arena, budget: &Budget) -> bool {
+    let Ok(expression) = Expression::parse(selector) else {
+        return false;
+    };
+    // The views of this check end with it, so they may borrow for less long.
+    matches!(evaluate(&expression, view, arena, budget), Ok(Some(_)))
+}
+
+/// Number of leading names that the candidate shares with the wanted path.
+fn shared(wanted: &[&str], candidate: &Candidate<'_>) -> usize {
+    wanted
+        .iter()
+        .zip(&candidate.names)
+        .take_while(|(a, b)| a == b)
+        .count()
+}
+
+/// How alike the candidate's path is to the wanted one; `None` where its last name is another.
+fn likeness(wanted: &[&str], candidate: &Candidate<'_>) -> Option<f64> {
+    let (leaf, path) = wanted.split_last()?;
+    let (last, before) = candidate.names.split_last()?;
+    let leaf = name_likeness(leaf, last)?;
+    let along: f64 = path
+        .iter()
+        .rev()
+        .zip(before.iter().rev())
+        .map(|(a, b)| name_likeness(a, b).unwrap_or(0.0))
+        .sum();
+    let longer = path.len().max(before.len()).max(1) as f64;
+    // The last name counts most; the way to it decides between places of the same name.
+    Some(leaf * 4.0 + along / longer + shared(wanted, candidate) as f64 / 8.0)
+}
+
+/// 1 for the same name, less for one that is alike, `None` for another.
+fn name_likeness(wanted: &str, name: &str) -> Option<f64> {
+    if wanted == name {
+        return Some(1.0);
+    }
+    let fold = |text: &str| -> String {
+        text.chars()
+            .filter(|c| c.is_alphanumeric())
+            .flat_map(char::to_lowercase)
+            .take(64)
+            .collect()
+    };
+    let (a, b) = (fold(wanted), fold(name));
+    if a == b {
+        return Some(0.98);
+    }
+    let plural = |long: &str, short: &str| long.strip_suffix('s') == Some(short);
+    if plural(&a, &b) || plural(&b, &a) {
+        return Some(0.95);
+    }
+    let likeness = strsim::normalized_damerau_levenshtein(&a, &b);
+    if likeness >= ALIKE {
+        return Some(likeness);
+    }
+    let within = a.len() >= 3 && b.len() >= 3 && (a.contains(&b) || b.contains(&a));
+    within.then_some(0.6)
+}

@@ -1,0 +1,537 @@
+//! Selecting: from an expression that a model wrote to the value it meant.
+//!
+//! What comes in: the views of a result and the expression as written. What goes out: a value and a
+//! report of how it was found, or an error that says what is there instead. The order of steps is
+//! normative in `specs/select.md`.
+
+mod cache;
+mod miss;
+mod path;
+
+pub(crate) use cache::Selectors;
+pub(crate) use path::{Candidate, candidates};
+
+use crate::{canonical::Views, shape::Shape};
+use crossfeed_jmespath::{
+    Arena, Budget, Cost, EvalError, Expression, Kind, Limits, ParseError, TypeMismatch, View,
+    WhyEmpty, evaluate,
+    guard::{Forbidden, Patterns},
+    repair::{self, Repair},
+    why_empty,
+};
+use crossfeed_wire::{ErrorCode, Fault};
+
+/// What selectors may be and cost.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SelectOptions {
+    /// The most characters of an expression, 1,000 by default: far more than any model needs, and
+    /// few enough to be quoted in an error.
+    pub max_chars: usize,
+    /// Patterns that no expression may hold.
+    pub patterns: Patterns,
+    /// What one selection may cost.
+    pub limits: Limits,
+}
+
+impl Default for SelectOptions {
+    fn default() -> Self {
+        Self {
+            max_chars: 1000,
+            patterns: Patterns::default(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+impl SelectOptions {
+    /// The options with another greatest length of expressions, in characters.
+    #[must_use]
+    pub fn with_max_chars(mut self, chars: usize) -> Self {
+        self.max_chars = chars;
+        self
+    }
+
+    /// The options with other forbidden patterns.
+    #[must_use]
+    pub fn with_patterns(mut self, patterns: Patterns) -> Self {
+        self.patterns = patterns;
+        self
+    }
+
+    /// The options with other limits of evaluation.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+}
+
+/// Which view of a result answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a result has these two views")]
+pub enum Answered {
+    /// The canonical value.
+    Canonical,
+    /// The envelope around it, as models copy paths from there.
+    Envelope,
+}
+
+impl Answered {
+    /// The name of the view.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Canonical => "canonical",
+            Self::Envelope => "envelope",
+        }
+    }
+}
+
+/// Why a selection that succeeded may not be what was meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Notice {
+    /// Why the list is empty.
+    pub why: WhyEmpty,
+    /// The nearest selectors that do match.
+    pub nearest: Vec<String>,
+}
+
+impl std::fmt::Display for Notice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.why {
+            WhyEmpty::FilterRefusedAll { items } => {
+                write!(f, "the filter refused every one of {items} items")?;
+            }
+            WhyEmpty::NoItemHasField { items } => {
+                write!(f, "none of {items} items has the field")?;
+            }
+            _ => f.write_str("the list is empty")?,
+        }
+        for (index, selector) in self.nearest.iter().enumerate() {
+            f.write_str(if index == 0 { "; try: " } else { ", " })?;
+            f.write_str(selector)?;
+        }
+        Ok(())
+    }
+}
+
+/// How a value was selected.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SelectReport {
+    /// The expression that was evaluated in the end.
+    pub evaluated: String,
+    /// The view that answered.
+    pub view: Answered,
+    /// Whether a leading `result.` was taken off.
+    pub prefix_stripped: bool,
+    /// The repairs, in order.
+    pub repairs: Vec<Repair>,
+    /// What the model should know although the selection succeeded.
+    pub notice: Option<Notice>,
+}
+
+/// A selected value and how it was found.
+#[derive(Clone, Debug)]
+pub(crate) struct Selection<'a> {
+    pub(crate) view: View<'a>,
+    pub(crate) report: SelectReport,
+}
+
+/// Why a selector did not produce a value.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SelectError {
+    /// Nothing but blanks: `""`.
+    #[error("the selector is blank")]
+    Blank,
+    /// No expression: `items[`.
+    #[error("selector `{expression}` is not a JMESPath expression: {source}")]
+    Invalid {
+        /// The expression as it was written.
+        expression: String,
+        /// What is wrong.
+        source: ParseError,
+        /// The shape of the value.
+        shape: Shape,
+        /// The nearest selectors that match.
+        nearest: Vec<String>,
+    },
+    /// A function was given what it cannot take: `length(total)`.
+    #[error("selector `{expression}` cannot be evaluated on this result: {source}")]
+    Mismatch {
+        /// The expression as it was written.
+        expression: String,
+        /// What was given, and what is taken.
+        source: Box<TypeMismatch>,
+        /// The shape of the value.
+        shape: Shape,
+        /// The nearest selectors that match.
+        nearest: Vec<String>,
+    },
+    /// Longer than the limit.
+    #[error("selector `{start}…` has {chars} characters, the limit is {limit}")]
+    TooLong {
+        /// The beginning of the expression.
+        start: String,
+        /// Its length in characters.
+        chars: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// A forbidden pattern: `${x}`, `eval(a)`, `__proto__`.
+    #[error("selector `{expression}` is refused: {source}")]
+    Forbidden {
+        /// The expression as it was written.
+        expression: String,
+        /// The pattern, and where it stands.
+        source: Forbidden,
+    },
+    /// Nothing is there: `items[0].titel`.
+    #[error("selector `{expression}` matched nothing")]
+    MatchedNothing {
+        /// The expression as it was written.
+        expression: String,
+        /// The shape of the value.
+        shape: Shape,
+        /// The nearest selectors that match.
+        nearest: Vec<String>,
+    },
+    /// More steps, text or time than allowed: `[@,@]|[@,@]|…`.
+    #[error("selector `{expression}` is too costly: {why}")]
+    TooCostly {
+        /// The expression as it was written.
+        expression: String,
+        /// What it would have taken.
+        why: String,
+    },
+}
+
+impl SelectError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Blank | Self::Invalid { .. } | Self::Mismatch { .. } => ErrorCode::SelectInvalid,
+            Self::TooLong { .. } => ErrorCode::SelectTooLong,
+            Self::Forbidden { .. } => ErrorCode::SelectForbidden,
+            Self::MatchedNothing { .. } => ErrorCode::SelectMatchedNothing,
+            Self::TooCostly { .. } => ErrorCode::SelectTooCostly,
+        }
+    }
+
+    /// Who can act.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        Fault::Model
+    }
+
+    /// Whether the selector was right but nothing is there, so that a default may stand in.
+    pub(crate) fn is_miss(&self) -> bool {
+        matches!(self, Self::MatchedNothing { .. })
+    }
+
+    /// What was there, then one next step.
+    #[must_use]
+    pub fn advice(&self) -> String {
+        match self {
+            Self::Blank => "leave the selector out to pass the whole result".to_owned(),
+            Self::Invalid { source, shape, nearest, .. } => {
+                if let ParseError::UnknownFunction { nearest: Some(function), .. } = source {
+                    return format!("try: {function}");
+                }
+                found(shape, nearest)
+            }
+            Self::Mismatch { shape, nearest, .. } | Self::MatchedNothing { shape, nearest, .. } => {
+                found(shape, nearest)
+            }
+            Self::TooLong { limit, .. } => {
+                format!("try: a selector of at most {limit} characters, such as one path to what is needed")
+            }
+            Self::Forbidden { source, .. } => format!(
+                "a selector is JMESPath only; to compare with the text, write it in single quotes: '{}'",
+                source.pattern
+            ),
+            Self::TooCostly { .. } => {
+                "try: a path or filter that selects less, without nesting lists in each other".to_owned()
+            }
+        }
+    }
+}
+
+fn found(shape: &Shape, nearest: &[String]) -> String {
+    let next = match nearest {
+        [] => "try: no selector, to pass the whole result".to_owned(),
+        selectors => format!("try: {}", selectors.join(", ")),
+    };
+    format!("found: {shape}\n{next}")
+}
+
+/// One way to read an expression: its text, and the view it is read on.
+struct Reading<'a, 'v> {
+    text: &'a str,
+    view: &'v View<'a>,
+    answered: Answered,
+    stripped: bool,
+}
+
+/// What a reading gave.
+enum Outcome<'a> {
+    Found(View<'a>, &'a Expression),
+    /// An empty list that is no value of the result's own.
+    Emptied(View<'a>, &'a Expression),
+    Nothing,
+}
+
+/// Selects from a result.
+pub(crate) struct Selector<'a, 'v> {
+    pub(crate) options: &'v SelectOptions,
+    pub(crate) compiled: &'v Selectors,
+    pub(crate) views: &'v Views<'a>,
+    pub(crate) arena: &'a Arena,
+    pub(crate) budget: &'v Budget,
+}
+
+/// Why a reading gave no outcome.
+enum Trouble {
+    Parse(ParseError),
+    Mismatch(Box<TypeMismatch>),
+    Cost(String),
+}
+
+impl From<EvalError> for Trouble {
+    fn from(error: EvalError) -> Self {
+        match error {
+            EvalError::Type(mismatch) => Self::Mismatch(mismatch),
+            other => Self::Cost(other.to_string()),
+        }
+    }
+}
+
+impl From<Cost> for Trouble {
+    fn from(cost: Cost) -> Self {
+        Self::Cost(cost.to_string())
+    }
+}
+
+impl<'a, 'v> Selector<'a, 'v> {
+    /// Selects with the expression as it was written.
+    pub(crate) fn select(&self, written: &'a str) -> Result<Selection<'a>, SelectError> {
+        let text = written.trim();
+        if text.is_empty() {
+            return Err(SelectError::Blank);
+        }
+        let stripped = strip_prefix(text);
+        self.check_length(stripped.unwrap_or(text))?;
+        self.check_patterns(written, text)?;
+        let readings = self.readings(text, stripped);
+        let mut parse_error = None;
+        let mut mismatch = None;
+        for reading in &readings {
+            match self.read(reading, reading.text) {
+                Ok(Outcome::Found(view, expression)) => {
+                    return Ok(self.selection(view, expression, reading, Vec::new(), None));
+                }
+                Ok(Outcome::Emptied(view, expression)) => {
+                    // What parsed and selected nothing may still be a mistake that can be repaired,
+                    // but only on the view that answered.
+                    if let Some(better) = self.repaired(written, std::slice::from_ref(reading), true)? {
+                        return Ok(better);
+                    }
+                    let notice = self.notice(expression, reading.view);
+                    return Ok(self.selection(view, expression, reading, Vec::new(), notice));
+                }
+                Ok(Outcome::Nothing) => {}
+                Err(Trouble::Parse(error)) if error.is_too_costly() => {
+                    return Err(too_costly(written, error.to_string()));
+                }
+                Err(Trouble::Parse(error)) => {
+                    parse_error.get_or_insert(error);
+                }
+                Err(Trouble::Mismatch(error)) => {
+                    mismatch.get_or_insert(error);
+                }
+                Err(Trouble::Cost(why)) => return Err(too_costly(written, why)),
+            }
+        }
+        let parsed = parse_error.is_none();
+        if let Some(selection) = self.repaired(written, &readings, parsed)? {
+            return Ok(selection);
+        }
+        let shape = Shape::of(&self.views.canonical);
+        let nearest = self.nearest(stripped.unwrap_or(text));
+        let expression = written.to_owned();
+        Err(match (parse_error, mismatch) {
+            (Some(source), _) => SelectError::Invalid { expression, source, shape, nearest },
+            (None, Some(source)) => SelectError::Mismatch { expression, source, shape, nearest },
+            (None, None) => SelectError::MatchedNothing { expression, shape, nearest },
+        })
+    }
+
+    fn check_length(&self, text: &str) -> Result<(), SelectError> {
+        let limit = self.options.max_chars;
+        // A text has at most as many characters as bytes, so most need no counting.
+        let chars = if text.len() > limit { text.chars().count() } else { 0 };
+        if chars > limit {
+            return Err(SelectError::TooLong {
+                start: text.chars().take(40).collect(),
+                chars,
+                limit,
+            });
+        }
+        Ok(())
+    }
+
+    fn check_patterns(&self, written: &str, text: &str) -> Result<(), SelectError> {
+        self.options
+            .patterns
+            .check(text)
+            .map_err(|source| SelectError::Forbidden {
+                expression: written.to_owned(),
+                source,
+            })
+    }
+
+    /// The readings in the order in which they are tried.
+    fn readings(&self, text: &'a str, stripped: Option<&'a str>) -> Vec<Reading<'a, 'v>> {
+        let views = [
+            (Answered::Canonical, Some(&self.views.canonical)),
+            (Answered::Envelope, self.views.envelope.as_ref()),
+        ];
+        let mut readings = Vec::with_capacity(4);
+        for (answered, view) in views {
+            let Some(view) = view else { continue };
+            let reading = |text, stripped| Reading { text, view, answered, stripped };
+            match stripped {
+                None => readings.push(reading(text, false)),
+                Some(rest) => {
+                    if view.get("result").is_some() {
+                        readings.push(reading(text, false));
+                    }
+                    readings.push(reading(rest, true));
+                }
+            }
+        }
+        readings
+    }
+
+    /// Evaluates one text on the view of a reading.
+    fn read(&self, reading: &Reading<'a, 'v>, text: &str) -> Result<Outcome<'a>, Trouble> {
+        let expression = self.compiled.get(text).map_err(Trouble::Parse)?;
+        let expression = self.arena.keep(expression);
+        let found = evaluate(expression, reading.view, self.arena, self.budget)?;
+        Ok(match found {
+            None => Outcome::Nothing,
+            Some(view) => {
+                let emptied = view.kind() == Kind::Array && view.is_empty();
+                if emptied && !expression.is_plain_path() {
+                    Outcome::Emptied(view, expression)
+                } else {
+                    Outcome::Found(view, expression)
+                }
+            }
+        })
+    }
+
+    /// Tries the repaired readings. An expression that parsed (`parsed`) is repaired only if that
+    /// selects something.
+    fn repaired(
+        &self,
+        written: &str,
+        readings: &[Reading<'a, 'v>],
+        parsed: bool,
+    ) -> Result<Option<Selection<'a>>, SelectError> {
+        let mut second_best = None;
+        let has_key = |key: &str| path::has_key(&self.views.canonical, key);
+        for reading in readings {
+            for candidate in repair::candidates(reading.text, &has_key) {
+                self.check_length(&candidate.expression)?;
+                self.check_patterns(written, &candidate.expression)?;
+                match self.read(reading, &candidate.expression) {
+                    Ok(Outcome::Found(view, expression)) => {
+                        let repairs = candidate.repairs;
+                        return Ok(Some(self.selection(view, expression, reading, repairs, None)));
+                    }
+                    Ok(Outcome::Emptied(view, expression)) if !parsed => {
+                        second_best.get_or_insert_with(|| {
+                            let notice = self.notice(expression, reading.view);
+                            self.selection(view, expression, reading, candidate.repairs, notice)
+                        });
+                    }
+                    Ok(_) | Err(Trouble::Parse(_) | Trouble::Mismatch(_)) => {}
+                    Err(Trouble::Cost(why)) => return Err(too_costly(written, why)),
+                }
+            }
+        }
+        Ok(second_best)
+    }
+
+    fn selection(
+        &self,
+        view: View<'a>,
+        expression: &Expression,
+        reading: &Reading<'a, 'v>,
+        repairs: Vec<Repair>,
+        notice: Option<Notice>,
+    ) -> Selection<'a> {
+        Selection {
+            view,
+            report: SelectReport {
+                evaluated: expression.text().to_owned(),
+                view: reading.answered,
+                prefix_stripped: reading.stripped,
+                repairs,
+                notice,
+            },
+        }
+    }
+
+    /// What to say of an empty list; nothing where saying it would cost too much.
+    fn notice(&self, expression: &'a Expression, view: &View<'a>) -> Option<Notice> {
+        let why = why_empty(expression, view, self.arena, self.budget).ok()??;
+        let nearest = match why {
+            WhyEmpty::NoItemHasField { .. } => {
+                miss::nearest(expression, view, self.arena, self.budget)
+            }
+            _ => Vec::new(),
+        };
+        Some(Notice { why, nearest })
+    }
+
+    /// The nearest selectors for a miss: of the text as written, or of its first repair.
+    fn nearest(&self, text: &str) -> Vec<String> {
+        let view = &self.views.canonical;
+        let expression = self.compiled.get(text).ok().or_else(|| {
+            let has_key = |key: &str| path::has_key(view, key);
+            let candidate = repair::candidates(text, &has_key).into_iter().next()?;
+            self.compiled.get(&candidate.expression).ok()
+        });
+        match expression {
+            Some(expression) => miss::nearest(&expression, view, self.arena, self.budget),
+            None => miss::nearest_to_words(text, view, self.arena, self.budget),
+        }
+    }
+}
+
+fn too_costly(written: &str, why: String) -> SelectError {
+    SelectError::TooCostly {
+        expression: written.to_owned(),
+        why,
+    }
+}
+
+/// The expression without a leading `result.`, `result[` or a whole `result`.
+fn strip_prefix(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix("result")?;
+    match rest.trim_start().as_bytes().first() {
+        None => Some("@"),
+        Some(b'.') => Some(rest.trim_start()[1..].trim_start()),
+        Some(b'[') => Some(rest.trim_start()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

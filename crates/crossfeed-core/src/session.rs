@@ -1,0 +1,415 @@
+//! The session: composes the stages, holds the store, and alone is async.
+
+use crate::{
+    canonical::Stored,
+    engine::{Engine, Inner},
+    error::{Error, Failure, LookupError, ResolveError},
+    record::ToolResult,
+    resolve::{Declared, FillLimits, Filled, LimitError, Link, Looked, Plan, Wanted, dismantle, fill},
+    select::{SelectReport, Selector},
+    shape::Shape,
+    suggest,
+    validate::{self, InputSchema, TypeRepair},
+};
+use crossfeed_jmespath::Arena;
+use crossfeed_store::{Lookup, Recorded, StoreError, StoredArtifact, StoredResult};
+use crossfeed_wire::{ArtifactId, CallId, Pointer, Scope};
+use futures_util::{StreamExt, stream};
+use serde_json::Value;
+use std::{sync::Arc, time::Instant};
+
+/// How many results are looked up at once.
+const LOOKUPS: usize = 32;
+/// From how many bytes of referenced results the work leaves the async threads: what it takes is
+/// then counted in milliseconds.
+const BLOCKING_BYTES: usize = 1 << 20;
+
+/// The scope in which call ids mean something. Cloning is cheap; any number of calls may use it at
+/// once.
+///
+/// # Cancellation
+///
+/// Every future may be dropped at any time: a result is then recorded as a whole or not at all, and
+/// a resolution leaves nothing behind.
+#[derive(Clone, Debug)]
+pub struct Session {
+    engine: Engine,
+    scope: Scope,
+}
+
+/// Arguments with every reference replaced.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Resolved {
+    /// What the tool gets.
+    pub arguments: Value,
+    /// Which argument came from which call, in the order in which they were put.
+    pub lineage: Vec<Link>,
+    /// Types that were repaired for the tool's schema.
+    pub repairs: Vec<TypeRepair>,
+}
+
+/// A selected value as bytes.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Selected {
+    /// The value as JSON; what was copied from the result is as it came.
+    pub json: Vec<u8>,
+    /// How it was found.
+    pub report: SelectReport,
+}
+
+impl Session {
+    pub(crate) fn new(engine: Engine, scope: Scope) -> Self {
+        Self { engine, scope }
+    }
+
+    /// The scope.
+    #[must_use]
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    fn inner(&self) -> &Arc<Inner> {
+        self.engine.inner()
+    }
+
+    /// Records what a tool returned. The same again is a no-op.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]: the id is taken by another result, the result is larger than the limits
+    /// allow, or the store is away. Never because of what the result holds.
+    pub async fn record(
+        &self,
+        call_id: &CallId,
+        result: ToolResult,
+    ) -> Result<Recorded, StoreError> {
+        let store = &self.inner().store;
+        store.put(&self.scope, call_id, result.into_stored()).await
+    }
+
+    /// Records an artifact: full data that outlives the result it was made from.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`], as for [`Self::record`].
+    pub async fn record_artifact(&self, artifact: StoredArtifact) -> Result<Recorded, StoreError> {
+        self.inner().store.put_artifact(&self.scope, artifact).await
+    }
+
+    /// A recorded result. It stays where it is while the answer is held.
+    ///
+    /// # Errors
+    ///
+    /// [`LookupError`] says whether it is unknown, expired or evicted, or the store is away.
+    pub async fn get(&self, call_id: &CallId) -> Result<Arc<StoredResult>, LookupError> {
+        match self.inner().store.get(&self.scope, call_id).await {
+            Ok(Lookup::Found(result)) => Ok(result),
+            Ok(Lookup::Missing(missing)) => Err(LookupError::missing(call_id.clone(), missing)),
+            Err(error) => Err(LookupError::Store(Arc::new(error))),
+        }
+    }
+
+    async fn look_up(&self, wanted: &Wanted) -> Looked {
+        let Some(artifact_id) = &wanted.artifact_id else {
+            return self.get(&wanted.call_id).await.map(Stored::Result);
+        };
+        let store = &self.inner().store;
+        match store
+            .get_artifact(&self.scope, artifact_id, &wanted.call_id)
+            .await
+        {
+            Ok(Some(artifact)) => Ok(Stored::Artifact(artifact)),
+            Ok(None) => Err(LookupError::ArtifactUnknown {
+                artifact_id: artifact_id.clone(),
+                call_id: wanted.call_id.clone(),
+            }),
+            Err(error) => Err(LookupError::Store(Arc::new(error))),
+        }
+    }
+
+    /// Replaces every reference in the arguments of a call, then judges them by the tool's own
+    /// schema.
+    ///
+    /// Without references the arguments are walked over once and come back as they were. Results
+    /// are looked up at once; selecting from large ones leaves the async threads where there is a
+    /// tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// [`ResolveError`] holds everything that is wrong, each with its place in the arguments. The
+    /// call must not run.
+    pub async fn resolve(
+        &self,
+        arguments: Value,
+        schema: Option<&InputSchema>,
+    ) -> Result<Resolved, ResolveError> {
+        let declared = Declared::root(schema.map(InputSchema::as_value));
+        let plan = match Plan::of(&arguments, &declared) {
+            Ok(plan) => plan,
+            Err(error) => {
+                dismantle(arguments);
+                return Err(refusal(error));
+            }
+        };
+        let (found, limit) = (plan.references.len(), self.inner().options.max_references);
+        if found > limit {
+            return Err(refusal(LimitError::TooManyReferences { found, limit }));
+        }
+        let looked: Vec<Looked> = stream::iter(&plan.wanted)
+            .map(|wanted| self.look_up(wanted))
+            .buffered(LOOKUPS)
+            .collect()
+            .await;
+        let size: usize = looked
+            .iter()
+            .flatten()
+            .map(|stored| stored.document().raw().len())
+            .sum();
+        let grown: Vec<CallId> = plan
+            .wanted
+            .iter()
+            .zip(&looked)
+            .filter(|(_, looked)| matches!(looked, Ok(Stored::Result(r)) if !r.document().is_indexed()))
+            .map(|(wanted, _)| wanted.call_id.clone())
+            .collect();
+        let work = Work {
+            inner: Arc::clone(self.inner()),
+            plan,
+            looked,
+            schema: schema.cloned(),
+        };
+        let resolved = run(size, move || work.resolve(arguments)).await;
+        self.measure(&grown).await;
+        resolved
+    }
+
+    /// Evaluates a selector on a recorded result.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] says what is wrong with the result or the selector.
+    pub async fn select(&self, call_id: &CallId, expression: &str) -> Result<Selected, Failure> {
+        let fail = |error: Error| {
+            let mut failure = Failure::new(Pointer::root(), error);
+            failure.call_id = Some(call_id.clone());
+            failure.expression = Some(expression.to_owned());
+            failure
+        };
+        let stored = match self.get(call_id).await {
+            Ok(result) => Stored::Result(result),
+            Err(error) => return Err(fail(error.into())),
+        };
+        let grows = !stored.document().is_indexed();
+        let inner = Arc::clone(self.inner());
+        let size = stored.document().raw().len();
+        let (wanted, text) = (call_id.clone(), expression.to_owned());
+        let selected = run(size, move || inner.select(&wanted, &stored, &text)).await;
+        if grows {
+            self.measure(std::slice::from_ref(call_id)).await;
+        }
+        selected.map_err(fail)
+    }
+
+    /// The shape of a recorded result's canonical value: what a model may be told of it without
+    /// being shown any of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] when there is no such result, or it cannot be read.
+    pub async fn shape(&self, call_id: &CallId) -> Result<Shape, Failure> {
+        let fail = |error: Error| {
+            let mut failure = Failure::new(Pointer::root(), error);
+            failure.call_id = Some(call_id.clone());
+            failure
+        };
+        let stored = Stored::Result(self.get(call_id).await.map_err(|e| fail(e.into()))?);
+        let inner = Arc::clone(self.inner());
+        let size = stored.document().raw().len();
+        let shape = run(size, move || inner.shape(&stored)).await;
+        self.measure(std::slice::from_ref(call_id)).await;
+        shape.map_err(fail)
+    }
+
+    /// Lets the store count indexes that were built. That it cannot is no fault of the call, which
+    /// has its values; the store counts them at its next touch.
+    async fn measure(&self, grown: &[CallId]) {
+        for call_id in grown {
+            let _ = self.inner().store.measure(&self.scope, call_id).await;
+        }
+    }
+}
+
+fn refusal(error: LimitError) -> ResolveError {
+    ResolveError::new(vec![Failure::new(Pointer::root(), error.into())])
+}
+
+/// Runs work that does not wait: here if it is small, else where blocking is allowed.
+async fn run<T: Send + 'static>(size: usize, work: impl FnOnce() -> T + Send + 'static) -> T {
+    if size < BLOCKING_BYTES {
+        return work();
+    }
+    let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+        return work();
+    };
+    match runtime.spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The runtime shuts down and drops this future before it could look.
+            Err(_) => std::future::pending().await,
+        },
+    }
+}
+
+impl Inner {
+    fn fill_limits(&self) -> FillLimits<'_> {
+        FillLimits {
+            select: &self.options.select,
+            max_bytes: self.options.max_resolved_bytes,
+            deadline: Instant::now() + self.options.resolve_time,
+        }
+    }
+
+    fn select(&self, call_id: &CallId, stored: &Stored, text: &str) -> Result<Selected, Error> {
+        if let Some(message) = stored.failure() {
+            return Err(LookupError::Failed {
+                call_id: call_id.clone(),
+                message,
+                tool: stored.tool().map(str::to_owned),
+            }
+            .into());
+        }
+        let arena = Arena::new();
+        let budget = self.fill_limits().budget(stored);
+        let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
+        let selector = Selector {
+            options: &self.options.select,
+            compiled: &self.selectors,
+            views: &views,
+            arena: &arena,
+            budget: &budget,
+        };
+        let selection = selector.select(text)?;
+        let mut json = Vec::new();
+        selection
+            .view
+            .write(&mut json, budget.output_bytes())
+            .map_err(|error| crate::select::SelectError::TooCostly {
+                expression: text.to_owned(),
+                why: error.to_string(),
+            })?;
+        Ok(Selected {
+            json,
+            report: selection.report,
+        })
+    }
+
+    fn shape(&self, stored: &Stored) -> Result<Shape, Error> {
+        let arena = Arena::new();
+        let budget = self.fill_limits().budget(stored);
+        let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
+        Ok(Shape::of(&views.canonical))
+    }
+}
+
+/// One resolution, after its look-ups.
+struct Work {
+    inner: Arc<Inner>,
+    plan: Plan,
+    looked: Vec<Looked>,
+    schema: Option<InputSchema>,
+}
+
+impl Work {
+    fn resolve(&self, arguments: Value) -> Result<Resolved, ResolveError> {
+        let filled = if self.plan.is_empty() {
+            Filled {
+                arguments,
+                lineage: Vec::new(),
+            }
+        } else {
+            let limits = self.inner.fill_limits();
+            fill(&self.plan, arguments, &self.looked, &self.inner.selectors, limits)
+                .map_err(|failures| ResolveError::new(self.in_order(failures)))?
+        };
+        let Filled {
+            mut arguments,
+            lineage,
+        } = filled;
+        let mut repairs = Vec::new();
+        if let Some(schema) = &self.schema {
+            let scope = self.inner.options.repairs;
+            repairs = validate::validate(&mut arguments, schema, &lineage, scope).map_err(
+                |mut failures| {
+                    self.suggest(&mut failures, &mut arguments, schema, &lineage);
+                    ResolveError::new(failures)
+                },
+            )?;
+        }
+        Ok(Resolved {
+            arguments,
+            lineage,
+            repairs,
+        })
+    }
+
+    /// Failures in the order in which their places stand in the arguments.
+    fn in_order(&self, mut failures: Vec<Failure>) -> Vec<Failure> {
+        let places: Vec<&Pointer> = self.plan.places().collect();
+        failures.sort_by_key(|failure| {
+            places
+                .iter()
+                .position(|place| **place == failure.at)
+                .unwrap_or(places.len())
+        });
+        failures
+    }
+
+    /// Adds to a mismatch the selectors that would fit, where a reference is the whole value.
+    fn suggest(
+        &self,
+        failures: &mut [Failure],
+        arguments: &mut Value,
+        schema: &InputSchema,
+        lineage: &[Link],
+    ) {
+        for failure in failures {
+            let Error::Arguments(error) = &mut failure.error else {
+                continue;
+            };
+            let stored = lineage
+                .iter()
+                .find(|link| link.at == failure.at)
+                .and_then(|link| self.stored(&link.source.call_id, link.source.artifact_id.as_ref()));
+            let Some(stored) = stored else { continue };
+            let arena = Arena::new();
+            let budget = self.inner.fill_limits().budget(stored);
+            let Ok(views) = stored.views(&arena, &budget) else {
+                continue;
+            };
+            let at = failure.at.clone();
+            let mut fits = |value: &Value| {
+                let Some(place) = arguments.pointer_mut(at.as_str()) else {
+                    return false;
+                };
+                let before = std::mem::replace(place, value.clone());
+                let fits = !schema.findings(arguments).iter().any(|f| f.at.is_within(&at));
+                if let Some(place) = arguments.pointer_mut(at.as_str()) {
+                    *place = before;
+                }
+                fits
+            };
+            error.fitting =
+                suggest::fitting(&views.canonical, &failure.at, &arena, &budget, &mut fits);
+        }
+    }
+
+    fn stored(&self, call_id: &CallId, artifact_id: Option<&ArtifactId>) -> Option<&Stored> {
+        let place = self.plan.wanted.iter().position(|wanted| {
+            wanted.call_id == *call_id && wanted.artifact_id.as_ref() == artifact_id
+        })?;
+        self.looked.get(place)?.as_ref().ok()
+    }
+}

@@ -1,0 +1,73 @@
+//! Suggesting: selectors whose values fit a parameter.
+//!
+//! What comes in: a view of a result, and a test that says whether a value fits. What goes out: at
+//! most three selectors, each evaluated and tested. Selectors near to one that missed are found by
+//! [`crate::select`].
+
+use crate::select::{Candidate, candidates};
+use crossfeed_jmespath::{Arena, Budget, Expression, View, evaluate};
+use crossfeed_wire::Pointer;
+use serde_json::Value;
+use std::cmp::Reverse;
+
+/// How many selectors are offered.
+const OFFERED: usize = 3;
+/// How many values are tested: each test is a validation.
+const TESTED: usize = 60;
+/// The largest value that is tested, in bytes.
+const TESTED_BYTES: usize = 64 << 10;
+
+/// Selectors on `view` whose values `fits` accepts for the parameter at `at`: those named alike
+/// first, then those nearest to the root, ties in document order.
+pub(crate) fn fitting<'a>(
+    view: &View<'a>,
+    at: &Pointer,
+    arena: &'a Arena,
+    budget: &Budget,
+    fits: &mut dyn FnMut(&Value) -> bool,
+) -> Vec<String> {
+    let parameter = at.tokens().filter(|t| t.parse::<usize>().is_err()).last();
+    let parameter = parameter.unwrap_or_default().to_lowercase();
+    let mut found = candidates(view, arena, budget);
+    found.sort_by_key(|candidate| {
+        let like = likeness(&parameter, candidate);
+        (Reverse((like * 4.0) as u8), candidate.names.len())
+    });
+    let mut offered: Vec<String> = Vec::with_capacity(OFFERED);
+    let mut tested = 0;
+    for candidate in &found {
+        let texts = [Some(candidate.selector.as_str()), candidate.in_each.as_deref()];
+        for text in texts.into_iter().flatten() {
+            if offered.len() == OFFERED || tested == TESTED {
+                return offered;
+            }
+            tested += 1;
+            if value_of(text, view, arena, budget).is_some_and(|value| fits(&value)) {
+                offered.push(text.to_owned());
+            }
+        }
+    }
+    offered
+}
+
+fn value_of(selector: &str, view: &View<'_>, arena: &Arena, budget: &Budget) -> Option<Value> {
+    let expression = Expression::parse(selector).ok()?;
+    let found = evaluate(&expression, view, arena, budget).ok()??;
+    found.to_value(&mut TESTED_BYTES.clone()).ok()
+}
+
+/// How much the last name of a candidate is like the parameter's: 0 to 1.
+fn likeness(parameter: &str, candidate: &Candidate<'_>) -> f64 {
+    let Some(name) = candidate.names.last() else {
+        return 0.0;
+    };
+    let name = name.to_lowercase();
+    if name == parameter {
+        return 1.0;
+    }
+    if name.len() >= 3 && (parameter.contains(&name) || name.contains(parameter)) {
+        return 0.75;
+    }
+    let likeness = strsim::normalized_damerau_levenshtein(parameter, &name);
+    if likeness > 0.7 { 0.5 } else { 0.0 }
+}

@@ -1,0 +1,116 @@
+//! Validating: resolved arguments against the tool's own schema.
+//!
+//! What comes in: resolved arguments, the schema as it was before rewriting, and which values a
+//! reference brought in. What goes out: the same arguments, with lossless repairs of what was
+//! brought in, or what was expected and what came at each place. Messages show shapes and the
+//! schema's own words, never data.
+
+mod describe;
+mod repair;
+mod schema;
+
+pub use repair::{RepairScope, TypeRepair};
+pub use schema::{InputSchema, SchemaError};
+pub(crate) use schema::Schemas;
+
+use crate::{
+    error::{Error, Failure},
+    resolve::Link,
+    shape::Shape,
+};
+use crossfeed_wire::{CallId, ErrorCode, Pointer};
+use serde_json::Value;
+
+/// The most places that are reported: more would not fit a model's context.
+const REPORTED: usize = 20;
+
+/// One place of the arguments that does not fit.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected {expected}, found {found}")]
+#[non_exhaustive]
+pub struct ArgumentError {
+    /// What the schema asks for.
+    pub expected: String,
+    /// The shape of what came.
+    pub found: Shape,
+    /// The call that the value came from, if a reference brought it in.
+    pub brought_by: Option<CallId>,
+    /// Selectors on that call's result whose values would fit here.
+    pub fitting: Vec<String>,
+}
+
+impl ArgumentError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        ErrorCode::ArgumentsInvalid
+    }
+
+    /// One next step.
+    #[must_use]
+    pub fn advice(&self) -> String {
+        match (&self.brought_by, self.fitting.as_slice()) {
+            (None, _) => "write a value that fits".to_owned(),
+            (Some(_), []) => "try: a `$select` that picks what fits".to_owned(),
+            (Some(_), selectors) => format!("try: {}", selectors.join(", ")),
+        }
+    }
+}
+
+/// One thing that the validator found.
+pub(crate) struct Finding {
+    pub(crate) at: Pointer,
+    pub(crate) expected: String,
+    /// Whether another JSON type could fit.
+    pub(crate) is_type: bool,
+}
+
+/// Judges the arguments; repairs what a reference brought in, where nothing is lost by it.
+pub(crate) fn validate(
+    arguments: &mut Value,
+    schema: &InputSchema,
+    lineage: &[Link],
+    scope: RepairScope,
+) -> Result<Vec<TypeRepair>, Vec<Failure>> {
+    if schema.accepts(arguments) {
+        return Ok(Vec::new());
+    }
+    let repairs = repair::repair(arguments, schema, lineage, scope);
+    let findings = schema.findings(arguments);
+    if findings.is_empty() {
+        return Ok(repairs);
+    }
+    Err(findings
+        .into_iter()
+        .take(REPORTED)
+        .map(|finding| failure(finding, arguments, lineage))
+        .collect())
+}
+
+fn failure(finding: Finding, arguments: &Value, lineage: &[Link]) -> Failure {
+    let found = arguments
+        .pointer(finding.at.as_str())
+        .map_or_else(|| Shape::of_value(&Value::Null), Shape::of_value);
+    let link = link_at(lineage, &finding.at);
+    let error = ArgumentError {
+        expected: finding.expected,
+        found,
+        brought_by: link.map(|link| link.source.call_id.clone()),
+        fitting: Vec::new(),
+    };
+    let mut failure = Failure::new(finding.at, Error::Arguments(error));
+    if let Some(link) = link {
+        failure.call_id = Some(link.source.call_id.clone());
+        failure.artifact_id = link.source.artifact_id.clone();
+        failure.expression = link.source.select.clone();
+    }
+    failure
+}
+
+/// The reference that brought in the value at a place: the innermost, and of those the last.
+pub(crate) fn link_at<'l>(lineage: &'l [Link], at: &Pointer) -> Option<&'l Link> {
+    lineage
+        .iter()
+        .filter(|link| at.is_within(&link.at))
+        .max_by_key(|link| link.at.as_str().len())
+}

@@ -1,0 +1,131 @@
+//! Compiled schemas, and the cache of them.
+
+use super::{Finding, describe};
+use crossfeed_wire::{ErrorCode, Fault, Pointer};
+use jsonschema::{PatternOptions, Validator};
+use lru::LruCache;
+use serde_json::Value;
+use std::{
+    fmt,
+    num::NonZeroUsize,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// How often a regular expression may go back over the same text before it counts as no match: a
+/// pattern of the schema must not hold up a call.
+const BACKTRACK_LIMIT: usize = 100_000;
+
+/// A tool's own schema is no schema.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the tool's input schema is no valid JSON Schema: {message}")]
+#[non_exhaustive]
+pub struct SchemaError {
+    /// What is wrong with it.
+    pub message: String,
+}
+
+impl SchemaError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        ErrorCode::SchemaInvalid
+    }
+
+    /// Who can act.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        Fault::Host
+    }
+}
+
+/// A tool's own input schema, compiled. Cloning shares it.
+///
+/// The dialect is the schema's own `$schema`, else 2020-12. `format` is an annotation. References
+/// to other documents are refused: nothing is fetched.
+#[derive(Clone)]
+pub struct InputSchema(Arc<Compiled>);
+
+struct Compiled {
+    schema: Value,
+    validator: Validator,
+}
+
+impl fmt::Debug for InputSchema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("InputSchema").field(&self.0.schema).finish()
+    }
+}
+
+impl InputSchema {
+    /// Compiles a schema.
+    ///
+    /// # Errors
+    ///
+    /// [`SchemaError`] when it is no schema of its dialect, or refers to another document.
+    ///
+    /// ```
+    /// use crossfeed_core::InputSchema;
+    /// use serde_json::json;
+    ///
+    /// assert!(InputSchema::compile(json!({"type": "object"})).is_ok());
+    /// assert!(InputSchema::compile(json!({"type": "objekt"})).is_err());
+    /// ```
+    pub fn compile(schema: Value) -> Result<Self, SchemaError> {
+        let validator = jsonschema::options()
+            .offline()
+            .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT))
+            .build(&schema)
+            .map_err(|error| SchemaError {
+                message: error.masked().to_string(),
+            })?;
+        Ok(Self(Arc::new(Compiled { schema, validator })))
+    }
+
+    /// The schema itself.
+    #[must_use]
+    pub fn as_value(&self) -> &Value {
+        &self.0.schema
+    }
+
+    pub(crate) fn accepts(&self, arguments: &Value) -> bool {
+        self.0.validator.is_valid(arguments)
+    }
+
+    /// All that does not fit, in the validator's order.
+    pub(crate) fn findings(&self, arguments: &Value) -> Vec<Finding> {
+        self.0
+            .validator
+            .iter_errors(arguments)
+            .map(|error| Finding {
+                at: Pointer::parse(error.instance_path().as_str()).unwrap_or_default(),
+                expected: describe::expected(&error),
+                is_type: describe::is_type(&error),
+            })
+            .collect()
+    }
+}
+
+/// The schemas that were used last, by their text: a tool's schema is compiled once.
+#[derive(Debug)]
+pub(crate) struct Schemas {
+    kept: Mutex<LruCache<String, InputSchema>>,
+}
+
+impl Schemas {
+    pub(crate) fn new(capacity: NonZeroUsize) -> Self {
+        Self {
+            kept: Mutex::new(LruCache::new(capacity)),
+        }
+    }
+
+    pub(crate) fn get(&self, schema: &Value) -> Result<InputSchema, SchemaError> {
+        let text = schema.to_string();
+        let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(schema) = kept().get(&text) {
+            return Ok(schema.clone());
+        }
+        let compiled = InputSchema::compile(schema.clone())?;
+        kept().put(text, compiled.clone());
+        Ok(compiled)
+    }
+}

@@ -1,0 +1,340 @@
+//! From the parser's tree to the tree that is evaluated.
+//!
+//! Left-associative chains become flat lists, functions become an enum with their arity checked,
+//! and literals keep the digits they were written with, which the parser's own tree does not.
+
+use crate::{
+    eval::Function,
+    expression::{ParseError, SpineStep},
+};
+use crossfeed_json::Document;
+use jmespath::ast::{Ast, Comparator};
+
+/// How deep the tree may be. The guard lets through what stays far below; this is the backstop.
+const MAX_TREE_DEPTH: usize = 512;
+
+/// What is evaluated.
+#[derive(Debug)]
+pub(crate) enum Node {
+    /// `@`
+    Current,
+    /// A member; the number is that of the look-up's prediction.
+    Field(Box<str>, usize),
+    Index(i64),
+    /// A JSON literal, as the document it was written as.
+    Literal(Box<Document>),
+    Text(Box<str>),
+    /// `a.b`, `a | b`: each on the outcome of the one before.
+    Chain(Box<[Node]>),
+    Project(Box<Projection>),
+    Or(Box<[Node]>),
+    And(Box<[Node]>),
+    Not(Box<Node>),
+    Compare(Box<Comparison>),
+    List(Box<[Node]>),
+    Hash(Box<Hash>),
+    Call(Function, Box<[Node]>),
+    /// `&a`, an argument of the functions that take one.
+    Reference(Box<Node>),
+}
+
+/// `source[*].each` and its relatives.
+#[derive(Debug)]
+pub(crate) struct Projection {
+    pub(crate) source: Node,
+    pub(crate) over: Over,
+    pub(crate) each: Node,
+}
+
+/// What a projection goes over.
+#[derive(Debug)]
+pub(crate) enum Over {
+    Items,
+    Values,
+    Flattened,
+    Filtered(Node),
+    Slice {
+        start: Option<i64>,
+        stop: Option<i64>,
+        step: i64,
+    },
+}
+
+#[derive(Debug)]
+pub(crate) struct Comparison {
+    pub(crate) operator: Operator,
+    pub(crate) left: Node,
+    pub(crate) right: Node,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Operator {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+/// `{key: value}`: distinct keys in the order of their first occurrence.
+#[derive(Debug)]
+pub(crate) struct Hash {
+    pub(crate) keys: Box<[Box<str>]>,
+    pub(crate) values: Box<[Node]>,
+}
+
+/// Gives the tree and the number of field look-ups in it.
+pub(crate) fn compile(ast: Ast, text: &str) -> Result<(Node, usize), ParseError> {
+    let mut compiler = Compiler { text, sites: 0 };
+    let root = compiler.node(ast, 0)?;
+    Ok((root, compiler.sites))
+}
+
+struct Compiler<'a> {
+    text: &'a str,
+    sites: usize,
+}
+
+type Compiled = Result<Node, ParseError>;
+
+impl Compiler<'_> {
+    fn node(&mut self, ast: Ast, depth: usize) -> Compiled {
+        if depth > MAX_TREE_DEPTH {
+            return Err(ParseError::TooDeep {
+                found: depth,
+                how: "nested in each other",
+                limit: MAX_TREE_DEPTH,
+            });
+        }
+        let inner = depth + 1;
+        Ok(match ast {
+            Ast::Identity { .. } => Node::Current,
+            Ast::Field { name, .. } => {
+                self.sites += 1;
+                Node::Field(name.into(), self.sites - 1)
+            }
+            Ast::Index { idx, .. } => Node::Index(idx.into()),
+            Ast::Literal { offset, value } => self.literal(offset, &value),
+            chain @ Ast::Subexpr { .. } => {
+                let parts = unroll(chain, |ast| match ast {
+                    Ast::Subexpr { lhs, rhs, .. } => Ok((*lhs, *rhs)),
+                    other => Err(other),
+                });
+                Node::Chain(self.nodes(parts, inner)?)
+            }
+            chain @ Ast::Or { .. } => {
+                let parts = unroll(chain, |ast| match ast {
+                    Ast::Or { lhs, rhs, .. } => Ok((*lhs, *rhs)),
+                    other => Err(other),
+                });
+                Node::Or(self.nodes(parts, inner)?)
+            }
+            chain @ Ast::And { .. } => {
+                let parts = unroll(chain, |ast| match ast {
+                    Ast::And { lhs, rhs, .. } => Ok((*lhs, *rhs)),
+                    other => Err(other),
+                });
+                Node::And(self.nodes(parts, inner)?)
+            }
+            Ast::Not { node, .. } => Node::Not(Box::new(self.node(*node, inner)?)),
+            Ast::Comparison {
+                comparator,
+                lhs,
+                rhs,
+                ..
+            } => Node::Compare(Box::new(Comparison {
+                operator: operator(&comparator),
+                left: self.node(*lhs, inner)?,
+                right: self.node(*rhs, inner)?,
+            })),
+            Ast::Projection { lhs, rhs, .. } => self.projection(*lhs, *rhs, inner)?,
+            // The parser makes these within a projection only; alone they would mean the same.
+            Ast::Condition { .. }
+            | Ast::Flatten { .. }
+            | Ast::ObjectValues { .. }
+            | Ast::Slice { .. } => {
+                self.projection(ast, Ast::Identity { offset: 0 }, inner)?
+            }
+            Ast::MultiList { elements, .. } => Node::List(self.nodes(elements, inner)?),
+            Ast::MultiHash { elements, .. } => {
+                let mut keys: Vec<Box<str>> = Vec::with_capacity(elements.len());
+                let mut values = Vec::with_capacity(elements.len());
+                for pair in elements {
+                    let value = self.node(pair.value, inner)?;
+                    match keys.iter().position(|key| **key == *pair.key) {
+                        Some(at) => values[at] = value,
+                        None => {
+                            keys.push(pair.key.into());
+                            values.push(value);
+                        }
+                    }
+                }
+                Node::Hash(Box::new(Hash {
+                    keys: keys.into(),
+                    values: values.into(),
+                }))
+            }
+            Ast::Function { name, args, .. } => {
+                let function = Function::named(&name).ok_or_else(|| {
+                    let nearest = Function::nearest(&name);
+                    ParseError::UnknownFunction { name, nearest }
+                })?;
+                function.check_arity(args.len())?;
+                Node::Call(function, self.nodes(args, inner)?)
+            }
+            Ast::Expref { ast, .. } => Node::Reference(Box::new(self.node(*ast, inner)?)),
+        })
+    }
+
+    fn nodes(&mut self, parts: Vec<Ast>, depth: usize) -> Result<Box<[Node]>, ParseError> {
+        parts.into_iter().map(|ast| self.node(ast, depth)).collect()
+    }
+
+    fn projection(&mut self, lhs: Ast, rhs: Ast, depth: usize) -> Compiled {
+        let (source, over) = match lhs {
+            Ast::Flatten { node, .. } => (self.node(*node, depth)?, Over::Flattened),
+            Ast::ObjectValues { node, .. } => (self.node(*node, depth)?, Over::Values),
+            Ast::Slice {
+                start, stop, step, ..
+            } => {
+                if step == 0 {
+                    return Err(ParseError::ZeroStep);
+                }
+                let over = Over::Slice {
+                    start: start.map(i64::from),
+                    stop: stop.map(i64::from),
+                    step: step.into(),
+                };
+                (Node::Current, over)
+            }
+            other => (self.node(other, depth)?, Over::Items),
+        };
+        let (over, each) = match (over, rhs) {
+            (
+                Over::Items,
+                Ast::Condition {
+                    predicate, then, ..
+                },
+            ) => {
+                let predicate = self.node(*predicate, depth)?;
+                (Over::Filtered(predicate), self.node(*then, depth)?)
+            }
+            (over, rhs) => (over, self.node(rhs, depth)?),
+        };
+        Ok(Node::Project(Box::new(Projection { source, over, each })))
+    }
+
+    /// A literal with the digits it was written with: the parser's tree keeps 64 bits of a number.
+    fn literal(&self, offset: usize, value: &jmespath::Variable) -> Node {
+        if let jmespath::Variable::String(text) = value {
+            return Node::Text(text.as_str().into());
+        }
+        let written = self.text.get(offset..).and_then(|rest| {
+            let inside = rest.strip_prefix('`')?;
+            Some(inside[..closing(inside)?].replace("\\`", "`"))
+        });
+        let json = written.unwrap_or_else(|| value.to_string());
+        Node::Literal(Box::new(Document::new(json.trim().to_owned())))
+    }
+}
+
+/// Where the backtick stands that ends a literal.
+fn closing(inside: &str) -> Option<usize> {
+    let mut escaped = false;
+    inside.char_indices().find_map(|(at, c)| {
+        if escaped {
+            escaped = false;
+            return None;
+        }
+        escaped = c == '\\';
+        (c == '`').then_some(at)
+    })
+}
+
+/// The parts of a left-deep chain, in order.
+fn unroll(mut ast: Ast, split: impl Fn(Ast) -> Result<(Ast, Ast), Ast>) -> Vec<Ast> {
+    let mut parts = Vec::new();
+    loop {
+        match split(ast) {
+            Ok((left, right)) => {
+                parts.push(right);
+                ast = left;
+            }
+            Err(first) => {
+                parts.push(first);
+                parts.reverse();
+                return parts;
+            }
+        }
+    }
+}
+
+fn operator(comparator: &Comparator) -> Operator {
+    match comparator {
+        Comparator::Equal => Operator::Equal,
+        Comparator::NotEqual => Operator::NotEqual,
+        Comparator::LessThan => Operator::Less,
+        Comparator::LessThanEqual => Operator::LessOrEqual,
+        Comparator::GreaterThan => Operator::Greater,
+        Comparator::GreaterThanEqual => Operator::GreaterOrEqual,
+    }
+}
+
+impl Node {
+    pub(crate) fn is_plain_path(&self) -> bool {
+        match self {
+            Self::Current | Self::Field(..) | Self::Index(_) => true,
+            Self::Chain(parts) => parts.iter().all(Self::is_plain_path),
+            _ => false,
+        }
+    }
+
+    /// Adds the steps of the path that this node follows; false where the path ends.
+    pub(crate) fn spine<'a>(&'a self, steps: &mut Vec<SpineStep<'a>>) -> bool {
+        match self {
+            Self::Current => true,
+            Self::Field(name, _) => {
+                steps.push(SpineStep::Field(name));
+                true
+            }
+            Self::Index(index) => {
+                steps.push(SpineStep::Index(*index));
+                true
+            }
+            Self::Chain(parts) => parts.iter().all(|part| part.spine(steps)),
+            Self::Project(projection) => {
+                if !projection.source.spine(steps) {
+                    return false;
+                }
+                steps.push(SpineStep::Each);
+                projection.each.spine(steps)
+            }
+            Self::Or(parts) | Self::And(parts) => {
+                if let Some(first) = parts.first() {
+                    first.spine(steps);
+                }
+                false
+            }
+            Self::Call(_, arguments) => {
+                if let Some(first) = arguments
+                    .iter()
+                    .find(|argument| !matches!(argument, Self::Reference(_)))
+                {
+                    first.spine(steps);
+                }
+                false
+            }
+            Self::Not(inner) => {
+                inner.spine(steps);
+                false
+            }
+            Self::Compare(comparison) => {
+                comparison.left.spine(steps);
+                false
+            }
+            Self::Literal(_) | Self::Text(_) | Self::List(_) | Self::Hash(_)
+            | Self::Reference(_) => false,
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! What an evaluation may cost.
+
+use std::{
+    cell::Cell,
+    time::{Duration, Instant},
+};
+
+/// How much one selection may cost; the defaults are those of the specification.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Steps that every selection has: 1,000,000, some tens of milliseconds.
+    pub base_steps: u64,
+    /// Further steps for each value of the document: 50, enough for a filter with several
+    /// comparisons and a multiselect over every record.
+    pub steps_per_value: u64,
+    /// Bytes of output, and of text built on the way: 64 MiB.
+    pub output_bytes: usize,
+    /// Time for all that a selection tries: 1 s.
+    pub time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            base_steps: 1_000_000,
+            steps_per_value: 50,
+            output_bytes: 64 << 20,
+            time: Duration::from_secs(1),
+        }
+    }
+}
+
+impl Limits {
+    /// The limits with another number of steps that every selection has.
+    #[must_use]
+    pub fn with_base_steps(mut self, steps: u64) -> Self {
+        self.base_steps = steps;
+        self
+    }
+
+    /// The limits with another number of steps for each value of the document.
+    #[must_use]
+    pub fn with_steps_per_value(mut self, steps: u64) -> Self {
+        self.steps_per_value = steps;
+        self
+    }
+
+    /// The limits with another number of bytes of output.
+    #[must_use]
+    pub fn with_output_bytes(mut self, bytes: usize) -> Self {
+        self.output_bytes = bytes;
+        self
+    }
+
+    /// The limits with another time.
+    #[must_use]
+    pub fn with_time(mut self, time: Duration) -> Self {
+        self.time = time;
+        self
+    }
+}
+
+/// Which limit an evaluation would have gone beyond.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Cost {
+    /// More steps than the document's size allows.
+    #[error("the evaluation takes more than {limit} steps")]
+    Steps {
+        /// The steps it could have taken.
+        limit: u64,
+    },
+    /// More text built on the way than allowed.
+    #[error("the evaluation builds more than {limit} bytes of text")]
+    Text {
+        /// The bytes it could have built.
+        limit: usize,
+    },
+    /// More time than allowed.
+    #[error("the evaluation takes more than {} ms", limit.as_millis())]
+    Time {
+        /// The time it could have taken.
+        limit: Duration,
+    },
+}
+
+/// What is left of the limits of one selection, over all of its readings.
+#[derive(Debug)]
+pub struct Budget {
+    steps_left: Cell<u64>,
+    /// Steps left when the clock is read next.
+    next_look: Cell<u64>,
+    text_left: Cell<usize>,
+    steps: u64,
+    output_bytes: usize,
+    time: Duration,
+    deadline: Instant,
+}
+
+/// Steps between two looks at the clock: some tens of microseconds.
+const LOOK_EVERY: u64 = 4096;
+
+impl Budget {
+    /// A budget for a selection from a document of `values` values. Its time begins now.
+    #[must_use]
+    pub fn new(limits: &Limits, values: usize) -> Self {
+        let steps = limits
+            .steps_per_value
+            .saturating_mul(values as u64)
+            .saturating_add(limits.base_steps);
+        Self {
+            steps_left: Cell::new(steps),
+            next_look: Cell::new(steps.saturating_sub(LOOK_EVERY)),
+            text_left: Cell::new(limits.output_bytes),
+            steps,
+            output_bytes: limits.output_bytes,
+            time: limits.time,
+            deadline: Instant::now() + limits.time,
+        }
+    }
+
+    /// Takes `steps` from what is left.
+    ///
+    /// # Errors
+    ///
+    /// [`Cost`] when that many are not left, or the time is over.
+    #[inline]
+    pub fn spend(&self, steps: u64) -> Result<(), Cost> {
+        let Some(left) = self.steps_left.get().checked_sub(steps) else {
+            return Err(Cost::Steps { limit: self.steps });
+        };
+        self.steps_left.set(left);
+        if left < self.next_look.get() {
+            return self.look();
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn look(&self) -> Result<(), Cost> {
+        self.next_look
+            .set(self.steps_left.get().saturating_sub(LOOK_EVERY));
+        if Instant::now() > self.deadline {
+            return Err(Cost::Time { limit: self.time });
+        }
+        Ok(())
+    }
+
+    /// Takes `bytes` of text that is built, and the steps for it.
+    pub(crate) fn build_text(&self, bytes: usize) -> Result<(), Cost> {
+        let Some(left) = self.text_left.get().checked_sub(bytes) else {
+            return Err(Cost::Text {
+                limit: self.output_bytes,
+            });
+        };
+        self.text_left.set(left);
+        self.spend(bytes as u64 / 64)
+    }
+
+    /// Bytes of text that may still be built.
+    pub(crate) fn text_left(&self) -> usize {
+        self.text_left.get()
+    }
+
+    /// Bytes of output that are allowed.
+    #[must_use]
+    pub fn output_bytes(&self) -> usize {
+        self.output_bytes
+    }
+}

@@ -1,0 +1,555 @@
+//! The functions of JMESPath.
+
+use super::{
+    Cost, EvalError, Evaluated, Evaluator, ITEM_STEPS, TypeMismatch,
+    compare::{equal, order},
+};
+use crate::{
+    compile::Node,
+    expression::ParseError,
+    view::{Repr, View},
+};
+use crossfeed_json::{Kind, is_number};
+use std::{borrow::Cow, cmp::Ordering, collections::HashMap};
+
+macro_rules! functions {
+    ($($name:ident = $text:literal takes $least:literal to $most:expr;)*) => {
+        /// A function, by the name it has in expressions.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Function {
+            $($name,)*
+        }
+
+        impl Function {
+            const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            pub(crate) fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)*
+                }
+            }
+
+            /// The least and the most number of arguments.
+            fn arity(self) -> (usize, usize) {
+                match self {
+                    $(Self::$name => ($least, $most),)*
+                }
+            }
+        }
+    };
+}
+
+functions! {
+    Abs = "abs" takes 1 to 1;
+    Avg = "avg" takes 1 to 1;
+    Ceil = "ceil" takes 1 to 1;
+    Contains = "contains" takes 2 to 2;
+    EndsWith = "ends_with" takes 2 to 2;
+    Floor = "floor" takes 1 to 1;
+    Join = "join" takes 2 to 2;
+    Keys = "keys" takes 1 to 1;
+    Length = "length" takes 1 to 1;
+    Map = "map" takes 2 to 2;
+    Max = "max" takes 1 to 1;
+    MaxBy = "max_by" takes 2 to 2;
+    Merge = "merge" takes 1 to usize::MAX;
+    Min = "min" takes 1 to 1;
+    MinBy = "min_by" takes 2 to 2;
+    NotNull = "not_null" takes 1 to usize::MAX;
+    Reverse = "reverse" takes 1 to 1;
+    Sort = "sort" takes 1 to 1;
+    SortBy = "sort_by" takes 2 to 2;
+    StartsWith = "starts_with" takes 2 to 2;
+    Sum = "sum" takes 1 to 1;
+    ToArray = "to_array" takes 1 to 1;
+    ToNumber = "to_number" takes 1 to 1;
+    ToString = "to_string" takes 1 to 1;
+    Type = "type" takes 1 to 1;
+    Values = "values" takes 1 to 1;
+}
+
+impl Function {
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|f| f.name() == name)
+    }
+
+    /// The function whose name shares the most of its letters with `name`, if that is most of them.
+    pub(crate) fn nearest(name: &str) -> Option<&'static str> {
+        let name = name.to_ascii_lowercase().replace('-', "_");
+        let same = |other: &str| {
+            let shared = name.bytes().zip(other.bytes()).take_while(|(a, b)| a == b);
+            shared.count() * 2
+        };
+        Self::ALL
+            .iter()
+            .map(|f| f.name())
+            .filter(|other| same(other) >= other.len().max(name.len()))
+            .max_by_key(|other| same(other))
+    }
+
+    pub(crate) fn check_arity(self, found: usize) -> Result<(), ParseError> {
+        let (least, most) = self.arity();
+        if (least..=most).contains(&found) {
+            return Ok(());
+        }
+        let plural = if least == 1 { "" } else { "s" };
+        let or_more = if most > least { " or more" } else { "" };
+        Err(ParseError::Arity {
+            name: self.name(),
+            expected: format!("{least} argument{plural}{or_more}"),
+            found,
+        })
+    }
+}
+
+/// A call under evaluation: what its type errors need.
+struct Call<'e, 'a, 'b> {
+    evaluator: &'e Evaluator<'a, 'b>,
+    function: Function,
+}
+
+impl<'a> Evaluator<'a, '_> {
+    #[inline(never)]
+    pub(super) fn call(
+        &self,
+        function: Function,
+        arguments: &'a [Node],
+        current: &View<'a>,
+    ) -> Evaluated<'a> {
+        let call = Call {
+            evaluator: self,
+            function,
+        };
+        if function == Function::NotNull {
+            for argument in arguments {
+                let value = self.eval(argument, current)?;
+                if !value.is_null() {
+                    return Ok(value);
+                }
+            }
+            return Ok(View::null());
+        }
+        let values: Result<Vec<_>, _> = arguments.iter().map(|a| self.eval(a, current)).collect();
+        let values = values?;
+        for (place, value) in values.iter().enumerate() {
+            let takes_reference = matches!(
+                (function, place),
+                (Function::Map, 0) | (Function::MaxBy | Function::MinBy | Function::SortBy, 1)
+            );
+            if !takes_reference && matches!(value.0, Repr::Reference(_)) {
+                return Err(call.mismatch(place, "a value", "expression"));
+            }
+        }
+        match values.as_slice() {
+            _ if function == Function::Merge => call.merge(&values),
+            [one] => call.unary(one),
+            [first, second] => call.binary(first, second),
+            // The arity was checked when the expression was parsed.
+            _ => Ok(View::null()),
+        }
+    }
+}
+
+impl<'a> Call<'_, 'a, '_> {
+    fn mismatch(&self, place: usize, expected: &'static str, found: &'static str) -> EvalError {
+        EvalError::Type(Box::new(TypeMismatch {
+            function: self.function.name(),
+            argument: place + 1,
+            expected,
+            found,
+        }))
+    }
+
+    fn wrong(&self, place: usize, expected: &'static str, value: &View<'_>) -> EvalError {
+        self.mismatch(place, expected, type_name(value))
+    }
+
+    fn unary(&self, value: &View<'a>) -> Evaluated<'a> {
+        match self.function {
+            Function::Abs | Function::Ceil | Function::Floor => self.rounded(value),
+            Function::Avg => self.average(value),
+            Function::Sum => self.sum(value).map(|sum| sum.into_view()),
+            Function::Keys => {
+                self.object(0, value)?;
+                let keys: Vec<_> = value
+                    .members()
+                    .map(|(key, _)| self.built(key.into_owned()))
+                    .collect::<Result<_, _>>()?;
+                self.list(keys)
+            }
+            Function::Values => {
+                self.object(0, value)?;
+                self.list(value.members().map(|(_, value)| value).collect())
+            }
+            Function::Length => match value.kind() {
+                Kind::String => {
+                    let text = value.as_str().unwrap_or_default();
+                    self.evaluator.budget.spend(text.len() as u64 / 64)?;
+                    Ok(integer(text.chars().count()))
+                }
+                Kind::Array | Kind::Object => Ok(integer(value.len().unwrap_or_default())),
+                _ => Err(self.wrong(0, "a string, array or object", value)),
+            },
+            Function::Max => self.extreme(value, Ordering::Greater),
+            Function::Min => self.extreme(value, Ordering::Less),
+            Function::Reverse => match value.kind() {
+                Kind::String => {
+                    let text = value.as_str().unwrap_or_default();
+                    self.built(text.chars().rev().collect())
+                }
+                Kind::Array => {
+                    let mut items: Vec<_> = value.items().collect();
+                    items.reverse();
+                    self.list(items)
+                }
+                _ => Err(self.wrong(0, "a string or an array", value)),
+            },
+            Function::Sort => {
+                let mut items = self.comparable_items(0, value)?;
+                self.spend_sort(items.len())?;
+                items.sort_by(|a, b| order(a, b).unwrap_or(Ordering::Equal));
+                self.list(items)
+            }
+            Function::ToArray => {
+                if value.kind() == Kind::Array {
+                    return Ok(value.clone());
+                }
+                self.list(vec![value.clone()])
+            }
+            Function::ToNumber => match value.kind() {
+                Kind::Number => Ok(value.clone()),
+                Kind::String => {
+                    let text = value.as_str().unwrap_or_default();
+                    if !is_number(&text) {
+                        return Ok(View::null());
+                    }
+                    self.evaluator.budget.build_text(text.len())?;
+                    Ok(View(Repr::Digits(text.as_ref().into())))
+                }
+                _ => Ok(View::null()),
+            },
+            Function::ToString => {
+                if value.kind() == Kind::String {
+                    return Ok(value.clone());
+                }
+                let limit = self.evaluator.budget.text_left();
+                let mut json = Vec::new();
+                value
+                    .write_compact(&mut json, limit)
+                    .map_err(|error| Cost::Text { limit: error.limit })?;
+                // JSON is UTF-8.
+                self.built(String::from_utf8(json).unwrap_or_default())
+            }
+            Function::Type => Ok(View(Repr::Str(type_name(value)))),
+            // The arity was checked when the expression was parsed.
+            _ => Ok(View::null()),
+        }
+    }
+
+    fn binary(&self, first: &View<'a>, second: &View<'a>) -> Evaluated<'a> {
+        match self.function {
+            Function::Contains => self.contains(first, second),
+            Function::StartsWith | Function::EndsWith => {
+                let (text, part) = (self.string(0, first)?, self.string(1, second)?);
+                let found = match self.function {
+                    Function::StartsWith => text.starts_with(&*part),
+                    _ => text.ends_with(&*part),
+                };
+                Ok(View::bool(found))
+            }
+            Function::Join => self.join(first, second),
+            Function::Map => {
+                let each = self.reference(0, first)?;
+                self.array(1, second)?;
+                let items: Result<Vec<_>, _> = second
+                    .items()
+                    .map(|item| self.evaluator.eval(each, &item))
+                    .collect();
+                self.list(items?)
+            }
+            Function::MaxBy => self.extreme_by(first, second, Ordering::Greater),
+            Function::MinBy => self.extreme_by(first, second, Ordering::Less),
+            Function::SortBy => {
+                let mut keyed = self.keyed(first, second)?;
+                self.spend_sort(keyed.len())?;
+                keyed.sort_by(|(a, _), (b, _)| order(a, b).unwrap_or(Ordering::Equal));
+                self.list(keyed.into_iter().map(|(_, item)| item).collect())
+            }
+            // The arity was checked when the expression was parsed.
+            _ => Ok(View::null()),
+        }
+    }
+
+    /// A list that was built, paid for.
+    fn list(&self, items: Vec<View<'a>>) -> Evaluated<'a> {
+        self.evaluator.budget.spend(ITEM_STEPS * items.len() as u64)?;
+        Ok(View::list(items))
+    }
+
+    /// A text that was built, paid for.
+    fn built(&self, text: String) -> Evaluated<'a> {
+        self.evaluator.budget.build_text(text.len())?;
+        Ok(View::text(text))
+    }
+
+    fn spend_sort(&self, items: usize) -> Result<(), Cost> {
+        let items = items as u64;
+        self.evaluator
+            .budget
+            .spend(items * u64::from(items.max(1).ilog2()))
+    }
+
+    fn string<'v>(&self, place: usize, value: &'v View<'a>) -> Result<Cow<'v, str>, EvalError> {
+        let text = value
+            .as_str()
+            .ok_or_else(|| self.wrong(place, "a string", value))?;
+        self.evaluator.budget.spend(text.len() as u64 / 64)?;
+        Ok(text)
+    }
+
+    fn object(&self, place: usize, value: &View<'a>) -> Result<(), EvalError> {
+        match value.kind() {
+            Kind::Object => Ok(()),
+            _ => Err(self.wrong(place, "an object", value)),
+        }
+    }
+
+    fn array(&self, place: usize, value: &View<'a>) -> Result<(), EvalError> {
+        match value.kind() {
+            Kind::Array => Ok(()),
+            _ => Err(self.wrong(place, "an array", value)),
+        }
+    }
+
+    fn reference(&self, place: usize, value: &View<'a>) -> Result<&'a Node, EvalError> {
+        match &value.0 {
+            Repr::Reference(node) => Ok(node),
+            _ => Err(self.wrong(place, "an expression", value)),
+        }
+    }
+
+    /// The items of a list that are all numbers.
+    fn numbers(&self, value: &View<'a>) -> Result<Vec<View<'a>>, EvalError> {
+        self.array(0, value)?;
+        let items: Vec<_> = value.items().collect();
+        self.evaluator.budget.spend(items.len() as u64)?;
+        match items.iter().find(|item| item.kind() != Kind::Number) {
+            None => Ok(items),
+            Some(odd) => Err(self.wrong(0, "an array of numbers", odd)),
+        }
+    }
+
+    /// The items of a list that are all numbers, or all strings.
+    fn comparable_items(
+        &self,
+        place: usize,
+        value: &View<'a>,
+    ) -> Result<Vec<View<'a>>, EvalError> {
+        self.array(place, value)?;
+        let items: Vec<_> = value.items().collect();
+        self.evaluator.budget.spend(items.len() as u64)?;
+        let kind = items.first().map_or(Kind::Number, View::kind);
+        let odd = items.iter().find(|item| {
+            item.kind() != kind || !matches!(item.kind(), Kind::Number | Kind::String)
+        });
+        match odd {
+            None => Ok(items),
+            Some(odd) => Err(self.wrong(place, "an array of numbers or of strings", odd)),
+        }
+    }
+
+    /// The items of a list, each with the number or string that an expression gives on it.
+    fn keyed(
+        &self,
+        list: &View<'a>,
+        by: &View<'a>,
+    ) -> Result<Vec<(View<'a>, View<'a>)>, EvalError> {
+        self.array(0, list)?;
+        let by = self.reference(1, by)?;
+        let mut keyed = Vec::with_capacity(list.len().unwrap_or_default());
+        let mut kind = None;
+        for item in list.items() {
+            let key = self.evaluator.eval(by, &item)?;
+            let wanted = *kind.get_or_insert(key.kind());
+            if key.kind() != wanted || !matches!(wanted, Kind::Number | Kind::String) {
+                let expected = "an expression that gives numbers, or strings, throughout";
+                return Err(self.wrong(1, expected, &key));
+            }
+            self.evaluator.budget.spend(ITEM_STEPS)?;
+            keyed.push((key, item));
+        }
+        Ok(keyed)
+    }
+
+    fn extreme(&self, value: &View<'a>, wanted: Ordering) -> Evaluated<'a> {
+        let items = self.comparable_items(0, value)?;
+        let best = items
+            .into_iter()
+            .reduce(|best, item| if order(&item, &best) == Some(wanted) { item } else { best });
+        Ok(best.unwrap_or(View::null()))
+    }
+
+    fn extreme_by(&self, list: &View<'a>, by: &View<'a>, wanted: Ordering) -> Evaluated<'a> {
+        let best = self.keyed(list, by)?.into_iter().reduce(|best, item| {
+            if order(&item.0, &best.0) == Some(wanted) {
+                item
+            } else {
+                best
+            }
+        });
+        Ok(best.map_or(View::null(), |(_, item)| item))
+    }
+
+    fn contains(&self, subject: &View<'a>, wanted: &View<'a>) -> Evaluated<'a> {
+        match subject.kind() {
+            Kind::String => {
+                let text = self.string(0, subject)?;
+                Ok(View::bool(
+                    wanted.as_str().is_some_and(|part| text.contains(&*part)),
+                ))
+            }
+            Kind::Array => {
+                for item in subject.items() {
+                    if equal(&item, wanted, self.evaluator.budget)? {
+                        return Ok(View::bool(true));
+                    }
+                }
+                Ok(View::bool(false))
+            }
+            _ => Err(self.wrong(0, "a string or an array", subject)),
+        }
+    }
+
+    fn join(&self, glue: &View<'a>, list: &View<'a>) -> Evaluated<'a> {
+        let glue = self.string(0, glue)?;
+        self.array(1, list)?;
+        let mut text = String::new();
+        for (index, item) in list.items().enumerate() {
+            let part = item
+                .as_str()
+                .ok_or_else(|| self.wrong(1, "an array of strings", &item))?;
+            let glue = if index > 0 { &*glue } else { "" };
+            self.evaluator.budget.build_text(glue.len() + part.len())?;
+            self.evaluator.budget.spend(1)?;
+            text.push_str(glue);
+            text.push_str(&part);
+        }
+        Ok(View::text(text))
+    }
+
+    /// Members of all objects; of one key the last value, at the place of the first.
+    fn merge(&self, objects: &[View<'a>]) -> Evaluated<'a> {
+        let mut places: HashMap<String, usize> = HashMap::new();
+        let mut members: Vec<(Cow<'a, str>, View<'a>)> = Vec::new();
+        for (place, object) in objects.iter().enumerate() {
+            self.object(place, object)?;
+            for (key, value) in object.members() {
+                self.evaluator.budget.build_text(key.len())?;
+                self.evaluator.budget.spend(ITEM_STEPS)?;
+                if let Some(&at) = places.get(&*key) {
+                    members[at].1 = value;
+                } else {
+                    places.insert(key.clone().into_owned(), members.len());
+                    members.push((Cow::Owned(key.into_owned()), value));
+                }
+            }
+        }
+        Ok(View::object(members))
+    }
+
+    fn rounded(&self, value: &View<'a>) -> Evaluated<'a> {
+        let digits = value
+            .digits()
+            .ok_or_else(|| self.wrong(0, "a number", value))?;
+        let is_integer = !digits.contains(['.', 'e', 'E']);
+        match self.function {
+            Function::Abs => Ok(match digits.strip_prefix('-') {
+                Some(rest) => View(Repr::Digits(rest.into())),
+                None => value.clone(),
+            }),
+            _ if is_integer => Ok(value.clone()),
+            Function::Ceil => Ok(float(float_of(&digits).ceil())),
+            _ => Ok(float(float_of(&digits).floor())),
+        }
+    }
+
+    fn sum(&self, value: &View<'a>) -> Result<Sum, EvalError> {
+        let mut sum = Sum::Integer(0);
+        for item in self.numbers(value)? {
+            sum = sum.add(&item.digits().unwrap_or_default());
+        }
+        Ok(sum)
+    }
+
+    fn average(&self, value: &View<'a>) -> Evaluated<'a> {
+        let sum = self.sum(value)?;
+        let count = value.len().unwrap_or_default();
+        if count == 0 {
+            return Ok(View::null());
+        }
+        Ok(match sum {
+            Sum::Integer(total) if total % count as i128 == 0 => {
+                Sum::Integer(total / count as i128).into_view()
+            }
+            Sum::Integer(total) => float(total as f64 / count as f64),
+            Sum::Float(total) => float(total / count as f64),
+        })
+    }
+}
+
+/// A sum: exact while all numbers are integers that fit.
+enum Sum {
+    Integer(i128),
+    Float(f64),
+}
+
+impl Sum {
+    fn add(self, digits: &str) -> Self {
+        match (self, digits.parse::<i64>()) {
+            (Self::Integer(sum), Ok(n)) => match sum.checked_add(n.into()) {
+                Some(sum) => Self::Integer(sum),
+                None => Self::Float(sum as f64 + n as f64),
+            },
+            (Self::Integer(sum), Err(_)) => Self::Float(sum as f64 + float_of(digits)),
+            (Self::Float(sum), _) => Self::Float(sum + float_of(digits)),
+        }
+    }
+
+    fn into_view<'a>(self) -> View<'a> {
+        match self {
+            Self::Integer(sum) => match i64::try_from(sum) {
+                Ok(sum) => View(Repr::Integer(sum)),
+                Err(_) => View(Repr::Digits(sum.to_string().into())),
+            },
+            Self::Float(sum) => float(sum),
+        }
+    }
+}
+
+/// The nearest 64-bit float; infinite beyond its range.
+fn float_of(digits: &str) -> f64 {
+    digits.parse().unwrap_or(f64::NAN)
+}
+
+/// A computed number: an integer where it is one, null beyond the range of floats.
+fn float<'a>(n: f64) -> View<'a> {
+    if !n.is_finite() {
+        return View::null();
+    }
+    // Up to 2^53 every integer is a float of its own.
+    if n.fract() == 0.0 && n.abs() <= 9_007_199_254_740_992.0 {
+        return View(Repr::Integer(n as i64));
+    }
+    View(Repr::Float(n))
+}
+
+fn integer<'a>(n: usize) -> View<'a> {
+    View(Repr::Integer(i64::try_from(n).unwrap_or(i64::MAX)))
+}
+
+fn type_name(value: &View<'_>) -> &'static str {
+    match &value.0 {
+        Repr::Reference(_) => "expression",
+        _ => value.kind().as_str(),
+    }
+}

@@ -1,0 +1,490 @@
+//! Evaluation: a tree of nodes over borrowed JSON, within a budget.
+
+mod budget;
+mod compare;
+mod functions;
+mod slice;
+
+pub use budget::{Budget, Cost, Limits};
+pub(crate) use functions::Function;
+
+use crate::{
+    compile::{Node, Over, Projection},
+    expression::Expression,
+    view::{Repr, View},
+};
+use crossfeed_json::{Cursor, Document, Kind, Prediction};
+use elsa::{FrozenMap, FrozenVec};
+use std::{cell::Cell, rc::Rc, sync::Arc};
+
+/// Why an evaluation gave no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EvalError {
+    /// A function was given what it cannot take: `` length(`5`) ``.
+    #[error(transparent)]
+    Type(Box<TypeMismatch>),
+    /// The budget is used up.
+    #[error(transparent)]
+    TooCostly(#[from] Cost),
+}
+
+/// What a function was given, and what it takes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{function}` takes {expected} as argument {argument}, not {found}")]
+#[non_exhaustive]
+pub struct TypeMismatch {
+    /// The function.
+    pub function: &'static str,
+    /// Which argument, from 1.
+    pub argument: usize,
+    /// What the function takes there.
+    pub expected: &'static str,
+    /// The type of what came.
+    pub found: &'static str,
+}
+
+/// What the views of an evaluation borrow from beside the document: expressions, and JSON that is
+/// embedded in strings.
+///
+/// A string that is exactly a JSON object or list is opened when a path goes through it, once an
+/// arena.
+#[derive(Default)]
+pub struct Arena {
+    /// By the address of the string's bytes, which names it as long as its document lives.
+    opened: FrozenMap<usize, Box<Document>>,
+    expressions: FrozenVec<Arc<Expression>>,
+}
+
+impl std::fmt::Debug for Arena {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Arena({} documents)", self.opened.len())
+    }
+}
+
+impl Arena {
+    /// An arena without documents.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Keeps an expression for as long as the arena lives.
+    pub fn keep(&self, expression: Arc<Expression>) -> &Expression {
+        self.expressions.push_get(expression)
+    }
+
+    /// The object or list that `cursor`'s string is the text of; `None` for any other string.
+    ///
+    /// # Errors
+    ///
+    /// [`Cost`] when the budget does not cover reading the string.
+    pub fn open<'a>(
+        &'a self,
+        cursor: Cursor<'a>,
+        budget: &Budget,
+    ) -> Result<Option<Cursor<'a>>, Cost> {
+        let raw = cursor.raw();
+        if !may_hold_json(raw) {
+            return Ok(None);
+        }
+        let key = raw.as_ptr() as usize;
+        let document = match self.opened.get(&key) {
+            Some(document) => document,
+            None => {
+                budget.spend(raw.len() as u64 / 16 + 1)?;
+                let text = cursor.as_str().unwrap_or_default().into_owned();
+                self.opened.insert(key, Box::new(Document::new(text)))
+            }
+        };
+        // What is no JSON, or nests too deep to be looked into, stays a string.
+        let root = document.root().ok();
+        Ok(root.filter(|root| matches!(root.kind(), Kind::Array | Kind::Object)))
+    }
+}
+
+/// Whether a string, quotes included, begins and ends like an object or a list.
+fn may_hold_json(raw: &[u8]) -> bool {
+    let Some(inside) = raw.strip_prefix(b"\"").and_then(|r| r.strip_suffix(b"\"")) else {
+        return false;
+    };
+    let blank = |byte: &u8| matches!(byte, b' ' | b'\\' | b'n' | b'r' | b't');
+    let first = inside.iter().find(|byte| !blank(byte));
+    matches!(first, Some(b'{' | b'['))
+}
+
+/// Evaluates `expression` on `value`.
+///
+/// `None` means that it matched nothing: for a path of fields and indexes that the place is absent
+/// (a `null` that is there is an answer), for any other expression that the outcome is `null`.
+///
+/// # Errors
+///
+/// [`EvalError`] when a function is given what it cannot take, or the budget is used up.
+///
+/// ```
+/// use crossfeed_jmespath::{Arena, Budget, Expression, Limits, View, evaluate};
+/// use crossfeed_json::Document;
+///
+/// let document = Document::new(r#"{"items": [{"url": "a", "n": 1}, {"url": "b", "n": 2}]}"#);
+/// let expression = Expression::parse("items[?n > `1`].url")?;
+/// let (arena, budget) = (Arena::new(), Budget::new(&Limits::default(), 7));
+/// let answer = evaluate(&expression, &View::from(document.root()?), &arena, &budget)?;
+/// let mut json = Vec::new();
+/// answer.expect("a match").write(&mut json, 100)?;
+/// assert_eq!(json, br#"["b"]"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn evaluate<'a>(
+    expression: &'a Expression,
+    value: &View<'a>,
+    arena: &'a Arena,
+    budget: &Budget,
+) -> Result<Option<View<'a>>, EvalError> {
+    let evaluator = Evaluator::new(expression, arena, budget);
+    if expression.is_plain_path() {
+        return evaluator.path(&expression.root, value.clone());
+    }
+    let outcome = evaluator.eval(&expression.root, value)?;
+    Ok(Some(outcome).filter(|view| !view.is_null()))
+}
+
+/// Why a projection gave an empty list although there were items to go over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WhyEmpty {
+    /// No item has what was asked of it: `items[*].titel`.
+    NoItemHasField {
+        /// Number of items that were looked at.
+        items: usize,
+    },
+    /// The filter let no item through: `` items[?score > `9`] ``.
+    FilterRefusedAll {
+        /// Number of items that were looked at.
+        items: usize,
+    },
+}
+
+/// Explains an empty list that `expression` gave on `value`; `None` where the list was empty to
+/// begin with, or the expression is no projection.
+///
+/// # Errors
+///
+/// As [`evaluate`].
+pub fn why_empty<'a>(
+    expression: &'a Expression,
+    value: &View<'a>,
+    arena: &'a Arena,
+    budget: &Budget,
+) -> Result<Option<WhyEmpty>, EvalError> {
+    let evaluator = Evaluator::new(expression, arena, budget);
+    let mut current = value.clone();
+    let mut node = &expression.root;
+    loop {
+        match node {
+            Node::Chain(parts) => {
+                let Some((last, before)) = parts.split_last() else {
+                    return Ok(None);
+                };
+                for part in before {
+                    current = evaluator.eval(part, &current)?;
+                }
+                node = last;
+            }
+            Node::Project(projection) => {
+                let source = evaluator.eval(&projection.source, &current)?;
+                if source.is_empty() && matches!(projection.source, Node::Project(_)) {
+                    node = &projection.source;
+                    continue;
+                }
+                let mut items = 0;
+                let mut passed = 0;
+                evaluator.each(projection, &source, &mut |item| {
+                    items += 1;
+                    if let Over::Filtered(predicate) = &projection.over {
+                        passed += usize::from(evaluator.eval(predicate, &item)?.is_truthy());
+                    }
+                    Ok(())
+                })?;
+                let refused = matches!(projection.over, Over::Filtered(_)) && passed == 0;
+                return Ok(match items {
+                    0 => None,
+                    _ if refused => Some(WhyEmpty::FilterRefusedAll { items }),
+                    _ => Some(WhyEmpty::NoItemHasField { items }),
+                });
+            }
+            _ => return Ok(None),
+        }
+    }
+}
+
+pub(crate) struct Evaluator<'a, 'b> {
+    arena: &'a Arena,
+    budget: &'b Budget,
+    /// Where each field look-up of the program was answered last.
+    predictions: Vec<Cell<Prediction>>,
+}
+
+pub(crate) type Evaluated<'a> = Result<View<'a>, EvalError>;
+
+/// What building one item of a list costs, in steps: it is memory until the evaluation ends.
+const ITEM_STEPS: u64 = 4;
+
+impl<'a, 'b> Evaluator<'a, 'b> {
+    fn new(expression: &'a Expression, arena: &'a Arena, budget: &'b Budget) -> Self {
+        let predictions = vec![Cell::new(Prediction::default()); expression.sites];
+        Self {
+            arena,
+            budget,
+            predictions,
+        }
+    }
+
+    /// Evaluates one node. Recursion is bounded by the nesting of the expression.
+    pub(crate) fn eval(&self, node: &'a Node, current: &View<'a>) -> Evaluated<'a> {
+        self.budget.spend(1)?;
+        match node {
+            Node::Current => Ok(current.clone()),
+            Node::Field(name, site) => {
+                Ok(self.field(name, *site, current)?.unwrap_or(View::null()))
+            }
+            Node::Index(index) => Ok(self.index(*index, current)?.unwrap_or(View::null())),
+            Node::Literal(document) => Ok(literal(document)),
+            Node::Text(text) => Ok(View(Repr::Str(text))),
+            Node::Chain(parts) => self.chain(parts, current),
+            Node::Project(projection) => self.project(projection, current),
+            Node::Or(parts) => self.any(parts, current, true),
+            Node::And(parts) => self.any(parts, current, false),
+            Node::Not(inner) => Ok(View::bool(!self.eval(inner, current)?.is_truthy())),
+            Node::Compare(comparison) => self.comparison(comparison, current),
+            Node::List(parts) => self.list(parts, current),
+            Node::Hash(hash) => {
+                if current.is_null() {
+                    return Ok(View::null());
+                }
+                self.budget.spend(ITEM_STEPS * hash.values.len() as u64)?;
+                let values: Result<Rc<[View<'a>]>, EvalError> =
+                    hash.values.iter().map(|node| self.eval(node, current)).collect();
+                Ok(View(Repr::Hash(hash, values?)))
+            }
+            Node::Call(function, arguments) => self.call(*function, arguments, current),
+            Node::Reference(inner) => Ok(View(Repr::Reference(inner))),
+        }
+    }
+
+    #[inline(never)]
+    fn chain(&self, parts: &'a [Node], current: &View<'a>) -> Evaluated<'a> {
+        let mut value = current.clone();
+        for part in parts {
+            value = self.eval(part, &value)?;
+        }
+        Ok(value)
+    }
+
+    /// The first part that is truthy (`wanted`) or not, else the last.
+    #[inline(never)]
+    fn any(&self, parts: &'a [Node], current: &View<'a>, wanted: bool) -> Evaluated<'a> {
+        let mut value = View::null();
+        for part in parts {
+            value = self.eval(part, current)?;
+            if value.is_truthy() == wanted {
+                break;
+            }
+        }
+        Ok(value)
+    }
+
+    #[inline(never)]
+    fn list(&self, parts: &'a [Node], current: &View<'a>) -> Evaluated<'a> {
+        if current.is_null() {
+            return Ok(View::null());
+        }
+        self.budget.spend(ITEM_STEPS * parts.len() as u64)?;
+        let items: Result<Vec<_>, _> = parts.iter().map(|node| self.eval(node, current)).collect();
+        Ok(View::list(items?))
+    }
+
+    /// Follows a path of fields and indexes; `None` where it is absent.
+    fn path(&self, node: &'a Node, value: View<'a>) -> Result<Option<View<'a>>, EvalError> {
+        self.budget.spend(1)?;
+        match node {
+            Node::Current => Ok(Some(value)),
+            Node::Field(name, site) => self.field(name, *site, &value),
+            Node::Index(index) => self.index(*index, &value),
+            Node::Chain(parts) => {
+                let mut value = value;
+                for part in parts {
+                    match self.path(part, value)? {
+                        Some(next) => value = next,
+                        None => return Ok(None),
+                    }
+                }
+                Ok(Some(value))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The view itself, or what a string holds that is the text of an object or list.
+    #[inline]
+    fn opened(&self, view: &View<'a>) -> Result<Option<Cursor<'a>>, Cost> {
+        match view.as_cursor() {
+            Some(cursor) if cursor.kind() == Kind::String => self.arena.open(cursor, self.budget),
+            other => Ok(other),
+        }
+    }
+
+    #[inline]
+    fn field(
+        &self,
+        name: &str,
+        site: usize,
+        current: &View<'a>,
+    ) -> Result<Option<View<'a>>, EvalError> {
+        let Some(cursor) = self.opened(current)? else {
+            return Ok(current.get(name));
+        };
+        let Some(cell) = self.predictions.get(site) else {
+            return Ok(cursor.get(name).map(View::from));
+        };
+        let mut prediction = cell.get();
+        let found = cursor.get_predicted(name, &mut prediction);
+        cell.set(prediction);
+        Ok(found.map(View::from))
+    }
+
+    fn index(&self, index: i64, current: &View<'a>) -> Result<Option<View<'a>>, EvalError> {
+        let opened = self.opened(current)?.map(View::from);
+        let current = opened.as_ref().unwrap_or(current);
+        if current.kind() != Kind::Array {
+            return Ok(None);
+        }
+        let len = current.len().unwrap_or_default() as i64;
+        let at = if index < 0 { index + len } else { index };
+        Ok(usize::try_from(at).ok().and_then(|at| current.at(at)))
+    }
+
+    #[inline(never)]
+    fn project(&self, projection: &'a Projection, current: &View<'a>) -> Evaluated<'a> {
+        let source = self.eval(&projection.source, current)?;
+        let mut out = Vec::new();
+        let listed = self.each(projection, &source, &mut |item| {
+            if let Over::Filtered(predicate) = &projection.over
+                && !self.eval(predicate, &item)?.is_truthy()
+            {
+                return Ok(());
+            }
+            let value = match &projection.each {
+                Node::Current => item,
+                each => self.eval(each, &item)?,
+            };
+            if !value.is_null() {
+                self.budget.spend(ITEM_STEPS)?;
+                out.push(value);
+            }
+            Ok(())
+        })?;
+        Ok(if listed {
+            View::list(out)
+        } else {
+            View::null()
+        })
+    }
+
+    /// Hands each item that a projection goes over to `item`; false where the source is nothing
+    /// that can be gone over.
+    fn each(
+        &self,
+        projection: &'a Projection,
+        source: &View<'a>,
+        item: &mut dyn FnMut(View<'a>) -> Result<(), EvalError>,
+    ) -> Result<bool, EvalError> {
+        let opened = self.opened(source)?.map(View::from);
+        let source = opened.as_ref().unwrap_or(source);
+        let wanted = match projection.over {
+            Over::Values => Kind::Object,
+            _ => Kind::Array,
+        };
+        if source.kind() != wanted {
+            return Ok(false);
+        }
+        match &projection.over {
+            Over::Items | Over::Filtered(_) => {
+                for value in source.items() {
+                    self.budget.spend(1)?;
+                    item(value)?;
+                }
+            }
+            Over::Values => {
+                for (_, value) in source.members() {
+                    self.budget.spend(1)?;
+                    item(value)?;
+                }
+            }
+            Over::Flattened => {
+                for value in source.items() {
+                    self.budget.spend(1)?;
+                    if value.kind() == Kind::Array {
+                        for inner in value.items() {
+                            self.budget.spend(1)?;
+                            item(inner)?;
+                        }
+                    } else {
+                        item(value)?;
+                    }
+                }
+            }
+            Over::Slice { start, stop, step } => {
+                let len = source.len().unwrap_or_default();
+                let range = slice::Range::new(len, *start, *stop, *step);
+                self.slice(source, &range, item)?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// The items of a slice: reached in one walk over the list, whatever the step.
+    fn slice(
+        &self,
+        source: &View<'a>,
+        range: &slice::Range,
+        item: &mut dyn FnMut(View<'a>) -> Result<(), EvalError>,
+    ) -> Result<(), EvalError> {
+        let (first, last) = range.bounds();
+        self.budget.spend(last as u64)?;
+        let mut wanted = source
+            .items()
+            .enumerate()
+            .skip(first)
+            .take(last.saturating_sub(first))
+            .filter(|(at, _)| range.contains(*at))
+            .map(|(_, value)| value);
+        if range.is_forward() {
+            return wanted.try_for_each(item);
+        }
+        let backwards: Vec<_> = wanted.collect();
+        self.budget.spend(ITEM_STEPS * backwards.len() as u64)?;
+        backwards.into_iter().rev().try_for_each(item)
+    }
+}
+
+fn literal(document: &Document) -> View<'_> {
+    // The parser has read the literal before; what it accepts, the index accepts.
+    document.root().map_or_else(|_| View::null(), View::from)
+}
+
+impl View<'_> {
+    /// JMESPath's truth: everything but null, false and what is empty.
+    pub(crate) fn is_truthy(&self) -> bool {
+        match self.kind() {
+            Kind::Null => matches!(self.0, Repr::Reference(_)),
+            Kind::Boolean => self.as_bool() == Some(true),
+            Kind::Number => true,
+            Kind::String => match &self.0 {
+                Repr::Json(cursor) => cursor.raw().len() > 2,
+                _ => self.as_str().is_some_and(|text| !text.is_empty()),
+            },
+            Kind::Array | Kind::Object => !self.is_empty(),
+        }
+    }
+}

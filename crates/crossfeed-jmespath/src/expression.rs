@@ -1,0 +1,157 @@
+//! An expression: parsed once, shared by any number of evaluations.
+
+use crate::{
+    compile::{self, Node},
+    guard,
+};
+
+/// Why a text is no expression that can be evaluated.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ParseError {
+    /// Not the grammar of JMESPath: `a..b`.
+    #[error("unexpected {found} at character {position}")]
+    Syntax {
+        /// The position of the first character at fault, from 1.
+        position: usize,
+        /// The text at that place, shortened; or "end".
+        found: String,
+    },
+    /// A function that JMESPath does not have: `upper(name)`.
+    #[error("there is no function `{name}`")]
+    UnknownFunction {
+        /// The name as it was written.
+        name: String,
+        /// The function whose name is nearest, if one is near.
+        nearest: Option<&'static str>,
+    },
+    /// A function with too few or too many arguments: `length()`.
+    #[error("`{name}` takes {expected}, not {found}")]
+    Arity {
+        /// The function.
+        name: &'static str,
+        /// What it takes, such as "1 argument".
+        expected: String,
+        /// Number of arguments that were given.
+        found: usize,
+    },
+    /// A slice with a step of zero: `[::0]`.
+    #[error("the step of a slice must not be 0")]
+    ZeroStep,
+    /// More operators within each other, or in all, than the parser can be trusted with.
+    #[error("{found} operators {how}, the limit is {limit}")]
+    TooDeep {
+        /// How many there are.
+        found: usize,
+        /// "nested in each other", or "in one expression".
+        how: &'static str,
+        /// How many there may be.
+        limit: usize,
+    },
+}
+
+impl ParseError {
+    /// Whether the expression may be right, but costs more than it may.
+    #[must_use]
+    pub fn is_too_costly(&self) -> bool {
+        matches!(self, Self::TooDeep { .. })
+    }
+}
+
+/// One step of the path that an expression follows through a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a path has these three kinds of steps")]
+pub enum SpineStep<'a> {
+    /// The member of this name.
+    Field(&'a str),
+    /// The item at this place, from the end if negative.
+    Index(i64),
+    /// Each item of a list or each value of an object.
+    Each,
+}
+
+/// A parsed expression.
+///
+/// ```
+/// use crossfeed_jmespath::Expression;
+///
+/// let expression = Expression::parse("items[0].url")?;
+/// assert!(expression.is_plain_path());
+/// assert!(Expression::parse("items[").is_err());
+/// # Ok::<(), crossfeed_jmespath::ParseError>(())
+/// ```
+#[derive(Debug)]
+pub struct Expression {
+    text: Box<str>,
+    pub(crate) root: Node,
+    /// Number of field look-ups in the program, each with a prediction of its own.
+    pub(crate) sites: usize,
+}
+
+impl Expression {
+    /// Parses an expression.
+    ///
+    /// # Errors
+    ///
+    /// [`ParseError`]; its variants show the input that causes them.
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        check_depth(guard::nesting(text), guard::MAX_NESTING, "nested in each other")?;
+        check_depth(guard::operators(text), guard::MAX_OPERATORS, "in one expression")?;
+        let ast = jmespath::parse(text).map_err(|error| syntax(text, error.offset))?;
+        let (root, sites) = compile::compile(ast, text)?;
+        Ok(Self {
+            text: text.into(),
+            root,
+            sites,
+        })
+    }
+
+    /// The text that was parsed.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether the expression is made of fields and indexes only, so that what it names is either
+    /// there or absent.
+    #[must_use]
+    pub fn is_plain_path(&self) -> bool {
+        self.root.is_plain_path()
+    }
+
+    /// The path that the expression follows, as far as it is one: filters and projections are
+    /// [`SpineStep::Each`], a function stands for its first argument.
+    #[must_use]
+    pub fn spine(&self) -> Vec<SpineStep<'_>> {
+        let mut steps = Vec::new();
+        self.root.spine(&mut steps);
+        steps
+    }
+}
+
+fn check_depth(found: usize, limit: usize, how: &'static str) -> Result<(), ParseError> {
+    if found > limit {
+        return Err(ParseError::TooDeep { found, how, limit });
+    }
+    Ok(())
+}
+
+/// A syntax error at a byte offset, which the parser gives approximately.
+fn syntax(text: &str, offset: usize) -> ParseError {
+    let mut at = offset.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    let rest = &text[at..];
+    let found = if rest.trim().is_empty() {
+        "end".to_owned()
+    } else {
+        let short: String = rest.chars().take(12).collect();
+        let more = if short.len() < rest.len() { "…" } else { "" };
+        format!("`{short}{more}`")
+    };
+    ParseError::Syntax {
+        position: text[..at].chars().count() + 1,
+        found,
+    }
+}

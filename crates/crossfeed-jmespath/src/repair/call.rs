@@ -1,0 +1,145 @@
+//! Calls: arguments in double quotes, and the tilde that models put in front of a predicate.
+//!
+//! In: tokens. Out: the repaired text, where there is something to repair. Deliberately not here: whether a function exists.
+
+use super::edit::{Edit, string};
+use crate::token::{Kind, Tokens, decode_quoted};
+
+fn is_predicate(name: &str) -> bool {
+    matches!(name, "contains" | "starts_with" | "ends_with")
+}
+
+/// `path ~ contains(@, "x")` becomes `contains(path, 'x')`; any other tilde goes.
+pub(super) fn tilde(tokens: &Tokens<'_>) -> Option<String> {
+    let mut edit = Edit::new(tokens);
+    for index in 0..tokens.len() {
+        if tokens.kind(index) != Kind::Tilde {
+            continue;
+        }
+        match applied(tokens, index) {
+            Some((first, call)) => edit.replace(first, index + 6, &call),
+            None => edit.remove(index, index),
+        }
+    }
+    edit.finish()
+}
+
+/// The call that the tilde at `index` means, and where the path in front of it begins.
+fn applied(tokens: &Tokens<'_>, index: usize) -> Option<(usize, String)> {
+    let name = tokens.text(index + 1);
+    let shape = [
+        (index + 1, Kind::Word),
+        (index + 2, Kind::LParen),
+        (index + 3, Kind::At),
+        (index + 4, Kind::Comma),
+        (index + 6, Kind::RParen),
+    ];
+    if !is_predicate(name) || shape.iter().any(|(at, kind)| tokens.kind(*at) != *kind) {
+        return None;
+    }
+    let argument = tokens.text(index + 5);
+    let argument = match tokens.kind(index + 5) {
+        Kind::Quoted => string(&decode_quoted(argument)?),
+        Kind::Raw | Kind::Literal => argument.to_owned(),
+        Kind::Number => format!("`{argument}`"),
+        _ => return None,
+    };
+    let last = index.checked_sub(1)?;
+    let first = path_start(tokens, last)?;
+    let path = tokens
+        .source()
+        .get(tokens.get(first)?.start..tokens.get(last)?.end)?;
+    Some((first, format!("{name}({path}, {argument})")))
+}
+
+/// Where the path of names and subscripts that ends at `last` begins.
+fn path_start(tokens: &Tokens<'_>, last: usize) -> Option<usize> {
+    let mut at = last;
+    loop {
+        match tokens.kind(at) {
+            Kind::RBracket
+                if matches!(tokens.behind(at, 1), Kind::Number | Kind::Star)
+                    && tokens.behind(at, 2) == Kind::LBracket =>
+            {
+                at = at.checked_sub(2)?;
+                if ends_path(tokens.behind(at, 1)) {
+                    at = at.checked_sub(1)?;
+                    continue;
+                }
+            }
+            Kind::Flatten if ends_path(tokens.behind(at, 1)) => {
+                at = at.checked_sub(1)?;
+                continue;
+            }
+            Kind::Flatten | Kind::At => {}
+            kind if kind.is_name() => {
+                if tokens.behind(at, 1) == Kind::Dot {
+                    at = at.checked_sub(2)?;
+                    continue;
+                }
+            }
+            _ => return None,
+        }
+        let before = tokens.behind(at, 1);
+        return (before.opens_expression() || before == Kind::LBrace).then_some(at);
+    }
+}
+
+fn ends_path(kind: Kind) -> bool {
+    kind.is_name() || matches!(kind, Kind::At | Kind::RBracket | Kind::Flatten)
+}
+
+/// The double-quoted second argument of `contains`, `starts_with` and `ends_with`, and the first of `join`, becomes a string;
+/// so does a word there that is neither an identifier nor a key of the value.
+pub(super) fn quoted_argument(
+    tokens: &Tokens<'_>,
+    has_key: &dyn Fn(&str) -> bool,
+) -> Option<String> {
+    let mut edit = Edit::new(tokens);
+    // For each open bracket: which argument is a string, and how many commas have passed.
+    let mut open: Vec<(Option<usize>, usize)> = Vec::new();
+    for index in 0..tokens.len() {
+        match tokens.kind(index) {
+            Kind::LParen => {
+                let callee = match index.checked_sub(1) {
+                    Some(before) if tokens.is_call(before) => tokens.text(before),
+                    _ => "",
+                };
+                let wanted = match callee {
+                    "join" => Some(0),
+                    name if is_predicate(name) => Some(1),
+                    _ => None,
+                };
+                open.push((wanted, 0));
+            }
+            Kind::LBracket | Kind::Filter | Kind::LBrace => open.push((None, 0)),
+            Kind::RParen | Kind::RBracket | Kind::RBrace => {
+                open.pop();
+            }
+            Kind::Comma => {
+                if let Some((_, commas)) = open.last_mut() {
+                    *commas += 1;
+                }
+            }
+            Kind::Quoted | Kind::Loose => {
+                let alone = matches!(tokens.behind(index, 1), Kind::LParen | Kind::Comma)
+                    && matches!(tokens.kind(index + 1), Kind::RParen | Kind::Comma);
+                if !alone
+                    || !matches!(open.last(), Some((Some(wanted), commas)) if wanted == commas)
+                {
+                    continue;
+                }
+                let content = if tokens.kind(index) == Kind::Quoted {
+                    decode_quoted(tokens.text(index))
+                } else {
+                    Some(tokens.text(index).to_owned()).filter(|word| !has_key(word))
+                };
+                if let Some(content) = content {
+                    edit.replace(index, index, &string(&content));
+                }
+            }
+            _ => {}
+        }
+    }
+    edit.finish()
+}

@@ -1,0 +1,245 @@
+//! Comparisons: their operators, and operands that are words, numbers or broken literals.
+//!
+//! In: tokens. Out: the repaired text, where there is something to repair. Deliberately not here: paths and calls.
+
+use jmespath::Variable;
+
+use super::edit::{Edit, string};
+use crate::token::{Enclosing, Kind, Tokens, decode_quoted, is_identifier};
+
+/// `=`, `===` and `!==` inside a filter become `==` and `!=`.
+pub(super) fn equals_sign(tokens: &Tokens<'_>) -> Option<String> {
+    let mut edit = Edit::new(tokens);
+    let mut enclosing = Enclosing::default();
+    for index in 0..tokens.len() {
+        let kind = tokens.kind(index);
+        enclosing.step(kind);
+        if kind != Kind::Assign || !enclosing.in_filter() {
+            continue;
+        }
+        let before = tokens.behind(index, 1);
+        if matches!(before, Kind::Eq | Kind::Ne) && tokens.touches_next(index - 1) {
+            edit.remove(index, index);
+        } else if before.ends_operand() && tokens.kind(index + 1).begins_operand() {
+            edit.replace(index, index, "==");
+        }
+    }
+    edit.finish()
+}
+
+/// `and` and `or` between two operands of a filter become `&&` and `||`.
+pub(super) fn word_operator(tokens: &Tokens<'_>) -> Option<String> {
+    let mut edit = Edit::new(tokens);
+    let mut enclosing = Enclosing::default();
+    for index in 0..tokens.len() {
+        let kind = tokens.kind(index);
+        enclosing.step(kind);
+        if kind != Kind::Word
+            || !enclosing.in_filter()
+            || !tokens.behind(index, 1).ends_operand()
+            || !tokens.kind(index + 1).begins_operand()
+            || (tokens.is_call(index) && tokens.touches_next(index))
+        {
+            continue;
+        }
+        match tokens.text(index) {
+            "and" | "AND" => edit.replace(index, index, "&&"),
+            "or" | "OR" => edit.replace(index, index, "||"),
+            _ => {}
+        }
+    }
+    edit.finish()
+}
+
+/// A literal whose content is a word and no JSON becomes a string; quotes inside its backticks go.
+///
+/// What sets out to be a JSON string, list or object is left alone.
+pub(super) fn bare_literal(tokens: &Tokens<'_>) -> Option<String> {
+    let mut edit = Edit::new(tokens);
+    for index in 0..tokens.len() {
+        if tokens.kind(index) != Kind::Literal {
+            continue;
+        }
+        let Some(content) = tokens.content(index) else {
+            continue;
+        };
+        let content = content.replace("\\`", "`");
+        if content.trim_start().starts_with(['"', '[', '{'])
+            || Variable::from_json(&content).is_ok()
+        {
+            continue;
+        }
+        let inner = content
+            .strip_prefix('\'')
+            .and_then(|rest| rest.strip_suffix('\''));
+        edit.replace(index, index, &string(inner.unwrap_or(&content)));
+    }
+    edit.finish()
+}
+
+/// A bare number, `true`, `false` or `null` that is compared becomes a literal.
+pub(super) fn bare_constant(tokens: &Tokens<'_>) -> Option<String> {
+    let mut edit = Edit::new(tokens);
+    for index in 0..tokens.len() {
+        if !tokens.kind(index).is_comparator() {
+            continue;
+        }
+        for operand in [lone_before(tokens, index), lone_after(tokens, index)] {
+            if let Some(operand) = operand
+                && is_constant_word(tokens, operand)
+            {
+                edit.replace(operand, operand, &format!("`{}`", tokens.text(operand)));
+            }
+        }
+    }
+    edit.finish()
+}
+
+fn is_constant_word(tokens: &Tokens<'_>, index: usize) -> bool {
+    match tokens.kind(index) {
+        Kind::Word => matches!(tokens.text(index), "true" | "false" | "null"),
+        Kind::Number => is_json(tokens.text(index)),
+        _ => false,
+    }
+}
+
+fn is_json(text: &str) -> bool {
+    Variable::from_json(text).is_ok()
+}
+
+/// The token that is the whole left operand of the comparator at `index`.
+fn lone_before(tokens: &Tokens<'_>, index: usize) -> Option<usize> {
+    let operand = index.checked_sub(1)?;
+    let before = tokens.behind(operand, 1);
+    let begins = before != Kind::Not && (before.opens_expression() || before == Kind::LBrace);
+    (begins && tokens.kind(operand).is_operand()).then_some(operand)
+}
+
+/// The token that is the whole right operand of the comparator at `index`.
+pub(super) fn lone_after(tokens: &Tokens<'_>, index: usize) -> Option<usize> {
+    let operand = index + 1;
+    (tokens.kind(operand).is_operand() && tokens.kind(operand + 1).closes_operand())
+        .then_some(operand)
+}
+
+/// One side of a comparison.
+enum Side {
+    /// A single word, which may be meant as a string.
+    Word(Word),
+    /// A string, a literal or a number.
+    Constant,
+    /// A path, a call or another expression.
+    Other,
+    /// Nothing that could be compared.
+    Missing,
+}
+
+struct Word {
+    index: usize,
+    content: String,
+    /// Without double quotes.
+    bare: bool,
+    /// The value has such a key.
+    key: bool,
+    /// Fit for a field name without quotes.
+    identifier: bool,
+}
+
+impl Word {
+    /// How much speaks for a string. The value's keys say most, then what cannot be a field as it stands, then the quotes.
+    fn claim(&self) -> u8 {
+        match (self.key, self.bare, self.identifier) {
+            (false, false, _) | (false, true, false) => 5,
+            (false, true, true) => 4,
+            (true, false, true) => 3,
+            (true, ..) => 1,
+        }
+    }
+
+    /// Whether the word, alone against another expression, is a field: a key that needs its quotes, or any key where the
+    /// comparison is `!=`, which a string would pass on every item.
+    fn is_field(&self, comparator: Kind) -> bool {
+        self.claim() == 1 && (!self.identifier || comparator == Kind::Ne)
+    }
+}
+
+/// A word that a filter compares with something becomes a string: of two words the one that looks more like one, in doubt
+/// the right one. With `other_word`, of two bare words it is the other.
+pub(super) fn compared_word(
+    tokens: &Tokens<'_>,
+    other_word: bool,
+    has_key: &dyn Fn(&str) -> bool,
+) -> Option<String> {
+    let mut edit = Edit::new(tokens);
+    let mut enclosing = Enclosing::default();
+    let mut last_string = None;
+    for index in 0..tokens.len() {
+        let comparator = tokens.kind(index);
+        enclosing.step(comparator);
+        if !comparator.is_comparator() || !enclosing.in_filter() {
+            continue;
+        }
+        let left = match lone_before(tokens, index) {
+            Some(operand) if last_string == Some(operand) => Side::Constant,
+            Some(operand) => side(tokens, operand, has_key),
+            None if tokens.behind(index, 1).ends_operand() => Side::Other,
+            None => Side::Missing,
+        };
+        let right = match lone_after(tokens, index) {
+            Some(operand) => side(tokens, operand, has_key),
+            None if tokens.kind(index + 1).begins_operand() => Side::Other,
+            None => Side::Missing,
+        };
+        let word = match (left, right) {
+            (Side::Word(left), Side::Word(right)) => choose(left, right, comparator, other_word),
+            (Side::Word(word), Side::Other) | (Side::Other, Side::Word(word)) => {
+                (!word.is_field(comparator)).then_some(word)
+            }
+            _ => None,
+        };
+        if let Some(word) = word {
+            edit.replace(word.index, word.index, &string(&word.content));
+            last_string = Some(word.index);
+        }
+    }
+    edit.finish()
+}
+
+/// Which of two words is the string.
+fn choose(left: Word, right: Word, comparator: Kind, other_word: bool) -> Option<Word> {
+    if left.is_field(comparator) && right.is_field(comparator) && comparator == Kind::Ne {
+        return None;
+    }
+    let swappable = left.bare
+        && right.bare
+        && ((left.identifier && right.identifier) || (left.key && right.key));
+    let (first, second) = if right.claim() >= left.claim() {
+        (right, left)
+    } else {
+        (left, right)
+    };
+    // A field's name as a string differs from everything: `!=` would select every item.
+    let swap = other_word && swappable && !(comparator == Kind::Ne && second.key);
+    Some(if swap { second } else { first })
+}
+
+fn side(tokens: &Tokens<'_>, index: usize, has_key: &dyn Fn(&str) -> bool) -> Side {
+    let kind = tokens.kind(index);
+    let content = match kind {
+        Kind::Word | Kind::Loose => Some(tokens.text(index).to_owned()),
+        Kind::Number if !is_json(tokens.text(index)) => Some(tokens.text(index).to_owned()),
+        Kind::Quoted => decode_quoted(tokens.text(index)),
+        Kind::Raw | Kind::Literal | Kind::Number => return Side::Constant,
+        _ => None,
+    };
+    match content {
+        Some(content) => Side::Word(Word {
+            index,
+            bare: kind != Kind::Quoted,
+            key: has_key(&content),
+            identifier: is_identifier(&content),
+            content,
+        }),
+        None => Side::Missing,
+    }
+}

@@ -1,0 +1,135 @@
+//! Rewriting a text at token boundaries, and spelling a string as an expression.
+//!
+//! In: replacements in the order of the text. Out: the new text, or nothing where it would be the same. Deliberately not
+//! here: what is replaced, and why.
+
+use jmespath::Variable;
+
+use crate::token::Tokens;
+
+/// What may stand between tokens.
+const BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
+
+/// Collects replacements, which must come in the order of the text.
+pub(super) struct Edit<'t, 'a> {
+    tokens: &'t Tokens<'a>,
+    out: String,
+    copied: usize,
+}
+
+impl<'t, 'a> Edit<'t, 'a> {
+    pub(super) fn new(tokens: &'t Tokens<'a>) -> Self {
+        Self {
+            tokens,
+            out: String::new(),
+            copied: 0,
+        }
+    }
+
+    /// Replaces the tokens from `first` to `last`, both included, and what stands between them.
+    pub(super) fn replace(&mut self, first: usize, last: usize, with: &str) {
+        let (Some(from), Some(to)) = (self.tokens.get(first), self.tokens.get(last)) else {
+            return;
+        };
+        if from.start < self.copied || to.end < from.start {
+            return;
+        }
+        self.copy_to(from.start);
+        self.out.push_str(with);
+        self.copied = to.end;
+    }
+
+    /// Removes the tokens from `first` to `last`, both included. Their neighbours do not become one token by it.
+    pub(super) fn remove(&mut self, first: usize, last: usize) {
+        self.replace(first, last, "");
+        let rest = self.rest();
+        let before = self.out.chars().next_back();
+        match (before, rest.chars().next()) {
+            (None, _) => self.skip_blanks(),
+            (Some(before), _) if before.is_whitespace() => self.skip_blanks(),
+            (Some(before), Some(after)) if fuses(before, after) => self.out.push(' '),
+            _ => {}
+        }
+    }
+
+    /// Replaces the tokens from `first` to `last`, both included, together with the blanks around them.
+    pub(super) fn join(&mut self, first: usize, last: usize, with: &str) {
+        self.replace(first, last, "");
+        self.out.truncate(self.out.trim_end_matches(BLANKS).len());
+        self.out.push_str(with);
+        self.skip_blanks();
+    }
+
+    /// The new text, where it differs.
+    pub(super) fn finish(mut self) -> Option<String> {
+        if self.copied == 0 {
+            return None;
+        }
+        let rest = self.rest();
+        self.out.push_str(rest);
+        (self.out != self.tokens.source()).then_some(self.out)
+    }
+
+    fn skip_blanks(&mut self) {
+        let rest = self.rest();
+        self.copied += rest.len() - rest.trim_start_matches(BLANKS).len();
+    }
+
+    fn rest(&self) -> &'a str {
+        self.tokens.source().get(self.copied..).unwrap_or_default()
+    }
+
+    fn copy_to(&mut self, offset: usize) {
+        let between = self.tokens.source().get(self.copied..offset);
+        self.out.push_str(between.unwrap_or_default());
+        self.copied = offset;
+    }
+}
+
+/// Whether two characters that come to stand side by side may be read as one token.
+fn fuses(before: char, after: char) -> bool {
+    let is_word = |c: char| c == '_' || c == '-' || c.is_alphanumeric();
+    if is_word(before) || is_word(after) {
+        return is_word(before) == is_word(after);
+    }
+    !(after.is_whitespace()
+        || matches!(before, '(' | ',' | ':' | '{')
+        || matches!(after, ')' | ',' | '}'))
+}
+
+/// `content` as an expression that evaluates to it: a raw string, or a JSON literal where no raw string can say it (a raw
+/// string has no spelling for a single backslash at its end or in front of a quote).
+pub(super) fn string(content: &str) -> String {
+    let mut raw = String::with_capacity(content.len() + 2);
+    raw.push('\'');
+    let mut odd = false;
+    for c in content.chars() {
+        if c == '\'' {
+            if odd {
+                return json_literal(content);
+            }
+            raw.push('\\');
+        }
+        odd = c == '\\' && !odd;
+        raw.push(c);
+    }
+    if odd {
+        return json_literal(content);
+    }
+    raw.push('\'');
+    raw
+}
+
+fn json_literal(content: &str) -> String {
+    format!("`{}`", quoted(content).replace('`', "\\u0060"))
+}
+
+/// `name` as a quoted identifier.
+pub(super) fn quoted(name: &str) -> String {
+    Variable::String(name.to_owned()).to_string()
+}
+
+/// What the raw string at `index` says.
+pub(super) fn raw_content(tokens: &Tokens<'_>, index: usize) -> Option<String> {
+    Some(tokens.content(index)?.replace("\\'", "'"))
+}

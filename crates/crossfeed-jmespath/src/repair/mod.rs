@@ -1,0 +1,231 @@
+//! Other readings of an expression: repairs of the mistakes that models make in JMESPath.
+//!
+//! In: an expression as written, and a way to ask whether the value has a key. Out: at most [`MAX_CANDIDATES`] readings that
+//! parse, best first, each with the [`Repair`]s that led to it.
+//!
+//! Deliberately not here: when a reading is tried, what it selects, and what the model is told. An expression that parses
+//! is evaluated as written first; a repaired reading is worth something only if it selects something.
+//!
+//! # Invariants
+//!
+//! - Repairs look at tokens: nothing inside a raw string or a literal is changed, except that a literal which is no JSON
+//!   becomes a string as a whole.
+//! - A word with an opening parenthesis behind it is a call, and is not repaired.
+//! - Repairing a reading again, as its own first reading, changes nothing.
+//! - Time is linear in the length of the expression. Nothing that exceeds the limits in [`crate::guard`] is parsed.
+
+mod call;
+mod compare;
+mod edit;
+mod path;
+#[cfg(test)]
+mod tests;
+
+use crate::guard;
+use crate::token::Tokens;
+
+/// How many readings are offered at most: one, one with the left-hand words of comparisons as strings, and the same two
+/// with pipes as jq reads them.
+pub const MAX_CANDIDATES: usize = 4;
+
+/// One repair: the whole expression before and after it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Repair {
+    /// What was repaired.
+    pub rule: Rule,
+    /// The whole expression before.
+    pub before: String,
+    /// The whole expression after.
+    pub after: String,
+}
+
+/// What a repair is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Rule {
+    /// jq maps over a pipe: `items[] | .name` is `items[].name`.
+    JqPipe,
+    /// A subscript with a string: `headers['x-id']` is `headers."x-id"`.
+    StringSubscript,
+    /// JSONPath's root: `$.items` is `items`, and `$` is `@`.
+    RootSign,
+    /// A dot where an expression begins, or in front of a subscript: `.items` is `items`, and `.` is `@`.
+    LeadingDot,
+    /// `name ~ contains(@, 'x')` is `contains(name, 'x')`; a tilde means nothing elsewhere.
+    Tilde,
+    /// `=` and `===` are `==` inside a filter.
+    EqualsSign,
+    /// `and` and `or` between two operands of a filter are `&&` and `||`.
+    WordOperator,
+    /// A literal that is no JSON is a string: `` `active` `` is `'active'`.
+    BareLiteral,
+    /// A bare number, `true`, `false` or `null` in a comparison is a literal: `a > 5` is `` a > `5` ``.
+    BareConstant,
+    /// A word that a filter compares with is a string: `[?status == active]` is `[?status == 'active']`.
+    ComparedWord,
+    /// A quoted argument is a string: `contains(name, "x")` is `contains(name, 'x')`.
+    QuotedArgument,
+    /// A key that needs quotes gets them: `headers.content-type` is `headers."content-type"`.
+    UnquotedKey,
+}
+
+impl Rule {
+    /// The rule's stable name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::JqPipe => "jq-pipe",
+            Self::StringSubscript => "string-subscript",
+            Self::RootSign => "root-sign",
+            Self::LeadingDot => "leading-dot",
+            Self::Tilde => "tilde",
+            Self::EqualsSign => "equals-sign",
+            Self::WordOperator => "word-operator",
+            Self::BareLiteral => "bare-literal",
+            Self::BareConstant => "bare-constant",
+            Self::ComparedWord => "compared-word",
+            Self::QuotedArgument => "quoted-argument",
+            Self::UnquotedKey => "unquoted-key",
+        }
+    }
+}
+
+impl std::fmt::Display for Rule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Another reading of an expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Candidate {
+    /// The repaired expression. It parses.
+    pub expression: String,
+    /// The repairs that led to it, each beginning where the one before ended.
+    pub repairs: Vec<Repair>,
+}
+
+/// Other readings of `expression`, best first, none equal to it; empty where there is nothing to repair.
+///
+/// `has_key` says whether the value has such a key anywhere: it tells a field whose name needs quotes from a word, and which
+/// of two compared words is the field.
+///
+/// ```
+/// # use crossfeed_jmespath::repair::candidates;
+/// let found = candidates("items[?status == active].url", &|key| key == "status");
+/// assert_eq!(found[0].expression, "items[?status == 'active'].url");
+/// assert_eq!(found[0].repairs[0].rule.as_str(), "compared-word");
+/// ```
+pub fn candidates(expression: &str, has_key: &dyn Fn(&str) -> bool) -> Vec<Candidate> {
+    let mut found: Vec<Candidate> = Vec::new();
+    for reading in READINGS {
+        let candidate = repair(expression, reading, has_key);
+        if candidate.expression != expression
+            && found
+                .iter()
+                .all(|other| other.expression != candidate.expression)
+            && parses(&candidate.expression)
+        {
+            found.push(candidate);
+        }
+    }
+    found
+}
+
+/// Which of several plausible readings a run of the rules takes.
+#[derive(Clone, Copy)]
+struct Reading {
+    /// Which of two bare words that a filter compares becomes a string.
+    other_word: bool,
+    /// Whether a pipe maps over the items of a list, as it does in jq.
+    jq_pipe: bool,
+}
+
+const READINGS: [Reading; MAX_CANDIDATES] = [
+    Reading {
+        other_word: false,
+        jq_pipe: false,
+    },
+    Reading {
+        other_word: true,
+        jq_pipe: false,
+    },
+    Reading {
+        other_word: false,
+        jq_pipe: true,
+    },
+    Reading {
+        other_word: true,
+        jq_pipe: true,
+    },
+];
+
+/// The order of the rules: none makes work for an earlier one.
+const ORDER: [Rule; 12] = [
+    Rule::StringSubscript,
+    Rule::JqPipe,
+    Rule::RootSign,
+    Rule::LeadingDot,
+    Rule::Tilde,
+    Rule::EqualsSign,
+    Rule::WordOperator,
+    Rule::BareLiteral,
+    Rule::BareConstant,
+    Rule::ComparedWord,
+    Rule::QuotedArgument,
+    Rule::UnquotedKey,
+];
+
+/// Runs all rules in order. The text is tokenized again only where a rule has changed it.
+fn repair(expression: &str, reading: Reading, has_key: &dyn Fn(&str) -> bool) -> Candidate {
+    let mut text = expression.to_owned();
+    let mut repairs = Vec::new();
+    let mut rules = ORDER.into_iter();
+    loop {
+        let tokens = Tokens::new(&text);
+        let changed = rules.find_map(|rule| {
+            let after = apply(rule, &tokens, reading, has_key)?;
+            Some((rule, after))
+        });
+        let Some((rule, after)) = changed else { break };
+        repairs.push(Repair {
+            rule,
+            before: text,
+            after: after.clone(),
+        });
+        text = after;
+    }
+    Candidate {
+        expression: text,
+        repairs,
+    }
+}
+
+/// What one rule makes of the text; nothing where it has nothing to repair.
+fn apply(
+    rule: Rule,
+    tokens: &Tokens<'_>,
+    reading: Reading,
+    has_key: &dyn Fn(&str) -> bool,
+) -> Option<String> {
+    match rule {
+        Rule::StringSubscript => path::string_subscript(tokens),
+        Rule::JqPipe if !reading.jq_pipe => None,
+        Rule::JqPipe => path::jq_pipe(tokens),
+        Rule::RootSign => path::root_sign(tokens),
+        Rule::LeadingDot => path::leading_dot(tokens),
+        Rule::Tilde => call::tilde(tokens),
+        Rule::EqualsSign => compare::equals_sign(tokens),
+        Rule::WordOperator => compare::word_operator(tokens),
+        Rule::BareLiteral => compare::bare_literal(tokens),
+        Rule::BareConstant => compare::bare_constant(tokens),
+        Rule::ComparedWord => compare::compared_word(tokens, reading.other_word, has_key),
+        Rule::QuotedArgument => call::quoted_argument(tokens, has_key),
+        Rule::UnquotedKey => path::unquoted_key(tokens, has_key),
+    }
+}
+
+fn parses(expression: &str) -> bool {
+    guard::is_bounded(&Tokens::new(expression)) && jmespath::parse(expression).is_ok()
+}

@@ -1,0 +1,211 @@
+//! Paths: JSONPath's `$`, jq's dots and pipes, subscripts with strings, and keys that need quotes.
+//!
+//! In: tokens. Out: the repaired text, where there is something to repair. Deliberately not here: comparisons and calls.
+
+use super::compare::lone_after;
+use super::edit::{Edit, quoted, raw_content};
+use crate::token::{Enclosing, Kind, Tokens, decode_quoted, is_identifier};
+
+/// `headers['x-id']` and `headers["x-id"]` become `headers."x-id"`.
+///
+/// Only where no list can stand: behind a name or an index. Behind a list projection, `["a"]` is a list of fields.
+pub(super) fn string_subscript(tokens: &Tokens<'_>) -> Option<String> {
+    let mut edit = Edit::new(tokens);
+    let mut subscript_at = None;
+    for index in 0..tokens.len() {
+        if tokens.kind(index) != Kind::LBracket || tokens.kind(index + 2) != Kind::RBracket {
+            continue;
+        }
+        let name = match tokens.kind(index + 1) {
+            Kind::Raw => raw_content(tokens, index + 1),
+            Kind::Quoted => decode_quoted(tokens.text(index + 1)),
+            _ => None,
+        };
+        let Some(name) = name else { continue };
+        let follows = match tokens.behind(index, 1) {
+            kind if kind.is_name() => true,
+            Kind::Dollar | Kind::At => true,
+            Kind::RBracket => {
+                subscript_at == index.checked_sub(1)
+                    || (tokens.behind(index, 2) == Kind::Number
+                        && tokens.behind(index, 3) == Kind::LBracket)
+            }
+            _ => false,
+        };
+        if follows {
+            edit.replace(index, index + 2, &format!(".{}", spelled(&name)));
+            subscript_at = Some(index + 2);
+        }
+    }
+    edit.finish()
+}
+
+/// A field name, with quotes where it needs them.
+fn spelled(name: &str) -> String {
+    if is_identifier(name) {
+        name.to_owned()
+    } else {
+        quoted(name)
+    }
+}
+
+/// `$.items` becomes `items`, `$[0]` becomes `[0]`, and a lone `$` becomes `@`, wherever an expression begins.
+pub(super) fn root_sign(tokens: &Tokens<'_>) -> Option<String> {
+    let mut edit = Edit::new(tokens);
+    let mut enclosing = Enclosing::default();
+    let mut begins = true;
+    let mut index = 0;
+    while index < tokens.len() {
+        let kind = tokens.kind(index);
+        enclosing.step(kind);
+        if kind == Kind::Dollar && begins {
+            let next = tokens.kind(index + 1);
+            if next == Kind::Dot && stays_path(tokens, &enclosing, index, index + 2) {
+                edit.replace(index, index + 1, "@.");
+            } else if next == Kind::Dot && goes_on(tokens.kind(index + 2)) {
+                edit.remove(index, index + 1);
+                index += 2;
+                continue;
+            }
+            if next == Kind::Dot && tokens.kind(index + 2).closes_operand() {
+                edit.replace(index, index + 1, "@");
+            } else if is_subscript(next) {
+                edit.remove(index, index);
+            } else if next.closes_operand() {
+                edit.replace(index, index, "@");
+            }
+        }
+        begins = kind.opens_expression();
+        index += 1;
+    }
+    edit.finish()
+}
+
+/// Whether the sign from `first` on is what tells the lone name behind it from a string, in a comparison of a filter.
+fn stays_path(tokens: &Tokens<'_>, enclosing: &Enclosing, first: usize, name: usize) -> bool {
+    let next = tokens.kind(name + 1);
+    let is_right = tokens.behind(first, 1).is_comparator() && next.closes_operand();
+    let is_left = next.is_comparator() && lone_after(tokens, name + 1).is_none();
+    enclosing.in_filter() && tokens.kind(name).is_name() && (is_right || is_left)
+}
+
+/// Whether a path can go on behind a dot with this token.
+fn goes_on(kind: Kind) -> bool {
+    kind.is_name() || is_subscript(kind) || matches!(kind, Kind::Star | Kind::LBrace | Kind::Dollar)
+}
+
+fn is_subscript(kind: Kind) -> bool {
+    matches!(kind, Kind::LBracket | Kind::Filter | Kind::Flatten)
+}
+
+/// `.items` becomes `items` and a lone `.` becomes `@`, wherever an expression begins; `items.[0]` becomes `items[0]`.
+/// Where a filter compares `.a` with `.b`, the dots say that neither is a string: they become `@.a` and `@.b`.
+pub(super) fn leading_dot(tokens: &Tokens<'_>) -> Option<String> {
+    let mut edit = Edit::new(tokens);
+    let mut enclosing = Enclosing::default();
+    for index in 0..tokens.len() {
+        enclosing.step(tokens.kind(index));
+        if tokens.kind(index) != Kind::Dot {
+            continue;
+        }
+        let next = tokens.kind(index + 1);
+        if tokens.behind(index, 1).opens_expression() {
+            if stays_path(tokens, &enclosing, index, index + 1) {
+                edit.replace(index, index, "@.");
+            } else if next != Kind::Dollar && goes_on(next) {
+                edit.remove(index, index);
+            } else if next.closes_operand() {
+                edit.replace(index, index, "@");
+            }
+        } else if matches!(next, Kind::Filter | Kind::Flatten)
+            || (next == Kind::LBracket
+                && matches!(tokens.kind(index + 2), Kind::Number | Kind::Colon))
+        {
+            edit.remove(index, index);
+        }
+    }
+    edit.finish()
+}
+
+/// `items[] | .name` becomes `items[].name`: jq's pipe maps over what a list projection gives.
+pub(super) fn jq_pipe(tokens: &Tokens<'_>) -> Option<String> {
+    let mut edit = Edit::new(tokens);
+    // For each open bracket, and for the whole: whether a list projection is going on.
+    let mut outer: Vec<(Kind, bool)> = Vec::new();
+    let mut projects = false;
+    for index in 0..tokens.len() {
+        match tokens.kind(index) {
+            kind @ (Kind::LBracket | Kind::Filter | Kind::LParen | Kind::LBrace) => {
+                outer.push((kind, projects));
+                projects = false;
+            }
+            Kind::RBracket | Kind::RParen | Kind::RBrace => {
+                let sliced = match (tokens.behind(index, 1), tokens.behind(index, 2)) {
+                    (Kind::Star, Kind::LBracket) | (Kind::Number, Kind::Colon) => true,
+                    (last, _) => last == Kind::Colon,
+                };
+                projects = match outer.pop() {
+                    Some((Kind::Filter, _)) => true,
+                    Some((Kind::LBracket, before)) => before || sliced,
+                    Some((Kind::LBrace, before)) => before,
+                    _ => false,
+                };
+            }
+            Kind::Flatten | Kind::Star => projects = true,
+            Kind::Pipe => {
+                let dotted = tokens.kind(index + 1) == Kind::Dot;
+                let next = tokens.kind(index + 2);
+                if projects && dotted && next.is_name() {
+                    edit.join(index, index + 1, ".");
+                } else if projects && dotted && is_subscript(next) {
+                    edit.join(index, index + 1, "");
+                } else {
+                    projects = false;
+                }
+            }
+            Kind::Comma | Kind::Colon | Kind::Or | Kind::And | Kind::Not | Kind::Ampersand => {
+                projects = false;
+            }
+            kind if kind.is_comparator() => projects = false,
+            _ => {}
+        }
+    }
+    edit.finish()
+}
+
+/// `headers.content-type` becomes `headers."content-type"`: names that need quotes, where the value has such a key, and keys
+/// of a multiselect hash. So do `@type`, `$ref` and `years.2024`.
+pub(super) fn unquoted_key(tokens: &Tokens<'_>, has_key: &dyn Fn(&str) -> bool) -> Option<String> {
+    let mut edit = Edit::new(tokens);
+    let mut enclosing = Enclosing::default();
+    for index in 0..tokens.len() {
+        let kind = tokens.kind(index);
+        enclosing.step(kind);
+        let last = match kind {
+            Kind::Loose => index,
+            Kind::Number if tokens.behind(index, 1) == Kind::Dot => index,
+            Kind::At | Kind::Dollar if marks_name(tokens, index) => index + 1,
+            _ => continue,
+        };
+        let is_new_name = enclosing.innermost() == Kind::LBrace
+            && matches!(tokens.behind(index, 1), Kind::LBrace | Kind::Comma)
+            && tokens.kind(last + 1) == Kind::Colon;
+        let name = format!(
+            "{}{}",
+            tokens.text(index),
+            if last > index { tokens.text(last) } else { "" }
+        );
+        if tokens.kind(last + 1) != Kind::LParen && (is_new_name || has_key(&name)) {
+            edit.replace(index, last, &quoted(&name));
+        }
+    }
+    edit.finish()
+}
+
+/// Whether a name follows directly on the sign at `index`, where a name can stand.
+fn marks_name(tokens: &Tokens<'_>, index: usize) -> bool {
+    let before = tokens.behind(index, 1);
+    matches!(tokens.kind(index + 1), Kind::Word | Kind::Loose)
+        && tokens.touches_next(index)
+        && (before.opens_expression() || matches!(before, Kind::Dot | Kind::LBrace))
+}

@@ -1,0 +1,429 @@
+//! A value as the evaluator sees it: borrowed JSON, or what an expression built from it.
+
+use crate::compile::{Hash, Node};
+pub use crossfeed_json::Kind;
+use crossfeed_json::{Cursor, escape_into};
+use serde_json::{Map, Value};
+use std::{borrow::Cow, rc::Rc};
+
+/// A value: a place in a document, or a list, object or scalar that was built over such places.
+///
+/// Cloning is cheap: built values are shared.
+#[derive(Clone, Debug)]
+pub struct View<'a>(pub(crate) Repr<'a>);
+
+#[derive(Clone, Debug)]
+pub(crate) enum Repr<'a> {
+    Null,
+    Bool(bool),
+    Json(Cursor<'a>),
+    Integer(i64),
+    /// Always finite.
+    Float(f64),
+    /// A number by its digits.
+    Digits(Rc<str>),
+    Str(&'a str),
+    Text(Rc<str>),
+    List(Rc<Vec<View<'a>>>),
+    Hash(&'a Hash, Rc<[View<'a>]>),
+    Object(Rc<Vec<(Cow<'a, str>, View<'a>)>>),
+    /// `&expression`, which is no value: only functions take it.
+    Reference(&'a Node),
+}
+
+/// More output than allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the output is larger than {limit} bytes")]
+pub struct OutputTooLarge {
+    /// How many bytes are allowed.
+    pub limit: usize,
+}
+
+/// Why a view has no `serde_json::Value`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unrepresentable {
+    /// A number beyond 64-bit floats: `1e400`.
+    #[error(transparent)]
+    Number(#[from] crossfeed_json::NumberOutOfRange),
+    /// More output than allowed.
+    #[error(transparent)]
+    TooLarge(#[from] OutputTooLarge),
+}
+
+impl<'a> From<Cursor<'a>> for View<'a> {
+    fn from(cursor: Cursor<'a>) -> Self {
+        Self(Repr::Json(cursor))
+    }
+}
+
+impl<'a> View<'a> {
+    /// JSON's `null`.
+    #[must_use]
+    pub fn null() -> Self {
+        Self(Repr::Null)
+    }
+
+    /// A text.
+    #[must_use]
+    pub fn text(text: impl Into<Rc<str>>) -> Self {
+        Self(Repr::Text(text.into()))
+    }
+
+    /// A list.
+    #[must_use]
+    pub fn list(items: Vec<Self>) -> Self {
+        Self(Repr::List(Rc::new(items)))
+    }
+
+    /// An object; the keys must be distinct.
+    #[must_use]
+    pub fn object(members: Vec<(Cow<'a, str>, Self)>) -> Self {
+        Self(Repr::Object(Rc::new(members)))
+    }
+
+    pub(crate) fn bool(value: bool) -> Self {
+        Self(Repr::Bool(value))
+    }
+
+    /// The place in a document, if the view is one.
+    #[must_use]
+    pub fn as_cursor(&self) -> Option<Cursor<'a>> {
+        match &self.0 {
+            Repr::Json(cursor) => Some(*cursor),
+            _ => None,
+        }
+    }
+
+    /// The type of the value.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match &self.0 {
+            Repr::Null | Repr::Reference(_) => Kind::Null,
+            Repr::Bool(_) => Kind::Boolean,
+            Repr::Json(cursor) => cursor.kind(),
+            Repr::Integer(_) | Repr::Float(_) | Repr::Digits(_) => Kind::Number,
+            Repr::Str(_) | Repr::Text(_) => Kind::String,
+            Repr::List(_) => Kind::Array,
+            Repr::Hash(..) | Repr::Object(_) => Kind::Object,
+        }
+    }
+
+    /// Whether the value is `null`.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        self.kind() == Kind::Null
+    }
+
+    /// Number of items or members; `None` for scalars.
+    #[must_use]
+    pub fn len(&self) -> Option<usize> {
+        match &self.0 {
+            Repr::Json(cursor) => cursor.len(),
+            Repr::List(items) => Some(items.len()),
+            Repr::Hash(hash, _) => Some(hash.keys.len()),
+            Repr::Object(members) => Some(members.len()),
+            _ => None,
+        }
+    }
+
+    /// Whether the value is a list or object without children.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == Some(0)
+    }
+
+    /// The text of a string.
+    #[must_use]
+    pub fn as_str(&self) -> Option<Cow<'_, str>> {
+        match &self.0 {
+            Repr::Json(cursor) => cursor.as_str(),
+            Repr::Str(text) => Some(Cow::Borrowed(text)),
+            Repr::Text(text) => Some(Cow::Borrowed(text)),
+            _ => None,
+        }
+    }
+
+    /// The bytes of a string, so that their order is that of code points.
+    pub(crate) fn string_bytes(&self) -> Option<Cow<'_, [u8]>> {
+        match &self.0 {
+            Repr::Json(cursor) => cursor.string_bytes(),
+            Repr::Str(text) => Some(Cow::Borrowed(text.as_bytes())),
+            Repr::Text(text) => Some(Cow::Borrowed(text.as_bytes())),
+            _ => None,
+        }
+    }
+
+    /// The digits of a number.
+    pub(crate) fn digits(&self) -> Option<Cow<'_, str>> {
+        match &self.0 {
+            Repr::Json(cursor) => cursor.as_number().map(Cow::Borrowed),
+            Repr::Integer(n) => Some(Cow::Owned(n.to_string())),
+            Repr::Float(n) => Some(Cow::Owned(float_digits(*n))),
+            Repr::Digits(digits) => Some(Cow::Borrowed(digits)),
+            _ => None,
+        }
+    }
+
+    /// The value of a boolean.
+    #[must_use]
+    pub fn as_bool(&self) -> Option<bool> {
+        match &self.0 {
+            Repr::Bool(value) => Some(*value),
+            Repr::Json(cursor) => cursor.as_bool(),
+            _ => None,
+        }
+    }
+
+    /// The member `key` of an object.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<Self> {
+        match &self.0 {
+            Repr::Json(cursor) => cursor.get(key).map(Self::from),
+            Repr::Hash(hash, values) => {
+                let at = hash.keys.iter().position(|k| **k == *key)?;
+                values.get(at).cloned()
+            }
+            Repr::Object(members) => members
+                .iter()
+                .find(|(k, _)| k == key)
+                .map(|(_, value)| value.clone()),
+            _ => None,
+        }
+    }
+
+    /// The item `index` of a list.
+    #[must_use]
+    pub fn at(&self, index: usize) -> Option<Self> {
+        match &self.0 {
+            Repr::Json(cursor) => cursor.at(index).map(Self::from),
+            Repr::List(items) => items.get(index).cloned(),
+            _ => None,
+        }
+    }
+
+    /// The items of a list in order; none for anything else.
+    pub fn items(&self) -> impl Iterator<Item = Self> + '_ {
+        let (json, built) = match &self.0 {
+            Repr::Json(cursor) if cursor.kind() == Kind::Array => (Some(cursor.items()), None),
+            Repr::List(items) => (None, Some(items.iter())),
+            _ => (None, None),
+        };
+        json.into_iter()
+            .flatten()
+            .map(Self::from)
+            .chain(built.into_iter().flatten().cloned())
+    }
+
+    /// The members of an object in order; none for anything else.
+    pub fn members(&self) -> impl Iterator<Item = (Cow<'_, str>, Self)> + '_ {
+        let json = match &self.0 {
+            Repr::Json(cursor) => Some(cursor.members()),
+            _ => None,
+        };
+        let hash = match &self.0 {
+            Repr::Hash(hash, values) => Some(hash.keys.iter().zip(values.iter())),
+            _ => None,
+        };
+        let object = match &self.0 {
+            Repr::Object(members) => Some(members.iter()),
+            _ => None,
+        };
+        let json = json.into_iter().flatten();
+        let hash = hash.into_iter().flatten();
+        let object = object.into_iter().flatten();
+        json.map(|(key, value)| (key.text(), Self::from(value)))
+            .chain(hash.map(|(key, value)| (Cow::Borrowed(&**key), value.clone())))
+            .chain(object.map(|(key, value)| (Cow::Borrowed(&**key), value.clone())))
+    }
+
+    /// Appends the value as JSON: places in documents as they came, built values without blanks.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputTooLarge`] when more than `limit` bytes would be appended; `out` then holds a part.
+    pub fn write(&self, out: &mut Vec<u8>, limit: usize) -> Result<(), OutputTooLarge> {
+        let mut writer = Writer {
+            end: out.len().saturating_add(limit),
+            limit,
+            compact: false,
+            out,
+        };
+        writer.view(self)
+    }
+
+    pub(crate) fn write_compact(
+        &self,
+        out: &mut Vec<u8>,
+        limit: usize,
+    ) -> Result<(), OutputTooLarge> {
+        let mut writer = Writer {
+            end: out.len().saturating_add(limit),
+            limit,
+            compact: true,
+            out,
+        };
+        writer.view(self)
+    }
+
+    /// The value as a `serde_json::Value`: order kept, digits to 64 bits.
+    ///
+    /// # Errors
+    ///
+    /// [`Unrepresentable::Number`] for a number such as `1e400`, [`Unrepresentable::TooLarge`] when
+    /// the value has more than `limit` bytes as JSON. `left` is what remains of the limit, for
+    /// several values under one.
+    pub fn to_value(&self, left: &mut usize) -> Result<Value, Unrepresentable> {
+        let limit = *left;
+        self.to_value_within(left, limit)
+    }
+
+    fn to_value_within(&self, left: &mut usize, limit: usize) -> Result<Value, Unrepresentable> {
+        let mut take = |bytes: usize| match left.checked_sub(bytes) {
+            Some(rest) => {
+                *left = rest;
+                Ok(())
+            }
+            None => Err(OutputTooLarge { limit }),
+        };
+        Ok(match &self.0 {
+            Repr::Json(cursor) => {
+                take(cursor.written_len())?;
+                cursor.to_value()?
+            }
+            Repr::Null | Repr::Reference(_) => {
+                take(4)?;
+                Value::Null
+            }
+            Repr::Bool(value) => {
+                take(5)?;
+                Value::Bool(*value)
+            }
+            Repr::Integer(_) | Repr::Float(_) | Repr::Digits(_) => {
+                let digits = self.digits().unwrap_or_default();
+                take(digits.len())?;
+                Value::Number(crossfeed_json::number_value(&digits)?)
+            }
+            Repr::Str(_) | Repr::Text(_) => {
+                let text = self.as_str().unwrap_or_default();
+                take(text.len() + 2)?;
+                Value::String(text.into_owned())
+            }
+            Repr::List(items) => {
+                take(2 + items.len())?;
+                let items: Result<Vec<_>, _> = items
+                    .iter()
+                    .map(|item| item.to_value_within(left, limit))
+                    .collect();
+                Value::Array(items?)
+            }
+            Repr::Hash(..) | Repr::Object(_) => {
+                let mut map = Map::new();
+                for (key, value) in self.members() {
+                    match left.checked_sub(key.len() + 4) {
+                        Some(rest) => *left = rest,
+                        None => return Err(OutputTooLarge { limit }.into()),
+                    }
+                    map.insert(key.into_owned(), value.to_value_within(left, limit)?);
+                }
+                Value::Object(map)
+            }
+        })
+    }
+}
+
+/// The shortest digits that read back as the same float; integers without a fraction.
+fn float_digits(n: f64) -> String {
+    // `Display` of f64 writes no exponent: 1e300 would be 301 digits.
+    if n != 0.0 && !(1e-7..1e21).contains(&n.abs()) {
+        return format!("{n:e}");
+    }
+    format!("{n}")
+}
+
+struct Writer<'o> {
+    out: &'o mut Vec<u8>,
+    end: usize,
+    limit: usize,
+    compact: bool,
+}
+
+type Written = Result<(), OutputTooLarge>;
+
+impl Writer<'_> {
+    fn room(&self, bytes: usize) -> Written {
+        if bytes > self.end.saturating_sub(self.out.len()) {
+            return Err(OutputTooLarge { limit: self.limit });
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Written {
+        self.room(bytes.len())?;
+        self.out.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn quoted(&mut self, text: &str) -> Written {
+        self.put(b"\"")?;
+        self.room(text.len())?;
+        escape_into(self.out, text);
+        self.put(b"\"")
+    }
+
+    /// Recursion is bounded by the nesting of the expression and of the data.
+    fn view(&mut self, view: &View<'_>) -> Written {
+        match &view.0 {
+            Repr::Json(cursor) => {
+                self.room(cursor.written_len())?;
+                if self.compact {
+                    cursor.write_compact(self.out);
+                } else {
+                    cursor.write(self.out);
+                }
+                Ok(())
+            }
+            Repr::Null | Repr::Reference(_) => self.put(b"null"),
+            Repr::Bool(true) => self.put(b"true"),
+            Repr::Bool(false) => self.put(b"false"),
+            Repr::Integer(_) | Repr::Float(_) | Repr::Digits(_) => {
+                self.put(view.digits().unwrap_or_default().as_bytes())
+            }
+            Repr::Str(text) => self.quoted(text),
+            Repr::Text(text) => self.quoted(text),
+            Repr::List(items) => {
+                self.put(b"[")?;
+                for (index, item) in items.iter().enumerate() {
+                    if index > 0 {
+                        self.put(b",")?;
+                    }
+                    self.view(item)?;
+                }
+                self.put(b"]")
+            }
+            Repr::Hash(hash, values) => {
+                let keys = hash.keys.iter().map(|key| &**key);
+                self.object(keys.zip(values.iter()))
+            }
+            Repr::Object(members) => {
+                self.object(members.iter().map(|(key, value)| (&**key, value)))
+            }
+        }
+    }
+
+    fn object<'v, 'a: 'v>(
+        &mut self,
+        members: impl Iterator<Item = (&'v str, &'v View<'a>)>,
+    ) -> Written {
+        self.put(b"{")?;
+        for (index, (key, value)) in members.enumerate() {
+            if index > 0 {
+                self.put(b",")?;
+            }
+            self.quoted(key)?;
+            self.put(b":")?;
+            self.view(value)?;
+        }
+        self.put(b"}")
+    }
+}

@@ -1,0 +1,279 @@
+//! Scanning bytes many at a time: where a string ends, where digits end, where blanks end.
+//!
+//! A string's end is looked up in a bit mask of 64 bytes, so that neither its length nor that of
+//! the strings before it decides a branch: strings share the mask of the block they stand in, and
+//! the processor seldom guesses wrong. What comes out are offsets; what they mean is not known
+//! here.
+
+const LOW: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = 0x8080_8080_8080_8080;
+
+/// Bytes in a block: one for each bit of a mask.
+const BLOCK: usize = 64;
+
+/// What a block holds.
+#[derive(Clone, Copy)]
+struct Masks {
+    /// A bit for each quote, backslash or control character, the first byte lowest.
+    special: u64,
+    /// Not 0 when a byte of the block is not ASCII.
+    non_ascii: u64,
+}
+
+/// Finds the ends of strings; remembers the block it looked at last. The bytes are the same in
+/// every call.
+///
+/// It is small and copied rather than pointed to, so that it can live in registers.
+#[derive(Clone, Copy)]
+pub(crate) struct Scanner {
+    /// Where the block begins, a multiple of [`BLOCK`].
+    block: usize,
+    special: u64,
+    non_ascii: u64,
+}
+
+impl Scanner {
+    pub(crate) fn new(bytes: &[u8]) -> Self {
+        let Masks { special, non_ascii } = masks_at(bytes, 0);
+        Self {
+            block: 0,
+            special,
+            non_ascii,
+        }
+    }
+
+    /// Offset of the first quote, backslash or control character from `at` on; the length of the
+    /// bytes if there is none. `at` is at most that length.
+    #[inline(always)]
+    pub(crate) fn special(&mut self, bytes: &[u8], at: usize) -> usize {
+        let mut at = at;
+        loop {
+            let block = at - at % BLOCK;
+            if block != self.block {
+                let masks = masks_at(bytes, block);
+                self.block = block;
+                self.special = masks.special;
+                self.non_ascii |= masks.non_ascii;
+            }
+            let rest = self.special >> (at % BLOCK);
+            if rest != 0 {
+                return at + rest.trailing_zeros() as usize;
+            }
+            at = block + BLOCK;
+        }
+    }
+
+    /// Whether a byte that is not ASCII stands in a block that was looked at.
+    pub(crate) fn saw_non_ascii(&self) -> bool {
+        self.non_ascii != 0
+    }
+}
+
+#[inline(never)]
+fn masks_at(bytes: &[u8], block: usize) -> Masks {
+    match bytes.get(block..).and_then(|rest| rest.first_chunk()) {
+        Some(bytes) => masks(bytes),
+        None => last_masks(bytes, block),
+    }
+}
+
+/// What is missing from the last block counts as control characters, so that no string goes on
+/// behind the end.
+#[cold]
+#[inline(never)]
+fn last_masks(bytes: &[u8], block: usize) -> Masks {
+    let rest = bytes.get(block..).unwrap_or_default();
+    let mut last = [0; BLOCK];
+    last[..rest.len()].copy_from_slice(rest);
+    masks(&last)
+}
+
+/// Plain loops over arrays, in the shape that compilers turn into vector instructions.
+#[inline(always)]
+fn masks(bytes: &[u8; BLOCK]) -> Masks {
+    // For each byte a bit that tells the words of eight bytes apart.
+    const WORD_BIT: [u8; BLOCK] = {
+        let mut bits = [0; BLOCK];
+        let mut n = 0;
+        while n < BLOCK {
+            bits[n] = 1 << (n / 8);
+            n += 1;
+        }
+        bits
+    };
+    let mut stops = [0; BLOCK];
+    for ((stop, &byte), bit) in stops.iter_mut().zip(bytes).zip(WORD_BIT) {
+        // The controls change places among themselves; the quote comes right behind them.
+        let special = ((byte ^ 2) < 0x21) | (byte == b'\\');
+        *stop = u8::from(special).wrapping_neg() & bit;
+    }
+    let mut rows = 0;
+    for word in stops.as_chunks().0 {
+        rows |= u64::from_le_bytes(*word);
+    }
+    let mut all = 0;
+    for word in bytes.as_chunks().0 {
+        all |= u64::from_le_bytes(*word);
+    }
+    Masks {
+        special: transpose(rows),
+        non_ascii: all & HIGH,
+    }
+}
+
+/// Bit `a` of byte `b` becomes bit `b` of byte `a`.
+#[inline(always)]
+fn transpose(mut rows: u64) -> u64 {
+    for (shift, upper) in [
+        (7, 0x00aa_00aa_00aa_00aa),
+        (14, 0x0000_cccc_0000_cccc),
+        (28, 0x0000_0000_f0f0_f0f0),
+    ] {
+        let swapped = (rows ^ (rows >> shift)) & upper;
+        rows ^= swapped ^ (swapped << shift);
+    }
+    rows
+}
+
+/// The eight bytes at `at`, the first lowest; `None` where there are fewer.
+#[inline(always)]
+pub(crate) fn word(bytes: &[u8], at: usize) -> Option<u64> {
+    let rest = bytes.get(at..)?;
+    rest.first_chunk().copied().map(u64::from_le_bytes)
+}
+
+/// Offset of the first byte from `at` on that is no digit.
+#[inline(always)]
+pub(crate) fn skip_digits(bytes: &[u8], mut at: usize) -> usize {
+    // Most numbers are short, and many have one digit.
+    if bytes.get(at).is_some_and(|byte| !byte.is_ascii_digit()) {
+        return at;
+    }
+    while let Some(word) = word(bytes, at) {
+        // A digit gives 0 to 9 here, and no more than 0x7f with 0x76 added. A carry can spoil only
+        // bits above the lowest that is set.
+        let digits = word ^ (LOW * u64::from(b'0'));
+        let stop = (digits.wrapping_add(LOW * 0x76) | digits) & HIGH;
+        if stop != 0 {
+            return at + (stop.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    while bytes.get(at).is_some_and(u8::is_ascii_digit) {
+        at += 1;
+    }
+    at
+}
+
+/// Offset of the first byte from `at` on that is no blank.
+#[inline(always)]
+pub(crate) fn skip_blanks(bytes: &[u8], at: usize) -> usize {
+    match bytes.get(at) {
+        Some(&byte) if byte <= b' ' => skip_some_blanks(bytes, at),
+        _ => at,
+    }
+}
+
+#[inline(never)]
+fn skip_some_blanks(bytes: &[u8], mut at: usize) -> usize {
+    while matches!(bytes.get(at), Some(b' ' | b'\n' | b'\t' | b'\r')) {
+        at += 1;
+        // Indentation: most blanks are spaces that follow each other.
+        while let Some(word) = word(bytes, at) {
+            let spaces = (word ^ (LOW * u64::from(b' '))).trailing_zeros() / 8;
+            at += spaces as usize;
+            if spaces < 8 {
+                break;
+            }
+        }
+    }
+    at
+}
+
+/// Number of bytes before the first quote, backslash or control character.
+#[inline]
+pub(crate) fn plain_len(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(word) = word(bytes, at) {
+        let quote = word ^ (LOW * u64::from(b'"'));
+        let backslash = word ^ (LOW * u64::from(b'\\'));
+        // The lowest set bit of each mask is exact; only bits above it may be wrong.
+        let stop = (quote.wrapping_sub(LOW) & !quote)
+            | (backslash.wrapping_sub(LOW) & !backslash)
+            | (word.wrapping_sub(LOW * 0x20) & !word);
+        let stop = stop & HIGH;
+        if stop != 0 {
+            return at + (stop.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    while bytes.get(at).is_some_and(|&byte| !is_special(byte)) {
+        at += 1;
+    }
+    at
+}
+
+#[inline]
+fn is_special(byte: u8) -> bool {
+    byte == b'"' || byte == b'\\' || byte < 0x20
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        BLOCK, Scanner, is_special, masks, plain_len, skip_blanks, skip_digits,
+    };
+    use proptest::{collection::vec, prelude::*};
+
+    /// Bytes in which every class of byte is frequent.
+    fn bytes(len: impl Into<proptest::collection::SizeRange>) -> impl Strategy<Value = Vec<u8>> {
+        let byte = prop_oneof![
+            4 => any::<u8>(),
+            4 => b'0'..=b'9',
+            2 => Just(b' '),
+            1 => proptest::sample::select(b"\"\\\n\t\r\x1f\x20\x21\x7f\x80\xff/:".as_slice()),
+            8 => Just(b'a'),
+        ];
+        vec(byte, len)
+    }
+
+    fn first(bytes: &[u8], from: usize, stop: impl Fn(u8) -> bool) -> usize {
+        let found = bytes[from..].iter().position(|&byte| stop(byte));
+        found.map_or(bytes.len(), |n| from + n)
+    }
+
+    proptest! {
+        #[test]
+        fn masks_are_exact(bytes in bytes(BLOCK)) {
+            let bytes: [u8; BLOCK] = bytes.try_into().unwrap();
+            let masks = masks(&bytes);
+            for (index, &byte) in bytes.iter().enumerate() {
+                prop_assert_eq!(masks.special >> index & 1 == 1, is_special(byte));
+            }
+            prop_assert_eq!(masks.non_ascii != 0, !bytes.is_ascii());
+        }
+
+        #[test]
+        fn scans_like_a_loop(bytes in bytes(0..300), from in any::<proptest::sample::Index>()) {
+            let from = from.index(bytes.len() + 1);
+            let blank = |byte| matches!(byte, b' ' | b'\n' | b'\t' | b'\r');
+            let mut scanner = Scanner::new(&bytes);
+            prop_assert_eq!(scanner.special(&bytes, from), first(&bytes, from, is_special));
+            prop_assert_eq!(scanner.special(&bytes, 0), first(&bytes, 0, is_special));
+            prop_assert_eq!(from + plain_len(&bytes[from..]), first(&bytes, from, is_special));
+            let digits_end = first(&bytes, from, |byte| !byte.is_ascii_digit());
+            prop_assert_eq!(skip_digits(&bytes, from), digits_end);
+            prop_assert_eq!(skip_blanks(&bytes, from), first(&bytes, from, |byte| !blank(byte)));
+        }
+
+        #[test]
+        fn runs_end_where_they_end(length in 0_usize..40, end in any::<u8>()) {
+            for (byte, stops) in [(b'7', !end.is_ascii_digit()), (b' ', !matches!(end, b' ' | 9 | 10 | 13))] {
+                let mut bytes = vec![byte; length];
+                bytes.push(end);
+                let skip = if byte == b' ' { skip_blanks } else { skip_digits };
+                prop_assert_eq!(skip(&bytes, 0), if stops { length } else { length + 1 });
+            }
+        }
+    }
+}

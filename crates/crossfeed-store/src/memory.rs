@@ -1,0 +1,378 @@
+//! The in-memory store.
+//!
+//! What comes in: requests under a scope. What goes out: results that readers share. Deliberately
+//! not here: how one session keeps its books (`session`), who makes room (`room`), and in which
+//! order sessions are visited (`queue`).
+//!
+//! # Locks
+//!
+//! There are three kinds, always taken in this order: the queue's, then a session's, then a shard of
+//! the map of sessions. A shard is never held while another lock is waited for, nobody holds two
+//! sessions at once, and no lock is held while bytes are compared, while large values are freed or
+//! across an `await`; so nothing can deadlock. Reading takes a session's lock only, unless it finds
+//! a limit passed. What changes the set of results or sessions takes the queue's lock first, so that
+//! two `put`s cannot both use the same free bytes.
+
+mod limits;
+mod queue;
+mod room;
+mod session;
+
+#[cfg(test)]
+mod tests;
+
+pub use limits::MemoryLimits;
+
+use crate::{
+    Clock, Listed, Lookup, Missing, Recorded, ResultStore, StoreError, StoredArtifact,
+    StoredResult, SystemClock,
+};
+use async_trait::async_trait;
+use crossfeed_wire::{ArtifactId, CallId, Scope};
+use dashmap::DashMap;
+use queue::Queue;
+use session::{Dropped, Session, Shared};
+use std::{
+    fmt, future,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::Poll,
+    time::Duration,
+};
+
+/// After how many sessions a sweep lets other tasks run.
+const SWEPT_AT_ONCE: usize = 256;
+
+/// Keeps everything in memory, within [`MemoryLimits`].
+///
+/// Expired results are dropped as their session is visited, and those of idle sessions by other
+/// sessions' `put`s, so that [`sweep`](ResultStore::sweep) is only needed where a store may lie
+/// still with much in it.
+///
+/// Choosing whom to evict costs a walk over the results in use that are older; everything else is
+/// logarithmic in the number of sessions.
+///
+/// ```
+/// use crossfeed_json::Document;
+/// use crossfeed_store::{MemoryLimits, MemoryStore, Recorded, ResultKind, ResultStore, StoredResult};
+/// use crossfeed_wire::{CallId, Scope};
+///
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let store = MemoryStore::new(MemoryLimits::default());
+/// let scope = Scope::parse("acme", "web", "s1")?;
+/// let call = CallId::parse("call_1")?;
+/// let result = StoredResult::new(Document::new(r#"{"items": []}"#), ResultKind::Json);
+///
+/// assert_eq!(store.put(&scope, &call, result).await?, Recorded::New);
+/// let result = store.get(&scope, &call).await?.found().expect("just recorded");
+/// assert_eq!(&result.document().raw()[..], br#"{"items": []}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct MemoryStore {
+    shared: Arc<Shared>,
+    sessions: DashMap<Scope, Arc<Session>>,
+    queue: Mutex<Queue>,
+}
+
+/// What a [`MemoryStore`] holds, as it was last measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Usage {
+    /// Sessions of which anything is known.
+    pub sessions: usize,
+    /// Results, those included that have expired unseen.
+    pub results: usize,
+    /// Their bytes.
+    pub result_bytes: usize,
+    /// Artifacts.
+    pub artifacts: usize,
+    /// Their bytes.
+    pub artifact_bytes: usize,
+}
+
+impl MemoryStore {
+    /// An empty store that goes by the machine's clock.
+    #[must_use]
+    pub fn new(limits: MemoryLimits) -> Self {
+        Self::with_clock(limits, Arc::new(SystemClock::new()))
+    }
+
+    /// An empty store that goes by `clock`.
+    #[must_use]
+    pub fn with_clock(limits: MemoryLimits, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            shared: Arc::new(Shared::new(limits, clock)),
+            sessions: DashMap::new(),
+            queue: Mutex::default(),
+        }
+    }
+
+    /// What the store holds. Walks over all sessions; while others work, the numbers are of
+    /// slightly different moments.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        let mut usage = Usage::default();
+        for session in self.all_sessions() {
+            let [results, result_bytes, artifacts, artifact_bytes] = session.lock().usage();
+            usage.sessions += 1;
+            usage.results += results;
+            usage.result_bytes += result_bytes;
+            usage.artifacts += artifacts;
+            usage.artifact_bytes += artifact_bytes;
+        }
+        usage
+    }
+
+    fn limits(&self) -> &MemoryLimits {
+        &self.shared.limits
+    }
+
+    fn now(&self) -> Duration {
+        self.shared.clock.now()
+    }
+
+    fn lock_queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn session(&self, scope: &Scope) -> Option<Arc<Session>> {
+        self.sessions.get(scope).map(|session| session.clone())
+    }
+
+    /// The session, made if need be: only under the queue's lock, and only for what stays in it.
+    fn session_or_new(&self, scope: &Scope) -> Arc<Session> {
+        self.sessions
+            .entry(scope.clone())
+            .or_insert_with(|| Arc::new(Session::new(scope.clone(), self.shared.clone())))
+            .clone()
+    }
+
+    /// Collected first, so that no shard is held while a session is waited for.
+    fn all_sessions(&self) -> Vec<Arc<Session>> {
+        self.sessions
+            .iter()
+            .map(|entry| entry.value().clone())
+            .collect()
+    }
+
+    fn look_up(&self, session: &Arc<Session>, call: &CallId) -> Lookup {
+        let mut dropped = Dropped::new();
+        let now = self.now();
+        let (lookup, is_over) = {
+            let mut state = session.lock();
+            state.tidy(now, &mut dropped);
+            (state.look_up(call), state.is_over())
+        };
+        if is_over {
+            self.relieve(session);
+        }
+        lookup
+    }
+
+    fn put_now(
+        &self,
+        scope: &Scope,
+        call: &CallId,
+        result: StoredResult,
+    ) -> Result<Recorded, StoreError> {
+        let bytes = result.resident_bytes();
+        let result = Arc::new(result);
+        loop {
+            if let Some(answer) = self.put_again(scope, call, &result) {
+                return answer;
+            }
+            let mut dropped = Dropped::new();
+            let mut queue = self.lock_queue();
+            let is_there = self
+                .session(scope)
+                .is_some_and(|session| session.lock().peek(call).is_some());
+            if is_there {
+                // Somebody else was faster; what they recorded is compared without the lock.
+                continue;
+            }
+            self.clear_the_way(&mut queue, scope, bytes, &mut dropped)?;
+            let now = self.now();
+            let session = self.session_or_new(scope);
+            let mut state = session.lock();
+            state.tidy(now, &mut dropped);
+            state.insert(call, result);
+            queue.settle(&session, &mut state);
+            return Ok(Recorded::New);
+        }
+    }
+
+    /// The answer if the id is taken.
+    fn put_again(
+        &self,
+        scope: &Scope,
+        call: &CallId,
+        result: &StoredResult,
+    ) -> Option<Result<Recorded, StoreError>> {
+        let session = self.session(scope)?;
+        let mut dropped = Dropped::new();
+        let now = self.now();
+        let held = {
+            let mut state = session.lock();
+            state.tidy(now, &mut dropped);
+            state.peek(call)?.clone()
+        };
+        if !held.is_same_record(result) {
+            let call_id = call.clone();
+            return Some(Err(StoreError::Duplicate { call_id }));
+        }
+        match self.look_up(&session, call) {
+            Lookup::Found(found) if Arc::ptr_eq(&found, &held) => Some(Ok(Recorded::Unchanged)),
+            // The session was removed meanwhile.
+            Lookup::Found(_) | Lookup::Missing(_) => None,
+        }
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryStore")
+            .field("limits", self.limits())
+            .field("sessions", &self.sessions.len())
+            .field("result_bytes", &self.shared.total())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Every method but `sweep` is done when it is first polled; `sweep` pauses between sessions, where
+/// nothing is half done.
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl ResultStore for MemoryStore {
+    async fn put(
+        &self,
+        scope: &Scope,
+        call: &CallId,
+        result: StoredResult,
+    ) -> Result<Recorded, StoreError> {
+        self.put_now(scope, call, result)
+    }
+
+    async fn get(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError> {
+        Ok(match self.session(scope) {
+            Some(session) => self.look_up(&session, call),
+            None => Lookup::Missing(Missing::Unknown),
+        })
+    }
+
+    async fn measure(&self, scope: &Scope, call: &CallId) -> Result<(), StoreError> {
+        let Some(session) = self.session(scope) else {
+            return Ok(());
+        };
+        let is_over = {
+            let mut state = session.lock();
+            state.measure(call);
+            state.is_over()
+        };
+        if is_over {
+            self.relieve(&session);
+        }
+        Ok(())
+    }
+
+    async fn put_artifact(
+        &self,
+        scope: &Scope,
+        artifact: StoredArtifact,
+    ) -> Result<Recorded, StoreError> {
+        let id = (artifact.artifact_id().clone(), artifact.call_id().clone());
+        let artifact = Arc::new(artifact);
+        let held = |store: &Self| store.session(scope)?.lock().artifact(&id);
+        loop {
+            // As for results, bytes are compared without the queue's lock.
+            match held(self) {
+                Some(held) if held.is_same_record(&artifact) => return Ok(Recorded::Unchanged),
+                Some(_) => {
+                    let (artifact_id, call_id) = id;
+                    return Err(StoreError::DuplicateArtifact {
+                        artifact_id,
+                        call_id,
+                    });
+                }
+                None => {}
+            }
+            let (bytes, limit) = (artifact.resident_bytes(), self.limits().artifact_bytes);
+            if bytes > limit {
+                return Err(StoreError::TooLarge { bytes, limit });
+            }
+            let mut queue = self.lock_queue();
+            if held(self).is_some() {
+                continue;
+            }
+            let session = self.session_or_new(scope);
+            let mut state = session.lock();
+            let recorded = state.insert_artifact(id, artifact);
+            queue.settle(&session, &mut state);
+            return recorded;
+        }
+    }
+
+    async fn get_artifact(
+        &self,
+        scope: &Scope,
+        artifact: &ArtifactId,
+        call: &CallId,
+    ) -> Result<Option<Arc<StoredArtifact>>, StoreError> {
+        let id = (artifact.clone(), call.clone());
+        Ok(self
+            .session(scope)
+            .and_then(|session| session.lock().artifact(&id)))
+    }
+
+    async fn list(&self, scope: &Scope) -> Result<Vec<Listed>, StoreError> {
+        let Some(session) = self.session(scope) else {
+            return Ok(Vec::new());
+        };
+        let mut dropped = Dropped::new();
+        let now = self.now();
+        let mut state = session.lock();
+        state.tidy(now, &mut dropped);
+        let listed = state.list();
+        drop(state);
+        Ok(listed)
+    }
+
+    async fn remove_session(&self, scope: &Scope) -> Result<(), StoreError> {
+        let mut queue = self.lock_queue();
+        let Some((_, session)) = self.sessions.remove(scope) else {
+            return Ok(());
+        };
+        let mut state = session.lock();
+        queue.remove(&mut state);
+        let held = state.clear();
+        drop(state);
+        drop(queue);
+        drop(held);
+        Ok(())
+    }
+
+    async fn sweep(&self) -> Result<(), StoreError> {
+        for sessions in self.all_sessions().chunks(SWEPT_AT_ONCE) {
+            for session in sessions {
+                self.sweep_session(session);
+            }
+            pause().await;
+        }
+        self.sweep_all();
+        Ok(())
+    }
+}
+
+/// Lets other tasks run once.
+async fn pause() {
+    let mut paused = false;
+    future::poll_fn(|context| {
+        if paused {
+            return Poll::Ready(());
+        }
+        paused = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}

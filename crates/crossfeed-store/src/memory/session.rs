@@ -1,0 +1,457 @@
+//! One session's results, tombstones and artifacts, behind one lock.
+//!
+//! What comes in: the store's requests, with the time. What goes out: answers, and the values that
+//! left, so that they are freed once no lock is held. Deliberately not here: other sessions.
+//!
+//! # Invariants
+//!
+//! - `bytes` is the sum of the results' `counted`, and the store's `total` that of all `bytes`.
+//! - Ticks of results grow from the least to the most recently used, as do their last uses.
+//! - A result is taken away only while its reference count is one: only the store has it, and a new
+//!   reference is handed out only under this lock.
+
+use super::{limits::MemoryLimits, queue::Place};
+use crate::{
+    Budget, Clock, Listed, Lookup, Missing, Recorded, StoreError, StoredArtifact, StoredResult,
+    Tombstone,
+};
+use crossfeed_wire::{ArtifactId, CallId, Scope};
+use lru::LruCache;
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+/// Results on their way out, freed when this is dropped: declare it before a lock is taken.
+pub(super) type Dropped = Vec<Arc<StoredResult>>;
+
+/// What all sessions of a store share.
+pub(super) struct Shared {
+    pub(super) limits: MemoryLimits,
+    pub(super) clock: Arc<dyn Clock>,
+    /// Bytes of results in all sessions, as they were last measured.
+    pub(super) total: AtomicUsize,
+    ticks: AtomicU64,
+}
+
+impl Shared {
+    pub(super) fn new(limits: MemoryLimits, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            limits,
+            clock,
+            total: AtomicUsize::new(0),
+            ticks: AtomicU64::new(0),
+        }
+    }
+
+    /// A number larger than all before.
+    pub(super) fn tick(&self) -> u64 {
+        self.ticks.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(super) fn total(&self) -> usize {
+        self.total.load(Ordering::SeqCst)
+    }
+}
+
+pub(super) struct Session {
+    pub(super) scope: Scope,
+    state: Mutex<State>,
+}
+
+impl Session {
+    pub(super) fn new(scope: Scope, shared: Arc<Shared>) -> Self {
+        Self {
+            scope,
+            state: Mutex::new(State {
+                shared,
+                results: LruCache::unbounded(),
+                bytes: 0,
+                oldest_birth: Duration::ZERO,
+                tombstones: LruCache::unbounded(),
+                tombstone_bytes: 0,
+                last_loss: Duration::ZERO,
+                artifacts: HashMap::new(),
+                artifact_bytes: 0,
+                now: Duration::ZERO,
+                place: Place::Nowhere,
+            }),
+        }
+    }
+
+    /// No code that runs under the lock panics half-way through a change, so a poisoned state is
+    /// whole.
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Entry {
+    result: Arc<StoredResult>,
+    /// Its bytes when they were last measured.
+    counted: usize,
+    born: Duration,
+    last_used: Duration,
+    tick: u64,
+}
+
+impl Entry {
+    fn is_pinned(&self) -> bool {
+        Arc::strong_count(&self.result) > 1
+    }
+
+    /// Brings the counters up to what the result holds now.
+    fn measure(&mut self, session: &mut usize, total: &AtomicUsize) {
+        let bytes = self.result.resident_bytes();
+        // Add before taking away: the sums never pass below zero in between.
+        *session = *session + bytes - self.counted;
+        total.fetch_add(bytes, Ordering::SeqCst);
+        total.fetch_sub(self.counted, Ordering::SeqCst);
+        self.counted = bytes;
+    }
+}
+
+struct Artifact {
+    artifact: Arc<StoredArtifact>,
+    counted: usize,
+}
+
+pub(super) struct State {
+    shared: Arc<Shared>,
+    results: LruCache<CallId, Entry>,
+    bytes: usize,
+    /// No result is older than this: lets most visits skip the search for those too old.
+    oldest_birth: Duration,
+    /// Ordered by when they were made.
+    tombstones: LruCache<CallId, Missing>,
+    tombstone_bytes: usize,
+    /// When the newest tombstone was made.
+    last_loss: Duration,
+    artifacts: HashMap<(ArtifactId, CallId), Artifact>,
+    artifact_bytes: usize,
+    /// The latest time seen here. Callers read the clock before they wait for the lock, so they may
+    /// arrive out of order.
+    now: Duration,
+    /// Where the store's queue has this session; the queue's alone to change.
+    pub(super) place: Place,
+}
+
+impl State {
+    /// Drops what has expired. Every visit begins with this, so that nothing expired is ever seen.
+    pub(super) fn tidy(&mut self, now: Duration, dropped: &mut Dropped) {
+        self.now = self.now.max(now);
+        let (now, limits) = (self.now, &self.shared.limits);
+        let mut gone = Vec::new();
+        for (call, entry) in self.results.iter().rev() {
+            if now.saturating_sub(entry.last_used) < limits.time_to_live {
+                break;
+            }
+            if !entry.is_pinned() {
+                gone.push(call.clone());
+            }
+        }
+        if !self.results.is_empty() && now.saturating_sub(self.oldest_birth) >= limits.max_age {
+            let mut oldest = now;
+            for (call, entry) in self.results.iter().rev() {
+                if now.saturating_sub(entry.born) >= limits.max_age && !entry.is_pinned() {
+                    gone.push(call.clone());
+                } else {
+                    oldest = oldest.min(entry.born);
+                }
+            }
+            self.oldest_birth = oldest;
+        }
+        for call in gone {
+            self.lose(&call, Missing::Expired, dropped);
+        }
+    }
+
+    /// Takes a result away and leaves a tombstone; nothing if it has gone already.
+    fn lose(
+        &mut self,
+        call: &CallId,
+        reason: fn(Tombstone) -> Missing,
+        dropped: &mut Dropped,
+    ) -> bool {
+        let Some(entry) = self.results.pop(call) else {
+            return false;
+        };
+        self.bytes -= entry.counted;
+        self.shared.total.fetch_sub(entry.counted, Ordering::SeqCst);
+        self.last_loss = self.now;
+        self.bury(call.clone(), reason(Tombstone::of(&entry.result)));
+        dropped.push(entry.result);
+        true
+    }
+
+    fn bury(&mut self, call: CallId, missing: Missing) {
+        self.tombstone_bytes += arguments_len(&missing);
+        self.tombstones.put(call, missing);
+        let limits = &self.shared.limits;
+        while self.tombstones.len() > limits.session_tombstones
+            || self.tombstone_bytes > limits.tombstone_bytes
+        {
+            let Some((_, oldest)) = self.tombstones.pop_lru() else {
+                break;
+            };
+            self.tombstone_bytes -= arguments_len(&oldest);
+        }
+    }
+
+    /// What is known of a call; a use if it is there.
+    pub(super) fn look_up(&mut self, call: &CallId) -> Lookup {
+        if let Some(entry) = self.results.get_mut(call) {
+            entry.tick = self.shared.tick();
+            entry.last_used = self.now;
+            entry.measure(&mut self.bytes, &self.shared.total);
+            return Lookup::Found(entry.result.clone());
+        }
+        Lookup::Missing(
+            self.tombstones
+                .peek(call)
+                .cloned()
+                .unwrap_or(Missing::Unknown),
+        )
+    }
+
+    /// A result, which is not thereby used.
+    pub(super) fn peek(&self, call: &CallId) -> Option<&Arc<StoredResult>> {
+        self.results.peek(call).map(|entry| &entry.result)
+    }
+
+    pub(super) fn measure(&mut self, call: &CallId) {
+        if let Some(entry) = self.results.peek_mut(call) {
+            entry.measure(&mut self.bytes, &self.shared.total);
+        }
+    }
+
+    pub(super) fn measure_all(&mut self) {
+        for (_, entry) in &mut self.results {
+            entry.measure(&mut self.bytes, &self.shared.total);
+        }
+        for kept in self.artifacts.values_mut() {
+            kept.measure(&mut self.artifact_bytes);
+        }
+    }
+
+    /// Whether the session's or the store's bytes are beyond their limit.
+    pub(super) fn is_over(&self) -> bool {
+        let limits = &self.shared.limits;
+        self.bytes > limits.session_bytes || self.shared.total() > limits.total_bytes
+    }
+
+    /// Whether a further result can be made to fit the session's limits. Nothing is taken away yet.
+    pub(super) fn check_room(&mut self, incoming: usize) -> Result<(), StoreError> {
+        let limits = &self.shared.limits;
+        let (mut bytes, mut results) = (0, 0);
+        let mut entries = self.results.iter_mut().rev();
+        let len = entries.len();
+        loop {
+            let fits_bytes = self.bytes - bytes + incoming <= limits.session_bytes;
+            let fits_results = len - results < limits.session_results;
+            if fits_bytes && fits_results {
+                return Ok(());
+            }
+            let Some((_, entry)) = entries.next() else {
+                let (budget, limit) = if fits_bytes {
+                    (Budget::SessionResults, limits.session_results)
+                } else {
+                    (Budget::SessionBytes, limits.session_bytes)
+                };
+                return Err(StoreError::Full {
+                    bytes: incoming,
+                    budget,
+                    limit,
+                });
+            };
+            entry.measure(&mut self.bytes, &self.shared.total);
+            if !entry.is_pinned() {
+                bytes += entry.counted;
+                results += 1;
+            }
+        }
+    }
+
+    /// Bytes that could be freed, counted until there are `enough`, and as many as the results have
+    /// turned out to have grown.
+    pub(super) fn evictable_bytes(&mut self, enough: usize) -> usize {
+        let before = self.bytes;
+        let mut bytes = 0;
+        for (_, entry) in self.results.iter_mut().rev() {
+            if bytes + before >= enough + self.bytes {
+                break;
+            }
+            entry.measure(&mut self.bytes, &self.shared.total);
+            if !entry.is_pinned() {
+                bytes += entry.counted;
+            }
+        }
+        bytes
+    }
+
+    /// Evicts the least recently used until `incoming` bytes in `more` results fit the session's
+    /// limits, or all that is left is in use.
+    pub(super) fn make_room(&mut self, incoming: usize, more: usize, dropped: &mut Dropped) {
+        while self.bytes + incoming > self.shared.limits.session_bytes
+            || self.results.len() + more > self.shared.limits.session_results
+        {
+            if !self.evict_oldest(dropped) {
+                return;
+            }
+        }
+    }
+
+    /// Evicts the least recently used result that is not in use.
+    pub(super) fn evict_oldest(&mut self, dropped: &mut Dropped) -> bool {
+        let oldest = self.results.iter().rev();
+        let call = oldest
+            .skip_while(|(_, entry)| entry.is_pinned())
+            .map(|(call, _)| call.clone())
+            .next();
+        call.is_some_and(|call| self.lose(&call, Missing::Evicted, dropped))
+    }
+
+    /// When the least recently used result was used.
+    pub(super) fn oldest_tick(&self) -> Option<u64> {
+        self.results.peek_lru().map(|(_, entry)| entry.tick)
+    }
+
+    /// The same, of those that are not in use.
+    pub(super) fn oldest_evictable_tick(&self) -> Option<u64> {
+        let mut entries = self.results.iter().rev();
+        entries
+            .find(|(_, entry)| !entry.is_pinned())
+            .map(|(_, entry)| entry.tick)
+    }
+
+    /// Whether the least recently used result is past its time and only there because it is in use.
+    pub(super) fn oldest_is_overdue(&self) -> bool {
+        self.results.peek_lru().is_some_and(|(_, entry)| {
+            self.now.saturating_sub(entry.last_used) >= self.shared.limits.time_to_live
+        })
+    }
+
+    pub(super) fn insert(&mut self, call: &CallId, result: Arc<StoredResult>) {
+        if let Some(tombstone) = self.tombstones.pop(call) {
+            self.tombstone_bytes -= arguments_len(&tombstone);
+        }
+        if self.results.is_empty() {
+            self.oldest_birth = self.now;
+        }
+        let mut entry = Entry {
+            result,
+            counted: 0,
+            born: self.now,
+            last_used: self.now,
+            tick: self.shared.tick(),
+        };
+        entry.measure(&mut self.bytes, &self.shared.total);
+        self.results.put(call.clone(), entry);
+    }
+
+    pub(super) fn list(&self) -> Vec<Listed> {
+        let oldest_first = self.results.iter().rev();
+        oldest_first
+            .map(|(call, entry)| Listed::of(call.clone(), &entry.result))
+            .collect()
+    }
+
+    pub(super) fn artifact(&mut self, id: &(ArtifactId, CallId)) -> Option<Arc<StoredArtifact>> {
+        let kept = self.artifacts.get_mut(id)?;
+        kept.measure(&mut self.artifact_bytes);
+        Some(kept.artifact.clone())
+    }
+
+    pub(super) fn insert_artifact(
+        &mut self,
+        id: (ArtifactId, CallId),
+        artifact: Arc<StoredArtifact>,
+    ) -> Result<Recorded, StoreError> {
+        let (bytes, limits) = (artifact.resident_bytes(), &self.shared.limits);
+        let full = |budget, limit| StoreError::Full {
+            bytes,
+            budget,
+            limit,
+        };
+        if self.artifact_bytes + bytes > limits.artifact_bytes {
+            return Err(full(Budget::ArtifactBytes, limits.artifact_bytes));
+        }
+        if self.artifacts.len() >= limits.session_artifacts {
+            return Err(full(Budget::SessionArtifacts, limits.session_artifacts));
+        }
+        let mut kept = Artifact {
+            artifact,
+            counted: 0,
+        };
+        kept.measure(&mut self.artifact_bytes);
+        self.artifacts.insert(id, kept);
+        Ok(Recorded::New)
+    }
+
+    /// Empties the session; what it held is freed when the return value is dropped.
+    pub(super) fn clear(&mut self) -> impl Sized + use<> {
+        self.shared.total.fetch_sub(self.bytes, Ordering::SeqCst);
+        (self.bytes, self.artifact_bytes, self.tombstone_bytes) = (0, 0, 0);
+        (
+            std::mem::replace(&mut self.results, LruCache::unbounded()),
+            std::mem::replace(&mut self.tombstones, LruCache::unbounded()),
+            std::mem::take(&mut self.artifacts),
+        )
+    }
+
+    pub(super) fn last_loss(&self) -> Duration {
+        self.last_loss
+    }
+
+    pub(super) fn has_artifacts(&self) -> bool {
+        !self.artifacts.is_empty()
+    }
+
+    /// Whether nothing is left to know of the session.
+    pub(super) fn is_done(&self) -> bool {
+        self.results.is_empty()
+            && self.artifacts.is_empty()
+            && (self.tombstones.is_empty()
+                || self.now.saturating_sub(self.last_loss) >= self.shared.limits.max_age)
+    }
+
+    /// Number and bytes of results, and of artifacts.
+    pub(super) fn usage(&self) -> [usize; 4] {
+        [
+            self.results.len(),
+            self.bytes,
+            self.artifacts.len(),
+            self.artifact_bytes,
+        ]
+    }
+
+    /// What `usage` should say of the bytes, found by adding up what is there.
+    #[cfg(test)]
+    pub(super) fn true_bytes(&self) -> usize {
+        self.results
+            .iter()
+            .map(|(_, entry)| entry.result.resident_bytes())
+            .sum()
+    }
+}
+
+impl Artifact {
+    fn measure(&mut self, session: &mut usize) {
+        let bytes = self.artifact.resident_bytes();
+        *session = *session + bytes - self.counted;
+        self.counted = bytes;
+    }
+}
+
+fn arguments_len(missing: &Missing) -> usize {
+    match missing {
+        Missing::Unknown => 0,
+        Missing::Expired(tombstone) | Missing::Evicted(tombstone) => {
+            tombstone.arguments().map_or(0, bytes::Bytes::len)
+        }
+    }
+}

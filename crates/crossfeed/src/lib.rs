@@ -1,0 +1,43 @@
+//! crossfeed feeds one tool's output straight into another tool's arguments, without passing it
+//! through the model's context.
+//!
+//! An orchestrator records what tools return, and resolves the arguments of each call before the
+//! tool runs:
+//!
+//! ```
+//! use crossfeed::{CallId, Engine, EngineOptions, Scope, ToolResult};
+//! use serde_json::json;
+//!
+//! # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+//! let engine = Engine::in_memory(EngineOptions::default());
+//! let session = engine.session(Scope::parse("acme", "support", "conversation-42")?);
+//!
+//! // A tool returned far more than a model should read.
+//! let search = CallId::parse("call_1")?;
+//! let found = r#"{"items": [{"url": "https://a.example", "score": 0.9}, {"url": "https://b.example", "score": 0.2}]}"#;
+//! session.record(&search, ToolResult::json(found)).await?;
+//!
+//! // The model refers to what it needs, and the next tool gets it.
+//! let arguments = json!({"urls": {"$tool": "call_1", "$select": "items[?score > `0.8`].url"}});
+//! let resolved = session.resolve(arguments, None).await?;
+//! assert_eq!(resolved.arguments, json!({"urls": ["https://a.example"]}));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! This crate has no logic of its own; it is the one public place of what the other crates offer.
+//! `examples/orchestrator.rs` is a whole agent loop to copy from.
+
+pub use crossfeed_core::{
+    Answered, ArgumentError, Engine, EngineOptions, Error, Failure, InputSchema, LimitError, Link,
+    LookupError, Notice, RepairScope, ResolveError, Resolved, SchemaError, SelectError,
+    SelectOptions, SelectReport, Selected, Session, Shape, Source, StripPolicy, ToolResult,
+    TypeRepair, strip,
+};
+pub use crossfeed_jmespath as jmespath;
+pub use crossfeed_json as json;
+pub use crossfeed_store as store;
+pub use crossfeed_wire::{
+    self as wire, ArtifactId, CallId, ErrorBody, ErrorCode, ErrorReport, Fault, Pointer, Scope,
+};
