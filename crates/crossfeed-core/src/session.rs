@@ -16,7 +16,7 @@ use crossfeed_store::{Lookup, Recorded, StoreError, StoredArtifact, StoredResult
 use crossfeed_wire::{ArtifactId, CallId, Pointer, Scope};
 use futures_util::{StreamExt, stream};
 use serde_json::Value;
-use std::{sync::Arc, time::Instant};
+use std::{collections::HashMap, sync::Arc, time::Instant};
 
 /// How many results are looked up at once.
 const LOOKUPS: usize = 32;
@@ -357,13 +357,11 @@ impl Work {
 
     /// Failures in the order in which their places stand in the arguments.
     fn in_order(&self, mut failures: Vec<Failure>) -> Vec<Failure> {
-        let places: Vec<&Pointer> = self.plan.places().collect();
-        failures.sort_by_key(|failure| {
-            places
-                .iter()
-                .position(|place| **place == failure.at)
-                .unwrap_or(places.len())
-        });
+        let mut order: HashMap<&str, usize> = HashMap::new();
+        for (number, place) in self.plan.places().enumerate() {
+            order.entry(place.as_str()).or_insert(number);
+        }
+        failures.sort_by_key(|failure| order.get(failure.at.as_str()).copied());
         failures
     }
 

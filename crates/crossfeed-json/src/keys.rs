@@ -37,8 +37,10 @@ impl Distinct {
         match hashes {
             [] | [_] => true,
             [a, b] => a != b,
-            _ => self.shapes.get(depth).is_some_and(|shape| shape == hashes)
-                || self.check_new(depth, hashes),
+            _ => {
+                self.shapes.get(depth).is_some_and(|shape| shape == hashes)
+                    || self.check_new(depth, hashes)
+            }
         }
     }
 
@@ -146,16 +148,18 @@ mod tests {
     #[test]
     fn finds_one_repeated_hash_among_many() {
         for count in [2, 3, 12, 13, 16, 17, 100, 256, 257, 70_000] {
-            let mut hashes: Vec<u64> = (0..count)
-                .map(|n: u64| hash_of(&n.to_string()))
-                .collect();
+            let mut hashes: Vec<u64> = (0..count).map(|n: u64| hash_of(&n.to_string())).collect();
             let mut distinct = Distinct::default();
             assert!(distinct.check(1, &hashes), "{count}");
             let last = hashes.len() - 1;
             for (from, to) in [(0, last), (last, 0), (last / 2, last), (0, 1)] {
                 let kept = hashes[to];
                 hashes[to] = hashes[from];
-                assert_eq!(distinct.check(1, &hashes), from == to, "{count} {from} {to}");
+                assert_eq!(
+                    distinct.check(1, &hashes),
+                    from == to,
+                    "{count} {from} {to}"
+                );
                 hashes[to] = kept;
             }
             assert!(distinct.check(1, &hashes), "{count}");
@@ -165,7 +169,9 @@ mod tests {
     #[test]
     fn gives_up_on_hashes_made_for_one_place() {
         // The inverse of the spreading: all of them belong to the first places.
-        let inverse = (0..6).fold(1_u64, |x, _| x.wrapping_mul(2_u64.wrapping_sub(SPREAD.wrapping_mul(x))));
+        let inverse = (0..6).fold(1_u64, |x, _| {
+            x.wrapping_mul(2_u64.wrapping_sub(SPREAD.wrapping_mul(x)))
+        });
         let crowd: Vec<u64> = (1..1000).map(|n: u64| inverse.wrapping_mul(n)).collect();
         assert!(!Distinct::default().check(0, &crowd));
     }
@@ -173,7 +179,13 @@ mod tests {
     #[test]
     fn ordinary_keys_hash_apart() {
         let keys: Vec<String> = (0..200_000)
-            .flat_map(|n| [n.to_string(), format!("key_{n}"), format!("a_rather_long_key_{n}_")])
+            .flat_map(|n| {
+                [
+                    n.to_string(),
+                    format!("key_{n}"),
+                    format!("a_rather_long_key_{n}_"),
+                ]
+            })
             .collect();
         let hashes: HashSet<u64> = keys.iter().map(|key| hash_of(key)).collect();
         assert_eq!(hashes.len(), keys.len());

@@ -23,6 +23,9 @@ mod string;
 mod value;
 mod write;
 
+#[cfg(test)]
+mod tests;
+
 pub use cursor::{Cursor, Items, Key, Kind, Members, Prediction, WrittenMember};
 pub use document::{Document, JsonError, JsonErrorKind, MAX_DEPTH};
 pub use number::{compare as compare_numbers, is_number};

@@ -29,17 +29,30 @@ pub(crate) struct Scanner {
     /// Where the block begins, a multiple of [`BLOCK`].
     block: usize,
     special: u64,
+    /// The mask of the block behind it: made before it is needed, so that nothing waits for it.
+    ahead: u64,
     non_ascii: u64,
 }
 
 impl Scanner {
     pub(crate) fn new(bytes: &[u8]) -> Self {
-        let Masks { special, non_ascii } = masks_at(bytes, 0);
-        Self {
+        let mut scanner = Self {
             block: 0,
-            special,
-            non_ascii,
-        }
+            special: 0,
+            ahead: 0,
+            non_ascii: 0,
+        };
+        scanner.special = scanner.read(bytes, 0);
+        scanner.ahead = scanner.read(bytes, BLOCK);
+        scanner
+    }
+
+    /// The mask of a block.
+    #[inline(always)]
+    fn read(&mut self, bytes: &[u8], block: usize) -> u64 {
+        let masks = masks_at(bytes, block);
+        self.non_ascii |= masks.non_ascii;
+        masks.special
     }
 
     /// Offset of the first quote, backslash or control character from `at` on; the length of the
@@ -50,10 +63,13 @@ impl Scanner {
         loop {
             let block = at - at % BLOCK;
             if block != self.block {
-                let masks = masks_at(bytes, block);
+                self.special = if block == self.block + BLOCK {
+                    self.ahead
+                } else {
+                    self.read(bytes, block)
+                };
                 self.block = block;
-                self.special = masks.special;
-                self.non_ascii |= masks.non_ascii;
+                self.ahead = self.read(bytes, block + BLOCK);
             }
             let rest = self.special >> (at % BLOCK);
             if rest != 0 {
@@ -220,9 +236,7 @@ fn is_special(byte: u8) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        BLOCK, Scanner, is_special, masks, plain_len, skip_blanks, skip_digits,
-    };
+    use super::{BLOCK, Scanner, is_special, masks, plain_len, skip_blanks, skip_digits};
     use proptest::{collection::vec, prelude::*};
 
     /// Bytes in which every class of byte is frequent.

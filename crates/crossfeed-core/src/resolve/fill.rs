@@ -139,7 +139,7 @@ pub(crate) fn fill(
     };
     for step in &plan.steps {
         if let Err(failure) = filler.apply(step, &mut arguments) {
-            failures.push(failure);
+            failures.push(*failure);
         }
     }
     if !failures.is_empty() {
@@ -322,7 +322,7 @@ struct Filler<'p> {
 }
 
 impl Filler<'_> {
-    fn apply(&mut self, step: &Step, arguments: &mut Value) -> Result<(), Failure> {
+    fn apply(&mut self, step: &Step, arguments: &mut Value) -> Result<(), Box<Failure>> {
         match step {
             Step::Literal(at) => {
                 if let Some(place) = arguments.pointer_mut(at.as_str()) {
@@ -349,7 +349,7 @@ impl Filler<'_> {
                         let at = entry.map(|planned| planned.at.clone()).unwrap_or_default();
                         let to = to.as_str().to_owned();
                         let malformed = Malformed::UnreachableTarget { to };
-                        return Err(Failure::new(at, Error::Reference(malformed)));
+                        return Err(Box::new(Failure::new(at, Error::Reference(malformed))));
                     }
                 }
                 let holder = arguments.pointer_mut(object.as_str());
@@ -363,7 +363,7 @@ impl Filler<'_> {
 
     /// The value of a reference and a link to where it came from; the last to take a value gets it
     /// without a copy.
-    fn take(&mut self, reference: usize, at: &Pointer) -> Result<Value, Failure> {
+    fn take(&mut self, reference: usize, at: &Pointer) -> Result<Value, Box<Failure>> {
         let planned = self.plan.references.get(reference);
         let made = self
             .values
@@ -373,7 +373,8 @@ impl Filler<'_> {
             return Ok(Value::Null);
         };
         if at.tokens().count() + made.depth > MAX_DEPTH {
-            return Err(failure(planned, Error::Limit(LimitError::ArgumentsTooDeep)));
+            let error = Error::Limit(LimitError::ArgumentsTooDeep);
+            return Err(Box::new(failure(planned, error)));
         }
         self.lineage.push(Link {
             at: at.clone(),

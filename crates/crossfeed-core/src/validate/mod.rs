@@ -20,6 +20,7 @@ use crate::{
 };
 use crossfeed_wire::{CallId, ErrorCode, Pointer};
 use serde_json::Value;
+use std::collections::HashMap;
 
 /// The most places that are reported: more would not fit a model's context.
 const REPORTED: usize = 20;
@@ -75,7 +76,8 @@ pub(crate) fn validate(
     if schema.accepts(arguments) {
         return Ok(Vec::new());
     }
-    let repairs = repair::repair(arguments, schema, lineage, scope);
+    let links = ByPlace::of(lineage);
+    let repairs = repair::repair(arguments, schema, &links, scope);
     let findings = schema.findings(arguments);
     if findings.is_empty() {
         return Ok(repairs);
@@ -83,15 +85,15 @@ pub(crate) fn validate(
     Err(findings
         .into_iter()
         .take(REPORTED)
-        .map(|finding| failure(finding, arguments, lineage))
+        .map(|finding| failure(finding, arguments, &links))
         .collect())
 }
 
-fn failure(finding: Finding, arguments: &Value, lineage: &[Link]) -> Failure {
+fn failure(finding: Finding, arguments: &Value, links: &ByPlace<'_>) -> Failure {
     let found = arguments
         .pointer(finding.at.as_str())
         .map_or_else(|| Shape::of_value(&Value::Null), Shape::of_value);
-    let link = link_at(lineage, &finding.at);
+    let link = links.link(&finding.at);
     let error = ArgumentError {
         expected: finding.expected,
         found,
@@ -107,10 +109,21 @@ fn failure(finding: Finding, arguments: &Value, lineage: &[Link]) -> Failure {
     failure
 }
 
-/// The reference that brought in the value at a place: the innermost, and of those the last.
-pub(crate) fn link_at<'l>(lineage: &'l [Link], at: &Pointer) -> Option<&'l Link> {
-    lineage
-        .iter()
-        .filter(|link| at.is_within(&link.at))
-        .max_by_key(|link| link.at.as_str().len())
+/// The references by the places they filled: of several at one place the last counts.
+pub(crate) struct ByPlace<'l>(HashMap<&'l str, &'l Link>);
+
+impl<'l> ByPlace<'l> {
+    pub(crate) fn of(lineage: &'l [Link]) -> Self {
+        Self(lineage.iter().map(|link| (link.at.as_str(), link)).collect())
+    }
+
+    /// The innermost reference that brought in the value at a place.
+    pub(crate) fn link(&self, at: &Pointer) -> Option<&'l Link> {
+        around(at.as_str()).find_map(|place| self.0.get(place).copied())
+    }
+}
+
+/// A place and those around it, from the inside out.
+fn around(at: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(at), |at| at.rfind('/').map(|end| &at[..end]))
 }

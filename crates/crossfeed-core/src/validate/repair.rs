@@ -1,7 +1,6 @@
 //! Lossless repairs of types: a string that is the JSON of what is demanded, a number for a string.
 
-use super::{InputSchema, link_at};
-use crate::resolve::Link;
+use super::{ByPlace, InputSchema, around};
 use crossfeed_json::{Cursor, Document, Kind, compare_numbers, number_value};
 use crossfeed_wire::{Pointer, reference::type_name};
 use serde_json::Value;
@@ -39,7 +38,7 @@ const ROUNDS: usize = 3;
 pub(super) fn repair(
     arguments: &mut Value,
     schema: &InputSchema,
-    lineage: &[Link],
+    links: &ByPlace<'_>,
     scope: RepairScope,
 ) -> Vec<TypeRepair> {
     let mut repairs = Vec::new();
@@ -47,7 +46,7 @@ pub(super) fn repair(
     for _ in 0..ROUNDS {
         let mut changed = Vec::new();
         for finding in schema.findings(arguments) {
-            let link = link_at(lineage, &finding.at);
+            let link = links.link(&finding.at);
             let may = match scope {
                 RepairScope::Off => false,
                 RepairScope::References => link.is_some(),
@@ -73,15 +72,9 @@ pub(super) fn repair(
         }
         let mut wrong = HashSet::new();
         for finding in schema.findings(arguments) {
-            let mut at = finding.at.as_str();
-            // The place and all those around it.
-            loop {
-                if !wrong.insert(at.to_owned()) {
+            for place in around(finding.at.as_str()) {
+                if !wrong.insert(place.to_owned()) {
                     break;
-                }
-                match at.rfind('/') {
-                    Some(end) => at = &at[..end],
-                    None => break,
                 }
             }
         }

@@ -1,0 +1,246 @@
+//! Values, look-ups and duplicate keys against serde_json and a naive model.
+
+use super::{Json, blanks, decoded, json};
+use crate::{Cursor, Document, Prediction};
+use proptest::prelude::*;
+use serde_json::Value;
+use std::fmt::Write;
+
+/// Compares a cursor with the model, recursively.
+fn same(cursor: Cursor<'_>, model: &Json, predictions: &mut [Prediction]) {
+    match model {
+        Json::Atom(text) => {
+            assert_eq!(cursor.raw(), text.as_bytes());
+            assert_eq!(
+                (cursor.len(), cursor.at(0).is_none(), cursor.items().count()),
+                (None, true, 0)
+            );
+            assert_eq!(
+                (cursor.get("a").is_none(), cursor.members().count()),
+                (true, 0)
+            );
+        }
+        Json::Array(items) => {
+            assert_eq!(cursor.len(), Some(items.len()));
+            assert_eq!(cursor.items().len(), items.len());
+            assert_eq!(
+                (cursor.get("a").is_none(), cursor.members().count()),
+                (true, 0)
+            );
+            assert!(cursor.at(items.len()).is_none());
+            for (index, (item, model)) in cursor.items().zip(items).enumerate() {
+                assert_eq!(cursor.at(index).unwrap().ordinal(), item.ordinal());
+                assert_eq!(item.key().raw(), b"");
+                same(item, model, predictions);
+            }
+        }
+        Json::Object(members) => {
+            assert_eq!(cursor.len(), Some(members.len()));
+            assert_eq!(cursor.members().len(), members.len());
+            assert!(cursor.at(0).is_none());
+            for ((key, member), (written, model)) in cursor.members().zip(members) {
+                assert_eq!(key.raw(), written.as_bytes());
+                assert_eq!(key.text(), decoded(written));
+                same(member, model, predictions);
+            }
+            for key in [
+                "a",
+                "b",
+                "",
+                "é",
+                "\n",
+                "k1",
+                "missing",
+                "a_key_of_17_bytes",
+            ] {
+                let expected = members.iter().find(|(known, _)| decoded(known) == key);
+                let found = cursor.get(key);
+                assert_eq!(
+                    found.map(|m| m.key().raw()),
+                    expected.map(|(known, _)| known.as_bytes()),
+                    "{key}"
+                );
+                // Wherever a prediction comes from, it must not change what is found.
+                for prediction in predictions.iter_mut() {
+                    let predicted = cursor.get_predicted(key, prediction);
+                    assert_eq!(
+                        predicted.map(Cursor::ordinal),
+                        found.map(Cursor::ordinal),
+                        "{key}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn cursors_agree_with_a_naive_model(json in json(), blanks in blanks()) {
+        let text = json.text(blanks);
+        let document = Document::new(text.clone());
+        let root = document.root().unwrap();
+        let model = json.deduplicated();
+        same(root, &model, &mut [Prediction::default(); 3]);
+        let mut compact = Vec::new();
+        root.write_compact(&mut compact);
+        prop_assert_eq!(String::from_utf8(compact).unwrap(), model.text(""));
+        let mut written = Vec::new();
+        root.write(&mut written);
+        prop_assert!(written.len() <= root.written_len());
+        if model.text("") == json.text("") {
+            prop_assert_eq!(written, text.trim().as_bytes());
+        } else {
+            prop_assert_eq!(String::from_utf8(written).unwrap(), model.text(""));
+        }
+    }
+
+    #[test]
+    fn values_are_those_of_serde_json(json in json(), blanks in blanks()) {
+        let text = json.text(blanks);
+        let document = Document::new(text.clone());
+        let ours = document.root().unwrap().to_value().ok();
+        let theirs = serde_json::from_str::<Value>(&text).ok();
+        // As text too: equality of maps ignores their order.
+        prop_assert_eq!(ours.as_ref().map(Value::to_string), theirs.as_ref().map(Value::to_string));
+        prop_assert_eq!(ours, theirs);
+    }
+}
+
+/// An object of `count` members in which the one at `second` has the key of the one at `first`.
+fn object(count: usize, duplicate: Option<(usize, usize)>, escaped: bool) -> String {
+    let mut text = String::from("{");
+    for index in 0..count {
+        let key = match duplicate {
+            Some((first, second)) if index == second => format!("key_{first}"),
+            _ => format!("key_{index}"),
+        };
+        let key = if escaped && duplicate.is_some_and(|(_, second)| index == second) {
+            key.replacen('k', "\\u006b", 1)
+        } else {
+            key
+        };
+        let comma = if index > 0 { "," } else { "" };
+        // The values are objects too: their keys must not get in the way.
+        write!(text, "{comma}\"{key}\":{{\"key_{index}\":{index},\"z\":0}}").unwrap();
+    }
+    text + "}"
+}
+
+fn check(text: &str) {
+    let document = Document::new(text.to_owned());
+    let root = document.root().unwrap();
+    let expected: Value = serde_json::from_str(text).unwrap();
+    assert!(root.to_value().unwrap().to_string() == expected.to_string());
+    let mut written = Vec::new();
+    root.write(&mut written);
+    // Readers that want no duplicates must find none.
+    assert!(written == expected.to_string().into_bytes() || text.contains("\\u"));
+}
+
+#[test]
+fn finds_duplicates_in_objects_of_any_size() {
+    for count in [
+        2, 3, 11, 12, 13, 16, 17, 18, 100, 255, 256, 257, 1000, 70_000,
+    ] {
+        let last = count - 1;
+        check(&object(count, None, false));
+        let places = [
+            (0, last),
+            (0, 1),
+            (last / 2, last),
+            (last.saturating_sub(1), last),
+        ];
+        for (first, second) in places.into_iter().filter(|(first, second)| first < second) {
+            for escaped in [false, true] {
+                let text = object(count, Some((first, second)), escaped);
+                check(&text);
+                let document = Document::new(text);
+                assert_eq!(
+                    document.root().unwrap().len(),
+                    Some(last),
+                    "{count} {first} {second}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn no_neighbour_vouches_for_an_object_with_duplicates() {
+    for count in [2, 3, 12, 13, 16, 17, 30, 300] {
+        let good = object(count, None, false);
+        for duplicate in [(0, 1), (0, count - 1), (count / 2, count - 1)] {
+            if duplicate.0 == duplicate.1 {
+                continue;
+            }
+            let bad = object(count, Some(duplicate), false);
+            let escaped = object(count, Some(duplicate), true);
+            for list in [
+                [&good, &bad, &good],
+                [&bad, &good, &good],
+                [&bad, &bad, &good],
+                [&good, &bad, &bad],
+                [&escaped, &bad, &good],
+                [&good, &good, &escaped],
+                [&bad, &bad, &bad],
+                [&escaped, &escaped, &escaped],
+            ] {
+                let text = format!(
+                    "[{},[],{},{{\"in\":{}}},{}]",
+                    list[0], list[1], list[2], list[1]
+                );
+                check(&text);
+            }
+        }
+    }
+}
+
+#[test]
+fn spellings_of_a_key_are_one_key() {
+    for (text, expected) in [
+        (r#"{"a":1,"\u0061":2}"#, r#"{"\u0061":2}"#),
+        (r#"{"\u0061":1,"b":0,"a":2}"#, r#"{"a":2,"b":0}"#),
+        (r#"{"\u00e9":1,"é":2}"#, r#"{"é":2}"#),
+        (r#"{"\ud83d\ude00":1,"😀":2}"#, r#"{"😀":2}"#),
+        (r#"{"\/":1,"/":2,"\\/":3}"#, r#"{"/":2,"\\/":3}"#),
+        (r#"{"":1,"":2}"#, r#"{"":2}"#),
+        (
+            r#"{"\ud800":1,"\uD800":2,"\ud801":3}"#,
+            r#"{"\uD800":2,"\ud801":3}"#,
+        ),
+        (
+            r#"{"a":{"a":1,"a":2},"a":[{"b":1,"b":2}]}"#,
+            r#"{"a":[{"b":2}]}"#,
+        ),
+    ] {
+        let document = Document::new(text);
+        let mut written = Vec::new();
+        document.root().unwrap().write(&mut written);
+        assert_eq!(String::from_utf8(written).unwrap(), expected, "{text}");
+    }
+}
+
+#[test]
+fn huge_keys_are_found_whole() {
+    for length in [65_533, 65_534, 65_535, 65_536, 200_000] {
+        let long = "x".repeat(length);
+        let longer = format!("{long}y");
+        for (mine, other) in [
+            (long.clone(), longer.clone()),
+            (format!("\\u0078{}", &long[1..]), longer.clone()),
+            (format!("{}\\\"", &long[1..]), longer),
+        ] {
+            let text = format!(r#"{{"{mine}":1,"{other}":2,"{mine}":3,"z":4}}"#);
+            let document = Document::new(text);
+            let root = document.root().unwrap();
+            assert_eq!(root.len(), Some(3));
+            let keys: Vec<_> = root.members().map(|(key, _)| key.raw().to_vec()).collect();
+            assert_eq!(keys, [mine.as_bytes(), other.as_bytes(), b"z"]);
+            let mine = decoded(&mine);
+            assert_eq!(root.get(&mine).unwrap().raw(), b"3");
+            assert_eq!(root.get(&other).unwrap().raw(), b"2");
+            assert!(root.get(&mine[1..]).is_none());
+        }
+    }
+}
