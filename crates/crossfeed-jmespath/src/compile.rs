@@ -153,9 +153,7 @@ impl Compiler<'_> {
             Ast::Condition { .. }
             | Ast::Flatten { .. }
             | Ast::ObjectValues { .. }
-            | Ast::Slice { .. } => {
-                self.projection(ast, Ast::Identity { offset: 0 }, inner)?
-            }
+            | Ast::Slice { .. } => self.projection(ast, Ast::Identity { offset: 0 }, inner)?,
             Ast::MultiList { elements, .. } => Node::List(self.nodes(elements, inner)?),
             Ast::MultiHash { elements, .. } => {
                 let mut keys: Vec<Box<str>> = Vec::with_capacity(elements.len());
@@ -333,7 +331,10 @@ impl Node {
                 comparison.left.spine(steps);
                 false
             }
-            Self::Literal(_) | Self::Text(_) | Self::List(_) | Self::Hash(_)
+            Self::Literal(_)
+            | Self::Text(_)
+            | Self::List(_)
+            | Self::Hash(_)
             | Self::Reference(_) => false,
         }
     }

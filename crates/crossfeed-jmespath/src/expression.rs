@@ -60,7 +60,10 @@ impl ParseError {
 
 /// One step of the path that an expression follows through a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "a path has these three kinds of steps")]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a path has these three kinds of steps"
+)]
 pub enum SpineStep<'a> {
     /// The member of this name.
     Field(&'a str),
@@ -95,8 +98,16 @@ impl Expression {
     ///
     /// [`ParseError`]; its variants show the input that causes them.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
-        check_depth(guard::nesting(text), guard::MAX_NESTING, "nested in each other")?;
-        check_depth(guard::operators(text), guard::MAX_OPERATORS, "in one expression")?;
+        check_depth(
+            guard::nesting(text),
+            guard::MAX_NESTING,
+            "nested in each other",
+        )?;
+        check_depth(
+            guard::operators(text),
+            guard::MAX_OPERATORS,
+            "in one expression",
+        )?;
         let ast = jmespath::parse(text).map_err(|error| syntax(text, error.offset))?;
         let (root, sites) = compile::compile(ast, text)?;
         Ok(Self {

@@ -22,6 +22,8 @@ pub mod repair;
 mod token;
 mod view;
 
-pub use eval::{Arena, Budget, Cost, EvalError, Limits, TypeMismatch, WhyEmpty, evaluate, why_empty};
+pub use eval::{
+    Arena, Budget, Cost, EvalError, Limits, TypeMismatch, WhyEmpty, evaluate, why_empty,
+};
 pub use expression::{Expression, ParseError, SpineStep};
 pub use view::{Kind, OutputTooLarge, Unrepresentable, View};

@@ -46,7 +46,10 @@ pub(super) fn order(left: &View<'_>, right: &View<'_>) -> Option<Ordering> {
 
 fn numbers(left: &View<'_>, right: &View<'_>) -> Ordering {
     if let (Repr::Json(left), Repr::Json(right)) = (&left.0, &right.0) {
-        return compare_numbers(left.as_number().unwrap_or_default(), right.as_number().unwrap_or_default());
+        return compare_numbers(
+            left.as_number().unwrap_or_default(),
+            right.as_number().unwrap_or_default(),
+        );
     }
     let (left, right) = (left.digits(), right.digits());
     compare_numbers(&left.unwrap_or_default(), &right.unwrap_or_default())
@@ -60,7 +63,9 @@ pub(super) fn equal(left: &View<'_>, right: &View<'_>, budget: &Budget) -> Resul
         return Ok(false);
     }
     match kind {
-        Kind::Null => Ok(matches!(left.0, Repr::Reference(_)) == matches!(right.0, Repr::Reference(_))),
+        Kind::Null => {
+            Ok(matches!(left.0, Repr::Reference(_)) == matches!(right.0, Repr::Reference(_)))
+        }
         Kind::Boolean => Ok(left.as_bool() == right.as_bool()),
         Kind::Number => Ok(numbers(left, right).is_eq()),
         Kind::String => Ok(left.string_bytes() == right.string_bytes()),

@@ -282,7 +282,9 @@ impl<'a> Call<'_, 'a, '_> {
 
     /// A list that was built, paid for.
     fn list(&self, items: Vec<View<'a>>) -> Evaluated<'a> {
-        self.evaluator.budget.spend(ITEM_STEPS * items.len() as u64)?;
+        self.evaluator
+            .budget
+            .spend(ITEM_STEPS * items.len() as u64)?;
         Ok(View::list(items))
     }
 
@@ -340,11 +342,7 @@ impl<'a> Call<'_, 'a, '_> {
     }
 
     /// The items of a list that are all numbers, or all strings.
-    fn comparable_items(
-        &self,
-        place: usize,
-        value: &View<'a>,
-    ) -> Result<Vec<View<'a>>, EvalError> {
+    fn comparable_items(&self, place: usize, value: &View<'a>) -> Result<Vec<View<'a>>, EvalError> {
         self.array(place, value)?;
         let items: Vec<_> = value.items().collect();
         self.evaluator.budget.spend(items.len() as u64)?;
@@ -383,9 +381,13 @@ impl<'a> Call<'_, 'a, '_> {
 
     fn extreme(&self, value: &View<'a>, wanted: Ordering) -> Evaluated<'a> {
         let items = self.comparable_items(0, value)?;
-        let best = items
-            .into_iter()
-            .reduce(|best, item| if order(&item, &best) == Some(wanted) { item } else { best });
+        let best = items.into_iter().reduce(|best, item| {
+            if order(&item, &best) == Some(wanted) {
+                item
+            } else {
+                best
+            }
+        });
         Ok(best.unwrap_or(View::null()))
     }
 

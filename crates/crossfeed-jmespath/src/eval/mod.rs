@@ -263,8 +263,11 @@ impl<'a, 'b> Evaluator<'a, 'b> {
                     return Ok(View::null());
                 }
                 self.budget.spend(ITEM_STEPS * hash.values.len() as u64)?;
-                let values: Result<Rc<[View<'a>]>, EvalError> =
-                    hash.values.iter().map(|node| self.eval(node, current)).collect();
+                let values: Result<Rc<[View<'a>]>, EvalError> = hash
+                    .values
+                    .iter()
+                    .map(|node| self.eval(node, current))
+                    .collect();
                 Ok(View(Repr::Hash(hash, values?)))
             }
             Node::Call(function, arguments) => self.call(*function, arguments, current),

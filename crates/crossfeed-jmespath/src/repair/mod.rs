@@ -68,6 +68,8 @@ pub enum Rule {
     QuotedArgument,
     /// A key that needs quotes gets them: `headers.content-type` is `headers."content-type"`.
     UnquotedKey,
+    /// `!` binds closer than a dot, so that `!a.b` is always null: `!(a.b)` is meant.
+    NegatedPath,
 }
 
 impl Rule {
@@ -86,6 +88,7 @@ impl Rule {
             Self::ComparedWord => "compared-word",
             Self::QuotedArgument => "quoted-argument",
             Self::UnquotedKey => "unquoted-key",
+            Self::NegatedPath => "negated-path",
         }
     }
 }
@@ -162,7 +165,7 @@ const READINGS: [Reading; MAX_CANDIDATES] = [
 ];
 
 /// The order of the rules: none makes work for an earlier one.
-const ORDER: [Rule; 12] = [
+const ORDER: [Rule; 13] = [
     Rule::StringSubscript,
     Rule::JqPipe,
     Rule::RootSign,
@@ -175,6 +178,7 @@ const ORDER: [Rule; 12] = [
     Rule::ComparedWord,
     Rule::QuotedArgument,
     Rule::UnquotedKey,
+    Rule::NegatedPath,
 ];
 
 /// Runs all rules in order. The text is tokenized again only where a rule has changed it.
@@ -223,6 +227,7 @@ fn apply(
         Rule::ComparedWord => compare::compared_word(tokens, reading.other_word, has_key),
         Rule::QuotedArgument => call::quoted_argument(tokens, has_key),
         Rule::UnquotedKey => path::unquoted_key(tokens, has_key),
+        Rule::NegatedPath => path::negated_path(tokens),
     }
 }
 

@@ -209,3 +209,37 @@ fn marks_name(tokens: &Tokens<'_>, index: usize) -> bool {
         && tokens.touches_next(index)
         && (before.opens_expression() || matches!(before, Kind::Dot | Kind::LBrace))
 }
+
+/// `!a.b` and `!a[0]`, which are null whatever `a` is, become `!(a.b)` and `!(a[0])`.
+pub(super) fn negated_path(tokens: &Tokens<'_>) -> Option<String> {
+    let mut edit = Edit::new(tokens);
+    for index in 0..tokens.len() {
+        let first = index + 1;
+        let begins = tokens.kind(first).is_name() || tokens.kind(first) == Kind::At;
+        if tokens.kind(index) != Kind::Not || !begins {
+            continue;
+        }
+        let mut last = first;
+        loop {
+            if tokens.kind(last + 1) == Kind::Dot
+                && tokens.kind(last + 2).is_name()
+                && !tokens.is_call(last + 2)
+            {
+                last += 2;
+            } else if tokens.kind(last + 1) == Kind::LBracket
+                && tokens.kind(last + 2) == Kind::Number
+                && tokens.kind(last + 3) == Kind::RBracket
+            {
+                last += 3;
+            } else {
+                break;
+            }
+        }
+        let span = tokens.get(first).zip(tokens.get(last));
+        let path = span.and_then(|(from, to)| tokens.source().get(from.start..to.end));
+        if let Some(path) = path.filter(|_| last > first) {
+            edit.replace(first, last, &format!("({path})"));
+        }
+    }
+    edit.finish()
+}

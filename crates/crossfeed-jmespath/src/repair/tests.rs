@@ -657,3 +657,20 @@ proptest! {
         prop_assert_eq!(expressions(&text), Vec::<String>::new());
     }
 }
+
+#[test]
+fn a_negation_takes_its_whole_path() {
+    check("[?!a.b]", &["[?!(a.b)]"]);
+    check(
+        "items[?ok && !status.deprecated].name",
+        &["items[?ok && !(status.deprecated)].name"],
+    );
+    check("!a[0].\"b c\"", &["!(a[0].\"b c\")"]);
+    check("!@.a", &["!(@.a)"]);
+    check("!!a.b", &["!!(a.b)"]);
+    check("!a", &[]);
+    check("!(a.b)", &[]);
+    check("!contains(a.b, 'x')", &[]);
+    check("'!a.b'", &[]);
+    check_rules("[?!a.b]", &[Rule::NegatedPath]);
+}
