@@ -11,7 +11,8 @@ use crate::{
     document::{JsonError, JsonErrorKind, MAX_DEPTH},
     index::{LONG_KEY, Slot, Span, Tape, kind},
     keys::{self, Distinct},
-    scan::{Scanner, skip_blanks, skip_digits},
+    lex::{Text, fail},
+    scan::{Scanner, skip_blanks},
     string,
 };
 use bytes::Bytes;
@@ -55,8 +56,7 @@ impl Key {
     }
 }
 
-struct Builder<'a> {
-    bytes: &'a [u8],
+struct Builder {
     tape: Tape,
     /// The containers around the innermost one, outermost first.
     stack: Vec<Frame>,
@@ -70,14 +70,12 @@ pub(crate) fn build(raw: Bytes) -> Result<Tape, JsonError> {
     if raw.len() >= u32::MAX as usize {
         return fail(JsonErrorKind::TooLarge, u32::MAX as usize);
     }
-    let bytes = raw.clone();
     let mut builder = Builder {
-        bytes: &bytes,
         tape: Tape {
             slots: Vec::with_capacity((raw.len() / 16).min(SAMPLE) + 8),
             spans: Vec::with_capacity((raw.len() / 128).min(SAMPLE / 8) + 8),
             duplicates: HashMap::new(),
-            raw,
+            raw: raw.clone(),
         },
         stack: Vec::with_capacity(16),
         hashes: Vec::with_capacity(64),
@@ -85,8 +83,8 @@ pub(crate) fn build(raw: Bytes) -> Result<Tape, JsonError> {
     };
     let outcome = builder.document();
     if !matches!(outcome, Ok(Encoding::Ascii))
-        && simdutf8::basic::from_utf8(&bytes).is_err()
-        && let Err(error) = std::str::from_utf8(&bytes)
+        && simdutf8::basic::from_utf8(&raw).is_err()
+        && let Err(error) = std::str::from_utf8(&raw)
     {
         return fail(JsonErrorKind::NotUtf8, error.valid_up_to());
     }
@@ -115,7 +113,7 @@ fn fit<T>(table: &mut Vec<T>) {
 }
 
 /// Makes room for one element more: for as many as the rest of the document will need if it is like
-/// the part before `at`. Large tables are so moved once or twice, not again and again.
+/// the part before `at`. Tables are so moved a few times, not again and again.
 #[cold]
 #[inline(never)]
 fn grow<T>(table: &mut Vec<T>, at: usize, len: usize) {
@@ -123,13 +121,10 @@ fn grow<T>(table: &mut Vec<T>, at: usize, len: usize) {
     let left = (len - at) as u64;
     // Both factors are below 2^32.
     let guess = used * left / (at.max(1) as u64);
-    // At least a quarter more, so that a bad guess does not move the table often.
-    table.reserve_exact((guess + guess / 16).max(used / 4) as usize + 8);
-}
-
-#[cold]
-fn fail<T>(kind: JsonErrorKind, offset: usize) -> Result<T, JsonError> {
-    Err(JsonError { kind, offset })
+    // The beginning may mislead: a dense one must not ask for gigabytes, a sparse one not move the
+    // table at every step.
+    let more = (guess + guess / 16).clamp(used / 4, used * 7);
+    table.reserve_exact(more as usize + 8);
 }
 
 /// Offsets and slot numbers fit: [`build`] refuses 4 GiB, and no value is shorter than a byte.
@@ -138,9 +133,11 @@ fn offset(n: usize) -> u32 {
     n as u32
 }
 
-impl Builder<'_> {
+impl Builder {
     fn document(&mut self) -> Result<Encoding, JsonError> {
-        let mut scanner = Scanner::new(self.bytes);
+        let raw = self.tape.raw.clone();
+        let text = Text(&raw);
+        let mut scanner = Scanner::new(&raw);
         let mut frame = Frame {
             slot: 0,
             count: 0,
@@ -149,7 +146,7 @@ impl Builder<'_> {
             shape: Shape::Outside,
         };
         let mut key = Key::NONE;
-        let (mut byte, mut at) = self.token(0)?;
+        let (mut byte, mut at) = text.token(0)?;
         'value: loop {
             // A value begins with `byte` at `at`: a scalar, or a container that is opened.
             'read: {
@@ -157,21 +154,21 @@ impl Builder<'_> {
                 let kind = match byte {
                     b'"' => {
                         let escaped;
-                        (at, escaped) = self.string(&mut scanner, at + 1)?;
+                        (at, escaped) = text.string(&mut scanner, at + 1)?;
                         kind::STRING | if escaped { kind::ESCAPED } else { 0 }
                     }
                     b'{' => {
                         self.open(&mut frame, key, at, Shape::Object)?;
-                        (byte, at) = self.token(at + 1)?;
+                        (byte, at) = text.token(at + 1)?;
                         if byte == b'}' {
                             break 'read;
                         }
-                        (byte, at, key) = self.member(&mut scanner, byte, at)?;
+                        (byte, at, key) = self.member(text, &mut scanner, byte, at)?;
                         continue 'value;
                     }
                     b'[' => {
                         self.open(&mut frame, key, at, Shape::Array)?;
-                        (byte, at) = self.token(at + 1)?;
+                        (byte, at) = text.token(at + 1)?;
                         if byte == b']' {
                             break 'read;
                         }
@@ -179,19 +176,19 @@ impl Builder<'_> {
                         continue 'value;
                     }
                     b'-' | b'0'..=b'9' => {
-                        at = self.number(byte, at)?;
+                        at = text.number(byte, at)?;
                         kind::NUMBER
                     }
                     b't' => {
-                        at = self.word(at, b"true")?;
+                        at = text.word(at, b"true")?;
                         kind::TRUE
                     }
                     b'f' => {
-                        at = self.word(at, b"false")?;
+                        at = text.word(at, b"false")?;
                         kind::FALSE
                     }
                     b'n' => {
-                        at = self.word(at, b"null")?;
+                        at = text.word(at, b"null")?;
                         kind::NULL
                     }
                     _ => return fail(JsonErrorKind::Syntax, at),
@@ -201,8 +198,8 @@ impl Builder<'_> {
             // Behind a value: a comma, or the ends of containers.
             loop {
                 if frame.shape == Shape::Outside {
-                    at = skip_blanks(self.bytes, at);
-                    if at < self.bytes.len() {
+                    at = skip_blanks(&raw, at);
+                    if at < raw.len() {
                         return fail(JsonErrorKind::Syntax, at);
                     }
                     return Ok(if scanner.saw_non_ascii() {
@@ -211,11 +208,11 @@ impl Builder<'_> {
                         Encoding::Ascii
                     });
                 }
-                (byte, at) = self.token(at)?;
+                (byte, at) = text.token(at)?;
                 if byte == b',' {
-                    (byte, at) = self.token(at + 1)?;
+                    (byte, at) = text.token(at + 1)?;
                     if frame.shape == Shape::Object {
-                        (byte, at, key) = self.member(&mut scanner, byte, at)?;
+                        (byte, at, key) = self.member(text, &mut scanner, byte, at)?;
                     }
                     continue 'value;
                 }
@@ -235,34 +232,12 @@ impl Builder<'_> {
         }
     }
 
-    /// The first byte from `at` on that is no blank, and its offset.
-    #[inline(always)]
-    fn token(&self, at: usize) -> Result<(u8, usize), JsonError> {
-        match self.bytes.get(at) {
-            Some(&byte) if byte > b' ' => Ok((byte, at)),
-            _ => self.token_behind_blanks(at),
-        }
-    }
-
-    #[inline(never)]
-    fn token_behind_blanks(&self, at: usize) -> Result<(u8, usize), JsonError> {
-        let at = skip_blanks(self.bytes, at);
-        Ok((self.byte(at)?, at))
-    }
-
-    #[inline(always)]
-    fn byte(&self, at: usize) -> Result<u8, JsonError> {
-        match self.bytes.get(at) {
-            Some(&byte) => Ok(byte),
-            None => fail(JsonErrorKind::UnexpectedEnd, at),
-        }
-    }
-
     /// Reads `"key" :` where `byte` at `at` is the first; gives the first byte of the value, its
     /// offset and the key.
     #[inline(always)]
     fn member(
         &mut self,
+        text: Text<'_>,
         scanner: &mut Scanner,
         byte: u8,
         at: usize,
@@ -271,21 +246,21 @@ impl Builder<'_> {
             return fail(JsonErrorKind::Syntax, at);
         }
         let start = at + 1;
-        let (behind, escaped) = self.string(scanner, start)?;
+        let (behind, escaped) = text.string(scanner, start)?;
         let end = behind - 1;
         self.hashes.push(if escaped {
-            let key = string::decode(&self.bytes[start..end], true);
+            let key = string::decode(&text.0[start..end], true);
             keys::hash(&key, 0, key.len())
         } else {
-            keys::hash(self.bytes, start, end)
+            keys::hash(text.0, start, end)
         });
         let flags = if escaped { kind::KEY_ESCAPED } else { 0 };
         let key = Key::new(start, end - start, flags);
-        let (colon, at) = self.token(behind)?;
+        let (colon, at) = text.token(behind)?;
         if colon != b':' {
             return fail(JsonErrorKind::Syntax, at);
         }
-        let (byte, at) = self.token(at + 1)?;
+        let (byte, at) = text.token(at + 1)?;
         Ok((byte, at, key))
     }
 
@@ -294,7 +269,7 @@ impl Builder<'_> {
         frame.count += 1;
         frame.last = offset(self.tape.slots.len());
         if self.tape.slots.len() == self.tape.slots.capacity() {
-            grow(&mut self.tape.slots, start, self.bytes.len());
+            grow(&mut self.tape.slots, start, self.tape.raw.len());
         }
         self.tape.slots.push(Slot {
             start: offset(start),
@@ -342,7 +317,7 @@ impl Builder<'_> {
     fn close(&mut self, frame: Frame, end: usize) -> Frame {
         self.tape.slots[frame.slot as usize].end_or_span = offset(self.tape.spans.len());
         if self.tape.spans.len() == self.tape.spans.capacity() {
-            grow(&mut self.tape.spans, end, self.bytes.len());
+            grow(&mut self.tape.spans, end, self.tape.raw.len());
         }
         self.tape.spans.push(Span {
             end: offset(end),
@@ -386,101 +361,22 @@ impl Builder<'_> {
             self.tape.duplicates.insert(frame.slot, list.into());
         }
     }
+}
 
-    /// Reads `true`, `false` or `null`; gives the offset behind it.
-    #[inline(always)]
-    fn word(&self, at: usize, word: &[u8]) -> Result<usize, JsonError> {
-        let rest = &self.bytes[at..];
-        if rest.starts_with(word) {
-            return Ok(at + word.len());
-        }
-        if word.starts_with(rest) {
-            return fail(JsonErrorKind::UnexpectedEnd, at);
-        }
-        fail(JsonErrorKind::Syntax, at)
-    }
+#[cfg(test)]
+mod tests {
+    use super::grow;
 
-    /// Reads a string from behind its opening quote; gives the offset behind its closing quote, and
-    /// whether it holds escapes.
-    #[inline(always)]
-    fn string(&self, scanner: &mut Scanner, at: usize) -> Result<(usize, bool), JsonError> {
-        let mut end = scanner.special(self.bytes, at);
-        let escaped = self.bytes.get(end) != Some(&b'"');
-        if escaped {
-            (end, *scanner) = self.escaped_string(*scanner, end)?;
-        }
-        Ok((end + 1, escaped))
-    }
-
-    /// Finds the closing quote of a string that has something else at `at`.
-    #[inline(never)]
-    fn escaped_string(
-        &self,
-        mut scanner: Scanner,
-        mut at: usize,
-    ) -> Result<(usize, Scanner), JsonError> {
-        loop {
-            match self.byte(at)? {
-                b'"' => return Ok((at, scanner)),
-                b'\\' => at = self.escape(at + 1)?,
-                _ => return fail(JsonErrorKind::InvalidString, at),
-            }
-            at = scanner.special(self.bytes, at);
-        }
-    }
-
-    /// Reads an escape from behind its backslash.
-    #[inline(always)]
-    fn escape(&self, at: usize) -> Result<usize, JsonError> {
-        match self.byte(at)? {
-            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(at + 1),
-            b'u' => {
-                for digit in at + 1..at + 5 {
-                    if !self.byte(digit)?.is_ascii_hexdigit() {
-                        return fail(JsonErrorKind::InvalidString, digit);
-                    }
-                }
-                Ok(at + 5)
-            }
-            _ => fail(JsonErrorKind::InvalidString, at),
-        }
-    }
-
-    /// Reads a number; gives the offset behind it.
-    #[inline(always)]
-    fn number(&self, byte: u8, start: usize) -> Result<usize, JsonError> {
-        let first = start + usize::from(byte == b'-');
-        let end = self.digits(first)?;
-        if end > first + 1 && self.bytes[first] == b'0' {
-            return fail(JsonErrorKind::Syntax, first + 1);
-        }
-        match self.bytes.get(end) {
-            Some(b'.' | b'e' | b'E') => self.fraction(end),
-            _ => Ok(end),
-        }
-    }
-
-    /// Reads what follows a number's integer digits.
-    #[inline(never)]
-    fn fraction(&self, mut at: usize) -> Result<usize, JsonError> {
-        if self.bytes.get(at) == Some(&b'.') {
-            at = self.digits(at + 1)?;
-        }
-        if matches!(self.bytes.get(at), Some(b'e' | b'E')) {
-            at += 1;
-            at += usize::from(matches!(self.bytes.get(at), Some(b'+' | b'-')));
-            at = self.digits(at)?;
-        }
-        Ok(at)
-    }
-
-    /// Reads at least one digit.
-    #[inline(always)]
-    fn digits(&self, at: usize) -> Result<usize, JsonError> {
-        match self.bytes.get(at) {
-            Some(b'0'..=b'9') => Ok(skip_digits(self.bytes, at + 1)),
-            Some(_) => fail(JsonErrorKind::Syntax, at),
-            None => fail(JsonErrorKind::UnexpectedEnd, at),
+    #[test]
+    fn a_misleading_beginning_costs_little() {
+        for (at, len, more) in [
+            (2048, 4096, 1024 + 64),
+            (2048, 4_000_000_000, 7 * 1024),
+            (4096, 4096, 256),
+        ] {
+            let mut table = vec![0_u64; 1024];
+            grow(&mut table, at, len);
+            assert_eq!(table.capacity(), 1024 + more + 8);
         }
     }
 }

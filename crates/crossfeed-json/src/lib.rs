@@ -17,6 +17,7 @@ mod cursor;
 mod document;
 mod index;
 mod keys;
+mod lex;
 mod number;
 mod scan;
 mod string;

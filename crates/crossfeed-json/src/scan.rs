@@ -183,17 +183,13 @@ pub(crate) fn skip_digits(bytes: &[u8], mut at: usize) -> usize {
 
 /// Offset of the first byte from `at` on that is no blank.
 #[inline(always)]
-pub(crate) fn skip_blanks(bytes: &[u8], at: usize) -> usize {
-    match bytes.get(at) {
-        Some(&byte) if byte <= b' ' => skip_some_blanks(bytes, at),
-        _ => at,
-    }
-}
-
-#[inline(never)]
-fn skip_some_blanks(bytes: &[u8], mut at: usize) -> usize {
+pub(crate) fn skip_blanks(bytes: &[u8], mut at: usize) -> usize {
     while matches!(bytes.get(at), Some(b' ' | b'\n' | b'\t' | b'\r')) {
         at += 1;
+        // A single blank behind a colon or a comma.
+        if bytes.get(at).is_some_and(|&byte| byte > b' ') {
+            break;
+        }
         // Indentation: most blanks are spaces that follow each other.
         while let Some(word) = word(bytes, at) {
             let spaces = (word ^ (LOW * u64::from(b' '))).trailing_zeros() / 8;

@@ -1,6 +1,7 @@
 //! The edge to `serde_json::Value`.
 
 use crate::cursor::{Cursor, Kind};
+use crate::number::is_number;
 use serde_json::{Map, Number, Value};
 
 /// A number that a `serde_json::Value` cannot hold: `1e400`.
@@ -23,7 +24,7 @@ impl Cursor<'_> {
         Ok(match self.kind() {
             Kind::Null => Value::Null,
             Kind::Boolean => Value::Bool(self.as_bool().unwrap_or_default()),
-            Kind::Number => Value::Number(number(self.as_number().unwrap_or_default())?),
+            Kind::Number => Value::Number(checked_number(self.as_number().unwrap_or_default())?),
             Kind::String => Value::String(self.as_str().unwrap_or_default().into_owned()),
             Kind::Array => {
                 let items: Result<Vec<_>, _> = self.items().map(Self::to_value).collect();
@@ -46,6 +47,13 @@ impl Cursor<'_> {
 ///
 /// [`NumberOutOfRange`] for a number such as `1e400`, and for what is no number.
 pub fn number(text: &str) -> Result<Number, NumberOutOfRange> {
+    if !is_number(text) {
+        return Err(NumberOutOfRange { digits: text.len() });
+    }
+    checked_number(text)
+}
+
+fn checked_number(text: &str) -> Result<Number, NumberOutOfRange> {
     if !text.contains(['.', 'e', 'E']) && text != "-0" {
         if let Ok(n) = text.parse::<u64>() {
             return Ok(n.into());
@@ -58,4 +66,17 @@ pub fn number(text: &str) -> Result<Number, NumberOutOfRange> {
         .ok()
         .and_then(Number::from_f64)
         .ok_or(NumberOutOfRange { digits: text.len() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number;
+
+    #[test]
+    fn refuses_what_is_no_json_number() {
+        for text in ["", "+1", "01", ".5", "1.", "inf", "NaN", "1e400", " 1"] {
+            assert!(number(text).is_err(), "{text}");
+        }
+        assert_eq!(number("-0").map(|n| n.to_string()), Ok("-0.0".to_owned()));
+    }
 }

@@ -107,6 +107,36 @@ proptest! {
     }
 }
 
+#[test]
+fn numbers_become_the_nearest_float() {
+    for text in [
+        "-5.948872217058528e183",
+        "0.1",
+        "1e23",
+        "123456789012345678901234567890",
+        "5e-324",
+        "1e-400",
+    ] {
+        let document = Document::new(text);
+        let value = document.root().unwrap().to_value().unwrap();
+        assert_eq!(value.as_f64(), text.parse().ok(), "{text}");
+    }
+    for text in ["1e400", "-1e400"] {
+        assert!(Document::new(text).root().unwrap().to_value().is_err());
+    }
+    for text in ["18446744073709551615", "-9223372036854775808", "0"] {
+        assert_eq!(
+            Document::new(text)
+                .root()
+                .unwrap()
+                .to_value()
+                .unwrap()
+                .to_string(),
+            text
+        );
+    }
+}
+
 /// An object of `count` members in which the one at `second` has the key of the one at `first`.
 fn object(count: usize, duplicate: Option<(usize, usize)>, escaped: bool) -> String {
     let mut text = String::from("{");
@@ -131,11 +161,13 @@ fn check(text: &str) {
     let document = Document::new(text.to_owned());
     let root = document.root().unwrap();
     let expected: Value = serde_json::from_str(text).unwrap();
-    assert!(root.to_value().unwrap().to_string() == expected.to_string());
+    // As text, whose order counts; not by assert_eq, as it would print megabytes.
+    let expected = expected.to_string();
+    assert!(root.to_value().unwrap().to_string().eq(&expected));
     let mut written = Vec::new();
     root.write(&mut written);
     // Readers that want no duplicates must find none.
-    assert!(written == expected.to_string().into_bytes() || text.contains("\\u"));
+    assert!(written == expected.into_bytes() || text.contains("\\u"));
 }
 
 #[test]
@@ -145,12 +177,15 @@ fn finds_duplicates_in_objects_of_any_size() {
     ] {
         let last = count - 1;
         check(&object(count, None, false));
-        let places = [
+        let mut places = vec![
             (0, last),
             (0, 1),
             (last / 2, last),
             (last.saturating_sub(1), last),
         ];
+        if count > 1000 {
+            places.truncate(1);
+        }
         for (first, second) in places.into_iter().filter(|(first, second)| first < second) {
             for escaped in [false, true] {
                 let text = object(count, Some((first, second)), escaped);
