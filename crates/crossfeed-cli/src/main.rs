@@ -1,2 +1,57 @@
-//! The crossfeed command.
-fn main() {}
+//! The `crossfeed` command: the engine by hand, on files.
+//!
+//! What comes in: arguments, files, standard input. What goes out: the answer on standard output,
+//! remarks and errors on standard error, and an exit status: 0 for an answer, 1 if the answer is an
+//! error, 2 for a command that could not be carried out. Everything ambient is read in this crate
+//! and nowhere else.
+
+mod cli;
+mod demo;
+mod input;
+mod records;
+mod report;
+mod resolve;
+mod select;
+mod strip;
+
+use clap::Parser;
+use cli::{Cli, Command};
+use report::Stop;
+use std::{
+    io::{self, BufWriter, Write},
+    process::ExitCode,
+};
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // Help and version come this way, too.
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(report::USAGE));
+        }
+    };
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut err = io::stderr().lock();
+    let done = run(&cli.command, &mut out, &mut err).and_then(|()| Ok(out.flush()?));
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(stop) => report::report(&stop, cli.json, &mut out, &mut err),
+    }
+}
+
+fn run(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Result<(), Stop> {
+    match command {
+        Command::Demo => block_on(demo::run(out)),
+        Command::Select(args) => block_on(select::run(args, out, err)),
+        Command::Resolve(args) => block_on(resolve::run(args, out, err)),
+        Command::Strip(args) => strip::run(args, out),
+    }
+}
+
+fn block_on(command: impl Future<Output = Result<(), Stop>>) -> Result<(), Stop> {
+    tokio::runtime::Builder::new_current_thread()
+        .build()
+        .map_err(|error| Stop::Usage(format!("cannot start: {error}")))?
+        .block_on(command)
+}

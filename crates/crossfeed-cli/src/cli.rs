@@ -1,0 +1,126 @@
+//! The arguments of the command, and its help.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use crossfeed::CallId;
+use std::{ffi::OsString, path::PathBuf};
+
+/// Feeds one tool's output straight into another tool's arguments
+///
+/// What the engine does between an agent's tool calls, by hand and on files: look into a result,
+/// resolve the references in a call's arguments, take internal fields out again. `crossfeed demo`
+/// shows a whole session.
+#[derive(Debug, Parser)]
+#[command(name = "crossfeed", version, max_term_width = 100)]
+#[command(after_help = "\
+Exit status: 0 with an answer, 1 if the answer is an error, 2 if the command could not be carried
+out: unknown flags, an unreadable file, a line that is no record.")]
+pub(crate) struct Cli {
+    /// Print errors as JSON on standard output: {"error": {...}, "errors": [...]}
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show an agent session over bundled data: what the model saw, what each tool received
+    ///
+    /// The model's turns are scripted; every result, resolution, error and count is computed. It
+    /// needs no network and prints the same bytes every time.
+    Demo,
+    Select(Select),
+    Resolve(Resolve),
+    Strip(Strip),
+}
+
+/// Select from a JSON document as a reference does
+///
+/// Prints the selected value as JSON, in the bytes in which it came. An expression is JMESPath, and
+/// is repaired where it holds a common mistake; `--explain` says so.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  crossfeed select 'items[0].url' search.json
+  crossfeed select 'items[?score > `0.8`].url' --explain < search.json
+  crossfeed --json select 'items[0].titel' search.json")]
+pub(crate) struct Select {
+    /// The expression, as a model writes it in `$select`
+    #[arg(value_name = "EXPR")]
+    pub(crate) expression: String,
+    /// The document; standard input if it is `-` or absent
+    #[arg(default_value = "-", hide_default_value = true)]
+    pub(crate) file: PathBuf,
+    /// The call id that errors name
+    #[arg(long, value_name = "ID", value_parser = CallId::parse)]
+    pub(crate) call_id: Option<CallId>,
+    /// What the document is; found out from the document itself if absent
+    #[arg(long)]
+    pub(crate) kind: Option<Kind>,
+    /// Write on standard error how the value was found
+    #[arg(long)]
+    pub(crate) explain: bool,
+}
+
+/// Resolve the references in the arguments of a call
+///
+/// Prints the arguments as the tool gets them, as one line of JSON.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Each line of the results is a record:
+  {\"call_id\", \"tool\"?, \"result\": <json>, \"failed\"?: bool, \"kind\"?, \"session\"?}
+  {\"artifact_id\", \"call_id\", \"data\": <json>, \"retrieval_blocked\"?: bool, \"session\"?}
+`kind` is json, mcp, text (a string) or bytes (a string of base64, or {\"data\", \"mimeType\"?}).
+A record that names no session belongs to the one that is resolved.
+
+Examples:
+  crossfeed resolve '{\"url\": {\"$tool\": \"call_1\", \"$select\": \"items[0].url\"}}' --results calls.jsonl
+  crossfeed resolve arguments.json --results calls.jsonl --schema fetch.schema.json --explain
+  agent-log | crossfeed --json resolve arguments.json --results -")]
+pub(crate) struct Resolve {
+    /// The arguments: a file, `-` for standard input, or the JSON itself
+    #[arg(value_name = "ARGS")]
+    pub(crate) arguments: OsString,
+    /// The results of earlier calls, a record a line; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) results: PathBuf,
+    /// The tool's own input schema, which judges the resolved arguments; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) schema: Option<PathBuf>,
+    /// The session in which the arguments are resolved
+    #[arg(long, value_name = "ID", default_value = "default")]
+    pub(crate) session: String,
+    /// Write on standard error where each value came from, and what was repaired
+    #[arg(long)]
+    pub(crate) explain: bool,
+}
+
+/// Take the fields that the engine added out of a result
+///
+/// Every other byte stays as it is; what is no JSON object is printed unchanged.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  crossfeed strip shown.json
+  crossfeed strip --all-underscore < shown.json")]
+pub(crate) struct Strip {
+    /// The result; standard input if it is `-` or absent
+    #[arg(default_value = "-", hide_default_value = true)]
+    pub(crate) file: PathBuf,
+    /// Take out every top-level key that begins with `_`, domain data included
+    #[arg(long)]
+    pub(crate) all_underscore: bool,
+}
+
+/// What the bytes of a result are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// A JSON value
+    Json,
+    /// A tool result of MCP
+    Mcp,
+    /// Plain text
+    Text,
+    /// Anything else, such as an image
+    Bytes,
+}

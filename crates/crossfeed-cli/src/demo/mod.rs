@@ -1,0 +1,248 @@
+//! `crossfeed demo`: an agent session over bundled data.
+//!
+//! The loop is what any orchestrator does: resolve the references in a call's arguments, run the
+//! tool, record its result, show the model the call id and the shape. What the model writes is
+//! scripted ([`script`]); the tools are real ([`tools`]), and every result, resolution, error, shape
+//! and count comes from the engine while it runs. The same bytes come out every time.
+
+mod account;
+mod script;
+mod tools;
+
+use crate::{report::Stop, resolve};
+use account::{Entry, Size, Without};
+use crossfeed::{CallId, Engine, EngineOptions, ErrorCode, Fault, Resolved, Session, Shape};
+use script::{Call, TASK, TURNS};
+use serde_json::Value;
+use std::io::{self, Write};
+use tools::{Data, Tool};
+
+/// The widest line.
+const WIDTH: usize = 100;
+/// The width of the words at the left.
+const MARGIN: usize = 10;
+/// Up to how many bytes received arguments are shown in full.
+const SHORT: usize = 200;
+/// How many lines of the last result are shown.
+const LINES: usize = 10;
+
+pub(crate) async fn run(out: &mut dyn Write) -> Result<(), Stop> {
+    let engine = Engine::in_memory(EngineOptions::default());
+    let scope = crate::records::scope("demo").map_err(|error| Stop::Usage(error.to_string()))?;
+    let demo = Demo {
+        session: engine.session(scope),
+        data: Data::load()?,
+        tools: tools::all(&engine)?,
+    };
+    writeln!(out, "crossfeed demo: an agent session, step by step\n")?;
+    writeln!(
+        out,
+        "The model's turns are scripted; everything else is computed while this runs."
+    )?;
+    entry(out, "data", &demo.data.origin())?;
+    entry(out, "user", TASK)?;
+    let mut entries = Vec::new();
+    let mut last = String::new();
+    for (number, turn) in (1..).zip(TURNS) {
+        writeln!(out, "\nTurn {number}: {}", turn.says)?;
+        for call in turn.calls {
+            let call_id = format!("call_{}", entries.len() + 1);
+            let outcome = demo.call(&call_id, call).await?;
+            writeln!(out)?;
+            entry(out, "model", &format!("{} {}", call.tool, call.arguments))?;
+            for line in &outcome.engine {
+                entry(out, "engine", line)?;
+            }
+            if let Some(ran) = &outcome.ran {
+                entry(out, "received", &received(&ran.arguments))?;
+                let size = Size::of(&ran.result);
+                let (bytes, tokens) = (size.bytes, size.tokens);
+                let line = format!("{bytes} bytes, about {tokens} tokens, recorded as {call_id}");
+                entry(out, "returned", &line)?;
+                last.clone_from(&ran.result);
+            }
+            entry(out, "shown", &outcome.shown)?;
+            entries.push(outcome.account(call_id, call));
+        }
+    }
+    writeln!(out, "\nThe last result, which the model has not read:\n")?;
+    for line in last.lines().take(LINES) {
+        let line = format!("  {line}");
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    let more = last.lines().count().saturating_sub(LINES);
+    writeln!(out, "  ... {more} more lines\n")?;
+    account::write(&entries, out)?;
+    Ok(())
+}
+
+/// What became of a call.
+struct Outcome {
+    /// What the engine did, or that it refused.
+    engine: Vec<String>,
+    /// What the tool received and returned, if it ran.
+    ran: Option<Ran>,
+    /// What the model is shown.
+    shown: String,
+}
+
+struct Ran {
+    arguments: Value,
+    result: String,
+}
+
+struct Demo {
+    session: Session,
+    data: Data,
+    tools: Vec<Tool>,
+}
+
+impl Demo {
+    /// Resolves, runs, records, shows.
+    async fn call(&self, id: &str, call: &Call) -> Result<Outcome, Stop> {
+        let call_id = CallId::parse(id).map_err(|error| Stop::Usage(error.to_string()))?;
+        let tool = self.tools.iter().find(|tool| tool.name == call.tool);
+        let tool = tool.ok_or_else(|| Stop::Usage(format!("there is no tool `{}`", call.tool)))?;
+        let written: Value = serde_json::from_str(call.arguments)
+            .map_err(|error| Stop::answer(ErrorCode::ArgumentsInvalid, error.to_string()))?;
+        let texts = serialised(&written);
+        let resolved = match self
+            .session
+            .resolve(written, Some(&tool.input_schema))
+            .await
+        {
+            Ok(resolved) => resolved,
+            // What the model can put right is the result of its call.
+            Err(error) if error.fault() == Fault::Model => {
+                return Ok(Outcome {
+                    engine: vec!["the call is refused; the tool does not run".to_owned()],
+                    ran: None,
+                    shown: error.to_string(),
+                });
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let mut engine = texts;
+        engine.extend(remarks(&resolved));
+        let output = (tool.run)(&self.data, &resolved.arguments).map_err(Stop::Usage)?;
+        self.session
+            .record(&call_id, output.to_result().with_tool(tool.name))
+            .await
+            .map_err(|error| Stop::answer(error.code(), error.to_string()))?;
+        let shape = self.session.shape(&call_id).await;
+        let shape = shape.map_err(|failure| failure.body())?;
+        Ok(Outcome {
+            engine,
+            ran: Some(Ran {
+                arguments: resolved.arguments,
+                result: output.text(),
+            }),
+            shown: format!("{call_id}: {shape}"),
+        })
+    }
+}
+
+impl Outcome {
+    /// The call in the account.
+    fn account(&self, call_id: String, call: &Call) -> Entry {
+        Entry {
+            call_id,
+            tool: call.tool,
+            written: Size::of(call.arguments),
+            shown: Size::of(&self.shown),
+            without: self.ran.as_ref().map(|ran| Without {
+                typed: Size::of(&ran.arguments.to_string()),
+                read: Size::of(&ran.result),
+            }),
+        }
+    }
+}
+
+/// The arguments that are references, but written as strings.
+fn serialised(written: &Value) -> Vec<String> {
+    let members = written.as_object().into_iter().flatten();
+    members
+        .filter(|(_, value)| {
+            value
+                .as_str()
+                .is_some_and(|text| text.starts_with("{\"$tool\""))
+        })
+        .map(|(name, _)| format!("/{name} is a reference that was written as a string"))
+        .collect()
+}
+
+/// What the engine did, but for the view where it is the usual one.
+fn remarks(resolved: &Resolved) -> Vec<String> {
+    let mut lines = resolve::remarks(resolved);
+    lines.retain(|line| line != "view: canonical");
+    if lines.is_empty() {
+        lines.push("no references".to_owned());
+    }
+    lines
+}
+
+/// What the tool received: all of it if it is short, else its shape.
+fn received(arguments: &Value) -> String {
+    let text = arguments.to_string();
+    if text.len() <= SHORT {
+        return text;
+    }
+    format!("{} ({} bytes)", Shape::of_value(arguments), text.len())
+}
+
+/// Writes a word at the left and a text beside it, wrapped.
+fn entry(out: &mut dyn Write, word: &str, text: &str) -> io::Result<()> {
+    let mut head = word;
+    for line in text.lines().flat_map(|line| wrap(line, WIDTH - MARGIN)) {
+        writeln!(out, "{head:MARGIN$}{line}")?;
+        head = "";
+    }
+    Ok(())
+}
+
+/// Breaks a line at blanks, so that no part has more than `width` characters. Only a word that is
+/// longer is cut.
+fn wrap(line: &str, width: usize) -> Vec<String> {
+    let mut parts = Vec::new();
+    let mut part = String::new();
+    let mut length = 0;
+    for word in line.split(' ') {
+        let letters: Vec<char> = word.chars().collect();
+        if !part.is_empty() && length + 1 + letters.len() > width {
+            parts.push(std::mem::take(&mut part));
+            length = 0;
+        }
+        if !part.is_empty() {
+            part.push(' ');
+            length += 1;
+        }
+        for letter in letters {
+            if length == width {
+                parts.push(std::mem::take(&mut part));
+                length = 0;
+            }
+            part.push(letter);
+            length += 1;
+        }
+    }
+    parts.push(part);
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrap;
+
+    fn check(line: &str, expected: &[&str]) {
+        assert_eq!(wrap(line, 5), expected, "{line}");
+    }
+
+    #[test]
+    fn lines_are_wrapped_at_blanks() {
+        check("", &[""]);
+        check("ab cd", &["ab cd"]);
+        check("ab cde fg", &["ab", "cde", "fg"]);
+        check("abcdefghijk l", &["abcde", "fghij", "k l"]);
+        check("éééé éé", &["éééé", "éé"]);
+    }
+}

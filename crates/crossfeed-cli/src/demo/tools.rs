@@ -1,0 +1,276 @@
+//! The demo's tools: small, but real. What each returns is computed from the bundled data and from
+//! the arguments that it receives.
+
+use crate::report::Stop;
+use bytes::Bytes;
+use crossfeed::{Engine, InputSchema, ToolResult};
+use serde_json::{Map, Value, json};
+
+/// Every CSS property and its support in browsers: what the search tool returns.
+const COMPAT: &[u8] = include_bytes!("../../data/css-compat.json");
+/// Every browser and its releases.
+const BROWSERS: &[u8] = include_bytes!("../../data/browsers.json");
+
+/// The data that the tools work on.
+pub(super) struct Data {
+    compat: Value,
+    browsers: Value,
+}
+
+impl Data {
+    pub(super) fn load() -> Result<Self, Stop> {
+        let read = |bytes| {
+            serde_json::from_slice(bytes)
+                .map_err(|error| Stop::Usage(format!("the bundled data is damaged: {error}")))
+        };
+        Ok(Self {
+            compat: read(COMPAT)?,
+            browsers: read(BROWSERS)?,
+        })
+    }
+
+    /// Where the data comes from.
+    pub(super) fn origin(&self) -> String {
+        let meta = |key: &str| text(self.compat.get("meta"), key);
+        format!(
+            "{} {} ({}), {} + {} bytes",
+            meta("source"),
+            meta("version"),
+            meta("license"),
+            COMPAT.len(),
+            BROWSERS.len()
+        )
+    }
+
+    fn property(&self, name: &str) -> Option<&Value> {
+        find(&self.compat, "name", name)
+    }
+}
+
+/// What a tool returned.
+pub(super) enum Output {
+    Json(Bytes),
+    Text(String),
+}
+
+impl Output {
+    /// The result as a model would read it.
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Json(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            Self::Text(text) => text.clone(),
+        }
+    }
+
+    /// The result as it is recorded.
+    pub(super) fn to_result(&self) -> ToolResult {
+        match self {
+            Self::Json(bytes) => ToolResult::json(bytes.clone()),
+            Self::Text(text) => ToolResult::text(text.as_str()),
+        }
+    }
+}
+
+impl From<Value> for Output {
+    fn from(value: Value) -> Self {
+        Self::Json(value.to_string().into())
+    }
+}
+
+type Run = fn(&Data, &Value) -> Result<Output, String>;
+
+/// A tool: its name, its own input schema, and what it does. It knows nothing of references.
+pub(super) struct Tool {
+    pub(super) name: &'static str,
+    pub(super) input_schema: InputSchema,
+    pub(super) run: Run,
+}
+
+/// All tools, their schemas compiled once.
+pub(super) fn all(engine: &Engine) -> Result<Vec<Tool>, Stop> {
+    let tool = |name, schema: Value, run: Run| -> Result<Tool, Stop> {
+        let input_schema = engine
+            .input_schema(&schema)
+            .map_err(|error| Stop::answer(error.code(), error.to_string()))?;
+        Ok(Tool {
+            name,
+            input_schema,
+            run,
+        })
+    };
+    Ok(vec![
+        tool(
+            "search_compat_data",
+            object(json!({"section": {"enum": ["css.properties"]}})),
+            |_, _| Ok(Output::Json(Bytes::from_static(COMPAT))),
+        )?,
+        tool("list_browsers", object(json!({})), |_, _| {
+            Ok(Output::Json(Bytes::from_static(BROWSERS)))
+        })?,
+        tool(
+            "get_release",
+            object(json!({"browser": {"type": "string"}, "version": {"type": "string"}})),
+            get_release,
+        )?,
+        tool(
+            "get_support_table",
+            object(json!({
+                "properties": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+                "browsers": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+            })),
+            get_support_table,
+        )?,
+        tool(
+            "file_issues",
+            object(json!({
+                "label": {"type": "string"},
+                "items": {
+                    "type": "array",
+                    "items": object(json!({"title": {"type": "string"}, "key": {"type": "string"}})),
+                },
+            })),
+            file_issues,
+        )?,
+        tool(
+            "write_report",
+            object(json!({
+                "title": {"type": "string"},
+                "as_of": {"type": "string"},
+                "rows": {"type": "array", "items": {"type": "object"}},
+                "issues": {"type": "array", "items": {"type": "object"}},
+            })),
+            write_report,
+        )?,
+    ])
+}
+
+/// The schema of an object that has all these properties and no other.
+fn object(properties: Value) -> Value {
+    let required: Vec<&String> = properties
+        .as_object()
+        .into_iter()
+        .flat_map(Map::keys)
+        .collect();
+    json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+fn get_release(data: &Data, arguments: &Value) -> Result<Output, String> {
+    let (browser, version) = (
+        text(Some(arguments), "browser"),
+        text(Some(arguments), "version"),
+    );
+    let found = find(&data.browsers, "id", browser)
+        .ok_or_else(|| format!("there is no browser `{browser}`"))?;
+    let release = list(found, "releases")
+        .find(|release| text(Some(release), "version") == version)
+        .ok_or_else(|| format!("there is no release `{version}` of `{browser}`"))?;
+    Ok(json!({"browser": found.get("name"), "release": release}).into())
+}
+
+fn get_support_table(data: &Data, arguments: &Value) -> Result<Output, String> {
+    let browsers: Vec<&str> = list(arguments, "browsers")
+        .filter_map(Value::as_str)
+        .collect();
+    let mut rows = Vec::new();
+    for name in list(arguments, "properties").filter_map(Value::as_str) {
+        let property = data
+            .property(name)
+            .ok_or_else(|| format!("there is no property `{name}`"))?;
+        let mut support = Map::new();
+        for browser in &browsers {
+            let statement = property.get("support").and_then(|all| all.get(browser));
+            support.insert((*browser).to_owned(), since(statement));
+        }
+        let supported = support.values().filter(|since| since.is_string()).count();
+        rows.push(json!({
+            "key": property.get("key"),
+            "name": name,
+            "support": support,
+            "supported": supported,
+        }));
+    }
+    Ok(json!({"browsers": browsers, "rows": rows}).into())
+}
+
+/// Since which released version a browser supports something, without a flag and until today; else
+/// `false`.
+fn since(statement: Option<&Value>) -> Value {
+    let latest = match statement {
+        Some(Value::Array(statements)) => statements.first(),
+        other => other,
+    };
+    match latest.and_then(|latest| latest.get("version_added")) {
+        Some(Value::String(version))
+            if version != "preview"
+                && latest
+                    .is_some_and(|l| l.get("flags").or(l.get("version_removed")).is_none()) =>
+        {
+            Value::String(version.clone())
+        }
+        _ => Value::Bool(false),
+    }
+}
+
+fn file_issues(_: &Data, arguments: &Value) -> Result<Output, String> {
+    let filed: Vec<Value> = list(arguments, "items")
+        .zip(1..)
+        .map(|(item, number)| {
+            json!({
+                "number": number,
+                "title": item.get("title"),
+                "key": item.get("key"),
+                "label": arguments.get("label"),
+            })
+        })
+        .collect();
+    Ok(json!({"count": filed.len(), "filed": filed}).into())
+}
+
+fn write_report(_: &Data, arguments: &Value) -> Result<Output, String> {
+    let mut report = format!(
+        "# {}\n\nAs of {}\n\n| property | ships in | issue |\n|---|---|---|\n",
+        text(Some(arguments), "title"),
+        text(Some(arguments), "as_of"),
+    );
+    for row in list(arguments, "rows") {
+        let key = text(Some(row), "key");
+        let issue = list(arguments, "issues")
+            .find(|issue| text(Some(issue), "key") == key)
+            .and_then(|issue| issue.get("number"))
+            .map_or_else(String::new, |number| format!("#{number}"));
+        let ships: Vec<String> = row
+            .get("support")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+            .filter_map(|(browser, since)| Some(format!("{browser} {}", since.as_str()?)))
+            .collect();
+        let name = text(Some(row), "name");
+        report.push_str(&format!("| {name} | {} | {issue} |\n", ships.join(", ")));
+    }
+    Ok(Output::Text(report))
+}
+
+fn list<'v>(value: &'v Value, key: &str) -> impl Iterator<Item = &'v Value> {
+    value
+        .get(key)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+}
+
+fn text<'v>(value: Option<&'v Value>, key: &str) -> &'v str {
+    value
+        .and_then(|value| value.get(key))
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+fn find<'v>(document: &'v Value, key: &str, wanted: &str) -> Option<&'v Value> {
+    list(document, "items").find(|item| text(Some(item), key) == wanted)
+}

@@ -1,0 +1,55 @@
+//! Reading: files, standard input, and JSON that stands on the command line itself.
+
+use crate::report::Stop;
+use bytes::Bytes;
+use std::{
+    ffi::OsStr,
+    fs,
+    io::{self, Read},
+    path::Path,
+};
+
+/// Whether the name means standard input.
+pub(crate) fn is_stdin(name: &OsStr) -> bool {
+    name == "-"
+}
+
+/// An input as a message names it.
+pub(crate) fn name(path: &Path) -> String {
+    if is_stdin(path.as_os_str()) {
+        "standard input".to_owned()
+    } else {
+        format!("`{}`", path.display())
+    }
+}
+
+/// The bytes of a file or of standard input.
+pub(crate) fn read(path: &Path) -> Result<Bytes, Stop> {
+    let read = if is_stdin(path.as_os_str()) {
+        let mut bytes = Vec::new();
+        io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+    } else {
+        fs::read(path)
+    };
+    read.map(Bytes::from)
+        .map_err(|error| Stop::Usage(format!("cannot read {}: {error}", name(path))))
+}
+
+/// The bytes of a file, of standard input, or of the text itself where it is JSON and no file.
+pub(crate) fn read_or_inline(text: &OsStr) -> Result<Bytes, Stop> {
+    let path = Path::new(text);
+    if !is_stdin(text) && !path.exists() {
+        let json = text.to_str().map(str::trim_start);
+        return match json {
+            Some(json) if json.starts_with(['{', '[', '"']) => {
+                Ok(Bytes::copy_from_slice(text.as_encoded_bytes()))
+            }
+            _ => Err(Stop::Usage(format!(
+                "cannot read {}: there is no such file, and JSON on the command line begins with \
+                 `{{`, `[` or `\"`",
+                name(path)
+            ))),
+        };
+    }
+    read(path)
+}

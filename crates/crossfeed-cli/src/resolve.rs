@@ -1,0 +1,197 @@
+//! `crossfeed resolve`: arguments with references in, arguments as the tool gets them out.
+
+use crate::{
+    cli, input,
+    records::{self, Content, NoRecord, Record},
+    report::Stop,
+    select,
+};
+use bytes::Bytes;
+use crossfeed::{
+    Engine, EngineOptions, ErrorBody, ErrorCode, InputSchema, LimitError, Link, Pointer, Resolved,
+    Scope,
+    json::{Document, JsonErrorKind},
+};
+use serde_json::Value;
+use std::{io::Write, path::Path};
+
+pub(crate) async fn run(
+    args: &cli::Resolve,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<(), Stop> {
+    let inputs = [
+        Some(args.arguments.as_os_str()),
+        Some(args.results.as_os_str()),
+        args.schema.as_deref().map(Path::as_os_str),
+    ];
+    if inputs
+        .into_iter()
+        .flatten()
+        .filter(|i| input::is_stdin(i))
+        .count()
+        > 1
+    {
+        return Err(Stop::Usage(
+            "only one input may be standard input".to_owned(),
+        ));
+    }
+    let scope = records::scope(&args.session).map_err(|error| {
+        Stop::Usage(format!(
+            "`{}` is no session: {}",
+            args.session, error.source
+        ))
+    })?;
+    let arguments = input::read_or_inline(&args.arguments)?;
+    let results = input::read(&args.results)?;
+    let schema = args.schema.as_deref().map(input::read).transpose()?;
+    let records = records::read(&results).map_err(|NoRecord { line, why }| {
+        let file = input::name(&args.results);
+        Stop::Usage(format!("line {line} of {file} is no record: {why}"))
+    })?;
+
+    let arguments = parse_arguments(arguments)?;
+    let schema = schema.map(parse_schema).transpose()?;
+    let engine = Engine::new(EngineOptions::default(), records::store());
+    for record in records {
+        record_one(&engine, &scope, record, &args.results).await?;
+    }
+    let resolved = engine
+        .session(scope)
+        .resolve(arguments, schema.as_ref())
+        .await?;
+    if args.explain {
+        for line in remarks(&resolved) {
+            // Remarks that cannot be written do not keep the answer back.
+            let _ = writeln!(err, "{line}");
+        }
+    }
+    serde_json::to_writer(&mut *out, &resolved.arguments).map_err(std::io::Error::from)?;
+    writeln!(out)?;
+    Ok(())
+}
+
+fn parse_arguments(bytes: Bytes) -> Result<Value, Stop> {
+    let refused = |code, message: String, advice: &str| {
+        let mut body = ErrorBody::new(code, message);
+        body.at = Some(String::new());
+        body.advice = Some(advice.to_owned());
+        Stop::from(body)
+    };
+    let document = Document::new(bytes);
+    let root = document.root().map_err(|error| match error.kind {
+        JsonErrorKind::TooDeep => {
+            let error = LimitError::ArgumentsTooDeep;
+            refused(error.code(), error.to_string(), error.advice())
+        }
+        _ => refused(
+            ErrorCode::ArgumentsInvalid,
+            format!("the arguments are no JSON: {error}"),
+            "write the arguments as one JSON value",
+        ),
+    })?;
+    root.to_value().map_err(|error| {
+        refused(
+            ErrorCode::LimitExceeded,
+            format!("the arguments hold a number that cannot be passed on: {error}"),
+            "write a number that a 64-bit float can hold",
+        )
+    })
+}
+
+fn parse_schema(bytes: Bytes) -> Result<InputSchema, Stop> {
+    let invalid = |why: String| {
+        let message = format!("the tool's input schema is no valid JSON Schema: {why}");
+        Stop::answer(ErrorCode::SchemaInvalid, message)
+    };
+    let document = Document::new(bytes);
+    let root = document
+        .root()
+        .map_err(|error| invalid(error.to_string()))?;
+    let schema = root
+        .to_value()
+        .map_err(|error| invalid(error.to_string()))?;
+    InputSchema::compile(schema).map_err(|error| Stop::answer(error.code(), error.to_string()))
+}
+
+/// Records one line in the session that it names, else in that of `scope`.
+async fn record_one(
+    engine: &Engine,
+    scope: &Scope,
+    record: Record,
+    file: &Path,
+) -> Result<(), Stop> {
+    let session = engine.session(record.scope.unwrap_or_else(|| scope.clone()));
+    let (call_id, recorded) = match record.content {
+        Content::Result(call_id, result) => {
+            let recorded = session.record(&call_id, result).await;
+            (call_id, recorded)
+        }
+        Content::Artifact(artifact) => {
+            let call_id = artifact.call_id().clone();
+            (call_id, session.record_artifact(artifact).await)
+        }
+    };
+    recorded.map_err(|error| {
+        let message = format!("line {} of {}: {error}", record.line, input::name(file));
+        let mut body = ErrorBody::new(error.code(), message);
+        body.call_id = Some(call_id.to_string());
+        Stop::from(body)
+    })?;
+    Ok(())
+}
+
+/// Where each value came from and what was repaired, a line for each.
+pub(crate) fn remarks(resolved: &Resolved) -> Vec<String> {
+    let mut lines = Vec::new();
+    for link in &resolved.lineage {
+        let at = place(&link.at);
+        lines.push(origin(link));
+        if let (Some(written), Some(report)) = (&link.source.select, &link.source.report) {
+            lines.extend(select::remarks(written, report));
+            lines.extend(
+                report
+                    .notice
+                    .iter()
+                    .map(|notice| format!("notice: {notice}")),
+            );
+        }
+        if link.source.used_default {
+            lines.push(format!("default: {at}"));
+        }
+        lines.extend(
+            link.ignored
+                .iter()
+                .map(|key| format!("ignored: {at} {key}")),
+        );
+    }
+    for repair in &resolved.repairs {
+        let at = place(&repair.at);
+        lines.push(format!("type: {at} {} -> {}", repair.from, repair.to));
+    }
+    lines
+}
+
+/// One line: `/url <- call call_1 tool search: items[0].url, bytes 2048 -> 21`.
+fn origin(link: &Link) -> String {
+    let source = &link.source;
+    let mut line = format!("{} <- call {}", place(&link.at), source.call_id);
+    if let Some(artifact) = &source.artifact_id {
+        line.push_str(&format!(" artifact {artifact}"));
+    }
+    if let Some(tool) = &source.tool {
+        line.push_str(&format!(" tool {tool}"));
+    }
+    let selector = source.select.as_deref().unwrap_or("the whole result");
+    let (bytes_in, bytes_out) = (source.bytes_in, source.bytes_out);
+    line.push_str(&format!(": {selector}, bytes {bytes_in} -> {bytes_out}"));
+    line
+}
+
+/// A pointer as a line shows it: the one to the whole is empty, and would not be seen.
+fn place(pointer: &Pointer) -> &str {
+    match pointer.as_str() {
+        "" => "\"\"",
+        pointer => pointer,
+    }
+}

@@ -1,0 +1,860 @@
+//! The command as a process: what it prints where, and its exit status.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test's helpers may fail like the test"
+)]
+
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+};
+
+/// What a run of the command gave.
+#[derive(Debug, PartialEq, Eq)]
+struct Run {
+    status: i32,
+    out: String,
+    err: String,
+}
+
+#[expect(clippy::disallowed_methods, reason = "the command is what is tested")]
+fn start(args: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_crossfeed"))
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn run_bytes(args: &[&str], stdin: &[u8]) -> (i32, Vec<u8>, String) {
+    let mut child = start(args);
+    // A command that does not want its input may be gone before it was written.
+    let _ = child.stdin.take().unwrap().write_all(stdin);
+    let output = child.wait_with_output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    (output.status.code().unwrap(), output.stdout, err)
+}
+
+fn run(args: &[&str], stdin: &str) -> Run {
+    let (status, out, err) = run_bytes(args, stdin.as_bytes());
+    Run {
+        status,
+        out: String::from_utf8(out).unwrap(),
+        err,
+    }
+}
+
+/// Runs and compares all that came out.
+fn check(args: &[&str], stdin: &str, status: i32, out: &str, err: &str) {
+    let expected = Run {
+        status,
+        out: out.to_owned(),
+        err: err.to_owned(),
+    };
+    assert_eq!(run(args, stdin), expected, "{args:?}");
+}
+
+/// A usage error: status 2, nothing on standard output, and on standard error what is wrong.
+fn check_usage(args: &[&str], stdin: &str, says: &str) {
+    let Run { status, out, err } = run(args, stdin);
+    assert_eq!((status, out.as_str()), (2, ""), "{args:?}: {err}");
+    assert!(err.contains(says), "{args:?}: {err}");
+}
+
+/// A file of a test's own.
+fn file(name: &str, content: &str) -> String {
+    let path: PathBuf = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::write(&path, content).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+const ITEMS: &str = r#"{"items": [{"url": "u1", "score": 1.50}, {"url": "u2", "score": 2}]}"#;
+
+#[test]
+fn select_prints_the_bytes_of_the_value() {
+    check(&["select", "items[0].score"], ITEMS, 0, "1.50\n", "");
+    check(
+        &["select", "items[*].url", "-"],
+        ITEMS,
+        0,
+        "[\"u1\",\"u2\"]\n",
+        "",
+    );
+    let path = file("select.json", ITEMS);
+    check(
+        &["select", "items[0]", &path],
+        "",
+        0,
+        "{\"url\": \"u1\", \"score\": 1.50}\n",
+        "",
+    );
+}
+
+#[test]
+fn select_explains_itself() {
+    check(
+        &["select", "result.items[?score > 1.5].url", "--explain"],
+        ITEMS,
+        0,
+        "[\"u2\"]\n",
+        "prefix: result.items[?score > 1.5].url -> items[?score > 1.5].url\n\
+         repair: items[?score > 1.5].url -> items[?score > `1.5`].url\n\
+         view: canonical\n",
+    );
+    let mcp = r#"{"content": [{"type": "text", "text": "{\"n\": [1]}"}]}"#;
+    check(
+        &["select", "n", "--explain"],
+        mcp,
+        0,
+        "[1]\n",
+        "view: canonical\n",
+    );
+    check(
+        &["select", "content[0].text.n[0]", "--explain"],
+        mcp,
+        0,
+        "1\n",
+        "view: envelope\n",
+    );
+}
+
+#[test]
+fn an_empty_list_is_an_answer_with_a_notice() {
+    check(
+        &["select", "items[?score > `5`]"],
+        ITEMS,
+        0,
+        "[]\n",
+        "notice: the filter refused every one of 2 items\n",
+    );
+    check(
+        &["select", "items[*].link", "--explain"],
+        ITEMS,
+        0,
+        "[]\n",
+        "view: canonical\n\
+         notice: none of 2 items has the field; try: items[0].url, items[0].score\n",
+    );
+}
+
+#[test]
+fn select_says_what_is_there_instead() {
+    let found = "found: {items: [{url: string(2), score: number}](len=2)}";
+    check(
+        &["select", "items[0].uri"],
+        ITEMS,
+        1,
+        "",
+        &format!(
+            "error[select.matched_nothing]: selector `items[0].uri` matched nothing\n\
+             {found}\ntry: items[0].url, items[0].score\n"
+        ),
+    );
+    let body = format!(
+        "{{\"code\":\"select.matched_nothing\",\"message\":\"selector `items[0].uri` matched nothing in the result of \
+         call `c7`\",\"call_id\":\"c7\",\"expression\":\"items[0].uri\",\"advice\":\"{found}\\ntry: items[0].url, \
+         items[0].score\"}}"
+    );
+    check(
+        &["select", "--json", "items[0].uri", "--call-id", "c7"],
+        ITEMS,
+        1,
+        &format!("{{\"error\":{body},\"errors\":[{body}]}}\n"),
+        "",
+    );
+}
+
+#[test]
+fn a_call_that_has_no_name_is_given_none() {
+    let failed = r#"{"isError": true, "content": [{"type": "text", "text": "no such table"}]}"#;
+    check(
+        &["select", "rows"],
+        failed,
+        1,
+        "",
+        "error[result.failed]: the call failed: no such table\n\
+         make the call again with other arguments, then refer to that call\n",
+    );
+    let out = run(&["--json", "select", "rows"], failed).out;
+    assert!(
+        !out.contains("call_id") && !out.contains("document"),
+        "{out}"
+    );
+    let out = run(&["--json", "select", "rows", "--call-id", "c1"], failed).out;
+    assert!(
+        out.contains("\"message\":\"call `c1` failed: no such table\",\"call_id\":\"c1\""),
+        "{out}"
+    );
+}
+
+#[test]
+fn select_takes_any_document() {
+    check(&["select", "@"], "plain text", 0, "\"plain text\"\n", "");
+    check(&["select", "@"], "", 0, "\"\"\n", "");
+    check(&["select", "@", "--kind", "text"], "[1]", 0, "[1]\n", "");
+    check(
+        &["select", "length(@)", "--kind", "text"],
+        "abc",
+        0,
+        "3\n",
+        "",
+    );
+    check(
+        &["select", "data", "--kind", "bytes"],
+        "abc",
+        0,
+        "\"YWJj\"\n",
+        "",
+    );
+    let mcp = r#"{"content": [{"type": "text", "text": "hi"}], "extra": 1}"#;
+    check(&["select", "extra"], mcp, 0, "1\n", "");
+    check(&["select", "@", "--kind", "mcp"], mcp, 0, "\"hi\"\n", "");
+    check(
+        &["select", "isError", "--kind", "json"],
+        r#"{"isError": true}"#,
+        0,
+        "true\n",
+        "",
+    );
+    let (status, out, err) = run_bytes(&["select", "encoding"], b"\xff\xfe");
+    assert_eq!(
+        (status, out.as_slice(), err.as_str()),
+        (0, &b"\"base64\"\n"[..], "")
+    );
+    let deep = "[".repeat(100_000) + &"]".repeat(100_000);
+    let run = run(&["select", "@"], &deep);
+    assert_eq!((run.status, run.out.as_str()), (1, ""));
+    assert!(
+        run.err.starts_with("error[limit.exceeded]: "),
+        "{}",
+        run.err
+    );
+}
+
+#[test]
+fn every_kind_of_bad_selector_has_its_code() {
+    let long = "a".repeat(1001);
+    for (expression, code) in [
+        ("", "select.invalid"),
+        ("items[", "select.invalid"),
+        ("nope(@)", "select.invalid"),
+        (long.as_str(), "select.too_long"),
+        ("__proto__", "select.forbidden"),
+        ("zz", "select.matched_nothing"),
+    ] {
+        let Run { status, out, err } = run(&["select", expression], ITEMS);
+        assert_eq!((status, out.as_str()), (1, ""), "{expression}");
+        assert!(
+            err.starts_with(&format!("error[{code}]: ")),
+            "{expression}: {err}"
+        );
+    }
+}
+
+const RESULTS: &str = r#"
+{"call_id": "c1", "tool": "search", "result": {"items": [{"url": "u1", "n": "5"}, {"url": "u2"}]}, "more": {}}
+
+{"call_id": "c2", "tool": "query", "result": "no such table", "failed": true}
+{"call_id": "c3", "result": 1, "session": "other"}
+{"artifact_id": "a1", "call_id": "c1", "data": {"kept":[1]}, "retrieval_blocked": true}
+"#;
+
+#[test]
+fn resolve_fills_in_references() {
+    let results = file("fills.jsonl", RESULTS);
+    let arguments = r#"{"urls": {"$tool": "c1", "$select": "items[*].url"}, "x": [null, 1.0]}"#;
+    let resolved = "{\"urls\":[\"u1\",\"u2\"],\"x\":[null,1.0]}\n";
+    check(
+        &["resolve", arguments, "--results", &results],
+        "",
+        0,
+        resolved,
+        "",
+    );
+    check(
+        &["resolve", "-", "--results", &results],
+        arguments,
+        0,
+        resolved,
+        "",
+    );
+    check(
+        &["resolve", arguments, "--results", "-"],
+        RESULTS,
+        0,
+        resolved,
+        "",
+    );
+    let path = file("fills.json", arguments);
+    check(
+        &["resolve", &path, "--results", &results],
+        "",
+        0,
+        resolved,
+        "",
+    );
+    // Any JSON value, a single reference included.
+    let one = r#"{"$tool": "c1", "$select": "items[0].url"}"#;
+    check(
+        &["resolve", one, "--results", &results],
+        "",
+        0,
+        "\"u1\"\n",
+        "",
+    );
+    check(
+        &["resolve", &format!("[{one}]"), "--results", &results],
+        "",
+        0,
+        "[\"u1\"]\n",
+        "",
+    );
+    check(
+        &["resolve", "\"plain\"", "--results", &results],
+        "",
+        0,
+        "\"plain\"\n",
+        "",
+    );
+    check(&["resolve", "-", "--results", &results], "7", 0, "7\n", "");
+    check(&["resolve", "{}", "--results", "-"], "", 0, "{}\n", "");
+}
+
+#[test]
+fn resolve_explains_itself() {
+    let results = file("explains.jsonl", RESULTS);
+    let schema = file(
+        "explains.schema.json",
+        r#"{"type": "object", "properties": {"n": {"type": "integer"}}}"#,
+    );
+    let arguments = r#"{
+        "n": {"$tool": "c1", "$select": "result.items[?url == \"u1\"] | [0].n", "note": 1},
+        "a": {"$artifact": "a1", "$tool": "c1"},
+        "d": {"$tool": "c1", "$select": "zz", "$default": []},
+        "e": {"$tool": "c1", "$select": "items[?url == 'u3']"}
+    }"#;
+    check(
+        &[
+            "resolve",
+            "-",
+            "--results",
+            &results,
+            "--schema",
+            &schema,
+            "--explain",
+        ],
+        arguments,
+        0,
+        "{\"n\":5,\"a\":{\"kept\":[1]},\"d\":[],\"e\":[]}\n",
+        "/n <- call c1 tool search: result.items[?url == \"u1\"] | [0].n, bytes 51 -> 3\n\
+         prefix: result.items[?url == \"u1\"] | [0].n -> items[?url == \"u1\"] | [0].n\n\
+         repair: items[?url == \"u1\"] | [0].n -> items[?url == 'u1'] | [0].n\n\
+         view: canonical\n\
+         ignored: /n note\n\
+         /a <- call c1 artifact a1: the whole result, bytes 12 -> 12\n\
+         /d <- call c1: zz, bytes 0 -> 0\n\
+         default: /d\n\
+         /e <- call c1 tool search: items[?url == 'u3'], bytes 51 -> 2\n\
+         view: canonical\n\
+         notice: the filter refused every one of 2 items\n\
+         type: /n string -> number\n",
+    );
+    check(
+        &[
+            "resolve",
+            r#"{"$tool": "c1"}"#,
+            "--results",
+            "-",
+            "--explain",
+        ],
+        r#"{"call_id": "c1", "result": [1]}"#,
+        0,
+        "[1]\n",
+        "\"\" <- call c1: the whole result, bytes 3 -> 3\n",
+    );
+}
+
+#[test]
+fn resolve_reports_all_that_is_wrong() {
+    let results = file("wrong.jsonl", RESULTS);
+    let arguments = r#"{"a": {"$tool": "c2"}, "b": {"$tool": "c9"}, "c": {"$tool": 7}}"#;
+    let err = "error[result.failed]: call `c2` failed: no such table (argument `/a`)\n\
+        call `query` again with other arguments, then refer to that call\n\
+        error[result.unknown]: no result of call `c9` is known in this session (argument `/b`)\n\
+        use the `_toolCallId` of a result of this session, exactly as it was shown\n\
+        error[reference.malformed]: malformed reference: `$tool` must be a string, not number (argument `/c`)\n";
+    let run_text = run(&["resolve", arguments, "--results", &results], "");
+    assert_eq!((run_text.status, run_text.out.as_str()), (1, ""));
+    assert!(run_text.err.starts_with(err), "{}", run_text.err);
+    let a = "{\"code\":\"result.failed\",\"message\":\"call `c2` failed: no such table (argument `/a`)\",\
+        \"call_id\":\"c2\",\"at\":\"/a\",\"advice\":\"call `query` again with other arguments, then refer to that call\"}";
+    let arguments = r#"{"a": {"$tool": "c2"}}"#;
+    check(
+        &["--json", "resolve", arguments, "--results", &results],
+        "",
+        1,
+        &format!("{{\"error\":{a},\"errors\":[{a}]}}\n"),
+        "",
+    );
+}
+
+#[test]
+fn another_session_is_out_of_reach() {
+    let results = file("sessions.jsonl", RESULTS);
+    let of = |id: &str| format!("{{\"x\": {{\"$tool\": \"{id}\"}}}}");
+    let unknown = |id: &str| run(&["resolve", &of(id), "--results", &results], "");
+    let (other, never) = (unknown("c3"), unknown("c9"));
+    assert_eq!(other.status, 1);
+    assert_eq!(other.err.replace("c3", "c9"), never.err);
+    check(
+        &[
+            "resolve",
+            &of("c3"),
+            "--results",
+            &results,
+            "--session",
+            "other",
+        ],
+        "",
+        0,
+        "{\"x\":1}\n",
+        "",
+    );
+    // A record that names no session belongs to the one that is resolved.
+    let first = r#"{"$tool": "c1", "$select": "items[0].url"}"#;
+    check(
+        &[
+            "resolve",
+            first,
+            "--results",
+            &results,
+            "--session",
+            "other",
+        ],
+        "",
+        0,
+        "\"u1\"\n",
+        "",
+    );
+}
+
+#[test]
+fn kinds_say_what_a_result_is() {
+    let check = |record: &str, select: &str, expected: &str| {
+        let arguments = format!("{{\"$tool\": \"c\"{select}}}");
+        let line = format!("{{\"call_id\": \"c\", {record}}}\n");
+        check(
+            &["resolve", &arguments, "--results", "-"],
+            &line,
+            0,
+            &format!("{expected}\n"),
+            "",
+        );
+    };
+    check(
+        r#""kind": "text", "result": "{\"a\": 1}""#,
+        "",
+        r#""{\"a\": 1}""#,
+    );
+    check(
+        r#""kind": "text", "result": "{\"a\": 1}""#,
+        r#", "$select": "a""#,
+        "1",
+    );
+    check(r#""kind": "text", "result": "a\u00e9\n""#, "", r#""aé\n""#);
+    check(
+        r#""kind": "text", "result": {"a": 1}"#,
+        "",
+        r#""{\"a\": 1}""#,
+    );
+    let bytes = |data: &str, media_type: &str| {
+        format!("{{\"data\":\"{data}\",\"encoding\":\"base64\",\"mimeType\":\"{media_type}\"}}")
+    };
+    let any = "application/octet-stream";
+    check(
+        r#""kind": "bytes", "result": "YWJj""#,
+        "",
+        &bytes("YWJj", any),
+    );
+    check(
+        r#""kind": "bytes", "result": "a b""#,
+        "",
+        &bytes("YSBi", any),
+    );
+    check(
+        r#""kind": "bytes", "result": {"data": "YWJj", "mimeType": "image/png"}"#,
+        "",
+        &bytes("YWJj", "image/png"),
+    );
+    let content = r#"{"content": [{"type": "text", "text": "hi"}]}"#;
+    check(&format!(r#""result": {content}"#), "", r#""hi""#);
+    check(
+        &format!(r#""kind": "mcp", "result": {content}"#),
+        "",
+        r#""hi""#,
+    );
+    check(
+        &format!(r#""kind": "json", "result": {content}"#),
+        "",
+        r#"{"content":[{"type":"text","text":"hi"}]}"#,
+    );
+    check(
+        r#""kind": null, "tool": null, "failed": null, "session": null, "result": null"#,
+        "",
+        "null",
+    );
+}
+
+#[test]
+fn depth_is_no_danger() {
+    let deep = "[".repeat(100_000) + &"]".repeat(100_000);
+    let deeper_than_allowed = "error[limit.exceeded]: the arguments nest deeper than 127\n\
+        try: arguments with fewer levels of lists and objects\n";
+    let none = file("none.jsonl", "");
+    for arguments in [
+        deep.as_str(),
+        &"[".repeat(100_000),
+        &format!("{}0{}", "[".repeat(128), "]".repeat(128)),
+    ] {
+        check(
+            &["resolve", "-", "--results", &none],
+            arguments,
+            1,
+            "",
+            deeper_than_allowed,
+        );
+    }
+    check(
+        &["resolve", &"[".repeat(100_000), "--results", &none],
+        "",
+        1,
+        "",
+        deeper_than_allowed,
+    );
+    let at_limit = "[".repeat(127) + &"]".repeat(127);
+    check(
+        &["resolve", "-", "--results", &none],
+        &at_limit,
+        0,
+        &format!("{at_limit}\n"),
+        "",
+    );
+    // A deep result can be recorded, and passed on as text; only reading it is refused.
+    let results = file(
+        "deep.jsonl",
+        &format!(
+            "{{\"call_id\": \"c\", \"result\": {deep}}}\n\
+             {{\"call_id\": \"t\", \"kind\": \"text\", \"result\": {deep}, \"more\": {deep}}}\n"
+        ),
+    );
+    check(&["resolve", "{}", "--results", &results], "", 0, "{}\n", "");
+    let refers = |id: &str| format!("{{\"$tool\": \"{id}\"}}");
+    let refused = run(&["resolve", &refers("c"), "--results", &results], "");
+    assert_eq!((refused.status, refused.out.as_str()), (1, ""));
+    assert!(
+        refused.err.starts_with("error[limit.exceeded]: "),
+        "{}",
+        refused.err
+    );
+    check(
+        &["resolve", &refers("t"), "--results", &results],
+        "",
+        0,
+        &format!("\"{deep}\"\n"),
+        "",
+    );
+}
+
+#[test]
+fn the_same_call_twice() {
+    let record = r#"{"call_id": "c", "result": [1]}"#;
+    let same = format!("{record}\n{record}\n");
+    check(&["resolve", "{}", "--results", "-"], &same, 0, "{}\n", "");
+    let other = format!("{record}\n\n{}\n", record.replace("[1]", "[ 1 ]"));
+    check(
+        &["resolve", "{}", "--results", "-"],
+        &other,
+        1,
+        "",
+        "error[record.duplicate]: line 3 of standard input: call `c` was recorded before with another result\n",
+    );
+    let body = "{\"code\":\"record.duplicate\",\"message\":\"line 3 of standard input: call `c` was recorded before \
+        with another result\",\"call_id\":\"c\"}";
+    check(
+        &["resolve", "{}", "--results", "-", "--json"],
+        &other,
+        1,
+        &format!("{{\"error\":{body},\"errors\":[{body}]}}\n"),
+        "",
+    );
+    let artifacts = r#"{"artifact_id": "a", "call_id": "c", "data": 1}
+{"artifact_id": "a", "call_id": "c", "data": 2}"#;
+    let run = run(&["resolve", "{}", "--results", "-"], artifacts);
+    assert_eq!(run.status, 1);
+    assert!(
+        run.err
+            .starts_with("error[record.duplicate]: line 2 of standard input: artifact `a`"),
+        "{}",
+        run.err
+    );
+}
+
+#[test]
+fn nothing_of_a_file_is_evicted() {
+    let lines: String = (0..3000)
+        .map(|n| format!("{{\"call_id\": \"c{n}\", \"result\": {n}}}\n"))
+        .collect();
+    check(
+        &["resolve", r#"{"$tool": "c0"}"#, "--results", "-"],
+        &lines,
+        0,
+        "0\n",
+        "",
+    );
+}
+
+#[test]
+fn what_is_no_record_is_a_usage_error() {
+    for (lines, says) in [
+        (
+            "{\"call_id\": \"c\", \"result\": 1}\nnonsense\n",
+            "line 2 of standard input is no record: it is no JSON object",
+        ),
+        (
+            "{\"call_id\": \"c\", \"result\": 1",
+            "line 1 of standard input is no record: it is no JSON: ",
+        ),
+        (
+            "\n\n{\"result\": 1}",
+            "line 3 of standard input is no record: it needs `call_id`",
+        ),
+        (
+            "{\"call_id\": \"c\"}",
+            "line 1 of standard input is no record: it needs `result` or `artifact_id`",
+        ),
+    ] {
+        check_usage(&["resolve", "{}", "--results", "-"], lines, says);
+        check_usage(&["--json", "resolve", "{}", "--results", "-"], lines, says);
+    }
+    let path = file("no-record.jsonl", "1");
+    check_usage(
+        &["resolve", "{}", "--results", &path],
+        "",
+        &format!("line 1 of `{path}` is no record"),
+    );
+}
+
+#[test]
+fn arguments_and_schemas_are_judged() {
+    let none = file("judged.jsonl", "");
+    let resolve = |arguments, schema: &str| {
+        let schema = file("judged.schema.json", schema);
+        run(
+            &[
+                "resolve",
+                arguments,
+                "--results",
+                &none,
+                "--schema",
+                &schema,
+                "--json",
+            ],
+            "",
+        )
+    };
+    let string = r#"{"type": "object", "properties": {"a": {"type": "string"}}}"#;
+    assert_eq!(resolve(r#"{"a": "x"}"#, string).status, 0);
+    let Run { status, out, .. } = resolve(r#"{"a": 1}"#, string);
+    assert_eq!(status, 1);
+    assert!(out.starts_with("{\"error\":{\"code\":\"arguments.invalid\",\"message\":\"expected string, found number (argument `/a`)\""), "{out}");
+    for schema in [
+        "{\"type\": \"objekt\"}",
+        "{",
+        "7",
+        "{\"$ref\": \"https://example.org/schema\"}",
+    ] {
+        let Run { status, out, .. } = resolve("{}", schema);
+        assert_eq!(status, 1, "{schema}");
+        assert!(
+            out.starts_with("{\"error\":{\"code\":\"schema.invalid\","),
+            "{schema}: {out}"
+        );
+    }
+}
+
+#[test]
+fn arguments_that_are_no_json_say_where() {
+    let body = "{\"code\":\"arguments.invalid\",\"message\":\"the arguments are no JSON: not JSON at byte 1\",\
+        \"at\":\"\",\"advice\":\"write the arguments as one JSON value\"}";
+    check(
+        &["resolve", "{a: 1}", "--results", "-", "--json"],
+        "",
+        1,
+        &format!("{{\"error\":{body},\"errors\":[{body}]}}\n"),
+        "",
+    );
+    let none = file("no-json.jsonl", "");
+    check(
+        &["resolve", "-", "--results", &none],
+        "",
+        1,
+        "",
+        "error[arguments.invalid]: the arguments are no JSON: unexpected end at byte 0\n\
+         write the arguments as one JSON value\n",
+    );
+    let run = run(&["resolve", "[1e400]", "--results", &none], "");
+    assert_eq!(run.status, 1);
+    assert!(
+        run.err.starts_with("error[limit.exceeded]: "),
+        "{}",
+        run.err
+    );
+}
+
+#[test]
+fn strip_leaves_every_other_byte() {
+    let shown =
+        "{ \"_toolCallId\": \"c1\", \"_id\": 7,\n\"a\" : 1.50 , \"_structureHints\": {} }\n";
+    check(&["strip"], shown, 0, "{ \"_id\": 7,\n\"a\" : 1.50 }\n", "");
+    check(
+        &["strip", "-", "--all-underscore"],
+        shown,
+        0,
+        "{\n\"a\" : 1.50 }\n",
+        "",
+    );
+    let path = file("strip.json", shown);
+    check(
+        &["strip", &path],
+        "",
+        0,
+        "{ \"_id\": 7,\n\"a\" : 1.50 }\n",
+        "",
+    );
+    let deep = "[".repeat(100_000);
+    for same in [
+        "",
+        "no JSON",
+        " {\"_id\": 1}",
+        "[{\"_toolCallId\": 1}]\n\n",
+        "{\"a\": 1",
+        &deep,
+    ] {
+        check(&["strip"], same, 0, same, "");
+    }
+    let (status, out, _) = run_bytes(&["strip"], b"\xff\0\r\n");
+    assert_eq!((status, out.as_slice()), (0, &b"\xff\0\r\n"[..]));
+}
+
+#[test]
+fn what_cannot_be_carried_out_is_a_usage_error() {
+    check_usage(&[], "", "Usage: crossfeed");
+    check_usage(&["selekt"], "", "unrecognized subcommand");
+    check_usage(&["select"], "", "<EXPR>");
+    check_usage(&["select", "a", "--no-such-flag"], "", "--no-such-flag");
+    check_usage(
+        &["select", "a", "--kind", "xml"],
+        "",
+        "possible values: json, mcp, text, bytes",
+    );
+    check_usage(&["select", "a", "--call-id", ""], "", "must not be empty");
+    check_usage(
+        &["select", "a", "no/such/file.json"],
+        "",
+        "cannot read `no/such/file.json`: ",
+    );
+    check_usage(&["strip", env!("CARGO_TARGET_TMPDIR")], "", "cannot read ");
+    check_usage(&["resolve", "{}"], "", "--results <FILE>");
+    check_usage(
+        &["resolve", "{}", "--results", "no/such.jsonl"],
+        "",
+        "cannot read `no/such.jsonl`: ",
+    );
+    check_usage(
+        &["resolve", "arguments", "--results", "-"],
+        "",
+        "there is no such file",
+    );
+    check_usage(
+        &["resolve", "{}", "--results", "-", "--session", ""],
+        "",
+        "`` is no session: ",
+    );
+    check_usage(
+        &["resolve", "-", "--results", "-"],
+        "{}",
+        "only one input may be standard input",
+    );
+    check_usage(
+        &["resolve", "{}", "--results", "-", "--schema", "-"],
+        "{}",
+        "only one input",
+    );
+}
+
+#[test]
+fn help_is_an_answer() {
+    for args in [
+        &["--help"][..],
+        &["select", "--help"],
+        &["resolve", "-h"],
+        &["strip", "--help"],
+        &["demo", "--help"],
+    ] {
+        let Run { status, out, err } = run(args, "");
+        assert_eq!((status, err.as_str()), (0, ""), "{args:?}");
+        assert!(out.contains("Usage: crossfeed"), "{args:?}: {out}");
+    }
+    let version = format!("crossfeed {}\n", env!("CARGO_PKG_VERSION"));
+    check(&["--version"], "", 0, &version, "");
+}
+
+#[test]
+fn a_reader_who_has_seen_enough_is_no_error() {
+    let mut child = start(&["strip"]);
+    drop(child.stdout.take());
+    // The command writes only when it has read all of this.
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(&[b'x'; 1 << 20])
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        (output.status.code(), output.stderr.as_slice()),
+        (Some(0), &b""[..])
+    );
+}
+
+#[test]
+fn the_demo_is_the_same_every_time() {
+    let first = run(&["demo"], "");
+    assert_eq!((first.status, first.err.as_str()), (0, ""));
+    assert_eq!(run(&["demo"], ""), first);
+    let out = &first.out;
+    for line in [
+        "The model's turns are scripted; everything else is computed while this runs.\n",
+        "\nreturned  1195774 bytes, about 298898 tokens, recorded as call_1\n",
+        "\nengine    the call is refused; the tool does not run\n",
+        "\nreceived  {\"browser\":\"firefox\",\"version\":\"160\"}\n",
+        "\nreceived  {properties: [string(17)](len=112), browsers: [string(6)](len=5)} (",
+        "\nengine    repair: ",
+        "\nengine    /items is a reference that was written as a string\n",
+        "\n  total ",
+    ] {
+        assert!(out.contains(line), "{line} is not in:\n{out}");
+    }
+    for line in out.lines() {
+        assert!(
+            line.chars().count() <= 100 && !line.ends_with(' '),
+            "{line}"
+        );
+        assert!(!line.contains('\u{1b}'), "{line}");
+    }
+}

@@ -1,0 +1,204 @@
+//! An agent loop to copy from: `cargo run -p crossfeed --example orchestrator`.
+//!
+//! Each call goes the same way: its references are resolved and the outcome is judged by the tool's
+//! own schema, the tool runs, the result is recorded, and the model is shown the call id and the
+//! shape. What was large stays outside the model's context. Here the model's turns are scripted and
+//! the data is a few lines; put your provider's client where [`model`] stands.
+
+#![expect(clippy::print_stdout, reason = "an example shows what it does")]
+
+use crossfeed::{
+    CallId, Engine, EngineOptions, Fault, InputSchema, SchemaError, Scope, Session, ToolResult,
+};
+use futures_util::future::{BoxFuture, try_join_all};
+use serde_json::{Value, json};
+use std::{collections::HashMap, error::Error};
+
+/// What only the host can act on.
+type HostError = Box<dyn Error + Send + Sync>;
+
+/// A tool: its own input schema, and what it does. It knows nothing of references.
+struct Tool {
+    input_schema: InputSchema,
+    run: Box<dyn Fn(Value) -> BoxFuture<'static, Result<Value, String>> + Send + Sync>,
+}
+
+/// A call as the model wrote it: its id, the tool, the arguments, still text.
+type Call = (&'static str, &'static str, &'static str);
+
+/// What the model reads as the result of its call.
+struct Reply {
+    text: String,
+    is_error: bool,
+}
+
+struct Agent {
+    session: Session,
+    tools: HashMap<&'static str, Tool>,
+}
+
+impl Agent {
+    /// Carries out one call. `Err` is the host's to deal with; whatever the model can put right is
+    /// a reply.
+    async fn call(&self, (id, name, written): Call) -> Result<Reply, HostError> {
+        let is_error = true;
+        let refuse = |text: String| Ok(Reply { text, is_error });
+        let Some(tool) = self.tools.get(name) else {
+            return refuse(format!("there is no tool `{name}`"));
+        };
+        let call_id = CallId::parse(id)?;
+        let arguments = match serde_json::from_str(written) {
+            Ok(arguments) => arguments,
+            Err(error) => return refuse(format!("the arguments are no JSON: {error}")),
+        };
+
+        // 1. Resolve the references; the tool's own schema judges what came of it.
+        let resolved = self.session.resolve(arguments, Some(&tool.input_schema));
+        let resolved = match resolved.await {
+            Ok(resolved) => resolved,
+            Err(error) => match error.fault() {
+                // It says what was there and what to try next, and never shows data.
+                Fault::Model => return refuse(error.to_string()),
+                // Log it. The model cannot help, so it gets one neutral line.
+                Fault::Backend => return refuse("the result is not at hand, try again".to_owned()),
+                Fault::Host => return Err(error.into()),
+            },
+        };
+        for link in &resolved.lineage {
+            let (from, bytes) = (&link.source.call_id, link.source.bytes_out);
+            println!("  {} of {id} <- {from}, about {bytes} bytes", link.at);
+        }
+
+        // 2. Run the tool, 3. record what it returned. A failure is recorded, too: a reference to
+        // it then says so.
+        let (result, failure) = match (tool.run)(resolved.arguments).await {
+            Ok(value) => (ToolResult::value(&value), None),
+            Err(message) => (ToolResult::text(message.as_str()).failed(), Some(message)),
+        };
+        // With tool and arguments, an error can say how to get a result again that has gone.
+        let result = result.with_tool(name).with_arguments(written);
+        self.session.record(&call_id, result).await?;
+        if let Some(message) = failure {
+            return refuse(message);
+        }
+
+        // 4. Show the model how to refer to the result, and what is in it.
+        let shape = self.session.shape(&call_id).await;
+        let shape = shape.map_err(|failure| failure.to_string())?;
+        Ok(Reply {
+            text: format!("{call_id}: {shape}"),
+            is_error: false,
+        })
+    }
+
+    /// Carries out the calls of one turn. They do not depend on each other, so they run at once.
+    async fn turn(&self, calls: &[Call]) -> Result<Vec<Reply>, HostError> {
+        try_join_all(calls.iter().map(|&call| self.call(call))).await
+    }
+}
+
+/// The tools, their schemas compiled once.
+fn tools() -> Result<HashMap<&'static str, Tool>, SchemaError> {
+    let tool = |properties: Value, run: fn(Value) -> Result<Value, String>| {
+        let schema = json!({"type": "object", "properties": properties});
+        Ok(Tool {
+            input_schema: InputSchema::compile(schema)?,
+            // A real tool waits for something here.
+            run: Box::new(move |arguments| Box::pin(async move { run(arguments) })),
+        })
+    };
+    let string = json!({"type": "string"});
+    let strings = json!({"type": "array", "items": string});
+    Ok(HashMap::from([
+        ("search", tool(json!({"query": string}), search)?),
+        ("fetch", tool(json!({"urls": strings}), fetch)?),
+        ("digest", tool(json!({"texts": strings}), digest)?),
+    ]))
+}
+
+fn search(arguments: Value) -> Result<Value, String> {
+    let query = arguments["query"].as_str().unwrap_or_default();
+    let item = |number: usize| {
+        let url = format!("https://{query}.example/{number}");
+        json!({"title": format!("{query} {number}"), "url": url, "score": 1.0 / number as f64})
+    };
+    Ok(json!({"total": 50, "items": (1..=50).map(item).collect::<Vec<_>>()}))
+}
+
+fn fetch(arguments: Value) -> Result<Value, String> {
+    let urls = arguments["urls"].as_array().filter(|urls| !urls.is_empty());
+    let pages = urls.ok_or("nothing to fetch")?.iter().map(|url| {
+        let url = url.as_str().unwrap_or_default();
+        json!({"url": url, "text": format!("What {url} says. ").repeat(20)})
+    });
+    Ok(json!({"pages": pages.collect::<Vec<_>>()}))
+}
+
+fn digest(arguments: Value) -> Result<Value, String> {
+    let texts = arguments["texts"].as_array().map_or(&[][..], Vec::as_slice);
+    let words = texts
+        .iter()
+        .filter_map(Value::as_str)
+        .flat_map(str::split_whitespace);
+    Ok(json!({"digest": format!("{} texts, {} words", texts.len(), words.count())}))
+}
+
+/// What the model calls in each turn; nothing when it is done.
+fn model(turn: usize) -> &'static [Call] {
+    match turn {
+        1 => &[
+            ("call_1", "search", r#"{"query": "rust"}"#),
+            ("call_2", "search", r#"{"query": "wasm"}"#),
+        ],
+        // A guess at a name that is not there. The error says what is.
+        2 => &[(
+            "call_3",
+            "fetch",
+            r#"{"urls": [{"$tool": "call_1", "$select": "items[0].link"}]}"#,
+        )],
+        3 => &[
+            (
+                "call_4",
+                "fetch",
+                r#"{"urls": {"$tool": "call_1", "$select": "items[?score > `0.3`].url"}}"#,
+            ),
+            (
+                "call_5",
+                "fetch",
+                r#"{"urls": {"$tool": "call_2", "$select": "items[:2].url"}}"#,
+            ),
+        ],
+        4 => &[(
+            "call_6",
+            "digest",
+            r#"{"texts": {"$tool": "call_4", "$select": "pages[].text"}}"#,
+        )],
+        _ => &[],
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), HostError> {
+    let engine = Engine::in_memory(EngineOptions::default());
+    // One session a conversation: its call ids mean nothing in another.
+    let session = engine.session(Scope::parse("tenant", "project", "conversation-1")?);
+    let tools = tools()?;
+    let agent = Agent { session, tools };
+    for number in 1.. {
+        let calls = model(number);
+        if calls.is_empty() {
+            break;
+        }
+        println!("turn {number}");
+        for reply in agent.turn(calls).await? {
+            let mark = if reply.is_error { "error: " } else { "" };
+            println!("  the model reads: {mark}{}", reply.text);
+        }
+    }
+    // The answer for the user may well be read whole.
+    let last = CallId::parse("call_6")?;
+    let answer = agent.session.select(&last, "digest").await;
+    let answer = answer.map_err(|failure| failure.to_string())?;
+    println!("answer: {}", String::from_utf8_lossy(&answer.json));
+    Ok(())
+}
