@@ -1,3 +1,15 @@
 //! The integration tests of the workspace, in one binary: a module per theme.
 
+#![expect(
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests fail by panicking, and so do the helpers that they share"
+)]
+
 mod architecture;
+mod differential;
+mod hostile;
+mod jmespath_suite;
+mod laws;
+mod own_suite;
+mod support;

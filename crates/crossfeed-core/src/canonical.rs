@@ -87,11 +87,7 @@ impl<'a> Views<'a> {
         }
     }
 
-    fn of(
-        result: &'a StoredResult,
-        arena: &'a Arena,
-        budget: &Budget,
-    ) -> Result<Self, ViewError> {
+    fn of(result: &'a StoredResult, arena: &'a Arena, budget: &Budget) -> Result<Self, ViewError> {
         let document = result.document();
         if result.kind() == ResultKind::Bytes {
             return Ok(Self::alone(binary(document.raw(), result.media_type())));
@@ -300,7 +296,10 @@ fn part_views<'a>(
                     return plain(text, arena, budget);
                 }
                 if let Some(blob) = resource.get("blob") {
-                    return Ok(Views::alone(encoded(View::from(blob), media_type(resource))));
+                    return Ok(Views::alone(encoded(
+                        View::from(blob),
+                        media_type(resource),
+                    )));
                 }
             }
         }

@@ -104,7 +104,12 @@ impl LookupError {
             Self::ArtifactUnknown { .. } => {
                 "use the artifact id and call id of an artifact of this session, exactly as they were shown".to_owned()
             }
-            Self::Store(_) => "try again".to_owned(),
+            Self::Store(error) => match **error {
+                StoreError::Unavailable { retry: false, .. } => {
+                    "trying again does not help: go on without stored results".to_owned()
+                }
+                _ => "try again".to_owned(),
+            },
         }
     }
 }
@@ -159,7 +164,9 @@ impl Error {
     pub fn fault(&self) -> Fault {
         match self {
             Self::Lookup(error) => error.fault(),
-            Self::Reference(_) | Self::Select(_) | Self::Arguments(_) | Self::Limit(_) => Fault::Model,
+            Self::Reference(_) | Self::Select(_) | Self::Arguments(_) | Self::Limit(_) => {
+                Fault::Model
+            }
         }
     }
 
@@ -213,7 +220,7 @@ impl Failure {
     pub fn body(&self) -> ErrorBody {
         let mut body = ErrorBody::new(self.error.code(), self.line());
         body.call_id = self.call_id.as_ref().map(ToString::to_string);
-        body.expression.clone_from(&self.expression);
+        body.expression = self.expression.as_deref().map(shortened);
         body.at = Some(self.at.to_string());
         body.advice = Some(self.error.advice());
         body
@@ -222,16 +229,38 @@ impl Failure {
     /// One line: what is wrong, with what, and where.
     fn line(&self) -> String {
         let mut line = self.error.to_string();
-        if let (Error::Select(_) | Error::Limit(_), Some(call_id)) = (&self.error, &self.call_id) {
-            match &self.artifact_id {
-                Some(id) => line.push_str(&format!(" in artifact `{id}` of call `{call_id}`")),
-                None => line.push_str(&format!(" in the result of call `{call_id}`")),
+        let mut place = Vec::new();
+        let named = matches!(self.error, Error::Select(_) | Error::Limit(_));
+        if let Some(call_id) = self.call_id.as_ref().filter(|_| named) {
+            let (within, result) = match &self.artifact_id {
+                Some(id) => (format!("artifact `{id}` of call `{call_id}`"), ""),
+                None => (format!("call `{call_id}`"), "the result of "),
+            };
+            match self.error {
+                Error::Select(SelectError::MatchedNothing { .. }) => {
+                    line.push_str(&format!(" in {result}{within}"));
+                }
+                _ => place.push(within),
             }
         }
         if !self.at.as_str().is_empty() {
-            line.push_str(&format!(" (argument `{}`)", self.at));
+            place.push(format!("argument `{}`", self.at));
+        }
+        if !place.is_empty() {
+            line.push_str(&format!(" ({})", place.join(", ")));
         }
         line
+    }
+}
+
+/// The most characters of a selector that are shown: as many as it may have by default.
+const EXPRESSION_CHARS: usize = 1000;
+
+/// A selector as it was written; of one that is far too long, the beginning.
+fn shortened(expression: &str) -> String {
+    match expression.char_indices().nth(EXPRESSION_CHARS) {
+        Some((end, _)) => format!("{}…", &expression[..end]),
+        None => expression.to_owned(),
     }
 }
 

@@ -15,6 +15,7 @@
 //! Deliberately not here: transport, schema rewriting, what a model is shown of a result.
 
 mod canonical;
+mod depth;
 mod engine;
 mod error;
 mod record;

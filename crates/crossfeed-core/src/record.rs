@@ -4,8 +4,9 @@
 //! the same bytes. Recording never fails on content; what the content means is found out when it is
 //! first referred to.
 
+use crate::depth::is_deeper;
 use bytes::Bytes;
-use crossfeed_json::Document;
+use crossfeed_json::{Document, quoted};
 use crossfeed_store::{ResultKind, StoredResult};
 use serde_json::Value;
 use std::sync::Arc;
@@ -56,13 +57,17 @@ impl ToolResult {
     /// Anything else, such as an image.
     #[must_use]
     pub fn bytes(bytes: impl Into<Bytes>, media_type: impl Into<Arc<str>>) -> Self {
-        Self(Self::new(bytes, ResultKind::Bytes).0.with_media_type(media_type))
+        Self(
+            Self::new(bytes, ResultKind::Bytes)
+                .0
+                .with_media_type(media_type),
+        )
     }
 
     /// A `serde_json::Value`, of undeclared kind.
     #[must_use]
     pub fn value(value: &Value) -> Self {
-        Self::undeclared(value.to_string())
+        Self::undeclared(json_of(value))
     }
 
     /// Says that the call failed; the content is then what it failed with.
@@ -86,5 +91,76 @@ impl ToolResult {
 
     pub(crate) fn into_stored(self) -> StoredResult {
         self.0
+    }
+}
+
+/// From how many levels on a value is not written by recursion.
+const DEEP: usize = 500;
+
+/// A value as JSON, however deep it nests.
+fn json_of(value: &Value) -> String {
+    if !is_deeper(value, DEEP) {
+        return value.to_string();
+    }
+    // What is written next: a value, or text between values.
+    enum Next<'v> {
+        Value(&'v Value),
+        Key(&'v str),
+        Text(char),
+    }
+    let mut out = String::new();
+    let mut next = vec![Next::Value(value)];
+    while let Some(piece) = next.pop() {
+        match piece {
+            Next::Text(text) => out.push(text),
+            Next::Key(key) => {
+                out.push_str(&quoted(key));
+                out.push(':');
+            }
+            Next::Value(Value::Array(items)) => {
+                out.push('[');
+                next.push(Next::Text(']'));
+                for (index, item) in items.iter().enumerate().rev() {
+                    next.push(Next::Value(item));
+                    if index > 0 {
+                        next.push(Next::Text(','));
+                    }
+                }
+            }
+            Next::Value(Value::Object(members)) => {
+                out.push('{');
+                next.push(Next::Text('}'));
+                for (index, (key, value)) in members.iter().enumerate().rev() {
+                    next.push(Next::Value(value));
+                    next.push(Next::Key(key));
+                    if index > 0 {
+                        next.push(Next::Text(','));
+                    }
+                }
+            }
+            Next::Value(scalar) => out.push_str(&scalar.to_string()),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::json_of;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn deep_values_are_written_like_others() {
+        let mut value = json!({"a": [1, "x\n", {}, []], "b": {"c": null, "d": 1.5}});
+        for _ in 0..300 {
+            value = json!([true, {"k\"": value, "l": 0}]);
+        }
+        assert_eq!(json_of(&value), value.to_string());
+        let mut deep = Value::Null;
+        for _ in 0..100_000 {
+            deep = Value::Array(vec![deep]);
+        }
+        assert_eq!(json_of(&deep).len(), 200_004);
+        crate::depth::dismantle(deep);
     }
 }

@@ -2,11 +2,12 @@
 
 use crate::{
     canonical::Stored,
+    depth::dismantle,
     engine::{Engine, Inner},
     error::{Error, Failure, LookupError, ResolveError},
     record::ToolResult,
-    resolve::{Declared, FillLimits, Filled, LimitError, Link, Looked, Plan, Wanted, dismantle, fill},
-    select::{SelectReport, Selector},
+    resolve::{Declared, FillLimits, Filled, LimitError, Link, Looked, Plan, Wanted, fill},
+    select::{Keys, SelectReport, Selector},
     shape::Shape,
     suggest,
     validate::{self, InputSchema, TypeRepair},
@@ -16,13 +17,22 @@ use crossfeed_store::{Lookup, Recorded, StoreError, StoredArtifact, StoredResult
 use crossfeed_wire::{ArtifactId, CallId, Pointer, Scope};
 use futures_util::{StreamExt, stream};
 use serde_json::Value;
-use std::{collections::HashMap, sync::Arc, time::Instant};
+use std::{
+    cell::Cell,
+    collections::{HashMap, HashSet},
+    sync::Arc,
+    time::Instant,
+};
 
 /// How many results are looked up at once.
 const LOOKUPS: usize = 32;
 /// From how many bytes of referenced results the work leaves the async threads: what it takes is
 /// then counted in milliseconds.
 const BLOCKING_BYTES: usize = 1 << 20;
+/// For how many values of one call it is looked for what would fit in their places.
+const SUGGESTED: usize = 5;
+/// The most bytes that references may have brought in beside such a value.
+const SUGGESTED_BESIDE: usize = 1 << 20;
 
 /// The scope in which call ids mean something. Cloning is cheap; any number of calls may use it at
 /// once.
@@ -157,11 +167,14 @@ impl Session {
         if found > limit {
             return Err(refusal(LimitError::TooManyReferences { found, limit }));
         }
-        let looked: Vec<Looked> = stream::iter(&plan.wanted)
+        // Made before they are streamed: a closure over a borrowed item would keep this future from
+        // being `Send`, which the compiler says only where it is spawned.
+        let lookups: Vec<_> = plan
+            .wanted
+            .iter()
             .map(|wanted| self.look_up(wanted))
-            .buffered(LOOKUPS)
-            .collect()
-            .await;
+            .collect();
+        let looked: Vec<Looked> = stream::iter(lookups).buffered(LOOKUPS).collect().await;
         let size: usize = looked
             .iter()
             .flatten()
@@ -171,7 +184,9 @@ impl Session {
             .wanted
             .iter()
             .zip(&looked)
-            .filter(|(_, looked)| matches!(looked, Ok(Stored::Result(r)) if !r.document().is_indexed()))
+            .filter(
+                |(_, looked)| matches!(looked, Ok(Stored::Result(r)) if !r.document().is_indexed()),
+            )
             .map(|(wanted, _)| wanted.call_id.clone())
             .collect();
         let work = Work {
@@ -268,6 +283,7 @@ impl Inner {
         FillLimits {
             select: &self.options.select,
             max_bytes: self.options.max_resolved_bytes,
+            time: self.options.resolve_time,
             deadline: Instant::now() + self.options.resolve_time,
         }
     }
@@ -282,14 +298,16 @@ impl Inner {
             .into());
         }
         let arena = Arena::new();
-        let budget = self.fill_limits().budget(stored);
+        let budget = self.fill_limits().budget(stored, &arena);
         let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
         let selector = Selector {
             options: &self.options.select,
             compiled: &self.selectors,
             views: &views,
+            keys: &Keys::default(),
             arena: &arena,
             budget: &budget,
+            explanations: &Cell::new(1),
         };
         let selection = selector.select(text)?;
         let mut json = Vec::new();
@@ -308,7 +326,7 @@ impl Inner {
 
     fn shape(&self, stored: &Stored) -> Result<Shape, Error> {
         let arena = Arena::new();
-        let budget = self.fill_limits().budget(stored);
+        let budget = self.fill_limits().budget(stored, &arena);
         let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
         Ok(Shape::of(&views.canonical))
     }
@@ -331,8 +349,14 @@ impl Work {
             }
         } else {
             let limits = self.inner.fill_limits();
-            fill(&self.plan, arguments, &self.looked, &self.inner.selectors, limits)
-                .map_err(|failures| ResolveError::new(self.in_order(failures)))?
+            fill(
+                &self.plan,
+                arguments,
+                &self.looked,
+                &self.inner.selectors,
+                limits,
+            )
+            .map_err(|failures| ResolveError::new(self.in_order(failures)))?
         };
         let Filled {
             mut arguments,
@@ -355,17 +379,14 @@ impl Work {
         })
     }
 
-    /// Failures in the order in which their places stand in the arguments.
+    /// Failures in the order in which the walk over the arguments came by their places.
     fn in_order(&self, mut failures: Vec<Failure>) -> Vec<Failure> {
-        let mut order: HashMap<&str, usize> = HashMap::new();
-        for (number, place) in self.plan.places().enumerate() {
-            order.entry(place.as_str()).or_insert(number);
-        }
-        failures.sort_by_key(|failure| order.get(failure.at.as_str()).copied());
+        let order = self.plan.order();
+        failures.sort_by_key(|failure| order.get(&failure.at).copied());
         failures
     }
 
-    /// Adds to a mismatch the selectors that would fit, where a reference is the whole value.
+    /// Adds to the first mismatch of each referenced value the selectors that would fit its place.
     fn suggest(
         &self,
         failures: &mut [Failure],
@@ -373,35 +394,56 @@ impl Work {
         schema: &InputSchema,
         lineage: &[Link],
     ) {
+        let links: HashMap<&str, &Link> = lineage.iter().map(|l| (l.at.as_str(), l)).collect();
+        let brought: usize = lineage.iter().map(|link| link.source.bytes_out).sum();
+        let mut suggested = HashSet::new();
         for failure in failures {
-            let Error::Arguments(error) = &mut failure.error else {
+            let link = failure
+                .at
+                .and_around()
+                .find_map(|at| links.get(at).copied());
+            let (Error::Arguments(error), Some(link)) = (&mut failure.error, link) else {
                 continue;
             };
-            let stored = lineage
-                .iter()
-                .find(|link| link.at == failure.at)
-                .and_then(|link| self.stored(&link.source.call_id, link.source.artifact_id.as_ref()));
-            let Some(stored) = stored else { continue };
-            let arena = Arena::new();
-            let budget = self.inner.fill_limits().budget(stored);
-            let Ok(views) = stored.views(&arena, &budget) else {
+            // Each try judges all arguments, so there must not be much beside the place itself.
+            let beside = brought - link.source.bytes_out;
+            if beside > SUGGESTED_BESIDE
+                || suggested.len() == SUGGESTED
+                || !suggested.insert(&link.at)
+            {
                 continue;
-            };
-            let at = failure.at.clone();
-            let mut fits = |value: &Value| {
-                let Some(place) = arguments.pointer_mut(at.as_str()) else {
-                    return false;
-                };
-                let before = std::mem::replace(place, value.clone());
-                let fits = !schema.findings(arguments).iter().any(|f| f.at.is_within(&at));
-                if let Some(place) = arguments.pointer_mut(at.as_str()) {
-                    *place = before;
-                }
-                fits
-            };
-            error.fitting =
-                suggest::fitting(&views.canonical, &failure.at, &arena, &budget, &mut fits);
+            }
+            error.fitting = self.fitting(link, arguments, schema);
         }
+    }
+
+    /// Selectors on a link's result whose values fit where the link's own value stands.
+    fn fitting(&self, link: &Link, arguments: &mut Value, schema: &InputSchema) -> Vec<String> {
+        let source = &link.source;
+        let stored = self.stored(&source.call_id, source.artifact_id.as_ref());
+        let (Some(stored), Some(place)) = (stored, arguments.pointer_mut(link.at.as_str())) else {
+            return Vec::new();
+        };
+        let misfit = place.take();
+        let arena = Arena::new();
+        let budget = self.inner.fill_limits().budget(stored, &arena);
+        let mut fits = |value: &Value| {
+            if let Some(place) = arguments.pointer_mut(link.at.as_str()) {
+                *place = value.clone();
+            }
+            let findings = schema.findings(arguments);
+            !findings
+                .iter()
+                .any(|finding| finding.at.is_within(&link.at))
+        };
+        let fitting = stored.views(&arena, &budget).map_or_else(
+            |_| Vec::new(),
+            |views| suggest::fitting(&views.canonical, &link.at, &arena, &budget, &mut fits),
+        );
+        if let Some(place) = arguments.pointer_mut(link.at.as_str()) {
+            *place = misfit;
+        }
+        fitting
     }
 
     fn stored(&self, call_id: &CallId, artifact_id: Option<&ArtifactId>) -> Option<&Stored> {

@@ -36,7 +36,10 @@ pub(crate) fn fitting<'a>(
     let mut offered: Vec<String> = Vec::with_capacity(OFFERED);
     let mut tested = 0;
     for candidate in &found {
-        let texts = [Some(candidate.selector.as_str()), candidate.in_each.as_deref()];
+        let texts = [
+            Some(candidate.selector.as_str()),
+            candidate.in_each.as_deref(),
+        ];
         for text in texts.into_iter().flatten() {
             if offered.len() == OFFERED || tested == TESTED {
                 return offered;

@@ -1,13 +1,14 @@
 //! From the parser's tree to the tree that is evaluated.
 //!
-//! Left-associative chains become flat lists, functions become an enum with their arity checked,
-//! and literals keep the digits they were written with, which the parser's own tree does not.
+//! Left-associative chains become flat lists, and paths of fields and indexes one node; functions
+//! become an enum with their arity checked; literals keep the digits they were written with, which
+//! the parser's own tree does not.
 
 use crate::{
-    eval::Function,
+    eval::{Function, Number},
     expression::{ParseError, SpineStep},
 };
-use crossfeed_json::Document;
+use crossfeed_json::{Document, Kind, quoted};
 use jmespath::ast::{Ast, Comparator};
 
 /// How deep the tree may be. The guard lets through what stays far below; this is the backstop.
@@ -18,13 +19,12 @@ const MAX_TREE_DEPTH: usize = 512;
 pub(crate) enum Node {
     /// `@`
     Current,
-    /// A member; the number is that of the look-up's prediction.
-    Field(Box<str>, usize),
-    Index(i64),
+    /// `a.b[0]`: fields and indexes only.
+    Path(Path),
     /// A JSON literal, as the document it was written as.
     Literal(Box<Document>),
     Text(Box<str>),
-    /// `a.b`, `a | b`: each on the outcome of the one before.
+    /// `a.[b]`, `a | b`: each on the outcome of the one before.
     Chain(Box<[Node]>),
     Project(Box<Projection>),
     Or(Box<[Node]>),
@@ -36,6 +36,21 @@ pub(crate) enum Node {
     Call(Function, Box<[Node]>),
     /// `&a`, an argument of the functions that take one.
     Reference(Box<Node>),
+}
+
+/// A path of fields and indexes.
+#[derive(Debug)]
+pub(crate) struct Path {
+    pub(crate) parts: Box<[Part]>,
+    /// What following it costs, in steps: one for each node that the parser made of it.
+    pub(crate) steps: u64,
+}
+
+#[derive(Debug)]
+pub(crate) enum Part {
+    /// A member; the number is that of the look-up's prediction.
+    Field(Box<str>, usize),
+    Index(i64),
 }
 
 /// `source[*].each` and its relatives.
@@ -65,6 +80,15 @@ pub(crate) struct Comparison {
     pub(crate) operator: Operator,
     pub(crate) left: Node,
     pub(crate) right: Node,
+    /// The right side, where it is a scalar that stands in the expression.
+    pub(crate) constant: Option<Constant>,
+}
+
+/// A literal that is compared with many values, read once.
+#[derive(Debug)]
+pub(crate) enum Constant {
+    Number(Number),
+    Text(Box<[u8]>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +105,8 @@ pub(crate) enum Operator {
 #[derive(Debug)]
 pub(crate) struct Hash {
     pub(crate) keys: Box<[Box<str>]>,
+    /// Each key as it is written, colon included.
+    pub(crate) written: Box<[Box<[u8]>]>,
     pub(crate) values: Box<[Node]>,
 }
 
@@ -112,30 +138,30 @@ impl Compiler<'_> {
             Ast::Identity { .. } => Node::Current,
             Ast::Field { name, .. } => {
                 self.sites += 1;
-                Node::Field(name.into(), self.sites - 1)
+                Node::Path(Path::of(Part::Field(name.into(), self.sites - 1)))
             }
-            Ast::Index { idx, .. } => Node::Index(idx.into()),
+            Ast::Index { idx, .. } => Node::Path(Path::of(Part::Index(idx.into()))),
             Ast::Literal { offset, value } => self.literal(offset, &value),
             chain @ Ast::Subexpr { .. } => {
                 let parts = unroll(chain, |ast| match ast {
                     Ast::Subexpr { lhs, rhs, .. } => Ok((*lhs, *rhs)),
                     other => Err(other),
                 });
-                Node::Chain(self.nodes(parts, inner)?)
+                chain_of(self.nodes(parts, inner)?)
             }
             chain @ Ast::Or { .. } => {
                 let parts = unroll(chain, |ast| match ast {
                     Ast::Or { lhs, rhs, .. } => Ok((*lhs, *rhs)),
                     other => Err(other),
                 });
-                Node::Or(self.nodes(parts, inner)?)
+                Node::Or(self.nodes(parts, inner)?.into())
             }
             chain @ Ast::And { .. } => {
                 let parts = unroll(chain, |ast| match ast {
                     Ast::And { lhs, rhs, .. } => Ok((*lhs, *rhs)),
                     other => Err(other),
                 });
-                Node::And(self.nodes(parts, inner)?)
+                Node::And(self.nodes(parts, inner)?.into())
             }
             Ast::Not { node, .. } => Node::Not(Box::new(self.node(*node, inner)?)),
             Ast::Comparison {
@@ -143,18 +169,23 @@ impl Compiler<'_> {
                 lhs,
                 rhs,
                 ..
-            } => Node::Compare(Box::new(Comparison {
-                operator: operator(&comparator),
-                left: self.node(*lhs, inner)?,
-                right: self.node(*rhs, inner)?,
-            })),
+            } => {
+                let left = self.node(*lhs, inner)?;
+                let right = self.node(*rhs, inner)?;
+                Node::Compare(Box::new(Comparison {
+                    operator: operator(&comparator),
+                    constant: Constant::of(&right),
+                    left,
+                    right,
+                }))
+            }
             Ast::Projection { lhs, rhs, .. } => self.projection(*lhs, *rhs, inner)?,
             // The parser makes these within a projection only; alone they would mean the same.
             Ast::Condition { .. }
             | Ast::Flatten { .. }
             | Ast::ObjectValues { .. }
             | Ast::Slice { .. } => self.projection(ast, Ast::Identity { offset: 0 }, inner)?,
-            Ast::MultiList { elements, .. } => Node::List(self.nodes(elements, inner)?),
+            Ast::MultiList { elements, .. } => Node::List(self.nodes(elements, inner)?.into()),
             Ast::MultiHash { elements, .. } => {
                 let mut keys: Vec<Box<str>> = Vec::with_capacity(elements.len());
                 let mut values = Vec::with_capacity(elements.len());
@@ -169,6 +200,7 @@ impl Compiler<'_> {
                     }
                 }
                 Node::Hash(Box::new(Hash {
+                    written: keys.iter().map(|key| written(key)).collect(),
                     keys: keys.into(),
                     values: values.into(),
                 }))
@@ -179,13 +211,13 @@ impl Compiler<'_> {
                     ParseError::UnknownFunction { name, nearest }
                 })?;
                 function.check_arity(args.len())?;
-                Node::Call(function, self.nodes(args, inner)?)
+                Node::Call(function, self.nodes(args, inner)?.into())
             }
             Ast::Expref { ast, .. } => Node::Reference(Box::new(self.node(*ast, inner)?)),
         })
     }
 
-    fn nodes(&mut self, parts: Vec<Ast>, depth: usize) -> Result<Box<[Node]>, ParseError> {
+    fn nodes(&mut self, parts: Vec<Ast>, depth: usize) -> Result<Vec<Node>, ParseError> {
         parts.into_iter().map(|ast| self.node(ast, depth)).collect()
     }
 
@@ -237,6 +269,61 @@ impl Compiler<'_> {
     }
 }
 
+/// A key as it is written in an object, colon included.
+fn written(key: &str) -> Box<[u8]> {
+    format!("{}:", quoted(key)).into_bytes().into()
+}
+
+/// A chain, or one path if it is all fields and indexes.
+fn chain_of(parts: Vec<Node>) -> Node {
+    if !parts.iter().all(Node::is_plain_path) {
+        return Node::Chain(parts.into());
+    }
+    let mut path = Path {
+        parts: Box::default(),
+        steps: 1,
+    };
+    let mut joined = Vec::new();
+    for part in parts {
+        match part {
+            Node::Path(inner) => {
+                joined.extend(inner.parts);
+                path.steps += inner.steps;
+            }
+            // `@`
+            _ => path.steps += 1,
+        }
+    }
+    path.parts = joined.into();
+    Node::Path(path)
+}
+
+impl Path {
+    fn of(part: Part) -> Self {
+        Self {
+            parts: [part].into(),
+            steps: 1,
+        }
+    }
+}
+
+impl Constant {
+    /// The number or string that a literal stands for.
+    fn of(literal: &Node) -> Option<Self> {
+        let document = match literal {
+            Node::Text(text) => return Some(Self::Text(text.as_bytes().into())),
+            Node::Literal(document) => document,
+            _ => return None,
+        };
+        let value = document.root().ok()?;
+        match value.kind() {
+            Kind::Number => Some(Self::Number(Number::read(value.as_number()?))),
+            Kind::String => Some(Self::Text(value.string_bytes()?.into())),
+            _ => None,
+        }
+    }
+}
+
 /// Where the backtick stands that ends a literal.
 fn closing(inside: &str) -> Option<usize> {
     let mut escaped = false;
@@ -281,23 +368,18 @@ fn operator(comparator: &Comparator) -> Operator {
 
 impl Node {
     pub(crate) fn is_plain_path(&self) -> bool {
-        match self {
-            Self::Current | Self::Field(..) | Self::Index(_) => true,
-            Self::Chain(parts) => parts.iter().all(Self::is_plain_path),
-            _ => false,
-        }
+        matches!(self, Self::Current | Self::Path(_))
     }
 
     /// Adds the steps of the path that this node follows; false where the path ends.
     pub(crate) fn spine<'a>(&'a self, steps: &mut Vec<SpineStep<'a>>) -> bool {
         match self {
             Self::Current => true,
-            Self::Field(name, _) => {
-                steps.push(SpineStep::Field(name));
-                true
-            }
-            Self::Index(index) => {
-                steps.push(SpineStep::Index(*index));
+            Self::Path(path) => {
+                steps.extend(path.parts.iter().map(|part| match part {
+                    Part::Field(name, _) => SpineStep::Field(name),
+                    Part::Index(index) => SpineStep::Index(*index),
+                }));
                 true
             }
             Self::Chain(parts) => parts.iter().all(|part| part.spine(steps)),

@@ -4,7 +4,7 @@ use crate::compile::{Hash, Node};
 pub use crossfeed_json::Kind;
 use crossfeed_json::{Cursor, escape_into};
 use serde_json::{Map, Value};
-use std::{borrow::Cow, rc::Rc};
+use std::{borrow::Cow, rc::Rc, slice};
 
 /// A value: a place in a document, or a list, object or scalar that was built over such places.
 ///
@@ -12,7 +12,10 @@ use std::{borrow::Cow, rc::Rc};
 #[derive(Clone, Debug)]
 pub struct View<'a>(pub(crate) Repr<'a>);
 
+/// The tag is as wide as a pointer, so that nothing lies across words: values are moved a lot, and a
+/// word that was written in two pieces is slow to read.
 #[derive(Clone, Debug)]
+#[repr(u64)]
 pub(crate) enum Repr<'a> {
     Null,
     Bool(bool),
@@ -25,7 +28,7 @@ pub(crate) enum Repr<'a> {
     Str(&'a str),
     Text(Rc<str>),
     List(Rc<Vec<View<'a>>>),
-    Hash(&'a Hash, Rc<[View<'a>]>),
+    Hash(&'a Hash, Rc<Vec<View<'a>>>),
     Object(Rc<Vec<(Cow<'a, str>, View<'a>)>>),
     /// `&expression`, which is no value: only functions take it.
     Reference(&'a Node),
@@ -52,6 +55,7 @@ pub enum Unrepresentable {
 }
 
 impl<'a> From<Cursor<'a>> for View<'a> {
+    #[inline]
     fn from(cursor: Cursor<'a>) -> Self {
         Self(Repr::Json(cursor))
     }
@@ -204,15 +208,11 @@ impl<'a> View<'a> {
 
     /// The items of a list in order; none for anything else.
     pub fn items(&self) -> impl Iterator<Item = Self> + '_ {
-        let (json, built) = match &self.0 {
-            Repr::Json(cursor) if cursor.kind() == Kind::Array => (Some(cursor.items()), None),
-            Repr::List(items) => (None, Some(items.iter())),
-            _ => (None, None),
-        };
-        json.into_iter()
-            .flatten()
-            .map(Self::from)
-            .chain(built.into_iter().flatten().cloned())
+        match &self.0 {
+            Repr::Json(cursor) if cursor.kind() == Kind::Array => Items::Json(cursor.items()),
+            Repr::List(items) => Items::Built(items.iter()),
+            _ => Items::Built([].iter()),
+        }
     }
 
     /// The members of an object in order; none for anything else.
@@ -332,6 +332,31 @@ impl<'a> View<'a> {
     }
 }
 
+/// The items of a list.
+enum Items<'v, 'a> {
+    Json(crossfeed_json::Items<'a>),
+    Built(slice::Iter<'v, View<'a>>),
+}
+
+impl<'a> Iterator for Items<'_, 'a> {
+    type Item = View<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<View<'a>> {
+        match self {
+            Self::Json(items) => items.next().map(View::from),
+            Self::Built(items) => items.next().cloned(),
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match self {
+            Self::Json(items) => items.size_hint(),
+            Self::Built(items) => items.size_hint(),
+        }
+    }
+}
+
 /// The shortest digits that read back as the same float; integers without a fraction.
 fn float_digits(n: f64) -> String {
     // `Display` of f64 writes no exponent: 1e300 would be 301 digits.
@@ -402,28 +427,28 @@ impl Writer<'_> {
                 self.put(b"]")
             }
             Repr::Hash(hash, values) => {
-                let keys = hash.keys.iter().map(|key| &**key);
-                self.object(keys.zip(values.iter()))
+                self.put(b"{")?;
+                for (index, (key, value)) in hash.written.iter().zip(values.iter()).enumerate() {
+                    if index > 0 {
+                        self.put(b",")?;
+                    }
+                    self.put(key)?;
+                    self.view(value)?;
+                }
+                self.put(b"}")
             }
             Repr::Object(members) => {
-                self.object(members.iter().map(|(key, value)| (&**key, value)))
+                self.put(b"{")?;
+                for (index, (key, value)) in members.iter().enumerate() {
+                    if index > 0 {
+                        self.put(b",")?;
+                    }
+                    self.quoted(key)?;
+                    self.put(b":")?;
+                    self.view(value)?;
+                }
+                self.put(b"}")
             }
         }
-    }
-
-    fn object<'v, 'a: 'v>(
-        &mut self,
-        members: impl Iterator<Item = (&'v str, &'v View<'a>)>,
-    ) -> Written {
-        self.put(b"{")?;
-        for (index, (key, value)) in members.enumerate() {
-            if index > 0 {
-                self.put(b",")?;
-            }
-            self.quoted(key)?;
-            self.put(b":")?;
-            self.view(value)?;
-        }
-        self.put(b"}")
     }
 }

@@ -73,6 +73,20 @@ impl Pointer {
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
+    /// This place and those around it, from the inside out, as texts.
+    ///
+    /// ```
+    /// use crossfeed_wire::Pointer;
+    ///
+    /// let at = Pointer::root().key("a").index(0);
+    /// assert_eq!(at.and_around().collect::<Vec<_>>(), ["/a/0", "/a", ""]);
+    /// ```
+    pub fn and_around(&self) -> impl Iterator<Item = &str> {
+        std::iter::successors(Some(self.as_str()), |at| {
+            at.rfind('/').map(|end| &at[..end])
+        })
+    }
+
     /// The text of the pointer.
     #[must_use]
     pub fn as_str(&self) -> &str {

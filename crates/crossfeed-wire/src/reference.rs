@@ -22,6 +22,15 @@ const LITERAL: Sentinel = sentinel("$literal", "_literal");
 const REFS: Sentinel = sentinel("$refs", "_refs");
 const ALL: [Sentinel; 6] = [TOOL, ARTIFACT, SELECT, DEFAULT, LITERAL, REFS];
 
+/// The keys whose values [`read_object`] and [`read_references`] copy. Copying recurses, so who
+/// reads data of unknown depth bounds these first.
+pub const COPIED: [&str; 4] = [
+    DEFAULT.dollar,
+    DEFAULT.underscore,
+    REFS.dollar,
+    REFS.underscore,
+];
+
 impl Sentinel {
     fn is(self, key: &str) -> bool {
         self.dollar == key || self.underscore == key

@@ -32,9 +32,11 @@ impl<'s> Declared<'s> {
 
     /// Whether the schema declares `name` as a property here.
     pub(crate) fn declares(&self, name: &str) -> bool {
-        self.here
-            .iter()
-            .any(|schema| schema.get("properties").is_some_and(|p| p.get(name).is_some()))
+        self.here.iter().any(|schema| {
+            schema
+                .get("properties")
+                .is_some_and(|p| p.get(name).is_some())
+        })
     }
 
     /// The place of the member `key`.
@@ -82,7 +84,13 @@ impl<'s> Declared<'s> {
                 open.extend(pointer.and_then(|p| self.root?.pointer(p)));
             }
             for combinator in ["allOf", "anyOf", "oneOf"] {
-                open.extend(schema.get(combinator).and_then(Value::as_array).into_iter().flatten());
+                open.extend(
+                    schema
+                        .get(combinator)
+                        .and_then(Value::as_array)
+                        .into_iter()
+                        .flatten(),
+                );
             }
             for branch in ["if", "then", "else"] {
                 open.extend(schema.get(branch));
@@ -110,7 +118,12 @@ mod tests {
         assert!(root.declares("a"));
         assert!(!root.declares("_tool"));
         assert!(root.member("a").declares("_tool"));
-        assert!(root.member("a").member("self").member("self").declares("_tool"));
+        assert!(
+            root.member("a")
+                .member("self")
+                .member("self")
+                .declares("_tool")
+        );
         assert!(root.member("l").item(3).declares("_select"));
         assert!(root.member("other").declares("$tool"));
         assert!(!Declared::root(None).member("x").declares("x"));

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     canonical::{Stored, Views},
     error::{Error, Failure, LookupError},
-    select::{SelectError, SelectOptions, SelectReport, Selector, Selectors},
+    select::{Keys, SelectError, SelectOptions, SelectReport, Selector, Selectors},
 };
 use crossfeed_jmespath::{Arena, Budget, Unrepresentable, View};
 use crossfeed_json::MAX_DEPTH;
@@ -16,7 +16,12 @@ use crossfeed_wire::{
     reference::{Malformed, Reference},
 };
 use serde_json::Value;
-use std::{collections::HashMap, time::Instant};
+use std::{
+    cell::Cell,
+    collections::{HashMap, HashSet},
+    rc::Rc,
+    time::{Duration, Instant},
+};
 
 /// Where a value came from.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,18 +75,18 @@ pub(crate) struct FillLimits<'o> {
     pub(crate) select: &'o SelectOptions,
     /// Bytes of JSON that references may bring into the arguments of one call.
     pub(crate) max_bytes: usize,
+    /// The time for all selections of the call.
+    pub(crate) time: Duration,
     /// When all selections of the call must be done.
     pub(crate) deadline: Instant,
 }
 
 impl FillLimits<'_> {
-    /// A budget for one selection from `stored`.
-    pub(crate) fn budget(&self, stored: &Stored) -> Budget {
+    /// A budget for one selection from `stored`. What earlier selections opened counts as well.
+    pub(crate) fn budget(&self, stored: &Stored, arena: &Arena) -> Budget {
         let root = stored.document().root();
         let values = root.map_or(1, crossfeed_json::Cursor::value_count);
-        let limits = &self.select.limits;
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        Budget::new(&limits.clone().with_time(limits.time.min(left)), values)
+        Budget::new(&self.select.limits, values + arena.opened_values()).until(self.deadline)
     }
 }
 
@@ -107,7 +112,10 @@ pub(crate) fn fill(
     let mut failures: Vec<Failure> = plan
         .malformed
         .iter()
-        .map(|(at, malformed)| Failure::new(at.clone(), Error::Reference(malformed.clone())))
+        .map(|broken| {
+            let error = Error::Reference(broken.malformed.clone());
+            Failure::new(broken.at.clone(), error)
+        })
         .collect();
     let arena = Arena::new();
     let mut maker = Maker {
@@ -119,45 +127,65 @@ pub(crate) fn fill(
         known: HashMap::new(),
         made: Vec::new(),
         left: limits.max_bytes,
+        explanations: Cell::new(EXPLAINED),
     };
     let mut values = Vec::with_capacity(plan.references.len());
     for planned in &plan.references {
-        match maker.value(planned) {
-            Ok(made) => values.push(made),
-            Err(error) => failures.push(failure(planned, error)),
-        }
-    }
-    if !failures.is_empty() {
-        super::dismantle(arguments);
-        return Err(failures);
+        values.push(match maker.value(planned) {
+            Ok(made) => Some(made),
+            Err(error) => {
+                failures.push(failure(planned, error));
+                None
+            }
+        });
     }
     let mut filler = Filler {
         plan,
         values,
         made: maker.made,
         lineage: Vec::new(),
+        failures,
     };
+    // Also where something failed before: places that cannot be reached are reported with it.
     for step in &plan.steps {
-        if let Err(failure) = filler.apply(step, &mut arguments) {
-            failures.push(*failure);
-        }
+        filler.apply(step, &mut arguments);
     }
-    if !failures.is_empty() {
-        return Err(failures);
+    if !filler.failures.is_empty() {
+        return Err(filler.failures);
     }
     Ok(Filled {
         arguments,
-        lineage: filler.lineage,
+        lineage: still_there(filler.lineage),
     })
+}
+
+/// The links whose values no later one has overwritten.
+fn still_there(lineage: Vec<Link>) -> Vec<Link> {
+    let mut later = HashSet::new();
+    let mut kept: Vec<Link> = Vec::with_capacity(lineage.len());
+    for link in lineage.into_iter().rev() {
+        if !link.at.and_around().any(|place| later.contains(place)) {
+            later.insert(link.at.as_str().to_owned());
+            kept.push(link);
+        }
+    }
+    kept.reverse();
+    kept
 }
 
 fn failure(planned: &Planned, error: Error) -> Failure {
     let mut failure = Failure::new(planned.at.clone(), error);
     failure.call_id = Some(planned.reference.call_id.clone());
-    failure.artifact_id.clone_from(&planned.reference.artifact_id);
+    failure
+        .artifact_id
+        .clone_from(&planned.reference.artifact_id);
     failure.expression.clone_from(&planned.reference.select);
     failure
 }
+
+/// How many misses of one call are explained by the nearest selectors: nobody reads more, and each
+/// costs a walk over the result.
+const EXPLAINED: usize = 32;
 
 /// Makes values: once for a result and a selector, however often both are referred to.
 struct Maker<'a, 'o> {
@@ -165,11 +193,13 @@ struct Maker<'a, 'o> {
     compiled: &'o Selectors,
     limits: FillLimits<'o>,
     looked: &'a [Looked],
-    views: HashMap<usize, Views<'a>>,
+    views: HashMap<usize, (Views<'a>, Rc<Keys>)>,
     known: HashMap<(usize, Option<&'a str>), Result<usize, Error>>,
     made: Vec<Made>,
     /// Bytes that may still be brought into the arguments.
     left: usize,
+    /// Misses that may still be explained.
+    explanations: Cell<usize>,
 }
 
 impl<'a> Maker<'a, '_> {
@@ -223,18 +253,23 @@ impl<'a> Maker<'a, '_> {
             }
             .into());
         }
-        let budget = self.limits.budget(stored);
+        if Instant::now() > self.limits.deadline {
+            let limit = self.limits.time;
+            return Err(LimitError::OutOfTime { limit }.into());
+        }
+        let budget = self.limits.budget(stored, self.arena);
         let too_large = LimitError::TooLarge {
             limit: self.limits.max_bytes,
         };
-        let views = match self.views.get(&planned.wanted) {
-            Some(views) => views.clone(),
+        let (views, keys) = match self.views.get(&planned.wanted) {
+            Some(known) => known.clone(),
             None => {
                 let views = stored
                     .views(self.arena, &budget)
                     .map_err(LimitError::from)?;
-                self.views.insert(planned.wanted, views.clone());
-                views
+                let known = (views, Rc::default());
+                self.views.insert(planned.wanted, known.clone());
+                known
             }
         };
         let mut source = Source {
@@ -255,8 +290,10 @@ impl<'a> Maker<'a, '_> {
                     options: self.limits.select,
                     compiled: self.compiled,
                     views: &views,
+                    keys: &keys,
                     arena: self.arena,
                     budget: &budget,
+                    explanations: &self.explanations,
                 };
                 let selection = selector.select(expression)?;
                 source.report = Some(selection.report);
@@ -265,14 +302,16 @@ impl<'a> Maker<'a, '_> {
             }
         };
         let mut room = most;
-        let value = view.to_value(&mut room).map_err(|error| match (error, &reference.select) {
-            (Unrepresentable::Number(error), _) => Error::Limit(LimitError::Number(error)),
-            (_, Some(expression)) => Error::Select(SelectError::TooCostly {
-                expression: expression.clone(),
-                why: format!("its output is larger than {most} bytes"),
-            }),
-            (_, None) => Error::Limit(too_large),
-        })?;
+        let value = view
+            .to_value(&mut room)
+            .map_err(|error| match (error, &reference.select) {
+                (Unrepresentable::Number(error), _) => Error::Limit(LimitError::Number(error)),
+                (_, Some(expression)) => Error::Select(SelectError::TooCostly {
+                    expression: expression.clone(),
+                    why: format!("its output is larger than {most} bytes"),
+                }),
+                (_, None) => Error::Limit(too_large),
+            })?;
         source.bytes_out = most - room;
         Ok(Made {
             depth: depth_of(&value),
@@ -315,14 +354,15 @@ fn stand_in(reference: &Reference, default: &Value) -> Made {
 /// Puts values where they belong.
 struct Filler<'p> {
     plan: &'p Plan,
-    /// For each reference the number of its value.
-    values: Vec<usize>,
+    /// For each reference the number of its value; `None` where there is none.
+    values: Vec<Option<usize>>,
     made: Vec<Made>,
     lineage: Vec<Link>,
+    failures: Vec<Failure>,
 }
 
 impl Filler<'_> {
-    fn apply(&mut self, step: &Step, arguments: &mut Value) -> Result<(), Box<Failure>> {
+    fn apply(&mut self, step: &Step, arguments: &mut Value) {
         match step {
             Step::Literal(at) => {
                 if let Some(place) = arguments.pointer_mut(at.as_str()) {
@@ -330,9 +370,10 @@ impl Filler<'_> {
                 }
             }
             Step::Put { at, reference } => {
-                let value = self.take(*reference, at)?;
-                if let Some(place) = arguments.pointer_mut(at.as_str()) {
+                let value = self.take(*reference, at);
+                if let (Some(value), Some(place)) = (value, arguments.pointer_mut(at.as_str())) {
                     *place = value;
+                    self.link(*reference, at.clone());
                 }
             }
             Step::Map {
@@ -342,14 +383,13 @@ impl Filler<'_> {
             } => {
                 for (target, reference) in entries {
                     let to = target.to_pointer();
-                    let value = self.take(*reference, &object.join(&to))?;
+                    let Some(value) = self.take(*reference, &object.join(&to)) else {
+                        continue;
+                    };
                     let holder = arguments.pointer_mut(object.as_str());
-                    if !holder.is_some_and(|holder| put(holder, &to, value)) {
-                        let entry = self.plan.references.get(*reference);
-                        let at = entry.map(|planned| planned.at.clone()).unwrap_or_default();
-                        let to = to.as_str().to_owned();
-                        let malformed = Malformed::UnreachableTarget { to };
-                        return Err(Box::new(Failure::new(at, Error::Reference(malformed))));
+                    match holder.and_then(|holder| put(holder, &to, value)) {
+                        Some(within) => self.link(*reference, object.join(&within)),
+                        None => self.refuse(*reference, &to),
                     }
                 }
                 let holder = arguments.pointer_mut(object.as_str());
@@ -358,35 +398,57 @@ impl Filler<'_> {
                 }
             }
         }
-        Ok(())
     }
 
-    /// The value of a reference and a link to where it came from; the last to take a value gets it
-    /// without a copy.
-    fn take(&mut self, reference: usize, at: &Pointer) -> Result<Value, Box<Failure>> {
-        let planned = self.plan.references.get(reference);
-        let made = self
-            .values
-            .get(reference)
-            .and_then(|&number| self.made.get_mut(number));
-        let (Some(planned), Some(made)) = (planned, made) else {
-            return Ok(Value::Null);
-        };
-        if at.tokens().count() + made.depth > MAX_DEPTH {
-            let error = Error::Limit(LimitError::ArgumentsTooDeep);
-            return Err(Box::new(failure(planned, error)));
+    /// The value of a reference, null for one that failed; `None` where it would nest too deep. The
+    /// last to take a value gets it without a copy.
+    fn take(&mut self, reference: usize, at: &Pointer) -> Option<Value> {
+        let planned = self.plan.references.get(reference)?;
+        let number = *self.values.get(reference)?;
+        let made = number.and_then(|number| self.made.get_mut(number));
+        let depth = made.as_ref().map_or(0, |made| made.depth);
+        if at.tokens().count() + depth > MAX_DEPTH {
+            // One failure a reference.
+            if made.is_some() {
+                let error = Error::Limit(LimitError::ArgumentsTooDeep);
+                self.failures.push(failure(planned, error));
+            }
+            return None;
         }
-        self.lineage.push(Link {
-            at: at.clone(),
+        let Some(made) = made else {
+            return Some(Value::Null);
+        };
+        made.uses -= 1;
+        Some(match made.uses {
+            0 => made.value.take(),
+            _ => made.value.clone(),
+        })
+    }
+
+    fn made(&self, reference: usize) -> Option<(&Planned, &Made)> {
+        let number = (*self.values.get(reference)?)?;
+        Some((self.plan.references.get(reference)?, self.made.get(number)?))
+    }
+
+    /// Notes where the value at a place came from.
+    fn link(&mut self, reference: usize, at: Pointer) {
+        let link = self.made(reference).map(|(planned, made)| Link {
+            at,
             source: made.source.clone(),
             ignored: planned.reference.ignored.clone(),
             digits: made.digits.clone(),
         });
-        made.uses -= 1;
-        Ok(match made.uses {
-            0 => made.value.take(),
-            _ => made.value.clone(),
-        })
+        self.lineage.extend(link);
+    }
+
+    /// Notes that a value has no place. Of a reference without a value something else was noted.
+    fn refuse(&mut self, reference: usize, to: &Pointer) {
+        let failure = self.made(reference).map(|(planned, _)| {
+            let to = to.as_str().to_owned();
+            let error = Error::Reference(Malformed::UnreachableTarget { to });
+            Failure::new(planned.at.clone(), error)
+        });
+        self.failures.extend(failure);
     }
 }
 
@@ -406,37 +468,37 @@ fn literal_content(place: &mut Value) -> Value {
 }
 
 /// Puts `value` at `at` within `holder`: missing objects on the way are made, a list grows by one
-/// item at its end. False where a scalar or a gap is in the way.
-fn put(holder: &mut Value, at: &Pointer, value: Value) -> bool {
+/// item at its end. Gives the place, which `-` does not name; `None` where a scalar or a gap is in
+/// the way.
+fn put(holder: &mut Value, at: &Pointer, value: Value) -> Option<Pointer> {
     let mut place = holder;
+    let mut put = Pointer::root();
     for token in at.tokens() {
         if place.is_null() {
             *place = Value::Object(serde_json::Map::new());
         }
         place = match place {
-            Value::Object(members) => members.entry(token).or_insert(Value::Null),
+            Value::Object(members) => {
+                put = put.key(&token);
+                members.entry(token).or_insert(Value::Null)
+            }
             Value::Array(items) => {
                 let index = match token.as_str() {
                     "-" => items.len(),
                     digits if digits == "0" || !digits.starts_with(['0', '+']) => {
-                        match digits.parse() {
-                            Ok(index) => index,
-                            Err(_) => return false,
-                        }
+                        digits.parse().ok()?
                     }
-                    _ => return false,
+                    _ => return None,
                 };
+                put = put.index(index);
                 if index == items.len() {
                     items.push(Value::Null);
                 }
-                match items.get_mut(index) {
-                    Some(item) => item,
-                    None => return false,
-                }
+                items.get_mut(index)?
             }
-            _ => return false,
+            _ => return None,
         };
     }
     *place = value;
-    true
+    Some(put)
 }

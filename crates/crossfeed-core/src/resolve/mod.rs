@@ -9,9 +9,9 @@ mod declared;
 mod fill;
 mod plan;
 
-pub use fill::{Link, Source};
 pub(crate) use declared::Declared;
 pub(crate) use fill::{FillLimits, Filled, Looked, fill};
+pub use fill::{Link, Source};
 pub(crate) use plan::{Plan, Wanted};
 
 use crate::canonical::ViewError;
@@ -19,6 +19,7 @@ use crossfeed_jmespath::Cost;
 use crossfeed_json::{JsonError, MAX_DEPTH, NumberOutOfRange};
 use crossfeed_wire::ErrorCode;
 use serde_json::Value;
+use std::time::Duration;
 
 /// Arguments or data beyond a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -47,6 +48,12 @@ pub enum LimitError {
         /// How many bytes there may be.
         limit: usize,
     },
+    /// References that take longer to resolve than one call may: thousands of costly selectors.
+    #[error("the references take more than {} ms together", limit.as_millis())]
+    OutOfTime {
+        /// How long all of them may take.
+        limit: Duration,
+    },
     /// A number that 64-bit floats cannot hold: `1e400`.
     #[error("the referenced value holds a number that cannot be passed on: {0}")]
     Number(NumberOutOfRange),
@@ -64,8 +71,10 @@ impl LimitError {
     pub fn advice(&self) -> &'static str {
         match self {
             Self::ArgumentsTooDeep => "try: arguments with fewer levels of lists and objects",
-            Self::Unreadable(_) | Self::Costly(_) => "try: a call that returns less, or flatter, data",
-            Self::TooManyReferences { .. } => {
+            Self::Unreadable(_) | Self::Costly(_) => {
+                "try: a call that returns less, or flatter, data"
+            }
+            Self::TooManyReferences { .. } | Self::OutOfTime { .. } => {
                 "try: one reference with a selector that gives a list, instead of one for each item"
             }
             Self::TooLarge { .. } => "try: a selector that picks what the tool needs",
@@ -83,23 +92,11 @@ impl From<ViewError> for LimitError {
     }
 }
 
-/// How deep a value nests, in lists and objects. The value comes from the engine, which bounds it.
+/// How deep a value nests, in lists and objects. Results and arguments were bounded before.
 fn depth_of(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(depth_of).max().unwrap_or(0),
         Value::Object(members) => 1 + members.values().map(depth_of).max().unwrap_or(0),
         _ => 0,
-    }
-}
-
-/// Takes a value apart without recursion, so that data of any depth can be let go.
-pub(crate) fn dismantle(value: Value) {
-    let mut stack = vec![value];
-    while let Some(value) = stack.pop() {
-        match value {
-            Value::Array(items) => stack.extend(items),
-            Value::Object(members) => stack.extend(members.into_iter().map(|(_, value)| value)),
-            _ => {}
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! The plan: one walk over the arguments that finds every reference, and every malformed one.
 
 use super::{Declared, LimitError};
+use crate::depth::is_deeper;
 use crossfeed_json::MAX_DEPTH;
 use crossfeed_wire::{
     ArtifactId, CallId, Pointer,
@@ -22,6 +23,16 @@ pub(crate) struct Planned {
     pub(crate) at: Pointer,
     pub(crate) reference: Reference,
     pub(crate) wanted: usize,
+    /// Its number among all that the walk came by.
+    order: usize,
+}
+
+/// Something that looks like a reference and is none.
+#[derive(Debug)]
+pub(crate) struct Broken {
+    pub(crate) at: Pointer,
+    pub(crate) malformed: Malformed,
+    order: usize,
 }
 
 /// What is done to the arguments, in order: inner places come before those around them.
@@ -45,7 +56,7 @@ pub(crate) struct Plan {
     pub(crate) references: Vec<Planned>,
     pub(crate) steps: Vec<Step>,
     pub(crate) wanted: Vec<Wanted>,
-    pub(crate) malformed: Vec<(Pointer, Malformed)>,
+    pub(crate) malformed: Vec<Broken>,
     index: HashMap<Wanted, usize>,
 }
 
@@ -77,10 +88,24 @@ impl Plan {
         self.steps.is_empty() && self.malformed.is_empty()
     }
 
-    /// The places of all references and of what is malformed, as the walk came by them.
-    pub(crate) fn places(&self) -> impl Iterator<Item = &Pointer> {
-        let references = self.references.iter().map(|planned| &planned.at);
-        references.chain(self.malformed.iter().map(|(at, _)| at))
+    /// For each place of a reference, or of what is malformed, when the walk came by it.
+    pub(crate) fn order(&self) -> HashMap<&Pointer, usize> {
+        let references = self.references.iter().map(|found| (&found.at, found.order));
+        let malformed = self.malformed.iter().map(|found| (&found.at, found.order));
+        references.chain(malformed).collect()
+    }
+
+    fn found(&self) -> usize {
+        self.references.len() + self.malformed.len()
+    }
+
+    fn refuse(&mut self, at: Pointer, malformed: Malformed) {
+        let order = self.found();
+        self.malformed.push(Broken {
+            at,
+            malformed,
+            order,
+        });
     }
 
     fn add(&mut self, at: Pointer, reference: Reference) -> usize {
@@ -96,10 +121,12 @@ impl Plan {
                 self.wanted.len() - 1
             }
         };
+        let order = self.found();
         self.references.push(Planned {
             at,
             reference,
             wanted,
+            order,
         });
         self.references.len() - 1
     }
@@ -135,7 +162,7 @@ impl<'v> Walk<'v> {
                 match reference::read_string(text) {
                     Ok(None) => {}
                     Ok(Some(reference)) => self.put(reference),
-                    Err(malformed) => self.plan.malformed.push((self.at(), malformed)),
+                    Err(malformed) => self.refuse(malformed),
                 }
                 Ok(())
             }
@@ -149,6 +176,21 @@ impl<'v> Walk<'v> {
             return Err(LimitError::ArgumentsTooDeep);
         }
         Ok(())
+    }
+
+    /// Refuses what nests too deep within a value that stands in the object at hand and is not
+    /// walked over.
+    fn enter_all(&self, value: &Value) -> Result<(), LimitError> {
+        // The object at hand counts, too.
+        if is_deeper(value, MAX_DEPTH.saturating_sub(self.path.len() + 1)) {
+            return Err(LimitError::ArgumentsTooDeep);
+        }
+        Ok(())
+    }
+
+    fn refuse(&mut self, malformed: Malformed) {
+        let at = self.at();
+        self.plan.refuse(at, malformed);
     }
 
     fn put(&mut self, reference: Reference) {
@@ -167,26 +209,34 @@ impl<'v> Walk<'v> {
         let mut maps = Vec::new();
         if sentinels {
             let declares = |key: &str| declared.declares(key);
+            // What reading copies.
+            for key in reference::COPIED {
+                if let Some(value) = object.get(key) {
+                    self.enter_all(value)?;
+                }
+            }
             match reference::read_object(object, &declares) {
                 Ok(Reading::Data) => {}
-                Ok(Reading::Literal(_)) => {
-                    let at = self.at();
-                    self.plan.steps.push(Step::Literal(at));
-                    return Ok(());
-                }
-                Ok(Reading::Reference(reference)) => {
-                    self.put(reference);
-                    return Ok(());
-                }
-                Err(malformed) => {
-                    self.plan.malformed.push((self.at(), malformed));
+                other => {
+                    object
+                        .values()
+                        .try_for_each(|value| self.enter_all(value))?;
+                    match other {
+                        Ok(Reading::Reference(reference)) => self.put(reference),
+                        Ok(_) => self.plan.steps.push(Step::Literal(self.at())),
+                        Err(malformed) => self.refuse(malformed),
+                    }
                     return Ok(());
                 }
             }
             match reference::read_references(object, &declares) {
                 Ok(found) => maps = found,
                 Err((within, malformed)) => {
-                    self.plan.malformed.push((self.at().join(&within), malformed));
+                    object
+                        .values()
+                        .try_for_each(|value| self.enter_all(value))?;
+                    let at = self.at().join(&within);
+                    self.plan.refuse(at, malformed);
                     return Ok(());
                 }
             }
@@ -210,7 +260,7 @@ impl<'v> Walk<'v> {
                 let at = object.join(&entry.at);
                 match entry.reading {
                     Ok((target, reference)) => entries.push((target, self.plan.add(at, reference))),
-                    Err(malformed) => self.plan.malformed.push((at, malformed)),
+                    Err(malformed) => self.plan.refuse(at, malformed),
                 }
             }
             self.plan.steps.push(Step::Map {

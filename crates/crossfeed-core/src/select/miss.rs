@@ -5,8 +5,8 @@ use crossfeed_jmespath::{Arena, Budget, Expression, SpineStep, View, evaluate};
 
 /// How many selectors are offered.
 const OFFERED: usize = 3;
-/// From which likeness on a name is taken for a misspelling of another.
-const ALIKE: f64 = 0.7;
+/// From which likeness on a name is taken for a misspelling of another: one slip in three letters.
+const ALIKE: f64 = 0.65;
 
 /// Up to three paths that match and are nearest to the path that `expression` follows, best first,
 /// ties in document order.
@@ -42,12 +42,7 @@ pub(super) fn nearest_to_words<'a>(
     offer(&wanted, view, arena, budget)
 }
 
-fn offer<'a>(
-    wanted: &[&str],
-    view: &View<'a>,
-    arena: &'a Arena,
-    budget: &Budget,
-) -> Vec<String> {
+fn offer<'a>(wanted: &[&str], view: &View<'a>, arena: &'a Arena, budget: &Budget) -> Vec<String> {
     let found = path::candidates(view, arena, budget);
     let mut ranked: Vec<(f64, &Candidate<'a>)> = found
         .iter()
@@ -56,7 +51,8 @@ fn offer<'a>(
     if ranked.is_empty() {
         // Nothing is called alike: what lies where the path left the value.
         let deepest = found.iter().map(|c| shared(wanted, c)).max().unwrap_or(0);
-        let level = |c: &&Candidate<'a>| shared(wanted, c) == deepest && c.names.len() == deepest + 1;
+        let level =
+            |c: &&Candidate<'a>| shared(wanted, c) == deepest && c.names.len() == deepest + 1;
         ranked = found.iter().filter(level).map(|c| (0.0, c)).collect();
     }
     // A stable sort keeps document order among equals.

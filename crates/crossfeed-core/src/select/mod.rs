@@ -9,7 +9,7 @@ mod miss;
 mod path;
 
 pub(crate) use cache::Selectors;
-pub(crate) use path::{Candidate, candidates};
+pub(crate) use path::{Candidate, Keys, candidates};
 
 use crate::{canonical::Views, shape::Shape};
 use crossfeed_jmespath::{
@@ -20,6 +20,7 @@ use crossfeed_jmespath::{
     why_empty,
 };
 use crossfeed_wire::{ErrorCode, Fault};
+use std::cell::Cell;
 
 /// What selectors may be and cost.
 #[derive(Clone, Debug)]
@@ -238,8 +239,17 @@ impl SelectError {
     pub fn advice(&self) -> String {
         match self {
             Self::Blank => "leave the selector out to pass the whole result".to_owned(),
-            Self::Invalid { source, shape, nearest, .. } => {
-                if let ParseError::UnknownFunction { nearest: Some(function), .. } = source {
+            Self::Invalid {
+                source,
+                shape,
+                nearest,
+                ..
+            } => {
+                if let ParseError::UnknownFunction {
+                    nearest: Some(function),
+                    ..
+                } = source
+                {
                     return format!("try: {function}");
                 }
                 found(shape, nearest)
@@ -248,14 +258,17 @@ impl SelectError {
                 found(shape, nearest)
             }
             Self::TooLong { limit, .. } => {
-                format!("try: a selector of at most {limit} characters, such as one path to what is needed")
+                format!(
+                    "try: a selector of at most {limit} characters, such as one path to what is needed"
+                )
             }
             Self::Forbidden { source, .. } => format!(
                 "a selector is JMESPath only; to compare with the text, write it in single quotes: '{}'",
                 source.pattern
             ),
             Self::TooCostly { .. } => {
-                "try: a path or filter that selects less, without nesting lists in each other".to_owned()
+                "try: a path or filter that selects less, without nesting lists in each other"
+                    .to_owned()
             }
         }
     }
@@ -290,8 +303,12 @@ pub(crate) struct Selector<'a, 'v> {
     pub(crate) options: &'v SelectOptions,
     pub(crate) compiled: &'v Selectors,
     pub(crate) views: &'v Views<'a>,
+    /// The keys of the canonical view.
+    pub(crate) keys: &'v Keys,
     pub(crate) arena: &'a Arena,
     pub(crate) budget: &'v Budget,
+    /// How often the nearest selectors may still be looked for.
+    pub(crate) explanations: &'v Cell<usize>,
 }
 
 /// Why a reading gave no outcome.
@@ -324,7 +341,7 @@ impl<'a, 'v> Selector<'a, 'v> {
             return Err(SelectError::Blank);
         }
         let stripped = strip_prefix(text);
-        self.check_length(stripped.unwrap_or(text))?;
+        self.check_length(text, stripped.unwrap_or(text))?;
         self.check_patterns(written, text)?;
         let readings = self.readings(text, stripped);
         let mut parse_error = None;
@@ -337,7 +354,9 @@ impl<'a, 'v> Selector<'a, 'v> {
                 Ok(Outcome::Emptied(view, expression)) => {
                     // What parsed and selected nothing may still be a mistake that can be repaired,
                     // but only on the view that answered.
-                    if let Some(better) = self.repaired(written, std::slice::from_ref(reading), true)? {
+                    if let Some(better) =
+                        self.repaired(written, std::slice::from_ref(reading), true)?
+                    {
                         return Ok(better);
                     }
                     let notice = self.notice(expression, reading.view);
@@ -364,19 +383,38 @@ impl<'a, 'v> Selector<'a, 'v> {
         let nearest = self.nearest(stripped.unwrap_or(text));
         let expression = written.to_owned();
         Err(match (parse_error, mismatch) {
-            (Some(source), _) => SelectError::Invalid { expression, source, shape, nearest },
-            (None, Some(source)) => SelectError::Mismatch { expression, source, shape, nearest },
-            (None, None) => SelectError::MatchedNothing { expression, shape, nearest },
+            (Some(source), _) => SelectError::Invalid {
+                expression,
+                source,
+                shape,
+                nearest,
+            },
+            (None, Some(source)) => SelectError::Mismatch {
+                expression,
+                source,
+                shape,
+                nearest,
+            },
+            (None, None) => SelectError::MatchedNothing {
+                expression,
+                shape,
+                nearest,
+            },
         })
     }
 
-    fn check_length(&self, text: &str) -> Result<(), SelectError> {
+    /// Judges the length of `text`, which is what was read in `written`.
+    fn check_length(&self, written: &str, text: &str) -> Result<(), SelectError> {
         let limit = self.options.max_chars;
         // A text has at most as many characters as bytes, so most need no counting.
-        let chars = if text.len() > limit { text.chars().count() } else { 0 };
+        let chars = if text.len() > limit {
+            text.chars().count()
+        } else {
+            0
+        };
         if chars > limit {
             return Err(SelectError::TooLong {
-                start: text.chars().take(40).collect(),
+                start: written.trim().chars().take(40).collect(),
                 chars,
                 limit,
             });
@@ -403,7 +441,12 @@ impl<'a, 'v> Selector<'a, 'v> {
         let mut readings = Vec::with_capacity(4);
         for (answered, view) in views {
             let Some(view) = view else { continue };
-            let reading = |text, stripped| Reading { text, view, answered, stripped };
+            let reading = |text, stripped| Reading {
+                text,
+                view,
+                answered,
+                stripped,
+            };
             match stripped {
                 None => readings.push(reading(text, false)),
                 Some(rest) => {
@@ -444,15 +487,24 @@ impl<'a, 'v> Selector<'a, 'v> {
         parsed: bool,
     ) -> Result<Option<Selection<'a>>, SelectError> {
         let mut second_best = None;
-        let has_key = |key: &str| path::has_key(&self.views.canonical, key);
+        let has_key = |key: &str| self.keys.of_has(&self.views.canonical, key);
         for reading in readings {
             for candidate in repair::candidates(reading.text, &has_key) {
-                self.check_length(&candidate.expression)?;
-                self.check_patterns(written, &candidate.expression)?;
+                let guarded = self
+                    .check_length(written, &candidate.expression)
+                    .and_then(|()| self.check_patterns(written, &candidate.expression));
+                match guarded {
+                    Ok(()) => {}
+                    // What was written is right as it is: only this reading of it is not.
+                    Err(_) if parsed => continue,
+                    Err(error) => return Err(error),
+                }
                 match self.read(reading, &candidate.expression) {
                     Ok(Outcome::Found(view, expression)) => {
                         let repairs = candidate.repairs;
-                        return Ok(Some(self.selection(view, expression, reading, repairs, None)));
+                        return Ok(Some(
+                            self.selection(view, expression, reading, repairs, None),
+                        ));
                     }
                     Ok(Outcome::Emptied(view, expression)) if !parsed => {
                         second_best.get_or_insert_with(|| {
@@ -461,6 +513,7 @@ impl<'a, 'v> Selector<'a, 'v> {
                         });
                     }
                     Ok(_) | Err(Trouble::Parse(_) | Trouble::Mismatch(_)) => {}
+                    Err(Trouble::Cost(_)) if parsed => {}
                     Err(Trouble::Cost(why)) => return Err(too_costly(written, why)),
                 }
             }
@@ -492,7 +545,7 @@ impl<'a, 'v> Selector<'a, 'v> {
     fn notice(&self, expression: &'a Expression, view: &View<'a>) -> Option<Notice> {
         let why = why_empty(expression, view, self.arena, self.budget).ok()??;
         let nearest = match why {
-            WhyEmpty::NoItemHasField { .. } => {
+            WhyEmpty::NoItemHasField { .. } if self.explains() => {
                 miss::nearest(expression, view, self.arena, self.budget)
             }
             _ => Vec::new(),
@@ -500,11 +553,21 @@ impl<'a, 'v> Selector<'a, 'v> {
         Some(Notice { why, nearest })
     }
 
+    /// Whether the nearest selectors may be looked for once more.
+    fn explains(&self) -> bool {
+        let left = self.explanations.get();
+        self.explanations.set(left.saturating_sub(1));
+        left > 0
+    }
+
     /// The nearest selectors for a miss: of the text as written, or of its first repair.
     fn nearest(&self, text: &str) -> Vec<String> {
+        if !self.explains() {
+            return Vec::new();
+        }
         let view = &self.views.canonical;
         let expression = self.compiled.get(text).ok().or_else(|| {
-            let has_key = |key: &str| path::has_key(view, key);
+            let has_key = |key: &str| self.keys.of_has(view, key);
             let candidate = repair::candidates(text, &has_key).into_iter().next()?;
             self.compiled.get(&candidate.expression).ok()
         });

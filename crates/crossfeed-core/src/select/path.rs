@@ -2,7 +2,10 @@
 
 use crossfeed_jmespath::{Arena, Budget, Kind, View};
 use crossfeed_json::quoted;
-use std::collections::VecDeque;
+use std::{
+    cell::OnceCell,
+    collections::{HashSet, VecDeque},
+};
 
 /// How many values a walk looks at.
 const WALK_VALUES: usize = 5000;
@@ -10,6 +13,9 @@ const WALK_VALUES: usize = 5000;
 const WALK_DEPTH: usize = 12;
 /// How many items of each list a walk enters: the first ones, because lists are of a kind.
 const WALK_ITEMS: usize = 3;
+
+/// How many different keys are collected: more than any record has, less than a large map holds.
+const COLLECTED_KEYS: usize = 50_000;
 
 /// A place in a value and the selector that reaches it.
 #[derive(Clone, Debug)]
@@ -59,7 +65,11 @@ pub(crate) fn candidates<'a>(
                 ));
             }
             for (index, value) in container.items().take(WALK_ITEMS.min(left)).enumerate() {
-                let each = if index == 0 { Some(format!("{}[*]", parent.selector)) } else { None };
+                let each = if index == 0 {
+                    Some(format!("{}[*]", parent.selector))
+                } else {
+                    None
+                };
                 queue.push_back((
                     Candidate {
                         selector: format!("{}[{index}]", parent.selector),
@@ -79,13 +89,27 @@ pub(crate) fn candidates<'a>(
     found
 }
 
-/// Whether some object within the first values of `view` has the key.
-pub(crate) fn has_key(view: &View<'_>, key: &str) -> bool {
+/// The keys of the objects within the first values of a result: collected when first asked for,
+/// once for all selectors of a call.
+#[derive(Debug, Default)]
+pub(crate) struct Keys(OnceCell<HashSet<Box<str>>>);
+
+impl Keys {
+    /// Whether `view`, whose keys these are, has the key somewhere.
+    pub(crate) fn of_has(&self, view: &View<'_>, key: &str) -> bool {
+        self.0.get_or_init(|| collect_keys(view)).contains(key)
+    }
+}
+
+fn collect_keys(view: &View<'_>) -> HashSet<Box<str>> {
     let mut queue = VecDeque::from([view.clone()]);
     let mut left = WALK_VALUES;
+    let mut keys = HashSet::new();
     while let Some(value) = queue.pop_front() {
-        if value.get(key).is_some() {
-            return true;
+        for (key, _) in value.members().take(COLLECTED_KEYS - keys.len()) {
+            if !keys.contains(&*key) {
+                keys.insert(Box::from(&*key));
+            }
         }
         for child in value
             .members()
@@ -99,13 +123,15 @@ pub(crate) fn has_key(view: &View<'_>, key: &str) -> bool {
             }
         }
     }
-    false
+    keys
 }
 
 /// `prefix.key`, the key quoted where the grammar asks for it.
 pub(crate) fn member(prefix: &str, key: &str) -> String {
     let mut chars = key.chars();
-    let plain = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+    let plain = chars
+        .next()
+        .is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
         && chars.all(|c| c.is_ascii_alphanumeric() || c == '_');
     let key = if plain { key.to_owned() } else { quoted(key) };
     if prefix.is_empty() {

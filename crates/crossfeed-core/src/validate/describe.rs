@@ -43,8 +43,7 @@ pub(super) fn expected(error: &ValidationError<'_>) -> String {
             join(alternatives.into_iter())
         }
         Kind::OneOfMultipleValid { .. } => "exactly one of the alternatives".to_owned(),
-        Kind::AdditionalProperties { unexpected }
-        | Kind::UnevaluatedProperties { unexpected } => {
+        Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
             let names = unexpected.iter().map(|name| format!("`{name}`"));
             format!("no property {}", join(names))
         }

@@ -10,8 +10,8 @@ mod repair;
 mod schema;
 
 pub use repair::{RepairScope, TypeRepair};
-pub use schema::{InputSchema, SchemaError};
 pub(crate) use schema::Schemas;
+pub use schema::{InputSchema, SchemaError};
 
 use crate::{
     error::{Error, Failure},
@@ -36,7 +36,7 @@ pub struct ArgumentError {
     pub found: Shape,
     /// The call that the value came from, if a reference brought it in.
     pub brought_by: Option<CallId>,
-    /// Selectors on that call's result whose values would fit here.
+    /// Selectors on that call's result whose values would fit where the reference stands.
     pub fitting: Vec<String>,
 }
 
@@ -114,16 +114,16 @@ pub(crate) struct ByPlace<'l>(HashMap<&'l str, &'l Link>);
 
 impl<'l> ByPlace<'l> {
     pub(crate) fn of(lineage: &'l [Link]) -> Self {
-        Self(lineage.iter().map(|link| (link.at.as_str(), link)).collect())
+        Self(
+            lineage
+                .iter()
+                .map(|link| (link.at.as_str(), link))
+                .collect(),
+        )
     }
 
     /// The innermost reference that brought in the value at a place.
     pub(crate) fn link(&self, at: &Pointer) -> Option<&'l Link> {
-        around(at.as_str()).find_map(|place| self.0.get(place).copied())
+        at.and_around().find_map(|place| self.0.get(place).copied())
     }
-}
-
-/// A place and those around it, from the inside out.
-fn around(at: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(Some(at), |at| at.rfind('/').map(|end| &at[..end]))
 }

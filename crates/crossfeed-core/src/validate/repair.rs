@@ -1,6 +1,6 @@
 //! Lossless repairs of types: a string that is the JSON of what is demanded, a number for a string.
 
-use super::{ByPlace, InputSchema, around};
+use super::{ByPlace, InputSchema};
 use crossfeed_json::{Cursor, Document, Kind, compare_numbers, number_value};
 use crossfeed_wire::{Pointer, reference::type_name};
 use serde_json::Value;
@@ -72,7 +72,7 @@ pub(super) fn repair(
         }
         let mut wrong = HashSet::new();
         for finding in schema.findings(arguments) {
-            for place in around(finding.at.as_str()) {
+            for place in finding.at.and_around() {
                 if !wrong.insert(place.to_owned()) {
                     break;
                 }

@@ -1,6 +1,8 @@
 //! Compiled schemas, and the cache of them.
 
 use super::{Finding, describe};
+use crate::depth::{dismantle, is_deeper};
+use crossfeed_json::MAX_DEPTH;
 use crossfeed_wire::{ErrorCode, Fault, Pointer};
 use jsonschema::{PatternOptions, Validator};
 use lru::LruCache;
@@ -25,6 +27,12 @@ pub struct SchemaError {
 }
 
 impl SchemaError {
+    fn too_deep() -> Self {
+        Self {
+            message: format!("it nests deeper than {MAX_DEPTH}"),
+        }
+    }
+
     /// The stable code.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
@@ -71,6 +79,10 @@ impl InputSchema {
     /// assert!(InputSchema::compile(json!({"type": "objekt"})).is_err());
     /// ```
     pub fn compile(schema: Value) -> Result<Self, SchemaError> {
+        if is_deeper(&schema, MAX_DEPTH) {
+            dismantle(schema);
+            return Err(SchemaError::too_deep());
+        }
         let validator = jsonschema::options()
             .offline()
             .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT))
@@ -119,6 +131,9 @@ impl Schemas {
     }
 
     pub(crate) fn get(&self, schema: &Value) -> Result<InputSchema, SchemaError> {
+        if is_deeper(schema, MAX_DEPTH) {
+            return Err(SchemaError::too_deep());
+        }
         let text = schema.to_string();
         let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(schema) = kept().get(&text) {

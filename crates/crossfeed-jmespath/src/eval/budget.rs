@@ -92,7 +92,8 @@ pub struct Budget {
     /// Steps left when the clock is read next.
     next_look: Cell<u64>,
     text_left: Cell<usize>,
-    steps: u64,
+    steps: Cell<u64>,
+    steps_per_value: u64,
     output_bytes: usize,
     time: Duration,
     deadline: Instant,
@@ -113,11 +114,29 @@ impl Budget {
             steps_left: Cell::new(steps),
             next_look: Cell::new(steps.saturating_sub(LOOK_EVERY)),
             text_left: Cell::new(limits.output_bytes),
-            steps,
+            steps: Cell::new(steps),
+            steps_per_value: limits.steps_per_value,
             output_bytes: limits.output_bytes,
             time: limits.time,
             deadline: Instant::now() + limits.time,
         }
+    }
+
+    /// The budget, with its time over at `deadline` if that comes first.
+    #[must_use]
+    pub fn until(mut self, deadline: Instant) -> Self {
+        self.deadline = self.deadline.min(deadline);
+        self
+    }
+
+    /// Adds the steps for `values` more values: JSON that was opened in a string.
+    pub(crate) fn extend(&self, values: usize) {
+        let steps = self.steps_per_value.saturating_mul(values as u64);
+        self.steps.set(self.steps.get().saturating_add(steps));
+        self.steps_left
+            .set(self.steps_left.get().saturating_add(steps));
+        self.next_look
+            .set(self.next_look.get().saturating_add(steps));
     }
 
     /// Takes `steps` from what is left.
@@ -128,7 +147,9 @@ impl Budget {
     #[inline]
     pub fn spend(&self, steps: u64) -> Result<(), Cost> {
         let Some(left) = self.steps_left.get().checked_sub(steps) else {
-            return Err(Cost::Steps { limit: self.steps });
+            return Err(Cost::Steps {
+                limit: self.steps.get(),
+            });
         };
         self.steps_left.set(left);
         if left < self.next_look.get() {

@@ -3,6 +3,7 @@
 use super::{
     Cost, EvalError, Evaluated, Evaluator, ITEM_STEPS, TypeMismatch,
     compare::{equal, order},
+    number::{order_short, short_number},
 };
 use crate::{
     compile::Node,
@@ -129,21 +130,28 @@ impl<'a> Evaluator<'a, '_> {
             }
             return Ok(View::null());
         }
-        let values: Result<Vec<_>, _> = arguments.iter().map(|a| self.eval(a, current)).collect();
-        let values = values?;
-        for (place, value) in values.iter().enumerate() {
-            let takes_reference = matches!(
-                (function, place),
-                (Function::Map, 0) | (Function::MaxBy | Function::MinBy | Function::SortBy, 1)
-            );
-            if !takes_reference && matches!(value.0, Repr::Reference(_)) {
-                return Err(call.mismatch(place, "a value", "expression"));
+        match arguments {
+            _ if function == Function::Merge => {
+                let values: Result<Vec<_>, _> =
+                    arguments.iter().map(|a| self.eval(a, current)).collect();
+                let values = values?;
+                for (place, value) in values.iter().enumerate() {
+                    call.refuse_reference(place, value)?;
+                }
+                call.merge(&values)
             }
-        }
-        match values.as_slice() {
-            _ if function == Function::Merge => call.merge(&values),
-            [one] => call.unary(one),
-            [first, second] => call.binary(first, second),
+            [one] => {
+                let one = self.eval(one, current)?;
+                call.refuse_reference(0, &one)?;
+                call.unary(&one)
+            }
+            [first, second] => {
+                let first = self.eval(first, current)?;
+                let second = self.eval(second, current)?;
+                call.refuse_reference(0, &first)?;
+                call.refuse_reference(1, &second)?;
+                call.binary(&first, &second)
+            }
             // The arity was checked when the expression was parsed.
             _ => Ok(View::null()),
         }
@@ -151,6 +159,18 @@ impl<'a> Evaluator<'a, '_> {
 }
 
 impl<'a> Call<'_, 'a, '_> {
+    /// An error if an argument that must be a value is `&expression`.
+    fn refuse_reference(&self, place: usize, value: &View<'a>) -> Result<(), EvalError> {
+        let takes_reference = matches!(
+            (self.function, place),
+            (Function::Map, 0) | (Function::MaxBy | Function::MinBy | Function::SortBy, 1)
+        );
+        if !takes_reference && matches!(value.0, Repr::Reference(_)) {
+            return Err(self.mismatch(place, "a value", "expression"));
+        }
+        Ok(())
+    }
+
     fn mismatch(&self, place: usize, expected: &'static str, found: &'static str) -> EvalError {
         EvalError::Type(Box::new(TypeMismatch {
             function: self.function.name(),
@@ -205,10 +225,9 @@ impl<'a> Call<'_, 'a, '_> {
                 _ => Err(self.wrong(0, "a string or an array", value)),
             },
             Function::Sort => {
-                let mut items = self.comparable_items(0, value)?;
+                let items = self.comparable_items(0, value)?;
                 self.spend_sort(items.len())?;
-                items.sort_by(|a, b| order(a, b).unwrap_or(Ordering::Equal));
-                self.list(items)
+                self.list(sorted(&items, &items))
             }
             Function::ToArray => {
                 if value.kind() == Kind::Array {
@@ -270,10 +289,13 @@ impl<'a> Call<'_, 'a, '_> {
             Function::MaxBy => self.extreme_by(first, second, Ordering::Greater),
             Function::MinBy => self.extreme_by(first, second, Ordering::Less),
             Function::SortBy => {
-                let mut keyed = self.keyed(first, second)?;
-                self.spend_sort(keyed.len())?;
-                keyed.sort_by(|(a, _), (b, _)| order(a, b).unwrap_or(Ordering::Equal));
-                self.list(keyed.into_iter().map(|(_, item)| item).collect())
+                let (mut keys, mut items) = (Vec::new(), Vec::new());
+                self.keyed(first, second, |key, item| {
+                    keys.push(key);
+                    items.push(item);
+                })?;
+                self.spend_sort(items.len())?;
+                self.list(sorted(&keys, &items))
             }
             // The arity was checked when the expression was parsed.
             _ => Ok(View::null()),
@@ -356,15 +378,16 @@ impl<'a> Call<'_, 'a, '_> {
         }
     }
 
-    /// The items of a list, each with the number or string that an expression gives on it.
+    /// Hands out the items of a list, each after the number or string that an expression gives on
+    /// it.
     fn keyed(
         &self,
         list: &View<'a>,
         by: &View<'a>,
-    ) -> Result<Vec<(View<'a>, View<'a>)>, EvalError> {
+        mut use_item: impl FnMut(View<'a>, View<'a>),
+    ) -> Result<(), EvalError> {
         self.array(0, list)?;
         let by = self.reference(1, by)?;
-        let mut keyed = Vec::with_capacity(list.len().unwrap_or_default());
         let mut kind = None;
         for item in list.items() {
             let key = self.evaluator.eval(by, &item)?;
@@ -374,32 +397,23 @@ impl<'a> Call<'_, 'a, '_> {
                 return Err(self.wrong(1, expected, &key));
             }
             self.evaluator.budget.spend(ITEM_STEPS)?;
-            keyed.push((key, item));
+            use_item(key, item);
         }
-        Ok(keyed)
+        Ok(())
     }
 
     fn extreme(&self, value: &View<'a>, wanted: Ordering) -> Evaluated<'a> {
-        let items = self.comparable_items(0, value)?;
-        let best = items.into_iter().reduce(|best, item| {
-            if order(&item, &best) == Some(wanted) {
-                item
-            } else {
-                best
-            }
-        });
-        Ok(best.unwrap_or(View::null()))
+        let mut best = Best::new(wanted);
+        for item in self.comparable_items(0, value)? {
+            best.offer(item.clone(), item);
+        }
+        Ok(best.item())
     }
 
     fn extreme_by(&self, list: &View<'a>, by: &View<'a>, wanted: Ordering) -> Evaluated<'a> {
-        let best = self.keyed(list, by)?.into_iter().reduce(|best, item| {
-            if order(&item.0, &best.0) == Some(wanted) {
-                item
-            } else {
-                best
-            }
-        });
-        Ok(best.map_or(View::null(), |(_, item)| item))
+        let mut best = Best::new(wanted);
+        self.keyed(list, by, |key, item| best.offer(key, item))?;
+        Ok(best.item())
     }
 
     fn contains(&self, subject: &View<'a>, wanted: &View<'a>) -> Evaluated<'a> {
@@ -497,6 +511,60 @@ impl<'a> Call<'_, 'a, '_> {
             Sum::Float(total) => float(total / count as f64),
         })
     }
+}
+
+/// The first of the largest or smallest items so far.
+struct Best<'a> {
+    /// How the key of a better item compares with this one's.
+    wanted: Ordering,
+    /// The key, as a float too if it is a short number, and the item.
+    found: Option<(View<'a>, Option<f64>, View<'a>)>,
+}
+
+impl<'a> Best<'a> {
+    fn new(wanted: Ordering) -> Self {
+        Self {
+            wanted,
+            found: None,
+        }
+    }
+
+    #[inline]
+    fn offer(&mut self, key: View<'a>, item: View<'a>) {
+        let short = short_number(&key);
+        let order = match (&self.found, short) {
+            (None, _) => Some(self.wanted),
+            (Some((_, Some(best), _)), Some(short)) => Some(order_short(short, *best)),
+            (Some((best, ..)), _) => order(&key, best),
+        };
+        if order == Some(self.wanted) {
+            self.found = Some((key, short, item));
+        }
+    }
+
+    fn item(self) -> View<'a> {
+        self.found.map_or(View::null(), |(.., item)| item)
+    }
+}
+
+/// Items in the order of their keys, which are all numbers or all strings; each key is read once.
+fn sorted<'a>(keys: &[View<'a>], items: &[View<'a>]) -> Vec<View<'a>> {
+    fn places<K>(keys: Option<Vec<K>>, order: impl Fn(&K, &K) -> Ordering) -> Option<Vec<usize>> {
+        let mut keys: Vec<_> = keys?.into_iter().zip(0..).collect();
+        keys.sort_by(|(a, _), (b, _)| order(a, b));
+        Some(keys.into_iter().map(|(_, place)| place).collect())
+    }
+    let numbers = keys.iter().map(short_number).collect();
+    places(numbers, |a, b| order_short(*a, *b))
+        .or_else(|| places(keys.iter().map(View::string_bytes).collect(), Ord::cmp))
+        .or_else(|| {
+            let keys = Some(keys.iter().collect());
+            places(keys, |a, b| order(a, b).unwrap_or(Ordering::Equal))
+        })
+        .unwrap_or_default()
+        .into_iter()
+        .map(|place| items[place].clone())
+        .collect()
 }
 
 /// A sum: exact while all numbers are integers that fit.

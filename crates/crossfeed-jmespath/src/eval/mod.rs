@@ -3,13 +3,15 @@
 mod budget;
 mod compare;
 mod functions;
+mod number;
 mod slice;
 
 pub use budget::{Budget, Cost, Limits};
 pub(crate) use functions::Function;
+pub(crate) use number::Number;
 
 use crate::{
-    compile::{Node, Over, Projection},
+    compile::{Hash, Node, Over, Part, Path, Projection},
     expression::Expression,
     view::{Repr, View},
 };
@@ -53,6 +55,7 @@ pub struct TypeMismatch {
 pub struct Arena {
     /// By the address of the string's bytes, which names it as long as its document lives.
     opened: FrozenMap<usize, Box<Document>>,
+    opened_values: Cell<usize>,
     expressions: FrozenVec<Arc<Expression>>,
 }
 
@@ -72,6 +75,12 @@ impl Arena {
     /// Keeps an expression for as long as the arena lives.
     pub fn keep(&self, expression: Arc<Expression>) -> &Expression {
         self.expressions.push_get(expression)
+    }
+
+    /// Number of values in all documents that were opened: a budget that is made after that covers
+    /// them.
+    pub fn opened_values(&self) -> usize {
+        self.opened_values.get()
     }
 
     /// The object or list that `cursor`'s string is the text of; `None` for any other string.
@@ -94,7 +103,11 @@ impl Arena {
             None => {
                 budget.spend(raw.len() as u64 / 16 + 1)?;
                 let text = cursor.as_str().unwrap_or_default().into_owned();
-                self.opened.insert(key, Box::new(Document::new(text)))
+                let document = self.opened.insert(key, Box::new(Document::new(text)));
+                let values = document.root().map_or(0, Cursor::value_count);
+                budget.extend(values);
+                self.opened_values.set(self.opened_values.get() + values);
+                document
             }
         };
         // What is no JSON, or nests too deep to be looked into, stays a string.
@@ -142,8 +155,12 @@ pub fn evaluate<'a>(
     budget: &Budget,
 ) -> Result<Option<View<'a>>, EvalError> {
     let evaluator = Evaluator::new(expression, arena, budget);
-    if expression.is_plain_path() {
-        return evaluator.path(&expression.root, value.clone());
+    if let Node::Path(path) = &expression.root {
+        return evaluator.follow(path, value);
+    }
+    if let Node::Current = &expression.root {
+        budget.spend(1)?;
+        return Ok(Some(value.clone()));
     }
     let outcome = evaluator.eval(&expression.root, value)?;
     Ok(Some(outcome).filter(|view| !view.is_null()))
@@ -199,10 +216,10 @@ pub fn why_empty<'a>(
                 }
                 let mut items = 0;
                 let mut passed = 0;
-                evaluator.each(projection, &source, &mut |item| {
+                evaluator.each(projection, &source, |item| {
                     items += 1;
                     if let Over::Filtered(predicate) = &projection.over {
-                        passed += usize::from(evaluator.eval(predicate, &item)?.is_truthy());
+                        passed += usize::from(evaluator.test(predicate, &item)?);
                     }
                     Ok(())
                 })?;
@@ -232,7 +249,13 @@ const ITEM_STEPS: u64 = 4;
 
 impl<'a, 'b> Evaluator<'a, 'b> {
     fn new(expression: &'a Expression, arena: &'a Arena, budget: &'b Budget) -> Self {
-        let predictions = vec![Cell::new(Prediction::default()); expression.sites];
+        // A plain path looks each field up once: nothing to learn from.
+        let sites = if expression.is_plain_path() {
+            0
+        } else {
+            expression.sites
+        };
+        let predictions = vec![Cell::new(Prediction::default()); sites];
         Self {
             arena,
             budget,
@@ -241,35 +264,41 @@ impl<'a, 'b> Evaluator<'a, 'b> {
     }
 
     /// Evaluates one node. Recursion is bounded by the nesting of the expression.
+    #[inline]
     pub(crate) fn eval(&self, node: &'a Node, current: &View<'a>) -> Evaluated<'a> {
-        self.budget.spend(1)?;
+        match (node, &current.0) {
+            (Node::Path(path), Repr::Json(cursor)) => match self.locate(path, *cursor)? {
+                Some(place) => Ok(View::from(place)),
+                None => Ok(View::null()),
+            },
+            _ => self.eval_other(node, current),
+        }
+    }
+
+    /// Evaluates any node. What has variables of its own stands in other functions, so that the
+    /// frame of this one, of which a deep expression needs many, stays small.
+    #[inline(never)]
+    fn eval_other(&self, node: &'a Node, current: &View<'a>) -> Evaluated<'a> {
+        if !matches!(node, Node::Path(_)) {
+            // A path knows its own cost.
+            self.budget.spend(1)?;
+        }
         match node {
             Node::Current => Ok(current.clone()),
-            Node::Field(name, site) => {
-                Ok(self.field(name, *site, current)?.unwrap_or(View::null()))
-            }
-            Node::Index(index) => Ok(self.index(*index, current)?.unwrap_or(View::null())),
+            Node::Path(path) => Ok(self.follow(path, current)?.unwrap_or(View::null())),
             Node::Literal(document) => Ok(literal(document)),
             Node::Text(text) => Ok(View(Repr::Str(text))),
             Node::Chain(parts) => self.chain(parts, current),
             Node::Project(projection) => self.project(projection, current),
             Node::Or(parts) => self.any(parts, current, true),
             Node::And(parts) => self.any(parts, current, false),
-            Node::Not(inner) => Ok(View::bool(!self.eval(inner, current)?.is_truthy())),
-            Node::Compare(comparison) => self.comparison(comparison, current),
-            Node::List(parts) => self.list(parts, current),
-            Node::Hash(hash) => {
-                if current.is_null() {
-                    return Ok(View::null());
-                }
-                self.budget.spend(ITEM_STEPS * hash.values.len() as u64)?;
-                let values: Result<Rc<[View<'a>]>, EvalError> = hash
-                    .values
-                    .iter()
-                    .map(|node| self.eval(node, current))
-                    .collect();
-                Ok(View(Repr::Hash(hash, values?)))
+            Node::Not(inner) => Ok(View::bool(!self.test(inner, current)?)),
+            Node::Compare(comparison) => {
+                let outcome = self.compare(comparison, current)?;
+                Ok(outcome.map_or(View::null(), View::bool))
             }
+            Node::List(parts) => self.list(parts, current),
+            Node::Hash(hash) => self.hash(hash, current),
             Node::Call(function, arguments) => self.call(*function, arguments, current),
             Node::Reference(inner) => Ok(View(Repr::Reference(inner))),
         }
@@ -282,6 +311,43 @@ impl<'a, 'b> Evaluator<'a, 'b> {
             value = self.eval(part, &value)?;
         }
         Ok(value)
+    }
+
+    /// Whether the value of a node is truthy, without the value: what filters ask of every item.
+    pub(crate) fn test(&self, node: &'a Node, current: &View<'a>) -> Result<bool, EvalError> {
+        match node {
+            Node::Path(path) => match current.0 {
+                Repr::Json(cursor) => Ok(self.locate(path, cursor)?.is_some_and(is_truthy)),
+                _ => Ok(self.eval_other(node, current)?.is_truthy()),
+            },
+            Node::Compare(comparison) => {
+                self.budget.spend(1)?;
+                Ok(self.compare(comparison, current)? == Some(true))
+            }
+            Node::Or(parts) => self.test_any(parts, current, true),
+            Node::And(parts) => self.test_any(parts, current, false),
+            Node::Not(inner) => {
+                self.budget.spend(1)?;
+                Ok(!self.test(inner, current)?)
+            }
+            _ => Ok(self.eval_other(node, current)?.is_truthy()),
+        }
+    }
+
+    /// [`Self::any`], without the value.
+    fn test_any(
+        &self,
+        parts: &'a [Node],
+        current: &View<'a>,
+        wanted: bool,
+    ) -> Result<bool, EvalError> {
+        self.budget.spend(1)?;
+        for part in parts {
+            if self.test(part, current)? == wanted {
+                return Ok(wanted);
+            }
+        }
+        Ok(!wanted)
     }
 
     /// The first part that is truthy (`wanted`) or not, else the last.
@@ -303,29 +369,123 @@ impl<'a, 'b> Evaluator<'a, 'b> {
             return Ok(View::null());
         }
         self.budget.spend(ITEM_STEPS * parts.len() as u64)?;
-        let items: Result<Vec<_>, _> = parts.iter().map(|node| self.eval(node, current)).collect();
-        Ok(View::list(items?))
+        Ok(View::list(self.all(parts, current)?))
     }
 
-    /// Follows a path of fields and indexes; `None` where it is absent.
-    fn path(&self, node: &'a Node, value: View<'a>) -> Result<Option<View<'a>>, EvalError> {
-        self.budget.spend(1)?;
-        match node {
-            Node::Current => Ok(Some(value)),
-            Node::Field(name, site) => self.field(name, *site, &value),
-            Node::Index(index) => self.index(*index, &value),
-            Node::Chain(parts) => {
-                let mut value = value;
-                for part in parts {
-                    match self.path(part, value)? {
-                        Some(next) => value = next,
-                        None => return Ok(None),
-                    }
-                }
-                Ok(Some(value))
-            }
-            _ => Ok(None),
+    #[inline(never)]
+    fn hash(&self, hash: &'a Hash, current: &View<'a>) -> Evaluated<'a> {
+        if current.is_null() {
+            return Ok(View::null());
         }
+        self.budget.spend(ITEM_STEPS * hash.values.len() as u64)?;
+        let values = self.all(&hash.values, current)?;
+        Ok(View(Repr::Hash(hash, Rc::new(values))))
+    }
+
+    /// The value of each node.
+    #[inline]
+    fn all(&self, nodes: &'a [Node], current: &View<'a>) -> Result<Vec<View<'a>>, EvalError> {
+        let mut values = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            // Paths as in [`Self::eval`], but made in their place.
+            match (node, &current.0) {
+                (Node::Path(path), Repr::Json(cursor)) => match self.locate(path, *cursor)? {
+                    Some(place) => values.push(View::from(place)),
+                    None => values.push(View::null()),
+                },
+                _ => values.push(self.eval_other(node, current)?),
+            }
+        }
+        Ok(values)
+    }
+
+    /// Follows a path; `None` where it is absent.
+    fn follow(&self, path: &'a Path, current: &View<'a>) -> Result<Option<View<'a>>, EvalError> {
+        match current.0 {
+            Repr::Json(cursor) => Ok(self.locate(path, cursor)?.map(View::from)),
+            _ => {
+                self.budget.spend(path.steps)?;
+                self.follow_built(&path.parts, current)
+            }
+        }
+    }
+
+    /// Follows a path from a value that was built.
+    #[inline(never)]
+    fn follow_built(
+        &self,
+        parts: &'a [Part],
+        current: &View<'a>,
+    ) -> Result<Option<View<'a>>, EvalError> {
+        let Some((first, rest)) = parts.split_first() else {
+            return Ok(Some(current.clone()));
+        };
+        let next = match first {
+            Part::Field(name, _) => current.get(name),
+            Part::Index(index) => current
+                .len()
+                .and_then(|len| place(*index, len))
+                .and_then(|at| current.at(at)),
+        };
+        match next {
+            None => Ok(None),
+            Some(View(Repr::Json(cursor))) => Ok(self.locate_parts(rest, cursor)?.map(View::from)),
+            Some(built) => self.follow_built(rest, &built),
+        }
+    }
+
+    /// Follows a path within documents.
+    #[inline]
+    fn locate(&self, path: &'a Path, from: Cursor<'a>) -> Result<Option<Cursor<'a>>, Cost> {
+        self.budget.spend(path.steps)?;
+        match &*path.parts {
+            [Part::Field(name, site)] if from.kind() == Kind::Object => {
+                Ok(self.member(from, name, *site))
+            }
+            parts => self.locate_parts(parts, from),
+        }
+    }
+
+    /// Follows parts of a path within documents. Strings that it goes through are opened.
+    #[inline(never)]
+    fn locate_parts(
+        &self,
+        parts: &'a [Part],
+        from: Cursor<'a>,
+    ) -> Result<Option<Cursor<'a>>, Cost> {
+        let mut here = from;
+        for part in parts {
+            if here.kind() == Kind::String {
+                match self.arena.open(here, self.budget)? {
+                    Some(opened) => here = opened,
+                    None => return Ok(None),
+                }
+            }
+            let next = match part {
+                Part::Field(name, site) => self.member(here, name, *site),
+                Part::Index(index) => here
+                    .len()
+                    .and_then(|len| place(*index, len))
+                    .and_then(|at| here.at(at)),
+            };
+            match next {
+                Some(next) => here = next,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(here))
+    }
+
+    /// A member of an object, looked for first where it stood in the object before.
+    #[inline(never)]
+    fn member(&self, object: Cursor<'a>, name: &str, site: usize) -> Option<Cursor<'a>> {
+        let Some(cell) = self.predictions.get(site) else {
+            return object.get(name);
+        };
+        let mut prediction = cell.get();
+        let found = object.get_predicted(name, &mut prediction);
+        cell.set(prediction);
+        found
     }
 
     /// The view itself, or what a string holds that is the text of an object or list.
@@ -337,55 +497,12 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         }
     }
 
-    #[inline]
-    fn field(
-        &self,
-        name: &str,
-        site: usize,
-        current: &View<'a>,
-    ) -> Result<Option<View<'a>>, EvalError> {
-        let Some(cursor) = self.opened(current)? else {
-            return Ok(current.get(name));
-        };
-        let Some(cell) = self.predictions.get(site) else {
-            return Ok(cursor.get(name).map(View::from));
-        };
-        let mut prediction = cell.get();
-        let found = cursor.get_predicted(name, &mut prediction);
-        cell.set(prediction);
-        Ok(found.map(View::from))
-    }
-
-    fn index(&self, index: i64, current: &View<'a>) -> Result<Option<View<'a>>, EvalError> {
-        let opened = self.opened(current)?.map(View::from);
-        let current = opened.as_ref().unwrap_or(current);
-        if current.kind() != Kind::Array {
-            return Ok(None);
-        }
-        let len = current.len().unwrap_or_default() as i64;
-        let at = if index < 0 { index + len } else { index };
-        Ok(usize::try_from(at).ok().and_then(|at| current.at(at)))
-    }
-
     #[inline(never)]
     fn project(&self, projection: &'a Projection, current: &View<'a>) -> Evaluated<'a> {
         let source = self.eval(&projection.source, current)?;
         let mut out = Vec::new();
-        let listed = self.each(projection, &source, &mut |item| {
-            if let Over::Filtered(predicate) = &projection.over
-                && !self.eval(predicate, &item)?.is_truthy()
-            {
-                return Ok(());
-            }
-            let value = match &projection.each {
-                Node::Current => item,
-                each => self.eval(each, &item)?,
-            };
-            if !value.is_null() {
-                self.budget.spend(ITEM_STEPS)?;
-                out.push(value);
-            }
-            Ok(())
+        let listed = self.each(projection, &source, |item| {
+            self.project_item(projection, item, &mut out)
         })?;
         Ok(if listed {
             View::list(out)
@@ -394,13 +511,47 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         })
     }
 
+    /// Adds what a projection makes of one item.
+    #[inline(never)]
+    fn project_item(
+        &self,
+        projection: &'a Projection,
+        item: View<'a>,
+        out: &mut Vec<View<'a>>,
+    ) -> Result<(), EvalError> {
+        if let Over::Filtered(predicate) = &projection.over
+            && !self.test(predicate, &item)?
+        {
+            return Ok(());
+        }
+        let value = match (&projection.each, &item.0) {
+            (Node::Path(path), Repr::Json(cursor)) => {
+                // As for [`Self::eval`], but here null is nothing.
+                if let Some(place) = self.locate(path, *cursor)?
+                    && place.kind() != Kind::Null
+                {
+                    self.budget.spend(ITEM_STEPS)?;
+                    out.push(View::from(place));
+                }
+                return Ok(());
+            }
+            (Node::Current, _) => item,
+            (each, _) => self.eval_other(each, &item)?,
+        };
+        if !value.is_null() {
+            self.budget.spend(ITEM_STEPS)?;
+            out.push(value);
+        }
+        Ok(())
+    }
+
     /// Hands each item that a projection goes over to `item`; false where the source is nothing
     /// that can be gone over.
     fn each(
         &self,
         projection: &'a Projection,
         source: &View<'a>,
-        item: &mut dyn FnMut(View<'a>) -> Result<(), EvalError>,
+        mut item: impl FnMut(View<'a>) -> Result<(), EvalError>,
     ) -> Result<bool, EvalError> {
         let opened = self.opened(source)?.map(View::from);
         let source = opened.as_ref().unwrap_or(source);
@@ -451,7 +602,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         &self,
         source: &View<'a>,
         range: &slice::Range,
-        item: &mut dyn FnMut(View<'a>) -> Result<(), EvalError>,
+        item: impl FnMut(View<'a>) -> Result<(), EvalError>,
     ) -> Result<(), EvalError> {
         let (first, last) = range.bounds();
         self.budget.spend(last as u64)?;
@@ -471,9 +622,30 @@ impl<'a, 'b> Evaluator<'a, 'b> {
     }
 }
 
+/// The place that an index means in a list of `len` items, from the end if it is negative.
+fn place(index: i64, len: usize) -> Option<usize> {
+    if index < 0 {
+        let back = usize::try_from(index.unsigned_abs()).ok()?;
+        return len.checked_sub(back);
+    }
+    usize::try_from(index).ok()
+}
+
 fn literal(document: &Document) -> View<'_> {
     // The parser has read the literal before; what it accepts, the index accepts.
     document.root().map_or_else(|_| View::null(), View::from)
+}
+
+/// JMESPath's truth, of a place in a document.
+#[inline]
+fn is_truthy(place: Cursor<'_>) -> bool {
+    match place.kind() {
+        Kind::Null => false,
+        Kind::Boolean => place.as_bool() == Some(true),
+        Kind::Number => true,
+        Kind::String => place.raw().len() > 2,
+        Kind::Array | Kind::Object => !place.is_empty(),
+    }
 }
 
 impl View<'_> {
@@ -484,7 +656,7 @@ impl View<'_> {
             Kind::Boolean => self.as_bool() == Some(true),
             Kind::Number => true,
             Kind::String => match &self.0 {
-                Repr::Json(cursor) => cursor.raw().len() > 2,
+                Repr::Json(cursor) => is_truthy(*cursor),
                 _ => self.as_str().is_some_and(|text| !text.is_empty()),
             },
             Kind::Array | Kind::Object => !self.is_empty(),

@@ -2,6 +2,7 @@
 //!
 //! In: tokens. Out: the repaired text, where there is something to repair. Deliberately not here: paths and calls.
 
+use crossfeed_json::is_number;
 use jmespath::Variable;
 
 use super::edit::{Edit, string};
@@ -66,6 +67,7 @@ pub(super) fn bare_literal(tokens: &Tokens<'_>) -> Option<String> {
         let content = content.replace("\\`", "`");
         if content.trim_start().starts_with(['"', '[', '{'])
             || Variable::from_json(&content).is_ok()
+            || is_number(content.trim())
         {
             continue;
         }

@@ -1,0 +1,159 @@
+//! Resolving: what references cost in a call's arguments, and what their absence costs.
+#![expect(clippy::unwrap_used, reason = "what cannot run need not be measured")]
+
+use crossfeed_benches::{Contender, Run, Work, data};
+use crossfeed_core::{Engine, EngineOptions, InputSchema, Session, ToolResult};
+use crossfeed_wire::{CallId, Scope};
+use serde_json::{Value, json};
+use std::time::Instant;
+use tokio::runtime::{Builder, Runtime};
+
+const SIZES: [(&str, usize); 3] = [("1 KB", 1_000), ("100 KB", 100_000), ("1 MB", 1_000_000)];
+
+fn main() {
+    let run = Run::from_arguments(1.5);
+    let runtime = Builder::new_current_thread().build().unwrap();
+    let engine = Engine::in_memory(EngineOptions::default());
+    let session = engine.session(Scope::parse("tenant", "project", "session").unwrap());
+    without_references(&run, &runtime, &session);
+    with_references(&run, &runtime, &session);
+    whole_result(&run, &runtime, &session);
+}
+
+fn arguments(bytes: usize) -> Value {
+    serde_json::from_slice(&data::records(bytes)).unwrap()
+}
+
+fn without_references(run: &Run, runtime: &Runtime, session: &Session) {
+    let rows = ["a walk", "resolve", "with a schema"];
+    let Some(table) = run.table("Arguments without references", "arguments", &rows) else {
+        return;
+    };
+    let schema = InputSchema::compile(json!({
+        "type": "object",
+        "properties": {"metadata": {"type": "object"}, "items": {"type": "array"}},
+    }))
+    .unwrap();
+    for (size, bytes) in SIZES {
+        let walked = arguments(bytes);
+        let rows = vec![
+            Contender::new(|| walk(&walked)),
+            resolving(runtime, session, arguments(bytes), None),
+            resolving(runtime, session, arguments(bytes), Some(&schema)),
+        ];
+        table.line(size, Work::Once, rows);
+    }
+}
+
+/// The least that looking at arguments can be: every value once, every key and string by its first
+/// byte.
+fn walk(value: &Value) -> usize {
+    match value {
+        Value::Object(members) => members
+            .iter()
+            .map(|(key, value)| walk(value) + usize::from(key.starts_with(['$', '_'])))
+            .sum(),
+        Value::Array(items) => items.iter().map(walk).sum(),
+        Value::String(text) => usize::from(text.starts_with('{')),
+        _ => 0,
+    }
+}
+
+/// Resolves what the resolution before gave: arguments that have no references come back as they
+/// were.
+fn resolving<'a>(
+    runtime: &'a Runtime,
+    session: &'a Session,
+    arguments: Value,
+    schema: Option<&'a InputSchema>,
+) -> Contender<'a> {
+    let mut arguments = arguments;
+    Contender::timed(move |iterations| {
+        runtime.block_on(async {
+            let start = Instant::now();
+            for _ in 0..iterations {
+                let resolved = session.resolve(arguments.take(), schema).await.unwrap();
+                arguments = resolved.arguments;
+            }
+            start.elapsed()
+        })
+    })
+}
+
+/// Resolves the same arguments again and again; making them is not measured.
+fn resolving_anew<'a>(
+    runtime: &'a Runtime,
+    session: &'a Session,
+    arguments: &'a Value,
+) -> Contender<'a> {
+    Contender::timed(move |iterations| {
+        runtime.block_on(async {
+            let mut taken = std::time::Duration::ZERO;
+            for _ in 0..iterations {
+                let arguments = arguments.clone();
+                let start = Instant::now();
+                let resolved = session.resolve(arguments, None).await.unwrap();
+                taken += start.elapsed();
+                drop(resolved);
+            }
+            taken
+        })
+    })
+}
+
+fn record(runtime: &Runtime, session: &Session, call: &str, bytes: usize) {
+    let call = CallId::parse(call).unwrap();
+    let result = ToolResult::json(data::records(bytes));
+    runtime.block_on(session.record(&call, result)).unwrap();
+}
+
+fn with_references(run: &Run, runtime: &Runtime, session: &Session) {
+    let rows = ["1 reference", "4 references", "16 references"];
+    let title = "Arguments with references to fields";
+    let Some(table) = run.table(title, "recorded result", &rows) else {
+        return;
+    };
+    for (size, bytes) in data::SIZES {
+        let call = format!("fields of {size}");
+        record(runtime, session, &call, bytes);
+        let urls = |count: usize| {
+            let reference = |n: usize| json!({"$tool": call, "$select": format!("items[{n}].url")});
+            json!({"urls": (0..count).map(reference).collect::<Vec<_>>()})
+        };
+        let arguments = [1, 4, 16].map(urls);
+        let rows = arguments
+            .iter()
+            .map(|arguments| resolving_anew(runtime, session, arguments))
+            .collect();
+        table.line(size, Work::Once, rows);
+    }
+}
+
+fn whole_result(run: &Run, runtime: &Runtime, session: &Session) {
+    let rows = ["parse to `Value`", "resolve", "copy of the bytes"];
+    let title = "A whole result as an argument";
+    let Some(table) = run.table(title, "recorded result", &rows) else {
+        return;
+    };
+    for (size, bytes) in SIZES {
+        let call = format!("whole {size}");
+        record(runtime, session, &call, bytes);
+        let raw = data::records(bytes);
+        let arguments = json!({"data": {"$tool": call}});
+        let rows = vec![
+            Contender::timed(|iterations| {
+                let mut taken = std::time::Duration::ZERO;
+                for _ in 0..iterations {
+                    let start = Instant::now();
+                    let value: Value = serde_json::from_slice(&raw).unwrap();
+                    taken += start.elapsed();
+                    drop(value);
+                }
+                taken
+            }),
+            resolving_anew(runtime, session, &arguments),
+            Contender::new(|| raw.to_vec()),
+        ];
+        table.line(size, Work::Once, rows);
+    }
+}

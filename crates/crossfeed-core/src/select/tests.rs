@@ -1,0 +1,140 @@
+use super::{Keys, SelectError, SelectOptions, Selection, Selector, Selectors, strip_prefix};
+use crate::canonical::Views;
+use crossfeed_jmespath::{Arena, Budget, View};
+use crossfeed_json::Document;
+use std::{cell::Cell, num::NonZeroUsize};
+
+/// Selects from a value and gives what `see` makes of the outcome.
+fn select<T>(
+    json: &str,
+    expression: &str,
+    see: impl FnOnce(Result<Selection<'_>, SelectError>) -> T,
+) -> T {
+    let document = Document::new(json.to_owned());
+    let root = document.root().unwrap();
+    let view = View::from(root);
+    let views = Views {
+        canonical: view.clone(),
+        bare: view,
+        envelope: None,
+    };
+    let options = SelectOptions::default();
+    let arena = Arena::new();
+    let budget = Budget::new(&options.limits, root.value_count());
+    let selector = Selector {
+        options: &options,
+        compiled: &Selectors::new(NonZeroUsize::MIN),
+        views: &views,
+        keys: &Keys::default(),
+        arena: &arena,
+        budget: &budget,
+        explanations: &Cell::new(1),
+    };
+    see(selector.select(expression))
+}
+
+fn written(view: &View<'_>) -> String {
+    let mut json = Vec::new();
+    view.write(&mut json, usize::MAX).unwrap();
+    String::from_utf8(json).unwrap()
+}
+
+const ITEMS: &str = r#"{"items": [{"name": "n1", "status": "active", "score": 0.9}, {"name": "n2", "status": "done", "score": 0.2}], "x-y": 1}"#;
+
+fn check(expression: &str, expected: &str) {
+    select(ITEMS, expression, |found| {
+        assert_eq!(written(&found.unwrap().view), expected, "{expression}");
+    });
+}
+
+fn check_error(expression: &str, code: &str) {
+    select(ITEMS, expression, |found| {
+        assert_eq!(found.unwrap_err().code().as_str(), code, "{expression}");
+    });
+}
+
+#[test]
+fn what_parses_is_evaluated_as_written() {
+    check("items[0].name", "\"n1\"");
+    check("items[?status == name].name", "[]");
+    check("items[?status != active].name", r#"["n1","n2"]"#);
+}
+
+#[test]
+fn what_selects_nothing_is_repaired() {
+    check("items[?status == \"active\"].name", r#"["n1"]"#);
+    check("items[?score > 0.5].name", r#"["n1"]"#);
+    check("$.x-y", "1");
+    check(" result.items[-1].name ", "\"n2\"");
+}
+
+#[test]
+fn each_error_has_its_code() {
+    check_error(" ", "select.invalid");
+    check_error("items[", "select.invalid");
+    check_error("sum(items)", "select.invalid");
+    check_error("nope", "select.matched_nothing");
+    check_error("items[0].__proto__", "select.forbidden");
+    check_error(&"a".repeat(1001), "select.too_long");
+    check_error(&"(".repeat(200), "select.too_costly");
+}
+
+#[test]
+fn a_repair_that_is_too_long_or_forbidden_is_no_error_of_what_parses() {
+    // Each word gains two quotes by its repair, which makes it longer than 1,000 characters.
+    let words = vec!["status==nope"; 70].join("||");
+    let long = format!("items[?{words}].name");
+    assert!(long.len() < 1000 && long.len() + 140 > 1000);
+    check(&long, "[]");
+}
+
+#[test]
+fn the_length_of_an_error_quotes_what_was_written() {
+    let long = format!("result.{}", "a".repeat(1001));
+    select(ITEMS, &long, |found| {
+        let error = found.unwrap_err().to_string();
+        assert!(error.starts_with("selector `result.aaa"), "{error}");
+        assert!(
+            error.ends_with("has 1001 characters, the limit is 1000"),
+            "{error}"
+        );
+    });
+}
+
+#[test]
+fn a_prefix_is_stripped() {
+    assert_eq!(strip_prefix("result.a"), Some("a"));
+    assert_eq!(strip_prefix("result [0]"), Some("[0]"));
+    assert_eq!(strip_prefix("result"), Some("@"));
+    assert_eq!(strip_prefix("results"), None);
+    assert_eq!(strip_prefix("result | a"), None);
+}
+
+#[test]
+fn only_so_many_misses_are_explained() {
+    let document = Document::new(ITEMS.to_owned());
+    let view = View::from(document.root().unwrap());
+    let views = Views {
+        canonical: view.clone(),
+        bare: view,
+        envelope: None,
+    };
+    let options = SelectOptions::default();
+    let (arena, left) = (Arena::new(), Cell::new(1));
+    let budget = Budget::new(&options.limits, 10);
+    let selector = Selector {
+        options: &options,
+        compiled: &Selectors::new(NonZeroUsize::MIN),
+        views: &views,
+        keys: &Keys::default(),
+        arena: &arena,
+        budget: &budget,
+        explanations: &left,
+    };
+    let nearest = |expression| match selector.select(expression).unwrap_err() {
+        SelectError::MatchedNothing { nearest, .. } => nearest,
+        other => panic!("{other}"),
+    };
+    assert_eq!(nearest("item"), ["items"]);
+    assert_eq!(nearest("item"), [] as [&str; 0]);
+}

@@ -1,0 +1,92 @@
+//! Our evaluation against jmespath.js, on the same generated expressions and documents as against the `jmespath` crate.
+//!
+//! It needs Node.js: without it the test says so and is skipped, unless `CROSSFEED_REQUIRE_NODE` is set, as CI does.
+//!
+//! Documented differences:
+//!
+//! - Theirs gives an error in fewer cases: functions take some values there that the language does not allow. What is an error
+//!   here may be a value there, so only values are compared.
+//! - `&&` and `||` within a projection, filters and multiselects agree; so do orders of strings, which the crate does not have.
+
+use crate::{
+    differential::{document, expression, ours},
+    support::same_json,
+};
+use crossfeed_json::Document;
+use crossfeed_tests::workspace_root;
+use proptest::{
+    strategy::{Strategy, ValueTree},
+    test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
+};
+use serde_json::{Value, json};
+use std::{
+    io::Write,
+    process::{Command, Stdio},
+};
+
+const CASES: usize = 3000;
+
+/// The answers of jmespath.js, a line a case; `None` without Node.js.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the oracle is a program of its own, and CI says that it must be there"
+)]
+fn theirs(cases: &[(String, Value)]) -> Option<Vec<Value>> {
+    let script = workspace_root().join("tests/oracles/jmespath-js/run.js");
+    let node = Command::new("node")
+        .arg(script)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut node = match node {
+        Ok(node) => node,
+        Err(error) => {
+            assert!(
+                std::env::var_os("CROSSFEED_REQUIRE_NODE").is_none(),
+                "CROSSFEED_REQUIRE_NODE is set, but node cannot be run: {error}"
+            );
+            return None;
+        }
+    };
+    let mut input = node.stdin.take().unwrap();
+    let lines: String = cases
+        .iter()
+        .map(|(expression, data)| format!("{}\n", json!({"expression": expression, "data": data})))
+        .collect();
+    let writer = std::thread::spawn(move || input.write_all(lines.as_bytes()));
+    let output = node.wait_with_output().unwrap();
+    writer.join().unwrap().unwrap();
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    Some(text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+}
+
+#[test]
+fn values_agree() {
+    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    let cases: Vec<(String, Value)> = (0..CASES)
+        .map(|_| {
+            let text = expression().new_tree(&mut runner).unwrap().current();
+            (text, document().new_tree(&mut runner).unwrap().current())
+        })
+        .collect();
+    let Some(answers) = theirs(&cases) else {
+        println!("SKIPPED: node is not there, so nothing was compared with jmespath.js");
+        return;
+    };
+    assert_eq!(answers.len(), cases.len());
+    let mut compared = 0;
+    for ((text, data), answer) in cases.iter().zip(&answers) {
+        let document = Document::new(data.to_string());
+        if let (Ok(ours), Some(value)) = (ours(text, &document), answer.get("value")) {
+            compared += 1;
+            assert!(
+                same_json(&ours, &value.to_string()),
+                "{text} on {data}: {ours}, not {value}"
+            );
+        }
+    }
+    println!("jmespath.js: {compared} values of {CASES} cases agree");
+    assert!(compared > CASES / 2, "only {compared} values were compared");
+}

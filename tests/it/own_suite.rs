@@ -1,0 +1,624 @@
+//! Our own language-neutral cases, `suites/crossfeed`: their README says how a file is read.
+
+use crate::support::{artifact, block_on, call, codes, same_json, scope};
+use crossfeed_core::{
+    Answered, Engine, EngineOptions, Error, InputSchema, RepairScope, ResolveError, SelectError,
+    SelectOptions, Session, ToolResult,
+};
+use crossfeed_jmespath::Limits;
+use crossfeed_json::Document;
+use crossfeed_store::{
+    ManualClock, MemoryLimits, MemoryStore, Recorded, ResultStore, StoredArtifact,
+};
+use crossfeed_tests::{ExpectedFailures, suite};
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+use serde_json::Value;
+use std::{fs, sync::Arc, time::Duration};
+
+/// A member that is there may be null.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Record {
+    call_id: String,
+    artifact_id: Option<String>,
+    tool: Option<String>,
+    arguments: Option<Value>,
+    #[serde(default, deserialize_with = "present")]
+    result: Option<Value>,
+    raw: Option<String>,
+    bytes: Option<Vec<u8>>,
+    #[serde(default, deserialize_with = "present")]
+    data: Option<Value>,
+    #[serde(default)]
+    retrieval_blocked: bool,
+    #[serde(default)]
+    failed: bool,
+    kind: Option<String>,
+    media_type: Option<String>,
+    session: Option<String>,
+}
+
+impl Record {
+    fn content(&self) -> Vec<u8> {
+        match (&self.result, &self.raw, &self.bytes) {
+            (Some(Value::String(text)), None, None) if self.kind.as_deref() == Some("text") => {
+                text.clone().into_bytes()
+            }
+            (Some(result), None, None) => result.to_string().into_bytes(),
+            (None, Some(raw), None) => raw.clone().into_bytes(),
+            (None, None, Some(bytes)) => bytes.clone(),
+            _ => panic!("`{}`: one of result, raw, bytes", self.call_id),
+        }
+    }
+
+    fn to_result(&self) -> ToolResult {
+        let content = self.content();
+        let mut result = match self.kind.as_deref() {
+            None => ToolResult::undeclared(content),
+            Some("json") => ToolResult::json(content),
+            Some("mcp") => ToolResult::mcp(content),
+            Some("text") => ToolResult::text(String::from_utf8(content).unwrap()),
+            Some("bytes") => {
+                ToolResult::bytes(content, self.media_type.clone().unwrap_or_default())
+            }
+            Some(other) => panic!("kind `{other}`"),
+        };
+        if let Some(tool) = &self.tool {
+            result = result.with_tool(tool.as_str());
+        }
+        if let Some(arguments) = &self.arguments {
+            result = result.with_arguments(arguments.to_string());
+        }
+        if self.failed { result.failed() } else { result }
+    }
+
+    async fn put(&self, session: &Session) -> Result<Recorded, &'static str> {
+        let put = match (&self.artifact_id, &self.data) {
+            (Some(id), Some(data)) => {
+                let document = Document::new(data.to_string());
+                let made = StoredArtifact::new(artifact(id), call(&self.call_id), document);
+                session
+                    .record_artifact(made.with_retrieval_blocked(self.retrieval_blocked))
+                    .await
+            }
+            _ => session.record(&call(&self.call_id), self.to_result()).await,
+        };
+        put.map_err(|error| error.code().as_str())
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Options {
+    max_references: Option<usize>,
+    max_resolved_bytes: Option<usize>,
+    repairs: Option<String>,
+    max_chars: Option<usize>,
+    steps: Option<u64>,
+    output_bytes: Option<usize>,
+}
+
+impl Options {
+    fn engine(&self) -> EngineOptions {
+        let mut limits = Limits::default();
+        let mut select = SelectOptions::default();
+        if let Some(steps) = self.steps {
+            limits = limits.with_base_steps(steps).with_steps_per_value(0);
+        }
+        if let Some(bytes) = self.output_bytes {
+            limits = limits.with_output_bytes(bytes);
+        }
+        if let Some(chars) = self.max_chars {
+            select = select.with_max_chars(chars);
+        }
+        let mut options = EngineOptions::default().with_select(select.with_limits(limits));
+        if let Some(references) = self.max_references {
+            options = options.with_max_references(references);
+        }
+        if let Some(bytes) = self.max_resolved_bytes {
+            options = options.with_max_resolved_bytes(bytes);
+        }
+        options.with_repairs(match self.repairs.as_deref() {
+            Some("off") => RepairScope::Off,
+            Some("all") => RepairScope::All,
+            _ => RepairScope::References,
+        })
+    }
+}
+
+/// Runs every case of a file and holds the outcomes against the suite's list of expected failures.
+fn run<G: DeserializeOwned>(file: &str, judge: impl Fn(&G, &mut dyn FnMut(&str, Outcome))) {
+    let folder = suite("crossfeed");
+    let text = fs::read_to_string(folder.join(file)).unwrap();
+    let groups: Vec<G> =
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
+    // Nothing of our own may fail.
+    let failures = ExpectedFailures::default();
+    let mut run = failures.run();
+    for group in &groups {
+        judge(group, &mut |name, outcome| run.record(name, outcome));
+    }
+    if let Err(problems) = run.finish() {
+        panic!("{file}: {problems}");
+    }
+}
+
+type Outcome = Result<(), String>;
+
+fn equal<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> Outcome {
+    if found == expected {
+        return Ok(());
+    }
+    Err(format!("{what} is {found:?}, not {expected:?}"))
+}
+
+/// The same JSON in the same order.
+fn equal_json(what: &str, found: &Value, expected: &Value) -> Outcome {
+    equal(what, found.to_string(), expected.to_string())
+}
+
+async fn fresh(options: &Options, records: &[Record]) -> Session {
+    let engine = Engine::in_memory(options.engine());
+    for record in records {
+        let session = engine.session(scope(record.session.as_deref().unwrap_or("session")));
+        record.put(&session).await.unwrap();
+    }
+    engine.session(scope("session"))
+}
+
+fn compiled(schema: &Option<Value>) -> Option<InputSchema> {
+    let schema = schema.clone()?;
+    Some(InputSchema::compile(schema).unwrap())
+}
+
+// ---- references.json
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct References {
+    #[serde(rename = "about")]
+    _about: String,
+    schema: Option<Value>,
+    #[serde(default)]
+    options: Options,
+    #[serde(default)]
+    records: Vec<Record>,
+    cases: Vec<ReferenceCase>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ReferenceCase {
+    name: String,
+    arguments: Value,
+    #[serde(default, deserialize_with = "present")]
+    resolved: Option<Value>,
+    #[serde(default)]
+    errors: Vec<ExpectedError>,
+    lineage: Option<Vec<(String, String)>>,
+    ignored: Option<Vec<String>>,
+    repairs: Option<Vec<(String, String, String)>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExpectedError {
+    code: String,
+    at: String,
+    call_id: Option<String>,
+    expression: Option<String>,
+}
+
+impl ReferenceCase {
+    fn judge(&self, found: Result<crossfeed_core::Resolved, ResolveError>) -> Outcome {
+        let resolved = match (found, &self.resolved) {
+            (Ok(found), Some(expected)) => {
+                equal_json("the outcome", &found.arguments, expected)?;
+                found
+            }
+            (Ok(found), None) => return Err(format!("resolved to {}", found.arguments)),
+            (Err(error), Some(_)) => return Err(error.to_string()),
+            (Err(error), None) => return self.judge_errors(&error),
+        };
+        if let Some(expected) = &self.lineage {
+            let places = resolved
+                .lineage
+                .iter()
+                .map(|link| (link.at.to_string(), link.source.call_id.to_string()));
+            equal("the lineage", &places.collect(), expected)?;
+        }
+        if let Some(expected) = &self.ignored {
+            let keys = resolved
+                .lineage
+                .iter()
+                .flat_map(|link| link.ignored.clone());
+            equal("what was ignored", &keys.collect(), expected)?;
+        }
+        let repairs = resolved.repairs.iter();
+        let repairs: Vec<_> = repairs
+            .map(|r| (r.at.to_string(), r.from.to_owned(), r.to.to_owned()))
+            .collect();
+        equal(
+            "the repairs",
+            &repairs,
+            self.repairs.as_ref().unwrap_or(&Vec::new()),
+        )
+    }
+
+    fn judge_errors(&self, error: &ResolveError) -> Outcome {
+        let expected: Vec<_> = self
+            .errors
+            .iter()
+            .map(|e| (e.code.as_str(), e.at.clone()))
+            .collect();
+        equal("the errors", codes(error), expected)?;
+        for (failure, expected) in error.failures().iter().zip(&self.errors) {
+            let body = failure.body();
+            if expected.call_id.is_some() {
+                equal("the call id", &body.call_id, &expected.call_id)?;
+            }
+            if expected.expression.is_some() {
+                equal("the expression", &body.expression, &expected.expression)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn references() {
+    run("references.json", |group: &References, outcome| {
+        block_on(async {
+            let schema = compiled(&group.schema);
+            let session = fresh(&group.options, &group.records).await;
+            for case in &group.cases {
+                let found = session
+                    .resolve(case.arguments.clone(), schema.as_ref())
+                    .await;
+                outcome(&case.name, case.judge(found));
+            }
+        });
+    });
+}
+
+// ---- canonical.json
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Canonical {
+    #[serde(rename = "about")]
+    _about: String,
+    record: Record,
+    cases: Vec<CanonicalCase>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CanonicalCase {
+    name: String,
+    select: Option<String>,
+    #[serde(default, deserialize_with = "present")]
+    value: Option<Value>,
+    view: Option<String>,
+    error: Option<String>,
+}
+
+#[test]
+fn canonical_values() {
+    run("canonical.json", |group: &Canonical, outcome| {
+        block_on(async {
+            let session = fresh(&Options::default(), std::slice::from_ref(&group.record)).await;
+            for case in &group.cases {
+                let mut reference = serde_json::json!({"$tool": group.record.call_id});
+                if let Some(select) = &case.select {
+                    reference["$select"] = select.as_str().into();
+                }
+                let found = session.resolve(reference, None).await;
+                outcome(&case.name, case.judge(found));
+            }
+        });
+    });
+}
+
+impl CanonicalCase {
+    fn judge(&self, found: Result<crossfeed_core::Resolved, ResolveError>) -> Outcome {
+        match (found, &self.value, &self.error) {
+            (Ok(found), Some(value), None) => {
+                equal_json("the value", &found.arguments, value)?;
+                let report = found.lineage[0].source.report.as_ref();
+                let view = report.map_or("canonical", |report| report.view.as_str());
+                equal(
+                    "the view",
+                    view,
+                    self.view.as_deref().unwrap_or("canonical"),
+                )
+            }
+            (Err(error), None, Some(code)) => equal("the code", codes(&error)[0].0, code),
+            (found, ..) => Err(format!("{:?}", found.map(|found| found.arguments))),
+        }
+    }
+}
+
+// ---- select.json
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Select {
+    #[serde(rename = "about")]
+    _about: String,
+    #[serde(default, deserialize_with = "present")]
+    given: Option<Value>,
+    raw: Option<String>,
+    kind: Option<String>,
+    #[serde(default)]
+    options: Options,
+    cases: Vec<SelectCase>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SelectCase {
+    name: String,
+    expression: String,
+    #[serde(default, deserialize_with = "present")]
+    value: Option<Value>,
+    raw: Option<String>,
+    evaluated: Option<String>,
+    repairs: Option<Vec<String>>,
+    view: Option<String>,
+    notice: Option<String>,
+    error: Option<String>,
+    message: Option<String>,
+    nearest: Option<Vec<String>>,
+}
+
+#[test]
+fn selectors() {
+    run("select.json", |group: &Select, outcome| {
+        block_on(async {
+            let record = Record {
+                call_id: "c".to_owned(),
+                artifact_id: None,
+                tool: None,
+                arguments: None,
+                result: group.given.clone(),
+                raw: group.raw.clone(),
+                bytes: None,
+                data: None,
+                retrieval_blocked: false,
+                failed: false,
+                kind: group.kind.clone(),
+                media_type: None,
+                session: None,
+            };
+            let session = fresh(&group.options, &[record]).await;
+            for case in &group.cases {
+                outcome(&case.name, case.judge(&session).await);
+            }
+        });
+    });
+}
+
+impl SelectCase {
+    async fn judge(&self, session: &Session) -> Outcome {
+        let found = match session.select(&call("c"), &self.expression).await {
+            Ok(found) => found,
+            Err(failure) => return self.judge_error(&failure.error),
+        };
+        let json = String::from_utf8(found.json).unwrap();
+        match (&self.value, &self.raw) {
+            (Some(value), None) if same_json(&json, &value.to_string()) => {
+                let as_value: Value = serde_json::from_str(&json).unwrap();
+                equal_json("the value", &as_value, value)?;
+            }
+            (None, Some(raw)) => equal("the value", &json, raw)?,
+            _ => return Err(format!("selected {json}")),
+        }
+        let report = found.report;
+        let rules = report
+            .repairs
+            .iter()
+            .map(|repair| repair.rule.as_str().to_owned());
+        equal(
+            "the repairs",
+            &rules.collect(),
+            self.repairs.as_ref().unwrap_or(&Vec::new()),
+        )?;
+        for pair in report.repairs.windows(2) {
+            equal("a repair's beginning", &pair[1].before, &pair[0].after)?;
+        }
+        if let Some(evaluated) = &self.evaluated {
+            equal("what was evaluated", &report.evaluated, evaluated)?;
+        }
+        let view = match report.view {
+            Answered::Canonical => "canonical",
+            Answered::Envelope => "envelope",
+        };
+        equal(
+            "the view",
+            view,
+            self.view.as_deref().unwrap_or("canonical"),
+        )?;
+        let notice = report.notice.map(|notice| notice.to_string());
+        equal("the notice", &notice, &self.notice)
+    }
+
+    fn judge_error(&self, error: &Error) -> Outcome {
+        let code = error.code().as_str();
+        let Some(expected) = &self.error else {
+            return Err(format!("{code}: {error}; {}", error.advice()));
+        };
+        equal("the code", code, expected)?;
+        if let Some(message) = &self.message {
+            equal("the message", &error.to_string(), message)?;
+        }
+        let nearest = match error {
+            Error::Select(
+                SelectError::MatchedNothing { nearest, .. }
+                | SelectError::Invalid { nearest, .. }
+                | SelectError::Mismatch { nearest, .. },
+            ) => nearest.clone(),
+            _ => Vec::new(),
+        };
+        match &self.nearest {
+            Some(expected) => equal("the nearest", &nearest, expected),
+            None => Ok(()),
+        }
+    }
+}
+
+// ---- errors.json
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Errors {
+    #[serde(rename = "about")]
+    _about: String,
+    schema: Option<Value>,
+    #[serde(default)]
+    options: Options,
+    #[serde(default)]
+    records: Vec<Record>,
+    cases: Vec<ErrorCase>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ErrorCase {
+    name: String,
+    arguments: Value,
+    report: Value,
+}
+
+#[test]
+fn error_reports() {
+    run("errors.json", |group: &Errors, outcome| {
+        block_on(async {
+            let schema = compiled(&group.schema);
+            let session = fresh(&group.options, &group.records).await;
+            for case in &group.cases {
+                let found = session
+                    .resolve(case.arguments.clone(), schema.as_ref())
+                    .await;
+                outcome(
+                    &case.name,
+                    match found {
+                        Ok(found) => Err(format!("resolved to {}", found.arguments)),
+                        Err(error) => {
+                            let report = serde_json::to_value(error.report()).unwrap();
+                            equal_json("the report", &report, &case.report)
+                        }
+                    },
+                );
+            }
+        });
+    });
+}
+
+// ---- sessions.json
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Story {
+    name: String,
+    #[serde(default)]
+    limits: StoreLimits,
+    steps: Vec<Step>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoreLimits {
+    time_to_live_ms: Option<u64>,
+    max_age_ms: Option<u64>,
+    session_bytes: Option<usize>,
+    session_results: Option<usize>,
+    total_bytes: Option<usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Step {
+    Record { record: Record, outcome: String },
+    Wait { ms: u64 },
+    Resolve(Resolve),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Resolve {
+    arguments: Value,
+    session: Option<String>,
+    #[serde(default, deserialize_with = "present")]
+    resolved: Option<Value>,
+    report: Option<Value>,
+}
+
+#[test]
+fn sessions() {
+    run("sessions.json", |story: &Story, outcome| {
+        outcome(&story.name, block_on(story.judge()));
+    });
+}
+
+impl Story {
+    async fn judge(&self) -> Outcome {
+        let mut limits = MemoryLimits::default();
+        let given = &self.limits;
+        if let Some(ms) = given.time_to_live_ms {
+            limits = limits.with_time_to_live(Duration::from_millis(ms));
+        }
+        if let Some(ms) = given.max_age_ms {
+            limits = limits.with_max_age(Duration::from_millis(ms));
+        }
+        if let Some(bytes) = given.session_bytes {
+            limits = limits.with_session_bytes(bytes);
+        }
+        if let Some(results) = given.session_results {
+            limits = limits.with_session_results(results);
+        }
+        if let Some(bytes) = given.total_bytes {
+            limits = limits.with_total_bytes(bytes);
+        }
+        let clock = Arc::new(ManualClock::new());
+        let store: Arc<dyn ResultStore> = Arc::new(MemoryStore::with_clock(limits, clock.clone()));
+        let engine = Engine::new(EngineOptions::default(), store);
+        let session =
+            |name: &Option<String>| engine.session(scope(name.as_deref().unwrap_or("session")));
+        for (number, step) in self.steps.iter().enumerate() {
+            let what = format!("step {}", number + 1);
+            match step {
+                Step::Wait { ms } => clock.advance(Duration::from_millis(*ms)),
+                Step::Record { record, outcome } => {
+                    let found = match record.put(&session(&record.session)).await {
+                        Ok(Recorded::New) => "new",
+                        Ok(Recorded::Unchanged) => "unchanged",
+                        Err(code) => code,
+                    };
+                    equal(&what, found, outcome)?;
+                }
+                Step::Resolve(step) => {
+                    let session = session(&step.session);
+                    match session.resolve(step.arguments.clone(), None).await {
+                        Ok(found) => {
+                            let expected =
+                                step.resolved.as_ref().ok_or(format!("{what} resolves"))?;
+                            equal_json(&what, &found.arguments, expected)?;
+                        }
+                        Err(error) => {
+                            let report = serde_json::to_value(error.report()).unwrap();
+                            let expected =
+                                step.report.as_ref().ok_or(format!("{what}: {error}"))?;
+                            equal_json(&what, &report, expected)?;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
