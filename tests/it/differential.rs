@@ -18,7 +18,7 @@ use jmespath::Variable;
 use proptest::{prelude::*, sample::select, test_runner::Config};
 use serde_json::{Map, Value};
 
-fn document() -> impl Strategy<Value = Value> {
+pub(crate) fn document() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
@@ -41,7 +41,7 @@ fn document() -> impl Strategy<Value = Value> {
     })
 }
 
-fn expression() -> impl Strategy<Value = String> {
+pub(crate) fn expression() -> impl Strategy<Value = String> {
     let leaf = select(vec![
         "@",
         "a",
@@ -135,7 +135,7 @@ fn expression() -> impl Strategy<Value = String> {
 }
 
 /// The value as JSON, or that there is none.
-fn ours(text: &str, document: &Document) -> Result<String, String> {
+pub(crate) fn ours(text: &str, document: &Document) -> Result<String, String> {
     let expression = Expression::parse(text).map_err(|error| error.to_string())?;
     let root = document.root().unwrap();
     let budget = Budget::new(&Limits::default(), root.value_count());

@@ -6,7 +6,10 @@
 //!
 //! - Theirs gives an error in fewer cases: functions take some values there that the language does not allow. What is an error
 //!   here may be a value there, so only values are compared.
-//! - `&&` and `||` within a projection, filters and multiselects agree; so do orders of strings, which the crate does not have.
+//! - `contains` compares lists and objects by identity there, by value here.
+//! - `max_by` of an empty list is `undefined` there, which is no `null`; `to_number` of an empty string is 0 there.
+//!
+//! Expressions with these three functions are left out.
 
 use crate::{
     differential::{document, expression, ours},
@@ -58,7 +61,16 @@ fn theirs(cases: &[(String, Value)]) -> Option<Vec<Value>> {
     writer.join().unwrap().unwrap();
     assert!(output.status.success());
     let text = String::from_utf8(output.stdout).unwrap();
-    Some(text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+    Some(
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect(),
+    )
+}
+
+/// Prints a line past the test harness, which shows what a test prints only when it fails.
+fn say(line: &str) {
+    writeln!(std::io::stderr(), "{line}").unwrap();
 }
 
 #[test]
@@ -72,21 +84,32 @@ fn values_agree() {
         })
         .collect();
     let Some(answers) = theirs(&cases) else {
-        println!("SKIPPED: node is not there, so nothing was compared with jmespath.js");
+        say("SKIPPED: node is not there, so nothing was compared with jmespath.js");
         return;
     };
     assert_eq!(answers.len(), cases.len());
     let mut compared = 0;
+    // All differences at once tell more than the first.
+    let mut differences = Vec::new();
     for ((text, data), answer) in cases.iter().zip(&answers) {
+        let differs = |function: &&str| text.contains(*function);
+        if ["contains(", "max_by(", "to_number("]
+            .iter()
+            .any(|f| differs(f))
+        {
+            continue;
+        }
         let document = Document::new(data.to_string());
         if let (Ok(ours), Some(value)) = (ours(text, &document), answer.get("value")) {
             compared += 1;
-            assert!(
-                same_json(&ours, &value.to_string()),
-                "{text} on {data}: {ours}, not {value}"
-            );
+            if !same_json(&ours, &value.to_string()) {
+                differences.push(format!("{text} on {data}: {ours}, not {value}"));
+            }
         }
     }
-    println!("jmespath.js: {compared} values of {CASES} cases agree");
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    say(&format!(
+        "jmespath.js: {compared} values of {CASES} cases agree"
+    ));
     assert!(compared > CASES / 2, "only {compared} values were compared");
 }

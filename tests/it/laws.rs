@@ -296,7 +296,6 @@ proptest! {
         on_stack(2048, move || block_on(async {
             let session = session();
             session.record(&call("c"), json_of(&value)).await.unwrap();
-            within(10, || ());
             let start = Instant::now();
             let _ = session.select(&call("c"), &selector).await;
             let _ = session.resolve(json!({"x": {"$tool": "c", "$select": selector}}), None).await;

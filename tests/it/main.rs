@@ -9,7 +9,9 @@
 mod architecture;
 mod differential;
 mod hostile;
+mod javascript;
 mod jmespath_suite;
 mod laws;
 mod own_suite;
 mod support;
+mod zz_scratch;

@@ -1,6 +1,9 @@
 //! A value as the evaluator sees it: borrowed JSON, or what an expression built from it.
 
-use crate::compile::{Hash, Node};
+use crate::{
+    compile::{Hash, Node},
+    eval::{Budget, Cost},
+};
 pub use crossfeed_json::Kind;
 use crossfeed_json::{Cursor, escape_into};
 use serde_json::{Map, Value};
@@ -264,6 +267,27 @@ impl<'a> View<'a> {
             out,
         };
         writer.view(self)
+    }
+
+    /// Takes the steps for writing the value out: one for each item of each list and object that an
+    /// expression built, as often as it occurs. A value that holds itself many times over
+    /// (`[@,@]|[@,@]|…`) is small until then.
+    ///
+    /// # Errors
+    ///
+    /// [`Cost`] when the budget does not cover it.
+    pub fn unfold(&self, budget: &Budget) -> Result<(), Cost> {
+        match &self.0 {
+            Repr::List(items) | Repr::Hash(_, items) => {
+                budget.spend(items.len() as u64)?;
+                items.iter().try_for_each(|item| item.unfold(budget))
+            }
+            Repr::Object(members) => {
+                budget.spend(members.len() as u64)?;
+                members.iter().try_for_each(|(_, value)| value.unfold(budget))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The value as a `serde_json::Value`: order kept, digits to 64 bits.

@@ -334,8 +334,17 @@ impl From<Cost> for Trouble {
 }
 
 impl<'a, 'v> Selector<'a, 'v> {
-    /// Selects with the expression as it was written.
+    /// Selects with the expression as it was written. What comes is paid for when it is written out,
+    /// too.
     pub(crate) fn select(&self, written: &'a str) -> Result<Selection<'a>, SelectError> {
+        let selection = self.find(written)?;
+        match selection.view.unfold(self.budget) {
+            Ok(()) => Ok(selection),
+            Err(cost) => Err(too_costly(written, cost.to_string())),
+        }
+    }
+
+    fn find(&self, written: &'a str) -> Result<Selection<'a>, SelectError> {
         let text = written.trim();
         if text.is_empty() {
             return Err(SelectError::Blank);

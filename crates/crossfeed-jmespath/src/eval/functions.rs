@@ -251,6 +251,7 @@ impl<'a> Call<'_, 'a, '_> {
                 if value.kind() == Kind::String {
                     return Ok(value.clone());
                 }
+                value.unfold(self.evaluator.budget)?;
                 let limit = self.evaluator.budget.text_left();
                 let mut json = Vec::new();
                 value
