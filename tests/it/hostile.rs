@@ -689,6 +689,41 @@ fn errors_are_bounded() {
 }
 
 #[test]
+fn thousands_of_values_that_do_not_fit_are_judged_in_time() {
+    within(30, || {
+        block_on(async {
+            let session = recorded(ToolResult::json("{\"a\": [1], \"b\": {\"x\": \"y\"}}")).await;
+            let integers = json!({"type": "array", "items": {"type": "integer"}});
+            let integers = InputSchema::compile(integers).unwrap();
+            let many: Vec<Value> = (0..10_000).map(|_| json!({"$tool": "c"})).collect();
+            let error = session
+                .resolve(json!(many), Some(&integers))
+                .await
+                .unwrap_err();
+            assert_eq!(codes(&error).len(), 20);
+            assert_eq!(error.failures()[0].error.advice(), "try: a[0]");
+            // What fits is found in a large result as well, and repairs of many texts are quick.
+            let items: Vec<Value> = (0..20_000).map(|n| json!({"id": n})).collect();
+            let texts: Vec<String> = (0..20_000).map(|n| n.to_string()).collect();
+            for (id, result) in [("items", json!(items)), ("texts", json!(texts))] {
+                let result = ToolResult::json(result.to_string());
+                session.record(&call(id), result).await.unwrap();
+            }
+            let error = session
+                .resolve(json!({"$tool": "items"}), Some(&integers))
+                .await
+                .unwrap_err();
+            assert_eq!(error.failures()[0].error.advice(), "try: [*].id");
+            let found = session
+                .resolve(json!({"$tool": "texts"}), Some(&integers))
+                .await
+                .unwrap();
+            assert_eq!(found.repairs.len(), 20_000);
+        });
+    });
+}
+
+#[test]
 fn schemas_cannot_hold_up_or_overturn_a_call() {
     on_stack(2048, || {
         block_on(async {

@@ -454,7 +454,6 @@ fn blown_up_expressions_end_within_the_budget() {
         "arr[2147483647:0:-2147483647]".to_owned(),
         format!("arr{}", "[*]".repeat(100)),
         format!("arr{}", "[]".repeat(200)),
-        format!("map(&{}@{}, arr)", "map(&@, arr[*].".repeat(0), ""),
         "arr[?contains(map(&to_string(@), $), '1')]".to_owned(),
         "[arr, arr, arr, arr][] | [?contains([`0`, `1`], @)] | [@, @, @] | [] | sort(@) | reverse(@) | map(&to_string(@), @) | join(',', @)".to_owned(),
         "arr[?length(to_string([@, @, @])) > `0`] | map(&[@, to_string(@)], @)".to_owned(),
@@ -466,18 +465,12 @@ fn blown_up_expressions_end_within_the_budget() {
         block_on(session.record(&call("c"), ToolResult::json(result))).unwrap();
         for expression in expressions {
             assert!(expression.len() <= 1000);
-            let t = Instant::now();
             within(20, || {
                 block_on(async {
                     if let Err(failure) = session.select(&call("c"), &expression).await {
                         let code = failure.error.code().as_str();
                         assert!(code.starts_with("select."), "{expression}: {code}");
                     }
-                    eprintln!(
-                        "S {:?} {}",
-                        t.elapsed(),
-                        &expression[expression.len().saturating_sub(40)..]
-                    );
                     let reference = json!({"$tool": "c", "$select": expression});
                     if let Err(error) = session.resolve(reference, None).await {
                         let code = codes(&error)[0].0;

@@ -14,4 +14,3 @@ mod jmespath_suite;
 mod laws;
 mod own_suite;
 mod support;
-mod zz_scratch;

@@ -130,7 +130,7 @@ fn an_empty_list_is_an_answer_with_a_notice() {
         ITEMS,
         0,
         "[]\n",
-        "notice: the filter refused every one of 2 items\n",
+        "notice: the filter refused every one of 2 items; try: items\n",
     );
     check(
         &["select", "items[*].link", "--explain"],
@@ -152,13 +152,12 @@ fn select_says_what_is_there_instead() {
         "",
         &format!(
             "error[select.matched_nothing]: selector `items[0].uri` matched nothing\n\
-             {found}\ntry: items[0].url, items[0].score\n"
+             {found}\ntry: items[0].url\n"
         ),
     );
     let body = format!(
         "{{\"code\":\"select.matched_nothing\",\"message\":\"selector `items[0].uri` matched nothing in the result of \
-         call `c7`\",\"call_id\":\"c7\",\"expression\":\"items[0].uri\",\"advice\":\"{found}\\ntry: items[0].url, \
-         items[0].score\"}}"
+         call `c7`\",\"call_id\":\"c7\",\"expression\":\"items[0].uri\",\"advice\":\"{found}\\ntry: items[0].url\"}}"
     );
     check(
         &["select", "--json", "items[0].uri", "--call-id", "c7"],
@@ -361,7 +360,7 @@ fn resolve_explains_itself() {
          default: /d\n\
          /e <- call c1 tool search: items[?url == 'u3'], bytes 51 -> 2\n\
          view: canonical\n\
-         notice: the filter refused every one of 2 items\n\
+         notice: the filter refused every one of 2 items; try: items\n\
          type: /n string -> number\n",
     );
     check(

@@ -14,8 +14,10 @@ use std::cmp::Reverse;
 const OFFERED: usize = 3;
 /// How many values are tested: each test is a validation.
 const TESTED: usize = 60;
-/// The largest value that is tested, in bytes.
-const TESTED_BYTES: usize = 64 << 10;
+/// The largest value that is tested, in bytes: the fields of some thousands of records.
+const TESTED_BYTES: usize = 1 << 20;
+/// Bytes of all values that are tested.
+const TESTED_BYTES_IN_ALL: usize = 4 << 20;
 
 /// Selectors on `view` whose values `fits` accepts for the parameter at `at`: those named alike
 /// first, then those nearest to the root, ties in document order.
@@ -35,6 +37,7 @@ pub(crate) fn fitting<'a>(
     });
     let mut offered: Vec<String> = Vec::with_capacity(OFFERED);
     let mut tested = 0;
+    let mut bytes_left = TESTED_BYTES_IN_ALL;
     for candidate in &found {
         let texts = [
             Some(candidate.selector.as_str()),
@@ -45,7 +48,8 @@ pub(crate) fn fitting<'a>(
                 return offered;
             }
             tested += 1;
-            if value_of(text, view, arena, budget).is_some_and(|value| fits(&value)) {
+            let value = value_of(text, view, arena, budget, &mut bytes_left);
+            if value.is_some_and(|value| fits(&value)) {
                 offered.push(text.to_owned());
             }
         }
@@ -53,10 +57,20 @@ pub(crate) fn fitting<'a>(
     offered
 }
 
-fn value_of(selector: &str, view: &View<'_>, arena: &Arena, budget: &Budget) -> Option<Value> {
+fn value_of(
+    selector: &str,
+    view: &View<'_>,
+    arena: &Arena,
+    budget: &Budget,
+    bytes_left: &mut usize,
+) -> Option<Value> {
     let expression = Expression::parse(selector).ok()?;
     let found = evaluate(&expression, view, arena, budget).ok()??;
-    found.to_value(&mut TESTED_BYTES.clone()).ok()
+    let most = TESTED_BYTES.min(*bytes_left);
+    let mut left = most;
+    let value = found.to_value(&mut left).ok();
+    *bytes_left -= most - left;
+    value
 }
 
 /// How much the last name of a candidate is like the parameter's: 0 to 1.

@@ -284,7 +284,9 @@ impl<'a> View<'a> {
             }
             Repr::Object(members) => {
                 budget.spend(members.len() as u64)?;
-                members.iter().try_for_each(|(_, value)| value.unfold(budget))
+                members
+                    .iter()
+                    .try_for_each(|(_, value)| value.unfold(budget))
             }
             _ => Ok(()),
         }

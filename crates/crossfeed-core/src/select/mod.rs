@@ -553,11 +553,10 @@ impl<'a, 'v> Selector<'a, 'v> {
     /// What to say of an empty list; nothing where saying it would cost too much.
     fn notice(&self, expression: &'a Expression, view: &View<'a>) -> Option<Notice> {
         let why = why_empty(expression, view, self.arena, self.budget).ok()??;
-        let nearest = match why {
-            WhyEmpty::NoItemHasField { .. } if self.explains() => {
-                miss::nearest(expression, view, self.arena, self.budget)
-            }
-            _ => Vec::new(),
+        let nearest = if self.explains() {
+            miss::nearest(expression, view, self.arena, self.budget)
+        } else {
+            Vec::new()
         };
         Some(Notice { why, nearest })
     }

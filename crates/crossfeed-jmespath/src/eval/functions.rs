@@ -406,14 +406,14 @@ impl<'a> Call<'_, 'a, '_> {
     fn extreme(&self, value: &View<'a>, wanted: Ordering) -> Evaluated<'a> {
         let mut best = Best::new(wanted);
         for item in self.comparable_items(0, value)? {
-            best.offer(item.clone(), item);
+            best.offer(&item, &item);
         }
         Ok(best.item())
     }
 
     fn extreme_by(&self, list: &View<'a>, by: &View<'a>, wanted: Ordering) -> Evaluated<'a> {
         let mut best = Best::new(wanted);
-        self.keyed(list, by, |key, item| best.offer(key, item))?;
+        self.keyed(list, by, |key, item| best.offer(&key, &item))?;
         Ok(best.item())
     }
 
@@ -531,15 +531,15 @@ impl<'a> Best<'a> {
     }
 
     #[inline]
-    fn offer(&mut self, key: View<'a>, item: View<'a>) {
-        let short = short_number(&key);
+    fn offer(&mut self, key: &View<'a>, item: &View<'a>) {
+        let short = short_number(key);
         let order = match (&self.found, short) {
             (None, _) => Some(self.wanted),
             (Some((_, Some(best), _)), Some(short)) => Some(order_short(short, *best)),
-            (Some((best, ..)), _) => order(&key, best),
+            (Some((best, ..)), _) => order(key, best),
         };
         if order == Some(self.wanted) {
-            self.found = Some((key, short, item));
+            self.found = Some((key.clone(), short, item.clone()));
         }
     }
 

@@ -172,7 +172,7 @@ pub fn evaluate<'a>(
 pub enum WhyEmpty {
     /// No item has what was asked of it: `items[*].titel`.
     NoItemHasField {
-        /// Number of items that were looked at.
+        /// Number of items that were asked, so those that a filter let through.
         items: usize,
     },
     /// The filter let no item through: `` items[?score > `9`] ``.
@@ -218,16 +218,16 @@ pub fn why_empty<'a>(
                 let mut passed = 0;
                 evaluator.each(projection, &source, |item| {
                     items += 1;
-                    if let Over::Filtered(predicate) = &projection.over {
-                        passed += usize::from(evaluator.test(predicate, &item)?);
-                    }
+                    passed += usize::from(match &projection.over {
+                        Over::Filtered(predicate) => evaluator.test(predicate, &item)?,
+                        _ => true,
+                    });
                     Ok(())
                 })?;
-                let refused = matches!(projection.over, Over::Filtered(_)) && passed == 0;
-                return Ok(match items {
-                    0 => None,
-                    _ if refused => Some(WhyEmpty::FilterRefusedAll { items }),
-                    _ => Some(WhyEmpty::NoItemHasField { items }),
+                return Ok(match (items, passed) {
+                    (0, _) => None,
+                    (_, 0) => Some(WhyEmpty::FilterRefusedAll { items }),
+                    _ => Some(WhyEmpty::NoItemHasField { items: passed }),
                 });
             }
             _ => return Ok(None),
