@@ -13,4 +13,5 @@ mod javascript;
 mod jmespath_suite;
 mod laws;
 mod own_suite;
+mod specs;
 mod support;

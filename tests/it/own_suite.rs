@@ -130,24 +130,29 @@ impl Options {
     }
 }
 
+/// A group of cases: what they are given, and what each is asked.
+pub(crate) trait Group: DeserializeOwned {
+    /// Runs every case and tells each one's name and outcome.
+    fn judge(&self, outcome: &mut dyn FnMut(&str, Outcome));
+}
+
 /// Runs every case of a file and holds the outcomes against the suite's list of expected failures.
-fn run<G: DeserializeOwned>(file: &str, judge: impl Fn(&G, &mut dyn FnMut(&str, Outcome))) {
-    let folder = suite("crossfeed");
-    let text = fs::read_to_string(folder.join(file)).unwrap();
+fn run<G: Group>(file: &str) {
+    let text = fs::read_to_string(suite("crossfeed").join(file)).unwrap();
     let groups: Vec<G> =
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
     // Nothing of our own may fail.
     let failures = ExpectedFailures::default();
     let mut run = failures.run();
     for group in &groups {
-        judge(group, &mut |name, outcome| run.record(name, outcome));
+        group.judge(&mut |name, outcome| run.record(name, outcome));
     }
     if let Err(problems) = run.finish() {
         panic!("{file}: {problems}");
     }
 }
 
-type Outcome = Result<(), String>;
+pub(crate) type Outcome = Result<(), String>;
 
 fn equal<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> Outcome {
     if found == expected {
@@ -179,7 +184,7 @@ fn compiled(schema: &Option<Value>) -> Option<InputSchema> {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct References {
+pub(crate) struct References {
     #[serde(rename = "about")]
     _about: String,
     schema: Option<Value>,
@@ -271,25 +276,29 @@ impl ReferenceCase {
 
 #[test]
 fn references() {
-    run("references.json", |group: &References, outcome| {
+    run::<References>("references.json");
+}
+
+impl Group for References {
+    fn judge(&self, outcome: &mut dyn FnMut(&str, Outcome)) {
         block_on(async {
-            let schema = compiled(&group.schema);
-            let session = fresh(&group.options, &group.records).await;
-            for case in &group.cases {
+            let schema = compiled(&self.schema);
+            let session = fresh(&self.options, &self.records).await;
+            for case in &self.cases {
                 let found = session
                     .resolve(case.arguments.clone(), schema.as_ref())
                     .await;
                 outcome(&case.name, case.judge(found));
             }
         });
-    });
+    }
 }
 
 // ---- canonical.json
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Canonical {
+pub(crate) struct Canonical {
     #[serde(rename = "about")]
     _about: String,
     record: Record,
@@ -309,11 +318,15 @@ struct CanonicalCase {
 
 #[test]
 fn canonical_values() {
-    run("canonical.json", |group: &Canonical, outcome| {
+    run::<Canonical>("canonical.json");
+}
+
+impl Group for Canonical {
+    fn judge(&self, outcome: &mut dyn FnMut(&str, Outcome)) {
         block_on(async {
-            let session = fresh(&Options::default(), std::slice::from_ref(&group.record)).await;
-            for case in &group.cases {
-                let mut reference = serde_json::json!({"$tool": group.record.call_id});
+            let session = fresh(&Options::default(), std::slice::from_ref(&self.record)).await;
+            for case in &self.cases {
+                let mut reference = serde_json::json!({"$tool": self.record.call_id});
                 if let Some(select) = &case.select {
                     reference["$select"] = select.as_str().into();
                 }
@@ -321,7 +334,7 @@ fn canonical_values() {
                 outcome(&case.name, case.judge(found));
             }
         });
-    });
+    }
 }
 
 impl CanonicalCase {
@@ -347,7 +360,7 @@ impl CanonicalCase {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Select {
+pub(crate) struct Select {
     #[serde(rename = "about")]
     _about: String,
     #[serde(default, deserialize_with = "present")]
@@ -378,29 +391,33 @@ struct SelectCase {
 
 #[test]
 fn selectors() {
-    run("select.json", |group: &Select, outcome| {
+    run::<Select>("select.json");
+}
+
+impl Group for Select {
+    fn judge(&self, outcome: &mut dyn FnMut(&str, Outcome)) {
         block_on(async {
             let record = Record {
                 call_id: "c".to_owned(),
                 artifact_id: None,
                 tool: None,
                 arguments: None,
-                result: group.given.clone(),
-                raw: group.raw.clone(),
+                result: self.given.clone(),
+                raw: self.raw.clone(),
                 bytes: None,
                 data: None,
                 retrieval_blocked: false,
                 failed: false,
-                kind: group.kind.clone(),
+                kind: self.kind.clone(),
                 media_type: None,
                 session: None,
             };
-            let session = fresh(&group.options, &[record]).await;
-            for case in &group.cases {
+            let session = fresh(&self.options, &[record]).await;
+            for case in &self.cases {
                 outcome(&case.name, case.judge(&session).await);
             }
         });
-    });
+    }
 }
 
 impl SelectCase {
@@ -475,7 +492,7 @@ impl SelectCase {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Errors {
+pub(crate) struct Errors {
     #[serde(rename = "about")]
     _about: String,
     schema: Option<Value>,
@@ -496,11 +513,15 @@ struct ErrorCase {
 
 #[test]
 fn error_reports() {
-    run("errors.json", |group: &Errors, outcome| {
+    run::<Errors>("errors.json");
+}
+
+impl Group for Errors {
+    fn judge(&self, outcome: &mut dyn FnMut(&str, Outcome)) {
         block_on(async {
-            let schema = compiled(&group.schema);
-            let session = fresh(&group.options, &group.records).await;
-            for case in &group.cases {
+            let schema = compiled(&self.schema);
+            let session = fresh(&self.options, &self.records).await;
+            for case in &self.cases {
                 let found = session
                     .resolve(case.arguments.clone(), schema.as_ref())
                     .await;
@@ -516,14 +537,14 @@ fn error_reports() {
                 );
             }
         });
-    });
+    }
 }
 
 // ---- sessions.json
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Story {
+pub(crate) struct Story {
     name: String,
     #[serde(default)]
     limits: StoreLimits,
@@ -560,13 +581,17 @@ struct Resolve {
 
 #[test]
 fn sessions() {
-    run("sessions.json", |story: &Story, outcome| {
-        outcome(&story.name, block_on(story.judge()));
-    });
+    run::<Story>("sessions.json");
+}
+
+impl Group for Story {
+    fn judge(&self, outcome: &mut dyn FnMut(&str, Outcome)) {
+        outcome(&self.name, block_on(self.outcome()));
+    }
 }
 
 impl Story {
-    async fn judge(&self) -> Outcome {
+    async fn outcome(&self) -> Outcome {
         let mut limits = MemoryLimits::default();
         let given = &self.limits;
         if let Some(ms) = given.time_to_live_ms {
