@@ -857,3 +857,54 @@ fn the_demo_is_the_same_every_time() {
         assert!(!line.contains('\u{1b}'), "{line}");
     }
 }
+
+/// The README, and its blocks of one kind.
+fn readme_blocks(kind: &str) -> Vec<String> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    let text = fs::read_to_string(path).unwrap();
+    text.split(&format!("```{kind}\n"))
+        .skip(1)
+        .map(|rest| rest.split_once("```").unwrap().0.to_owned())
+        .collect()
+}
+
+#[test]
+fn the_readme_shows_what_the_demo_prints() {
+    let demo = run(&["demo"], "");
+    let blocks = readme_blocks("text");
+    assert_eq!(blocks.len(), 3);
+    for block in blocks {
+        assert!(
+            demo.out.contains(&block),
+            "the demo does not print:\n{block}"
+        );
+    }
+}
+
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the README's commands are run as a reader would, by a shell"
+)]
+fn the_readme_shows_what_the_commands_print() {
+    let folder = std::env::temp_dir().join(format!("crossfeed-readme-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let own = std::path::Path::new(env!("CARGO_BIN_EXE_crossfeed"))
+        .parent()
+        .unwrap();
+    let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap());
+    let blocks = readme_blocks("console");
+    assert_eq!(blocks.len(), 1);
+    for step in blocks[0].split("$ ").skip(1) {
+        let (command, expected) = step.split_once('\n').unwrap();
+        let output = Command::new("sh")
+            .args(["-c", command])
+            .current_dir(&folder)
+            .env("PATH", &path)
+            .output()
+            .unwrap();
+        let printed = [output.stdout, output.stderr].concat();
+        assert_eq!(String::from_utf8(printed).unwrap(), expected, "{command}");
+    }
+    fs::remove_dir_all(&folder).unwrap();
+}
