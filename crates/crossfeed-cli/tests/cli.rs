@@ -889,9 +889,7 @@ fn the_readme_shows_what_the_demo_prints() {
 fn the_readme_shows_what_the_commands_print() {
     let folder = std::env::temp_dir().join(format!("crossfeed-readme-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
-    let own = std::path::Path::new(env!("CARGO_BIN_EXE_crossfeed"))
-        .parent()
-        .unwrap();
+    let own = Path::new(env!("CARGO_BIN_EXE_crossfeed")).parent().unwrap();
     let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap());
     let blocks = readme_blocks("console");
     assert_eq!(blocks.len(), 1);

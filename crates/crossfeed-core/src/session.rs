@@ -167,6 +167,10 @@ impl Session {
         if found > limit {
             return Err(refusal(LimitError::TooManyReferences { found, limit }));
         }
+        if plan.wanted.is_empty() {
+            let work = self.work(plan, Vec::new(), schema);
+            return work.resolve(arguments);
+        }
         // Made before they are streamed: a closure over a borrowed item would keep this future from
         // being `Send`, which the compiler says only where it is spawned.
         let lookups: Vec<_> = plan
@@ -189,15 +193,19 @@ impl Session {
             )
             .map(|(wanted, _)| wanted.call_id.clone())
             .collect();
-        let work = Work {
+        let work = self.work(plan, looked, schema);
+        let resolved = run(size, move || work.resolve(arguments)).await;
+        self.measure(&grown).await;
+        resolved
+    }
+
+    fn work(&self, plan: Plan, looked: Vec<Looked>, schema: Option<&InputSchema>) -> Work {
+        Work {
             inner: Arc::clone(self.inner()),
             plan,
             looked,
             schema: schema.cloned(),
-        };
-        let resolved = run(size, move || work.resolve(arguments)).await;
-        self.measure(&grown).await;
-        resolved
+        }
     }
 
     /// Evaluates a selector on a recorded result.

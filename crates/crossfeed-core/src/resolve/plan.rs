@@ -73,8 +73,12 @@ struct Walk<'v> {
 }
 
 impl Plan {
-    /// Walks over the arguments. With nothing to resolve this is all that happens to them.
+    /// Walks over the arguments. Where nothing even looks like a reference, a glance at each key and
+    /// string is all that happens to them.
     pub(crate) fn of(arguments: &Value, declared: &Declared<'_>) -> Result<Self, LimitError> {
+        if !may_refer(arguments, 0)? {
+            return Ok(Self::default());
+        }
         let mut walk = Walk {
             plan: Self::default(),
             path: Vec::new(),
@@ -132,6 +136,44 @@ impl Plan {
     }
 }
 
+/// Whether some key or string of the arguments begins like one of the grammar.
+fn may_refer(value: &Value, depth: usize) -> Result<bool, LimitError> {
+    let inside = |child: &Value| may_refer(child, depth + 1);
+    match value {
+        Value::Object(_) | Value::Array(_) if depth >= MAX_DEPTH => {
+            Err(LimitError::ArgumentsTooDeep)
+        }
+        Value::Object(members) => {
+            for (key, child) in members {
+                if key.starts_with(['$', '_']) || inside(child)? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        }
+        Value::Array(items) => {
+            for item in items {
+                if inside(item)? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        }
+        Value::String(text) => Ok(may_be_object(text)),
+        _ => Ok(false),
+    }
+}
+
+/// Whether a text begins like a JSON object, blanks aside. Most texts tell by their first byte.
+#[inline]
+fn may_be_object(text: &str) -> bool {
+    match text.as_bytes().first() {
+        Some(b'{') => true,
+        Some(first) if first.is_ascii_graphic() => false,
+        _ => text.trim_start().starts_with('{'),
+    }
+}
+
 impl<'v> Walk<'v> {
     fn at(&self) -> Pointer {
         self.path
@@ -158,7 +200,7 @@ impl<'v> Walk<'v> {
                 }
                 Ok(())
             }
-            Value::String(text) if text.trim_start().starts_with('{') => {
+            Value::String(text) if may_be_object(text) => {
                 match reference::read_string(text) {
                     Ok(None) => {}
                     Ok(Some(reference)) => self.put(reference),
