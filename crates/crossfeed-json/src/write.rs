@@ -7,13 +7,13 @@ impl Cursor<'_> {
     /// of the first.
     pub fn write(self, out: &mut Vec<u8>) {
         if self.document_has_duplicates() {
-            self.write_deduplicated(out);
+            self.write_compact(out);
         } else {
             out.extend_from_slice(self.raw());
         }
     }
 
-    /// Appends the value without blanks between tokens.
+    /// Appends the value without blanks between tokens, each key once.
     pub fn write_compact(self, out: &mut Vec<u8>) {
         // Depth is bounded by MAX_DEPTH.
         match self.kind() {
@@ -27,7 +27,7 @@ impl Cursor<'_> {
                 }
                 out.push(b']');
             }
-            Kind::Object => self.write_members(out, Self::write_compact),
+            Kind::Object => self.write_members(out),
             _ => out.extend_from_slice(self.raw()),
         }
     }
@@ -38,24 +38,7 @@ impl Cursor<'_> {
         self.raw().len()
     }
 
-    fn write_deduplicated(self, out: &mut Vec<u8>) {
-        match self.kind() {
-            Kind::Array => {
-                out.push(b'[');
-                for (index, item) in self.items().enumerate() {
-                    if index > 0 {
-                        out.push(b',');
-                    }
-                    item.write_deduplicated(out);
-                }
-                out.push(b']');
-            }
-            Kind::Object => self.write_members(out, Self::write_deduplicated),
-            _ => out.extend_from_slice(self.raw()),
-        }
-    }
-
-    fn write_members(self, out: &mut Vec<u8>, write: impl Fn(Self, &mut Vec<u8>)) {
+    fn write_members(self, out: &mut Vec<u8>) {
         out.push(b'{');
         for (index, (key, value)) in self.members().enumerate() {
             if index > 0 {
@@ -64,7 +47,7 @@ impl Cursor<'_> {
             out.push(b'"');
             out.extend_from_slice(key.raw());
             out.extend_from_slice(b"\":");
-            write(value, out);
+            value.write_compact(out);
         }
         out.push(b'}');
     }

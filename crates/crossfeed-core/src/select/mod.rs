@@ -5,21 +5,24 @@
 //! normative in `specs/select.md`.
 
 mod cache;
+mod error;
 mod miss;
 mod path;
+mod report;
 
 pub(crate) use cache::Selectors;
+pub use error::SelectError;
 pub(crate) use path::{Candidate, Keys, candidates};
+pub use report::{Answered, Notice, SelectReport};
 
 use crate::{canonical::Views, shape::Shape};
 use crossfeed_jmespath::{
     Arena, Budget, Cost, EvalError, Expression, Kind, Limits, ParseError, TypeMismatch, View,
-    WhyEmpty, evaluate,
-    guard::{Forbidden, Patterns},
+    evaluate,
+    guard::Patterns,
     repair::{self, Repair},
     why_empty,
 };
-use crossfeed_wire::{ErrorCode, Fault};
 use std::cell::Cell;
 
 /// What selectors may be and cost.
@@ -68,218 +71,11 @@ impl SelectOptions {
     }
 }
 
-/// Which view of a result answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "a result has these two views")]
-pub enum Answered {
-    /// The canonical value.
-    Canonical,
-    /// The envelope around it, as models copy paths from there.
-    Envelope,
-}
-
-impl Answered {
-    /// The name of the view.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Canonical => "canonical",
-            Self::Envelope => "envelope",
-        }
-    }
-}
-
-/// Why a selection that succeeded may not be what was meant.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Notice {
-    /// Why the list is empty.
-    pub why: WhyEmpty,
-    /// The nearest selectors that do match.
-    pub nearest: Vec<String>,
-}
-
-impl std::fmt::Display for Notice {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.why {
-            WhyEmpty::FilterRefusedAll { items } => {
-                write!(f, "the filter refused every one of {items} items")?;
-            }
-            WhyEmpty::NoItemHasField { items } => {
-                write!(f, "none of {items} items has the field")?;
-            }
-            _ => f.write_str("the list is empty")?,
-        }
-        for (index, selector) in self.nearest.iter().enumerate() {
-            f.write_str(if index == 0 { "; try: " } else { ", " })?;
-            f.write_str(selector)?;
-        }
-        Ok(())
-    }
-}
-
-/// How a value was selected.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct SelectReport {
-    /// The expression that was evaluated in the end.
-    pub evaluated: String,
-    /// The view that answered.
-    pub view: Answered,
-    /// Whether a leading `result.` was taken off.
-    pub prefix_stripped: bool,
-    /// The repairs, in order.
-    pub repairs: Vec<Repair>,
-    /// What the model should know although the selection succeeded.
-    pub notice: Option<Notice>,
-}
-
 /// A selected value and how it was found.
 #[derive(Clone, Debug)]
 pub(crate) struct Selection<'a> {
     pub(crate) view: View<'a>,
     pub(crate) report: SelectReport,
-}
-
-/// Why a selector did not produce a value.
-#[derive(Clone, Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SelectError {
-    /// Nothing but blanks: `""`.
-    #[error("the selector is blank")]
-    Blank,
-    /// No expression: `items[`.
-    #[error("selector `{expression}` is not a JMESPath expression: {source}")]
-    Invalid {
-        /// The expression as it was written.
-        expression: String,
-        /// What is wrong.
-        source: ParseError,
-        /// The shape of the value.
-        shape: Shape,
-        /// The nearest selectors that match.
-        nearest: Vec<String>,
-    },
-    /// A function was given what it cannot take: `length(total)`.
-    #[error("selector `{expression}` cannot be evaluated on this result: {source}")]
-    Mismatch {
-        /// The expression as it was written.
-        expression: String,
-        /// What was given, and what is taken.
-        source: Box<TypeMismatch>,
-        /// The shape of the value.
-        shape: Shape,
-        /// The nearest selectors that match.
-        nearest: Vec<String>,
-    },
-    /// Longer than the limit.
-    #[error("selector `{start}…` has {chars} characters, the limit is {limit}")]
-    TooLong {
-        /// The beginning of the expression.
-        start: String,
-        /// Its length in characters.
-        chars: usize,
-        /// The limit.
-        limit: usize,
-    },
-    /// A forbidden pattern: `${x}`, `eval(a)`, `__proto__`.
-    #[error("selector `{expression}` is refused: {source}")]
-    Forbidden {
-        /// The expression as it was written.
-        expression: String,
-        /// The pattern, and where it stands.
-        source: Forbidden,
-    },
-    /// Nothing is there: `items[0].titel`.
-    #[error("selector `{expression}` matched nothing")]
-    MatchedNothing {
-        /// The expression as it was written.
-        expression: String,
-        /// The shape of the value.
-        shape: Shape,
-        /// The nearest selectors that match.
-        nearest: Vec<String>,
-    },
-    /// More steps, text or time than allowed: `[@,@]|[@,@]|…`.
-    #[error("selector `{expression}` is too costly: {why}")]
-    TooCostly {
-        /// The expression as it was written.
-        expression: String,
-        /// What it would have taken.
-        why: String,
-    },
-}
-
-impl SelectError {
-    /// The stable code.
-    #[must_use]
-    pub fn code(&self) -> ErrorCode {
-        match self {
-            Self::Blank | Self::Invalid { .. } | Self::Mismatch { .. } => ErrorCode::SelectInvalid,
-            Self::TooLong { .. } => ErrorCode::SelectTooLong,
-            Self::Forbidden { .. } => ErrorCode::SelectForbidden,
-            Self::MatchedNothing { .. } => ErrorCode::SelectMatchedNothing,
-            Self::TooCostly { .. } => ErrorCode::SelectTooCostly,
-        }
-    }
-
-    /// Who can act.
-    #[must_use]
-    pub fn fault(&self) -> Fault {
-        Fault::Model
-    }
-
-    /// Whether the selector was right but nothing is there, so that a default may stand in.
-    pub(crate) fn is_miss(&self) -> bool {
-        matches!(self, Self::MatchedNothing { .. })
-    }
-
-    /// What was there, then one next step.
-    #[must_use]
-    pub fn advice(&self) -> String {
-        match self {
-            Self::Blank => "leave the selector out to pass the whole result".to_owned(),
-            Self::Invalid {
-                source,
-                shape,
-                nearest,
-                ..
-            } => {
-                if let ParseError::UnknownFunction {
-                    nearest: Some(function),
-                    ..
-                } = source
-                {
-                    return format!("try: {function}");
-                }
-                found(shape, nearest)
-            }
-            Self::Mismatch { shape, nearest, .. } | Self::MatchedNothing { shape, nearest, .. } => {
-                found(shape, nearest)
-            }
-            Self::TooLong { limit, .. } => {
-                format!(
-                    "try: a selector of at most {limit} characters, such as one path to what is needed"
-                )
-            }
-            Self::Forbidden { source, .. } => format!(
-                "a selector is JMESPath only; to compare with the text, write it in single quotes: '{}'",
-                source.pattern
-            ),
-            Self::TooCostly { .. } => {
-                "try: a path or filter that selects less, without nesting lists in each other"
-                    .to_owned()
-            }
-        }
-    }
-}
-
-fn found(shape: &Shape, nearest: &[String]) -> String {
-    let next = match nearest {
-        [] => "try: no selector, to pass the whole result".to_owned(),
-        selectors => format!("try: {}", selectors.join(", ")),
-    };
-    format!("found: {shape}\n{next}")
 }
 
 /// One way to read an expression: its text, and the view it is read on.

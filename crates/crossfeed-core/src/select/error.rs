@@ -1,0 +1,146 @@
+//! Why a selector did not produce a value, and what to try instead.
+
+use crate::shape::Shape;
+use crossfeed_jmespath::{ParseError, TypeMismatch, guard::Forbidden};
+use crossfeed_wire::{ErrorCode, Fault};
+
+/// Why a selector did not produce a value.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SelectError {
+    /// Nothing but blanks: `""`.
+    #[error("the selector is blank")]
+    Blank,
+    /// No expression: `items[`.
+    #[error("selector `{expression}` is not a JMESPath expression: {source}")]
+    Invalid {
+        /// The expression as it was written.
+        expression: String,
+        /// What is wrong.
+        source: ParseError,
+        /// The shape of the value.
+        shape: Shape,
+        /// The nearest selectors that match.
+        nearest: Vec<String>,
+    },
+    /// A function was given what it cannot take: `length(total)`.
+    #[error("selector `{expression}` cannot be evaluated on this result: {source}")]
+    Mismatch {
+        /// The expression as it was written.
+        expression: String,
+        /// What was given, and what is taken.
+        source: Box<TypeMismatch>,
+        /// The shape of the value.
+        shape: Shape,
+        /// The nearest selectors that match.
+        nearest: Vec<String>,
+    },
+    /// Longer than the limit.
+    #[error("selector `{start}…` has {chars} characters, the limit is {limit}")]
+    TooLong {
+        /// The beginning of the expression.
+        start: String,
+        /// Its length in characters.
+        chars: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// A forbidden pattern: `${x}`, `eval(a)`, `__proto__`.
+    #[error("selector `{expression}` is refused: {source}")]
+    Forbidden {
+        /// The expression as it was written.
+        expression: String,
+        /// The pattern, and where it stands.
+        source: Forbidden,
+    },
+    /// Nothing is there: `items[0].titel`.
+    #[error("selector `{expression}` matched nothing")]
+    MatchedNothing {
+        /// The expression as it was written.
+        expression: String,
+        /// The shape of the value.
+        shape: Shape,
+        /// The nearest selectors that match.
+        nearest: Vec<String>,
+    },
+    /// More steps, text or time than allowed: `[@,@]|[@,@]|…`.
+    #[error("selector `{expression}` is too costly: {why}")]
+    TooCostly {
+        /// The expression as it was written.
+        expression: String,
+        /// What it would have taken.
+        why: String,
+    },
+}
+
+impl SelectError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Blank | Self::Invalid { .. } | Self::Mismatch { .. } => ErrorCode::SelectInvalid,
+            Self::TooLong { .. } => ErrorCode::SelectTooLong,
+            Self::Forbidden { .. } => ErrorCode::SelectForbidden,
+            Self::MatchedNothing { .. } => ErrorCode::SelectMatchedNothing,
+            Self::TooCostly { .. } => ErrorCode::SelectTooCostly,
+        }
+    }
+
+    /// Who can act.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        Fault::Model
+    }
+
+    /// Whether the selector was right but nothing is there, so that a default may stand in.
+    pub(crate) fn is_miss(&self) -> bool {
+        matches!(self, Self::MatchedNothing { .. })
+    }
+
+    /// What was there, then one next step.
+    #[must_use]
+    pub fn advice(&self) -> String {
+        match self {
+            Self::Blank => "leave the selector out to pass the whole result".to_owned(),
+            Self::Invalid {
+                source,
+                shape,
+                nearest,
+                ..
+            } => {
+                if let ParseError::UnknownFunction {
+                    nearest: Some(function),
+                    ..
+                } = source
+                {
+                    return format!("try: {function}");
+                }
+                found(shape, nearest)
+            }
+            Self::Mismatch { shape, nearest, .. } | Self::MatchedNothing { shape, nearest, .. } => {
+                found(shape, nearest)
+            }
+            Self::TooLong { limit, .. } => {
+                format!(
+                    "try: a selector of at most {limit} characters, such as one path to what is needed"
+                )
+            }
+            Self::Forbidden { source, .. } => format!(
+                "a selector is JMESPath only; to compare with the text, write it in single quotes: '{}'",
+                source.pattern
+            ),
+            Self::TooCostly { .. } => {
+                "try: a path or filter that selects less, without nesting lists in each other"
+                    .to_owned()
+            }
+        }
+    }
+}
+
+fn found(shape: &Shape, nearest: &[String]) -> String {
+    let next = match nearest {
+        [] => "try: no selector, to pass the whole result".to_owned(),
+        selectors => format!("try: {}", selectors.join(", ")),
+    };
+    format!("found: {shape}\n{next}")
+}

@@ -1,0 +1,69 @@
+//! How a selection that succeeded was made.
+
+use crossfeed_jmespath::{WhyEmpty, repair::Repair};
+
+/// Which view of a result answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a result has these two views")]
+pub enum Answered {
+    /// The canonical value.
+    Canonical,
+    /// The envelope around it, as models copy paths from there.
+    Envelope,
+}
+
+impl Answered {
+    /// The name of the view.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Canonical => "canonical",
+            Self::Envelope => "envelope",
+        }
+    }
+}
+
+/// Why a selection that succeeded may not be what was meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Notice {
+    /// Why the list is empty.
+    pub why: WhyEmpty,
+    /// The nearest selectors that do match.
+    pub nearest: Vec<String>,
+}
+
+impl std::fmt::Display for Notice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.why {
+            WhyEmpty::FilterRefusedAll { items } => {
+                write!(f, "the filter refused every one of {items} items")?;
+            }
+            WhyEmpty::NoItemHasField { items } => {
+                write!(f, "none of {items} items has the field")?;
+            }
+            _ => f.write_str("the list is empty")?,
+        }
+        for (index, selector) in self.nearest.iter().enumerate() {
+            f.write_str(if index == 0 { "; try: " } else { ", " })?;
+            f.write_str(selector)?;
+        }
+        Ok(())
+    }
+}
+
+/// How a value was selected.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SelectReport {
+    /// The expression that was evaluated in the end.
+    pub evaluated: String,
+    /// The view that answered.
+    pub view: Answered,
+    /// Whether a leading `result.` was taken off.
+    pub prefix_stripped: bool,
+    /// The repairs, in order.
+    pub repairs: Vec<Repair>,
+    /// What the model should know although the selection succeeded.
+    pub notice: Option<Notice>,
+}
