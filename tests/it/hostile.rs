@@ -4,7 +4,8 @@ use crate::support::{
     WatchedStore, artifact, block_on, call, codes, on_stack, report, scope, session, within,
 };
 use crossfeed_core::{
-    Engine, EngineOptions, Error, InputSchema, LookupError, SelectOptions, Session, ToolResult,
+    Engine, EngineOptions, Error, InputSchema, LookupError, ResolveError, SelectOptions, Session,
+    ToolResult,
 };
 use crossfeed_json::Document;
 use crossfeed_store::{
@@ -13,6 +14,7 @@ use crossfeed_store::{
 use crossfeed_wire::{ErrorCode, Fault, Scope};
 use serde_json::{Map, Value, json};
 use std::{
+    future::Future,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -515,14 +517,23 @@ fn ten_thousand_failing_references_are_all_reported_in_time() {
     });
 }
 
-/// Polls a future that never waits.
-fn block_in_place<T>(future: impl Future<Output = T>) -> T {
-    let mut future = Box::pin(future);
-    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    match future.as_mut().poll(&mut context) {
-        std::task::Poll::Ready(done) => done,
-        std::task::Poll::Pending => panic!("the future waits"),
-    }
+/// Polls a future on a small thread without a runtime, where it never waits.
+fn block_in_place<T: Send>(future: impl Future<Output = T> + Send) -> T {
+    let poll = || {
+        let mut future = Box::pin(future);
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        match future.as_mut().poll(&mut context) {
+            std::task::Poll::Ready(done) => done,
+            std::task::Poll::Pending => panic!("the future waits"),
+        }
+    };
+    std::thread::scope(|threads| {
+        let thread = std::thread::Builder::new().stack_size(2 << 20);
+        match thread.spawn_scoped(threads, poll).unwrap().join() {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
 }
 
 #[test]
@@ -862,5 +873,305 @@ fn selectors_of_any_length_and_content_are_answered() {
                 });
             }
         });
+    });
+}
+
+/// What asks for 2^depth evaluations.
+fn doubling() -> InputSchema {
+    let t = json!({"type": "object", "properties": {"t": {"anyOf": [{"$ref": "#/$defs/t"}, {"allOf": [{"$ref": "#/$defs/t"}]}]}}});
+    InputSchema::compile(json!({"$ref": "#/$defs/t", "$defs": {"t": t}})).unwrap()
+}
+
+#[test]
+fn validations_that_would_take_too_long_are_refused() {
+    block_on(async {
+        let session = recorded(ToolResult::value(&nested(40, under("t")))).await;
+        let reference = json!({"$tool": "c"});
+        for arguments in [reference, nested(40, under("t"))] {
+            let found = within(5, || {
+                block_in_place(session.resolve(arguments, Some(&doubling())))
+            });
+            let error = found.unwrap_err();
+            assert_eq!(codes(&error), [("limit.exceeded", String::new())]);
+            let text = error.to_string();
+            assert!(
+                text.contains("steps to validate\ntry: a selector that gives flatter or less data"),
+                "{text}"
+            );
+        }
+        // What is wrong is told where telling it is cheap, and selectors are tried as far as the steps go.
+        for depth in 1..25 {
+            let found = within(5, || {
+                block_in_place(session.resolve(nested(depth, under("t")), Some(&doubling())))
+            });
+            let found = codes(&found.unwrap_err());
+            let refused = found[0].0 == "limit.exceeded";
+            assert!(
+                refused || depth < 20 && found[0].0 == "arguments.invalid",
+                "{depth}: {found:?}"
+            );
+            assert!(!refused || depth > 8, "{depth}");
+            let text = nested(depth, under("t")).to_string();
+            let result = ToolResult::value(&json!({"x": text, "y": nested(depth, under("t"))}));
+            let id = call(&format!("n{depth}"));
+            session.record(&id, result).await.unwrap();
+            let reference = json!({"$tool": id.to_string(), "$select": "x"});
+            let found = within(10, || {
+                block_in_place(session.resolve(reference, Some(&doubling())))
+            });
+            assert!(found.is_err(), "{depth}");
+        }
+    });
+}
+
+#[test]
+fn large_arguments_of_a_recursive_schema_are_judged() {
+    let schema = InputSchema::compile(json!({
+        "$ref": "#/$defs/t",
+        "$defs": {"t": {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"$ref": "#/$defs/t"}}]}}
+    }));
+    let schema = schema.unwrap();
+    let mut rows: Vec<Value> = (0..20_000).map(|n| json!([n, [n, n]])).collect();
+    block_on(async {
+        let session = session();
+        let found = within(20, || {
+            block_in_place(session.resolve(json!(rows), Some(&schema)))
+        });
+        assert!(found.is_ok());
+        rows.truncate(100);
+        rows.push(json!([true]));
+        let found = within(20, || {
+            block_in_place(session.resolve(json!(rows), Some(&schema)))
+        });
+        assert_eq!(codes(&found.unwrap_err())[0].0, "arguments.invalid");
+    });
+}
+
+#[test]
+fn messages_are_bounded() {
+    block_on(async {
+        let key = "k".repeat(1 << 20);
+        let mut value = Map::new();
+        value.insert(key, json!("x"));
+        value.insert("kk".to_owned(), json!("y"));
+        let session = recorded(ToolResult::value(&Value::Object(value))).await;
+        let long = |error: &ResolveError| report(error).len().max(error.to_string().len());
+        for select in [
+            "kkk".to_owned(),
+            format!("{}zz", " ".repeat(1_000_000)),
+            "z".repeat(1_000_000),
+        ] {
+            let error = session
+                .resolve(json!({"$tool": "c", "$select": select}), None)
+                .await
+                .unwrap_err();
+            assert!(long(&error) < 10_000, "{}", long(&error));
+        }
+        let blank = format!("{}zz", " ".repeat(1_000_000));
+        let error = session
+            .resolve(json!({"$tool": "c", "$select": blank}), None)
+            .await
+            .unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("selector `zz` matched nothing"),
+            "{error}"
+        );
+        let integers =
+            InputSchema::compile(json!({"additionalProperties": {"type": "integer"}})).unwrap();
+        let error = session
+            .resolve(json!({"$tool": "c"}), Some(&integers))
+            .await
+            .unwrap_err();
+        assert!(long(&error) < 10_000, "{}", long(&error));
+        let error = session
+            .resolve(json!({"$tool": "c", "$select": "kkk"}), None)
+            .await
+            .unwrap_err();
+        assert!(error.to_string().ends_with("try: kk"), "{error}");
+        // All are told, the first of them in full.
+        let many: Vec<Value> = (0..10_000)
+            .map(|n| json!({"$tool": "c", "$select": format!("q{n}")}))
+            .collect();
+        let error = session.resolve(json!(many), None).await.unwrap_err();
+        let text = error.to_string();
+        assert_eq!(text.matches("found: ").count(), 20);
+        assert_eq!(text.lines().count(), 20 * 3 + 9_980);
+        let report = serde_json::to_value(error.report()).unwrap();
+        let errors = report["errors"].as_array().unwrap();
+        assert_eq!(errors.len(), 10_000);
+        assert_eq!(
+            errors
+                .iter()
+                .filter(|error| error.get("advice").is_some())
+                .count(),
+            100
+        );
+    });
+}
+
+#[test]
+fn what_repairs_make_fit_is_offered_and_what_loses_digits_is_not() {
+    block_on(async {
+        let result = r#"{"n": "12", "s": 42, "big": 12345678901234567890123, "l": ["1", "2"]}"#;
+        let session = recorded(ToolResult::json(result)).await;
+        let schema = json!({"properties": {"n": {"type": "integer"}, "l": {"type": "array", "items": {"type": "integer"}}}});
+        let schema = InputSchema::compile(schema).unwrap();
+        for (name, advice) in [("n", "try: n, s"), ("l", "try: l")] {
+            let arguments =
+                Value::Object(Map::from_iter([(name.to_owned(), json!({"$tool": "c"}))]));
+            let error = session.resolve(arguments, Some(&schema)).await.unwrap_err();
+            assert!(
+                error.failures()[0].error.advice().starts_with(advice),
+                "{error}"
+            );
+        }
+    });
+}
+
+/// References with as many selectors, all different.
+fn many_selectors(count: usize) -> Value {
+    let reference = |n| json!({"$tool": "c", "$select": format!("k{n}")});
+    (0..count).map(reference).collect()
+}
+
+#[test]
+fn a_failed_result_is_read_once_whatever_selects_from_it() {
+    within(20, || {
+        block_on(async {
+            let text = format!("  no \n luck {}", "word ".repeat(1 << 20));
+            let session = recorded(ToolResult::text(text).failed()).await;
+            let error = session.resolve(many_selectors(10_000), None).await;
+            let error = error.unwrap_err();
+            assert_eq!(error.failures().len(), 10_000);
+            for failure in error.failures() {
+                let Error::Lookup(LookupError::Failed { message, .. }) = &failure.error else {
+                    panic!("{}", failure.error);
+                };
+                assert!(message.starts_with("no luck word word"), "{message}");
+                assert_eq!(message.chars().count(), 501);
+            }
+        });
+    });
+}
+
+#[test]
+fn a_tool_result_of_many_parts_is_opened_once_whatever_selects_from_it() {
+    within(20, || {
+        block_on(async {
+            let parts: Vec<Value> = (0..50_000)
+                .map(|n| json!({"type": "text", "text": format!("part {n}")}))
+                .collect();
+            let result = json!({"content": parts}).to_string();
+            let session = recorded(ToolResult::undeclared(result)).await;
+            let select = |n: usize| json!({"$tool": "c", "$select": format!("[{n}]")});
+            let arguments: Vec<Value> = (0..2_000).map(select).collect();
+            let found = session.resolve(json!(arguments), None).await.unwrap();
+            assert_eq!(found.arguments[1_999], "part 1999");
+        });
+    });
+}
+
+#[test]
+fn small_values_count_for_the_room_that_they_take() {
+    block_on(async {
+        let options = EngineOptions::default().with_max_resolved_bytes(1 << 20);
+        let session = Engine::in_memory(options).session(scope("s"));
+        let zeros = format!("[{}0]", "0,".repeat(49_999));
+        session
+            .record(&call("c"), ToolResult::json(zeros.clone()))
+            .await
+            .unwrap();
+        let one = session.resolve(json!([{"$tool": "c"}]), None).await;
+        assert_eq!(one.unwrap().lineage[0].source.bytes_out, zeros.len());
+        let ten: Vec<Value> = (0..10).map(|_| json!({"$tool": "c"})).collect();
+        let found = wrong(&session, json!(ten)).await;
+        assert_eq!(found.len(), 9);
+        assert_eq!(found[0], ("limit.exceeded", "/1".to_owned()));
+        // Values that a selector built count as well, and together with others.
+        let built = json!([{"$tool": "c", "$select": "[@, @]"}]);
+        assert_eq!(wrong(&session, built).await[0].0, "limit.exceeded");
+        let both = json!([{"$tool": "c"}, {"$tool": "c", "$select": "[*]"}]);
+        let found = wrong(&session, both).await;
+        assert_eq!(found, [("limit.exceeded", "/1".to_owned())]);
+    });
+}
+
+#[test]
+fn bytes_that_were_put_are_those_of_the_json() {
+    block_on(async {
+        let result = r#"{"t": true, "f": false, "l": [1, 2], "s": "a\"b\u0001", "e": []}"#;
+        let session = recorded(ToolResult::json(result)).await;
+        for select in [
+            "t",
+            "f",
+            "!t",
+            "!f",
+            "s",
+            "[t, f, e]",
+            "{\"k\\\"\": t, b: s}",
+            "[e[0], s]",
+            "join('\n', [s, s])",
+            "{a: {b: [t]}}",
+            "length(l)",
+            "e[]",
+        ] {
+            let arguments = json!({"$tool": "c", "$select": select});
+            let found = session.resolve(arguments, None).await.unwrap();
+            let put = found.arguments.to_string();
+            let bytes = found.lineage[0].source.bytes_out;
+            assert_eq!(bytes, put.len(), "{select}: {put}");
+        }
+        let default = json!({"k": [1, true, "a\n"]});
+        let arguments = json!({"$tool": "c", "$select": "none", "$default": default});
+        let found = session.resolve(arguments, None).await.unwrap();
+        assert!(found.lineage[0].source.used_default);
+        let bytes = found.lineage[0].source.bytes_out;
+        assert_eq!(bytes, default.to_string().len());
+    });
+}
+
+#[test]
+fn costly_selectors_on_small_results_leave_the_async_thread() {
+    block_on(async {
+        let items: Vec<Value> = (0..5_000).map(|n| json!({"id": n, "name": "x"})).collect();
+        let result = json!({"items": items}).to_string();
+        assert!(result.len() < 1 << 20);
+        let session = recorded(ToolResult::json(result)).await;
+        let costly = |n| format!("sort_by(items[?contains(to_string(@), '{n}')], &name)[0].name");
+        let reference = |n: usize| json!({"$tool": "c", "$select": costly(n)});
+        let references: Vec<Value> = (1..10).map(reference).collect();
+        let references = json!(references);
+        let id = call("c");
+        // One that is done where the call is would be done at its first turn.
+        let (at_once, selected, shape) = (
+            session.resolve(references, None),
+            session.select(&id, "items[?id == `7`]"),
+            session.shape(&id),
+        );
+        let (mut at_once, mut selected, mut shape) =
+            (Box::pin(at_once), Box::pin(selected), Box::pin(shape));
+        let turns = std::future::poll_fn(|context| {
+            std::task::Poll::Ready((
+                at_once.as_mut().poll(context).is_pending(),
+                selected.as_mut().poll(context).is_pending(),
+                shape.as_mut().poll(context).is_pending(),
+            ))
+        });
+        assert_eq!(turns.await, (true, true, true));
+        assert_eq!(at_once.await.unwrap().arguments[0], "x");
+        assert!(selected.await.is_ok() && shape.await.is_ok());
+        // What is small is done where the call is.
+        session
+            .record(&call("small"), ToolResult::json(r#"{"a": [1]}"#))
+            .await
+            .unwrap();
+        let small = json!([{"$tool": "small"}, {"$tool": "small", "$select": "a[0]"}]);
+        let mut small = Box::pin(session.resolve(small, None));
+        let turn = std::future::poll_fn(|context| {
+            std::task::Poll::Ready(small.as_mut().poll(context).is_ready())
+        });
+        assert!(turn.await);
     });
 }

@@ -7,6 +7,7 @@
 )]
 
 mod architecture;
+mod costs;
 mod differential;
 mod hostile;
 mod javascript;

@@ -2,6 +2,7 @@
 
 use crate::report::Stop;
 use bytes::Bytes;
+use crossfeed::json::Document;
 use std::{
     ffi::OsStr,
     fs,
@@ -39,17 +40,16 @@ pub(crate) fn read(path: &Path) -> Result<Bytes, Stop> {
 pub(crate) fn read_or_inline(text: &OsStr) -> Result<Bytes, Stop> {
     let path = Path::new(text);
     if !is_stdin(text) && !path.exists() {
-        let json = text.to_str().map(str::trim_start);
-        return match json {
-            Some(json) if json.starts_with(['{', '[', '"']) => {
-                Ok(Bytes::copy_from_slice(text.as_encoded_bytes()))
-            }
-            _ => Err(Stop::Usage(format!(
-                "cannot read {}: there is no such file, and JSON on the command line begins with \
-                 `{{`, `[` or `\"`",
-                name(path)
-            ))),
-        };
+        let json = text.to_str().map(str::trim_start).unwrap_or_default();
+        let document = Document::new(text.as_encoded_bytes().to_vec());
+        // Brackets and quotes are meant for JSON, even where they are none.
+        if json.starts_with(['{', '[', '"']) || document.root().is_ok() {
+            return Ok(document.raw().clone());
+        }
+        return Err(Stop::Usage(format!(
+            "cannot read {}: there is no such file, and it is no JSON",
+            name(path)
+        )));
     }
     read(path)
 }

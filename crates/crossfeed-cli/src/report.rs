@@ -1,6 +1,6 @@
 //! Why a command stopped, and how it says so.
 
-use crossfeed::{ErrorBody, ErrorCode, ErrorReport, Failure, ResolveError};
+use crossfeed::{ErrorBody, ErrorCode, ErrorReport, ResolveError};
 use std::{
     io::{self, ErrorKind, Write},
     process::ExitCode,
@@ -8,6 +8,8 @@ use std::{
 
 /// The status when the answer is an error.
 const ERROR: u8 = 1;
+/// How many errors are written in full as text; of the others, the line.
+const IN_FULL: usize = 20;
 /// The status when the command could not be carried out.
 pub(crate) const USAGE: u8 = 2;
 
@@ -37,7 +39,7 @@ impl From<ErrorBody> for Stop {
 
 impl From<ResolveError> for Stop {
     fn from(error: ResolveError) -> Self {
-        Self::Answer(error.failures().iter().map(Failure::body).collect())
+        Self::Answer(error.bodies())
     }
 }
 
@@ -88,9 +90,9 @@ fn write_json(bodies: &[ErrorBody], out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn write_text(bodies: &[ErrorBody], err: &mut dyn Write) -> io::Result<()> {
-    for body in bodies {
+    for (index, body) in bodies.iter().enumerate() {
         writeln!(err, "error[{}]: {}", body.code, body.message)?;
-        if let Some(advice) = &body.advice {
+        if let Some(advice) = body.advice.as_ref().filter(|_| index < IN_FULL) {
             writeln!(err, "{advice}")?;
         }
     }

@@ -356,7 +356,7 @@ fn resolve_explains_itself() {
          view: canonical\n\
          ignored: /n note\n\
          /a <- call c1 artifact a1: the whole result, bytes 12 -> 12\n\
-         /d <- call c1: zz, bytes 0 -> 0\n\
+         /d <- call c1: zz, bytes 0 -> 2\n\
          default: /d\n\
          /e <- call c1 tool search: items[?url == 'u3'], bytes 51 -> 2\n\
          view: canonical\n\
@@ -905,4 +905,51 @@ fn the_readme_shows_what_the_commands_print() {
         assert_eq!(String::from_utf8(printed).unwrap(), expected, "{command}");
     }
     fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn strip_does_not_give_up_at_depth_or_a_byte_order_mark() {
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    check(
+        &["strip"],
+        &format!("{{\"_toolCallId\":\"c\",\"a\":{deep}}}"),
+        0,
+        &format!("{{\"a\":{deep}}}"),
+        "",
+    );
+    let marked = "\u{feff}{\"_toolCallId\":\"c\",\"a\":1}\n";
+    check(&["strip"], marked, 0, "\u{feff}{\"a\":1}\n", "");
+}
+
+#[test]
+fn arguments_may_be_any_json_value() {
+    let records = file("scalars.jsonl", "");
+    for scalar in ["5", "true", "null", " -1.5 "] {
+        let expected = format!("{}\n", scalar.trim());
+        check(
+            &["resolve", scalar, "--results", &records],
+            "",
+            0,
+            &expected,
+            "",
+        );
+    }
+    check_usage(
+        &["resolve", "5x", "--results", &records],
+        "",
+        "cannot read `5x`: there is no such file, and it is no JSON",
+    );
+}
+
+#[test]
+fn of_many_errors_the_first_are_written_in_full() {
+    let records = file(
+        "many.jsonl",
+        "{\"call_id\": \"c\", \"result\": {\"a\": 1}}\n",
+    );
+    let references = vec![r#"{"$tool": "c", "$select": "x"}"#; 30].join(",");
+    let arguments = format!("[{references}]");
+    let Run { status, err, .. } = run(&["resolve", &arguments, "--results", &records], "");
+    assert_eq!((status, err.matches("error[").count()), (1, 30), "{err}");
+    assert_eq!(err.matches("found: ").count(), 20);
 }

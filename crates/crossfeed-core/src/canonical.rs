@@ -327,38 +327,53 @@ fn failure(result: &StoredResult) -> Option<String> {
     if !result.failed() && mcp_error().is_none() {
         return None;
     }
-    let message = document
+    let line = document
         .root()
         .ok()
-        .and_then(failure_text)
-        .unwrap_or_else(|| String::from_utf8_lossy(document.raw()).into_owned());
-    let line = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.is_empty() {
-        return Some("no message".to_owned());
-    }
-    let mut short: String = line.chars().take(FAILURE_CHARS).collect();
-    if short.len() < line.len() {
-        short.push('…');
-    }
-    Some(short)
+        .and_then(failure_line)
+        .unwrap_or_else(|| one_line([String::from_utf8_lossy(document.raw())]));
+    Some(if line.is_empty() {
+        "no message".to_owned()
+    } else {
+        line
+    })
 }
 
-/// The text of a failure, wherever it usually stands.
-fn failure_text(root: Cursor<'_>) -> Option<String> {
+/// The text of a failure, wherever it usually stands, as one line.
+fn failure_line(root: Cursor<'_>) -> Option<String> {
     if let Some(text) = root.as_str() {
-        return Some(text.into_owned());
+        return Some(one_line([text]));
     }
     if is_mcp(root) {
-        let texts: Vec<_> = root
-            .get("content")?
-            .items()
-            .filter_map(|part| part.get("text")?.as_str())
-            .collect();
-        return Some(texts.join(" "));
+        let parts = root.get("content")?.items();
+        return Some(one_line(
+            parts.filter_map(|part| part.get("text")?.as_str()),
+        ));
     }
     ["error", "message"].iter().find_map(|key| {
         let found = root.get(key)?;
         let text = found.as_str().or_else(|| found.get("message")?.as_str());
-        text.map(Cow::into_owned)
+        text.map(|text| one_line([text]))
     })
+}
+
+/// The words of texts with one blank between them, as far as a failure's message goes: what comes
+/// behind is not looked at.
+fn one_line<'t>(texts: impl IntoIterator<Item = Cow<'t, str>>) -> String {
+    let mut line = String::new();
+    let mut room = FAILURE_CHARS;
+    for text in texts {
+        for word in text.split_whitespace() {
+            let blank = if line.is_empty() { "" } else { " " };
+            for c in blank.chars().chain(word.chars()) {
+                if room == 0 {
+                    line.push('…');
+                    return line;
+                }
+                line.push(c);
+                room -= 1;
+            }
+        }
+    }
+    line
 }

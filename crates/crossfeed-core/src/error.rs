@@ -1,11 +1,15 @@
 //! Errors at the session boundary: every stage's own, summed, with their place in the arguments.
 
-use crate::{resolve::LimitError, select::SelectError, validate::ArgumentError};
+use crate::{
+    resolve::LimitError,
+    select::{SelectError, quotable},
+    validate::{ArgumentError, ValidationCost},
+};
 use crossfeed_store::{Missing, StoreError, Tombstone};
 use crossfeed_wire::{
     ArtifactId, CallId, ErrorBody, ErrorCode, ErrorReport, Fault, Pointer, reference::Malformed,
 };
-use std::{fmt, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 /// Why there is no result to refer to.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -144,6 +148,9 @@ pub enum Error {
     /// Beyond a limit.
     #[error(transparent)]
     Limit(#[from] LimitError),
+    /// Arguments that take too much to be judged.
+    #[error(transparent)]
+    Validation(#[from] ValidationCost),
 }
 
 impl Error {
@@ -156,6 +163,7 @@ impl Error {
             Self::Select(error) => error.code(),
             Self::Arguments(error) => error.code(),
             Self::Limit(error) => error.code(),
+            Self::Validation(error) => error.code(),
         }
     }
 
@@ -164,9 +172,11 @@ impl Error {
     pub fn fault(&self) -> Fault {
         match self {
             Self::Lookup(error) => error.fault(),
-            Self::Reference(_) | Self::Select(_) | Self::Arguments(_) | Self::Limit(_) => {
-                Fault::Model
-            }
+            Self::Reference(_)
+            | Self::Select(_)
+            | Self::Arguments(_)
+            | Self::Limit(_)
+            | Self::Validation(_) => Fault::Model,
         }
     }
 
@@ -184,6 +194,7 @@ impl Error {
             Self::Select(error) => error.advice(),
             Self::Arguments(error) => error.advice(),
             Self::Limit(error) => error.advice().to_owned(),
+            Self::Validation(error) => error.advice().to_owned(),
         }
     }
 }
@@ -220,8 +231,11 @@ impl Failure {
     pub fn body(&self) -> ErrorBody {
         let mut body = ErrorBody::new(self.error.code(), self.line());
         body.call_id = self.call_id.as_ref().map(ToString::to_string);
-        body.expression = self.expression.as_deref().map(shortened);
-        body.at = Some(self.at.to_string());
+        body.expression = self
+            .expression
+            .as_deref()
+            .map(|text| quotable(text).into_owned());
+        body.at = Some(cut(self.at.as_str(), AT_CHARS).into_owned());
         body.advice = Some(self.error.advice());
         body
     }
@@ -244,7 +258,7 @@ impl Failure {
             }
         }
         if !self.at.as_str().is_empty() {
-            place.push(format!("argument `{}`", self.at));
+            place.push(format!("argument `{}`", cut(self.at.as_str(), PLACE_CHARS)));
         }
         if !place.is_empty() {
             line.push_str(&format!(" ({})", place.join(", ")));
@@ -253,14 +267,20 @@ impl Failure {
     }
 }
 
-/// The most characters of a selector that are shown: as many as it may have by default.
-const EXPRESSION_CHARS: usize = 1000;
+/// The most characters of a place that a line says.
+const PLACE_CHARS: usize = 200;
+/// The most characters of a place in JSON, where programs read it.
+const AT_CHARS: usize = 1000;
+/// How many failures are written in full; of the others, the line.
+const IN_FULL: usize = 20;
+/// How many failures have advice in JSON.
+const ADVISED: usize = 100;
 
-/// A selector as it was written; of one that is far too long, the beginning.
-fn shortened(expression: &str) -> String {
-    match expression.char_indices().nth(EXPRESSION_CHARS) {
-        Some((end, _)) => format!("{}…", &expression[..end]),
-        None => expression.to_owned(),
+/// The beginning of a text that is too long.
+fn cut(text: &str, chars: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(chars) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
     }
 }
 
@@ -303,24 +323,37 @@ impl ResolveError {
         }
     }
 
-    /// The failures in the shape in which they are written.
+    /// The failures in the shape in which they are written: all of them, beyond the first 100 without
+    /// advice.
+    #[must_use]
+    pub fn bodies(&self) -> Vec<ErrorBody> {
+        let mut bodies: Vec<_> = self.failures.iter().map(Failure::body).collect();
+        for body in bodies.iter_mut().skip(ADVISED) {
+            body.advice = None;
+        }
+        bodies
+    }
+
+    /// The same with the first of them once more.
     #[must_use]
     pub fn report(&self) -> Option<ErrorReport> {
-        let (first, rest) = self.failures.split_first()?;
-        Some(ErrorReport::new(
-            first.body(),
-            rest.iter().map(Failure::body),
-        ))
+        let mut bodies = self.bodies().into_iter();
+        Some(ErrorReport::new(bodies.next()?, bodies))
     }
 }
 
+/// As a model reads it: the first 20 failures in full, the others by their line.
 impl fmt::Display for ResolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, failure) in self.failures.iter().enumerate() {
             if index > 0 {
                 f.write_str("\n")?;
             }
-            write!(f, "{failure}")?;
+            if index < IN_FULL {
+                write!(f, "{failure}")?;
+            } else {
+                f.write_str(&failure.line())?;
+            }
         }
         Ok(())
     }

@@ -35,4 +35,6 @@ pub use select::{Answered, Notice, SelectError, SelectOptions, SelectReport};
 pub use session::{Resolved, Selected, Session};
 pub use shape::Shape;
 pub use strip::{StripPolicy, strip};
-pub use validate::{ArgumentError, InputSchema, RepairScope, SchemaError, TypeRepair};
+pub use validate::{
+    ArgumentError, InputSchema, RepairScope, SchemaError, TypeRepair, ValidationCost,
+};

@@ -10,7 +10,7 @@ use crate::{
     select::{Keys, SelectReport, Selector},
     shape::Shape,
     suggest,
-    validate::{self, InputSchema, TypeRepair},
+    validate::{self, InputSchema, RepairScope, Steps, TypeRepair},
 };
 use crossfeed_jmespath::Arena;
 use crossfeed_store::{Lookup, Recorded, StoreError, StoredArtifact, StoredResult};
@@ -26,9 +26,14 @@ use std::{
 
 /// How many results are looked up at once.
 const LOOKUPS: usize = 32;
-/// From how many bytes of referenced results the work leaves the async threads: what it takes is
-/// then counted in milliseconds.
-const BLOCKING_BYTES: usize = 1 << 20;
+/// The most bytes of results, each counted as often as it is referred to, with which the work stays
+/// on the async thread: even if each is indexed and passed on whole, that is well below a
+/// millisecond.
+const SMALL_BYTES: usize = 64 << 10;
+/// The most references with which the work stays on the async thread.
+const SMALL_REFERENCES: usize = 16;
+/// The most bytes of a selector with which the work stays on the async thread.
+const SMALL_SELECTOR: usize = 200;
 /// For how many values of one call it is looked for what would fit in their places.
 const SUGGESTED: usize = 5;
 /// The most bytes that references may have brought in beside such a value.
@@ -143,8 +148,9 @@ impl Session {
     /// schema.
     ///
     /// Without references the arguments are walked over once and come back as they were. Results
-    /// are looked up at once; selecting from large ones leaves the async threads where there is a
-    /// tokio runtime.
+    /// are looked up at once. Work that is not small for certain leaves the async threads where there
+    /// is a tokio runtime: small are up to 16 references without selectors, or with plain paths, to
+    /// up to 64 KiB of results.
     ///
     /// # Errors
     ///
@@ -155,8 +161,8 @@ impl Session {
         arguments: Value,
         schema: Option<&InputSchema>,
     ) -> Result<Resolved, ResolveError> {
-        let declared = Declared::root(schema.map(InputSchema::as_value));
-        let plan = match Plan::of(&arguments, &declared) {
+        let schema_value = schema.map(InputSchema::as_value);
+        let plan = match Plan::of(&arguments, &Declared::root(schema_value)) {
             Ok(plan) => plan,
             Err(error) => {
                 dismantle(arguments);
@@ -179,11 +185,7 @@ impl Session {
             .map(|wanted| self.look_up(wanted))
             .collect();
         let looked: Vec<Looked> = stream::iter(lookups).buffered(LOOKUPS).collect().await;
-        let size: usize = looked
-            .iter()
-            .flatten()
-            .map(|stored| stored.document().raw().len())
-            .sum();
+        let small = is_small(&plan, &looked);
         let grown: Vec<CallId> = plan
             .wanted
             .iter()
@@ -194,7 +196,7 @@ impl Session {
             .map(|(wanted, _)| wanted.call_id.clone())
             .collect();
         let work = self.work(plan, looked, schema);
-        let resolved = run(size, move || work.resolve(arguments)).await;
+        let resolved = run(small, move || work.resolve(arguments)).await;
         self.measure(&grown).await;
         resolved
     }
@@ -226,9 +228,9 @@ impl Session {
         };
         let grows = !stored.document().is_indexed();
         let inner = Arc::clone(self.inner());
-        let size = stored.document().raw().len();
+        let small = stored.document().raw().len() <= SMALL_BYTES && is_plain_path(expression);
         let (wanted, text) = (call_id.clone(), expression.to_owned());
-        let selected = run(size, move || inner.select(&wanted, &stored, &text)).await;
+        let selected = run(small, move || inner.select(&wanted, &stored, &text)).await;
         if grows {
             self.measure(std::slice::from_ref(call_id)).await;
         }
@@ -249,8 +251,8 @@ impl Session {
         };
         let stored = Stored::Result(self.get(call_id).await.map_err(|e| fail(e.into()))?);
         let inner = Arc::clone(self.inner());
-        let size = stored.document().raw().len();
-        let shape = run(size, move || inner.shape(&stored)).await;
+        let small = stored.document().raw().len() <= SMALL_BYTES;
+        let shape = run(small, move || inner.shape(&stored)).await;
         self.measure(std::slice::from_ref(call_id)).await;
         shape.map_err(fail)
     }
@@ -268,9 +270,51 @@ fn refusal(error: LimitError) -> ResolveError {
     ResolveError::new(vec![Failure::new(Pointer::root(), error.into())])
 }
 
+/// Whether filling the plan takes little for certain.
+fn is_small(plan: &Plan, looked: &[Looked]) -> bool {
+    let size = |wanted: usize| match looked.get(wanted) {
+        Some(Ok(stored)) => stored.document().raw().len(),
+        _ => 0,
+    };
+    plan.references.len() <= SMALL_REFERENCES
+        && plan.references.iter().all(|planned| {
+            let select = planned.reference.select.as_deref();
+            select.is_none_or(is_plain_path)
+        })
+        && plan
+            .references
+            .iter()
+            .try_fold(SMALL_BYTES, |left, planned| {
+                left.checked_sub(size(planned.wanted))
+            })
+            .is_some()
+}
+
+/// Whether a selector is short and has nothing but keys and indexes: `items[0]."a-b".url`. Such a
+/// one takes no more than a look at each key of a result.
+fn is_plain_path(selector: &str) -> bool {
+    let mut bytes = selector.bytes().peekable();
+    let mut plain = selector.len() <= SMALL_SELECTOR;
+    while let Some(byte) = bytes.next().filter(|_| plain) {
+        plain = match byte {
+            b'[' => {
+                bytes.next_if_eq(&b'-');
+                let mut digits = 0;
+                while bytes.next_if(u8::is_ascii_digit).is_some() {
+                    digits += 1;
+                }
+                digits > 0 && bytes.next() == Some(b']')
+            }
+            b'_' | b'-' | b'.' | b'"' | b'\'' => true,
+            other => other.is_ascii_alphanumeric(),
+        };
+    }
+    plain
+}
+
 /// Runs work that does not wait: here if it is small, else where blocking is allowed.
-async fn run<T: Send + 'static>(size: usize, work: impl FnOnce() -> T + Send + 'static) -> T {
-    if size < BLOCKING_BYTES {
+async fn run<T: Send + 'static>(small: bool, work: impl FnOnce() -> T + Send + 'static) -> T {
+    if small {
         return work();
     }
     let Ok(runtime) = tokio::runtime::Handle::try_current() else {
@@ -405,6 +449,8 @@ impl Work {
         let links: HashMap<&str, &Link> = lineage.iter().map(|l| (l.at.as_str(), l)).collect();
         let brought: usize = lineage.iter().map(|link| link.source.bytes_out).sum();
         let mut suggested = HashSet::new();
+        // For all tries together.
+        let mut steps = schema.steps(arguments);
         for failure in failures {
             let link = failure
                 .at
@@ -421,12 +467,18 @@ impl Work {
             {
                 continue;
             }
-            error.fitting = self.fitting(link, arguments, schema);
+            error.fitting = self.fitting(link, arguments, schema, &mut steps);
         }
     }
 
     /// Selectors on a link's result whose values fit where the link's own value stands.
-    fn fitting(&self, link: &Link, arguments: &mut Value, schema: &InputSchema) -> Vec<String> {
+    fn fitting(
+        &self,
+        link: &Link,
+        arguments: &mut Value,
+        schema: &InputSchema,
+        steps: &mut Steps,
+    ) -> Vec<String> {
         let source = &link.source;
         let stored = self.stored(&source.call_id, source.artifact_id.as_ref());
         let (Some(stored), Some(place)) = (stored, arguments.pointer_mut(link.at.as_str())) else {
@@ -435,14 +487,23 @@ impl Work {
         let misfit = place.take();
         let arena = Arena::new();
         let budget = self.inner.fill_limits().budget(stored, &arena);
-        let mut fits = |value: &Value| {
+        let mut is_fit = |value: Value| {
             if let Some(place) = arguments.pointer_mut(link.at.as_str()) {
-                *place = value.clone();
+                *place = value;
             }
-            let findings = schema.findings(arguments);
-            !findings
-                .iter()
-                .any(|finding| finding.at.is_within(&link.at))
+            let findings = schema.findings(arguments, steps);
+            findings.is_ok_and(|findings| {
+                !findings
+                    .iter()
+                    .any(|finding| finding.at.is_within(&link.at))
+            })
+        };
+        let repairs = self.inner.options.repairs != RepairScope::Off;
+        let mut fits = |value: Value, digits: Option<&str>| {
+            let repaired = repairs
+                .then(|| validate::lossless(&value, digits))
+                .flatten();
+            is_fit(value) || repaired.is_some_and(&mut is_fit)
         };
         let fitting = stored.views(&arena, &budget).map_or_else(
             |_| Vec::new(),
@@ -459,5 +520,67 @@ impl Work {
             wanted.call_id == *call_id && wanted.artifact_id.as_ref() == artifact_id
         })?;
         self.looked.get(place)?.as_ref().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_plain_path, is_small};
+    use crate::{
+        ToolResult,
+        canonical::Stored,
+        resolve::{Declared, Looked, Plan},
+    };
+    use serde_json::{Value, json};
+    use std::sync::Arc;
+
+    #[test]
+    fn plain_paths_have_keys_and_indexes_only() {
+        for plain in [
+            "a",
+            "a_1.b",
+            "items[0].url",
+            "[-1].x",
+            "a.\"b-c\"[12]",
+            "'x'",
+        ] {
+            assert!(is_plain_path(plain), "{plain}");
+        }
+        let long = "a.".repeat(101);
+        for other in [
+            "a[]",
+            "[*]",
+            "a[",
+            "a[-]",
+            "a[0",
+            "a[0:2]",
+            "a | b",
+            "length(a)",
+            "*",
+            &long,
+        ] {
+            assert!(!is_plain_path(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn work_is_small_only_if_references_selectors_and_results_are() {
+        let small = |arguments: Value, bytes: usize| {
+            let plan = Plan::of(&arguments, &Declared::root(None)).unwrap();
+            let result = ToolResult::json(format!("\"{}\"", "x".repeat(bytes - 2)));
+            let stored = Stored::Result(Arc::new(result.into_stored()));
+            let looked: Vec<Looked> = plan.wanted.iter().map(|_| Ok(stored.clone())).collect();
+            is_small(&plan, &looked)
+        };
+        let bare = json!({"$tool": "c"});
+        assert!(small(bare.clone(), 64 << 10));
+        assert!(!small(bare.clone(), (64 << 10) + 1));
+        // A result that is referred to twice is passed on twice.
+        assert!(!small(json!([bare, bare]), 40 << 10));
+        assert!(small(json!(vec![&bare; 16]), 100));
+        assert!(!small(json!(vec![&bare; 17]), 100));
+        let selected = |select: &str| json!({"$tool": "c", "$select": select});
+        assert!(small(selected("a[0].b"), 100));
+        assert!(!small(selected("a[?b]"), 100));
     }
 }

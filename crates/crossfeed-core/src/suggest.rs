@@ -4,7 +4,10 @@
 //! most three selectors, each evaluated and tested. Selectors near to one that missed are found by
 //! [`crate::select`].
 
-use crate::select::{Candidate, candidates};
+use crate::{
+    select::{Candidate, candidates},
+    validate::keeps_numbers,
+};
 use crossfeed_jmespath::{Arena, Budget, Expression, View, evaluate};
 use crossfeed_wire::Pointer;
 use serde_json::Value;
@@ -20,13 +23,14 @@ const TESTED_BYTES: usize = 1 << 20;
 const TESTED_BYTES_IN_ALL: usize = 4 << 20;
 
 /// Selectors on `view` whose values `fits` accepts for the parameter at `at`: those named alike
-/// first, then those nearest to the root, ties in document order.
+/// first, then those nearest to the root, ties in document order. `fits` gets the digits of a number, too.
+/// A value that would lose digits on its way to the tool is not offered.
 pub(crate) fn fitting<'a>(
     view: &View<'a>,
     at: &Pointer,
     arena: &'a Arena,
     budget: &Budget,
-    fits: &mut dyn FnMut(&Value) -> bool,
+    fits: &mut dyn FnMut(Value, Option<&str>) -> bool,
 ) -> Vec<String> {
     let parameter = at.tokens().filter(|t| t.parse::<usize>().is_err()).last();
     let parameter = parameter.unwrap_or_default().to_lowercase();
@@ -49,7 +53,7 @@ pub(crate) fn fitting<'a>(
             }
             tested += 1;
             let value = value_of(text, view, arena, budget, &mut bytes_left);
-            if value.is_some_and(|value| fits(&value)) {
+            if value.is_some_and(|(value, digits)| fits(value, digits.as_deref())) {
                 offered.push(text.to_owned());
             }
         }
@@ -63,14 +67,31 @@ fn value_of(
     arena: &Arena,
     budget: &Budget,
     bytes_left: &mut usize,
-) -> Option<Value> {
+) -> Option<(Value, Option<String>)> {
     let expression = Expression::parse(selector).ok()?;
     let found = evaluate(&expression, view, arena, budget).ok()??;
     let most = TESTED_BYTES.min(*bytes_left);
     let mut left = most;
     let value = found.to_value(&mut left).ok();
     *bytes_left -= most - left;
-    value
+    let value = value.filter(|_| keeps_digits(&found))?;
+    let digits = value.is_number().then(|| {
+        let mut digits = Vec::new();
+        found.write(&mut digits, most).ok()?;
+        String::from_utf8(digits).ok()
+    });
+    Some((value, digits.flatten()))
+}
+
+/// Whether 64 bits hold every number of a value. Depth is bounded by the document.
+fn keeps_digits(view: &View<'_>) -> bool {
+    match view.as_cursor() {
+        Some(cursor) => keeps_numbers(cursor),
+        None => {
+            view.items().all(|item| keeps_digits(&item))
+                && view.members().all(|(_, value)| keeps_digits(&value))
+        }
+    }
 }
 
 /// How much the last name of a candidate is like the parameter's: 0 to 1.

@@ -3,7 +3,10 @@
 use crate::{
     compile::{self, Node},
     guard,
+    token::{Kind, Tokens},
 };
+use crossfeed_json::Document;
+use std::borrow::Cow;
 
 /// Why a text is no expression that can be evaluated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -108,7 +111,7 @@ impl Expression {
             guard::MAX_OPERATORS,
             "in one expression",
         )?;
-        let ast = jmespath::parse(text).map_err(|error| syntax(text, error.offset))?;
+        let ast = jmespath::parse(&parseable(text)).map_err(|error| syntax(text, error.offset))?;
         let (root, sites) = compile::compile(ast, text)?;
         Ok(Self {
             text: text.into(),
@@ -138,6 +141,50 @@ impl Expression {
         self.root.spine(&mut steps);
         steps
     }
+}
+
+/// The text with what the parser cannot hold, but the language has, replaced in its place: an index
+/// beyond 32 bits by the largest, a literal such as `` `1e400` `` by a number. Literals are read from
+/// the text as it is written.
+fn parseable(text: &str) -> Cow<'_, str> {
+    const LARGEST: &str = "2147483647";
+    if !text.contains('`') && !text.bytes().any(|byte| byte.is_ascii_digit()) {
+        return Cow::Borrowed(text);
+    }
+    let tokens = Tokens::new(text);
+    let mut out = Cow::Borrowed(text);
+    for index in 0..tokens.len() {
+        let Some(token) = tokens.get(index) else {
+            continue;
+        };
+        let (inside, stand_in) = match token.kind {
+            Kind::Number => {
+                let written = tokens.text(index);
+                let digits = written.strip_prefix('-').unwrap_or(written);
+                let all_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
+                if !all_digits || digits.len() < LARGEST.len() || digits.parse::<i32>().is_ok() {
+                    continue;
+                }
+                (token.end - digits.len()..token.end, LARGEST)
+            }
+            Kind::Literal => match tokens.content(index) {
+                Some(inside) if needs_stand_in(inside) => (token.start + 1..token.end - 1, "0"),
+                _ => continue,
+            },
+            _ => continue,
+        };
+        let width = inside.len();
+        out.to_mut()
+            .replace_range(inside, &format!("{stand_in:width$}"));
+    }
+    out
+}
+
+/// Whether the inside of a literal is JSON that the parser cannot hold.
+fn needs_stand_in(inside: &str) -> bool {
+    let json = inside.replace("\\`", "`");
+    jmespath::Variable::from_json(&json).is_err()
+        && Document::new(json.trim().to_owned()).root().is_ok()
 }
 
 fn check_depth(found: usize, limit: usize, how: &'static str) -> Result<(), ParseError> {

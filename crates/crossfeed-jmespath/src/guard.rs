@@ -266,7 +266,8 @@ pub struct Patterns {
     pub identifiers: Vec<String>,
     /// Functions that must not be called. By default `eval` and `function`: JMESPath has neither, so they are an attempt.
     pub calls: Vec<String>,
-    /// Whether `${` is refused. By default it is: a template engine further on would expand it.
+    /// Whether `${` is refused, also within a quoted identifier. By default it is: a template engine
+    /// further on would expand it.
     pub template_injection: bool,
 }
 
@@ -352,7 +353,13 @@ impl Patterns {
                 find(&self.identifiers, tokens.text(index))
             }
             Kind::Loose => find(&self.identifiers, tokens.text(index)),
-            Kind::Quoted => find(&self.identifiers, &unquoted(tokens, index)),
+            Kind::Quoted => {
+                let name = unquoted(tokens, index);
+                if self.template_injection && name.contains("${") {
+                    return Some("${");
+                }
+                find(&self.identifiers, &name)
+            }
             Kind::Dollar
                 if self.template_injection
                     && tokens.kind(index + 1) == Kind::LBrace

@@ -26,4 +26,4 @@ pub use eval::{
     Arena, Budget, Cost, EvalError, Limits, TypeMismatch, WhyEmpty, evaluate, why_empty,
 };
 pub use expression::{Expression, ParseError, SpineStep};
-pub use view::{Kind, OutputTooLarge, Unrepresentable, View};
+pub use view::{Kind, OutputTooLarge, Unrepresentable, ValueSize, View};

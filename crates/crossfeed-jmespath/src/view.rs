@@ -161,6 +161,34 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Bytes that a string or number is held in: what reading it costs.
+    #[inline]
+    pub(crate) fn text_len(&self) -> usize {
+        match &self.0 {
+            Repr::Json(cursor) => match cursor.kind() {
+                Kind::String | Kind::Number => cursor.raw().len(),
+                _ => 0,
+            },
+            Repr::Str(text) => text.len(),
+            Repr::Text(text) | Repr::Digits(text) => text.len(),
+            _ => 0,
+        }
+    }
+
+    /// Whether both are one value, known without looking into it.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Repr::Json(a), Repr::Json(b)) => std::ptr::eq(a.raw(), b.raw()),
+            (Repr::Text(a), Repr::Text(b)) | (Repr::Digits(a), Repr::Digits(b)) => Rc::ptr_eq(a, b),
+            (Repr::List(a), Repr::List(b)) => Rc::ptr_eq(a, b),
+            (Repr::Hash(of_a, a), Repr::Hash(of_b, b)) => {
+                std::ptr::eq(*of_a, *of_b) && Rc::ptr_eq(a, b)
+            }
+            (Repr::Object(a), Repr::Object(b)) => Rc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+
     /// The digits of a number.
     pub(crate) fn digits(&self) -> Option<Cow<'_, str>> {
         match &self.0 {
@@ -216,6 +244,20 @@ impl<'a> View<'a> {
             Repr::List(items) => Items::Built(items.iter()),
             _ => Items::Built([].iter()),
         }
+    }
+
+    /// The values of an object in order, without a look at its keys; none for anything else.
+    pub(crate) fn values(&self) -> impl Iterator<Item = Self> + '_ {
+        let (items, members) = match &self.0 {
+            Repr::Json(cursor) if cursor.kind() == Kind::Object => {
+                (Items::Json(cursor.items()), None)
+            }
+            Repr::Hash(_, values) => (Items::Built(values.iter()), None),
+            Repr::Object(members) => (Items::Built([].iter()), Some(members.iter())),
+            _ => (Items::Built([].iter()), None),
+        };
+        let members = members.into_iter().flatten();
+        items.chain(members.map(|(_, value)| value.clone()))
     }
 
     /// The members of an object in order; none for anything else.
@@ -297,65 +339,118 @@ impl<'a> View<'a> {
     /// # Errors
     ///
     /// [`Unrepresentable::Number`] for a number such as `1e400`, [`Unrepresentable::TooLarge`] when
-    /// the value has more than `limit` bytes as JSON. `left` is what remains of the limit, for
-    /// several values under one.
+    /// the value counts for more than `limit` bytes. `left` is what remains of the limit, for
+    /// several values under one: each takes what [`ValueSize::counted`] says.
     pub fn to_value(&self, left: &mut usize) -> Result<Value, Unrepresentable> {
-        let limit = *left;
-        self.to_value_within(left, limit)
+        let mut size = ValueSize::default();
+        let value = self.add_to_value(&mut size, *left);
+        *left = left.saturating_sub(size.counted());
+        value
     }
 
-    fn to_value_within(&self, left: &mut usize, limit: usize) -> Result<Value, Unrepresentable> {
-        let mut take = |bytes: usize| match left.checked_sub(bytes) {
-            Some(rest) => {
-                *left = rest;
-                Ok(())
-            }
-            None => Err(OutputTooLarge { limit }),
-        };
+    /// As [`Self::to_value`], under a limit of its own and with the value's size.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::to_value`].
+    pub fn to_sized_value(&self, limit: usize) -> Result<(Value, ValueSize), Unrepresentable> {
+        let mut size = ValueSize::default();
+        let value = self.add_to_value(&mut size, limit)?;
+        Ok((value, size))
+    }
+
+    fn add_to_value(&self, size: &mut ValueSize, limit: usize) -> Result<Value, Unrepresentable> {
         Ok(match &self.0 {
             Repr::Json(cursor) => {
-                take(cursor.written_len())?;
+                size.add(cursor.written_len(), cursor.value_count(), limit)?;
                 cursor.to_value()?
             }
             Repr::Null | Repr::Reference(_) => {
-                take(4)?;
+                size.add(4, 1, limit)?;
                 Value::Null
             }
             Repr::Bool(value) => {
-                take(5)?;
+                size.add(if *value { 4 } else { 5 }, 1, limit)?;
                 Value::Bool(*value)
             }
             Repr::Integer(_) | Repr::Float(_) | Repr::Digits(_) => {
                 let digits = self.digits().unwrap_or_default();
-                take(digits.len())?;
+                size.add(digits.len(), 1, limit)?;
                 Value::Number(crossfeed_json::number_value(&digits)?)
             }
             Repr::Str(_) | Repr::Text(_) => {
                 let text = self.as_str().unwrap_or_default();
-                take(text.len() + 2)?;
+                size.add(quoted_len(&text), 1, limit)?;
                 Value::String(text.into_owned())
             }
             Repr::List(items) => {
-                take(2 + items.len())?;
+                size.add(2 + items.len().saturating_sub(1), 1, limit)?;
                 let items: Result<Vec<_>, _> = items
                     .iter()
-                    .map(|item| item.to_value_within(left, limit))
+                    .map(|item| item.add_to_value(size, limit))
                     .collect();
                 Value::Array(items?)
             }
             Repr::Hash(..) | Repr::Object(_) => {
+                let commas = self.len().unwrap_or_default().saturating_sub(1);
+                size.add(2 + commas, 1, limit)?;
                 let mut map = Map::new();
                 for (key, value) in self.members() {
-                    match left.checked_sub(key.len() + 4) {
-                        Some(rest) => *left = rest,
-                        None => return Err(OutputTooLarge { limit }.into()),
-                    }
-                    map.insert(key.into_owned(), value.to_value_within(left, limit)?);
+                    size.add(quoted_len(&key) + 1, 0, limit)?;
+                    map.insert(key.into_owned(), value.add_to_value(size, limit)?);
                 }
                 Value::Object(map)
             }
         })
     }
+}
+
+/// How large a value is, as JSON and in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ValueSize {
+    /// Bytes as JSON: as they came for what was copied from a document, without blanks for what was
+    /// built.
+    pub json: usize,
+    /// How many values, those within lists and objects included.
+    pub values: usize,
+}
+
+impl ValueSize {
+    /// What each value counts for at least: a `serde_json::Value` takes 72 bytes, and `0` is one.
+    const PER_VALUE: usize = 16;
+
+    /// The size of a value that is so many bytes of JSON and so many values.
+    #[must_use]
+    pub fn new(json: usize, values: usize) -> Self {
+        Self { json, values }
+    }
+
+    /// What counts against a limit of bytes: those as JSON, but at least 16 for each value.
+    #[must_use]
+    pub fn counted(&self) -> usize {
+        self.json.max(self.values.saturating_mul(Self::PER_VALUE))
+    }
+
+    /// Adds to the size, before anything is made of it.
+    fn add(&mut self, json: usize, values: usize, limit: usize) -> Result<(), OutputTooLarge> {
+        self.json = self.json.saturating_add(json);
+        self.values = self.values.saturating_add(values);
+        if self.counted() > limit {
+            return Err(OutputTooLarge { limit });
+        }
+        Ok(())
+    }
+}
+
+/// Length of a text as JSON, quotes included.
+fn quoted_len(text: &str) -> usize {
+    let escapes = text.bytes().map(|byte| match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 1,
+        0..0x20 => 5,
+        _ => 0,
+    });
+    text.len() + 2 + escapes.sum::<usize>()
 }
 
 /// The items of a list.

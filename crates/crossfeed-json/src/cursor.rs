@@ -1,7 +1,7 @@
 //! Cursors: one value of an indexed document, borrowed.
 
 use crate::{
-    index::{Slot, Span, Tape, kind},
+    index::{LONG_KEY, Slot, Span, Tape, kind},
     string,
 };
 use std::borrow::Cow;
@@ -209,13 +209,8 @@ impl<'a> Cursor<'a> {
                 .find(|m| m.has_key(key));
         }
         let span = self.span()?;
-        let guess = self.slot + prediction.distance;
-        if prediction.distance != 0
-            && guess < span.next
-            && self.tape.slots[guess as usize].depth == own.depth + 1
-            && self.with(guess).has_key(key)
-        {
-            return Some(self.with(guess));
+        if let Some(member) = self.guess(span, *prediction).filter(|m| m.has_key(key)) {
+            return Some(member);
         }
         let mut slot = self.slot + 1;
         while slot < span.next {
@@ -227,6 +222,38 @@ impl<'a> Cursor<'a> {
             slot = self.tape.next(slot);
         }
         None
+    }
+
+    /// The member at the place where `prediction` found its key before, whatever its key is here.
+    #[inline]
+    fn guess(self, span: &Span, prediction: Prediction) -> Option<Self> {
+        let guess = self.slot + prediction.distance;
+        let is_member = prediction.distance != 0
+            && guess < span.next
+            && self.tape.slots[guess as usize].depth == self.slot().depth + 1;
+        is_member.then(|| self.with(guess))
+    }
+
+    /// The member `key` of an object, if it stands where `prediction` found it before. It costs the
+    /// same whatever the object and its keys are; `None` says nothing of other places.
+    #[inline]
+    #[must_use]
+    pub fn get_at(self, key: &str, prediction: Prediction) -> Option<Self> {
+        if self.slot().kind & (kind::MASK | kind::DUPLICATES) != kind::OBJECT {
+            return None;
+        }
+        let member = self.guess(self.span()?, prediction)?;
+        let slot = member.slot();
+        let plain = slot.kind & kind::KEY_ESCAPED == 0 && slot.key_len != LONG_KEY;
+        (plain && member.has_key(key)).then_some(member)
+    }
+
+    /// Where `member`, one of this object's, stands, as a guess for the next object.
+    #[must_use]
+    pub fn prediction(self, member: Self) -> Prediction {
+        Prediction {
+            distance: member.slot.saturating_sub(self.slot),
+        }
     }
 
     #[inline]

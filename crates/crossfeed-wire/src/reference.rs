@@ -126,7 +126,8 @@ pub enum Malformed {
     /// `{"$refs": [{"tool": "c"}]}`, `{"$refs": [{"to": "", "tool": "c"}]}`.
     #[error("`to` must name a parameter or be a JSON Pointer to a place inside this object")]
     NoTarget,
-    /// `{"$refs": [{"to": "/q/x", "tool": "c"}], "q": 7}`.
+    /// `{"$refs": [{"to": "/q/x", "tool": "c"}], "q": 7}`, or within the map itself, which is removed:
+    /// `{"$refs": {"$refs": {"$tool": "c"}}}`.
     #[error("there is no place `{to}` to put the referenced value at")]
     UnreachableTarget {
         /// The target as it was written.
@@ -277,7 +278,7 @@ pub fn read_object<'a>(
 }
 
 /// Reads a string argument that is exactly one serialised reference object; `None` when it is an
-/// ordinary string.
+/// ordinary string. `declared` is as for [`read_object`].
 ///
 /// # Errors
 ///
@@ -287,12 +288,15 @@ pub fn read_object<'a>(
 /// ```
 /// use crossfeed_wire::reference::read_string;
 ///
-/// let reference = read_string(r#"{"$tool": "call_1"}"#)?.expect("a reference");
+/// let reference = read_string(r#"{"$tool": "call_1"}"#, &|_| false)?.expect("a reference");
 /// assert_eq!(reference.call_id.as_str(), "call_1");
-/// assert!(read_string("call_1")?.is_none());
+/// assert!(read_string("call_1", &|_| false)?.is_none());
 /// # Ok::<(), crossfeed_wire::reference::Malformed>(())
 /// ```
-pub fn read_string(text: &str) -> Result<Option<Reference>, Malformed> {
+pub fn read_string(
+    text: &str,
+    declared: &impl Fn(&str) -> bool,
+) -> Result<Option<Reference>, Malformed> {
     let text = text.trim();
     if !(text.starts_with('{') && text.ends_with('}') && text.contains("tool\"")) {
         return Ok(None);
@@ -302,11 +306,15 @@ pub fn read_string(text: &str) -> Result<Option<Reference>, Malformed> {
     };
     let names_a_call = [TOOL.dollar, TOOL.underscore]
         .iter()
-        .any(|&key| object.get(key).is_some_and(Value::is_string));
-    if !names_a_call || !object.keys().all(|key| is_sentinel(key)) {
+        .any(|&key| !declared(key) && object.get(key).is_some_and(Value::is_string));
+    let keys = Keys {
+        object: &object,
+        declared,
+    };
+    if !names_a_call || !object.keys().all(|key| keys.is_sentinel(key)) {
         return Ok(None);
     }
-    match read_object(&object, &|_| false)? {
+    match read_object(&object, declared)? {
         Reading::Reference(reference) => Ok(Some(reference)),
         Reading::Data | Reading::Literal(_) => Ok(None),
     }
@@ -354,7 +362,7 @@ pub struct References {
 }
 
 /// Reads the references maps of an object: none, or one, or (only when all but one are `null`)
-/// both spellings. `declared` is as for [`read_object`].
+/// both spellings. `declared` is as for [`read_object`]. No entry may have its target within a map.
 ///
 /// # Errors
 ///
@@ -381,7 +389,8 @@ pub fn read_references(
                 .map(|(name, value)| Entry {
                     at: at.key(name),
                     reading: read_map_entry(value)
-                        .map(|reference| (Target::Parameter(name.clone()), reference)),
+                        .map(|reference| (Target::Parameter(name.clone()), reference))
+                        .and_then(|entry| outside_maps(entry, declared)),
                 })
                 .collect(),
             Value::Array(list) => list
@@ -389,7 +398,7 @@ pub fn read_references(
                 .enumerate()
                 .map(|(index, value)| Entry {
                     at: at.index(index),
-                    reading: read_list_entry(value),
+                    reading: read_list_entry(value).and_then(|entry| outside_maps(entry, declared)),
                 })
                 .collect(),
             other => {
@@ -400,6 +409,20 @@ pub fn read_references(
         found.push(References { key, entries });
     }
     Ok(found)
+}
+
+/// Refuses an entry that puts its value into a references map: that is removed with all it holds.
+fn outside_maps(
+    entry: (Target, Reference),
+    declared: &impl Fn(&str) -> bool,
+) -> Result<(Target, Reference), Malformed> {
+    let to = entry.0.to_pointer();
+    match to.tokens().next() {
+        Some(first) if REFS.is(&first) && !declared(&first) => Err(Malformed::UnreachableTarget {
+            to: to.as_str().to_owned(),
+        }),
+        _ => Ok(entry),
+    }
 }
 
 fn read_map_entry(value: &Value) -> Result<Reference, Malformed> {
@@ -414,7 +437,7 @@ fn read_map_entry(value: &Value) -> Result<Reference, Malformed> {
             Reading::Data => Err(Malformed::NoTool),
             Reading::Literal(_) => Err(wrong()),
         },
-        Value::String(text) => read_string(text)?.ok_or_else(wrong),
+        Value::String(text) => read_string(text, &|_| false)?.ok_or_else(wrong),
         _ => Err(wrong()),
     }
 }

@@ -1,6 +1,8 @@
 //! Which names a tool's own schema declares at a place, so that they are no sentinels there.
 
-use serde_json::Value;
+use jsonschema::Validator;
+use serde_json::{Value, json};
+use std::{cell::RefCell, collections::HashMap, rc::Rc};
 
 /// How many schemas are followed for one place: `$ref` and combinators fan out.
 const FOLLOWED: usize = 64;
@@ -10,6 +12,25 @@ const FOLLOWED: usize = 64;
 pub(crate) struct Declared<'s> {
     root: Option<&'s Value>,
     here: Vec<&'s Value>,
+    patterns: Rc<Patterns<'s>>,
+}
+
+/// The patterns of `patternProperties`, compiled on first use; `None` for one that cannot be.
+#[derive(Debug, Default)]
+struct Patterns<'s>(RefCell<HashMap<&'s str, Option<Validator>>>);
+
+impl<'s> Patterns<'s> {
+    /// Whether a key matches; a pattern that cannot be compiled might.
+    fn matches(&self, pattern: &'s str, key: &str) -> bool {
+        let mut known = self.0.borrow_mut();
+        let compiled = known
+            .entry(pattern)
+            .or_insert_with(|| jsonschema::validator_for(&json!({"pattern": pattern})).ok());
+        let key = Value::String(key.to_owned());
+        compiled
+            .as_ref()
+            .is_none_or(|compiled| compiled.is_valid(&key))
+    }
 }
 
 impl<'s> Declared<'s> {
@@ -17,7 +38,7 @@ impl<'s> Declared<'s> {
     pub(crate) fn root(schema: Option<&'s Value>) -> Self {
         let mut place = Self {
             root: schema,
-            here: Vec::new(),
+            ..Self::default()
         };
         if let Some(schema) = schema {
             place.follow(schema);
@@ -43,7 +64,21 @@ impl<'s> Declared<'s> {
     pub(crate) fn member(&self, key: &str) -> Self {
         self.inner(|schema| {
             let own = schema.get("properties").and_then(|p| p.get(key));
-            own.or_else(|| schema.get("additionalProperties"))
+            let patterned = schema.get("patternProperties").and_then(Value::as_object);
+            let patterned = patterned.into_iter().flatten();
+            let mut found: Vec<_> = own
+                .into_iter()
+                .chain(
+                    patterned
+                        .filter(|(pattern, _)| self.patterns.matches(pattern, key))
+                        .map(|(_, schema)| schema),
+                )
+                .collect();
+            if found.is_empty() {
+                let other = schema.get("additionalProperties");
+                found.extend(other.or_else(|| schema.get("unevaluatedProperties")));
+            }
+            found
         })
     }
 
@@ -51,19 +86,23 @@ impl<'s> Declared<'s> {
     pub(crate) fn item(&self, index: usize) -> Self {
         self.inner(|schema| {
             let listed = |key: &str| schema.get(key)?.as_array()?.get(index);
-            listed("prefixItems")
-                .or_else(|| listed("items"))
-                .or_else(|| schema.get("items"))
+            let rest = || match schema.get("items") {
+                Some(Value::Array(_)) => schema.get("additionalItems"),
+                items => items.or_else(|| schema.get("unevaluatedItems")),
+            };
+            let found = listed("prefixItems").or_else(|| listed("items"));
+            found.or_else(rest)
         })
     }
 
-    fn inner(&self, step: impl Fn(&'s Value) -> Option<&'s Value>) -> Self {
+    fn inner<I: IntoIterator<Item = &'s Value>>(&self, step: impl Fn(&'s Value) -> I) -> Self {
         let mut place = Self {
             root: self.root,
             here: Vec::new(),
+            patterns: Rc::clone(&self.patterns),
         };
         for schema in &self.here {
-            if let Some(schema) = step(schema) {
+            for schema in step(schema) {
                 place.follow(schema);
             }
         }
@@ -94,6 +133,10 @@ impl<'s> Declared<'s> {
             }
             for branch in ["if", "then", "else"] {
                 open.extend(schema.get(branch));
+            }
+            for dependent in ["dependentSchemas", "dependencies"] {
+                let schemas = schema.get(dependent).and_then(Value::as_object);
+                open.extend(schemas.into_iter().flat_map(|schemas| schemas.values()));
             }
         }
     }
@@ -127,5 +170,39 @@ mod tests {
         assert!(root.member("l").item(3).declares("_select"));
         assert!(root.member("other").declares("$tool"));
         assert!(!Declared::root(None).member("x").declares("x"));
+    }
+
+    #[test]
+    fn follows_patterns_rests_and_dependents() {
+        let declares = json!({"properties": {"$tool": {}}});
+        let schema = json!({
+            "properties": {
+                "named": {},
+                "tuple": {"items": [{}], "additionalItems": declares},
+                "list": {"prefixItems": [{}], "unevaluatedItems": declares},
+            },
+            "patternProperties": {"^x-[0-9]+$": declares, "^named$": declares, "(": declares},
+            "unevaluatedProperties": {"properties": {"_tool": {}}},
+            "dependentSchemas": {"a": {"properties": {"b": declares}}},
+            "dependencies": {"a": {"properties": {"c": declares}}, "d": ["a"]},
+        });
+        let root = Declared::root(Some(&schema));
+        assert!(root.member("x-12").declares("$tool"));
+        assert!(root.member("named").declares("$tool"));
+        assert!(root.member("b").declares("$tool") && root.member("c").declares("$tool"));
+        let tuple = root.member("tuple");
+        assert!(!tuple.item(0).declares("$tool") && tuple.item(1).declares("$tool"));
+        let list = root.member("list");
+        assert!(!list.item(0).declares("$tool") && list.item(1).declares("$tool"));
+
+        let schema = json!({
+            "patternProperties": {"^x-[0-9]+$": declares},
+            "unevaluatedProperties": {"properties": {"_tool": {}}},
+        });
+        let root = Declared::root(Some(&schema));
+        assert!(!root.member("x-a").declares("$tool"));
+        assert!(root.member("x-a").declares("_tool"));
+        // A pattern is no name: keys that it matches may be the grammar's.
+        assert!(!root.declares("x-1"));
     }
 }

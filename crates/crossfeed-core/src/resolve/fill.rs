@@ -1,7 +1,7 @@
 //! Filling: each reference's value is made once, then put where it belongs.
 
 use super::{
-    LimitError, depth_of,
+    LimitError, count_of, depth_of,
     plan::{Plan, Planned, Step},
 };
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
     error::{Error, Failure, LookupError},
     select::{Keys, SelectError, SelectOptions, SelectReport, Selector, Selectors},
 };
-use crossfeed_jmespath::{Arena, Budget, Unrepresentable, View};
+use crossfeed_jmespath::{Arena, Budget, Unrepresentable, ValueSize, View};
 use crossfeed_json::MAX_DEPTH;
 use crossfeed_wire::{
     ArtifactId, CallId, Pointer,
@@ -41,7 +41,8 @@ pub struct Source {
     pub used_default: bool,
     /// Bytes of the result that was referred to.
     pub bytes_in: usize,
-    /// Bytes of JSON that were put into the arguments.
+    /// Bytes of JSON that were put into the arguments: as they came for what was copied from the
+    /// result, without blanks for what a selector built and for a default.
     pub bytes_out: usize,
 }
 
@@ -73,7 +74,8 @@ pub(crate) struct Filled {
 #[derive(Clone, Copy)]
 pub(crate) struct FillLimits<'o> {
     pub(crate) select: &'o SelectOptions,
-    /// Bytes of JSON that references may bring into the arguments of one call.
+    /// Bytes that references may bring into the arguments of one call, each value counted as
+    /// [`ValueSize::counted`] says.
     pub(crate) max_bytes: usize,
     /// The time for all selections of the call.
     pub(crate) time: Duration,
@@ -97,6 +99,8 @@ struct Made {
     /// The digits of a number that is the whole value.
     digits: Option<Box<str>>,
     depth: usize,
+    /// What each use takes of the bytes that may be brought in.
+    counted: usize,
     /// References that have not taken it yet.
     uses: usize,
 }
@@ -123,7 +127,7 @@ pub(crate) fn fill(
         compiled,
         limits,
         looked,
-        views: HashMap::new(),
+        opened: HashMap::new(),
         known: HashMap::new(),
         made: Vec::new(),
         left: limits.max_bytes,
@@ -187,13 +191,30 @@ fn failure(planned: &Planned, error: Error) -> Failure {
 /// costs a walk over the result.
 const EXPLAINED: usize = 32;
 
+/// A result that can be selected from.
+#[derive(Clone)]
+struct Opened<'a> {
+    views: Views<'a>,
+    keys: Rc<Keys>,
+}
+
+/// Why a result cannot be selected from.
+#[derive(Clone)]
+enum NotOpened {
+    /// The message of the call, which failed.
+    Failed(Rc<str>),
+    Limit(LimitError),
+}
+
 /// Makes values: once for a result and a selector, however often both are referred to.
 struct Maker<'a, 'o> {
     arena: &'a Arena,
     compiled: &'o Selectors,
     limits: FillLimits<'o>,
     looked: &'a [Looked],
-    views: HashMap<usize, (Views<'a>, Rc<Keys>)>,
+    /// What opening each wanted result gave, so that it happens once, however many selectors there
+    /// are.
+    opened: HashMap<usize, Result<Opened<'a>, NotOpened>>,
     known: HashMap<(usize, Option<&'a str>), Result<usize, Error>>,
     made: Vec<Made>,
     /// Bytes that may still be brought into the arguments.
@@ -227,7 +248,7 @@ impl<'a> Maker<'a, '_> {
         };
         if let Some(made) = self.made.get_mut(number) {
             made.uses += 1;
-            let left = self.left.checked_sub(made.source.bytes_out);
+            let left = self.left.checked_sub(made.counted);
             self.left = left.ok_or(LimitError::TooLarge {
                 limit: self.limits.max_bytes,
             })?;
@@ -245,33 +266,21 @@ impl<'a> Maker<'a, '_> {
                 return Err(LookupError::Unknown { call_id }.into());
             }
         };
-        if let Some(message) = stored.failure() {
-            return Err(LookupError::Failed {
-                call_id: reference.call_id.clone(),
-                message,
-                tool: stored.tool().map(str::to_owned),
-            }
-            .into());
-        }
         if Instant::now() > self.limits.deadline {
             let limit = self.limits.time;
             return Err(LimitError::OutOfTime { limit }.into());
         }
         let budget = self.limits.budget(stored, self.arena);
-        let too_large = LimitError::TooLarge {
-            limit: self.limits.max_bytes,
-        };
-        let (views, keys) = match self.views.get(&planned.wanted) {
-            Some(known) => known.clone(),
-            None => {
-                let views = stored
-                    .views(self.arena, &budget)
-                    .map_err(LimitError::from)?;
-                let known = (views, Rc::default());
-                self.views.insert(planned.wanted, known.clone());
-                known
-            }
-        };
+        let opened = self.opened.entry(planned.wanted);
+        let opened = opened.or_insert_with(|| open(stored, self.arena, &budget));
+        let Opened { views, keys } = opened.clone().map_err(|why| match why {
+            NotOpened::Limit(error) => Error::Limit(error),
+            NotOpened::Failed(message) => Error::Lookup(LookupError::Failed {
+                call_id: reference.call_id.clone(),
+                message: message.as_ref().to_owned(),
+                tool: stored.tool().map(str::to_owned),
+            }),
+        })?;
         let mut source = Source {
             call_id: reference.call_id.clone(),
             artifact_id: reference.artifact_id.clone(),
@@ -283,8 +292,8 @@ impl<'a> Maker<'a, '_> {
             bytes_out: 0,
         };
         // A selector's own output is bounded apart from that of the whole call.
-        let (view, most) = match &reference.select {
-            None => (views.bare, self.limits.max_bytes),
+        let (view, own) = match &reference.select {
+            None => (views.bare, usize::MAX),
             Some(expression) => {
                 let selector = Selector {
                     options: self.limits.select,
@@ -297,30 +306,53 @@ impl<'a> Maker<'a, '_> {
                 };
                 let selection = selector.select(expression)?;
                 source.report = Some(selection.report);
-                let most = budget.output_bytes().min(self.limits.max_bytes);
-                (selection.view, most)
+                (selection.view, budget.output_bytes())
             }
         };
-        let mut room = most;
-        let value = view
-            .to_value(&mut room)
-            .map_err(|error| match (error, &reference.select) {
-                (Unrepresentable::Number(error), _) => Error::Limit(LimitError::Number(error)),
-                (_, Some(expression)) => Error::Select(SelectError::TooCostly {
-                    expression: expression.clone(),
-                    why: format!("its output is larger than {most} bytes"),
-                }),
-                (_, None) => Error::Limit(too_large),
-            })?;
-        source.bytes_out = most - room;
+        // No more is made than there is room for: what was made before is held as well.
+        let most = own.min(self.left);
+        let (value, size) =
+            view.to_sized_value(most)
+                .map_err(|error| match (error, &reference.select) {
+                    (Unrepresentable::Number(error), _) => Error::Limit(LimitError::Number(error)),
+                    (_, Some(expression)) if own <= self.left => {
+                        Error::Select(SelectError::TooCostly {
+                            expression: expression.clone(),
+                            why: format!("its output is larger than {own} bytes"),
+                        })
+                    }
+                    _ => Error::Limit(LimitError::TooLarge {
+                        limit: self.limits.max_bytes,
+                    }),
+                })?;
+        source.bytes_out = size.json;
         Ok(Made {
             depth: depth_of(&value),
+            counted: size.counted(),
             digits: value.is_number().then(|| written(&view)),
             value,
             source,
             uses: 0,
         })
     }
+}
+
+/// Opens a result, or says why that cannot be.
+fn open<'a>(
+    stored: &'a Stored,
+    arena: &'a Arena,
+    budget: &Budget,
+) -> Result<Opened<'a>, NotOpened> {
+    if let Some(message) = stored.failure() {
+        return Err(NotOpened::Failed(message.into()));
+    }
+    let views = stored
+        .views(arena, budget)
+        .map_err(|error| NotOpened::Limit(error.into()))?;
+    Ok(Opened {
+        views,
+        keys: Rc::default(),
+    })
 }
 
 /// The text of a scalar.
@@ -333,8 +365,10 @@ fn written(view: &View<'_>) -> Box<str> {
 
 /// The default of a reference, in place of a value that is not there.
 fn stand_in(reference: &Reference, default: &Value) -> Made {
+    let size = ValueSize::new(default.to_string().len(), count_of(default));
     Made {
         depth: depth_of(default),
+        counted: size.counted(),
         source: Source {
             call_id: reference.call_id.clone(),
             artifact_id: reference.artifact_id.clone(),
@@ -343,7 +377,7 @@ fn stand_in(reference: &Reference, default: &Value) -> Made {
             report: None,
             used_default: true,
             bytes_in: 0,
-            bytes_out: 0,
+            bytes_out: size.json,
         },
         value: default.clone(),
         digits: None,

@@ -92,6 +92,15 @@ impl From<ViewError> for LimitError {
     }
 }
 
+/// How many values a value is, itself included.
+fn count_of(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(count_of).sum::<usize>(),
+        Value::Object(members) => 1 + members.values().map(count_of).sum::<usize>(),
+        _ => 1,
+    }
+}
+
 /// How deep a value nests, in lists and objects. Results and arguments were bounded before.
 fn depth_of(value: &Value) -> usize {
     match value {

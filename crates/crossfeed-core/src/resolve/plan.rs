@@ -201,7 +201,7 @@ impl<'v> Walk<'v> {
                 Ok(())
             }
             Value::String(text) if may_be_object(text) => {
-                match reference::read_string(text) {
+                match reference::read_string(text, &|key| declared.declares(key)) {
                     Ok(None) => {}
                     Ok(Some(reference)) => self.put(reference),
                     Err(malformed) => self.refuse(malformed),

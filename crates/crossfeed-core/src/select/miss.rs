@@ -51,9 +51,17 @@ fn offer<'a>(wanted: &[&str], view: &View<'a>, arena: &'a Arena, budget: &Budget
     if ranked.is_empty() {
         // Nothing is called alike: what lies where the path left the value.
         let deepest = found.iter().map(|c| shared(wanted, c)).max().unwrap_or(0);
-        let level =
-            |c: &&Candidate<'a>| shared(wanted, c) == deepest && c.names.len() == deepest + 1;
-        ranked = found.iter().filter(level).map(|c| (0.0, c)).collect();
+        let level = |names: usize| {
+            let found = found.iter();
+            let found =
+                found.filter(move |c| c.names.len() == names && shared(wanted, c) == deepest);
+            found.map(|c| (0.0, c)).collect()
+        };
+        ranked = level(deepest + 1);
+        if ranked.is_empty() && deepest > 0 {
+            // Nothing lies there: the path went a step too far.
+            ranked = level(deepest);
+        }
     }
     // A stable sort keeps document order among equals.
     ranked.sort_by(|(a, _), (b, _)| b.total_cmp(a));

@@ -23,7 +23,7 @@ use crossfeed_jmespath::{
     repair::{self, Repair},
     why_empty,
 };
-use std::cell::Cell;
+use std::{borrow::Cow, cell::Cell};
 
 /// What selectors may be and cost.
 #[derive(Clone, Debug)]
@@ -133,15 +133,17 @@ impl<'a, 'v> Selector<'a, 'v> {
     /// Selects with the expression as it was written. What comes is paid for when it is written out,
     /// too.
     pub(crate) fn select(&self, written: &'a str) -> Result<Selection<'a>, SelectError> {
-        let selection = self.find(written)?;
+        let quoted = quotable(written);
+        let selection = self.find(written, &quoted)?;
         match selection.view.unfold(self.budget) {
             Ok(()) => Ok(selection),
-            Err(cost) => Err(too_costly(written, cost.to_string())),
+            Err(cost) => Err(too_costly(&quoted, cost.to_string())),
         }
     }
 
-    fn find(&self, written: &'a str) -> Result<Selection<'a>, SelectError> {
-        let text = written.trim();
+    /// Finds the value; `written` is how messages quote the expression.
+    fn find(&self, full: &'a str, written: &str) -> Result<Selection<'a>, SelectError> {
+        let text = full.trim();
         if text.is_empty() {
             return Err(SelectError::Blank);
         }
@@ -172,7 +174,10 @@ impl<'a, 'v> Selector<'a, 'v> {
                     return Err(too_costly(written, error.to_string()));
                 }
                 Err(Trouble::Parse(error)) => {
-                    parse_error.get_or_insert(error);
+                    // What was taken off before it was read: the quoted text has it still.
+                    let before = written.chars().take_while(|c| c.is_whitespace()).count()
+                        + prefix_chars(text, reading);
+                    parse_error.get_or_insert_with(|| moved(error, before));
                 }
                 Err(Trouble::Mismatch(error)) => {
                     mismatch.get_or_insert(error);
@@ -386,6 +391,39 @@ fn too_costly(written: &str, why: String) -> SelectError {
     SelectError::TooCostly {
         expression: written.to_owned(),
         why,
+    }
+}
+
+/// A parse error of a text that begins so many characters into what was written.
+fn moved(error: ParseError, by: usize) -> ParseError {
+    match error {
+        ParseError::Syntax { position, found } => ParseError::Syntax {
+            position: position + by,
+            found,
+        },
+        other => other,
+    }
+}
+
+/// How many characters of `text` were taken off for a reading. The bare `result` reads as `@`, which
+/// is no error anywhere.
+fn prefix_chars(text: &str, reading: &Reading<'_, '_>) -> usize {
+    let prefix = text.strip_suffix(reading.text).filter(|_| reading.stripped);
+    prefix.map_or(0, |prefix| prefix.chars().count())
+}
+
+/// The most characters of a selector that are quoted: as many as it may have by default.
+const QUOTED_CHARS: usize = 1000;
+
+/// An expression as it was written; of one that is far too long, the beginning without blanks.
+pub(crate) fn quotable(written: &str) -> Cow<'_, str> {
+    if written.chars().nth(QUOTED_CHARS).is_none() {
+        return Cow::Borrowed(written);
+    }
+    let text = written.trim();
+    match text.char_indices().nth(QUOTED_CHARS) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
     }
 }
 

@@ -13,6 +13,8 @@ const WALK_VALUES: usize = 5000;
 const WALK_DEPTH: usize = 12;
 /// How many items of each list a walk enters: the first ones, because lists are of a kind.
 const WALK_ITEMS: usize = 3;
+/// The most characters of a selector: a longer one is no help to anybody.
+const SELECTOR_CHARS: usize = 200;
 
 /// How many different keys are collected: more than any record has, less than a large map holds.
 const COLLECTED_KEYS: usize = 50_000;
@@ -29,6 +31,7 @@ pub(crate) struct Candidate<'a> {
 }
 
 /// The places in `view`, nearest to the root first, in document order. JSON in strings is opened.
+/// What only a very long selector reaches is left out.
 pub(crate) fn candidates<'a>(
     view: &View<'a>,
     arena: &'a Arena,
@@ -53,6 +56,9 @@ pub(crate) fn candidates<'a>(
             };
             let container = opened.as_ref().unwrap_or(&parent.view);
             for (key, value) in container.members().take(left) {
+                if is_long(&parent.selector, &key) {
+                    continue;
+                }
                 let step = |prefix: &str| member(prefix, &key);
                 queue.push_back((
                     Candidate {
@@ -87,6 +93,12 @@ pub(crate) fn candidates<'a>(
         left = WALK_VALUES.saturating_sub(found.len() + queue.len());
     }
     found
+}
+
+/// Whether a member's selector is longer than any that is offered.
+fn is_long(prefix: &str, key: &str) -> bool {
+    // A character has at most four bytes.
+    key.len() > 4 * SELECTOR_CHARS || member(prefix, key).chars().count() > SELECTOR_CHARS
 }
 
 /// The keys of the objects within the first values of a result: collected when first asked for,

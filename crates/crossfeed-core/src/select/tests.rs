@@ -138,3 +138,50 @@ fn only_so_many_misses_are_explained() {
     assert_eq!(nearest("item"), ["items"]);
     assert_eq!(nearest("item"), [] as [&str; 0]);
 }
+
+fn check_advice(json: &str, expression: &str, advice: &str) {
+    select(json, expression, |found| {
+        let error = found.unwrap_err();
+        assert!(
+            error.advice().ends_with(advice),
+            "{expression}: {}",
+            error.advice()
+        );
+    });
+}
+
+#[test]
+fn a_step_too_far_is_taken_back() {
+    let json = r#"{"total": 5, "items": [{"url": "u"}, {"url": "v"}], "a": {"b": null}}"#;
+    check_advice(json, "total.value", "try: total");
+    check_advice(json, "items[0].url.href", "try: items[0].url");
+    check_advice(json, "a.b.c", "try: a.b");
+}
+
+#[test]
+fn positions_are_those_of_what_was_written() {
+    for (expression, position) in [
+        ("items[", 7),
+        ("result.items[", 14),
+        (" result . items[", 17),
+        ("  items[", 9),
+    ] {
+        select(ITEMS, expression, |found| {
+            let text = found.unwrap_err().to_string();
+            assert!(
+                text.ends_with(&format!("at character {position}")),
+                "{text}"
+            );
+        });
+    }
+}
+
+#[test]
+fn no_long_selector_is_offered() {
+    let key = "q".repeat(300);
+    check_advice(
+        &format!("{{\"{key}\": 1}}"),
+        "qq",
+        "try: no selector, to pass the whole result",
+    );
+}

@@ -5,11 +5,15 @@
 //! brought in, or what was expected and what came at each place. Messages show shapes and the
 //! schema's own words, never data.
 
+mod cost;
 mod describe;
 mod repair;
 mod schema;
 
+pub(crate) use cost::Steps;
+pub use cost::ValidationCost;
 pub use repair::{RepairScope, TypeRepair};
+pub(crate) use repair::{keeps_numbers, lossless};
 pub(crate) use schema::Schemas;
 pub use schema::{InputSchema, SchemaError};
 
@@ -73,12 +77,15 @@ pub(crate) fn validate(
     lineage: &[Link],
     scope: RepairScope,
 ) -> Result<Vec<TypeRepair>, Vec<Failure>> {
-    if schema.accepts(arguments) {
+    let too_costly = |cost| vec![Failure::new(Pointer::root(), Error::Validation(cost))];
+    let mut steps = schema.steps(arguments);
+    if schema.accepts(arguments, &mut steps).map_err(too_costly)? {
         return Ok(Vec::new());
     }
     let links = ByPlace::of(lineage);
-    let repairs = repair::repair(arguments, schema, &links, scope);
-    let findings = schema.findings(arguments);
+    let repairs =
+        repair::repair(arguments, schema, &links, scope, &mut steps).map_err(too_costly)?;
+    let findings = schema.findings(arguments, &mut steps).map_err(too_costly)?;
     if findings.is_empty() {
         return Ok(repairs);
     }

@@ -1,6 +1,9 @@
 //! Lossless repairs of types: a string that is the JSON of what is demanded, a number for a string.
 
-use super::{ByPlace, InputSchema};
+use super::{
+    ByPlace, InputSchema,
+    cost::{Steps, ValidationCost},
+};
 use crossfeed_json::{Cursor, Document, Kind, compare_numbers, number_value};
 use crossfeed_wire::{Pointer, reference::type_name};
 use serde_json::Value;
@@ -40,12 +43,13 @@ pub(super) fn repair(
     schema: &InputSchema,
     links: &ByPlace<'_>,
     scope: RepairScope,
-) -> Vec<TypeRepair> {
+    steps: &mut Steps,
+) -> Result<Vec<TypeRepair>, ValidationCost> {
     let mut repairs = Vec::new();
     let mut tried = HashSet::new();
     for _ in 0..ROUNDS {
         let mut changed = Vec::new();
-        for finding in schema.findings(arguments) {
+        for finding in schema.findings(arguments, steps)? {
             let link = links.link(&finding.at);
             let may = match scope {
                 RepairScope::Off => false,
@@ -71,7 +75,7 @@ pub(super) fn repair(
             break;
         }
         let mut wrong = HashSet::new();
-        for finding in schema.findings(arguments) {
+        for finding in schema.findings(arguments, steps)? {
             for place in finding.at.and_around() {
                 if !wrong.insert(place.to_owned()) {
                     break;
@@ -93,7 +97,15 @@ pub(super) fn repair(
             });
         }
     }
-    repairs
+    Ok(repairs)
+}
+
+/// What repairs would make of a value of which nothing fits, or of every item of a list.
+pub(crate) fn lossless(value: &Value, digits: Option<&str>) -> Option<Value> {
+    match value {
+        Value::Array(items) => items.iter().map(|item| convert(item, None)).collect(),
+        value => convert(value, digits),
+    }
 }
 
 /// The same value in another type, if nothing is lost.
@@ -120,7 +132,7 @@ fn lossless_json(text: &str) -> Option<Value> {
 }
 
 /// Whether all numbers keep their value in 64 bits. Depth is bounded by the document.
-fn keeps_numbers(cursor: Cursor<'_>) -> bool {
+pub(crate) fn keeps_numbers(cursor: Cursor<'_>) -> bool {
     match cursor.as_number() {
         Some(digits) => number_value(digits)
             .is_ok_and(|number| compare_numbers(&number.to_string(), digits).is_eq()),

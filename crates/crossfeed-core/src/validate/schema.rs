@@ -1,6 +1,10 @@
 //! Compiled schemas, and the cache of them.
 
-use super::{Finding, describe};
+use super::{
+    Finding,
+    cost::{Graph, Steps, ValidationCost},
+    describe,
+};
 use crate::depth::{dismantle, is_deeper};
 use crossfeed_json::MAX_DEPTH;
 use crossfeed_wire::{ErrorCode, Fault, Pointer};
@@ -56,6 +60,8 @@ pub struct InputSchema(Arc<Compiled>);
 struct Compiled {
     schema: Value,
     validator: Validator,
+    /// What a validation costs, where that is not plain.
+    graph: Option<Graph>,
 }
 
 impl fmt::Debug for InputSchema {
@@ -90,7 +96,12 @@ impl InputSchema {
             .map_err(|error| SchemaError {
                 message: error.masked().to_string(),
             })?;
-        Ok(Self(Arc::new(Compiled { schema, validator })))
+        let graph = Graph::of(&schema);
+        Ok(Self(Arc::new(Compiled {
+            schema,
+            validator,
+            graph,
+        })))
     }
 
     /// The schema itself.
@@ -99,13 +110,44 @@ impl InputSchema {
         &self.0.schema
     }
 
-    pub(crate) fn accepts(&self, arguments: &Value) -> bool {
-        self.0.validator.is_valid(arguments)
+    /// What judging these arguments may take, all validations together.
+    pub(crate) fn steps(&self, arguments: &Value) -> Steps {
+        match self.0.graph {
+            Some(_) => Steps::of(arguments),
+            None => Steps::uncounted(),
+        }
+    }
+
+    fn pay(
+        &self,
+        arguments: &Value,
+        steps: &mut Steps,
+        explained: bool,
+    ) -> Result<(), ValidationCost> {
+        match &self.0.graph {
+            Some(graph) => steps.pay(graph, arguments, explained),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn accepts(
+        &self,
+        arguments: &Value,
+        steps: &mut Steps,
+    ) -> Result<bool, ValidationCost> {
+        self.pay(arguments, steps, false)?;
+        Ok(self.0.validator.is_valid(arguments))
     }
 
     /// All that does not fit, in the validator's order.
-    pub(crate) fn findings(&self, arguments: &Value) -> Vec<Finding> {
-        self.0
+    pub(crate) fn findings(
+        &self,
+        arguments: &Value,
+        steps: &mut Steps,
+    ) -> Result<Vec<Finding>, ValidationCost> {
+        self.pay(arguments, steps, true)?;
+        Ok(self
+            .0
             .validator
             .iter_errors(arguments)
             .map(|error| Finding {
@@ -113,7 +155,7 @@ impl InputSchema {
                 expected: describe::expected(&error),
                 is_type: describe::is_type(&error),
             })
-            .collect()
+            .collect())
     }
 }
 

@@ -99,7 +99,8 @@ pub struct Budget {
     deadline: Instant,
 }
 
-/// Steps between two looks at the clock: some tens of microseconds.
+/// Steps between two looks at the clock: some tens of microseconds. What costs more at once is
+/// a look of its own.
 const LOOK_EVERY: u64 = 4096;
 
 impl Budget {
@@ -166,6 +167,15 @@ impl Budget {
             return Err(Cost::Time { limit: self.time });
         }
         Ok(())
+    }
+
+    /// Takes the steps for reading `bytes` of text, before it is read: none for a short one.
+    #[inline]
+    pub(crate) fn read_text(&self, bytes: usize) -> Result<(), Cost> {
+        match bytes as u64 / 64 {
+            0 => Ok(()),
+            steps => self.spend(steps),
+        }
     }
 
     /// Takes `bytes` of text that is built, and the steps for it.

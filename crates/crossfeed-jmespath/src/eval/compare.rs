@@ -41,7 +41,10 @@ impl<'a> Evaluator<'a, '_> {
             let place = self.locate(path, *cursor)?;
             // The literal, and the look at both if they may be equal.
             self.budget.spend(1 + u64::from(operator.is_equality()))?;
-            let order = place.and_then(|place| constant.order_of(place));
+            let order = match place {
+                Some(place) => constant.order_of(place, self.budget)?,
+                None => None,
+            };
             return Ok(match order {
                 Some(order) => Some(operator.holds(order)),
                 None => unordered(operator),
@@ -63,7 +66,7 @@ impl<'a> Evaluator<'a, '_> {
             let equal = equal(&left, &right, self.budget)?;
             return Ok(Some(equal == (operator == Operator::Equal)));
         }
-        Ok(order(&left, &right).map(|order| operator.holds(order)))
+        Ok(order(&left, &right, self.budget)?.map(|order| operator.holds(order)))
     }
 }
 
@@ -77,20 +80,144 @@ fn unordered(operator: Operator) -> Option<bool> {
 impl Constant {
     /// How the value at `place` compares with this one; `None` if they are of different types.
     #[inline]
-    fn order_of(&self, place: Cursor<'_>) -> Option<Ordering> {
+    fn order_of(&self, place: Cursor<'_>, budget: &Budget) -> Result<Option<Ordering>, Cost> {
+        let kind = match self {
+            Self::Number(_) => Kind::Number,
+            Self::Text(_) => Kind::String,
+        };
+        if place.kind() != kind {
+            return Ok(None);
+        }
+        if place.raw().len() >= LONG {
+            return self.order_of_long(place, budget);
+        }
+        Ok(self.order_of_read(place))
+    }
+
+    #[inline]
+    fn order_of_read(&self, place: Cursor<'_>) -> Option<Ordering> {
         match self {
-            Self::Number(number) => (place.kind() == Kind::Number).then(|| number.order_of(place)),
+            Self::Number(number) => Some(number.order_of(place)),
             Self::Text(text) => Some((*place.string_bytes()?).cmp(text)),
+        }
+    }
+
+    #[cold]
+    fn order_of_long(&self, place: Cursor<'_>, budget: &Budget) -> Result<Option<Ordering>, Cost> {
+        if let Self::Text(text) = self {
+            let order = Plain::of_raw(place.raw()).order(&Plain::of(text));
+            if order.is_some() {
+                return Ok(order);
+            }
+        }
+        budget.read_text(place.raw().len())?;
+        Ok(self.order_of_read(place))
+    }
+}
+
+/// Bytes from which on a string or number is not read without being paid for.
+const LONG: usize = 128;
+
+/// How a string begins, as far as that is seen at a glance: up to its first escape.
+struct Plain<'a> {
+    start: &'a [u8],
+    /// Whether that is all of it.
+    is_whole: bool,
+}
+
+impl<'a> Plain<'a> {
+    fn of(text: &'a [u8]) -> Self {
+        let start = text.get(..LONG).unwrap_or(text);
+        Self {
+            start,
+            is_whole: start.len() == text.len(),
+        }
+    }
+
+    /// Of a string as it is written, quotes included.
+    fn of_raw(raw: &'a [u8]) -> Self {
+        let inside = raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default();
+        let mut plain = Self::of(inside);
+        if let Some(escape) = plain.start.iter().position(|&byte| byte == b'\\') {
+            plain.start = &plain.start[..escape];
+            plain.is_whole = false;
+        }
+        plain
+    }
+
+    fn of_view(view: &'a View<'_>) -> Option<Self> {
+        match &view.0 {
+            Repr::Json(cursor) => Some(Self::of_raw(cursor.raw())),
+            Repr::Str(text) => Some(Self::of(text.as_bytes())),
+            Repr::Text(text) => Some(Self::of(text.as_bytes())),
+            _ => None,
+        }
+    }
+
+    /// The order of the strings, if their beginnings tell.
+    fn order(&self, other: &Plain<'_>) -> Option<Ordering> {
+        let both = self.start.len().min(other.start.len());
+        let order = self.start[..both].cmp(&other.start[..both]);
+        if order.is_ne() {
+            return Some(order);
+        }
+        match (self.is_whole, other.is_whole) {
+            (true, true) => Some(self.start.len().cmp(&other.start.len())),
+            (true, false) if self.start.len() == both => Some(Ordering::Less),
+            (false, true) if other.start.len() == both => Some(Ordering::Greater),
+            _ => None,
         }
     }
 }
 
+/// The order of two strings, paid for.
+fn order_strings(
+    left: &View<'_>,
+    right: &View<'_>,
+    budget: &Budget,
+) -> Result<Option<Ordering>, Cost> {
+    let len = left.text_len() + right.text_len();
+    if len >= LONG {
+        if left.is_same(right) {
+            return Ok(Some(Ordering::Equal));
+        }
+        if let (Some(left), Some(right)) = (Plain::of_view(left), Plain::of_view(right))
+            && let Some(order) = left.order(&right)
+        {
+            return Ok(Some(order));
+        }
+        budget.read_text(len)?;
+    }
+    let (left, right) = (left.string_bytes(), right.string_bytes());
+    Ok(left.zip(right).map(|(left, right)| left.cmp(&right)))
+}
+
+/// The order of two numbers, paid for.
+fn order_paid_numbers(
+    left: &View<'_>,
+    right: &View<'_>,
+    budget: &Budget,
+) -> Result<Ordering, Cost> {
+    let len = left.text_len() + right.text_len();
+    if len >= LONG {
+        if left.is_same(right) {
+            return Ok(Ordering::Equal);
+        }
+        budget.read_text(len)?;
+    }
+    Ok(order_numbers(left, right))
+}
+
 /// The order of two numbers or two strings; `None` for anything else.
-pub(super) fn order(left: &View<'_>, right: &View<'_>) -> Option<Ordering> {
+pub(super) fn order(
+    left: &View<'_>,
+    right: &View<'_>,
+    budget: &Budget,
+) -> Result<Option<Ordering>, Cost> {
     match (left.kind(), right.kind()) {
-        (Kind::Number, Kind::Number) => Some(order_numbers(left, right)),
-        (Kind::String, Kind::String) => Some(left.string_bytes()?.cmp(&right.string_bytes()?)),
-        _ => None,
+        (Kind::Number, Kind::Number) => order_paid_numbers(left, right, budget).map(Some),
+        (Kind::String, Kind::String) => order_strings(left, right, budget),
+        _ => Ok(None),
     }
 }
 
@@ -106,8 +233,9 @@ pub(super) fn equal(left: &View<'_>, right: &View<'_>, budget: &Budget) -> Resul
             Ok(matches!(left.0, Repr::Reference(_)) == matches!(right.0, Repr::Reference(_)))
         }
         Kind::Boolean => Ok(left.as_bool() == right.as_bool()),
-        Kind::Number => Ok(order_numbers(left, right).is_eq()),
-        Kind::String => Ok(left.string_bytes() == right.string_bytes()),
+        Kind::Number => Ok(order_paid_numbers(left, right, budget)?.is_eq()),
+        Kind::String => Ok(order_strings(left, right, budget)? == Some(Ordering::Equal)),
+        Kind::Array | Kind::Object if left.is_same(right) => Ok(true),
         Kind::Array => {
             if left.len() != right.len() {
                 return Ok(false);
@@ -123,11 +251,9 @@ pub(super) fn equal(left: &View<'_>, right: &View<'_>, budget: &Budget) -> Resul
             if left.len() != right.len() {
                 return Ok(false);
             }
-            // Looking a key up costs a walk over the other object, so the walk is paid for.
-            let width = left.len().unwrap_or_default() as u64;
             for (key, a) in left.members() {
-                budget.spend(width / 8)?;
-                let Some(b) = right.get(&key) else {
+                budget.read_text(key.len())?;
+                let Some(b) = get(right, &key, budget)? else {
                     return Ok(false);
                 };
                 if !equal(&a, &b, budget)? {
@@ -137,4 +263,42 @@ pub(super) fn equal(left: &View<'_>, right: &View<'_>, budget: &Budget) -> Resul
             Ok(true)
         }
     }
+}
+
+/// The member `key` of an object, the walk over its members paid for.
+pub(super) fn get<'a>(
+    object: &View<'a>,
+    key: &str,
+    budget: &Budget,
+) -> Result<Option<View<'a>>, Cost> {
+    if let Repr::Json(cursor) = &object.0 {
+        return Ok(look_up(*cursor, key, budget)?.map(View::from));
+    }
+    budget.spend(object.len().unwrap_or_default() as u64 / 8)?;
+    Ok(object.get(key))
+}
+
+/// The member `key` of an object; each step pays for eight members that are walked over.
+#[inline(never)]
+pub(super) fn look_up<'a>(
+    object: Cursor<'a>,
+    name: &str,
+    budget: &Budget,
+) -> Result<Option<Cursor<'a>>, Cost> {
+    for (walked, (key, member)) in object.members().enumerate() {
+        if walked % 8 == 7 {
+            budget.spend(1)?;
+        }
+        // Where the key ends is found by reading it.
+        let written = key.raw().len();
+        budget.read_text(written)?;
+        // An escape takes at most six bytes for one: what is longer cannot be the name.
+        if written < name.len() || written / 6 > name.len() {
+            continue;
+        }
+        if *key.bytes() == *name.as_bytes() {
+            return Ok(Some(member));
+        }
+    }
+    Ok(None)
 }

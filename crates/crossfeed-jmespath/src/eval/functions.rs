@@ -1,9 +1,9 @@
 //! The functions of JMESPath.
 
 use super::{
-    Cost, EvalError, Evaluated, Evaluator, ITEM_STEPS, TypeMismatch,
+    Budget, Cost, EvalError, Evaluated, Evaluator, ITEM_STEPS, TypeMismatch,
     compare::{equal, order},
-    number::{order_short, short_number},
+    number::{order_numbers, order_short, short_number},
 };
 use crate::{
     compile::Node,
@@ -11,6 +11,7 @@ use crate::{
     view::{Repr, View},
 };
 use crossfeed_json::{Kind, is_number};
+use elsa::FrozenMap;
 use std::{borrow::Cow, cmp::Ordering, collections::HashMap};
 
 macro_rules! functions {
@@ -199,12 +200,11 @@ impl<'a> Call<'_, 'a, '_> {
             }
             Function::Values => {
                 self.object(0, value)?;
-                self.list(value.members().map(|(_, value)| value).collect())
+                self.paid_list(value, value.values())
             }
             Function::Length => match value.kind() {
                 Kind::String => {
-                    let text = value.as_str().unwrap_or_default();
-                    self.evaluator.budget.spend(text.len() as u64 / 64)?;
+                    let text = self.string(0, value)?;
                     Ok(integer(text.chars().count()))
                 }
                 Kind::Array | Kind::Object => Ok(integer(value.len().unwrap_or_default())),
@@ -214,20 +214,20 @@ impl<'a> Call<'_, 'a, '_> {
             Function::Min => self.extreme(value, Ordering::Less),
             Function::Reverse => match value.kind() {
                 Kind::String => {
-                    let text = value.as_str().unwrap_or_default();
+                    let text = self.string(0, value)?;
                     self.built(text.chars().rev().collect())
                 }
                 Kind::Array => {
+                    self.pay_list(value)?;
                     let mut items: Vec<_> = value.items().collect();
                     items.reverse();
-                    self.list(items)
+                    Ok(View::list(items))
                 }
                 _ => Err(self.wrong(0, "a string or an array", value)),
             },
             Function::Sort => {
                 let items = self.comparable_items(0, value)?;
-                self.spend_sort(items.len())?;
-                self.list(sorted(&items, &items))
+                self.sorted(&items, &items)
             }
             Function::ToArray => {
                 if value.kind() == Kind::Array {
@@ -238,7 +238,7 @@ impl<'a> Call<'_, 'a, '_> {
             Function::ToNumber => match value.kind() {
                 Kind::Number => Ok(value.clone()),
                 Kind::String => {
-                    let text = value.as_str().unwrap_or_default();
+                    let text = self.string(0, value)?;
                     if !is_number(&text) {
                         return Ok(View::null());
                     }
@@ -294,9 +294,9 @@ impl<'a> Call<'_, 'a, '_> {
                 self.keyed(first, second, |key, item| {
                     keys.push(key);
                     items.push(item);
+                    Ok(())
                 })?;
-                self.spend_sort(items.len())?;
-                self.list(sorted(&keys, &items))
+                self.sorted(&keys, &items)
             }
             // The arity was checked when the expression was parsed.
             _ => Ok(View::null()),
@@ -311,25 +311,54 @@ impl<'a> Call<'_, 'a, '_> {
         Ok(View::list(items))
     }
 
+    /// Pays for a list of as many items as `source` has, before it is built.
+    fn pay_list(&self, source: &View<'a>) -> Result<(), Cost> {
+        let len = source.len().unwrap_or_default() as u64;
+        self.evaluator.budget.spend(ITEM_STEPS * len)
+    }
+
+    /// A list of as many items as `source` has, paid for before it is built.
+    fn paid_list(&self, source: &View<'a>, items: impl Iterator<Item = View<'a>>) -> Evaluated<'a> {
+        self.pay_list(source)?;
+        Ok(View::list(items.collect()))
+    }
+
     /// A text that was built, paid for.
     fn built(&self, text: String) -> Evaluated<'a> {
         self.evaluator.budget.build_text(text.len())?;
         Ok(View::text(text))
     }
 
-    fn spend_sort(&self, items: usize) -> Result<(), Cost> {
-        let items = items as u64;
-        self.evaluator
-            .budget
-            .spend(items * u64::from(items.max(1).ilog2()))
+    /// Items in the order of their keys, which are all numbers or all strings; each key is read
+    /// once.
+    fn sorted(&self, keys: &[View<'a>], items: &[View<'a>]) -> Evaluated<'a> {
+        let budget = self.evaluator.budget;
+        let count = items.len() as u64;
+        budget.spend(count * rounds(items.len()))?;
+        budget.spend(ITEM_STEPS * count)?;
+        let mut places: Vec<usize> = (0..keys.len()).collect();
+        let numbers: Option<Vec<_>> = keys.iter().map(short_number).collect();
+        if let Some(numbers) = numbers {
+            places.sort_by(|&a, &b| order_short(numbers[a], numbers[b]));
+        } else if keys.iter().all(|key| key.kind() == Kind::Number) {
+            let read = keys.iter().map(|key| key.text_len() as u64 / 64).sum();
+            budget.spend(rounds(keys.len()).saturating_mul(read))?;
+            places.sort_by(|&a, &b| order_numbers(&keys[a], &keys[b]));
+        } else {
+            let decoded = Decoded::default();
+            let texts: Result<Vec<_>, _> =
+                keys.iter().map(|key| decoded.text(key, budget)).collect();
+            sort_texts(&mut places, &texts?, budget)?;
+        }
+        let items = places.into_iter().map(|place| items[place].clone());
+        Ok(View::list(items.collect()))
     }
 
     fn string<'v>(&self, place: usize, value: &'v View<'a>) -> Result<Cow<'v, str>, EvalError> {
-        let text = value
+        self.evaluator.budget.read_text(value.text_len())?;
+        value
             .as_str()
-            .ok_or_else(|| self.wrong(place, "a string", value))?;
-        self.evaluator.budget.spend(text.len() as u64 / 64)?;
-        Ok(text)
+            .ok_or_else(|| self.wrong(place, "a string", value))
     }
 
     fn object(&self, place: usize, value: &View<'a>) -> Result<(), EvalError> {
@@ -356,8 +385,10 @@ impl<'a> Call<'_, 'a, '_> {
     /// The items of a list that are all numbers.
     fn numbers(&self, value: &View<'a>) -> Result<Vec<View<'a>>, EvalError> {
         self.array(0, value)?;
+        self.evaluator
+            .budget
+            .spend(value.len().unwrap_or_default() as u64)?;
         let items: Vec<_> = value.items().collect();
-        self.evaluator.budget.spend(items.len() as u64)?;
         match items.iter().find(|item| item.kind() != Kind::Number) {
             None => Ok(items),
             Some(odd) => Err(self.wrong(0, "an array of numbers", odd)),
@@ -367,8 +398,10 @@ impl<'a> Call<'_, 'a, '_> {
     /// The items of a list that are all numbers, or all strings.
     fn comparable_items(&self, place: usize, value: &View<'a>) -> Result<Vec<View<'a>>, EvalError> {
         self.array(place, value)?;
+        self.evaluator
+            .budget
+            .spend(value.len().unwrap_or_default() as u64)?;
         let items: Vec<_> = value.items().collect();
-        self.evaluator.budget.spend(items.len() as u64)?;
         let kind = items.first().map_or(Kind::Number, View::kind);
         let odd = items.iter().find(|item| {
             item.kind() != kind || !matches!(item.kind(), Kind::Number | Kind::String)
@@ -385,7 +418,7 @@ impl<'a> Call<'_, 'a, '_> {
         &self,
         list: &View<'a>,
         by: &View<'a>,
-        mut use_item: impl FnMut(View<'a>, View<'a>),
+        mut use_item: impl FnMut(View<'a>, View<'a>) -> Result<(), Cost>,
     ) -> Result<(), EvalError> {
         self.array(0, list)?;
         let by = self.reference(1, by)?;
@@ -398,7 +431,7 @@ impl<'a> Call<'_, 'a, '_> {
                 return Err(self.wrong(1, expected, &key));
             }
             self.evaluator.budget.spend(ITEM_STEPS)?;
-            use_item(key, item);
+            use_item(key, item)?;
         }
         Ok(())
     }
@@ -406,14 +439,16 @@ impl<'a> Call<'_, 'a, '_> {
     fn extreme(&self, value: &View<'a>, wanted: Ordering) -> Evaluated<'a> {
         let mut best = Best::new(wanted);
         for item in self.comparable_items(0, value)? {
-            best.offer(&item, &item);
+            best.offer(&item, &item, self.evaluator.budget)?;
         }
         Ok(best.item())
     }
 
     fn extreme_by(&self, list: &View<'a>, by: &View<'a>, wanted: Ordering) -> Evaluated<'a> {
         let mut best = Best::new(wanted);
-        self.keyed(list, by, |key, item| best.offer(&key, &item))?;
+        self.keyed(list, by, |key, item| {
+            best.offer(&key, &item, self.evaluator.budget)
+        })?;
         Ok(best.item())
     }
 
@@ -421,6 +456,7 @@ impl<'a> Call<'_, 'a, '_> {
         match subject.kind() {
             Kind::String => {
                 let text = self.string(0, subject)?;
+                self.evaluator.budget.read_text(wanted.text_len())?;
                 Ok(View::bool(
                     wanted.as_str().is_some_and(|part| text.contains(&*part)),
                 ))
@@ -442,6 +478,7 @@ impl<'a> Call<'_, 'a, '_> {
         self.array(1, list)?;
         let mut text = String::new();
         for (index, item) in list.items().enumerate() {
+            self.evaluator.budget.read_text(item.text_len())?;
             let part = item
                 .as_str()
                 .ok_or_else(|| self.wrong(1, "an array of strings", &item))?;
@@ -475,13 +512,17 @@ impl<'a> Call<'_, 'a, '_> {
     }
 
     fn rounded(&self, value: &View<'a>) -> Evaluated<'a> {
+        self.evaluator.budget.read_text(value.text_len())?;
         let digits = value
             .digits()
             .ok_or_else(|| self.wrong(0, "a number", value))?;
         let is_integer = !digits.contains(['.', 'e', 'E']);
         match self.function {
             Function::Abs => Ok(match digits.strip_prefix('-') {
-                Some(rest) => View(Repr::Digits(rest.into())),
+                Some(rest) => {
+                    self.evaluator.budget.build_text(rest.len())?;
+                    View(Repr::Digits(rest.into()))
+                }
                 None => value.clone(),
             }),
             _ if is_integer => Ok(value.clone()),
@@ -493,6 +534,7 @@ impl<'a> Call<'_, 'a, '_> {
     fn sum(&self, value: &View<'a>) -> Result<Sum, EvalError> {
         let mut sum = Sum::Integer(0);
         for item in self.numbers(value)? {
+            self.evaluator.budget.read_text(item.text_len())?;
             sum = sum.add(&item.digits().unwrap_or_default());
         }
         Ok(sum)
@@ -531,16 +573,17 @@ impl<'a> Best<'a> {
     }
 
     #[inline]
-    fn offer(&mut self, key: &View<'a>, item: &View<'a>) {
+    fn offer(&mut self, key: &View<'a>, item: &View<'a>, budget: &Budget) -> Result<(), Cost> {
         let short = short_number(key);
         let order = match (&self.found, short) {
             (None, _) => Some(self.wanted),
             (Some((_, Some(best), _)), Some(short)) => Some(order_short(short, *best)),
-            (Some((best, ..)), _) => order(key, best),
+            (Some((best, ..)), _) => order(key, best, budget)?,
         };
         if order == Some(self.wanted) {
             self.found = Some((key.clone(), short, item.clone()));
         }
+        Ok(())
     }
 
     fn item(self) -> View<'a> {
@@ -548,24 +591,60 @@ impl<'a> Best<'a> {
     }
 }
 
-/// Items in the order of their keys, which are all numbers or all strings; each key is read once.
-fn sorted<'a>(keys: &[View<'a>], items: &[View<'a>]) -> Vec<View<'a>> {
-    fn places<K>(keys: Option<Vec<K>>, order: impl Fn(&K, &K) -> Ordering) -> Option<Vec<usize>> {
-        let mut keys: Vec<_> = keys?.into_iter().zip(0..).collect();
-        keys.sort_by(|(a, _), (b, _)| order(a, b));
-        Some(keys.into_iter().map(|(_, place)| place).collect())
-    }
-    let numbers = keys.iter().map(short_number).collect();
-    places(numbers, |a, b| order_short(*a, *b))
-        .or_else(|| places(keys.iter().map(View::string_bytes).collect(), Ord::cmp))
-        .or_else(|| {
-            let keys = Some(keys.iter().collect());
-            places(keys, |a, b| order(a, b).unwrap_or(Ordering::Equal))
+/// How often an item is compared while as many are sorted.
+fn rounds(items: usize) -> u64 {
+    u64::from(items.max(1).ilog2())
+}
+
+/// Long strings with escapes, decoded: each once, however often it occurs.
+#[derive(Default)]
+struct Decoded(FrozenMap<usize, Vec<u8>>);
+
+impl Decoded {
+    fn text<'v>(&'v self, key: &'v View<'_>, budget: &Budget) -> Result<Cow<'v, [u8]>, Cost> {
+        let Repr::Json(cursor) = &key.0 else {
+            return Ok(key.string_bytes().unwrap_or_default());
+        };
+        let raw = cursor.raw();
+        if raw.len() < HEAD {
+            return Ok(key.string_bytes().unwrap_or_default());
+        }
+        let place = raw.as_ptr() as usize;
+        if let Some(text) = self.0.get(&place) {
+            return Ok(Cow::Borrowed(text));
+        }
+        budget.read_text(raw.len())?;
+        Ok(match key.string_bytes().unwrap_or_default() {
+            Cow::Owned(text) => {
+                budget.build_text(text.len())?;
+                Cow::Borrowed(self.0.insert(place, text))
+            }
+            text => text,
         })
-        .unwrap_or_default()
-        .into_iter()
-        .map(|place| items[place].clone())
-        .collect()
+    }
+}
+
+/// Bytes of a text by which texts are sorted before those that begin alike are paid for.
+const HEAD: usize = 64;
+
+fn sort_texts(places: &mut [usize], texts: &[Cow<'_, [u8]>], budget: &Budget) -> Result<(), Cost> {
+    if texts.iter().all(|text| text.len() <= HEAD) {
+        places.sort_by(|&a, &b| texts[a].cmp(&texts[b]));
+        return Ok(());
+    }
+    let head = |place: usize| {
+        let text = &*texts[place];
+        text.get(..HEAD).unwrap_or(text)
+    };
+    places.sort_by(|&a, &b| head(a).cmp(head(b)));
+    for alike in places.chunk_by_mut(|&a, &b| head(a) == head(b)) {
+        if alike.len() > 1 {
+            let read = alike.iter().map(|&at| texts[at].len() as u64 / 64).sum();
+            budget.spend(rounds(alike.len()).saturating_mul(read))?;
+            alike.sort_by(|&a, &b| texts[a].cmp(&texts[b]));
+        }
+    }
+    Ok(())
 }
 
 /// A sum: exact while all numbers are integers that fit.

@@ -94,7 +94,8 @@ impl Arena {
         budget: &Budget,
     ) -> Result<Option<Cursor<'a>>, Cost> {
         let raw = cursor.raw();
-        if !may_hold_json(raw) {
+        let first = first_inside(raw.get(..GLANCE).unwrap_or(raw));
+        if matches!(first, Some(byte) if !opens_json(byte)) {
             return Ok(None);
         }
         let key = raw.as_ptr() as usize;
@@ -102,7 +103,13 @@ impl Arena {
             Some(document) => document,
             None => {
                 budget.spend(raw.len() as u64 / 16 + 1)?;
-                let text = cursor.as_str().unwrap_or_default().into_owned();
+                let text = match first.or_else(|| first_inside(raw)) {
+                    Some(byte) if opens_json(byte) => {
+                        cursor.as_str().unwrap_or_default().into_owned()
+                    }
+                    // Kept all the same, so that it is not looked at again.
+                    _ => String::new(),
+                };
                 let document = self.opened.insert(key, Box::new(Document::new(text)));
                 let values = document.root().map_or(0, Cursor::value_count);
                 budget.extend(values);
@@ -116,14 +123,19 @@ impl Arena {
     }
 }
 
-/// Whether a string, quotes included, begins and ends like an object or a list.
-fn may_hold_json(raw: &[u8]) -> bool {
-    let Some(inside) = raw.strip_prefix(b"\"").and_then(|r| r.strip_suffix(b"\"")) else {
-        return false;
-    };
+/// Bytes of a string in which what it begins with is looked for before that is paid for.
+const GLANCE: usize = 64;
+
+/// The first byte of a string that is no blank, as it is written, behind the opening quote.
+fn first_inside(raw: &[u8]) -> Option<u8> {
     let blank = |byte: &u8| matches!(byte, b' ' | b'\\' | b'n' | b'r' | b't');
-    let first = inside.iter().find(|byte| !blank(byte));
-    matches!(first, Some(b'{' | b'['))
+    let inside = raw.strip_prefix(b"\"")?;
+    inside.iter().copied().find(|byte| !blank(byte))
+}
+
+/// Whether an object or a list begins with this byte.
+fn opens_json(byte: u8) -> bool {
+    matches!(byte, b'{' | b'[')
 }
 
 /// Evaluates `expression` on `value`.
@@ -421,7 +433,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
             return Ok(Some(current.clone()));
         };
         let next = match first {
-            Part::Field(name, _) => current.get(name),
+            Part::Field(name, _) => compare::get(current, name, self.budget)?,
             Part::Index(index) => current
                 .len()
                 .and_then(|len| place(*index, len))
@@ -440,7 +452,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         self.budget.spend(path.steps)?;
         match &*path.parts {
             [Part::Field(name, site)] if from.kind() == Kind::Object => {
-                Ok(self.member(from, name, *site))
+                self.member(from, name, *site)
             }
             parts => self.locate_parts(parts, from),
         }
@@ -462,11 +474,8 @@ impl<'a, 'b> Evaluator<'a, 'b> {
                 }
             }
             let next = match part {
-                Part::Field(name, site) => self.member(here, name, *site),
-                Part::Index(index) => here
-                    .len()
-                    .and_then(|len| place(*index, len))
-                    .and_then(|at| here.at(at)),
+                Part::Field(name, site) => self.member(here, name, *site)?,
+                Part::Index(index) => self.item(here, *index)?,
             };
             match next {
                 Some(next) => here = next,
@@ -478,14 +487,43 @@ impl<'a, 'b> Evaluator<'a, 'b> {
 
     /// A member of an object, looked for first where it stood in the object before.
     #[inline(never)]
-    fn member(&self, object: Cursor<'a>, name: &str, site: usize) -> Option<Cursor<'a>> {
+    fn member(
+        &self,
+        object: Cursor<'a>,
+        name: &str,
+        site: usize,
+    ) -> Result<Option<Cursor<'a>>, Cost> {
         let Some(cell) = self.predictions.get(site) else {
-            return object.get(name);
+            return compare::look_up(object, name, self.budget);
         };
         let mut prediction = cell.get();
+        if object.raw().len() > SMALL_OBJECT {
+            if let Some(found) = object.get_at(name, prediction) {
+                return Ok(Some(found));
+            }
+            let found = compare::look_up(object, name, self.budget)?;
+            cell.set(found.map_or(prediction, |member| object.prediction(member)));
+            return Ok(found);
+        }
         let found = object.get_predicted(name, &mut prediction);
         cell.set(prediction);
-        found
+        Ok(found)
+    }
+
+    /// An item of a list, the walk to it paid for.
+    fn item(&self, list: Cursor<'a>, index: i64) -> Result<Option<Cursor<'a>>, Cost> {
+        if list.kind() != Kind::Array {
+            return Ok(None);
+        }
+        let len = list.len().unwrap_or_default();
+        let Some(at) = place(index, len).filter(|at| *at < len) else {
+            return Ok(None);
+        };
+        // The last is found without a walk.
+        if at >= 16 && at + 1 < len {
+            self.budget.spend(at as u64 / 16)?;
+        }
+        Ok(list.at(at))
     }
 
     /// The view itself, or what a string holds that is the text of an object or list.
@@ -570,7 +608,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
                 }
             }
             Over::Values => {
-                for (_, value) in source.members() {
+                for value in source.values() {
                     self.budget.spend(1)?;
                     item(value)?;
                 }
@@ -621,6 +659,9 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         backwards.into_iter().rev().try_for_each(item)
     }
 }
+
+/// Bytes up to which a look-up in an object is one step, whatever its keys are.
+const SMALL_OBJECT: usize = 4096;
 
 /// The place that an index means in a list of `len` items, from the end if it is negative.
 fn place(index: i64, len: usize) -> Option<usize> {

@@ -233,7 +233,10 @@ fn template_injection() {
     check_pattern("${a}", Some(("${", 0)));
     check_pattern("a.${b", Some(("${", 2)));
     check_pattern("a[?b == '${c}']", None);
-    check_pattern("\"${a}\"", None);
+    check_pattern("\"${a}\"", Some(("${", 0)));
+    check_pattern("{\"${x}\": a}", Some(("${", 1)));
+    check_pattern("a.\"\\u0024{x\"", Some(("${", 2)));
+    check_pattern("[?a == \"x${y}\"]", Some(("${", 7)));
     check_pattern("`\"${a}\"`", None);
     check_pattern("{a: $}", None);
 }

@@ -109,7 +109,7 @@ fn declared_names_are_no_sentinels() {
 
 #[test]
 fn a_string_is_a_reference_only_if_it_is_nothing_else() {
-    let reference = |text| read_string(text).map(|r| r.map(|r| r.call_id.to_string()));
+    let reference = |text| read_string(text, &|_| false).map(|r| r.map(|r| r.call_id.to_string()));
     assert_eq!(reference(" {\"$tool\": \"c\"} "), Ok(Some("c".into())));
     assert_eq!(
         reference("{\"_tool\": \"c\", \"_select\": \"a\"}"),

@@ -1,0 +1,507 @@
+//! What validating may cost: with references in a schema, a few hundred bytes of schema and value
+//! can ask for 2^100 evaluations, and the validator itself has no budget.
+//!
+//! What comes in: a schema, once, and the values it is to judge. What goes out: how many evaluations
+//! of a subschema on a value the validator makes at most, found without making them: each pair of
+//! subschema and value is looked at once, however often it would be evaluated.
+
+use crossfeed_wire::ErrorCode;
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// How many evaluations the arguments of one call may take, however small they are.
+const STEPS: u64 = 10_000_000;
+/// How many more for each value of the arguments.
+const STEPS_PER_VALUE: u64 = 50;
+/// How many pairs of subschema and value are looked at, and one more for each value.
+const PAIRS: usize = 1_000_000;
+/// An evaluation that says what does not fit counts as this many that only say whether it fits:
+/// what each alternative misses is collected at every level.
+const EXPLAINED: u64 = 50;
+/// What the schema of another document that the validator itself knows asks of each value: the
+/// largest, that of JSON Schema, asks less.
+const FOREIGN: u64 = 200;
+
+/// Judging the arguments would take more than it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the arguments take more than {limit} steps to validate")]
+#[non_exhaustive]
+pub struct ValidationCost {
+    /// How many steps there may be.
+    pub limit: u64,
+}
+
+impl ValidationCost {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        ErrorCode::LimitExceeded
+    }
+
+    /// One next step.
+    #[must_use]
+    pub fn advice(&self) -> &'static str {
+        "try: a selector that gives flatter or less data"
+    }
+}
+
+/// The steps that the validations of one call may take together.
+#[derive(Debug)]
+pub(crate) struct Steps {
+    limit: u64,
+    left: u64,
+    pairs: usize,
+}
+
+impl Steps {
+    /// As many as the arguments may take.
+    pub(super) fn of(arguments: &Value) -> Self {
+        let values = count(arguments);
+        let limit = STEPS.saturating_add(STEPS_PER_VALUE.saturating_mul(values as u64));
+        Self {
+            limit,
+            left: limit,
+            pairs: PAIRS.saturating_add(values),
+        }
+    }
+
+    /// For schemas that need no counting.
+    pub(super) fn uncounted() -> Self {
+        Self {
+            limit: STEPS,
+            left: STEPS,
+            pairs: 0,
+        }
+    }
+
+    /// Pays for one validation; once the steps do not suffice, none is left.
+    pub(super) fn pay(
+        &mut self,
+        graph: &Graph,
+        value: &Value,
+        explained: bool,
+    ) -> Result<(), ValidationCost> {
+        if self.left == 0 {
+            return Err(ValidationCost { limit: self.limit });
+        }
+        let weight = if explained { EXPLAINED } else { 1 };
+        let cost = graph.cost(value, self.left / weight, self.pairs);
+        self.left = cost.map_or(0, |cost| self.left.saturating_sub(cost * weight));
+        if self.left == 0 {
+            return Err(ValidationCost { limit: self.limit });
+        }
+        Ok(())
+    }
+}
+
+/// What a subschema has evaluated, and on what.
+#[derive(Debug)]
+enum Step {
+    /// A subschema on the same value.
+    Same(usize),
+    /// On the member of this name.
+    Member(Box<str>, usize),
+    /// On any member.
+    Members(usize),
+    /// On the item at this place.
+    Item(usize, usize),
+    /// On any item.
+    Items(usize),
+    /// On each name of a member.
+    Names(usize),
+    /// A schema of another document, on the same value and all within.
+    Foreign,
+}
+
+/// The subschemas of a schema by what they have evaluated; the first is the schema itself.
+#[derive(Debug)]
+pub(super) struct Graph(Vec<Vec<Step>>);
+
+impl Graph {
+    /// The graph of a schema that holds references. Others cost what the value is long, and need none.
+    pub(super) fn of(schema: &Value) -> Option<Self> {
+        let places = Places::of(schema);
+        if !places.refers {
+            return None;
+        }
+        let mut numbers = HashMap::new();
+        let mut open = Vec::new();
+        let mut number = |schema, open: &mut Vec<_>| {
+            let next = numbers.len();
+            *numbers.entry(address(schema)).or_insert_with(|| {
+                open.push(schema);
+                next
+            })
+        };
+        number(schema, &mut open);
+        let mut nodes = Vec::new();
+        let mut done = 0;
+        while let Some(&schema) = open.get(done) {
+            let mut steps = Vec::new();
+            places.steps(
+                schema,
+                &mut |subschema| number(subschema, &mut open),
+                &mut steps,
+            );
+            nodes.push(steps);
+            done += 1;
+        }
+        Some(Self(nodes))
+    }
+
+    fn steps(&self, node: usize) -> &[Step] {
+        self.0.get(node).map_or(&[], Vec::as_slice)
+    }
+
+    /// The evaluations on a value, if they are at most `most` and take at most `pairs` pairs to
+    /// count.
+    fn cost(&self, value: &Value, most: u64, pairs: usize) -> Option<u64> {
+        /// What is known of a pair: `None` while it is being counted.
+        type Known = HashMap<(usize, usize), Option<u64>>;
+        let mut known = Known::new();
+        let mut open = vec![(0, value, false)];
+        let mut looked: u64 = 0;
+        while let Some((node, value, counted)) = open.pop() {
+            let pair = (node, identity(value));
+            if !counted {
+                if known.contains_key(&pair) {
+                    continue;
+                }
+                known.insert(pair, None);
+                open.push((node, value, true));
+                self.parts(node, value, &mut |part, value, times| {
+                    looked = looked.saturating_add(times);
+                    let Some(value) = value else { return };
+                    let more = looked <= most && open.len() <= pairs;
+                    if more
+                        && !self.steps(part).is_empty()
+                        && !known.contains_key(&(part, identity(value)))
+                    {
+                        open.push((part, value, false));
+                    }
+                });
+                if looked > most || open.len() > pairs || known.len() > pairs {
+                    return None;
+                }
+                continue;
+            }
+            let mut total: u64 = 1;
+            self.parts(node, value, &mut |part, value, times| {
+                let each = match value {
+                    Some(value) if !self.steps(part).is_empty() => {
+                        // A pair within itself is not evaluated again.
+                        known
+                            .get(&(part, identity(value)))
+                            .copied()
+                            .flatten()
+                            .unwrap_or(0)
+                    }
+                    _ => 1,
+                };
+                total = total.saturating_add(each.saturating_mul(times));
+            });
+            if total > most {
+                return None;
+            }
+            known.insert(pair, Some(total));
+        }
+        known.get(&(0, identity(value))).copied().flatten()
+    }
+
+    /// Tells each subschema that a node has evaluated, on which value and how often; without a value
+    /// each time is one step.
+    fn parts<'v>(
+        &self,
+        node: usize,
+        value: &'v Value,
+        tell: &mut dyn FnMut(usize, Option<&'v Value>, u64),
+    ) {
+        const NAME: &Value = &Value::Null;
+        let members = || {
+            value
+                .as_object()
+                .into_iter()
+                .flatten()
+                .map(|(_, value)| value)
+        };
+        let items = || value.as_array().into_iter().flatten();
+        for step in self.steps(node) {
+            match step {
+                Step::Same(part) => tell(*part, Some(value), 1),
+                Step::Member(name, part) => {
+                    if let Some(value) = value.as_object().and_then(|members| members.get(&**name))
+                    {
+                        tell(*part, Some(value), 1);
+                    }
+                }
+                Step::Members(part) => members().for_each(|value| tell(*part, Some(value), 1)),
+                Step::Item(at, part) => {
+                    if let Some(value) = value.as_array().and_then(|items| items.get(*at)) {
+                        tell(*part, Some(value), 1);
+                    }
+                }
+                Step::Items(part) => items().for_each(|value| tell(*part, Some(value), 1)),
+                Step::Names(part) => {
+                    let names = members().count() as u64;
+                    if names > 0 {
+                        tell(*part, Some(NAME), names);
+                    }
+                }
+                Step::Foreign => {
+                    let values = count(value) as u64;
+                    tell(node, None, values.saturating_mul(FOREIGN));
+                }
+            }
+        }
+    }
+}
+
+/// What stands where in a schema.
+struct Places<'s> {
+    whole: &'s Value,
+    /// The schemas with an `$id`, by its last segment.
+    resources: HashMap<&'s str, Vec<&'s Value>>,
+    /// The schemas with an anchor, by its name.
+    anchors: HashMap<&'s str, Vec<&'s Value>>,
+    /// The schema with an `$id` around each object that is within one.
+    around: HashMap<usize, &'s Value>,
+    refers: bool,
+}
+
+impl<'s> Places<'s> {
+    fn of(whole: &'s Value) -> Self {
+        let mut places = Self {
+            whole,
+            resources: HashMap::new(),
+            anchors: HashMap::new(),
+            around: HashMap::new(),
+            refers: false,
+        };
+        let mut open = vec![(whole, whole)];
+        while let Some((schema, mut around)) = open.pop() {
+            match schema {
+                Value::Array(items) => open.extend(items.iter().map(|item| (item, around))),
+                Value::Object(members) => {
+                    let text = |name: &str| members.get(name).and_then(Value::as_str);
+                    for id in ["$id", "id"].into_iter().filter_map(text) {
+                        match id.strip_prefix('#') {
+                            Some(name) => places.anchors.entry(name).or_default().push(schema),
+                            None => {
+                                around = schema;
+                                places
+                                    .resources
+                                    .entry(segment(id))
+                                    .or_default()
+                                    .push(schema);
+                            }
+                        }
+                    }
+                    for name in ["$anchor", "$dynamicAnchor"].into_iter().filter_map(text) {
+                        places.anchors.entry(name).or_default().push(schema);
+                    }
+                    let refers = ["$ref", "$dynamicRef", "$recursiveRef"];
+                    places.refers |= refers.into_iter().any(|name| text(name).is_some());
+                    places.around.insert(address(schema), around);
+                    open.extend(members.values().map(|value| (value, around)));
+                }
+                _ => {}
+            }
+        }
+        places
+    }
+
+    /// What a schema has evaluated.
+    fn steps(
+        &self,
+        schema: &'s Value,
+        number: &mut dyn FnMut(&'s Value) -> usize,
+        steps: &mut Vec<Step>,
+    ) {
+        for (keyword, value) in schema.as_object().into_iter().flatten() {
+            let named = || value.as_object().into_iter().flatten();
+            let listed = || value.as_array().into_iter().flatten();
+            match keyword.as_str() {
+                "properties" => steps.extend(
+                    named()
+                        .map(|(name, schema)| Step::Member(name.as_str().into(), number(schema))),
+                ),
+                "patternProperties" => {
+                    steps.extend(named().map(|(_, schema)| Step::Members(number(schema))))
+                }
+                "additionalProperties" | "unevaluatedProperties" => {
+                    steps.push(Step::Members(number(value)))
+                }
+                "propertyNames" => steps.push(Step::Names(number(value))),
+                "prefixItems" => steps.extend(
+                    listed()
+                        .enumerate()
+                        .map(|(at, schema)| Step::Item(at, number(schema))),
+                ),
+                "items" if value.is_array() => steps.extend(
+                    listed()
+                        .enumerate()
+                        .map(|(at, schema)| Step::Item(at, number(schema))),
+                ),
+                "items" | "additionalItems" | "unevaluatedItems" | "contains" => {
+                    steps.push(Step::Items(number(value)))
+                }
+                "allOf" | "anyOf" | "oneOf" => {
+                    steps.extend(listed().map(|schema| Step::Same(number(schema))))
+                }
+                "not" | "if" | "then" | "else" => steps.push(Step::Same(number(value))),
+                "dependentSchemas" | "dependencies" => {
+                    let schemas = named().filter(|(_, schema)| !schema.is_array());
+                    steps.extend(schemas.map(|(_, schema)| Step::Same(number(schema))));
+                }
+                "$ref" | "$dynamicRef" | "$recursiveRef" => {
+                    let Some(text) = value.as_str() else { continue };
+                    let targets = self.targets(schema, text);
+                    if targets.is_empty() {
+                        steps.push(Step::Foreign);
+                    }
+                    steps.extend(targets.into_iter().map(|schema| Step::Same(number(schema))));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// What a reference within `schema` may lead to; all of it where that depends on the way there.
+    fn targets(&self, schema: &Value, text: &str) -> Vec<&'s Value> {
+        let (base, fragment) = text.split_once('#').unwrap_or((text, ""));
+        if !fragment.is_empty() && !fragment.starts_with('/') {
+            return self.anchors.get(fragment).cloned().unwrap_or_default();
+        }
+        let mut roots = match base {
+            "" => vec![
+                self.around
+                    .get(&address(schema))
+                    .copied()
+                    .unwrap_or(self.whole),
+                self.whole,
+            ],
+            base => self
+                .resources
+                .get(segment(base))
+                .cloned()
+                .unwrap_or_default(),
+        };
+        roots.dedup_by_key(|root| address(root));
+        let pointer = decoded(fragment);
+        roots
+            .into_iter()
+            .filter_map(|root| root.pointer(&pointer))
+            .collect()
+    }
+}
+
+/// The last segment of an id: what is left of it however it was resolved.
+fn segment(id: &str) -> &str {
+    let id = id.split('#').next().unwrap_or_default();
+    id.rsplit(['/', ':']).next().unwrap_or_default()
+}
+
+/// A fragment without its percent signs.
+fn decoded(fragment: &str) -> String {
+    let mut bytes = Vec::with_capacity(fragment.len());
+    let mut rest = fragment.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let code = after
+            .get(..2)
+            .and_then(|code| std::str::from_utf8(code).ok());
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(code) if byte == b'%' => {
+                bytes.push(code);
+                rest = &after[2..];
+            }
+            _ => {
+                bytes.push(byte);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Where a value stands in memory, which tells it from every other while it is borrowed.
+fn address(value: &Value) -> usize {
+    std::ptr::from_ref(value).addr()
+}
+
+/// The address of a list or object that holds something. Nothing else has parts: all others cost
+/// the same.
+fn identity(value: &Value) -> usize {
+    match value {
+        Value::Array(items) if !items.is_empty() => address(value),
+        Value::Object(members) if !members.is_empty() => address(value),
+        _ => 0,
+    }
+}
+
+/// How many values there are in a value, itself among them.
+fn count(value: &Value) -> usize {
+    let mut open = vec![value];
+    let mut count = 0;
+    while let Some(value) = open.pop() {
+        count += 1;
+        match value {
+            Value::Array(items) => open.extend(items),
+            Value::Object(members) => open.extend(members.values()),
+            _ => {}
+        }
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Graph;
+    use serde_json::{Value, json};
+
+    fn cost(schema: &Value, value: &Value) -> Option<u64> {
+        Graph::of(schema)
+            .unwrap()
+            .cost(value, 10_000_000, 1_000_000)
+    }
+
+    #[test]
+    fn schemas_without_references_are_not_counted() {
+        assert!(Graph::of(&json!({"properties": {"$ref": {"type": "string"}}})).is_none());
+        assert!(Graph::of(&json!(true)).is_none());
+    }
+
+    #[test]
+    fn every_evaluation_is_counted() {
+        let schema = json!({"items": {"$ref": "#/$defs/t"}, "$defs": {"t": {"type": "integer"}}});
+        // The list, and for each item the subschema and what it refers to.
+        assert_eq!(cost(&schema, &json!([1, 2, 3])), Some(7));
+        assert_eq!(cost(&schema, &json!(1)), Some(1));
+        let names = json!({"propertyNames": {"$ref": "#/$defs/a%7E1b"}, "$defs": {"a/b": {}}});
+        assert_eq!(cost(&names, &json!({"a": 1, "b": 2})), Some(5));
+    }
+
+    #[test]
+    fn every_kind_of_reference_is_followed() {
+        let nested = (0..40).fold(json!({}), |inner, _| json!({"t": inner}));
+        for (id, reference) in [
+            ("$anchor", json!({"$ref": "#n"})),
+            ("$dynamicAnchor", json!({"$dynamicRef": "#n"})),
+            ("$id", json!({"$ref": "n"})),
+            ("$id", json!({"$ref": "https://x.example/n#"})),
+            ("$comment", json!({"$ref": "#/$defs/t"})),
+            ("$comment", json!({"$recursiveRef": "#"})),
+        ] {
+            let twice = json!({"anyOf": [reference, {"allOf": [reference]}]});
+            let mut schema = json!({"properties": {"t": twice}, "$ref": "#/$defs/t", "$defs": {"t": {"properties": {"t": twice}}}});
+            schema["$defs"]["t"][id] = json!("n");
+            assert_eq!(cost(&schema, &nested), None, "{schema}");
+        }
+    }
+
+    #[test]
+    fn what_refers_to_itself_ends() {
+        assert_eq!(cost(&json!({"$ref": "#"}), &json!([1])), Some(1));
+        let meta = json!({"$ref": "https://json-schema.org/draft/2020-12/schema"});
+        assert_eq!(cost(&meta, &json!([1])), Some(401));
+    }
+}
