@@ -6,7 +6,7 @@ use crate::{
     engine::{Engine, Inner},
     error::{Error, Failure, LookupError, ResolveError},
     record::ToolResult,
-    resolve::{Declared, FillLimits, Filled, LimitError, Link, Looked, Plan, Wanted, fill},
+    resolve::{FillLimits, Filled, LimitError, Link, Looked, Plan, Wanted, fill},
     select::{Keys, SelectReport, Selector},
     shape::Shape,
     suggest,
@@ -161,8 +161,7 @@ impl Session {
         arguments: Value,
         schema: Option<&InputSchema>,
     ) -> Result<Resolved, ResolveError> {
-        let schema_value = schema.map(InputSchema::as_value);
-        let plan = match Plan::of(&arguments, &Declared::root(schema_value)) {
+        let plan = match Plan::of(&arguments, schema.map(InputSchema::as_value)) {
             Ok(plan) => plan,
             Err(error) => {
                 dismantle(arguments);
@@ -172,6 +171,13 @@ impl Session {
         let (found, limit) = (plan.references.len(), self.inner().options.max_references);
         if found > limit {
             return Err(refusal(LimitError::TooManyReferences { found, limit }));
+        }
+        if plan.is_empty() && schema.is_none() {
+            return Ok(Resolved {
+                arguments,
+                lineage: Vec::new(),
+                repairs: Vec::new(),
+            });
         }
         if plan.wanted.is_empty() {
             let work = self.work(plan, Vec::new(), schema);
@@ -529,7 +535,7 @@ mod tests {
     use crate::{
         ToolResult,
         canonical::Stored,
-        resolve::{Declared, Looked, Plan},
+        resolve::{Looked, Plan},
     };
     use serde_json::{Value, json};
     use std::sync::Arc;
@@ -566,7 +572,7 @@ mod tests {
     #[test]
     fn work_is_small_only_if_references_selectors_and_results_are() {
         let small = |arguments: Value, bytes: usize| {
-            let plan = Plan::of(&arguments, &Declared::root(None)).unwrap();
+            let plan = Plan::of(&arguments, None).unwrap();
             let result = ToolResult::json(format!("\"{}\"", "x".repeat(bytes - 2)));
             let stored = Stored::Result(Arc::new(result.into_stored()));
             let looked: Vec<Looked> = plan.wanted.iter().map(|_| Ok(stored.clone())).collect();

@@ -9,7 +9,6 @@ mod declared;
 mod fill;
 mod plan;
 
-pub(crate) use declared::Declared;
 pub(crate) use fill::{FillLimits, Filled, Looked, fill};
 pub use fill::{Link, Source};
 pub(crate) use plan::{Plan, Wanted};

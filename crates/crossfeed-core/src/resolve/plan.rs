@@ -1,6 +1,6 @@
 //! The plan: one walk over the arguments that finds every reference, and every malformed one.
 
-use super::{Declared, LimitError};
+use super::{LimitError, declared::Declared};
 use crate::depth::is_deeper;
 use crossfeed_json::MAX_DEPTH;
 use crossfeed_wire::{
@@ -75,7 +75,8 @@ struct Walk<'v> {
 impl Plan {
     /// Walks over the arguments. Where nothing even looks like a reference, a glance at each key and
     /// string is all that happens to them.
-    pub(crate) fn of(arguments: &Value, declared: &Declared<'_>) -> Result<Self, LimitError> {
+    /// `schema` is the tool's own, where it is known.
+    pub(crate) fn of(arguments: &Value, schema: Option<&Value>) -> Result<Self, LimitError> {
         if !may_refer(arguments, 0)? {
             return Ok(Self::default());
         }
@@ -83,7 +84,7 @@ impl Plan {
             plan: Self::default(),
             path: Vec::new(),
         };
-        walk.value(arguments, declared)?;
+        walk.value(arguments, &Declared::root(schema))?;
         Ok(walk.plan)
     }
 
