@@ -282,16 +282,22 @@ fn is_small(plan: &Plan, looked: &[Looked]) -> bool {
         Some(Ok(stored)) => stored.document().raw().len(),
         _ => 0,
     };
+    // What a selector reads is read once; what a bare reference copies is copied each time.
+    let mut read = vec![false; looked.len()];
+    let mut is_read_already = |wanted: usize| match read.get_mut(wanted) {
+        Some(read) => std::mem::replace(read, true),
+        None => false,
+    };
     plan.references.len() <= SMALL_REFERENCES
-        && plan.references.iter().all(|planned| {
-            let select = planned.reference.select.as_deref();
-            select.is_none_or(is_plain_path)
-        })
         && plan
             .references
             .iter()
             .try_fold(SMALL_BYTES, |left, planned| {
-                left.checked_sub(size(planned.wanted))
+                match planned.reference.select.as_deref() {
+                    Some(selector) if !is_plain_path(selector) => None,
+                    Some(_) if is_read_already(planned.wanted) => Some(left),
+                    _ => left.checked_sub(size(planned.wanted)),
+                }
             })
             .is_some()
 }
@@ -587,6 +593,8 @@ mod tests {
         assert!(!small(json!(vec![&bare; 17]), 100));
         let selected = |select: &str| json!({"$tool": "c", "$select": select});
         assert!(small(selected("a[0].b"), 100));
+        // However many selectors read a result, it is read once.
+        assert!(small(json!(vec![selected("a"); 16]), 40 << 10));
         assert!(!small(selected("a[?b]"), 100));
     }
 }
