@@ -180,6 +180,24 @@ fn compiled(schema: &Option<Value>) -> Option<InputSchema> {
     Some(InputSchema::compile(schema).unwrap())
 }
 
+/// Resolves each of the arguments in one session with the records.
+fn resolve_each<'a>(
+    schema: &Option<Value>,
+    options: &Options,
+    records: &[Record],
+    arguments: impl Iterator<Item = &'a Value>,
+) -> Vec<Result<crossfeed_core::Resolved, ResolveError>> {
+    let schema = compiled(schema);
+    block_on(async {
+        let session = fresh(options, records).await;
+        let mut found = Vec::new();
+        for arguments in arguments {
+            found.push(session.resolve(arguments.clone(), schema.as_ref()).await);
+        }
+        found
+    })
+}
+
 // ---- references.json
 
 #[derive(Deserialize)]
@@ -281,16 +299,11 @@ fn references() {
 
 impl Group for References {
     fn judge(&self, outcome: &mut dyn FnMut(&str, Outcome)) {
-        block_on(async {
-            let schema = compiled(&self.schema);
-            let session = fresh(&self.options, &self.records).await;
-            for case in &self.cases {
-                let found = session
-                    .resolve(case.arguments.clone(), schema.as_ref())
-                    .await;
-                outcome(&case.name, case.judge(found));
-            }
-        });
+        let arguments = self.cases.iter().map(|case| &case.arguments);
+        let found = resolve_each(&self.schema, &self.options, &self.records, arguments);
+        for (case, found) in self.cases.iter().zip(found) {
+            outcome(&case.name, case.judge(found));
+        }
     }
 }
 
@@ -518,25 +531,18 @@ fn error_reports() {
 
 impl Group for Errors {
     fn judge(&self, outcome: &mut dyn FnMut(&str, Outcome)) {
-        block_on(async {
-            let schema = compiled(&self.schema);
-            let session = fresh(&self.options, &self.records).await;
-            for case in &self.cases {
-                let found = session
-                    .resolve(case.arguments.clone(), schema.as_ref())
-                    .await;
-                outcome(
-                    &case.name,
-                    match found {
-                        Ok(found) => Err(format!("resolved to {}", found.arguments)),
-                        Err(error) => {
-                            let report = serde_json::to_value(error.report()).unwrap();
-                            equal_json("the report", &report, &case.report)
-                        }
-                    },
-                );
-            }
-        });
+        let arguments = self.cases.iter().map(|case| &case.arguments);
+        let found = resolve_each(&self.schema, &self.options, &self.records, arguments);
+        for (case, found) in self.cases.iter().zip(found) {
+            let judged = match found {
+                Ok(found) => Err(format!("resolved to {}", found.arguments)),
+                Err(error) => {
+                    let report = serde_json::to_value(error.report()).unwrap();
+                    equal_json("the report", &report, &case.report)
+                }
+            };
+            outcome(&case.name, judged);
+        }
     }
 }
 
