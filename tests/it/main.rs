@@ -14,5 +14,7 @@ mod javascript;
 mod jmespath_suite;
 mod laws;
 mod own_suite;
+mod schema_specs;
+mod schemas;
 mod specs;
 mod support;

@@ -3,7 +3,10 @@
 //! A block that begins with ```` ```json references ````, `canonical`, `select`, `errors` or `sessions` holds one group of cases, in the format of that file in
 //! `suites/crossfeed`. The table of repairs in `specs/select.md` is executed, too.
 
-use crate::own_suite::{Canonical, Errors, Group, Outcome, References, Select, Story};
+use crate::{
+    own_suite::{Canonical, Errors, Group, Outcome, References, Select, Story},
+    schema_specs::Schemas,
+};
 use crossfeed_jmespath::repair::candidates;
 use crossfeed_tests::workspace_root;
 use std::fs;
@@ -54,6 +57,7 @@ fn examples_hold() {
                 "canonical" => judge::<Canonical>(text, &mut note),
                 "select" => judge::<Select>(text, &mut note),
                 "errors" => judge::<Errors>(text, &mut note),
+                "schemas" => judge::<Schemas>(text, &mut note),
                 "sessions" => judge::<Story>(text, &mut note),
                 other => panic!("{name}: a block of kind `{other}`"),
             }

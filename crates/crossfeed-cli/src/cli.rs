@@ -1,13 +1,20 @@
 //! The arguments of the command, and its help.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use crossfeed::CallId;
-use std::{ffi::OsString, path::PathBuf};
+use clap::{
+    Args, Parser, Subcommand, ValueEnum,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
+use crossfeed::{
+    CallId,
+    schema::{Profile, Shape, Style},
+};
+use std::{ffi::OsString, path::PathBuf, str::FromStr};
 
 /// Feeds one tool's output straight into another tool's arguments
 ///
 /// What the engine does between an agent's tool calls, by hand and on files: look into a result,
-/// resolve the references in a call's arguments, take internal fields out again. `crossfeed demo`
+/// resolve the references in a call's arguments, rewrite the schemas of tools so that they admit
+/// references, take internal fields out again. `crossfeed demo`
 /// shows a whole session.
 #[derive(Debug, Parser)]
 #[command(name = "crossfeed", version, max_term_width = 100)]
@@ -31,6 +38,8 @@ pub(crate) enum Command {
     Demo,
     Select(Select),
     Resolve(Resolve),
+    Rewrite(Rewrite),
+    Lint(Lint),
     Strip(Strip),
 }
 
@@ -93,6 +102,96 @@ pub(crate) struct Resolve {
     /// Write on standard error where each value came from, and what was repaired
     #[arg(long)]
     pub(crate) explain: bool,
+}
+
+/// Rewrite the schemas of tools so that they admit references
+///
+/// Reads an input schema, or a list of tools as it is sent: the reply to `tools/list`, or a list for
+/// Anthropic, OpenAI or Gemini. Prints the same document with other schemas in it, as one line of
+/// JSON. A tool whose schema is none stays as it is, and standard error says so.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  crossfeed rewrite fetch.schema.json --style inline
+  crossfeed rewrite tools.json --style refs --spelling dollar
+  crossfeed rewrite --profile anthropic-strict --as anthropic --report < tools-list-reply.json
+  crossfeed rewrite tools.json --profile openai --never login --max-added-tokens 2000
+  crossfeed rewrite --style refs --guidance")]
+pub(crate) struct Rewrite {
+    #[command(flatten)]
+    pub(crate) choice: Choice,
+    /// The schema or the list; standard input if it is `-` or absent
+    #[arg(default_value = "-", hide_default_value = true)]
+    pub(crate) file: PathBuf,
+    /// How references are spelled: `$tool` or `_tool`; the style says if absent
+    #[arg(long, value_name = "SIGN", conflicts_with = "profile")]
+    pub(crate) spelling: Option<Sign>,
+    /// The shape in which the list is printed; that in which it came if absent
+    #[arg(long = "as", value_name = "SHAPE", value_parser = word::<Shape>(&Shape::ALL.map(Shape::as_str)))]
+    pub(crate) shape: Option<Shape>,
+    /// A tool that admits no references; may be given more than once
+    #[arg(long, value_name = "NAME")]
+    pub(crate) never: Vec<String>,
+    /// How many tokens all schemas together may grow by, as estimated
+    #[arg(long, value_name = "N", conflicts_with = "style")]
+    pub(crate) max_added_tokens: Option<usize>,
+    /// Write on standard error what was done with each tool, and why
+    #[arg(long)]
+    pub(crate) report: bool,
+    /// Print what a model is to be told of references, in place of the schemas
+    ///
+    /// With `--style` nothing is read; with `--profile` the list says which styles are in use.
+    #[arg(long)]
+    pub(crate) guidance: bool,
+}
+
+/// What decides how references are admitted.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Choice {
+    /// Where references are admitted, in every tool that has parameters
+    #[arg(long, value_name = "STYLE", value_parser = word::<Style>(&Style::ALL.map(Style::as_str)))]
+    pub(crate) style: Option<Style>,
+    /// The provider whose limits decide for each tool
+    #[arg(long, value_name = "NAME", value_parser = word::<Profile>(&Profile::ALL.map(Profile::as_str)))]
+    pub(crate) profile: Option<Profile>,
+}
+
+/// Say what a provider would refuse of a list of tools
+///
+/// Prints a line for each finding: the tool, the place in its schema, what is there, why that is
+/// refused, and the fix. Exits 1 when something would be refused, 0 when there are warnings only.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  crossfeed lint tools.json --profile openai-strict
+  crossfeed rewrite tools.json --profile gemini --as gemini | crossfeed lint --profile gemini
+  crossfeed --json lint tools.json --profile anthropic")]
+pub(crate) struct Lint {
+    /// The list, or one schema; standard input if it is `-` or absent
+    #[arg(default_value = "-", hide_default_value = true)]
+    pub(crate) file: PathBuf,
+    /// The provider
+    #[arg(long, value_name = "NAME", value_parser = word::<Profile>(&Profile::ALL.map(Profile::as_str)))]
+    pub(crate) profile: Profile,
+}
+
+/// Reads one of the words that name a `T`.
+fn word<T>(words: &[&'static str]) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr + Clone + Send + Sync + 'static,
+    T::Err: std::error::Error + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(words.to_vec()).try_map(|word| word.parse::<T>())
+}
+
+/// The sign that the keys of a reference begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Sign {
+    /// `$tool`
+    Dollar,
+    /// `_tool`
+    Underscore,
 }
 
 /// Take the fields that the engine added out of a result

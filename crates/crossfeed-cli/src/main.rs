@@ -8,9 +8,11 @@
 mod cli;
 mod demo;
 mod input;
+mod lint;
 mod records;
 mod report;
 mod resolve;
+mod rewrite;
 mod select;
 mod strip;
 
@@ -33,18 +35,25 @@ fn main() -> ExitCode {
     };
     let mut out = BufWriter::new(io::stdout().lock());
     let mut err = io::stderr().lock();
-    let done = run(&cli.command, &mut out, &mut err).and_then(|()| Ok(out.flush()?));
+    let done = run(&cli.command, cli.json, &mut out, &mut err).and_then(|()| Ok(out.flush()?));
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(stop) => report::report(&stop, cli.json, &mut out, &mut err),
     }
 }
 
-fn run(command: &Command, out: &mut dyn Write, err: &mut dyn Write) -> Result<(), Stop> {
+fn run(
+    command: &Command,
+    json: bool,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<(), Stop> {
     match command {
         Command::Demo => block_on(demo::run(out)),
         Command::Select(args) => block_on(select::run(args, out, err)),
         Command::Resolve(args) => block_on(resolve::run(args, out, err)),
+        Command::Rewrite(args) => rewrite::run(args, out, err),
+        Command::Lint(args) => lint::run(args, json, out, err),
         Command::Strip(args) => strip::run(args, out),
     }
 }

@@ -5,6 +5,9 @@
     reason = "a test's helpers may fail like the test"
 )]
 
+#[path = "cli/schemas.rs"]
+mod schemas;
+
 use std::{
     fs,
     io::Write,

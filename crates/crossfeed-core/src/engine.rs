@@ -3,8 +3,10 @@
 use crate::{
     select::{SelectOptions, Selectors},
     session::Session,
-    validate::{InputSchema, RepairScope, SchemaError, Schemas},
+    tool::PreparedTool,
+    validate::{InputSchema, RepairScope, Schemas},
 };
+use crossfeed_schema::{ListedTool, SchemaError};
 use crossfeed_store::{MemoryLimits, MemoryStore, ResultStore};
 use crossfeed_wire::Scope;
 use serde_json::Value;
@@ -164,6 +166,13 @@ impl Engine {
     /// [`SchemaError`] when it is no schema of its dialect, or refers to another document.
     pub fn input_schema(&self, schema: &Value) -> Result<InputSchema, SchemaError> {
         self.0.schemas.get(schema)
+    }
+
+    /// A tool of a rewritten list, ready for [`Session::resolve_call`].
+    #[must_use]
+    pub fn prepare(&self, tool: ListedTool) -> PreparedTool {
+        let schema = self.input_schema(tool.input_schema());
+        PreparedTool::new(tool, schema)
     }
 
     pub(crate) fn inner(&self) -> &Arc<Inner> {

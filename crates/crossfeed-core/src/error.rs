@@ -5,6 +5,7 @@ use crate::{
     select::{SelectError, quotable},
     validate::{ArgumentError, ValidationCost},
 };
+use crossfeed_schema::{ReadError, SchemaError};
 use crossfeed_store::{Missing, StoreError, Tombstone};
 use crossfeed_wire::{
     ArtifactId, CallId, ErrorBody, ErrorCode, ErrorReport, Fault, Pointer, reference::Malformed,
@@ -148,6 +149,12 @@ pub enum Error {
     /// Beyond a limit.
     #[error(transparent)]
     Limit(#[from] LimitError),
+    /// Arguments that cannot be read back from what the model was shown.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A call with references of a tool whose own schema is none: nothing could judge it.
+    #[error("the tool cannot take references, since its own schema is none: {0}")]
+    Schema(#[from] SchemaError),
     /// Arguments that take too much to be judged.
     #[error(transparent)]
     Validation(#[from] ValidationCost),
@@ -163,6 +170,8 @@ impl Error {
             Self::Select(error) => error.code(),
             Self::Arguments(error) => error.code(),
             Self::Limit(error) => error.code(),
+            Self::Read(error) => error.code(),
+            Self::Schema(error) => error.code(),
             Self::Validation(error) => error.code(),
         }
     }
@@ -172,7 +181,10 @@ impl Error {
     pub fn fault(&self) -> Fault {
         match self {
             Self::Lookup(error) => error.fault(),
-            Self::Reference(_)
+            // The model can still call the tool without references.
+            Self::Schema(_)
+            | Self::Read(_)
+            | Self::Reference(_)
             | Self::Select(_)
             | Self::Arguments(_)
             | Self::Limit(_)
@@ -194,6 +206,8 @@ impl Error {
             Self::Select(error) => error.advice(),
             Self::Arguments(error) => error.advice(),
             Self::Limit(error) => error.advice().to_owned(),
+            Self::Read(error) => error.advice(),
+            Self::Schema(_) => "call this tool with values in place of references".to_owned(),
             Self::Validation(error) => error.advice().to_owned(),
         }
     }

@@ -15,7 +15,6 @@
 //! Deliberately not here: transport, schema rewriting, what a model is shown of a result.
 
 mod canonical;
-mod depth;
 mod engine;
 mod error;
 mod record;
@@ -25,8 +24,10 @@ mod session;
 mod shape;
 mod strip;
 mod suggest;
+mod tool;
 mod validate;
 
+pub use crossfeed_schema::SchemaError;
 pub use engine::{Engine, EngineOptions};
 pub use error::{Error, Failure, LookupError, ResolveError};
 pub use record::ToolResult;
@@ -35,6 +36,5 @@ pub use select::{Answered, Notice, SelectError, SelectOptions, SelectReport};
 pub use session::{Resolved, Selected, Session};
 pub use shape::Shape;
 pub use strip::{StripPolicy, strip};
-pub use validate::{
-    ArgumentError, InputSchema, RepairScope, SchemaError, TypeRepair, ValidationCost,
-};
+pub use tool::PreparedTool;
+pub use validate::{ArgumentError, InputSchema, RepairScope, TypeRepair, ValidationCost};

@@ -4,8 +4,8 @@
 //! the same bytes. Recording never fails on content; what the content means is found out when it is
 //! first referred to.
 
-use crate::depth::is_deeper;
 use bytes::Bytes;
+use crossfeed_json::is_deeper;
 use crossfeed_json::{Document, quoted};
 use crossfeed_store::{ResultKind, StoredResult};
 use serde_json::Value;
@@ -161,6 +161,6 @@ mod tests {
             deep = Value::Array(vec![deep]);
         }
         assert_eq!(json_of(&deep).len(), 200_004);
-        crate::depth::dismantle(deep);
+        crossfeed_json::dismantle(deep);
     }
 }

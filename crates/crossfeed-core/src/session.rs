@@ -2,7 +2,6 @@
 
 use crate::{
     canonical::Stored,
-    depth::dismantle,
     engine::{Engine, Inner},
     error::{Error, Failure, LookupError, ResolveError},
     record::ToolResult,
@@ -10,9 +9,11 @@ use crate::{
     select::{Keys, SelectReport, Selector},
     shape::Shape,
     suggest,
+    tool::PreparedTool,
     validate::{self, InputSchema, RepairScope, Steps, TypeRepair},
 };
 use crossfeed_jmespath::Arena;
+use crossfeed_json::dismantle;
 use crossfeed_store::{Lookup, Recorded, StoreError, StoredArtifact, StoredResult};
 use crossfeed_wire::{ArtifactId, CallId, Pointer, Scope};
 use futures_util::{StreamExt, stream};
@@ -205,6 +206,46 @@ impl Session {
         let resolved = run(small, move || work.resolve(arguments)).await;
         self.measure(&grown).await;
         resolved
+    }
+
+    /// Reads the arguments of a call back from the schema that the model was shown, then resolves
+    /// and judges them: [`Self::resolve`] by the tool's own names and schema.
+    ///
+    /// # Errors
+    ///
+    /// [`ResolveError`], as for [`Self::resolve`]. Besides, what cannot be read back, and
+    /// `schema.invalid` for a call with references of a tool whose own schema is none.
+    ///
+    /// ```
+    /// use crossfeed_core::{Engine, EngineOptions, ToolResult};
+    /// use crossfeed_schema::{ListOptions, Style, ToolList, rewrite_tools};
+    /// use crossfeed_wire::{CallId, Scope};
+    /// use serde_json::json;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let tools = json!([{"name": "fetch", "inputSchema": {
+    ///     "type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"],
+    /// }}]);
+    /// let listed = rewrite_tools(&ToolList::parse(&tools)?, &ListOptions::style(Style::Refs));
+    /// let engine = Engine::in_memory(EngineOptions::default());
+    /// let fetch = engine.prepare(listed.find("fetch").ok_or("no such tool")?.clone());
+    ///
+    /// let session = engine.session(Scope::parse("acme", "support", "conversation-42")?);
+    /// session.record(&CallId::parse("call_1")?, ToolResult::json(r#"{"url": "https://a.example"}"#)).await?;
+    /// let arguments = json!({"url": null, "_refs": {"url": {"_tool": "call_1", "_select": "url"}}});
+    /// let resolved = session.resolve_call(&fetch, arguments).await?;
+    /// assert_eq!(resolved.arguments, json!({"url": "https://a.example"}));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn resolve_call(
+        &self,
+        tool: &PreparedTool,
+        arguments: Value,
+    ) -> Result<Resolved, ResolveError> {
+        let (arguments, schema) = tool.read(arguments)?;
+        self.resolve(arguments, schema).await
     }
 
     fn work(&self, plan: Plan, looked: Vec<Looked>, schema: Option<&InputSchema>) -> Work {

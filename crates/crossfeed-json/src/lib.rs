@@ -14,6 +14,7 @@
 
 mod build;
 mod cursor;
+mod depth;
 mod document;
 mod index;
 mod keys;
@@ -28,6 +29,7 @@ mod write;
 mod tests;
 
 pub use cursor::{Cursor, Items, Key, Kind, Members, Prediction, WrittenMember};
+pub use depth::{dismantle, is_deeper};
 pub use document::{Document, JsonError, JsonErrorKind, MAX_DEPTH};
 pub use number::{compare as compare_numbers, is_number};
 pub use string::{escape_into, quoted};

@@ -37,6 +37,7 @@ pub use crossfeed_core::{
 };
 pub use crossfeed_jmespath as jmespath;
 pub use crossfeed_json as json;
+pub use crossfeed_schema as schema;
 pub use crossfeed_store as store;
 pub use crossfeed_wire::{
     self as wire, ArtifactId, CallId, ErrorBody, ErrorCode, ErrorReport, Fault, Pointer, Scope,

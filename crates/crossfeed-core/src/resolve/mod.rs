@@ -5,7 +5,6 @@
 //! in one pass: what a reference brought in is never searched for references. Looking results up is
 //! the session's work, judging the outcome that of [`crate::validate`].
 
-mod declared;
 mod fill;
 mod plan;
 

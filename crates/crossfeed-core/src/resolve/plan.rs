@@ -1,8 +1,9 @@
 //! The plan: one walk over the arguments that finds every reference, and every malformed one.
 
-use super::{LimitError, declared::Declared};
-use crate::depth::is_deeper;
+use super::LimitError;
 use crossfeed_json::MAX_DEPTH;
+use crossfeed_json::is_deeper;
+use crossfeed_schema::Place;
 use crossfeed_wire::{
     ArtifactId, CallId, Pointer,
     reference::{self, Malformed, Reading, Reference, Target},
@@ -84,7 +85,7 @@ impl Plan {
             plan: Self::default(),
             path: Vec::new(),
         };
-        walk.value(arguments, &Declared::root(schema))?;
+        walk.value(arguments, &Place::root(schema))?;
         Ok(walk.plan)
     }
 
@@ -185,7 +186,7 @@ impl<'v> Walk<'v> {
             })
     }
 
-    fn value(&mut self, value: &'v Value, declared: &Declared<'_>) -> Result<(), LimitError> {
+    fn value(&mut self, value: &'v Value, declared: &Place<'_>) -> Result<(), LimitError> {
         match value {
             Value::Object(object) => self.object(object, declared),
             Value::Array(items) => {
@@ -245,7 +246,7 @@ impl<'v> Walk<'v> {
     fn object(
         &mut self,
         object: &'v Map<String, Value>,
-        declared: &Declared<'_>,
+        declared: &Place<'_>,
     ) -> Result<(), LimitError> {
         self.enter()?;
         let sentinels = object.keys().any(|key| key.starts_with(['$', '_']));

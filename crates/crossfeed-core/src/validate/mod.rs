@@ -14,8 +14,8 @@ pub(crate) use cost::Steps;
 pub use cost::ValidationCost;
 pub use repair::{RepairScope, TypeRepair};
 pub(crate) use repair::{keeps_numbers, lossless};
+pub use schema::InputSchema;
 pub(crate) use schema::Schemas;
-pub use schema::{InputSchema, SchemaError};
 
 use crate::{
     error::{Error, Failure},

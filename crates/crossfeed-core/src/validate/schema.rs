@@ -5,10 +5,11 @@ use super::{
     cost::{Graph, Steps, ValidationCost},
     describe,
 };
-use crate::depth::{dismantle, is_deeper};
-use crossfeed_json::MAX_DEPTH;
-use crossfeed_wire::{ErrorCode, Fault, Pointer};
-use jsonschema::{PatternOptions, Validator};
+
+use crossfeed_json::{MAX_DEPTH, dismantle, is_deeper};
+use crossfeed_schema::{Dialect, SchemaError, check};
+use crossfeed_wire::Pointer;
+use jsonschema::{Draft, PatternOptions, Validator};
 use lru::LruCache;
 use serde_json::Value;
 use std::{
@@ -21,39 +22,10 @@ use std::{
 /// pattern of the schema must not hold up a call.
 const BACKTRACK_LIMIT: usize = 100_000;
 
-/// A tool's own schema is no schema.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the tool's input schema is no valid JSON Schema: {message}")]
-#[non_exhaustive]
-pub struct SchemaError {
-    /// What is wrong with it.
-    pub message: String,
-}
-
-impl SchemaError {
-    fn too_deep() -> Self {
-        Self {
-            message: format!("it nests deeper than {MAX_DEPTH}"),
-        }
-    }
-
-    /// The stable code.
-    #[must_use]
-    pub fn code(&self) -> ErrorCode {
-        ErrorCode::SchemaInvalid
-    }
-
-    /// Who can act.
-    #[must_use]
-    pub fn fault(&self) -> Fault {
-        Fault::Host
-    }
-}
-
 /// A tool's own input schema, compiled. Cloning shares it.
 ///
-/// The dialect is the schema's own `$schema`, else 2020-12. `format` is an annotation. References
-/// to other documents are refused: nothing is fetched.
+/// The dialect is the one that [`check`] finds. `format` is an annotation. References to other
+/// documents are refused: nothing is fetched.
 #[derive(Clone)]
 pub struct InputSchema(Arc<Compiled>);
 
@@ -75,7 +47,7 @@ impl InputSchema {
     ///
     /// # Errors
     ///
-    /// [`SchemaError`] when it is no schema of its dialect, or refers to another document.
+    /// [`SchemaError`] when it is no schema of its dialect, or refers to what is not there.
     ///
     /// ```
     /// use crossfeed_core::InputSchema;
@@ -85,15 +57,20 @@ impl InputSchema {
     /// assert!(InputSchema::compile(json!({"type": "objekt"})).is_err());
     /// ```
     pub fn compile(schema: Value) -> Result<Self, SchemaError> {
-        if is_deeper(&schema, MAX_DEPTH) {
-            dismantle(schema);
-            return Err(SchemaError::too_deep());
-        }
+        let dialect = match check(&schema) {
+            Ok(dialect) => dialect,
+            Err(error) => {
+                dismantle(schema); // it may nest to any depth
+                return Err(error);
+            }
+        };
         let validator = jsonschema::options()
+            .with_draft(draft(dialect))
             .offline()
             .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT))
             .build(&schema)
-            .map_err(|error| SchemaError {
+            .map_err(|error| SchemaError::Invalid {
+                at: Pointer::parse(error.instance_path().as_str()).unwrap_or_default(),
                 message: error.masked().to_string(),
             })?;
         let graph = Graph::of(&schema);
@@ -159,6 +136,16 @@ impl InputSchema {
     }
 }
 
+fn draft(dialect: Dialect) -> Draft {
+    match dialect {
+        Dialect::Draft4 => Draft::Draft4,
+        Dialect::Draft6 => Draft::Draft6,
+        Dialect::Draft7 => Draft::Draft7,
+        Dialect::Draft201909 => Draft::Draft201909,
+        _ => Draft::Draft202012,
+    }
+}
+
 /// The schemas that were used last, by their text: a tool's schema is compiled once.
 #[derive(Debug)]
 pub(crate) struct Schemas {
@@ -174,7 +161,7 @@ impl Schemas {
 
     pub(crate) fn get(&self, schema: &Value) -> Result<InputSchema, SchemaError> {
         if is_deeper(schema, MAX_DEPTH) {
-            return Err(SchemaError::too_deep());
+            return Err(SchemaError::TooDeep);
         }
         let text = schema.to_string();
         let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);

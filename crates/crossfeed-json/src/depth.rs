@@ -4,7 +4,8 @@
 use serde_json::Value;
 
 /// Whether lists and objects nest deeper than `limit` within each other.
-pub(crate) fn is_deeper(value: &Value, limit: usize) -> bool {
+#[must_use]
+pub fn is_deeper(value: &Value, limit: usize) -> bool {
     let mut open = vec![(value, 1)];
     while let Some((value, depth)) = open.pop() {
         if !(value.is_array() || value.is_object()) {
@@ -23,7 +24,7 @@ pub(crate) fn is_deeper(value: &Value, limit: usize) -> bool {
 }
 
 /// Takes a value apart without recursion, so that data of any depth can be let go.
-pub(crate) fn dismantle(value: Value) {
+pub fn dismantle(value: Value) {
     let mut stack = vec![value];
     while let Some(value) = stack.pop() {
         match value {

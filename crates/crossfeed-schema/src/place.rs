@@ -9,7 +9,7 @@ const FOLLOWED: usize = 64;
 
 /// The subschemas that apply to one place of the arguments.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Declared<'s> {
+pub struct Place<'s> {
     root: Option<&'s Value>,
     here: Vec<&'s Value>,
     patterns: Rc<Patterns<'s>>,
@@ -33,9 +33,9 @@ impl<'s> Patterns<'s> {
     }
 }
 
-impl<'s> Declared<'s> {
+impl<'s> Place<'s> {
     /// The place that the whole schema is for.
-    pub(crate) fn root(schema: Option<&'s Value>) -> Self {
+    pub fn root(schema: Option<&'s Value>) -> Self {
         let mut place = Self {
             root: schema,
             ..Self::default()
@@ -46,13 +46,23 @@ impl<'s> Declared<'s> {
         place
     }
 
+    /// The place that one schema within another is for.
+    pub(crate) fn of(root: &'s Value, schema: &'s Value) -> Self {
+        let mut place = Self {
+            root: Some(root),
+            ..Self::default()
+        };
+        place.follow(schema);
+        place
+    }
+
     /// Whether no schema says anything of this place, nor of those inside it.
-    pub(crate) fn is_unknown(&self) -> bool {
+    pub fn is_unknown(&self) -> bool {
         self.here.is_empty()
     }
 
     /// Whether the schema declares `name` as a property here.
-    pub(crate) fn declares(&self, name: &str) -> bool {
+    pub fn declares(&self, name: &str) -> bool {
         self.here.iter().any(|schema| {
             schema
                 .get("properties")
@@ -61,7 +71,7 @@ impl<'s> Declared<'s> {
     }
 
     /// The place of the member `key`.
-    pub(crate) fn member(&self, key: &str) -> Self {
+    pub fn member(&self, key: &str) -> Self {
         self.inner(|schema| {
             let own = schema.get("properties").and_then(|p| p.get(key));
             let patterned = schema.get("patternProperties").and_then(Value::as_object);
@@ -83,7 +93,7 @@ impl<'s> Declared<'s> {
     }
 
     /// The place of the item `index`.
-    pub(crate) fn item(&self, index: usize) -> Self {
+    pub fn item(&self, index: usize) -> Self {
         self.inner(|schema| {
             let listed = |key: &str| schema.get(key)?.as_array()?.get(index);
             let rest = || match schema.get("items") {
@@ -144,7 +154,7 @@ impl<'s> Declared<'s> {
 
 #[cfg(test)]
 mod tests {
-    use super::Declared;
+    use super::Place;
     use serde_json::json;
 
     #[test]
@@ -157,7 +167,7 @@ mod tests {
             "additionalProperties": {"properties": {"$tool": {}}},
             "$defs": {"t": {"properties": {"_tool": {}, "self": {"$ref": "#/$defs/t"}}}},
         });
-        let root = Declared::root(Some(&schema));
+        let root = Place::root(Some(&schema));
         assert!(root.declares("a"));
         assert!(!root.declares("_tool"));
         assert!(root.member("a").declares("_tool"));
@@ -169,7 +179,7 @@ mod tests {
         );
         assert!(root.member("l").item(3).declares("_select"));
         assert!(root.member("other").declares("$tool"));
-        assert!(!Declared::root(None).member("x").declares("x"));
+        assert!(!Place::root(None).member("x").declares("x"));
     }
 
     #[test]
@@ -186,7 +196,7 @@ mod tests {
             "dependentSchemas": {"a": {"properties": {"b": declares}}},
             "dependencies": {"a": {"properties": {"c": declares}}, "d": ["a"]},
         });
-        let root = Declared::root(Some(&schema));
+        let root = Place::root(Some(&schema));
         assert!(root.member("x-12").declares("$tool"));
         assert!(root.member("named").declares("$tool"));
         assert!(root.member("b").declares("$tool") && root.member("c").declares("$tool"));
@@ -199,7 +209,7 @@ mod tests {
             "patternProperties": {"^x-[0-9]+$": declares},
             "unevaluatedProperties": {"properties": {"_tool": {}}},
         });
-        let root = Declared::root(Some(&schema));
+        let root = Place::root(Some(&schema));
         assert!(!root.member("x-a").declares("$tool"));
         assert!(root.member("x-a").declares("_tool"));
         // A pattern is no name: keys that it matches may be the grammar's.

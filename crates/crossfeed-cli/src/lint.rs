@@ -1,0 +1,94 @@
+//! `crossfeed lint`: what a provider would refuse of a list of tools.
+
+use crate::{
+    cli,
+    report::Stop,
+    rewrite::{invalid, read},
+};
+use crossfeed::schema::{Finding, Severity, ToLint, ToolList, lint};
+use serde_json::{Value, json};
+use std::io::Write;
+
+/// How one schema is called, which is no tool of a list.
+const SCHEMA: &str = "schema";
+
+pub(crate) fn run(
+    args: &cli::Lint,
+    json: bool,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<(), Stop> {
+    let document = read(&args.file)?;
+    let list = if ToolList::is_list(&document) {
+        document
+    } else if document.is_object() || document.is_boolean() {
+        json!({"tools": [{"name": SCHEMA, "inputSchema": document}]})
+    } else {
+        return Err(invalid(&args.file, "it is neither an object nor a boolean"));
+    };
+    let list = ToolList::parse(&list).map_err(|error| invalid(&args.file, &error.to_string()))?;
+    let schemas: Vec<_> = list
+        .tools()
+        .map(|tool| (tool, tool.sent_schema()))
+        .collect();
+    let tools: Vec<_> = schemas
+        .iter()
+        .map(|(tool, schema)| ToLint {
+            name: tool.name(),
+            description: tool.description(),
+            input_schema: schema,
+            strict: tool.strict(),
+        })
+        .collect();
+    let findings = lint(&tools, args.profile);
+    if json {
+        let findings: Vec<_> = findings.iter().map(as_json).collect();
+        serde_json::to_writer(&mut *out, &json!({ "findings": findings }))
+            .map_err(std::io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        for finding in &findings {
+            writeln!(out, "{finding}")?;
+        }
+    }
+    out.flush()?;
+    let refused = findings
+        .iter()
+        .filter(|f| f.severity == Severity::Refused)
+        .count();
+    let _ = writeln!(
+        err,
+        "{}: {}, {}, {} by {}",
+        count(tools.len(), "tool"),
+        count(findings.len(), "finding"),
+        count(findings.len() - refused, "warning"),
+        count(refused, "refusal"),
+        args.profile
+    );
+    match refused {
+        0 => Ok(()),
+        // The findings are the answer, and they are written.
+        _ => Err(Stop::Answer(Vec::new())),
+    }
+}
+
+fn count(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        count => format!("{count} {what}s"),
+    }
+}
+
+fn as_json(finding: &Finding) -> Value {
+    json!({
+        "tool": finding.tool,
+        "at": finding.at.as_str(),
+        "severity": match finding.severity {
+            Severity::Refused => "refused",
+            _ => "warning",
+        },
+        "what": finding.what,
+        "why": finding.why,
+        "fix": finding.fix,
+    })
+}

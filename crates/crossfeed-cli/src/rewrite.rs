@@ -1,0 +1,195 @@
+//! `crossfeed rewrite`: schemas and lists of tools in, the same with references admitted out.
+
+use crate::{
+    cli::{self, Sign},
+    input,
+    report::Stop,
+};
+use crossfeed::{
+    ErrorBody, ErrorCode,
+    json::Document,
+    schema::{
+        Decision, ListOptions, Listed, ListedTool, Lost, SchemaError, Spelling, Style, ToolList,
+        guidance, rewrite_tools,
+    },
+};
+use serde_json::{Value, json};
+use std::{io::Write, path::Path};
+
+pub(crate) fn run(
+    args: &cli::Rewrite,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<(), Stop> {
+    let options = options(args)?;
+    if let (Some(style), true) = (args.choice.style, args.guidance) {
+        return Ok(writeln!(
+            out,
+            "{}",
+            guidance(style, spelling(args, style), false)
+        )?);
+    }
+    let document = read(&args.file)?;
+    let (value, listed) = if ToolList::is_list(&document) {
+        let list =
+            ToolList::parse(&document).map_err(|error| invalid(&args.file, &error.to_string()))?;
+        let listed = rewrite_tools(&list, &options);
+        remarks(&listed, args, err);
+        (listed.value.clone(), listed)
+    } else {
+        if args.shape.is_some() || !args.never.is_empty() {
+            return Err(Stop::Usage(
+                "`--as` and `--never` are for lists of tools, and this is one schema".to_owned(),
+            ));
+        }
+        schema(&document, &options, args, err)?
+    };
+    if args.guidance {
+        return Ok(writeln!(out, "{}", listed.guidance())?);
+    }
+    serde_json::to_writer(&mut *out, &value).map_err(std::io::Error::from)?;
+    writeln!(out)?;
+    Ok(())
+}
+
+fn options(args: &cli::Rewrite) -> Result<ListOptions, Stop> {
+    let mut options = match (args.choice.style, args.choice.profile) {
+        (Some(style), _) => ListOptions::style(style).with_spelling(spelling(args, style)),
+        (None, Some(profile)) => ListOptions::profile(profile),
+        (None, None) => {
+            return Err(Stop::Usage("give `--style` or `--profile`".to_owned()));
+        }
+    };
+    options.shape = args.shape;
+    options.max_added_tokens = args.max_added_tokens;
+    options.never.extend(args.never.iter().cloned());
+    Ok(options)
+}
+
+fn spelling(args: &cli::Rewrite, style: Style) -> Spelling {
+    match args.spelling {
+        Some(Sign::Dollar) => Spelling::Dollar,
+        Some(Sign::Underscore) => Spelling::Underscore,
+        None => style.spelling(),
+    }
+}
+
+/// The JSON of a file or of standard input.
+pub(crate) fn read(file: &Path) -> Result<Value, Stop> {
+    let document = Document::new(input::read(file)?);
+    let root = document
+        .root()
+        .map_err(|error| invalid(file, &format!("it is no JSON that can be read: {error}")))?;
+    root.to_value()
+        .map_err(|error| invalid(file, &error.to_string()))
+}
+
+/// What is neither a schema nor a list.
+pub(crate) fn invalid(file: &Path, why: &str) -> Stop {
+    let message = format!(
+        "{} is no schema and no list of tools: {why}",
+        input::name(file)
+    );
+    Stop::answer(ErrorCode::SchemaInvalid, message)
+}
+
+/// One schema: as the one tool of a list.
+fn schema(
+    schema: &Value,
+    options: &ListOptions,
+    args: &cli::Rewrite,
+    err: &mut dyn Write,
+) -> Result<(Value, Listed), Stop> {
+    let name = "the schema";
+    let list = json!({"tools": [{"name": name, "inputSchema": schema}]});
+    let list = ToolList::parse(&list).map_err(|error| invalid(&args.file, &error.to_string()))?;
+    let listed = rewrite_tools(&list, options);
+    let tool = listed.tools.first();
+    let tool = tool.ok_or_else(|| invalid(&args.file, "there is none"))?;
+    if let Some(error) = tool.error() {
+        return Err(body(error).into());
+    }
+    // Its name is ours.
+    remarks_of(tool, name, args.report, err);
+    Ok((tool.shown_schema().clone(), listed))
+}
+
+fn body(error: &SchemaError) -> ErrorBody {
+    let mut body = ErrorBody::new(error.code(), error.to_string());
+    body.at = error.at().map(ToString::to_string);
+    body
+}
+
+/// What a host may want to know. Remarks that cannot be written do not keep the answer back.
+fn remarks(listed: &Listed, args: &cli::Rewrite, err: &mut dyn Write) {
+    for Lost { tool, field, .. } in &listed.lost {
+        let of = if tool.is_empty() { "the list" } else { tool };
+        let _ = match field {
+            Some(field) => writeln!(
+                err,
+                "notice: {of}: there is no place for `{field}` in this shape"
+            ),
+            None => writeln!(
+                err,
+                "notice: {of}: there is no such tool in this shape, it is left out"
+            ),
+        };
+    }
+    for passed in &listed.passed {
+        let name = match passed.name.as_str() {
+            "" => passed.at.as_str(),
+            name => name,
+        };
+        if !passed.is_hosted {
+            let _ = writeln!(
+                err,
+                "notice: {name}: {}; the entry stays as it came",
+                passed.why
+            );
+        } else if args.report {
+            let _ = writeln!(err, "{name}: as it came: {}", passed.why);
+        }
+    }
+    for tool in &listed.tools {
+        remarks_of(tool, tool.name(), args.report, err);
+    }
+}
+
+fn remarks_of(tool: &ListedTool, name: &str, report: bool, err: &mut dyn Write) {
+    if let Some(error) = tool.error() {
+        let _ = writeln!(
+            err,
+            "error[{}]: {name}: {error}; the tool is listed as it came",
+            error.code()
+        );
+    }
+    for notice in tool.notices() {
+        let _ = writeln!(err, "notice: {name}: {notice}");
+    }
+    if !report {
+        return;
+    }
+    let _ = writeln!(err, "{name}: {}", decision(tool.decision()));
+    if tool.name() != tool.shown_name() {
+        let _ = writeln!(err, "{name}: shown as `{}`", tool.shown_name());
+    }
+    for (original, shown) in tool.names().pairs() {
+        let _ = writeln!(err, "{name}: `{original}` is shown as `{shown}`");
+    }
+    for dropped in tool.dropped() {
+        let (keyword, at) = (&dropped.keyword, dropped.at.as_str());
+        let at = if at.is_empty() { "the root" } else { at };
+        let _ = writeln!(err, "{name}: without `{keyword}` at {at}");
+    }
+}
+
+/// The style and the reason: `refs-list strict: the richest style of openai-strict`.
+fn decision(decision: &Decision) -> String {
+    let style = decision.style.map_or("no references", Style::as_str);
+    let strict = match decision.strict {
+        Some(true) => ", strict",
+        Some(false) => ", not strict",
+        None => "",
+    };
+    format!("{style}{strict}: {}", decision.why)
+}

@@ -1,0 +1,284 @@
+//! `crossfeed rewrite` and `crossfeed lint`.
+
+use super::{Run, check, check_usage, file, run};
+
+const SCHEMA: &str =
+    r#"{"type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"]}"#;
+const REFS: &str = concat!(
+    r#"{"type":"object","properties":{"url":{"type":["string","null"]},"_refs":{"type":"object","#,
+    r#""additionalProperties":{"anyOf":[{"type":"object","properties":{"_artifact":{"type":"string"},"#,
+    r#""_tool":{"type":"string"},"_select":{"type":"string"}},"required":["_artifact","_tool"],"#,
+    r#""additionalProperties":false},{"type":"object","properties":{"_tool":{"type":"string"},"#,
+    r#""_select":{"type":"string"}},"required":["_tool"],"additionalProperties":false}]}}},"required":["url"]}"#,
+);
+
+/// A reply to `tools/list` with these tools.
+fn reply(tools: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{tools}],"nextCursor":"2"}}}}"#)
+}
+
+/// The answer of a command that is to be one.
+fn answer(args: &[&str], stdin: &str) -> (String, String) {
+    let Run { status, out, err } = run(args, stdin);
+    assert_eq!(status, 0, "{args:?}: {err}");
+    (out, err)
+}
+
+#[test]
+fn a_schema_in_a_schema_out() {
+    let printed = format!("{REFS}\n");
+    check(&["rewrite", "--style", "refs"], SCHEMA, 0, &printed, "");
+    let path = file("rewrite.schema.json", SCHEMA);
+    check(&["rewrite", &path, "--profile", "mcp"], "", 0, &printed, "");
+    check(
+        &["rewrite", "-", "--style", "refs"],
+        &printed,
+        0,
+        &printed,
+        "",
+    );
+    let (out, _) = answer(
+        &["rewrite", "--style", "refs", "--spelling", "dollar"],
+        SCHEMA,
+    );
+    assert!(
+        out.contains("\"$refs\"") && !out.contains("\"_tool\""),
+        "{out}"
+    );
+    let (out, err) = answer(&["rewrite", "--style", "inline", "--report"], SCHEMA);
+    assert!(out.contains("\"$defs\""), "{out}");
+    assert_eq!(err, "the schema: inline: the style was asked for\n");
+}
+
+#[test]
+fn a_reply_to_tools_list_goes_through_whole() {
+    let tool = |schema: &str| {
+        format!(
+            r#"{{"name":"fetch","title":"F","inputSchema":{schema},"outputSchema":{{}},"_meta":{{"v":1}}}}"#
+        )
+    };
+    check(
+        &["rewrite", "--style", "refs", "--report"],
+        &reply(&tool(SCHEMA)),
+        0,
+        &format!("{}\n", reply(&tool(REFS))),
+        "fetch: refs: the style was asked for\n",
+    );
+}
+
+#[test]
+fn one_bad_tool_spoils_nothing() {
+    let bad = r#"{"name":"bad","inputSchema":{"type":"objekt"}}"#;
+    let fetch = |schema: &str| format!(r#"{{"name":"fetch","inputSchema":{schema}}}"#);
+    let given = reply(&format!("{bad},7,{}", fetch(SCHEMA)));
+    let Run { status, out, err } = run(&["rewrite", "--style", "refs"], &given);
+    assert_eq!(status, 0, "{err}");
+    assert_eq!(
+        out,
+        format!("{}\n", reply(&format!("{bad},7,{}", fetch(REFS))))
+    );
+    let lines: Vec<_> = err.lines().collect();
+    assert_eq!(lines.len(), 2, "{err}");
+    assert_eq!(
+        lines[0],
+        "notice: /result/tools/1: it is no object; the entry stays as it came"
+    );
+    assert!(
+        lines[1].starts_with("error[schema.invalid]: bad: the schema is not valid at `/type`: ")
+            && lines[1].ends_with("; the tool is listed as it came"),
+        "{err}"
+    );
+}
+
+#[test]
+fn one_bad_schema_is_an_error() {
+    for (schema, at) in [
+        (r#"{"type": "objekt"}"#, Some("/type")),
+        (
+            r##"{"properties": {"a": {"$ref": "#/$defs/gone"}}}"##,
+            Some("/properties/a/$ref"),
+        ),
+        ("7", None),
+        ("\"text\"", None),
+        ("{\"type\": ", None),
+        ("", None),
+    ] {
+        for args in [["--style", "inline"], ["--profile", "openai-strict"]] {
+            let args = ["rewrite", args[0], args[1]];
+            let Run { status, out, err } = run(&args, schema);
+            assert_eq!((status, out.as_str()), (1, ""), "{schema}: {err}");
+            assert!(
+                err.starts_with("error[schema.invalid]: "),
+                "{schema}: {err}"
+            );
+            let json = run(&[&["--json"], &args[..]].concat(), schema);
+            assert_eq!((json.status, json.err.as_str()), (1, ""), "{schema}");
+            assert!(
+                json.out
+                    .starts_with("{\"error\":{\"code\":\"schema.invalid\","),
+                "{}",
+                json.out
+            );
+            let at = at.map(|at| format!("\"at\":\"{at}\""));
+            assert!(at.is_none_or(|at| json.out.contains(&at)), "{}", json.out);
+        }
+    }
+    let deep = format!("{}{{}}{}", "{\"items\":".repeat(1_000), "}".repeat(1_000));
+    let Run { status, err, .. } = run(&["rewrite", "--style", "refs"], &deep);
+    assert!(
+        status == 1 && err.contains("nested deeper than 127"),
+        "{err}"
+    );
+}
+
+#[test]
+fn a_list_is_printed_in_another_shape() {
+    let tool = format!(
+        r#"{{"name":"fetch","description":"d","annotations":{{}},"inputSchema":{SCHEMA}}}"#
+    );
+    let (out, err) = answer(
+        &[
+            "rewrite",
+            "--profile",
+            "openai-strict",
+            "--as",
+            "openai-responses",
+            "--report",
+        ],
+        &reply(&tool),
+    );
+    assert!(
+        out.starts_with(
+            r#"[{"type":"function","name":"fetch","description":"d","parameters":{"type":"object","#
+        ),
+        "{out}"
+    );
+    assert!(out.ends_with("\"strict\":true}]\n"), "{out}");
+    assert!(
+        err.contains("notice: fetch: there is no place for `annotations` in this shape\n"),
+        "{err}"
+    );
+    assert!(
+        err.contains("fetch: refs-list, strict: the richest style of openai-strict\n"),
+        "{err}"
+    );
+    let Run { status, out, err } = run(&["lint", "--profile", "openai-strict"], &out);
+    assert_eq!((status, out.as_str()), (0, ""), "{err}");
+    assert_eq!(
+        err,
+        "1 tool: 0 findings, 0 warnings, 0 refusals by openai-strict\n"
+    );
+}
+
+#[test]
+fn tools_are_left_alone_where_they_are_named() {
+    let tool = format!(r#"{{"name":"login","inputSchema":{SCHEMA}}}"#);
+    let given = format!("[{tool}]");
+    let (out, err) = answer(
+        &[
+            "rewrite", "--style", "inline", "--never", "login", "--report",
+        ],
+        &given,
+    );
+    assert_eq!(out.replace(' ', ""), format!("{given}\n").replace(' ', ""));
+    assert_eq!(err, "login: no references: it is never chained by option\n");
+    let (_, err) = answer(
+        &[
+            "rewrite",
+            "--profile",
+            "mcp",
+            "--max-added-tokens",
+            "3",
+            "--report",
+        ],
+        &given,
+    );
+    assert!(
+        err.contains("login: no references: refs would make"),
+        "{err}"
+    );
+}
+
+#[test]
+fn guidance_is_printed_in_place_of_schemas() {
+    let (out, _) = answer(&["rewrite", "--style", "inline", "--guidance"], "");
+    assert!(
+        out.contains("\"$tool\": \"call_1\"") && out.lines().count() == 1,
+        "{out}"
+    );
+    let (out, _) = answer(
+        &["rewrite", "--profile", "openai-strict", "--guidance"],
+        SCHEMA,
+    );
+    assert!(out.contains("\"to\": \"urls\""), "{out}");
+}
+
+#[test]
+fn a_command_that_says_too_little_is_refused() {
+    check_usage(&["rewrite"], SCHEMA, "<--style <STYLE>|--profile <NAME>>");
+    check_usage(
+        &["rewrite", "--style", "refs", "--profile", "mcp"],
+        SCHEMA,
+        "cannot be used with",
+    );
+    check_usage(
+        &["rewrite", "--style", "ref"],
+        SCHEMA,
+        "[possible values: inline, refs, refs-list]",
+    );
+    check_usage(&["rewrite", "--profile", "claude"], SCHEMA, "openai-strict");
+    check_usage(
+        &["rewrite", "--profile", "mcp", "--spelling", "dollar"],
+        SCHEMA,
+        "'--spelling <SIGN>'",
+    );
+    check_usage(
+        &["rewrite", "--style", "refs", "--as", "gemini"],
+        SCHEMA,
+        "`--as` and `--never` are for lists",
+    );
+    check_usage(
+        &["rewrite", "/nowhere", "--style", "refs"],
+        "",
+        "cannot read",
+    );
+    check_usage(&["lint"], SCHEMA, "--profile <NAME>");
+}
+
+#[test]
+fn lint_says_what_would_be_refused() {
+    let tools = r#"{"tools": [{"name": "get", "inputSchema": {"type": "object", "properties": {"ids": {"type": "array"}}}}]}"#;
+    let Run { status, out, err } = run(&["lint", "--profile", "openai"], tools);
+    assert_eq!(status, 1, "{err}");
+    assert_eq!(
+        out,
+        "get /properties/ids: a list without `items`; every list needs `items` (OpenAI API reference, tools); say what the items are\n"
+    );
+    assert_eq!(err, "1 tool: 1 finding, 0 warnings, 1 refusal by openai\n");
+    let json = run(&["--json", "lint", "--profile", "openai"], tools);
+    assert_eq!(json.status, 1);
+    assert_eq!(
+        json.out,
+        "{\"findings\":[{\"tool\":\"get\",\"at\":\"/properties/ids\",\"severity\":\"refused\",\"what\":\"a list without `items`\",\
+         \"why\":\"every list needs `items` (OpenAI API reference, tools)\",\"fix\":\"say what the items are\"}]}\n"
+    );
+    check(
+        &["lint", "--profile", "anthropic"],
+        tools,
+        0,
+        "",
+        "1 tool: 0 findings, 0 warnings, 0 refusals by anthropic\n",
+    );
+    let Run { status, out, .. } = run(&["lint", "--profile", "openai-strict"], SCHEMA);
+    assert_eq!(status, 1, "{out}");
+    assert!(out.starts_with("schema: "), "{out}");
+}
+
+#[test]
+fn a_warning_refuses_nothing() {
+    let tools = r#"[{"name": "a tool", "inputSchema": {"type": "object"}}]"#;
+    let Run { status, out, err } = run(&["lint", "--profile", "mcp"], tools);
+    assert_eq!(status, 0, "{out}");
+    assert!(out.starts_with("a tool: warning: "), "{out}");
+    assert_eq!(err, "1 tool: 1 finding, 1 warning, 0 refusals by mcp\n");
+}

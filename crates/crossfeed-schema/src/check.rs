@@ -1,0 +1,276 @@
+//! Whether a schema can be judged by: valid in its dialect, complete, and within the limits.
+//!
+//! What comes in: a schema as a server sent it. What goes out: the dialect that it is read in, or
+//! what is wrong with it. The rewriter and the engine ask the same question here, so that a tool
+//! that is shown with references can also be validated.
+
+use crate::{
+    Dialect, SchemaError,
+    index::{Index, Target, push_step},
+    keywords::{self, Applies},
+};
+use crossfeed_json::is_deeper;
+use crossfeed_wire::{Pointer, reference::type_name};
+use jsonschema::meta::MetaValidator;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+
+/// How many mistakes are looked at for the one that is reported.
+const REPORTED: usize = 20;
+
+/// Judges a schema.
+///
+/// The dialect is the one that `$schema` declares, else 2020-12. A schema that is not valid in it
+/// but in draft 7 is read as that: servers send list-form `items` whatever they declare.
+///
+/// # Errors
+///
+/// [`SchemaError`] says what is wrong, and where.
+///
+/// ```
+/// use crossfeed_schema::{Dialect, check};
+/// use serde_json::json;
+///
+/// assert_eq!(check(&json!({"type": "object"})).unwrap(), Dialect::Draft202012);
+/// let error = check(&json!({"properties": {"a": {"type": "objekt"}}})).unwrap_err();
+/// assert_eq!(error.at().unwrap().as_str(), "/properties/a/type");
+/// ```
+pub fn check(schema: &Value) -> Result<Dialect, SchemaError> {
+    checked(schema).map(|(dialect, _)| dialect)
+}
+
+/// The dialect of a schema, and where its references lead.
+pub(crate) fn checked(schema: &Value) -> Result<(Dialect, Index), SchemaError> {
+    if !(schema.is_object() || schema.is_boolean()) {
+        return Err(SchemaError::NoSchema {
+            found: type_name(schema),
+        });
+    }
+    if is_deeper(schema, crossfeed_json::MAX_DEPTH) {
+        return Err(SchemaError::TooDeep);
+    }
+    let Some(declared) = Dialect::declared(schema) else {
+        return Err(SchemaError::Invalid {
+            at: Pointer::root().key("$schema"),
+            message: "it declares no dialect that is known (draft-04, draft-06, draft-07, 2019-09, 2020-12)"
+                .to_owned(),
+        });
+    };
+    let dialect = match declared.is_valid(schema) {
+        true => declared,
+        false if Dialect::Draft7.is_valid(schema) => Dialect::Draft7,
+        false => return Err(invalid(declared, schema)),
+    };
+    patterns(schema)?;
+    let index = Index::of(schema, dialect)?;
+    acyclic(schema, &index)?;
+    Ok((dialect, index))
+}
+
+impl Dialect {
+    /// Whether a value is a schema of this dialect.
+    pub(crate) fn is_valid(self, schema: &Value) -> bool {
+        self.meta().is_valid(schema)
+    }
+
+    fn meta(self) -> MetaValidator<'static> {
+        match self {
+            Self::Draft4 => jsonschema::draft4::meta::validator(),
+            Self::Draft6 => jsonschema::draft6::meta::validator(),
+            Self::Draft7 => jsonschema::draft7::meta::validator(),
+            Self::Draft201909 => jsonschema::draft201909::meta::validator(),
+            Self::Draft202012 => jsonschema::draft202012::meta::validator(),
+        }
+    }
+}
+
+fn invalid(dialect: Dialect, schema: &Value) -> SchemaError {
+    let meta = dialect.meta();
+    // Of several mistakes the deepest says most: what is around it is wrong because of it.
+    let mut errors: Vec<_> = meta.iter_errors(schema).take(REPORTED).collect();
+    errors.sort_by_key(|error| std::cmp::Reverse(error.instance_path().as_str().len()));
+    let (at, message) = match errors.first() {
+        Some(error) => (
+            Pointer::parse(error.instance_path().as_str()).unwrap_or_default(),
+            error.masked().to_string(),
+        ),
+        None => (Pointer::root(), "it is no schema".to_owned()),
+    };
+    SchemaError::Invalid { at, message }
+}
+
+/// Refuses regular expressions that the validator cannot compile.
+fn patterns(schema: &Value) -> Result<(), SchemaError> {
+    let mut wrong = None;
+    keywords::visit(schema, &mut String::new(), &mut |object, at| {
+        let own = object.get("pattern").and_then(Value::as_str);
+        let named = object.get("patternProperties").and_then(Value::as_object);
+        let named = named.into_iter().flat_map(|map| map.keys());
+        for pattern in own.into_iter().chain(named.map(String::as_str)) {
+            if wrong.is_none() && !is_pattern(pattern) {
+                wrong = Some(SchemaError::Invalid {
+                    at: Pointer::parse(at).unwrap_or_default(),
+                    message: format!("`{pattern}` is no regular expression that can be used"),
+                });
+            }
+        }
+    });
+    wrong.map_or(Ok(()), Err)
+}
+
+fn is_pattern(pattern: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '^' | '$' | '_' | '-' | ' ');
+    pattern.chars().all(plain) || jsonschema::validator_for(&json!({"pattern": pattern})).is_ok()
+}
+
+/// Refuses references that lead back to where they stand without a step into the value: such a
+/// schema can never be judged by.
+fn acyclic(root: &Value, index: &Index) -> Result<(), SchemaError> {
+    let mut done: HashSet<String> = HashSet::new();
+    let mut starts: Vec<_> = index
+        .links()
+        .filter(|(_, keyword, _)| *keyword == "$ref")
+        .map(|(at, ..)| at)
+        .collect();
+    starts.sort_unstable();
+    for start in starts {
+        // Each entry: a place, and whether it is left (its way is over) or entered.
+        let mut open = vec![(start.to_owned(), false)];
+        let mut way: HashSet<String> = HashSet::new();
+        while let Some((at, leaves)) = open.pop() {
+            if leaves {
+                way.remove(&at);
+                done.insert(at);
+                continue;
+            }
+            if done.contains(&at) {
+                continue;
+            }
+            if !way.insert(at.clone()) {
+                continue;
+            }
+            open.push((at.clone(), true));
+            for next in applied_here(root, index, &at) {
+                if way.contains(&next) {
+                    let begin = root.pointer(start).and_then(Value::as_object);
+                    let own = begin.and_then(|schema| schema.get("$ref")?.as_str());
+                    let at = Pointer::parse(start).unwrap_or_default();
+                    return Err(SchemaError::Cyclic {
+                        reference: own.unwrap_or_default().to_owned(),
+                        at: at.key("$ref"),
+                    });
+                }
+                open.push((next, false));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The places of the schemas that the one at a place applies to the same value.
+fn applied_here(root: &Value, index: &Index, at: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    if let Some(Target::Here { at, .. }) = index.target(at, "$ref") {
+        found.push(at.clone());
+    }
+    let Some(Value::Object(object)) = root.pointer(at) else {
+        return found;
+    };
+    for (keyword, value) in object {
+        if let Some((holds, Applies::Here)) = keywords::subschemas(keyword) {
+            for (step, _) in keywords::held(holds, value) {
+                let mut place = at.to_owned();
+                push_step(&mut place, keyword, step);
+                found.push(place);
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use serde_json::{Value, json};
+
+    fn refused(schema: Value, code: &str, at: &str) {
+        let error = check(&schema).unwrap_err();
+        let words = format!("{error:?}");
+        assert!(words.starts_with(code), "{schema}: {words}");
+        let found = error.at().map(|at| at.as_str().to_owned());
+        assert_eq!(found.unwrap_or_default(), at, "{schema}: {words}");
+        assert!(!error.to_string().contains('\n'));
+    }
+
+    #[test]
+    fn what_is_no_schema_is_refused() {
+        refused(json!("string"), "NoSchema", "");
+        refused(json!(null), "NoSchema", "");
+        refused(json!([{}]), "NoSchema", "");
+        refused(json!({"type": "objekt"}), "Invalid", "/type");
+        refused(json!({"properties": 3}), "Invalid", "/properties");
+        refused(
+            json!({"properties": {"a": {"required": "b"}}}),
+            "Invalid",
+            "/properties/a/required",
+        );
+        refused(
+            json!({"properties": {"a": {"pattern": "("}}}),
+            "Invalid",
+            "/properties/a",
+        );
+        refused(json!({"patternProperties": {"(": {}}}), "Invalid", "");
+        refused(
+            json!({"$schema": "https://example.com/mine"}),
+            "Invalid",
+            "/$schema",
+        );
+        let mut deep = json!({});
+        for _ in 0..200 {
+            deep = json!({"properties": {"a": deep}});
+        }
+        refused(deep, "TooDeep", "");
+    }
+
+    #[test]
+    fn references_lead_somewhere() {
+        refused(json!({"$ref": "#/$defs/a"}), "Dangling", "/$ref");
+        refused(
+            json!({"items": {"$ref": "#gone"}}),
+            "Dangling",
+            "/items/$ref",
+        );
+        refused(
+            json!({"$ref": "https://example.com/a.json"}),
+            "Remote",
+            "/$ref",
+        );
+        refused(json!({"$ref": "a.json"}), "Remote", "/$ref");
+        refused(json!({"$ref": "#"}), "Cyclic", "/$ref");
+        refused(
+            json!({"$defs": {"a": {"allOf": [{"$ref": "#/$defs/b"}]}, "b": {"$ref": "#/$defs/a"}}}),
+            "Cyclic",
+            "/$defs/a/allOf/0/$ref",
+        );
+        for fine in [
+            json!({"properties": {"a": {"$ref": "#"}}}),
+            json!({"$ref": "#a%20b", "$defs": {"x": {"$anchor": "a b"}}}),
+            json!({"$ref": "item.json", "$defs": {"x": {"$id": "item.json"}}}),
+            json!({"$id": "https://example.com/root.json", "items": {"$ref": "item.json#/$defs/y"},
+                   "$defs": {"x": {"$id": "item.json", "$defs": {"y": {}}}}}),
+            json!({"$ref": "http://json-schema.org/draft-07/schema#"}),
+            json!({"$schema": "http://json-schema.org/draft-07/schema#", "$ref": "#a",
+                   "definitions": {"x": {"$id": "#a"}}}),
+        ] {
+            assert!(check(&fine).is_ok(), "{fine}: {:?}", check(&fine));
+        }
+    }
+
+    #[test]
+    fn list_form_items_are_read_as_draft_7() {
+        use crate::Dialect;
+        let schema = json!({"properties": {"a": {"items": [{"type": "string"}]}}});
+        assert_eq!(check(&schema).unwrap(), Dialect::Draft7);
+        assert_eq!(check(&json!(true)).unwrap(), Dialect::Draft202012);
+    }
+}

@@ -1,0 +1,376 @@
+//! Which `$ref` of a schema leads where.
+//!
+//! What comes in: a schema. What goes out: the place of each reference and of its target, as JSON
+//! Pointers from the root, with `$id`, `$anchor` and embedded schemas taken into account (JSON
+//! Schema 2020-12, sections 8.2 and 9.2). Nothing is fetched.
+
+use crate::{
+    Dialect, SchemaError,
+    keywords::{self, Step},
+};
+use crossfeed_wire::Pointer;
+use fluent_uri::{Uri, UriRef};
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+
+/// Keywords that refer to a schema.
+pub(crate) const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
+
+/// The base of a schema that names none; nothing can be fetched from it.
+const BASE: &str = "crossfeed:///schema";
+
+/// A schema with an identity of its own: the root, and each one with an `$id`.
+#[derive(Debug)]
+pub(crate) struct Resource {
+    uri: Uri<String>,
+    /// Its place, from the root of the whole.
+    pub(crate) at: String,
+}
+
+/// Where a reference leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// To this place of the schema; whether the reference is written as a JSON Pointer, and the
+    /// resource that pointer begins at.
+    Here {
+        at: String,
+        resource: usize,
+        by_pointer: bool,
+    },
+    /// To a published schema that every validator knows.
+    Published,
+}
+
+/// All references of a schema, by the place of the schema that holds them.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    pub(crate) resources: Vec<Resource>,
+    links: HashMap<&'static str, HashMap<String, Target>>,
+}
+
+struct Found<'s> {
+    at: String,
+    keyword: &'static str,
+    text: &'s str,
+    resource: usize,
+}
+
+struct Walk<'s> {
+    dialect: Dialect,
+    root: &'s Value,
+    resources: Vec<Resource>,
+    /// The schemas by their places, each with its resource.
+    schemas: HashMap<String, usize>,
+    anchors: HashMap<(usize, &'s str), String>,
+    found: Vec<Found<'s>>,
+}
+
+/// Whether some object within a value has a key of those that refer.
+pub(crate) fn may_refer(value: &Value) -> bool {
+    match value {
+        Value::Object(members) => {
+            REFERENCES.iter().any(|key| members.contains_key(*key))
+                || members.values().any(may_refer)
+        }
+        Value::Array(items) => items.iter().any(may_refer),
+        _ => false,
+    }
+}
+
+impl Index {
+    /// Finds all references of a schema that nests within the limit.
+    ///
+    /// # Errors
+    ///
+    /// [`SchemaError`] for the first one that leads nowhere or to another document.
+    pub(crate) fn of(root: &Value, dialect: Dialect) -> Result<Self, SchemaError> {
+        if !may_refer(root) {
+            return Ok(Self::default());
+        }
+        let base = Uri::parse(BASE.to_owned()).map_err(|_| SchemaError::TooDeep)?;
+        let mut walk = Walk {
+            dialect,
+            root,
+            resources: vec![Resource {
+                uri: base,
+                at: String::new(),
+            }],
+            schemas: HashMap::new(),
+            anchors: HashMap::new(),
+            found: Vec::new(),
+        };
+        walk.schema(root, &mut String::new(), 0);
+        let mut links: HashMap<_, HashMap<_, _>> = HashMap::new();
+        // The target of a reference may lie where no schema is known to be; what is there may refer
+        // to more.
+        let mut next = 0;
+        while let Some(found) = walk.found.get(next) {
+            let error = |wrong: fn(Pointer, String) -> SchemaError| {
+                let at = Pointer::parse(&found.at).unwrap_or_default();
+                wrong(at.key(found.keyword), found.text.to_owned())
+            };
+            let target = match walk.resolve(found) {
+                Resolved::To(target) => target,
+                Resolved::Nowhere => {
+                    return Err(error(|at, reference| SchemaError::Dangling {
+                        at,
+                        reference,
+                    }));
+                }
+                Resolved::Elsewhere => {
+                    return Err(error(|at, reference| SchemaError::Remote { at, reference }));
+                }
+            };
+            let (at, keyword) = (found.at.clone(), found.keyword);
+            if let Target::Here { at, resource, .. } = &target
+                && !walk.schemas.contains_key(at)
+                && let Some(schema) = root.pointer(at)
+            {
+                let (mut at, resource) = (at.clone(), *resource);
+                walk.schema(schema, &mut at, resource);
+            }
+            links.entry(keyword).or_default().insert(at, target);
+            next += 1;
+        }
+        Ok(Self {
+            resources: walk.resources,
+            links,
+        })
+    }
+
+    /// Every reference: the place of the schema that holds it, its keyword, where it leads.
+    pub(crate) fn links(&self) -> impl Iterator<Item = (&str, &'static str, &Target)> {
+        self.links.iter().flat_map(|(keyword, links)| {
+            links
+                .iter()
+                .map(move |(at, target)| (at.as_str(), *keyword, target))
+        })
+    }
+
+    /// Whether nothing refers to anything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.links.is_empty()
+    }
+
+    /// Where the reference of the schema at a place leads.
+    pub(crate) fn target(&self, at: &str, keyword: &'static str) -> Option<&Target> {
+        self.links.get(keyword)?.get(at)
+    }
+}
+
+enum Resolved {
+    To(Target),
+    Nowhere,
+    Elsewhere,
+}
+
+impl<'s> Walk<'s> {
+    fn schema(&mut self, schema: &'s Value, at: &mut String, resource: usize) {
+        let Value::Object(object) = schema else {
+            return;
+        };
+        if self.schemas.contains_key(at) {
+            return;
+        }
+        let resource = self.identify(object, at, resource);
+        self.schemas.insert(at.clone(), resource);
+        for keyword in REFERENCES {
+            if let Some(Value::String(text)) = object.get(keyword) {
+                self.found.push(Found {
+                    at: at.clone(),
+                    keyword,
+                    text,
+                    resource,
+                });
+            }
+        }
+        for (keyword, value) in object {
+            let Some((holds, _)) = keywords::subschemas(keyword) else {
+                continue;
+            };
+            for (step, inner) in keywords::held(holds, value) {
+                let length = at.len();
+                push_step(at, keyword, step);
+                self.schema(inner, at, resource);
+                at.truncate(length);
+            }
+        }
+    }
+
+    /// The resource that a schema belongs to: its own, where it has an identity.
+    fn identify(&mut self, object: &'s Map<String, Value>, at: &str, resource: usize) -> usize {
+        let old = self.dialect <= Dialect::Draft7;
+        if old && object.contains_key("$ref") {
+            return resource; // siblings of a reference mean nothing in the older drafts
+        }
+        let mut own = resource;
+        if let Some(id) = identity(object, self.dialect)
+            && let Some(uri) = self.absolute(resource, id)
+        {
+            if at.is_empty() {
+                if let Some(root) = self.resources.first_mut() {
+                    root.uri = uri;
+                }
+            } else {
+                self.resources.push(Resource {
+                    uri,
+                    at: at.to_owned(),
+                });
+                own = self.resources.len() - 1;
+            }
+        }
+        for keyword in ["$anchor", "$dynamicAnchor"] {
+            if let Some(Value::String(anchor)) = object.get(keyword) {
+                self.anchors.insert((own, anchor), at.to_owned());
+            }
+        }
+        // Before 2019-09 an anchor is an `$id` that is a fragment.
+        let key = if self.dialect == Dialect::Draft4 {
+            "id"
+        } else {
+            "$id"
+        };
+        if let Some(Value::String(id)) = object.get(key).filter(|_| old)
+            && let Some((_, anchor)) = id.split_once('#')
+            && !anchor.is_empty()
+        {
+            self.anchors.insert((own, anchor), at.to_owned());
+        }
+        own
+    }
+
+    /// A reference without its fragment, against the base of a resource.
+    fn absolute(&self, resource: usize, text: &str) -> Option<Uri<String>> {
+        let base = &self.resources.get(resource)?.uri;
+        let reference = UriRef::parse(text).ok()?;
+        let mut uri = reference.resolve_against(base).ok()?;
+        uri.set_fragment(None);
+        Some(uri)
+    }
+
+    fn resolve(&self, found: &Found<'_>) -> Resolved {
+        let (address, fragment) = found.text.split_once('#').unwrap_or((found.text, ""));
+        let resource = if address.is_empty() {
+            found.resource
+        } else {
+            let Some(uri) = self.absolute(found.resource, address) else {
+                return Resolved::Nowhere;
+            };
+            match self.resources.iter().position(|known| known.uri == uri) {
+                Some(resource) => resource,
+                None if is_published(uri.as_str()) => return Resolved::To(Target::Published),
+                None => return Resolved::Elsewhere,
+            }
+        };
+        let Some(begin) = self.resources.get(resource).map(|r| r.at.as_str()) else {
+            return Resolved::Nowhere;
+        };
+        let fragment = decoded(fragment);
+        let by_pointer = fragment.is_empty() || fragment.starts_with('/');
+        let at = if by_pointer {
+            Some(format!("{begin}{fragment}"))
+        } else {
+            self.anchors
+                .get(&(resource, fragment.as_str()))
+                .cloned()
+                .or_else(|| {
+                    // A dynamic reference finds its anchor in another resource.
+                    let named = self
+                        .anchors
+                        .iter()
+                        .filter(|((_, name), _)| *name == fragment);
+                    named.map(|(_, at)| at).min().cloned()
+                })
+        };
+        match at {
+            Some(at) if self.root.pointer(&at).is_some_and(is_schema) => {
+                Resolved::To(Target::Here {
+                    at,
+                    resource,
+                    by_pointer,
+                })
+            }
+            _ => Resolved::Nowhere,
+        }
+    }
+}
+
+fn is_schema(value: &Value) -> bool {
+    value.is_object() || value.is_boolean()
+}
+
+/// The `$id` of a schema, where it is more than an anchor.
+pub(crate) fn identity(object: &Map<String, Value>, dialect: Dialect) -> Option<&str> {
+    let key = if dialect == Dialect::Draft4 {
+        "id"
+    } else {
+        "$id"
+    };
+    let id = object.get(key)?.as_str()?;
+    let address = id.split_once('#').map_or(id, |(address, _)| address);
+    (!address.is_empty()).then_some(address)
+}
+
+/// The schemas of the dialects themselves, which every validator has.
+fn is_published(uri: &str) -> bool {
+    let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
+    rest.strip_prefix("json-schema.org/draft")
+        .is_some_and(|rest| rest.starts_with(['-', '/']))
+}
+
+/// Appends the way from a schema to one that a keyword of it holds.
+pub(crate) fn push_step(at: &mut String, keyword: &str, step: Step<'_>) {
+    push_token(at, keyword);
+    match step {
+        Step::Keyword => {}
+        Step::Key(key) => push_token(at, key),
+        Step::Index(index) => push_token(at, &index.to_string()),
+    }
+}
+
+/// Appends one token of a JSON Pointer, escaped (RFC 6901).
+pub(crate) fn push_token(at: &mut String, token: &str) {
+    at.push('/');
+    for c in token.chars() {
+        match c {
+            '~' => at.push_str("~0"),
+            '/' => at.push_str("~1"),
+            c => at.push(c),
+        }
+    }
+}
+
+/// A fragment with its percent-encoding taken off (RFC 3986, section 2.1); what is not UTF-8 then,
+/// or no encoding, stays as it is.
+fn decoded(fragment: &str) -> String {
+    let mut bytes = Vec::with_capacity(fragment.len());
+    let mut rest = fragment.as_bytes();
+    while let Some((&byte, tail)) = rest.split_first() {
+        let hex = |at: usize| char::from(*tail.get(at)?).to_digit(16);
+        match (byte, hex(0), hex(1)) {
+            (b'%', Some(high), Some(low)) => {
+                bytes.push((high * 16 + low) as u8);
+                rest = &tail[2..];
+            }
+            _ => {
+                bytes.push(byte);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| fragment.to_owned())
+}
+
+/// A JSON Pointer as the fragment of a URI (RFC 6901, section 6).
+pub(crate) fn encoded(pointer: &str) -> String {
+    let mut out = String::with_capacity(pointer.len());
+    for byte in pointer.bytes() {
+        let plain = byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/?".contains(&byte);
+        if plain {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}

@@ -1,0 +1,393 @@
+//! The budgeter: which style each tool of a list gets.
+//!
+//! What comes in: one tool after the other. What goes out: for each the richest rung of the
+//! profile's ladder that keeps the list inside the limits, and why the ones above it did not.
+
+use super::options::{Choice, ListOptions};
+use crate::{
+    Counts, Dropped, Facts, Names, Notice, Profile, STRICT_MARK, SchemaError, Shape, Spelling,
+    Style, Tool, check, narrow, rewrite,
+};
+use serde_json::{Value, json};
+
+/// How one tool is shown.
+#[derive(Debug, Default)]
+pub(super) struct Shown {
+    /// The schema; `None` where it stays as it came.
+    pub(super) schema: Option<Value>,
+    pub(super) style: Option<(Style, Spelling)>,
+    pub(super) strict: Option<bool>,
+    pub(super) references: Option<String>,
+    pub(super) folded: usize,
+    pub(super) names: Names,
+    pub(super) notices: Vec<Notice>,
+    pub(super) dropped: Vec<Dropped>,
+    pub(super) error: Option<SchemaError>,
+    pub(super) why: String,
+}
+
+/// One way to show a tool.
+#[derive(Clone, Copy, Debug)]
+struct Rung {
+    style: Option<(Style, Spelling)>,
+    strict: bool,
+}
+
+/// What the tools so far have used of what a list may use.
+pub(super) struct Budget<'o> {
+    options: &'o ListOptions,
+    strict_tools: usize,
+    optionals: usize,
+    unions: usize,
+    added: usize,
+    forms: Vec<Form>,
+}
+
+/// What the references of a rung look like once they are in the provider's subset: by this a tool
+/// is known that was rewritten before.
+struct Form {
+    rung: Rung,
+    key: String,
+    schema: Value,
+}
+
+/// What one tool would use.
+struct Use {
+    counts: Counts,
+    added: usize,
+}
+
+impl<'o> Budget<'o> {
+    pub(super) fn new(options: &'o ListOptions) -> Self {
+        Self {
+            options,
+            strict_tools: 0,
+            optionals: 0,
+            unions: 0,
+            added: 0,
+            forms: match options.choice {
+                Choice::Profile(profile) => forms(profile),
+                Choice::Style(..) => Vec::new(),
+            },
+        }
+    }
+
+    /// Decides how the next tool of the list is shown.
+    pub(super) fn take(&mut self, tool: &Tool<'_>) -> Shown {
+        let own = tool.input_schema();
+        let alone = self.left_alone(tool, &own);
+        match self.options.choice {
+            Choice::Style(style, spelling) => by_name(&own, style, spelling, alone),
+            Choice::Profile(profile) => {
+                // What is judged here is what references are judged by later.
+                if let Err(error) = check(&own) {
+                    return as_it_came(error);
+                }
+                if let Some(shown) = self.again(tool, profile) {
+                    return shown;
+                }
+                let names = Names::of(&own, |name, at_root| profile.admits_property(name, at_root));
+                let renamed = names.apply(&own);
+                let shown = self.climb(tool, profile, &own, &renamed, alone);
+                Shown { names, ..shown }
+            }
+        }
+    }
+
+    /// A tool that was rewritten for this profile before.
+    fn again(&mut self, tool: &Tool<'_>, profile: Profile) -> Option<Shown> {
+        let sent = tool.sent_schema();
+        let form = self.forms.iter().find(|form| {
+            let property = sent.get("properties").and_then(|own| own.get(&form.key));
+            property == Some(&form.schema)
+        })?;
+        let (rung, key) = (form.rung, form.key.clone());
+        let judged = if rung.strict {
+            profile
+        } else {
+            profile.plain()
+        };
+        let counts = Counts::of(&sent, judged.facts());
+        self.spend(&Use { counts, added: 0 }, rung);
+        Some(Shown {
+            style: rung.style,
+            strict: profile.is_strict().then_some(rung.strict),
+            references: Some(key),
+            why: "it admits references already".to_owned(),
+            ..Shown::default()
+        })
+    }
+
+    /// Why a tool admits no references whatever the style.
+    fn left_alone(&self, tool: &Tool<'_>, schema: &Value) -> Option<&'static str> {
+        if !tool.is_chained() {
+            return Some("it is marked as never chained");
+        }
+        if self.options.never.contains(tool.name()) {
+            return Some("it is never chained by option");
+        }
+        takes_nothing(schema).then_some("it has no parameters")
+    }
+
+    fn climb(
+        &mut self,
+        tool: &Tool<'_>,
+        profile: Profile,
+        own: &Value,
+        renamed: &Value,
+        alone: Option<&'static str>,
+    ) -> Shown {
+        let marked =
+            tool.shape() == Shape::Mcp && tool.meta(STRICT_MARK) == Some(&Value::Bool(false));
+        let mut refused: Vec<String> = Vec::new();
+        if marked && profile.is_strict() {
+            refused.push("it is marked as not strict".to_owned());
+        }
+        let rungs: Vec<_> = ladder(profile)
+            .into_iter()
+            .filter(|rung| (alone.is_none() || rung.style.is_none()) && !(marked && rung.strict))
+            .collect();
+        for (index, rung) in rungs.iter().enumerate() {
+            let is_last = index + 1 == rungs.len();
+            let facts_of = if rung.strict {
+                profile
+            } else {
+                profile.plain()
+            };
+            let facts = facts_of.facts();
+            let mut shown = match shown(renamed, *rung, facts_of) {
+                Ok(shown) => shown,
+                Err(error) => {
+                    refused.push(format!("{}: {error}", name(*rung, profile)));
+                    continue;
+                }
+            };
+            let schema = shown.schema.as_ref().unwrap_or(renamed);
+            let used = Use {
+                counts: Counts::of(schema, facts),
+                added: self.added_tokens(own, schema, *rung),
+            };
+            if let Some(over) = self.over(&used, *rung, facts).filter(|_| !is_last) {
+                refused.push(format!("{} {over}", name(*rung, profile)));
+                continue;
+            }
+            self.spend(&used, *rung);
+            shown.strict = profile.is_strict().then_some(rung.strict);
+            shown.why = why(profile, alone, &refused);
+            return shown;
+        }
+        Shown {
+            why: why_not(alone, &refused),
+            strict: profile.is_strict().then_some(false),
+            ..Shown::default()
+        }
+    }
+
+    /// Which limit a tool would break; the first of them in a fixed order.
+    fn over(&self, used: &Use, rung: Rung, facts: &Facts) -> Option<String> {
+        let Use { counts, added } = used;
+        let limits = &facts.limits;
+        let over = |what: &str, value: usize, limit: Option<usize>| {
+            let limit = limit.filter(|limit| value > *limit)?;
+            Some(format!(
+                "would make {value} {what} where {limit} are allowed"
+            ))
+        };
+        let sum = |so_far: usize, more: usize| if rung.strict { so_far + more } else { 0 };
+        over("levels", counts.depth, limits.depth)
+            .or_else(|| over("properties", counts.properties, limits.properties))
+            .or_else(|| over("enum values", counts.enum_values, limits.enum_values))
+            .or_else(|| over("characters of names", counts.characters, limits.characters))
+            .or_else(|| {
+                over(
+                    "strict tools",
+                    sum(self.strict_tools, 1),
+                    limits.strict_tools,
+                )
+            })
+            .or_else(|| {
+                let optionals = sum(self.optionals, counts.optionals);
+                over("optional parameters", optionals, limits.optionals)
+            })
+            .or_else(|| {
+                over(
+                    "union-typed parameters",
+                    sum(self.unions, counts.unions),
+                    limits.unions,
+                )
+            })
+            .or_else(|| {
+                over(
+                    "added tokens",
+                    self.added + added,
+                    self.options.max_added_tokens,
+                )
+            })
+    }
+
+    fn spend(&mut self, used: &Use, rung: Rung) {
+        self.added += used.added;
+        if rung.strict {
+            self.strict_tools += 1;
+            self.optionals += used.counts.optionals;
+            self.unions += used.counts.unions;
+        }
+    }
+
+    /// By how many tokens a schema grows; a tool without references costs nothing.
+    fn added_tokens(&self, own: &Value, shown: &Value, rung: Rung) -> usize {
+        if self.options.max_added_tokens.is_none() || rung.style.is_none() {
+            return 0;
+        }
+        let count = |schema: &Value| self.options.tokens.count(&schema.to_string());
+        count(shown).saturating_sub(count(own))
+    }
+}
+
+/// Whether a schema declares nothing that a reference could be put into.
+fn takes_nothing(schema: &Value) -> bool {
+    let Value::Object(schema) = schema else {
+        return schema == &Value::Bool(false);
+    };
+    let is_empty = |key: &str| {
+        schema
+            .get(key)
+            .is_none_or(|inner| inner.as_object().is_some_and(serde_json::Map::is_empty))
+    };
+    let rest = schema.get("additionalProperties");
+    // What takes any parameter takes a reference.
+    let closed = rest.is_none_or(|rest| rest == &Value::Bool(false) || rest == &Value::Bool(true));
+    let composed = [
+        "$ref",
+        "$dynamicRef",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "if",
+        "dependentSchemas",
+        "dependencies",
+    ];
+    is_empty("properties")
+        && is_empty("patternProperties")
+        && closed
+        && !composed.iter().any(|key| schema.contains_key(*key))
+}
+
+/// The ways of a profile to show a tool, the richest first: its own styles; where it is strict, the
+/// styles of one that is not, but for the one at every value, which would be told beside the list;
+/// and last no references at all.
+fn ladder(profile: Profile) -> Vec<Rung> {
+    let rung = |style: Option<(Style, Spelling)>, strict| Rung { style, strict };
+    let own = profile.facts().styles.iter();
+    let mut rungs: Vec<_> = own
+        .map(|style| rung(Some(*style), profile.is_strict()))
+        .collect();
+    if profile.is_strict() {
+        let plain = profile.plain().facts().styles.iter();
+        let outside = plain.filter(|(style, _)| *style != Style::Inline);
+        rungs.extend(outside.map(|style| rung(Some(*style), false)));
+        rungs.push(rung(None, true));
+    }
+    rungs.push(rung(None, false));
+    rungs
+}
+
+/// The forms that differ from what the rewriter knows again by itself.
+fn forms(profile: Profile) -> Vec<Form> {
+    let any = json!({"type": "object", "properties": {"a": {"type": "string"}}});
+    let form = |rung: Rung| {
+        let (style, spelling) = rung.style?;
+        let judged = if rung.strict {
+            profile
+        } else {
+            profile.plain()
+        };
+        let rewritten = rewrite(&any, style, spelling).ok()?;
+        let narrowed = narrow(&rewritten.schema, judged);
+        let key = rewritten.references?;
+        let property = |schema: &Value| schema.get("properties")?.get(&key).cloned();
+        let schema = property(&narrowed.schema)?;
+        (property(&rewritten.schema)? != schema).then_some(Form { rung, key, schema })
+    };
+    ladder(profile).into_iter().filter_map(form).collect()
+}
+
+/// A tool on a rung of a profile.
+fn shown(schema: &Value, rung: Rung, profile: Profile) -> Result<Shown, SchemaError> {
+    let mut shown = Shown {
+        style: rung.style,
+        ..Shown::default()
+    };
+    let narrowed = match rung.style {
+        Some((style, spelling)) => {
+            let rewritten = rewrite(schema, style, spelling)?;
+            shown.references = rewritten.references;
+            shown.notices = rewritten.notices;
+            narrow(&rewritten.schema, profile)
+        }
+        None => narrow(schema, profile),
+    };
+    shown.schema = Some(narrowed.schema);
+    shown.folded = narrowed.folded;
+    shown.dropped = narrowed.dropped;
+    Ok(shown)
+}
+
+/// A style that was asked for: it is applied whatever it costs.
+fn by_name(own: &Value, style: Style, spelling: Spelling, alone: Option<&str>) -> Shown {
+    if let Some(alone) = alone {
+        return match check(own) {
+            Ok(_) => Shown {
+                why: alone.to_owned(),
+                ..Shown::default()
+            },
+            Err(error) => as_it_came(error),
+        };
+    }
+    match rewrite(own, style, spelling) {
+        Ok(rewritten) => Shown {
+            schema: Some(rewritten.schema),
+            style: Some((style, spelling)),
+            references: rewritten.references,
+            notices: rewritten.notices,
+            why: "the style was asked for".to_owned(),
+            ..Shown::default()
+        },
+        Err(error) => as_it_came(error),
+    }
+}
+
+fn as_it_came(error: SchemaError) -> Shown {
+    Shown {
+        why: format!("its schema cannot be used: {error}"),
+        error: Some(error),
+        ..Shown::default()
+    }
+}
+
+/// A rung in words.
+fn name(rung: Rung, profile: Profile) -> String {
+    let style = rung
+        .style
+        .map_or("no references", |(style, _)| style.as_str());
+    match (profile.is_strict(), rung.strict) {
+        (true, true) => format!("{style} (strict)"),
+        (true, false) => format!("{style} (not strict)"),
+        (false, _) => style.to_owned(),
+    }
+}
+
+fn why(profile: Profile, alone: Option<&str>, refused: &[String]) -> String {
+    match alone {
+        None if refused.is_empty() => format!("the richest style of {profile}"),
+        alone => why_not(alone, refused),
+    }
+}
+
+fn why_not(alone: Option<&str>, refused: &[String]) -> String {
+    let alone = alone.into_iter().map(str::to_owned);
+    alone
+        .chain(refused.iter().cloned())
+        .collect::<Vec<_>>()
+        .join("; ")
+}

@@ -1,0 +1,101 @@
+//! Why arguments that a model wrote for a shown schema cannot be read back.
+
+use crossfeed_json::MAX_DEPTH;
+use crossfeed_wire::{ErrorBody, ErrorCode, Fault, Pointer};
+
+/// The most characters of a name or a place that a message quotes.
+const QUOTED: usize = 200;
+
+/// Why arguments cannot be read back.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// `{"url": null}` without an entry for `url`, which the tool requires and where it takes no
+    /// null.
+    #[error("nothing fills `{}` (argument `{}`)", quoted(name), quoted(at.as_str()))]
+    Unfilled {
+        /// Where the null stands.
+        at: Pointer,
+        /// The parameter.
+        name: String,
+        /// The key of the references map, where the style has one.
+        references: Option<String>,
+    },
+    /// `{"_refs": {"urll": {"_tool": "c"}}}` for a tool with the one parameter `url`.
+    #[error("the tool has no parameter `{}` (argument `{}`)", quoted(name), quoted(at.as_str()))]
+    UnknownParameter {
+        /// Where the entry stands.
+        at: Pointer,
+        /// What it names.
+        name: String,
+        /// The parameter that is called most like it.
+        nearest: Option<String>,
+    },
+    /// 1,000 lists within each other.
+    #[error("the arguments nest deeper than {MAX_DEPTH}")]
+    TooDeep,
+}
+
+impl ReadError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Unfilled { .. } => ErrorCode::ArgumentsInvalid,
+            Self::UnknownParameter { .. } => ErrorCode::ReferenceMalformed,
+            Self::TooDeep => ErrorCode::LimitExceeded,
+        }
+    }
+
+    /// Who can act.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        Fault::Model
+    }
+
+    /// Where in the arguments.
+    #[must_use]
+    pub fn at(&self) -> Pointer {
+        match self {
+            Self::Unfilled { at, .. } | Self::UnknownParameter { at, .. } => at.clone(),
+            Self::TooDeep => Pointer::root(),
+        }
+    }
+
+    /// What was there, then one next step.
+    #[must_use]
+    pub fn advice(&self) -> String {
+        match self {
+            Self::Unfilled { references, .. } => match references {
+                Some(key) => {
+                    format!(
+                        "found: null\ntry: a value, or an entry in `{key}` that names the parameter"
+                    )
+                }
+                None => "found: null\ntry: a value".to_owned(),
+            },
+            Self::UnknownParameter { nearest, .. } => match nearest {
+                Some(nearest) => format!("try: {}", quoted(nearest)),
+                None => "the tool has no parameters: leave the entry out".to_owned(),
+            },
+            Self::TooDeep => "write arguments that nest less".to_owned(),
+        }
+    }
+
+    /// The error as it is written in JSON.
+    #[must_use]
+    pub fn body(&self) -> ErrorBody {
+        let mut body = ErrorBody::new(self.code(), self.to_string());
+        body.at = Some(self.at().as_str().chars().take(5 * QUOTED).collect());
+        body.advice = Some(self.advice());
+        body
+    }
+}
+
+/// The beginning of a text that a model or a server wrote.
+fn quoted(text: &str) -> String {
+    match text.char_indices().nth(QUOTED) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,296 @@
+//! A whole list of tools, rewritten and read back.
+//!
+//! What comes in: the list that a host sends, and either a style or a profile. What goes out: the
+//! list to show ([`rewrite_tools`]), what was done with each tool and why ([`Decision`]), and for
+//! each tool the way back for the arguments that a model writes ([`ListedTool::read`]).
+//! Deliberately not here: resolving references and judging the resolved arguments.
+//!
+//! # Invariants
+//!
+//! - One bad tool never spoils the list: it is listed as it came, with its error.
+//! - The same list and the same options give the same bytes and the same decisions.
+
+mod budget;
+mod error;
+mod options;
+mod read;
+mod spot;
+#[cfg(test)]
+mod tests;
+
+pub use error::ReadError;
+pub use options::{ListOptions, TokenCounter, estimated_tokens};
+
+use crate::{
+    Change, Converted, Dropped, Lost, Names, Notice, Passed, SchemaError, Shape, Spelling, Style,
+    ToolList, guidance, tool_names,
+};
+use budget::{Budget, Shown};
+use options::Choice;
+use serde_json::Value;
+
+/// A list of tools as it is shown to a model, and the way back.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Listed {
+    /// The list to show, in the document in which it came.
+    pub value: Value,
+    /// Its tools, in their order.
+    pub tools: Vec<ListedTool>,
+    /// Entries that are no tools of the host's, and stay as they came.
+    pub passed: Vec<Passed>,
+    /// What another shape has no place for.
+    pub lost: Vec<Lost>,
+}
+
+/// What was done with a tool, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Decision {
+    /// The tool's own name.
+    pub tool: String,
+    /// The style; `None` where it admits no references.
+    pub style: Option<Style>,
+    /// Whether it is strict; `None` where the profile knows no such thing.
+    pub strict: Option<bool>,
+    /// Why.
+    pub why: String,
+}
+
+/// One tool of a list that is shown.
+#[derive(Clone, Debug)]
+pub struct ListedTool {
+    decision: Decision,
+    shown_name: String,
+    original: Value,
+    shown: Value,
+    spelling: Option<Spelling>,
+    references: Option<String>,
+    strict: Option<bool>,
+    folded: usize,
+    names: Names,
+    notices: Vec<Notice>,
+    dropped: Vec<Dropped>,
+    error: Option<SchemaError>,
+}
+
+/// Rewrites a list of tools.
+///
+/// A style that is asked for by name is applied to every tool that has parameters. A profile has
+/// a ladder of styles, the richest first; each tool, in the order of the list, gets the first of
+/// them with which the list so far stays inside the profile's limits and within
+/// [`ListOptions::max_added_tokens`]. What a tool got is never taken back for one after it.
+///
+/// ```
+/// use crossfeed_schema::{ListOptions, Style, ToolList, rewrite_tools};
+/// use serde_json::json;
+///
+/// let tools = json!({"tools": [
+///     {"name": "fetch", "inputSchema": {"type": "object", "properties": {"url": {"type": "string"}}}},
+///     {"name": "bad", "inputSchema": {"type": "objekt"}},
+/// ], "nextCursor": "2"});
+/// let listed = rewrite_tools(&ToolList::parse(&tools)?, &ListOptions::style(Style::Inline));
+/// assert_eq!(listed.value["nextCursor"], "2");
+/// assert_eq!(listed.value["tools"][1], tools["tools"][1]);
+/// assert!(listed.find("bad").is_some_and(|tool| tool.error().is_some()));
+/// # Ok::<(), crossfeed_schema::ToolListError>(())
+/// ```
+#[must_use]
+pub fn rewrite_tools(list: &ToolList, options: &ListOptions) -> Listed {
+    let Converted { list, lost } = match options.shape {
+        Some(shape) => list.to_shape(shape),
+        None => Converted {
+            list: list.clone(),
+            lost: Vec::new(),
+        },
+    };
+    let own: Vec<_> = list.tools().map(|tool| tool.name()).collect();
+    let shown_names = match options.choice {
+        Choice::Profile(profile) => tool_names(&own, |name| profile.admits_tool_name(name)),
+        Choice::Style(..) => own.iter().map(|name| (*name).to_owned()).collect(),
+    };
+    let mut budget = Budget::new(options);
+    let tools: Vec<_> = list
+        .tools()
+        .zip(shown_names)
+        .map(|(tool, shown_name)| {
+            let shown = budget.take(&tool);
+            listed(&tool, shown_name, shown)
+        })
+        .collect();
+    let changes = list.tools().zip(&tools).map(|(tool, listed)| Change {
+        name: (listed.shown_name != tool.name()).then(|| listed.shown_name.clone()),
+        input_schema: (listed.error.is_none() && listed.shown != *tool.input_schema())
+            .then(|| listed.shown.clone()),
+        strict: strict_field(&tool, listed, options),
+    });
+    Listed {
+        value: list.to_value_with(changes),
+        passed: list.passed().to_vec(),
+        tools,
+        lost,
+    }
+}
+
+/// What is written of a tool's strictness.
+fn strict_field(
+    tool: &crate::Tool<'_>,
+    listed: &ListedTool,
+    options: &ListOptions,
+) -> Option<bool> {
+    let Choice::Profile(profile) = options.choice else {
+        return None;
+    };
+    match listed.strict {
+        // A tool that is not strict says so only where it would be taken for one.
+        Some(true) if tool.shape() == Shape::Mcp => tool.strict().map(|_| true),
+        Some(strict) => (tool.shape() != Shape::Gemini).then_some(strict),
+        None if tool.shape() == Shape::Mcp || listed.error.is_some() => None,
+        None => {
+            let taken_for_strict = tool.strict() == Some(true)
+                || tool.shape() == Shape::OpenAiResponses && tool.strict().is_none();
+            (taken_for_strict && !profile.is_strict()).then_some(false)
+        }
+    }
+}
+
+fn listed(tool: &crate::Tool<'_>, shown_name: String, shown: Shown) -> ListedTool {
+    let original = tool.input_schema().into_owned();
+    ListedTool {
+        decision: Decision {
+            tool: tool.name().to_owned(),
+            style: shown.style.map(|(style, _)| style),
+            strict: shown.strict,
+            why: shown.why,
+        },
+        shown_name,
+        shown: shown.schema.unwrap_or_else(|| original.clone()),
+        original,
+        spelling: shown.style.map(|(_, spelling)| spelling),
+        references: shown.references,
+        strict: shown.strict,
+        folded: shown.folded,
+        names: shown.names,
+        notices: shown.notices,
+        dropped: shown.dropped,
+        error: shown.error,
+    }
+}
+
+impl Listed {
+    /// The tool that is shown as `name`.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&ListedTool> {
+        self.tools.iter().find(|tool| tool.shown_name == name)
+    }
+
+    /// What was done with each tool, in their order.
+    pub fn decisions(&self) -> impl Iterator<Item = &Decision> {
+        self.tools.iter().map(|tool| &tool.decision)
+    }
+
+    /// What a model is to be told once of this list: how references are written in each of the
+    /// styles that it uses. Empty where no tool admits one.
+    #[must_use]
+    pub fn guidance(&self) -> String {
+        let mut used: Vec<(Style, Spelling, bool)> = Vec::new();
+        for tool in &self.tools {
+            let (Some(style), Some(spelling)) = (tool.decision.style, tool.spelling) else {
+                continue;
+            };
+            let folds = tool.folded > 0;
+            match used
+                .iter_mut()
+                .find(|(s, p, _)| (*s, *p) == (style, spelling))
+            {
+                Some((_, _, known)) => *known |= folds,
+                None => used.push((style, spelling, folds)),
+            }
+        }
+        let texts = used
+            .iter()
+            .map(|(style, spelling, folds)| guidance(*style, *spelling, *folds));
+        texts.collect::<Vec<_>>().join("\n\n")
+    }
+}
+
+impl ListedTool {
+    /// The tool's own name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.decision.tool
+    }
+
+    /// The name that the model sees.
+    #[must_use]
+    pub fn shown_name(&self) -> &str {
+        &self.shown_name
+    }
+
+    /// The tool's own schema, which judges the resolved arguments.
+    #[must_use]
+    pub fn input_schema(&self) -> &Value {
+        &self.original
+    }
+
+    /// The schema that the model sees.
+    #[must_use]
+    pub fn shown_schema(&self) -> &Value {
+        &self.shown
+    }
+
+    /// What was done with it, and why.
+    #[must_use]
+    pub fn decision(&self) -> &Decision {
+        &self.decision
+    }
+
+    /// The style, where it admits references.
+    #[must_use]
+    pub fn style(&self) -> Option<Style> {
+        self.decision.style
+    }
+
+    /// The key of the references map or list, in the styles that have one.
+    #[must_use]
+    pub fn references(&self) -> Option<&str> {
+        self.references.as_deref()
+    }
+
+    /// Whether it is strict; `None` where the profile knows no such thing.
+    #[must_use]
+    pub fn strict(&self) -> Option<bool> {
+        self.strict
+    }
+
+    /// The parameters that are shown under other names.
+    #[must_use]
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// How many places take JSON text in place of the value.
+    #[must_use]
+    pub fn folded(&self) -> usize {
+        self.folded
+    }
+
+    /// What was left as it was, or is shown in another way.
+    #[must_use]
+    pub fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    /// The keywords that the provider does not take.
+    #[must_use]
+    pub fn dropped(&self) -> &[Dropped] {
+        &self.dropped
+    }
+
+    /// Why its schema is none: it is listed as it came, and a call of it that holds a reference
+    /// must be refused, since nothing can judge what it resolves to.
+    #[must_use]
+    pub fn error(&self) -> Option<&SchemaError> {
+        self.error.as_ref()
+    }
+}

@@ -1,0 +1,62 @@
+//! The one schema that stands where a provider's subset has no words: a string that is JSON.
+
+use serde_json::{Map, Value};
+
+/// What a model is told of a folded place.
+const DESCRIPTION: &str = "the value as JSON text";
+
+/// The schema of a folded place. A place is recognised by being exactly this.
+#[must_use]
+pub fn fold_schema() -> Value {
+    let mut fold = Map::new();
+    fold.insert("type".to_owned(), Value::from("string"));
+    fold.insert("description".to_owned(), Value::from(DESCRIPTION));
+    Value::Object(fold)
+}
+
+/// Whether a schema is that of a folded place.
+#[must_use]
+pub fn is_fold(schema: &Value) -> bool {
+    let Value::Object(schema) = schema else {
+        return false;
+    };
+    let is = |key: &str, value: &str| schema.get(key).and_then(Value::as_str) == Some(value);
+    schema.len() == 2 && is("type", "string") && is("description", DESCRIPTION)
+}
+
+/// The value that a model wrote at a folded place; `None` for text that is no JSON, or that nests
+/// deeper than 127.
+#[must_use]
+pub fn decode(text: &str) -> Option<Value> {
+    // serde_json's own limit of recursion is that of this workspace.
+    serde_json::from_str(text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{decode, fold_schema, is_fold};
+    use serde_json::json;
+
+    #[test]
+    fn folds_are_known_by_being_exactly_so() {
+        assert!(is_fold(&fold_schema()));
+        let mut other = fold_schema();
+        other["minLength"] = json!(1);
+        assert!(!is_fold(&other));
+        assert!(!is_fold(&json!({"type": "string"})));
+        assert!(!is_fold(&json!(true)));
+    }
+
+    #[test]
+    fn text_is_read_to_a_bounded_depth() {
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        assert_eq!(
+            decode(r#" {"b": 1, "a": []} "#),
+            Some(json!({"b": 1, "a": []}))
+        );
+        assert_eq!(decode("plain"), None);
+        assert!(decode(&nested(127)).is_some());
+        assert_eq!(decode(&nested(128)), None);
+        assert_eq!(decode(&nested(1_000_000)), None);
+    }
+}

@@ -1,0 +1,124 @@
+//! The profiles by name.
+
+use super::facts::{self, Facts};
+use std::{fmt, str::FromStr};
+
+/// A provider's way of taking tools, with its limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Profile {
+    /// An MCP client, whatever model is behind it.
+    Mcp,
+    /// Anthropic's Messages API.
+    Anthropic,
+    /// The same with `strict: true`.
+    AnthropicStrict,
+    /// OpenAI's function calling, in both of its shapes.
+    OpenAi,
+    /// The same with `strict: true`.
+    OpenAiStrict,
+    /// Gemini's function declarations.
+    Gemini,
+}
+
+impl Profile {
+    /// Every profile.
+    pub const ALL: [Self; 6] = [
+        Self::Mcp,
+        Self::Anthropic,
+        Self::AnthropicStrict,
+        Self::OpenAi,
+        Self::OpenAiStrict,
+        Self::Gemini,
+    ];
+
+    /// The word as it is written: `mcp`, `anthropic`, `anthropic-strict` and so on.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Mcp => "mcp",
+            Self::Anthropic => "anthropic",
+            Self::AnthropicStrict => "anthropic-strict",
+            Self::OpenAi => "openai",
+            Self::OpenAiStrict => "openai-strict",
+            Self::Gemini => "gemini",
+        }
+    }
+
+    /// What a tool that is not strict is judged by: this profile without `strict`.
+    #[must_use]
+    pub fn plain(self) -> Self {
+        match self {
+            Self::AnthropicStrict => Self::Anthropic,
+            Self::OpenAiStrict => Self::OpenAi,
+            other => other,
+        }
+    }
+
+    /// Whether tools are sent with `strict: true`.
+    #[must_use]
+    pub fn is_strict(self) -> bool {
+        self != self.plain()
+    }
+
+    /// What the provider accepts.
+    #[must_use]
+    pub fn facts(self) -> &'static Facts {
+        facts::of(self)
+    }
+
+    /// Whether a property may be called so.
+    #[must_use]
+    pub fn admits_property(self, name: &str, at_root: bool) -> bool {
+        let facts = self.facts();
+        let judged = at_root || facts.property_names_at_every_level;
+        !judged || facts.property_name.is_none_or(|rule| rule.admits(name))
+    }
+
+    /// Whether a tool may be called so.
+    #[must_use]
+    pub fn admits_tool_name(self, name: &str) -> bool {
+        self.facts().tool_name.is_none_or(|rule| rule.admits(name))
+    }
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A word that names no profile.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is no profile; there are mcp, anthropic, anthropic-strict, openai, openai-strict and gemini"
+)]
+pub struct UnknownProfile(String);
+
+impl FromStr for Profile {
+    type Err = UnknownProfile;
+
+    fn from_str(word: &str) -> Result<Self, UnknownProfile> {
+        let found = Self::ALL
+            .into_iter()
+            .find(|profile| profile.as_str() == word);
+        found.ok_or_else(|| UnknownProfile(word.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Profile;
+
+    #[test]
+    fn words_read_back() {
+        for profile in Profile::ALL {
+            assert_eq!(profile.as_str().parse(), Ok(profile));
+            assert!(!profile.plain().is_strict());
+        }
+        let unknown = "claude".parse::<Profile>().unwrap_err().to_string();
+        for profile in Profile::ALL {
+            assert!(unknown.contains(profile.as_str()), "{unknown}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! References: to definitions where the provider takes them, else in place.
+
+use super::Narrowing;
+use crate::profile::{fold_schema, is_fold};
+use crossfeed_wire::Pointer;
+use serde_json::{Map, Value};
+
+/// How many references are followed that lead to nothing but a reference.
+const FOLLOWED: usize = 16;
+
+impl Narrowing<'_> {
+    /// What a reference leads to, with the pointer of it; `None` for one that is remote, dangling
+    /// or by another means than a pointer.
+    pub(super) fn target(&self, reference: &str) -> Option<(String, &Value)> {
+        let mut reference = reference;
+        for _ in 0..FOLLOWED {
+            let pointer = decoded(reference.strip_prefix('#')?)?;
+            let target = self.root.pointer(Pointer::parse(&pointer)?.as_str())?;
+            let next = target.as_object().filter(|map| map.len() == 1);
+            match next.and_then(|map| map.get("$ref")).and_then(Value::as_str) {
+                Some(next) => reference = next,
+                None => return Some((pointer, target)),
+            }
+        }
+        None
+    }
+
+    /// A schema that is a reference, with what is said beside it.
+    pub(super) fn reference(
+        &mut self,
+        reference: &str,
+        beside: Map<String, Value>,
+        at: &Pointer,
+        nested: usize,
+    ) -> Value {
+        let found = self.target(reference);
+        let found = found.map(|(pointer, target)| (pointer, target.clone()));
+        let Some((pointer, target @ Value::Object(_))) = found else {
+            return self.folded(&beside);
+        };
+        match self.is_open(&pointer) {
+            Some(at_once) if at_once || !self.facts.recursion => return self.folded(&beside),
+            _ => {}
+        }
+        if !self.facts.refs {
+            self.follow(vec![pointer]);
+            let mut target = target;
+            if let Value::Object(target) = &mut target {
+                for (key, value) in beside {
+                    target.insert(key, value);
+                }
+            }
+            let inlined = self.schema(&target, at, nested + 1);
+            self.open.pop();
+            return inlined;
+        }
+        let name = self.name(&pointer);
+        if !self.definitions.contains_key(&name) {
+            self.definitions.insert(name.clone(), Value::Null);
+            self.follow(vec![pointer.clone()]);
+            let place = Pointer::parse(&pointer).unwrap_or_default();
+            let made = self.schema(&target, &place, nested + 1);
+            self.open.pop();
+            self.definitions.insert(name.clone(), made);
+        }
+        let made = self.definitions.get(&name);
+        let target = if made.is_some_and(is_fold) {
+            fold_schema()
+        } else {
+            let mut map = Map::new();
+            map.insert("$ref".to_owned(), Value::from(format!("#/$defs/{name}")));
+            Value::Object(map)
+        };
+        let annotations = self.annotations(&beside);
+        self.union(vec![target], annotations)
+    }
+
+    /// The name of the definition for a pointer: its last word, made unlike all others.
+    fn name(&mut self, pointer: &str) -> String {
+        if let Some(name) = self.names.get(pointer) {
+            return name.clone();
+        }
+        let word = pointer.rsplit('/').next().unwrap_or_default();
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        let mut name: String = word
+            .chars()
+            .map(|c| if plain(c) { c } else { '_' })
+            .collect();
+        if name.is_empty() {
+            name = "root".to_owned();
+        }
+        let taken = |name: &str| self.names.values().any(|known| known == name);
+        if taken(&name) {
+            let numbered = (2..).map(|n| format!("{name}_{n}"));
+            name = numbered.into_iter().find(|name| !taken(name)).unwrap_or(name);
+        }
+        self.names.insert(pointer.to_owned(), name.clone());
+        name
+    }
+}
+
+/// A fragment without percent signs; `None` where it is no UTF-8.
+fn decoded(fragment: &str) -> Option<String> {
+    if !fragment.contains('%') {
+        return Some(fragment.to_owned());
+    }
+    let mut bytes = Vec::with_capacity(fragment.len());
+    let mut rest = fragment.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let hex = tail.get(..2).filter(|_| *first == b'%');
+        let byte = hex
+            .and_then(|hex| std::str::from_utf8(hex).ok())
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &tail[2..] } else { tail };
+    }
+    String::from_utf8(bytes).ok()
+}

@@ -1,0 +1,508 @@
+//! The style `inline`: every value position admits a reference.
+//!
+//! What comes in: a schema that is sound. What goes out: one that accepts the same values, and those
+//! with any part replaced by a reference. An assertion that reads a part which may now be a
+//! reference is loosened: the tool's own schema judges what was resolved.
+
+use super::{
+    Notice,
+    moves::{Moves, Place},
+    reference::{anything, reference},
+};
+use crate::{
+    Dialect, Spelling,
+    index::identity,
+    keywords::{self, Applies, HEADER, Holds, Step},
+};
+use crossfeed_wire::Pointer;
+use serde_json::{Map, Value, json};
+
+/// What a look over the whole schema tells.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Features {
+    /// A parameter is sent as a header.
+    headers: bool,
+    /// A property is called like a key of a reference.
+    sentinels: bool,
+    /// `unevaluated…` reads what `if` or `contains` evaluated, which go.
+    forgets: bool,
+}
+
+impl Features {
+    pub(super) fn of(root: &Value) -> Self {
+        let mut found = Self::default();
+        let (mut unevaluated, mut evaluating) = (false, false);
+        keywords::visit(root, &mut String::new(), &mut |object, _| {
+            found.headers |= object.contains_key(HEADER);
+            if let Some(Value::Object(properties)) = object.get("properties") {
+                found.sentinels |= properties.keys().any(|key| key.starts_with(['$', '_']));
+            }
+            let has = |key| object.contains_key(key);
+            unevaluated |= has("unevaluatedProperties") || has("unevaluatedItems");
+            evaluating |= has("if") || has("contains");
+        });
+        found.forgets = unevaluated && evaluating;
+        found
+    }
+}
+
+/// The schema of a reference in one spelling.
+pub(super) struct Spelled {
+    pub(super) spelling: Spelling,
+    /// Its name in `$defs`.
+    pub(super) name: String,
+    /// The `$ref` that leads there.
+    pub(super) address: String,
+}
+
+pub(super) struct Rewriter<'s> {
+    pub(super) root: &'s Value,
+    pub(super) dialect: Dialect,
+    pub(super) features: Features,
+    pub(super) moves: Moves<'s>,
+    pub(super) notices: Vec<Notice>,
+    /// How references are spelled, and the other spelling.
+    pub(super) spellings: [Spelled; 2],
+    /// Which of them are referred to in the resource at hand.
+    pub(super) used: [bool; 2],
+    /// How many more value positions within each other may admit references: each takes two levels.
+    pub(super) levels: usize,
+}
+
+impl<'s> Rewriter<'s> {
+    /// A schema, with each value position in it admitting a reference.
+    pub(super) fn schema(&mut self, schema: &'s Value, place: &mut Place) -> Value {
+        self.moves.arrive(place);
+        let Value::Object(object) = schema else {
+            return schema.clone();
+        };
+        if object.is_empty() {
+            return anything();
+        }
+        // What has an identity of its own needs the schemas of references within it.
+        let embedded = identity(object, self.dialect).is_some();
+        let outside = embedded.then(|| std::mem::take(&mut self.used));
+        let mut out = Map::with_capacity(object.len() + 1);
+        for (key, value) in object {
+            self.keyword(object, key, value, &mut out, place);
+        }
+        self.loosened(object, &mut out, place);
+        let old = self.dialect <= Dialect::Draft7;
+        if out.is_empty() || old && object.contains_key("$ref") && !out.contains_key("$ref") {
+            // In the older drafts, what stands beside a reference means nothing.
+            return anything();
+        }
+        if let Some(outside) = outside {
+            self.define(&mut out);
+            self.used = outside;
+        }
+        Value::Object(out)
+    }
+
+    /// Adds the schemas of references that are referred to.
+    pub(super) fn define(&self, out: &mut Map<String, Value>) {
+        for (spelled, used) in self.spellings.iter().zip(self.used) {
+            if !used {
+                continue;
+            }
+            let defs = out
+                .entry("$defs")
+                .or_insert_with(|| Value::Object(Map::new()));
+            if let Value::Object(defs) = defs {
+                defs.entry(spelled.name.clone())
+                    .or_insert_with(|| reference(spelled.spelling));
+            }
+        }
+    }
+
+    /// One keyword of a schema; those that are loosened into others are left to [`Self::loosened`].
+    pub(super) fn keyword(
+        &mut self,
+        object: &'s Map<String, Value>,
+        key: &'s str,
+        value: &'s Value,
+        out: &mut Map<String, Value>,
+        place: &mut Place,
+    ) {
+        let new = match key {
+            "enum" | "const" if is_structured(key, value) => {
+                if !object.contains_key("examples") {
+                    let examples = match key {
+                        "enum" => value.clone(),
+                        _ => json!([value]),
+                    };
+                    out.insert("examples".to_owned(), examples);
+                }
+                return;
+            }
+            "uniqueItems" | "contains" | "minContains" | "maxContains" => return,
+            "unevaluatedProperties" | "unevaluatedItems" if self.features.forgets => return,
+            "not" => {
+                if reads_inside(value) {
+                    return;
+                }
+                self.kept(key, value, place)
+            }
+            "if" | "then" | "else" => {
+                if !keeps_condition(object) {
+                    return;
+                }
+                if key == "if" {
+                    self.kept(key, value, place)
+                } else {
+                    self.held(Holds::One, key, value, place, false)
+                }
+            }
+            "oneOf" if loosens_one_of(object) => return,
+            "$ref" | "$dynamicRef" | "$recursiveRef" => match self.link(key, value, place) {
+                Some(text) => text,
+                None => return,
+            },
+            _ => match keywords::subschemas(key) {
+                Some((holds, Applies::Inside)) => self.held(holds, key, value, place, true),
+                Some((_, Applies::Names)) => self.kept(key, value, place),
+                Some((holds, _)) => self.held(holds, key, value, place, false),
+                None => self.foreign(key, value, place, false),
+            },
+        };
+        out.insert(key.to_owned(), new);
+    }
+
+    fn link(&mut self, key: &str, value: &Value, place: &Place) -> Option<Value> {
+        let keyword = crate::index::REFERENCES
+            .into_iter()
+            .find(|known| *known == key)?;
+        match value.as_str() {
+            Some(text) if self.moves.tracks() => self.moves.follow(&place.old, keyword, text),
+            _ => Some(value.clone()),
+        }
+    }
+
+    /// The schemas that a keyword holds; `inside` says that each is a value position.
+    fn held(
+        &mut self,
+        holds: Holds,
+        key: &str,
+        value: &'s Value,
+        place: &mut Place,
+        inside: bool,
+    ) -> Value {
+        let mut step = |step: Step<'_>, schema: &'s Value| {
+            let mark = self.moves.step(place, key, step);
+            let new = if inside {
+                self.position(schema, place)
+            } else {
+                self.schema(schema, place)
+            };
+            self.moves.back(place, mark);
+            new
+        };
+        match (holds, value) {
+            (Holds::List | Holds::OneOrList, Value::Array(list)) => list
+                .iter()
+                .enumerate()
+                .map(|(index, schema)| step(Step::Index(index), schema))
+                .collect(),
+            (Holds::One | Holds::OneOrList, Value::Object(_)) => step(Step::Keyword, value),
+            (Holds::Map | Holds::MapOrNames, Value::Object(map)) => map
+                .iter()
+                .map(|(name, schema)| match schema {
+                    // The names of `dependencies`.
+                    Value::Array(_) => (name.clone(), schema.clone()),
+                    _ => (name.clone(), step(Step::Key(name), schema)),
+                })
+                .collect(),
+            // A boolean as the only schema of a keyword says what may be there at all.
+            _ => self.kept(key, value, place),
+        }
+    }
+
+    /// The value of a keyword that is not known to hold schemas, and may: something may refer there.
+    fn foreign(&mut self, key: &str, value: &'s Value, place: &mut Place, keeps: bool) -> Value {
+        let mark = self.moves.step(place, key, Step::Keyword);
+        let new = self.within_foreign(value, place, keeps);
+        self.moves.back(place, mark);
+        new
+    }
+
+    fn within_foreign(&mut self, value: &'s Value, place: &mut Place, keeps: bool) -> Value {
+        if !self.moves.has_target_within(&place.old) {
+            return value.clone();
+        }
+        if self.moves.is_target(&place.old) {
+            return match keeps {
+                true => self.keep(value, place),
+                false => self.schema(value, place),
+            };
+        }
+        match value {
+            Value::Object(members) => members
+                .iter()
+                .map(|(key, value)| (key.clone(), self.foreign(key, value, place, keeps)))
+                .collect(),
+            Value::Array(items) => items
+                .iter()
+                .enumerate()
+                .map(|(index, item)| self.foreign(&index.to_string(), item, place, keeps))
+                .collect(),
+            _ => value.clone(),
+        }
+    }
+
+    /// A schema that stays as it is, references in it following their targets.
+    pub(super) fn kept(&mut self, key: &str, value: &'s Value, place: &mut Place) -> Value {
+        if !self.moves.tracks() {
+            return value.clone();
+        }
+        let mark = self.moves.step(place, key, Step::Keyword);
+        let new = self.keep(value, place);
+        self.moves.back(place, mark);
+        new
+    }
+
+    pub(super) fn keep(&mut self, schema: &'s Value, place: &mut Place) -> Value {
+        if !self.moves.tracks() {
+            return schema.clone();
+        }
+        self.moves.arrive(place);
+        let Value::Object(object) = schema else {
+            return schema.clone();
+        };
+        let mut out = Map::with_capacity(object.len());
+        for (key, value) in object {
+            if let Some(new) = self.kept_keyword(key, value, place) {
+                out.insert(key.clone(), new);
+            }
+        }
+        Value::Object(out)
+    }
+
+    /// One keyword of a schema that stays as it is.
+    pub(super) fn kept_keyword(
+        &mut self,
+        key: &'s str,
+        value: &'s Value,
+        place: &mut Place,
+    ) -> Option<Value> {
+        let Some((holds, _)) = keywords::subschemas(key) else {
+            return match crate::index::REFERENCES.contains(&key) {
+                true => self.link(key, value, place),
+                false => Some(self.foreign(key, value, place, true)),
+            };
+        };
+        let mut new = value.clone();
+        for (step, inner) in keywords::held(holds, value) {
+            let mark = self.moves.step(place, key, step);
+            let inner = self.keep(inner, place);
+            self.moves.back(place, mark);
+            match (step, &mut new) {
+                (Step::Key(name), Value::Object(map)) => {
+                    map.insert(name.to_owned(), inner);
+                }
+                (Step::Index(index), Value::Array(list)) => {
+                    if let Some(slot) = list.get_mut(index) {
+                        *slot = inner;
+                    }
+                }
+                _ => new = inner,
+            }
+        }
+        Some(new)
+    }
+
+    /// Adds what `oneOf` and `if` are loosened to.
+    pub(super) fn loosened(
+        &mut self,
+        object: &'s Map<String, Value>,
+        out: &mut Map<String, Value>,
+        place: &mut Place,
+    ) {
+        let mut alternatives: Vec<Vec<(&str, Step<'s>, &'s Value)>> = Vec::new();
+        if loosens_one_of(object)
+            && let Some(Value::Array(list)) = object.get("oneOf")
+        {
+            let branch = |(index, schema)| ("oneOf", Step::Index(index), schema);
+            alternatives.push(list.iter().enumerate().map(branch).collect());
+        }
+        if !keeps_condition(object)
+            && let (Some(then), Some(other)) = (object.get("then"), object.get("else"))
+        {
+            alternatives.push(vec![
+                ("then", Step::Keyword, then),
+                ("else", Step::Keyword, other),
+            ]);
+        }
+        for branches in alternatives {
+            // Beside an `anyOf` that is there already, it is one more schema that must hold.
+            let within_all = out.contains_key("anyOf");
+            let length = out
+                .get("allOf")
+                .and_then(Value::as_array)
+                .map_or(0, Vec::len);
+            let outer = if within_all {
+                self.moves.step_new(place, "allOf", Step::Index(length))
+            } else {
+                self.moves.mark(place)
+            };
+            let mut new = Vec::with_capacity(branches.len());
+            for (position, (key, step, schema)) in branches.into_iter().enumerate() {
+                let mark = self.moves.step_old(place, key, step);
+                self.moves.step_new(place, "anyOf", Step::Index(position));
+                new.push(self.schema(schema, place));
+                self.moves.back(place, mark);
+            }
+            self.moves.back(place, outer);
+            let new = Value::Array(new);
+            if within_all {
+                let all = out.entry("allOf").or_insert_with(|| json!([]));
+                if let Value::Array(all) = all {
+                    all.push(json!({"anyOf": new}));
+                }
+            } else {
+                out.insert("anyOf".to_owned(), new);
+            }
+        }
+    }
+
+    /// A value position: its schema, or a reference.
+    pub(super) fn position(&mut self, schema: &'s Value, place: &mut Place) -> Value {
+        if schema == &Value::Bool(false) {
+            self.moves.arrive(place);
+            return Value::Bool(false);
+        }
+        if self.features.headers && carries_header(schema) {
+            return self.schema(schema, place);
+        }
+        let Some(spelling) = self.spelling([schema]) else {
+            if let Some(at) = Pointer::parse(&place.old) {
+                self.notices.push(Notice::NamesTaken { at });
+            }
+            return self.schema(schema, place);
+        };
+        let Some(levels) = self.levels.checked_sub(1) else {
+            if !self.notices.contains(&Notice::Deep) {
+                self.notices.push(Notice::Deep);
+            }
+            return self.schema(schema, place);
+        };
+        self.levels = levels;
+        let mark = self.moves.step_new(place, "anyOf", Step::Index(0));
+        let inner = self.schema(schema, place);
+        self.moves.back(place, mark);
+        self.levels += 1;
+        self.or_reference(inner, spelling)
+    }
+
+    /// A schema or a reference; its description says of both what they are for.
+    pub(super) fn or_reference(&mut self, mut inner: Value, spelling: usize) -> Value {
+        let description = match &mut inner {
+            Value::Object(inner) => inner.shift_remove("description"),
+            _ => None,
+        };
+        say_anything(&mut inner);
+        if let Some(used) = self.used.get_mut(spelling) {
+            *used = true;
+        }
+        let mut out = Map::with_capacity(2);
+        out.insert(
+            "anyOf".to_owned(),
+            json!([inner, {"$ref": self.spellings[spelling].address}]),
+        );
+        if let Some(description) = description {
+            out.insert("description".to_owned(), description);
+        }
+        Value::Object(out)
+    }
+
+    /// Which spelling of a reference the tool's own names leave free at a position.
+    pub(super) fn spelling(&self, schemas: impl IntoIterator<Item = &'s Value>) -> Option<usize> {
+        if !self.features.sentinels {
+            return Some(0);
+        }
+        let declared: Vec<_> = schemas
+            .into_iter()
+            .map(|schema| crate::Place::of(self.root, schema))
+            .collect();
+        let is_free = |spelled: &Spelled| {
+            let taken = |word: &&str| {
+                let key = spelled.spelling.key(word);
+                declared.iter().any(|place| place.declares(&key))
+            };
+            !["tool", "artifact", "select"].iter().any(taken)
+        };
+        self.spellings.iter().position(is_free)
+    }
+}
+
+/// Writes out that a schema which asserts nothing accepts everything.
+pub(super) fn say_anything(schema: &mut Value) {
+    match schema {
+        Value::Bool(true) => *schema = anything(),
+        Value::Object(object) if object.keys().all(|key| keywords::is_annotation(key)) => {
+            let Value::Object(anything) = anything() else {
+                return;
+            };
+            object.extend(anything);
+        }
+        _ => {}
+    }
+}
+
+/// Whether a schema, or one that its `properties` lead to, is sent as a header.
+pub(super) fn carries_header(schema: &Value) -> bool {
+    schema.get(HEADER).is_some()
+        || schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .is_some_and(|properties| properties.values().any(carries_header))
+}
+
+fn loosens_one_of(object: &Map<String, Value>) -> bool {
+    let list = object.get("oneOf").and_then(Value::as_array);
+    list.is_some_and(|list| list.iter().any(reads_inside))
+}
+
+/// Whether `if` and what follows can stay: its outcome does not depend on what is inside.
+fn keeps_condition(object: &Map<String, Value>) -> bool {
+    object
+        .get("if")
+        .is_none_or(|condition| !reads_inside(condition))
+}
+
+/// Whether `enum` or `const` names a list or object with something inside.
+fn is_structured(key: &str, value: &Value) -> bool {
+    let structured = |value: &Value| match value {
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(members) => !members.is_empty(),
+        _ => false,
+    };
+    match value {
+        Value::Array(values) if key == "enum" => values.iter().any(structured),
+        value => key == "const" && structured(value),
+    }
+}
+
+/// Whether what a schema says of a value depends on the values inside it. Their number, and the
+/// names of the members, do not count.
+pub(super) fn reads_inside(schema: &Value) -> bool {
+    let Value::Object(object) = schema else {
+        return false;
+    };
+    object.iter().any(|(key, value)| match key.as_str() {
+        "$ref" | "$dynamicRef" | "$recursiveRef" => true,
+        "uniqueItems" => value == &Value::Bool(true),
+        "unevaluatedProperties" | "unevaluatedItems" => true,
+        "enum" | "const" => is_structured(key, value),
+        _ => match keywords::subschemas(key) {
+            None | Some((_, Applies::Nowhere | Applies::Names)) => false,
+            Some((holds, applies)) => {
+                keywords::held(holds, value)
+                    .iter()
+                    .any(|(_, inner)| match applies {
+                        Applies::Here => reads_inside(inner),
+                        _ => inner.as_object().is_some_and(|inner| !inner.is_empty()),
+                    })
+            }
+        },
+    })
+}

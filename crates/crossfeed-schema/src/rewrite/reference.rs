@@ -1,0 +1,93 @@
+//! The schemas of references themselves. They are the mark by which our own output is known, so
+//! each is one exact value.
+
+use crate::{Spelling, Style};
+use serde_json::{Map, Value, json};
+
+/// Where the schema of a reference stands in `$defs`, unless the tool has one of that name.
+pub(crate) const NAME: &str = "tool_reference";
+
+/// What a schema that accepts everything is written as: one client turns the arguments of an empty
+/// schema into strings.
+pub(crate) fn anything() -> Value {
+    json!({"type": ["string", "number", "boolean", "object", "array", "null"]})
+}
+
+/// A reference object, in the two shapes that there are.
+pub(crate) fn reference(spelling: Spelling) -> Value {
+    variants(spelling, false)
+}
+
+fn variants(spelling: Spelling, closed: bool) -> Value {
+    let variant = |words: &[&str], required: &[&str]| {
+        let string = |word: &&str| (spelling.key(word), json!({"type": "string"}));
+        let properties: Map<_, _> = words.iter().map(string).collect();
+        let required: Vec<_> = required.iter().map(|word| spelling.key(word)).collect();
+        let mut schema = json!({"type": "object", "properties": properties, "required": required});
+        if closed {
+            schema["additionalProperties"] = Value::Bool(false);
+        }
+        schema
+    };
+    json!({"anyOf": [
+        variant(&["artifact", "tool", "select"], &["artifact", "tool"]),
+        variant(&["tool", "select"], &["tool"]),
+    ]})
+}
+
+/// The property that holds all references of a call, in the styles that have one.
+pub(crate) fn references(style: Style, spelling: Spelling) -> Option<Value> {
+    match style {
+        Style::Inline => None,
+        Style::Refs => Some(json!({
+            "type": "object",
+            "additionalProperties": variants(spelling, true),
+        })),
+        Style::RefsList => Some(json!({
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "to": {"type": "string"},
+                    "tool": {"type": "string"},
+                    "artifact": {"type": "string"},
+                    "select": {"type": "string"},
+                },
+                "required": ["to", "tool"],
+                "additionalProperties": false,
+            },
+        })),
+    }
+}
+
+/// Whether the `$defs` of a schema hold exactly the schema of a reference.
+pub(crate) fn is_defined(resource: Option<&Value>) -> bool {
+    let defs = resource.and_then(|schema| schema.get("$defs")?.as_object());
+    // Only a glance at most of them: the exact schema has one keyword.
+    let mut alike = defs.into_iter().flat_map(Map::values).filter(|schema| {
+        schema
+            .as_object()
+            .is_some_and(|s| s.len() == 1 && s.contains_key("anyOf"))
+    });
+    alike.any(|schema| {
+        [Spelling::Dollar, Spelling::Underscore]
+            .into_iter()
+            .any(|spelling| *schema == reference(spelling))
+    })
+}
+
+/// The key of the references map or list that a schema has at its root, if it is exactly ours.
+pub(crate) fn listed(root: &Value) -> Option<String> {
+    let properties = root.get("properties")?.as_object()?;
+    for spelling in [Spelling::Underscore, Spelling::Dollar] {
+        let key = spelling.key("refs");
+        let Some(property) = properties.get(&key) else {
+            continue;
+        };
+        let exact = [Style::Refs, Style::RefsList].map(|style| references(style, spelling));
+        if exact.iter().flatten().any(|exact| exact == property) {
+            return Some(key);
+        }
+    }
+    None
+}

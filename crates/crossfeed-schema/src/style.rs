@@ -1,0 +1,98 @@
+//! How a reference is admitted, and how it is spelled.
+
+use std::{fmt, str::FromStr};
+
+/// Where a schema admits references.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Style {
+    /// At every value position: `anyOf` the original and the reference.
+    Inline,
+    /// In one map beside the parameters, which become nullable.
+    Refs,
+    /// In one flat list beside the parameters, which become nullable.
+    RefsList,
+}
+
+impl Style {
+    /// Every style, the richest first.
+    pub const ALL: [Self; 3] = [Self::Inline, Self::Refs, Self::RefsList];
+
+    /// The word as it is written: `inline`, `refs`, `refs-list`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Inline => "inline",
+            Self::Refs => "refs",
+            Self::RefsList => "refs-list",
+        }
+    }
+
+    /// How the style is spelled where no profile says otherwise.
+    #[must_use]
+    pub fn spelling(self) -> Spelling {
+        match self {
+            Self::Inline => Spelling::Dollar,
+            Self::Refs | Self::RefsList => Spelling::Underscore,
+        }
+    }
+}
+
+impl fmt::Display for Style {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A word that names no style.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no style; there are inline, refs and refs-list")]
+pub struct UnknownStyle(String);
+
+impl FromStr for Style {
+    type Err = UnknownStyle;
+
+    fn from_str(word: &str) -> Result<Self, UnknownStyle> {
+        let found = Self::ALL.into_iter().find(|style| style.as_str() == word);
+        found.ok_or_else(|| UnknownStyle(word.to_owned()))
+    }
+}
+
+/// The sign that the keys of a reference begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "the grammar has exactly these two spellings"
+)]
+pub enum Spelling {
+    /// `$tool`, `$artifact`, `$select`, `$refs`.
+    Dollar,
+    /// `_tool`, `_artifact`, `_select`, `_refs`.
+    Underscore,
+}
+
+impl Spelling {
+    /// The sign.
+    #[must_use]
+    pub fn sign(self) -> char {
+        match self {
+            Self::Dollar => '$',
+            Self::Underscore => '_',
+        }
+    }
+
+    /// A key in this spelling: `tool` becomes `$tool`.
+    #[must_use]
+    pub fn key(self, word: &str) -> String {
+        format!("{}{word}", self.sign())
+    }
+
+    /// The other one.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Self::Dollar => Self::Underscore,
+            Self::Underscore => Self::Dollar,
+        }
+    }
+}

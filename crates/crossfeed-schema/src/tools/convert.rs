@@ -1,0 +1,115 @@
+//! A list in another provider's shape.
+
+use super::{Shape, Tool, ToolList, find, list::has_properties};
+use serde_json::{Map, Value, json};
+
+/// A list in another shape, and what that has no place for.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Converted {
+    /// The list.
+    pub list: ToolList,
+    /// What is gone.
+    pub lost: Vec<Lost>,
+}
+
+/// A field, or a whole tool, that the other shape has no place for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Lost {
+    /// The tool; empty for what stood beside the list.
+    pub tool: String,
+    /// The field; `None` where the whole tool has no counterpart.
+    pub field: Option<String>,
+}
+
+impl ToolList {
+    /// The list as another provider takes it. A list that is in that shape stays as it is.
+    #[must_use]
+    pub fn to_shape(&self, shape: Shape) -> Converted {
+        if self.tools().all(|tool| tool.shape() == shape) {
+            return Converted {
+                list: self.clone(),
+                lost: Vec::new(),
+            };
+        }
+        let mut lost = Vec::new();
+        if let Value::Object(document) = &self.document
+            && self.tools().all(|tool| !tool.at().as_str().is_empty())
+        {
+            let beside = document.keys().filter(|key| {
+                ![
+                    "tools",
+                    "result",
+                    "functionDeclarations",
+                    "function_declarations",
+                ]
+                .contains(&key.as_str())
+            });
+            lost.extend(beside.map(|key| Lost {
+                tool: String::new(),
+                field: Some(key.clone()),
+            }));
+        }
+        lost.extend(self.passed().iter().map(|passed| Lost {
+            tool: passed.name.clone(),
+            field: None,
+        }));
+        let tools: Vec<_> = self
+            .tools()
+            .map(|tool| converted(&tool, shape, &mut lost))
+            .collect();
+        let document = match shape {
+            Shape::Mcp => json!({ "tools": tools }),
+            Shape::Gemini => json!([{ "functionDeclarations": tools }]),
+            _ => Value::Array(tools),
+        };
+        let entries = find::entries(&document).unwrap_or_default();
+        Converted {
+            list: Self::of(document, entries),
+            lost,
+        }
+    }
+}
+
+fn converted(tool: &Tool<'_>, shape: Shape, lost: &mut Vec<Lost>) -> Value {
+    let mut out = Map::new();
+    if shape == Shape::OpenAiResponses {
+        out.insert("type".to_owned(), Value::from("function"));
+    }
+    out.insert("name".to_owned(), Value::from(tool.name()));
+    if let Some(description) = tool.description() {
+        out.insert("description".to_owned(), Value::from(description));
+    }
+    let schema = tool.input_schema();
+    // Gemini refuses an object without properties; a function without parameters has no schema.
+    if shape != Shape::Gemini || has_properties(&schema) {
+        out.insert(shape.schema_key().to_owned(), schema.into_owned());
+    }
+    let strict = tool.strict().filter(|_| shape.has_strict());
+    if let Some(strict) = strict {
+        out.insert("strict".to_owned(), Value::Bool(strict));
+    }
+    // The title is said where there is no description.
+    let said = |key: &str| match key {
+        "name" | "description" | "type" => true,
+        "title" => out.get("description").is_some_and(|said| {
+            tool.members()
+                .any(|(key, value)| key == "title" && value == said)
+        }),
+        "strict" => strict.is_some() || tool.strict() == Some(false),
+        key => find::GEMINI_SCHEMAS.contains(&key) || key == "input_schema",
+    };
+    lost.extend(
+        tool.members()
+            .filter(|(key, _)| !said(key))
+            .map(|(key, _)| Lost {
+                tool: tool.name().to_owned(),
+                field: Some(key.clone()),
+            }),
+    );
+    match shape {
+        Shape::OpenAiChat => json!({"type": "function", "function": out}),
+        _ => Value::Object(out),
+    }
+}

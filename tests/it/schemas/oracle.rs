@@ -1,0 +1,185 @@
+//! A second validator, Ajv, judges what the rewriter writes: whether it is a schema of its dialect, and what it accepts.
+//!
+//! It needs Node.js: without it the tests say so and are skipped, unless `CROSSFEED_REQUIRE_NODE` is set, as CI does.
+
+use super::{
+    corpus::{report, tools},
+    laws::Pair,
+    suite,
+};
+use crossfeed_schema::{Style, rewrite};
+use crossfeed_tests::workspace_root;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::{
+    io::{self, Write as _},
+    process::{Command, Stdio},
+};
+
+/// What Ajv says of a schema and of the instances that came with it.
+#[derive(Debug, Deserialize, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum Answer {
+    Valid(Vec<bool>),
+    Error(String),
+}
+
+/// A schema, and instances for it.
+struct Question<'q> {
+    schema: &'q Value,
+    instances: Vec<Value>,
+}
+
+/// The answers of Ajv, one a question; `None` without Node.js.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the oracle is a program of its own, and CI says that it must be there"
+)]
+fn ajv(questions: &[Question<'_>]) -> Option<Vec<Answer>> {
+    let node = Command::new("node")
+        .arg(workspace_root().join("tests/oracles/ajv/run.js"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut node = match node {
+        Ok(node) => node,
+        Err(error) => {
+            assert!(
+                std::env::var_os("CROSSFEED_REQUIRE_NODE").is_none(),
+                "CROSSFEED_REQUIRE_NODE is set, but node cannot be run: {error}"
+            );
+            let _ = writeln!(io::stdout(), "skipped: node is not there");
+            return None;
+        }
+    };
+    let mut input = node.stdin.take().unwrap();
+    let line = |asked: &Question<'_>| {
+        json!({"schema": asked.schema, "instances": asked.instances}).to_string() + "\n"
+    };
+    let lines: String = questions.iter().map(line).collect();
+    let writer = std::thread::spawn(move || input.write_all(lines.as_bytes()));
+    let output = node.wait_with_output().unwrap();
+    writer.join().unwrap().unwrap();
+    assert!(output.status.success());
+    let answers: Vec<Answer> = String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(answers.len(), questions.len());
+    Some(answers)
+}
+
+/// Ajv takes the shown form of every real tool for a schema, and accepts by it what the laws say.
+fn over_real_tools(style: Style) {
+    let mut pairs = Vec::new();
+    for tool in tools() {
+        if let Ok(Some(pair)) = Pair::new(&tool.schema, style) {
+            pairs.push((tool, pair));
+        }
+    }
+    let mut questions = Vec::new();
+    for (tool, pair) in &pairs {
+        // A part of what the laws judge: it is the schema that is in question.
+        let mut instances = tool.instances.valid.clone();
+        for instance in &tool.instances.valid {
+            instances.extend(pair.with_references(instance).into_iter().step_by(5));
+        }
+        questions.push(Question {
+            schema: &pair.rewritten.schema,
+            instances,
+        });
+        questions.push(Question {
+            schema: &tool.schema,
+            instances: tool.instances.valid.clone(),
+        });
+    }
+    let Some(answers) = ajv(&questions) else {
+        return;
+    };
+    let mut problems = Vec::new();
+    for (index, (tool, _)) in pairs.iter().enumerate() {
+        let (shown, own) = (&answers[2 * index], &answers[2 * index + 1]);
+        let name = format!("{}/{}", tool.server, tool.name);
+        let instances = &questions[2 * index].instances;
+        match (shown, own) {
+            (Answer::Valid(shown), Answer::Valid(own)) => {
+                let refused = shown.iter().position(|valid| !valid);
+                // Where the two validators differ on the own schema, they may differ on the shown one.
+                if let (Some(refused), true) = (refused, own.iter().all(|valid| *valid)) {
+                    problems.push(format!(
+                        "{name}: {} by {}",
+                        instances[refused],
+                        questions[2 * index].schema
+                    ));
+                }
+            }
+            (Answer::Error(error), Answer::Valid(_)) => {
+                problems.push(format!("{name}: {error}: {}", questions[2 * index].schema));
+            }
+            // A regular expression that JavaScript does not know: the tool came with it.
+            (_, Answer::Error(_)) => {}
+        }
+    }
+    let unknown = answers
+        .iter()
+        .skip(1)
+        .step_by(2)
+        .filter(|own| matches!(own, Answer::Error(_)))
+        .count();
+    report(style.as_str(), &problems);
+    assert!(unknown <= 5, "{unknown} tools are refused as they came");
+    assert!(pairs.len() >= 1400, "{} tools are judged", pairs.len());
+}
+
+#[test]
+fn ajv_takes_inline_forms_of_real_tools() {
+    over_real_tools(Style::Inline);
+}
+
+#[test]
+fn ajv_takes_refs_forms_of_real_tools() {
+    over_real_tools(Style::Refs);
+}
+
+#[test]
+fn ajv_takes_refs_list_forms_of_real_tools() {
+    over_real_tools(Style::RefsList);
+}
+
+/// Where Ajv takes a schema of the suite, it takes the shown forms of it too.
+#[test]
+fn ajv_takes_the_shown_forms_of_the_suite() {
+    let cases = suite::cases();
+    let mut schemas: Vec<(usize, Value)> = Vec::new();
+    for (index, case) in cases.iter().enumerate() {
+        schemas.push((index, case.schema.clone()));
+        for style in Style::ALL {
+            if let Ok(rewritten) = rewrite(&case.schema, style, style.spelling()) {
+                schemas.push((index, rewritten.schema));
+            }
+        }
+    }
+    let questions: Vec<_> = schemas
+        .iter()
+        .map(|(_, schema)| Question {
+            schema,
+            instances: Vec::new(),
+        })
+        .collect();
+    let Some(answers) = ajv(&questions) else {
+        return;
+    };
+    let mut problems = Vec::new();
+    let mut own = None;
+    for (at, ((index, schema), answer)) in schemas.iter().zip(&answers).enumerate() {
+        let is_own = at == 0 || schemas[at - 1].0 != *index;
+        if is_own {
+            own = Some(answer);
+        }
+        if let (Some(Answer::Valid(_)), Answer::Error(error)) = (own, answer) {
+            problems.push(format!("{}: {error}: {schema}", cases[*index].name));
+        }
+    }
+    report("the suite", &problems);
+}
