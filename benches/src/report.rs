@@ -122,7 +122,10 @@ fn told(work: Work, seconds: f64) -> String {
     match work {
         Work::Once => time(seconds),
         Work::Bytes(bytes) => format!("{} MB/s", digits(bytes as f64 / seconds / 1e6)),
-        Work::Operations(count) => format!("{} M/s", digits(count as f64 / seconds / 1e6)),
+        Work::Operations(count) => match count as f64 / seconds {
+            rate if rate < 1e6 => format!("{} k/s", digits(rate / 1e3)),
+            rate => format!("{} M/s", digits(rate / 1e6)),
+        },
     }
 }
 

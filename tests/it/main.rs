@@ -18,3 +18,4 @@ mod schema_specs;
 mod schemas;
 mod specs;
 mod support;
+mod tools;

@@ -1,7 +1,7 @@
-//! The examples of `specs/schemas.md`: how one schema is shown in one style.
+//! The examples of `specs/schemas.md` and `specs/profiles.md`.
 
 use crate::own_suite::{Group, Outcome};
-use crossfeed_schema::{Style, rewrite};
+use crossfeed_schema::{Finding, Profile, Style, ToLint, lint, narrow, rewrite};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -75,5 +75,79 @@ fn written_out(value: &Value) -> Value {
             .map(|(key, value)| (key.clone(), written_out(value)))
             .collect(),
         other => other.clone(),
+    }
+}
+
+/// ```` ```json profiles ````: what a profile makes of schemas, and what it finds in tools.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Profiles {
+    #[serde(rename = "about")]
+    _about: String,
+    cases: Vec<ProfileCase>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ProfileCase {
+    name: String,
+    profile: String,
+    schema: Option<Value>,
+    /// The schema as it is narrowed.
+    shown: Option<Value>,
+    #[serde(default)]
+    tools: Vec<Value>,
+    findings: Option<Vec<Expected>>,
+}
+
+/// A finding: `what` is a part of what is said.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Expected {
+    tool: String,
+    at: String,
+    what: String,
+}
+
+impl Group for Profiles {
+    fn judge(&self, outcome: &mut dyn FnMut(&str, Outcome)) {
+        for case in &self.cases {
+            outcome(&case.name, judge_profile(case));
+        }
+    }
+}
+
+fn judge_profile(case: &ProfileCase) -> Outcome {
+    let profile: Profile = case.profile.parse().unwrap();
+    if let (Some(schema), Some(expected)) = (&case.schema, &case.shown) {
+        let shown = narrow(schema, profile).schema.to_string();
+        return match shown == expected.to_string() {
+            true => Ok(()),
+            false => Err(format!("it is shown as {shown}")),
+        };
+    }
+    let expected = case.findings.as_ref().unwrap();
+    let tools: Vec<_> = case
+        .tools
+        .iter()
+        .map(|tool| {
+            let name = tool["name"].as_str().unwrap();
+            ToLint {
+                name,
+                description: tool["description"].as_str(),
+                input_schema: &tool["inputSchema"],
+                strict: tool["strict"].as_bool(),
+            }
+        })
+        .collect();
+    let found = lint(&tools, profile);
+    let is_as = |(found, expected): (&Finding, &Expected)| {
+        found.tool == expected.tool
+            && found.at.as_str() == expected.at
+            && found.what.contains(&expected.what)
+    };
+    match found.len() == expected.len() && found.iter().zip(expected).all(is_as) {
+        true => Ok(()),
+        false => Err(format!("found are {found:#?}")),
     }
 }

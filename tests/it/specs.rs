@@ -5,7 +5,7 @@
 
 use crate::{
     own_suite::{Canonical, Errors, Group, Outcome, References, Select, Story},
-    schema_specs::Schemas,
+    schema_specs::{Profiles, Schemas},
 };
 use crossfeed_jmespath::repair::candidates;
 use crossfeed_tests::workspace_root;
@@ -57,6 +57,7 @@ fn examples_hold() {
                 "canonical" => judge::<Canonical>(text, &mut note),
                 "select" => judge::<Select>(text, &mut note),
                 "errors" => judge::<Errors>(text, &mut note),
+                "profiles" => judge::<Profiles>(text, &mut note),
                 "schemas" => judge::<Schemas>(text, &mut note),
                 "sessions" => judge::<Story>(text, &mut note),
                 other => panic!("{name}: a block of kind `{other}`"),

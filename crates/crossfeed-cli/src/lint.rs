@@ -18,7 +18,8 @@ pub(crate) fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<(), Stop> {
-    let document = read(&args.file)?;
+    // A part that is too deep is no schema in what is judged: the tool is refused.
+    let (document, _) = read(&args.file)?;
     let list = if ToolList::is_list(&document) {
         document
     } else if document.is_object() || document.is_boolean() {

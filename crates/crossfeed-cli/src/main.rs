@@ -6,6 +6,7 @@
 //! and nowhere else.
 
 mod cli;
+mod deep;
 mod demo;
 mod input;
 mod lint;

@@ -2,12 +2,13 @@
 
 use crate::{
     cli::{self, Sign},
+    deep::SetAside,
     input,
     report::Stop,
 };
 use crossfeed::{
     ErrorBody, ErrorCode,
-    json::Document,
+    json::{Document, JsonError, JsonErrorKind},
     schema::{
         Decision, ListOptions, Listed, ListedTool, Lost, SchemaError, Spelling, Style, ToolList,
         guidance, rewrite_tools,
@@ -29,12 +30,12 @@ pub(crate) fn run(
             guidance(style, spelling(args, style), false)
         )?);
     }
-    let document = read(&args.file)?;
+    let (document, aside) = read(&args.file)?;
     let (value, listed) = if ToolList::is_list(&document) {
         let list =
             ToolList::parse(&document).map_err(|error| invalid(&args.file, &error.to_string()))?;
         let listed = rewrite_tools(&list, &options);
-        remarks(&listed, args, err);
+        remarks(&listed, &aside, args, err);
         (listed.value.clone(), listed)
     } else {
         if args.shape.is_some() || !args.never.is_empty() {
@@ -47,9 +48,7 @@ pub(crate) fn run(
     if args.guidance {
         return Ok(writeln!(out, "{}", listed.guidance())?);
     }
-    serde_json::to_writer(&mut *out, &value).map_err(std::io::Error::from)?;
-    writeln!(out)?;
-    Ok(())
+    Ok(writeln!(out, "{}", aside.put_back(&value.to_string()))?)
 }
 
 fn options(args: &cli::Rewrite) -> Result<ListOptions, Stop> {
@@ -74,14 +73,36 @@ fn spelling(args: &cli::Rewrite, style: Style) -> Spelling {
     }
 }
 
-/// The JSON of a file or of standard input.
-pub(crate) fn read(file: &Path) -> Result<Value, Stop> {
+/// The JSON of a file or of standard input. Of a list, what nests too deep is set aside: one bad
+/// tool does not spoil it.
+pub(crate) fn read(file: &Path) -> Result<(Value, SetAside), Stop> {
     let document = Document::new(input::read(file)?);
-    let root = document
-        .root()
-        .map_err(|error| invalid(file, &format!("it is no JSON that can be read: {error}")))?;
-    root.to_value()
-        .map_err(|error| invalid(file, &error.to_string()))
+    let refused = |why: String| invalid(file, &why);
+    let error = match value(&document) {
+        Ok(value) => {
+            let value = value.map_err(refused)?;
+            // A failed reply would pass for a schema that says nothing.
+            if value.get("jsonrpc").is_some() && !ToolList::is_list(&value) {
+                return Err(refused("it is a JSON-RPC message without tools".to_owned()));
+            }
+            return Ok((value, SetAside::default()));
+        }
+        Err(error) => error,
+    };
+    if error.kind == JsonErrorKind::TooDeep
+        && let Some((rest, aside)) = SetAside::of(document.raw())
+        && let Ok(Ok(value)) = value(&Document::new(rest))
+        && ToolList::is_list(&value)
+    {
+        return Ok((value, aside));
+    }
+    Err(refused(format!("it is no JSON that can be read: {error}")))
+}
+
+/// The value of a document: no JSON, or JSON with a number that no value holds.
+fn value(document: &Document) -> Result<Result<Value, String>, JsonError> {
+    let root = document.root()?;
+    Ok(root.to_value().map_err(|error| error.to_string()))
 }
 
 /// What is neither a schema nor a list.
@@ -110,7 +131,7 @@ fn schema(
         return Err(body(error).into());
     }
     // Its name is ours.
-    remarks_of(tool, name, args.report, err);
+    remarks_of(tool, name, None, args.report, err);
     Ok((tool.shown_schema().clone(), listed))
 }
 
@@ -121,7 +142,7 @@ fn body(error: &SchemaError) -> ErrorBody {
 }
 
 /// What a host may want to know. Remarks that cannot be written do not keep the answer back.
-fn remarks(listed: &Listed, args: &cli::Rewrite, err: &mut dyn Write) {
+fn remarks(listed: &Listed, aside: &SetAside, args: &cli::Rewrite, err: &mut dyn Write) {
     for Lost { tool, field, .. } in &listed.lost {
         let of = if tool.is_empty() { "the list" } else { tool };
         let _ = match field {
@@ -151,12 +172,28 @@ fn remarks(listed: &Listed, args: &cli::Rewrite, err: &mut dyn Write) {
         }
     }
     for tool in &listed.tools {
-        remarks_of(tool, tool.name(), args.report, err);
+        // What stands in place of a part that is too deep is no schema; that is not what is wrong.
+        let too_deep = aside
+            .is_part_of(tool.input_schema())
+            .then_some(&SchemaError::TooDeep);
+        remarks_of(
+            tool,
+            tool.name(),
+            too_deep.or(tool.error()),
+            args.report,
+            err,
+        );
     }
 }
 
-fn remarks_of(tool: &ListedTool, name: &str, report: bool, err: &mut dyn Write) {
-    if let Some(error) = tool.error() {
+fn remarks_of(
+    tool: &ListedTool,
+    name: &str,
+    error: Option<&SchemaError>,
+    report: bool,
+    err: &mut dyn Write,
+) {
+    if let Some(error) = error {
         let _ = writeln!(
             err,
             "error[{}]: {name}: {error}; the tool is listed as it came",

@@ -18,6 +18,10 @@ use std::collections::HashSet;
 /// How many mistakes are looked at for the one that is reported.
 const REPORTED: usize = 20;
 
+/// What is said of a `type` that is none.
+const TYPES: &str =
+    "a type is one of array, boolean, integer, null, number, object, string, or a list of them";
+
 /// Judges a schema.
 ///
 /// The dialect is the one that `$schema` declares, else 2020-12. A schema that is not valid in it
@@ -92,7 +96,11 @@ fn invalid(dialect: Dialect, schema: &Value) -> SchemaError {
     let (at, message) = match errors.first() {
         Some(error) => (
             Pointer::parse(error.instance_path().as_str()).unwrap_or_default(),
-            error.masked().to_string(),
+            match error.instance_path().as_str().rsplit('/').next() {
+                // The meta-schema has it as an alternative of two, which says nothing.
+                Some("type") => TYPES.to_owned(),
+                _ => error.masked().to_string(),
+            },
         ),
         None => (Pointer::root(), "it is no schema".to_owned()),
     };

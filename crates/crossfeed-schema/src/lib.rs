@@ -25,7 +25,8 @@ pub use dialect::Dialect;
 pub use error::SchemaError;
 pub use guidance::guidance;
 pub use listed::{
-    Decision, ListOptions, Listed, ListedTool, ReadError, TokenCounter, estimated_tokens, rewrite_tools,
+    Decision, ListOptions, Listed, ListedTool, ReadError, TokenCounter, estimated_tokens,
+    rewrite_tools,
 };
 pub use names::{Names, tool_names};
 pub use null::admits_null;

@@ -1,13 +1,14 @@
 //! Every tool of 39 real servers, rewritten in every style and held to the laws with instances made from its schema.
 
 use super::{
-    generate::{Instances, instances},
+    generate::{Instances, closed_instances, instances},
     laws::{Pair, compile},
 };
 use crate::support::session;
 use crossfeed_core::InputSchema;
 use crossfeed_schema::Style;
 use crossfeed_tests::workspace_root;
+use jsonschema::Validator;
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
@@ -21,7 +22,10 @@ pub(crate) struct Tool {
     pub(crate) server: String,
     pub(crate) name: String,
     pub(crate) schema: Value,
+    pub(crate) own: Validator,
     pub(crate) instances: Instances,
+    /// Valid ones without keys that no `properties` name.
+    pub(crate) closed: Vec<Value>,
 }
 
 /// The replies to `tools/list`, by server.
@@ -50,18 +54,14 @@ pub(crate) fn tools() -> &'static [Tool] {
             for tool in list["tools"].as_array().unwrap() {
                 let schema = tool["inputSchema"].clone();
                 let seed = u64::try_from(tools.len()).unwrap();
-                let made = match compile(&schema) {
-                    Ok(validator) => instances(&schema, &validator, seed),
-                    Err(_) => Instances {
-                        valid: Vec::new(),
-                        invalid: Vec::new(),
-                    },
-                };
+                let own = compile(&schema).unwrap();
                 tools.push(Tool {
                     server: server.clone(),
                     name: tool["name"].as_str().unwrap().to_owned(),
+                    instances: instances(&schema, &own, seed),
+                    closed: closed_instances(&schema, &own, seed),
                     schema,
-                    instances: made,
+                    own,
                 });
             }
         }
@@ -84,33 +84,34 @@ pub(crate) fn report(law: &str, problems: &[String]) {
     );
 }
 
-fn over_all_tools(style: Style, law: impl Fn(&Tool, &Pair) -> Result<(), String>) {
-    let mut problems = Vec::new();
-    for tool in tools() {
-        let outcome = match Pair::new(&tool.schema, style) {
-            Ok(Some(pair)) => law(tool, &pair),
-            Ok(None) => Err("refused".to_owned()),
+/// Every tool's own schema beside its shown form, where the laws that need no instance hold.
+pub(crate) fn pairs(style: Style) -> &'static [Result<Pair, String>] {
+    type Pairs = Vec<Result<Pair, String>>;
+    static PAIRS: [OnceLock<Pairs>; 3] = [const { OnceLock::new() }; 3];
+    let at = Style::ALL.iter().position(|known| *known == style);
+    PAIRS[at.unwrap()].get_or_init(|| {
+        let pair = |tool: &Tool| match Pair::new(&tool.schema, style) {
+            Ok(pair) => pair.ok_or_else(|| "refused".to_owned()),
             Err(broken) => Err(broken),
         };
+        tools().iter().map(pair).collect()
+    })
+}
+
+fn laws(style: Style) {
+    let mut problems = Vec::new();
+    for (tool, pair) in tools().iter().zip(pairs(style)) {
+        let outcome = pair.as_ref().map_err(Clone::clone).and_then(|pair| {
+            let references = pair.rewritten.references.as_deref();
+            nothing_is_dropped(&tool.schema, &pair.rewritten.schema, references)?;
+            let mut valid = tool.instances.valid.iter();
+            valid.try_for_each(|instance| pair.admits(instance))
+        });
         if let Err(problem) = outcome {
             problems.push(format!("{}/{}: {problem}", tool.server, tool.name));
         }
     }
     report(style.as_str(), &problems);
-}
-
-fn laws(style: Style) {
-    over_all_tools(style, |tool, pair| {
-        nothing_is_dropped(
-            &tool.schema,
-            &pair.rewritten.schema,
-            pair.rewritten.references.as_deref(),
-        )?;
-        tool.instances
-            .valid
-            .iter()
-            .try_for_each(|instance| pair.admits(instance))
-    });
 }
 
 #[test]

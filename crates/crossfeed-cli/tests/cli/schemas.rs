@@ -102,6 +102,10 @@ fn one_bad_schema_is_an_error() {
         ("\"text\"", None),
         ("{\"type\": ", None),
         ("", None),
+        (
+            r#"{"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "no"}}"#,
+            None,
+        ),
     ] {
         for args in [["--style", "inline"], ["--profile", "openai-strict"]] {
             let args = ["rewrite", args[0], args[1]];
@@ -281,4 +285,23 @@ fn a_warning_refuses_nothing() {
     assert_eq!(status, 0, "{out}");
     assert!(out.starts_with("a tool: warning: "), "{out}");
     assert_eq!(err, "1 tool: 1 finding, 1 warning, 0 refusals by mcp\n");
+}
+
+#[test]
+fn a_tool_of_a_thousand_levels_goes_through() {
+    let deep = format!("{}{{}}{}", r#"{"items":"#.repeat(1_000), "}".repeat(1_000));
+    let tools = |schema: &str| {
+        format!(
+            r#"{{"tools":[{{"name":"deep","inputSchema":{deep}}},{{"name":"fetch","inputSchema":{schema}}}]}}"#
+        )
+    };
+    check(
+        &["rewrite", "--style", "refs"],
+        &tools(SCHEMA),
+        0,
+        &format!("{}\n", tools(REFS)),
+        "error[schema.invalid]: deep: the schema nests deeper than 127; the tool is listed as it came\n",
+    );
+    let Run { status, out, .. } = run(&["lint", "--profile", "mcp"], &tools(SCHEMA));
+    assert_eq!(status, 1, "{out}");
 }

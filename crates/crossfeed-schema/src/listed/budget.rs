@@ -79,14 +79,16 @@ impl<'o> Budget<'o> {
         match self.options.choice {
             Choice::Style(style, spelling) => by_name(&own, style, spelling, alone),
             Choice::Profile(profile) => {
-                // What is judged here is what references are judged by later.
-                if let Err(error) = check(&own) {
+                let again = self.again(tool, profile);
+                let names = Names::of(&own, |name, at_root| profile.admits_property(name, at_root));
+                // Rewriting judges a schema itself, and that is most of its time.
+                let is_judged = again.is_none() && alone.is_none() && names.is_empty();
+                if !is_judged && let Err(error) = check(&own) {
                     return as_it_came(error);
                 }
-                if let Some(shown) = self.again(tool, profile) {
+                if let Some(shown) = again {
                     return shown;
                 }
-                let names = Names::of(&own, |name, at_root| profile.admits_property(name, at_root));
                 let renamed = names.apply(&own);
                 let shown = self.climb(tool, profile, &own, &renamed, alone);
                 Shown { names, ..shown }
@@ -158,6 +160,9 @@ impl<'o> Budget<'o> {
             let mut shown = match shown(renamed, *rung, facts_of) {
                 Ok(shown) => shown,
                 Err(error) => {
+                    if let Err(error) = check(own) {
+                        return as_it_came(error);
+                    }
                     refused.push(format!("{}: {error}", name(*rung, profile)));
                     continue;
                 }

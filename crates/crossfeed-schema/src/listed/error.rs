@@ -12,7 +12,7 @@ const QUOTED: usize = 200;
 pub enum ReadError {
     /// `{"url": null}` without an entry for `url`, which the tool requires and where it takes no
     /// null.
-    #[error("nothing fills `{}` (argument `{}`)", quoted(name), quoted(at.as_str()))]
+    #[error("nothing fills `{}`", quoted(name))]
     Unfilled {
         /// Where the null stands.
         at: Pointer,
@@ -22,7 +22,7 @@ pub enum ReadError {
         references: Option<String>,
     },
     /// `{"_refs": {"urll": {"_tool": "c"}}}` for a tool with the one parameter `url`.
-    #[error("the tool has no parameter `{}` (argument `{}`)", quoted(name), quoted(at.as_str()))]
+    #[error("the tool has no parameter `{}`", quoted(name))]
     UnknownParameter {
         /// Where the entry stands.
         at: Pointer,
@@ -85,8 +85,13 @@ impl ReadError {
     /// The error as it is written in JSON.
     #[must_use]
     pub fn body(&self) -> ErrorBody {
-        let mut body = ErrorBody::new(self.code(), self.to_string());
-        body.at = Some(self.at().as_str().chars().take(5 * QUOTED).collect());
+        let at = self.at();
+        let message = match at.as_str() {
+            "" => self.to_string(),
+            at => format!("{self} (argument `{}`)", quoted(at)),
+        };
+        let mut body = ErrorBody::new(self.code(), message);
+        body.at = Some(at.as_str().chars().take(5 * QUOTED).collect());
         body.advice = Some(self.advice());
         body
     }

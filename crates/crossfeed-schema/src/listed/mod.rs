@@ -97,12 +97,10 @@ pub struct ListedTool {
 /// ```
 #[must_use]
 pub fn rewrite_tools(list: &ToolList, options: &ListOptions) -> Listed {
-    let Converted { list, lost } = match options.shape {
-        Some(shape) => list.to_shape(shape),
-        None => Converted {
-            list: list.clone(),
-            lost: Vec::new(),
-        },
+    let converted = options.shape.map(|shape| list.to_shape(shape));
+    let (list, lost) = match &converted {
+        Some(Converted { list, lost }) => (list, lost.clone()),
+        None => (list, Vec::new()),
     };
     let own: Vec<_> = list.tools().map(|tool| tool.name()).collect();
     let shown_names = match options.choice {

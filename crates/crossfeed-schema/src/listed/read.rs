@@ -66,6 +66,11 @@ impl ListedTool {
             }
         }
         let mut arguments = self.names.restore(arguments, &self.original);
+        if let (Some(key), Value::Object(members)) = (&self.references, &mut arguments)
+            && members.get(key) == Some(&Value::Null)
+        {
+            members.shift_remove(key);
+        }
         let mut errors = Vec::new();
         let filled = self.entries(&arguments, &mut errors);
         let is_nullable = self.references.is_some() || self.strict == Some(true);
@@ -184,11 +189,16 @@ fn open(ground: &Ground<'_>, spot: &Spot, value: &mut Value) {
             let Some(decoded) = folded.then(|| decode(text)).flatten() else {
                 return;
             };
-            // Where text may stand too, a number in quotes is text.
+            // Where plain text may stand too, `5` and `true` are plain text: the number and the word
+            // would have been written as such. What is in brackets or quotes is JSON.
             let text_too = ground
                 .schemas(spot)
                 .any(|schema| !is_fold(schema) && admits_text(schema));
-            if !text_too || decoded.is_object() || decoded.is_array() {
+            let is_json = matches!(
+                decoded,
+                Value::String(_) | Value::Array(_) | Value::Object(_)
+            );
+            if !text_too || is_json {
                 *value = decoded;
             }
         }

@@ -149,8 +149,7 @@ fn strict_tools_are_counted() {
     }
     let last = listed.tools[24].decision();
     assert!(
-        last.why
-            .starts_with("refs-list (strict) would make"),
+        last.why.starts_with("refs-list (strict) would make"),
         "{}",
         last.why
     );
@@ -284,7 +283,7 @@ fn nulls_that_stand_for_nothing_go() {
         &schema,
         &refs,
         json!({"url": "u", "limit": null, "maybe": null, "any": null, "deep": {"x": null}, "_refs": null}),
-        Ok(json!({"url": "u", "maybe": null, "any": null, "deep": {"x": null}, "_refs": null})),
+        Ok(json!({"url": "u", "maybe": null, "any": null, "deep": {"x": null}})),
     );
     check(
         &schema,
@@ -298,7 +297,7 @@ fn nulls_that_stand_for_nothing_go() {
         &schema,
         &refs,
         json!({"url": null, "maybe": null, "_refs": {}}),
-        Err(&["/url nothing fills `url` (argument `/url`)"]),
+        Err(&["/url nothing fills `url`"]),
     );
     let entries = json!([{"to": "/url", "tool": "c"}, {"to": "limit", "tool": "c"}]);
     check(
@@ -324,7 +323,7 @@ fn an_entry_for_no_parameter_names_the_nearest() {
     let reference = json!({"_tool": "c"});
     let properties = json!({"url": {"type": "string"}, "limit": {"type": "integer"}});
     let refs = ListOptions::style(Style::Refs);
-    let wrong: &[&str] = &["/_refs/urll the tool has no parameter `urll` (argument `/_refs/urll`)"];
+    let wrong: &[&str] = &["/_refs/urll the tool has no parameter `urll`"];
     for closed in [
         json!({"type": "object", "properties": properties, "additionalProperties": false}),
         json!({"type": "object", "properties": properties}),
@@ -339,7 +338,7 @@ fn an_entry_for_no_parameter_names_the_nearest() {
             &closed,
             &ListOptions::style(Style::RefsList),
             json!({"_refs": [{"to": "url", "tool": "c"}, {"to": "/lmit/x", "tool": "c"}]}),
-            Err(&["/_refs/1 the tool has no parameter `lmit` (argument `/_refs/1`)"]),
+            Err(&["/_refs/1 the tool has no parameter `lmit`"]),
         );
     }
     let listed = list(
@@ -369,9 +368,9 @@ fn an_entry_for_no_parameter_names_the_nearest() {
         &refs,
         json!({"url": null, "limit": null, "_refs": {"urll": reference}}),
         Err(&[
-            "/_refs/urll the tool has no parameter `urll` (argument `/_refs/urll`)",
-            "/url nothing fills `url` (argument `/url`)",
-            "/limit nothing fills `limit` (argument `/limit`)",
+            "/_refs/urll the tool has no parameter `urll`",
+            "/url nothing fills `url`",
+            "/limit nothing fills `limit`",
         ]),
     );
 }
@@ -408,7 +407,7 @@ fn strict_arguments_are_read_at_every_depth() {
             &schema,
             &options,
             json!({"filter": {"field": null}, "labels": "not JSON"}),
-            Err(&["/filter/field nothing fills `field` (argument `/filter/field`)"]),
+            Err(&["/filter/field nothing fills `field`"]),
         );
         check(
             &schema,
@@ -454,18 +453,18 @@ fn a_parameter_of_the_tool_s_own_is_no_map() {
 #[test]
 fn hostile_schemas_end() {
     let mut defs = serde_json::Map::new();
-    for level in 0..100 {
+    for level in 0..20 {
         let next = json!({"$ref": format!("#/$defs/d{}", level + 1)});
         defs.insert(
             format!("d{level}"),
             json!({"anyOf": [next, next], "properties": {"a": next, "b": next}}),
         );
     }
-    defs.insert("d100".to_owned(), json!({"type": "object"}));
+    defs.insert("d20".to_owned(), json!({"type": "object"}));
     let schema =
         json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": defs});
     let mut arguments = json!(null);
-    for _ in 0..30 {
+    for _ in 0..25 {
         arguments = json!({"a": arguments, "b": null});
     }
     for options in Profile::ALL.map(ListOptions::profile) {
@@ -499,7 +498,10 @@ fn property() -> impl Strategy<Value = Value> {
 /// A schema, a value that it accepts, and whether that is there.
 fn sample() -> impl Strategy<Value = (Value, Value)> {
     let leaf = prop_oneof![
-        "[a-z]{0,3}".prop_map(|text| (json!({"type": "string", "description": "said"}), json!(text))),
+        "[a-z]{0,3}".prop_map(|text| (
+            json!({"type": "string", "description": "said"}),
+            json!(text)
+        )),
         Just((json!({"type": "string"}), json!("{\"a\": 1}"))),
         any::<i32>().prop_map(|n| (json!({"type": ["integer", "null"]}), json!(n))),
         Just((json!({"type": ["integer", "null"]}), json!(null))),
@@ -507,14 +509,23 @@ fn sample() -> impl Strategy<Value = (Value, Value)> {
         Just((json!({"description": "any"}), json!("text"))),
         Just((json!(true), json!(7))),
         Just((json!({"type": "object"}), json!({"k": null}))),
-        Just((json!({"type": "object", "additionalProperties": {"type": "string"}}), json!({"k": "v"}))),
+        Just((
+            json!({"type": "object", "additionalProperties": {"type": "string"}}),
+            json!({"k": "v"})
+        )),
         Just((json!({"enum": ["a", "b"]}), json!("b"))),
-        Just((json!({"anyOf": [{"type": "string"}, {"type": "object"}]}), json!({"o": 1}))),
+        Just((
+            json!({"anyOf": [{"type": "string"}, {"type": "object"}]}),
+            json!({"o": 1})
+        )),
     ];
     leaf.prop_recursive(3, 16, 3, |inner| {
         prop_oneof![
             (inner.clone(), 0..3_usize).prop_map(|((schema, value), count)| {
-                (json!({"type": "array", "items": schema}), json!(vec![value; count]))
+                (
+                    json!({"type": "array", "items": schema}),
+                    json!(vec![value; count]),
+                )
             }),
             members(inner),
         ]
@@ -540,8 +551,19 @@ fn members(inner: impl Strategy<Value = (Value, Value)>) -> impl Strategy<Value 
                 needed.push(name);
             }
         }
-        (json!({"type": "object", "properties": properties, "required": needed}), Value::Object(value))
+        (
+            json!({"type": "object", "properties": properties, "required": needed}),
+            Value::Object(value),
+        )
     })
+}
+
+/// Whether a shown schema asks for text that is no JSON.
+fn takes_text(shown: &Value) -> bool {
+    let branches = shown.get("anyOf").and_then(Value::as_array);
+    !crate::is_fold(shown)
+        && (shown.get("type") == Some(&json!("string"))
+            || branches.is_some_and(|all| all.iter().any(takes_text)))
 }
 
 /// A value as a model writes it that keeps to the shown schema: null for what is left out, JSON
@@ -549,13 +571,11 @@ fn members(inner: impl Strategy<Value = (Value, Value)>) -> impl Strategy<Value 
 fn written(value: &Value, shown: &Value, names: &crate::Names) -> Value {
     let branches = shown.get("anyOf").and_then(Value::as_array);
     if crate::is_fold(shown) || branches.is_some_and(|all| all.iter().any(crate::is_fold)) {
-        // Null is written as it is where the schema admits it, and text where it is text.
-        let text = branches.is_some_and(|all| {
-            all.iter().any(|one| !crate::is_fold(one) && one.get("type") == Some(&json!("string")))
-        });
+        // Null is written as it is where the schema admits it, and a scalar where text is told of.
         return match value {
             Value::Null if branches.is_some() => Value::Null,
-            Value::String(_) if text => value.clone(),
+            Value::Object(_) | Value::Array(_) => Value::String(value.to_string()),
+            value if takes_text(shown) => value.clone(),
             value => Value::String(value.to_string()),
         };
     }
@@ -576,7 +596,10 @@ fn written(value: &Value, shown: &Value, names: &crate::Names) -> Value {
             }
             Value::Object(out)
         }
-        Value::Array(items) => items.iter().map(|item| written(item, &shown["items"], names)).collect(),
+        Value::Array(items) => items
+            .iter()
+            .map(|item| written(item, &shown["items"], names))
+            .collect(),
         other => other.clone(),
     }
 }
@@ -594,6 +617,8 @@ fn without_nulls(value: &Value) -> Value {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     /// What a model writes for the shown schema is read as what was meant.
     #[test]
     fn what_is_written_is_read_as_meant((schema, value) in members(sample())) {
@@ -603,13 +628,9 @@ proptest! {
             let tool = &listed.tools[0];
             let written = written(&value, tool.shown_schema(), tool.names());
             let read = tool.read(written.clone()).unwrap();
-            let mut own = read.clone();
-            for key in tool.references() {
-                own.as_object_mut().unwrap().shift_remove(key);
-            }
             // Where the tool's own schema takes null, an absent optional is null.
-            prop_assert_eq!(without_nulls(&own), without_nulls(&value), "{}: {} for {}", profile, written, tool.shown_schema());
-            prop_assert!(jsonschema::is_valid(&schema, &own), "{}: {} is no {}", profile, own, schema);
+            prop_assert_eq!(without_nulls(&read), without_nulls(&value), "{}: {} for {}", profile, written, tool.shown_schema());
+            prop_assert!(jsonschema::is_valid(&schema, &read), "{}: {} is no {}", profile, read, schema);
         }
     }
 }

@@ -69,7 +69,11 @@ impl Counts {
             }
         }
         for holder in ["$defs", "definitions"] {
-            let named = map.get(holder).and_then(Value::as_object).into_iter().flatten();
+            let named = map
+                .get(holder)
+                .and_then(Value::as_object)
+                .into_iter()
+                .flatten();
             self.characters += named.map(|(name, _)| name.chars().count()).sum::<usize>();
         }
         for_each_subschema(map, |_, schema| self.visit(schema, nested + 1));
@@ -241,7 +245,8 @@ mod tests {
                 json!({"type": "object", "properties": properties}),
             );
         }
-        let schema = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": defs});
+        let schema =
+            json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": defs});
         assert_eq!(Levels::of(&schema, 10).beyond.len(), 1);
         assert_eq!(Counts::of(&schema, Profile::Mcp.facts()).depth, 65);
     }

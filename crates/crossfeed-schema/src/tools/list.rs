@@ -8,7 +8,7 @@ use super::{
 use crossfeed_json::{MAX_DEPTH, is_deeper};
 use crossfeed_wire::{Pointer, reference::type_name};
 use serde_json::{Map, Value, json};
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap};
 
 /// Levels of a document around the schemas in it.
 const AROUND: usize = 8;
@@ -140,8 +140,18 @@ impl ToolList {
     /// stays as it came, in its place.
     #[must_use]
     pub fn to_value_with(&self, changes: impl IntoIterator<Item = Change>) -> Value {
-        let mut document = self.document.clone();
-        for ((at, shape), change) in self.tools.iter().zip(changes) {
+        let changed: Vec<_> = self.tools.iter().zip(changes).collect();
+        let without: HashMap<&str, &str> = changed
+            .iter()
+            .filter(|(_, change)| change.input_schema.is_some())
+            .filter_map(|((at, shape), _)| {
+                let tool = self.document.pointer(at.as_str())?.as_object()?;
+                Some((at.as_str(), schema_key(tool, *shape)))
+            })
+            .collect();
+        let levels = without.keys().map(|at| at.matches('/').count()).max();
+        let mut document = copy(&self.document, &Pointer::root(), &without, levels);
+        for ((at, shape), change) in changed {
             if let Some(Value::Object(tool)) = document.pointer_mut(at.as_str()) {
                 put(tool, *shape, change);
             }
@@ -172,6 +182,40 @@ impl Passed {
             why,
             is_hosted,
         }
+    }
+}
+
+/// A copy that has null for the schemas of the tools at these places, which get others: a list is
+/// mostly schemas. Nothing is looked into deeper than these tools stand.
+fn copy(
+    value: &Value,
+    at: &Pointer,
+    without: &HashMap<&str, &str>,
+    levels: Option<usize>,
+) -> Value {
+    let Some(levels) = levels else {
+        return value.clone();
+    };
+    let inner = levels.checked_sub(1);
+    match value {
+        Value::Object(members) if without.contains_key(at.as_str()) => {
+            let schema = without.get(at.as_str());
+            let members = members.iter().map(|(key, value)| match schema {
+                Some(schema) if schema == key => (key.clone(), Value::Null),
+                _ => (key.clone(), value.clone()),
+            });
+            members.collect()
+        }
+        Value::Object(members) => members
+            .iter()
+            .map(|(key, value)| (key.clone(), copy(value, &at.key(key), without, inner)))
+            .collect(),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .map(|(index, item)| copy(item, &at.index(index), without, inner))
+            .collect(),
+        other => other.clone(),
     }
 }
 

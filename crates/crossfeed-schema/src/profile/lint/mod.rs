@@ -4,6 +4,7 @@
 //! fact that it breaks, and what to do. Deliberately not here: mending. This is written from the
 //! facts alone and never narrows, so that it can judge what narrowing gives.
 
+mod recursion;
 mod schema;
 
 use super::{Counts, Facts, Profile};
@@ -157,6 +158,15 @@ fn judge_list(
 ) {
     let limits = profile.facts().limits;
     let mut found = Findings::new(LIST, profile.facts());
+    // Which of its tools a host sends in one request is the host's choice.
+    if let Some(most) = limits.tools.filter(|most| tools > *most) {
+        found.warned(
+            &Pointer::root(),
+            format!("{tools} tools"),
+            &format!("a request may have at most {most}"),
+            "send fewer at once".to_owned(),
+        );
+    }
     let mut compare = |what: &str, found_number: usize, most: Option<usize>, fix: &str| {
         if let Some(most) = most.filter(|most| found_number > *most) {
             found.refused(
@@ -167,7 +177,6 @@ fn judge_list(
             );
         }
     };
-    compare("tools", tools, limits.tools, "send fewer");
     compare(
         "strict tools",
         strict_tools,

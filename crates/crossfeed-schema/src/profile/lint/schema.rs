@@ -1,6 +1,6 @@
 //! One schema, judged by the facts.
 
-use super::Findings;
+use super::{Findings, recursion};
 use crate::{
     Dialect, SchemaError, check,
     profile::{
@@ -129,7 +129,12 @@ impl Judging<'_, '_, '_> {
         }
         let Value::Object(map) = schema else {
             if self.facts.typed {
-                self.refused(at, format!("the schema `{schema}`"), "a schema says its type", "say which values may come");
+                self.refused(
+                    at,
+                    format!("the schema `{schema}`"),
+                    "a schema says its type",
+                    "say which values may come",
+                );
             }
             return;
         };
@@ -153,7 +158,12 @@ impl Judging<'_, '_, '_> {
             let keyword = keyword.as_str();
             let why = "the keyword is not taken";
             if self.facts.refused.contains(&keyword) {
-                self.refused(at, format!("`{keyword}`"), why, "leave it out: validation judges later");
+                self.refused(
+                    at,
+                    format!("`{keyword}`"),
+                    why,
+                    "leave it out: validation judges later",
+                );
                 continue;
             }
             let Some(documented) = self.facts.keywords else {
@@ -163,7 +173,12 @@ impl Judging<'_, '_, '_> {
                 continue;
             }
             if self.facts.unknown_refused {
-                self.refused(at, format!("`{keyword}`"), why, "leave it out: validation judges later");
+                self.refused(
+                    at,
+                    format!("`{keyword}`"),
+                    why,
+                    "leave it out: validation judges later",
+                );
             } else {
                 self.found.warned(
                     at,
@@ -179,17 +194,36 @@ impl Judging<'_, '_, '_> {
         let word = map.get("type");
         if self.facts.nullable == Nullable::Keyword {
             if word.is_some_and(Value::is_array) {
-                self.refused(at, "a list of types", "a schema has one type", "use `anyOf`, and `\"nullable\": true` for null");
+                self.refused(
+                    at,
+                    "a list of types",
+                    "a schema has one type",
+                    "use `anyOf`, and `\"nullable\": true` for null",
+                );
             }
             if word.is_some_and(|word| word == "null") {
-                self.refused(at, "the type `null`", "there is no such type", "say `\"nullable\": true`");
+                self.refused(
+                    at,
+                    "the type `null`",
+                    "there is no such type",
+                    "say `\"nullable\": true`",
+                );
             }
         }
         let told = ["type", "anyOf", "$ref", "enum", "const", "allOf"];
         // Each strict subset compiles a grammar: a value without a type has none.
-        let told = if self.facts.nullable == Nullable::Keyword { &told[..2] } else { &told[..] };
+        let told = if self.facts.nullable == Nullable::Keyword {
+            &told[..2]
+        } else {
+            &told[..]
+        };
         if self.facts.typed && !told.iter().any(|keyword| map.contains_key(*keyword)) {
-            self.refused(at, "a schema without a type", "a schema says its type", "say which values may come");
+            self.refused(
+                at,
+                "a schema without a type",
+                "a schema says its type",
+                "say which values may come",
+            );
         }
     }
 
@@ -207,7 +241,12 @@ impl Judging<'_, '_, '_> {
                 let fix = "leave `parameters` out".to_owned();
                 self.found.warned(at, what.to_owned(), why, fix);
             } else {
-                self.refused(at, what, why, "declare them, or take the value as JSON text");
+                self.refused(
+                    at,
+                    what,
+                    why,
+                    "declare them, or take the value as JSON text",
+                );
             }
         }
         if self.facts.closed && map.get("additionalProperties") != Some(&Value::Bool(false)) {
@@ -219,22 +258,41 @@ impl Judging<'_, '_, '_> {
             );
         }
         let required = map.get("required").and_then(Value::as_array);
-        let required: Vec<_> = required.into_iter().flatten().filter_map(Value::as_str).collect();
+        let required: Vec<_> = required
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
         let declared = |name: &str| properties.is_some_and(|known| known.contains_key(name));
         if self.facts.closed || self.facts.unknown_refused {
             for name in required.iter().filter(|name| !declared(name)) {
-                self.refused(at, format!("`{name}` is required and not declared"), "what is required is declared", "declare it");
+                self.refused(
+                    at,
+                    format!("`{name}` is required and not declared"),
+                    "what is required is declared",
+                    "declare it",
+                );
             }
         }
         for name in properties.into_iter().flat_map(Map::keys) {
             let at = at.key("properties").key(name);
             if self.facts.every_required && !required.contains(&name.as_str()) {
-                self.refused(&at, "an optional property", "every property is required", "require it, and admit null");
+                self.refused(
+                    &at,
+                    "an optional property",
+                    "every property is required",
+                    "require it, and admit null",
+                );
             }
             if !self.profile.admits_property(name, nested == 0) {
                 let pattern = self.facts.property_name.map_or("", |rule| rule.pattern);
                 let why = format!("a property's name matches `{pattern}`");
-                self.refused(&at, "the property's name", &why, "rename it on the way out and back");
+                self.refused(
+                    &at,
+                    "the property's name",
+                    &why,
+                    "rename it on the way out and back",
+                );
             }
         }
     }
@@ -245,27 +303,45 @@ impl Judging<'_, '_, '_> {
         }
         let items = map.get("items");
         if self.facts.items_required && items.is_none() {
-            self.refused(at, "a list without `items`", "every list needs `items`", "say what the items are");
+            self.refused(
+                at,
+                "a list without `items`",
+                "every list needs `items`",
+                "say what the items are",
+            );
         }
         if self.facts.items_required && items.is_some_and(Value::is_array) {
-            self.refused(at, "`items` is a list", "`items` is one schema", "use `anyOf` for the items");
+            self.refused(
+                at,
+                "`items` is a list",
+                "`items` is one schema",
+                "use `anyOf` for the items",
+            );
         }
         let least = map.get("minItems").and_then(Value::as_u64);
-        if let (Some(most), Some(least)) = (self.facts.min_items, least) {
-            if least > most {
-                let why = format!("`minItems` is at most {most}");
-                self.refused(at, format!("`minItems` of {least}"), &why, "leave it out");
-            }
+        if let (Some(most), Some(least)) = (self.facts.min_items, least)
+            && least > most
+        {
+            let why = format!("`minItems` is at most {most}");
+            self.refused(at, format!("`minItems` of {least}"), &why, "leave it out");
         }
     }
 
     fn values(&mut self, map: &Map<String, Value>, at: &Pointer) {
-        if let (Some(known), Some(format)) = (self.facts.formats, map.get("format").and_then(Value::as_str)) {
+        if let (Some(known), Some(format)) = (
+            self.facts.formats,
+            map.get("format").and_then(Value::as_str),
+        ) {
             let taken = known.iter().any(|(word, formats)| {
                 (is(map, word) || !map.contains_key("type")) && formats.contains(&format)
             });
             if !taken {
-                self.refused(at, format!("the format `{format}`"), "the format is not taken", "leave it out");
+                self.refused(
+                    at,
+                    format!("the format `{format}`"),
+                    "the format is not taken",
+                    "leave it out",
+                );
             }
         }
         let Some(values) = map.get("enum").and_then(Value::as_array) else {
@@ -275,10 +351,20 @@ impl Judging<'_, '_, '_> {
         let text = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
         match self.facts.enum_values {
             EnumValues::Scalars if values.iter().any(nested) => {
-                self.refused(at, "an enum with objects or lists", "an enum lists scalars", "leave the enum out");
+                self.refused(
+                    at,
+                    "an enum with objects or lists",
+                    "an enum lists scalars",
+                    "leave the enum out",
+                );
             }
             EnumValues::Strings if !is(map, "string") || !values.iter().all(text) => {
-                self.refused(at, "an enum of other than strings", "an enum lists strings that are not empty", "leave the enum out");
+                self.refused(
+                    at,
+                    "an enum of other than strings",
+                    "an enum lists strings that are not empty",
+                    "leave the enum out",
+                );
             }
             _ => {}
         }
@@ -287,32 +373,44 @@ impl Judging<'_, '_, '_> {
             .filter_map(Value::as_str)
             .map(|text| text.chars().count())
             .sum();
-        if let Some(most) = self.facts.limits.enum_characters {
-            if values.len() > Limits::LARGE_ENUM && characters > most {
-                let why = format!("one of more than {} values may have {most}", Limits::LARGE_ENUM);
-                self.refused(at, format!("an enum of {characters} characters"), &why, "leave the enum out");
-            }
+        if let Some(most) = self.facts.limits.enum_characters
+            && values.len() > Limits::LARGE_ENUM
+            && characters > most
+        {
+            let why = format!(
+                "one of more than {} values may have {most}",
+                Limits::LARGE_ENUM
+            );
+            let what = format!("an enum of {characters} characters");
+            self.refused(at, what, &why, "leave the enum out");
         }
     }
 
     fn reference(&mut self, map: &Map<String, Value>, at: &Pointer) {
-        if map.contains_key("$ref") && self.facts.refs && !self.facts.ref_siblings && map.len() > 1 {
-            self.refused(at, "keywords beside `$ref`", "a `$ref` stands alone", "put it in an `anyOf` of one");
+        if map.contains_key("$ref") && self.facts.refs && !self.facts.ref_siblings && map.len() > 1
+        {
+            self.refused(
+                at,
+                "keywords beside `$ref`",
+                "a `$ref` stands alone",
+                "put it in an `anyOf` of one",
+            );
         }
         let parts = map.get("allOf").and_then(Value::as_array);
         let refers = |part: &Value| part.get("$ref").is_some();
         if !self.facts.recursion && parts.is_some_and(|parts| parts.iter().any(refers)) {
-            self.refused(at, "`allOf` with `$ref`", "the two are not taken together", "merge what it refers to");
+            self.refused(
+                at,
+                "`allOf` with `$ref`",
+                "the two are not taken together",
+                "merge what it refers to",
+            );
         }
     }
 
     /// Finds a schema that refers to itself.
     fn recursion(&mut self) {
-        let mut done = Vec::new();
-        let mut open: Vec<String> = Vec::new();
-        let root = self.root;
-        let found = recurses(root, root, &mut open, &mut done, 0);
-        if let Some(reference) = found {
+        if let Some(reference) = recursion::found(self.root) {
             let at = reference.strip_prefix('#').and_then(Pointer::parse);
             self.refused(
                 &at.unwrap_or_default(),
@@ -322,43 +420,6 @@ impl Judging<'_, '_, '_> {
             );
         }
     }
-}
-
-/// The first reference that leads back to where it stands.
-fn recurses(
-    schema: &Value,
-    root: &Value,
-    open: &mut Vec<String>,
-    done: &mut Vec<String>,
-    nested: usize,
-) -> Option<String> {
-    let map = schema.as_object()?;
-    if nested > 2 * crossfeed_json::MAX_DEPTH {
-        return None;
-    }
-    if let Some(reference) = map.get("$ref").and_then(Value::as_str) {
-        let known = |list: &[String]| list.iter().any(|known| known == reference);
-        if known(open) || reference == "#" {
-            return Some(reference.to_owned());
-        }
-        let target = reference.strip_prefix('#').and_then(|at| root.pointer(at));
-        if let Some(target) = target.filter(|_| !known(done)) {
-            open.push(reference.to_owned());
-            let found = recurses(target, root, open, done, nested + 1);
-            open.pop();
-            done.push(reference.to_owned());
-            if found.is_some() {
-                return found;
-            }
-        }
-    }
-    let mut found = None;
-    for_each_subschema(map, |_, schema| {
-        if found.is_none() {
-            found = recurses(schema, root, open, done, nested + 1);
-        }
-    });
-    found
 }
 
 /// Whether a schema says a type, alone or among others.

@@ -14,7 +14,11 @@ fn check(profile: Profile, schema: &Value, expected: &[&str]) {
         .iter()
         .map(ToString::to_string)
         .collect();
-    assert_eq!(lines.len(), expected.len(), "{profile} {schema}: {lines:#?}");
+    assert_eq!(
+        lines.len(),
+        expected.len(),
+        "{profile} {schema}: {lines:#?}"
+    );
     for (line, expected) in lines.iter().zip(expected) {
         assert!(line.contains(expected), "{line} has no {expected}");
     }
@@ -27,16 +31,28 @@ fn with(property: Value) -> Value {
 #[test]
 fn roots() {
     for profile in Profile::ALL {
-        check(profile, &json!({"type": 7}), &["tool /type: the schema is not valid"]);
+        check(
+            profile,
+            &json!({"type": 7}),
+            &["tool /type: the schema is not valid"],
+        );
     }
-    check(Profile::Mcp, &json!({}), &["does not say `\"type\": \"object\"`"]);
+    check(
+        Profile::Mcp,
+        &json!({}),
+        &["does not say `\"type\": \"object\"`"],
+    );
     check(Profile::Mcp, &json!(true), &["the schema is `true`"]);
     check(
         Profile::Anthropic,
         &json!({"type": "object", "oneOf": [{}], "allOf": [{}]}),
         &["`oneOf` at the root", "`allOf` at the root"],
     );
-    check(Profile::OpenAi, &json!({"type": "object", "not": {}}), &["`not` at the root"]);
+    check(
+        Profile::OpenAi,
+        &json!({"type": "object", "not": {}}),
+        &["`not` at the root"],
+    );
 }
 
 #[test]
@@ -50,18 +66,38 @@ fn schemas_that_are_none() {
     let old = with(json!({"type": "array", "items": [{"type": "string"}]}));
     check(Profile::Mcp, &old, &[]);
     check(Profile::Anthropic, &old, &["older draft"]);
-    check(Profile::OpenAi, &old, &["tool /properties/a: `items` is a list"]);
+    check(
+        Profile::OpenAi,
+        &old,
+        &["tool /properties/a: `items` is a list"],
+    );
 }
 
 #[test]
 fn strict_subsets() {
     let strict = Profile::OpenAiStrict;
     check(strict, &with(json!({"type": "string"})), &[]);
-    check(strict, &with(json!({"type": "string", "format": "uri"})), &["the format `uri`"]);
-    check(strict, &with(json!({"type": "object", "properties": {}})), &["not closed"]);
-    check(strict, &with(json!({"description": "any"})), &["without a type"]);
+    check(
+        strict,
+        &with(json!({"type": "string", "format": "uri"})),
+        &["the format `uri`"],
+    );
+    check(
+        strict,
+        &with(json!({"type": "object", "properties": {}})),
+        &["not closed"],
+    );
+    check(
+        strict,
+        &with(json!({"description": "any"})),
+        &["without a type"],
+    );
     check(strict, &with(json!(true)), &["the schema `true`"]);
-    check(strict, &with(json!({"type": "string", "minLength": 1})), &["warning: `minLength`"]);
+    check(
+        strict,
+        &with(json!({"type": "string", "minLength": 1})),
+        &["warning: `minLength`"],
+    );
     check(
         strict,
         &with(json!({"oneOf": [{"type": "string"}], "type": "string"})),
@@ -79,24 +115,64 @@ fn strict_subsets() {
         &["`b` is required and not declared", "keywords beside `$ref`"],
     );
     let anthropic = Profile::AnthropicStrict;
-    check(anthropic, &with(json!({"type": "array", "items": {"type": "string"}, "minItems": 2})), &["`minItems` of 2"]);
-    check(anthropic, &with(json!({"enum": [["a"]]})), &["objects or lists"]);
-    check(anthropic, &with(json!({"type": "integer", "minimum": 1})), &["`minimum`"]);
+    check(
+        anthropic,
+        &with(json!({"type": "array", "items": {"type": "string"}, "minItems": 2})),
+        &["`minItems` of 2"],
+    );
+    check(
+        anthropic,
+        &with(json!({"enum": [["a"]]})),
+        &["objects or lists"],
+    );
+    check(
+        anthropic,
+        &with(json!({"type": "integer", "minimum": 1})),
+        &["`minimum`"],
+    );
     let recursive = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d"}}, "required": ["a"], "additionalProperties": false,
         "$defs": {"d": {"type": "object", "properties": {"x": {"$ref": "#/$defs/d"}}, "additionalProperties": false}}});
-    check(anthropic, &recursive, &["/$defs/d: a schema that refers to itself"]);
+    check(
+        anthropic,
+        &recursive,
+        &["/$defs/d: a schema that refers to itself"],
+    );
 }
 
 #[test]
 fn gemini() {
     let gemini = Profile::Gemini;
     let plain = |schema| json!({"type": "object", "properties": {"a": schema}});
-    check(gemini, &plain(json!({"type": "string", "nullable": true})), &[]);
-    check(gemini, &plain(json!({"type": ["string", "null"]})), &["a list of types"]);
-    check(gemini, &plain(json!({"type": "integer", "enum": [1]})), &["other than strings"]);
-    check(gemini, &plain(json!({"type": "object"})), &["without properties"]);
-    check(gemini, &plain(json!({"type": "string", "const": "x"})), &["`const`"]);
-    check(gemini, &json!({"type": "object"}), &["warning: an object without properties"]);
+    check(
+        gemini,
+        &plain(json!({"type": "string", "nullable": true})),
+        &[],
+    );
+    check(
+        gemini,
+        &plain(json!({"type": ["string", "null"]})),
+        &["a list of types"],
+    );
+    check(
+        gemini,
+        &plain(json!({"type": "integer", "enum": [1]})),
+        &["other than strings"],
+    );
+    check(
+        gemini,
+        &plain(json!({"type": "object"})),
+        &["without properties"],
+    );
+    check(
+        gemini,
+        &plain(json!({"type": "string", "const": "x"})),
+        &["`const`"],
+    );
+    check(
+        gemini,
+        &json!({"type": "object"}),
+        &["warning: an object without properties"],
+    );
     check(
         gemini,
         &json!({"type": "object", "properties": {"$top": {"type": "integer"}}}),
@@ -112,11 +188,20 @@ fn limits() {
     }
     check(Profile::OpenAiStrict, &deep, &["11 levels of nesting"]);
     let values: Vec<_> = (0..1001).collect();
-    check(Profile::OpenAiStrict, &with(json!({"type": "integer", "enum": values})), &["1001 enum values"]);
+    check(
+        Profile::OpenAiStrict,
+        &with(json!({"type": "integer", "enum": values})),
+        &["1001 enum values"],
+    );
     let long = with(json!({"type": "string", "enum": ["x".repeat(120_000)]}));
     check(Profile::OpenAiStrict, &long, &["120001 characters"]);
     let many = json!({"type": "object", "properties": (0..30).map(|n| (format!("p{n}"), json!({"type": "string", "format": "x"}))).collect::<serde_json::Map<_, _>>()});
-    let tool = ToLint { name: "t", description: None, input_schema: &many, strict: None };
+    let tool = ToLint {
+        name: "t",
+        description: None,
+        input_schema: &many,
+        strict: None,
+    };
     let found = lint(&[tool], Profile::OpenAiStrict);
     assert_eq!(found.len(), 21);
     assert_eq!(found[20].what, "and 41 more");
@@ -126,17 +211,36 @@ fn limits() {
 #[test]
 fn lists() {
     let union = with(json!({"type": ["string", "null"]}));
-    let tool = |strict, name| ToLint { name, description: None, input_schema: &union, strict };
+    let tool = |strict, name| ToLint {
+        name,
+        description: None,
+        input_schema: &union,
+        strict,
+    };
     let names: Vec<_> = (0..21).map(|n| format!("t{n}")).collect();
     let all: Vec<_> = names.iter().map(|name| tool(None, name.as_str())).collect();
     let found = lint(&all, Profile::AnthropicStrict);
     let lines: Vec<_> = found.iter().map(|finding| finding.what.as_str()).collect();
-    assert_eq!(lines, ["21 strict tools", "21 union-typed parameters in strict tools"]);
+    assert_eq!(
+        lines,
+        [
+            "21 strict tools",
+            "21 union-typed parameters in strict tools"
+        ]
+    );
     assert_eq!(found[0].tool, "(list)");
-    let plain: Vec<_> = names.iter().map(|name| tool(Some(false), name.as_str())).collect();
+    let plain: Vec<_> = names
+        .iter()
+        .map(|name| tool(Some(false), name.as_str()))
+        .collect();
     assert!(lint(&plain, Profile::AnthropicStrict).is_empty());
 
-    let twice = [tool(None, "a"), tool(None, "a"), tool(None, "a"), tool(None, "b c")];
+    let twice = [
+        tool(None, "a"),
+        tool(None, "a"),
+        tool(None, "a"),
+        tool(None, "b c"),
+    ];
     let found = lint(&twice, Profile::Anthropic);
     let lines: Vec<_> = found.iter().map(|finding| finding.what.as_str()).collect();
     assert_eq!(lines, ["another tool has the same name", "the tool's name"]);

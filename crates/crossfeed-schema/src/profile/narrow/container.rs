@@ -4,7 +4,7 @@ use super::{Narrowing, merge, shape};
 use crate::profile::{facts::Nullable, fold_schema};
 use crossfeed_wire::Pointer;
 use serde_json::{Map, Value, json};
-use std::collections::HashSet;
+use std::{borrow::Cow, collections::HashSet};
 
 impl Narrowing<'_> {
     /// An object or a list, or a folded place where the provider has no words for it.
@@ -43,8 +43,15 @@ impl Narrowing<'_> {
 
     /// Whether an object may have keys that cannot be told.
     fn is_open_ended(&self, flat: &Map<String, Value>) -> bool {
-        let says = |keyword: &str| flat.get(keyword).filter(|value| **value != Value::Bool(false));
-        let named = |keyword: &str| says(keyword).and_then(Value::as_object).is_some_and(|map| !map.is_empty());
+        let says = |keyword: &str| {
+            flat.get(keyword)
+                .filter(|value| **value != Value::Bool(false))
+        };
+        let named = |keyword: &str| {
+            says(keyword)
+                .and_then(Value::as_object)
+                .is_some_and(|map| !map.is_empty())
+        };
         let rest = says("additionalProperties").or_else(|| says("unevaluatedProperties"));
         let closed = ["additionalProperties", "unevaluatedProperties"]
             .into_iter()
@@ -71,9 +78,14 @@ impl Narrowing<'_> {
         nested: usize,
         is_root: bool,
     ) -> Map<String, Value> {
-        let mut flat = flat.clone();
-        if flat.get("additionalProperties") != Some(&Value::Bool(false)) {
-            merge::admit_branches(&mut flat, |to| self.target(to).map(|(_, target)| target));
+        let mut flat = Cow::Borrowed(flat);
+        let closed = flat.get("additionalProperties") == Some(&Value::Bool(false));
+        if !closed && merge::has_branches(&flat) {
+            for keyword in flat.keys().filter(|keyword| merge::is_branch(keyword)) {
+                self.drop_keyword(at, keyword);
+            }
+            let target = |to: &str| self.target(to).map(|(_, target)| target);
+            merge::admit_branches(flat.to_mut(), target);
         }
         let required = flat.get("required").and_then(Value::as_array);
         let required = required.into_iter().flatten().filter_map(Value::as_str);
@@ -114,13 +126,13 @@ impl Narrowing<'_> {
         if self.facts.closed {
             told.insert("additionalProperties".to_owned(), Value::Bool(false));
         }
-        for (keyword, value) in &flat {
+        for (keyword, value) in flat.iter() {
             let said = told.contains_key(keyword) || keyword == "required";
             let kept = kept.contains(&keyword.as_str());
             let bound = matches!(keyword.as_str(), "minProperties" | "maxProperties");
             if kept && bound && value.is_u64() && nested > 0 {
                 told.insert(keyword.clone(), value.clone());
-            } else if !said && !(kept && is_told_elsewhere(keyword)) {
+            } else if !(said || kept && is_told_elsewhere(keyword)) {
                 self.drop_keyword(at, keyword);
             }
         }
@@ -134,7 +146,12 @@ impl Narrowing<'_> {
     }
 
     /// A list with its items.
-    fn array(&mut self, flat: &Map<String, Value>, at: &Pointer, nested: usize) -> Map<String, Value> {
+    fn array(
+        &mut self,
+        flat: &Map<String, Value>,
+        at: &Pointer,
+        nested: usize,
+    ) -> Map<String, Value> {
         let listed = |keyword: &str| flat.get(keyword).and_then(Value::as_array);
         let places = listed("prefixItems").or_else(|| listed("items"));
         let rest = match flat.get("items") {
@@ -171,7 +188,7 @@ impl Narrowing<'_> {
             let kept = kept.contains(&keyword.as_str());
             if kept && bound {
                 map.insert(keyword.clone(), value.clone());
-            } else if !map.contains_key(keyword) && !(kept && is_told_elsewhere(keyword)) {
+            } else if !(map.contains_key(keyword) || kept && is_told_elsewhere(keyword)) {
                 self.drop_keyword(at, keyword);
             }
         }
@@ -183,7 +200,13 @@ impl Narrowing<'_> {
 fn is_told_elsewhere(keyword: &str) -> bool {
     matches!(
         keyword,
-        "title" | "description" | "default" | "example" | "nullable" | "$schema" | "$defs"
+        "title"
+            | "description"
+            | "default"
+            | "example"
+            | "nullable"
+            | "$schema"
+            | "$defs"
             | "definitions"
     )
 }

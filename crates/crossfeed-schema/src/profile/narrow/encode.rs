@@ -46,9 +46,13 @@ fn encoded(value: &Value, schema: &Value, root: &Value, nested: usize) -> Value 
         if value.is_null() && admits(value, schema, root, nested + 1) {
             return Value::Null;
         }
-        let told = branches.iter().map(|branch| (branch, encoded(value, branch, root, nested + 1)));
+        let told = branches
+            .iter()
+            .map(|branch| (branch, encoded(value, branch, root, nested + 1)));
         let mut fitting = told.filter(|(branch, told)| admits(told, branch, root, nested + 1));
-        return fitting.next().map_or_else(|| value.clone(), |(_, told)| told);
+        return fitting
+            .next()
+            .map_or_else(|| value.clone(), |(_, told)| told);
     }
     match value {
         Value::Object(members) => {
@@ -74,7 +78,9 @@ fn encoded(value: &Value, schema: &Value, root: &Value, nested: usize) -> Value 
             let Some(schema) = schema.get("items") else {
                 return value.clone();
             };
-            let told = items.iter().map(|item| encoded(item, schema, root, nested + 1));
+            let told = items
+                .iter()
+                .map(|item| encoded(item, schema, root, nested + 1));
             told.collect()
         }
         scalar => scalar.clone(),
@@ -94,7 +100,9 @@ fn admits(value: &Value, schema: &Value, root: &Value, nested: usize) -> bool {
         return true;
     }
     if let Some(branches) = schema.get("anyOf").and_then(Value::as_array) {
-        return branches.iter().any(|branch| admits(value, branch, root, nested + 1));
+        return branches
+            .iter()
+            .any(|branch| admits(value, branch, root, nested + 1));
     }
     let words: Vec<_> = match schema.get("type") {
         Some(Value::Array(words)) => words.iter().filter_map(Value::as_str).collect(),
@@ -104,7 +112,9 @@ fn admits(value: &Value, schema: &Value, root: &Value, nested: usize) -> bool {
     let listed = schema.get("enum").and_then(Value::as_array);
     if !fits(value, &words)
         || listed.is_some_and(|values| !values.contains(value))
-        || schema.get("const").is_some_and(|constant| constant != value)
+        || schema
+            .get("const")
+            .is_some_and(|constant| constant != value)
     {
         return false;
     }
@@ -117,14 +127,18 @@ fn admits(value: &Value, schema: &Value, root: &Value, nested: usize) -> bool {
             let required = schema.get("required").and_then(Value::as_array);
             let mut required = required.into_iter().flatten().filter_map(Value::as_str);
             required.all(|name| members.contains_key(name))
-                && members.iter().all(|(name, member)| match properties.get(name) {
-                    Some(schema) => admits(member, schema, root, nested + 1),
-                    None => !closed,
-                })
+                && members
+                    .iter()
+                    .all(|(name, member)| match properties.get(name) {
+                        Some(schema) => admits(member, schema, root, nested + 1),
+                        None => !closed,
+                    })
         }
         Value::Array(items) => {
             let all = schema.get("items").is_none_or(|schema| {
-                items.iter().all(|item| admits(item, schema, root, nested + 1))
+                items
+                    .iter()
+                    .all(|item| admits(item, schema, root, nested + 1))
             });
             all && is_within_bounds(value, schema)
         }

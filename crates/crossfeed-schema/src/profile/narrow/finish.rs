@@ -1,9 +1,13 @@
 //! What is only known of the whole schema: depth, the largest enums, unused definitions.
 
-use crate::profile::{count::{Levels, Step, for_each_subschema}, facts::{Facts, Limits}, fold_schema, is_fold};
+use crate::profile::{
+    count::{Levels, Step, for_each_subschema},
+    facts::{Facts, Limits},
+    fold_schema, is_fold,
+};
 use crossfeed_wire::Pointer;
 use serde_json::{Map, Value, json};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// How often places beyond the depth are looked for: folding one may show no other.
 const ROUNDS: usize = 8;
@@ -104,8 +108,9 @@ fn enums(schema: &Value, at: &Pointer, nested: usize, found: &mut Vec<(Pointer, 
 /// Keeps the definitions that something refers to, in the order in which they are referred to.
 fn collect(schema: Value) -> (Value, bool) {
     let mut schema = schema;
-    let Some(Value::Object(definitions)) =
-        schema.as_object_mut().and_then(|map| map.shift_remove("$defs"))
+    let Some(Value::Object(definitions)) = schema
+        .as_object_mut()
+        .and_then(|map| map.shift_remove("$defs"))
     else {
         return (schema, false);
     };
@@ -117,18 +122,23 @@ fn collect(schema: Value) -> (Value, bool) {
         }
         follow_aliases(&mut schema, &aliases, 0);
     }
-    let mut used: Vec<String> = Vec::new();
+    let mut used = Used::default();
     references(&schema, 0, &mut used);
     let mut next = 0;
-    while let Some(name) = used.get(next).cloned() {
+    while let Some(name) = used.names.get(next).cloned() {
         if let Some(definition) = definitions.get(&name) {
             references(definition, 0, &mut used);
         }
         next += 1;
     }
     let kept: Map<_, _> = used
+        .names
         .into_iter()
-        .filter_map(|name| definitions.get(&name).map(|made| (name.clone(), made.clone())))
+        .filter_map(|name| {
+            definitions
+                .get(&name)
+                .map(|made| (name.clone(), made.clone()))
+        })
         .collect();
     if let (Value::Object(map), false) = (&mut schema, kept.is_empty()) {
         map.insert("$defs".to_owned(), Value::Object(kept));
@@ -136,10 +146,20 @@ fn collect(schema: Value) -> (Value, bool) {
     (schema, !aliases.is_empty())
 }
 
+/// The definitions that something refers to, in that order.
+#[derive(Default)]
+struct Used {
+    names: Vec<String>,
+    known: HashSet<String>,
+}
+
 /// Definitions that are nothing but a reference or folded, each with what stands for it.
 fn aliases(definitions: &Map<String, Value>) -> HashMap<String, Value> {
     let next = |name: &str| {
-        let only = definitions.get(name)?.as_object().filter(|map| map.len() == 1)?;
+        let only = definitions
+            .get(name)?
+            .as_object()
+            .filter(|map| map.len() == 1)?;
         only.get("$ref")?.as_str()?.strip_prefix("#/$defs/")
     };
     let mut found = HashMap::new();
@@ -187,16 +207,16 @@ fn follow_aliases(schema: &mut Value, aliases: &HashMap<String, Value>, nested: 
     }
 }
 
-fn references(schema: &Value, nested: usize, used: &mut Vec<String>) {
+fn references(schema: &Value, nested: usize, used: &mut Used) {
     let Value::Object(map) = schema else { return };
     if nested > FOLLOWED {
         return;
     }
     let name = map.get("$ref").and_then(Value::as_str);
-    if let Some(name) = name.and_then(|name| name.strip_prefix("#/$defs/")) {
-        if !used.iter().any(|known| known == name) {
-            used.push(name.to_owned());
-        }
+    if let Some(name) = name.and_then(|name| name.strip_prefix("#/$defs/"))
+        && used.known.insert(name.to_owned())
+    {
+        used.names.push(name.to_owned());
     }
     for_each_subschema(map, |_, schema| references(schema, nested + 1, used));
 }

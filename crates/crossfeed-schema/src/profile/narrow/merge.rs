@@ -10,8 +10,20 @@ const MERGED: usize = 64;
 fn is_annotation(keyword: &str) -> bool {
     matches!(
         keyword,
-        "title" | "description" | "default" | "examples" | "example" | "$comment" | "deprecated"
-            | "readOnly" | "writeOnly" | "nullable" | "$schema" | "$id" | "$defs" | "definitions"
+        "title"
+            | "description"
+            | "default"
+            | "examples"
+            | "example"
+            | "$comment"
+            | "deprecated"
+            | "readOnly"
+            | "writeOnly"
+            | "nullable"
+            | "$schema"
+            | "$id"
+            | "$defs"
+            | "definitions"
     ) || keyword.starts_with("x-")
 }
 
@@ -20,8 +32,18 @@ fn is_annotation(keyword: &str) -> bool {
 fn is_structure(keyword: &str) -> bool {
     matches!(
         keyword,
-        "type" | "properties" | "additionalProperties" | "patternProperties" | "items"
-            | "prefixItems" | "enum" | "const" | "$ref" | "anyOf" | "oneOf" | "allOf"
+        "type"
+            | "properties"
+            | "additionalProperties"
+            | "patternProperties"
+            | "items"
+            | "prefixItems"
+            | "enum"
+            | "const"
+            | "$ref"
+            | "anyOf"
+            | "oneOf"
+            | "allOf"
     )
 }
 
@@ -145,7 +167,10 @@ fn words(types: &Value) -> Vec<String> {
         || std::slice::from_ref(types).iter(),
         |several| several.iter(),
     );
-    several.filter_map(Value::as_str).map(str::to_owned).collect()
+    several
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
 }
 
 /// What a type has in common with others: an integer is a number.
@@ -163,7 +188,12 @@ fn common(word: &str, others: &[String]) -> Option<String> {
 fn branches(map: &Map<String, Value>) -> Vec<Value> {
     let mut found = Vec::new();
     for keyword in ["anyOf", "oneOf", "allOf"] {
-        found.extend(map.get(keyword).and_then(Value::as_array).into_iter().flatten());
+        found.extend(
+            map.get(keyword)
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten(),
+        );
     }
     for keyword in ["then", "else"] {
         found.extend(map.get(keyword));
@@ -173,6 +203,27 @@ fn branches(map: &Map<String, Value>) -> Vec<Value> {
         found.extend(named.into_iter().flat_map(|named| named.values()));
     }
     found.into_iter().cloned().collect()
+}
+
+/// The keywords that hold branches, and the condition of some.
+const BRANCHES: [&str; 7] = [
+    "anyOf",
+    "oneOf",
+    "then",
+    "else",
+    "if",
+    "dependentSchemas",
+    "dependencies",
+];
+
+/// Whether a keyword holds branches, or the condition of some.
+pub(super) fn is_branch(keyword: &str) -> bool {
+    BRANCHES.contains(&keyword)
+}
+
+/// Whether a schema has branches.
+pub(super) fn has_branches(map: &Map<String, Value>) -> bool {
+    BRANCHES.iter().any(|keyword| map.contains_key(*keyword))
 }
 
 /// Declares the properties that only a branch declares, as optional ones.
@@ -193,7 +244,12 @@ pub(super) fn admit_branches<'s>(
             break;
         }
         let referred = branch.get("$ref").and_then(Value::as_str);
-        open.extend(referred.and_then(&target).filter(|target| target.is_object()).cloned());
+        open.extend(
+            referred
+                .and_then(&target)
+                .filter(|target| target.is_object())
+                .cloned(),
+        );
         let named = branch.get("properties").and_then(Value::as_object);
         for (name, schema) in named.into_iter().flatten() {
             match admitted.get_mut(name) {
@@ -208,7 +264,7 @@ pub(super) fn admit_branches<'s>(
         inner.reverse();
         open.extend(inner.into_iter().filter(Value::is_object));
     }
-    for keyword in ["anyOf", "oneOf", "then", "else", "if", "dependentSchemas", "dependencies"] {
+    for keyword in BRANCHES {
         flat.shift_remove(keyword);
     }
     if admitted.is_empty() {

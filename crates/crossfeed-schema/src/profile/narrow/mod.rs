@@ -16,6 +16,7 @@ mod container;
 mod encode;
 mod finish;
 mod merge;
+mod null;
 mod plain;
 mod reference;
 mod shape;
@@ -30,7 +31,7 @@ use super::{
 use crate::Dialect;
 use crossfeed_wire::Pointer;
 use serde_json::{Map, Value};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A schema that a provider accepts.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,6 +126,7 @@ struct Narrowing<'s> {
     left: usize,
     /// The names of definitions, by the pointer that they are referred to by.
     names: HashMap<String, String>,
+    taken: HashSet<String>,
     /// The definitions; null for one that is being made.
     definitions: Map<String, Value>,
     /// The pointers that are being followed, each with how many objects and lists it stands in.
@@ -146,6 +148,7 @@ impl<'s> Narrowing<'s> {
             siblings: !old,
             left: LEAST + GROWTH * finish::size(root, 0),
             names: HashMap::new(),
+            taken: HashSet::new(),
             definitions: Map::new(),
             open: Vec::new(),
             inside: 0,
@@ -159,7 +162,9 @@ impl<'s> Narrowing<'s> {
         let empty = Map::new();
         let came = self.root.as_object().unwrap_or(&empty);
         let mut opened = vec![String::new()];
-        let mut flat = self.merged(came, &mut opened).unwrap_or_else(|| came.clone());
+        let mut flat = self
+            .merged(came, &mut opened)
+            .unwrap_or_else(|| came.clone());
         merge::admit_branches(&mut flat, |to| self.target(to).map(|(_, target)| target));
         flat.insert("type".to_owned(), Value::from("object"));
         if !self.facts.recursion {
@@ -207,7 +212,8 @@ impl<'s> Narrowing<'s> {
     /// Marks pointers as being followed, until `open` is cut again.
     fn follow(&mut self, opened: Vec<String>) {
         let inside = self.inside;
-        self.open.extend(opened.into_iter().map(|pointer| (pointer, inside)));
+        self.open
+            .extend(opened.into_iter().map(|pointer| (pointer, inside)));
     }
 
     /// Whether a pointer is being followed, and with nothing between: then it leads nowhere.
@@ -252,17 +258,16 @@ impl<'s> Narrowing<'s> {
             if folds && !is_fold(&branch) && !shape::leave_text_to_fold(&mut branch) {
                 continue;
             }
-            if !told.contains(&branch) {
-                told.push(branch);
-            }
+            told.push(branch);
         }
+        distinct(&mut told);
         if let [only] = told.as_mut_slice() {
             if annotations.is_empty() {
                 return std::mem::take(only);
             }
-            let free = only.as_object_mut().filter(|only| {
-                by_keyword && annotations.keys().all(|key| !only.contains_key(key))
-            });
+            let free = only
+                .as_object_mut()
+                .filter(|only| by_keyword && annotations.keys().all(|key| !only.contains_key(key)));
             let free = free.filter(|only| !is_fold_map(only));
             if let Some(only) = free {
                 only.extend(annotations);
@@ -290,9 +295,20 @@ impl<'s> Narrowing<'s> {
     }
 }
 
+/// Leaves out what stands twice. Values that are alike are written alike.
+fn distinct(values: &mut Vec<Value>) {
+    if values.len() < 2 {
+        return;
+    }
+    let mut seen = HashSet::new();
+    values.retain(|value| seen.insert(value.to_string()));
+}
+
 fn is_fold_map(map: &Map<String, Value>) -> bool {
     map.len() == 2 && is_fold(&Value::Object(map.clone()))
 }
 
+#[cfg(test)]
+mod laws;
 #[cfg(test)]
 mod tests;

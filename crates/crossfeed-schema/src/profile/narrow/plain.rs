@@ -21,7 +21,9 @@ pub(super) fn narrow(schema: &Value, facts: &Facts) -> (Value, Vec<Dropped>) {
         .collect();
     if !refused.is_empty() {
         admit_parts(&mut root);
-        let only_root = ["anyOf", "oneOf"].iter().any(|keyword| root.contains_key(*keyword));
+        let only_root = ["anyOf", "oneOf"]
+            .iter()
+            .any(|keyword| root.contains_key(*keyword));
         if only_root {
             let mut admitted = root.clone();
             merge::admit_branches(&mut admitted, |to| {
@@ -62,14 +64,18 @@ fn admit_parts(root: &mut Map<String, Value>) {
     let mut looked_at = 0;
     while let Some(Some(Value::Array(parts))) = open.pop() {
         for part in parts {
-            let Value::Object(mut part) = part else { continue };
+            let Value::Object(mut part) = part else {
+                continue;
+            };
             looked_at += 1;
             if looked_at > DEEPEST {
                 return;
             }
             open.push(part.shift_remove("allOf"));
             // What closes a part does not close the whole.
-            part.retain(|key, _| matches!(key.as_str(), "properties" | "required" | "anyOf" | "oneOf"));
+            part.retain(|key, _| {
+                matches!(key.as_str(), "properties" | "required" | "anyOf" | "oneOf")
+            });
             merge::add(root, part);
         }
     }

@@ -89,11 +89,12 @@ impl Narrowing<'_> {
         if name.is_empty() {
             name = "root".to_owned();
         }
-        let taken = |name: &str| self.names.values().any(|known| known == name);
-        if taken(&name) {
-            let numbered = (2..).map(|n| format!("{name}_{n}"));
-            name = numbered.into_iter().find(|name| !taken(name)).unwrap_or(name);
+        if self.taken.contains(&name) {
+            let mut numbered = (2..).map(|n| format!("{name}_{n}"));
+            let free = numbered.find(|name| !self.taken.contains(name));
+            name = free.unwrap_or(name);
         }
+        self.taken.insert(name.clone());
         self.names.insert(pointer.to_owned(), name.clone());
         name
     }

@@ -3,14 +3,19 @@
 use super::{Narrowing, merge};
 use crate::profile::{
     facts::{EnumValues, Nullable},
-    fold_schema, is_fold,
+    fold_schema,
 };
 use crossfeed_wire::Pointer;
 use serde_json::{Map, Value, json};
 
 impl Narrowing<'_> {
     /// A schema without `$ref` and `allOf`.
-    pub(super) fn shaped(&mut self, flat: &Map<String, Value>, at: &Pointer, nested: usize) -> Value {
+    pub(super) fn shaped(
+        &mut self,
+        flat: &Map<String, Value>,
+        at: &Pointer,
+        nested: usize,
+    ) -> Value {
         let annotations = self.annotations(flat);
         let branches = ["anyOf", "oneOf"].into_iter().find_map(|keyword| {
             let branches = flat.get(keyword)?.as_array()?;
@@ -52,7 +57,11 @@ impl Narrowing<'_> {
             return self.container(flat, container, nullable, annotations, at, nested);
         }
         let mut told = Vec::new();
-        let values: Vec<_> = scalars.iter().copied().filter(|word| *word != "null").collect();
+        let values: Vec<_> = scalars
+            .iter()
+            .copied()
+            .filter(|word| *word != "null")
+            .collect();
         if !values.is_empty() {
             told.push(self.scalar(flat, &values, Map::new(), at));
         }
@@ -68,8 +77,10 @@ impl Narrowing<'_> {
     /// Whether a keyword is one of those that `annotations` keeps.
     fn tells(&self, keyword: &str) -> bool {
         let kept = self.facts.keywords.unwrap_or_default();
-        matches!(keyword, "title" | "description" | "default" | "example" | "nullable")
-            && (kept.contains(&keyword) || keyword == "nullable")
+        matches!(
+            keyword,
+            "title" | "description" | "default" | "example" | "nullable"
+        ) && (kept.contains(&keyword) || keyword == "nullable")
     }
 
     /// A schema that says no type: what it says of objects and lists holds for those only.
@@ -82,7 +93,10 @@ impl Narrowing<'_> {
     ) -> Value {
         let says = |keywords: [&str; 2]| keywords.iter().any(|keyword| flat.contains_key(*keyword));
         let mut told = Vec::new();
-        if flat.get("properties").is_some_and(|p| p.as_object().is_some_and(|p| !p.is_empty())) {
+        if flat
+            .get("properties")
+            .is_some_and(|p| p.as_object().is_some_and(|p| !p.is_empty()))
+        {
             told.push(self.container(flat, "object", false, Map::new(), at, nested));
         }
         if says(["items", "prefixItems"]) {
@@ -209,10 +223,9 @@ impl Narrowing<'_> {
             if !admitted {
                 return None;
             }
-            if !fitting.contains(value) {
-                fitting.push(value.clone());
-            }
+            fitting.push(value.clone());
         }
+        super::distinct(&mut fitting);
         (!fitting.is_empty()).then_some(Value::Array(fitting))
     }
 
@@ -226,64 +239,6 @@ impl Narrowing<'_> {
             && known
                 .iter()
                 .any(|(word, formats)| types.contains(word) && formats.contains(&format))
-    }
-
-    /// The schema of a property that must be sent, so that it may be null.
-    pub(super) fn or_null(&self, schema: Value) -> Value {
-        if self.admits_null(&schema) {
-            return schema;
-        }
-        let Value::Object(mut map) = schema else {
-            return schema;
-        };
-        if is_fold(&Value::Object(map.clone())) || map.contains_key("$ref") {
-            return json!({"anyOf": [map, {"type": "null"}]});
-        }
-        if let Some(Value::Array(branches)) = map.get_mut("anyOf") {
-            branches.push(json!({"type": "null"}));
-            return Value::Object(map);
-        }
-        match map.get_mut("type") {
-            Some(Value::Array(words)) => {
-                if !words.iter().any(|word| word == "null") {
-                    words.push(Value::from("null"));
-                }
-            }
-            Some(word) => *word = json!([word, "null"]),
-            None => {}
-        }
-        if let Some(value) = map.get("const").cloned() {
-            let listed = map.contains_key("enum");
-            let values = Value::Array(vec![value]);
-            map = map
-                .into_iter()
-                .filter(|(key, _)| !(listed && key == "const"))
-                .map(|(key, value)| match key.as_str() {
-                    "const" => ("enum".to_owned(), values.clone()),
-                    _ => (key, value),
-                })
-                .collect();
-        }
-        if let Some(Value::Array(values)) = map.get_mut("enum") {
-            if !values.contains(&Value::Null) {
-                values.push(Value::Null);
-            }
-        }
-        Value::Object(map)
-    }
-
-    /// Whether a narrowed schema admits null, seen without following references.
-    pub(super) fn admits_null(&self, schema: &Value) -> bool {
-        if let Some(branches) = schema.get("anyOf").and_then(Value::as_array) {
-            return branches.iter().any(|branch| self.admits_null(branch));
-        }
-        let typed = match schema.get("type") {
-            Some(Value::String(word)) => word == "null",
-            Some(Value::Array(words)) => words.iter().any(|word| word == "null"),
-            _ => false,
-        };
-        let listed = |values: &Value| values.as_array().is_some_and(|v| v.contains(&Value::Null));
-        typed && schema.get("enum").is_none_or(listed) && schema.get("const").is_none_or(Value::is_null)
     }
 }
 
@@ -301,7 +256,8 @@ fn merge_around(branch: &mut Map<String, Value>, around: &Map<String, Value>) {
 
 /// Whether a value is of one of these types.
 pub(super) fn fits(value: &Value, types: &[&str]) -> bool {
-    let integral = || value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|n| n.fract() == 0.0);
+    let integral =
+        || value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|n| n.fract() == 0.0);
     match value {
         Value::Number(_) => types.contains(&"number") || types.contains(&"integer") && integral(),
         other => types.contains(&kind(other)),
@@ -321,7 +277,9 @@ fn kind(value: &Value) -> &'static str {
 
 /// The types of a schema, said or seen from its values; `None` where any may come.
 fn types(flat: &Map<String, Value>) -> Option<Vec<&'static str>> {
-    const WORDS: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
+    const WORDS: [&str; 7] = [
+        "string", "number", "integer", "boolean", "object", "array", "null",
+    ];
     let known = |word: &Value| WORDS.into_iter().find(|known| word == known);
     let mut found: Vec<&'static str> = match flat.get("type") {
         Some(Value::Array(several)) => several.iter().filter_map(known).collect(),
@@ -334,9 +292,11 @@ fn types(flat: &Map<String, Value>) -> Option<Vec<&'static str>> {
         }
     };
     let mut seen = Vec::new();
-    found.retain(|word| !seen.contains(word) && {
-        seen.push(*word);
-        true
+    found.retain(|word| {
+        !seen.contains(word) && {
+            seen.push(*word);
+            true
+        }
     });
     if found.contains(&"number") {
         found.retain(|word| *word != "integer");
@@ -369,8 +329,9 @@ fn says_null(branch: &Value) -> bool {
     let word = branch.get("type");
     let constant = word.is_none() && branch.get("const") == Some(&Value::Null);
     (constant || word.is_some_and(|word| word == "null"))
-        && branch.get("description").is_none()
-        && branch.get("$ref").is_none()
+        && ["title", "description", "default", "example", "$ref"]
+            .iter()
+            .all(|keyword| branch.get(*keyword).is_none())
 }
 
 /// Whether a schema is nothing but null.
@@ -381,7 +342,9 @@ pub(super) fn is_null(schema: &Value) -> bool {
 
 /// Takes plain strings out of a branch beside a folded one; `false` where nothing is left.
 pub(super) fn leave_text_to_fold(branch: &mut Value) -> bool {
-    let Value::Object(map) = branch else { return true };
+    let Value::Object(map) = branch else {
+        return true;
+    };
     if map.contains_key("description") || map.contains_key("enum") || map.contains_key("const") {
         return true;
     }
@@ -393,7 +356,12 @@ pub(super) fn leave_text_to_fold(branch: &mut Value) -> bool {
                 let only = only.clone();
                 map.insert("type".to_owned(), only);
             }
-            map.retain(|key, _| !matches!(key.as_str(), "pattern" | "format" | "minLength" | "maxLength"));
+            map.retain(|key, _| {
+                !matches!(
+                    key.as_str(),
+                    "pattern" | "format" | "minLength" | "maxLength"
+                )
+            });
             true
         }
         _ => true,

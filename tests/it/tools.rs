@@ -1,0 +1,197 @@
+//! From a provider's tool list to a call: shown, read back, resolved, judged by the tool's own schema.
+
+use crate::support::{block_on, call, scope};
+use crossfeed_core::{Engine, EngineOptions, PreparedTool, ResolveError, Session, ToolResult};
+use crossfeed_schema::{ListOptions, Profile, Style, ToolCall, ToolList, rewrite_tools};
+use serde_json::{Value, json};
+
+fn tools() -> Value {
+    json!([
+        {"type": "function", "function": {"name": "fetch", "description": "Fetches a page", "parameters": {
+            "type": "object",
+            "properties": {
+                "url": {"type": "string"},
+                "options": {"type": "object", "properties": {"limit": {"type": "integer"}, "$sort": {"type": "string"}}},
+            },
+            "required": ["url"],
+            "additionalProperties": false,
+        }}},
+        {"type": "function", "function": {"name": "broken", "parameters": {"type": "objekt", "properties": {}}}},
+    ])
+}
+
+fn prepared(engine: &Engine, options: &ListOptions, name: &str) -> PreparedTool {
+    let listed = rewrite_tools(&ToolList::parse(&tools()).unwrap(), options);
+    engine.prepare(listed.find(name).unwrap().clone())
+}
+
+fn session(engine: &Engine) -> Session {
+    let session = engine.session(scope("s"));
+    let found = r#"{"items": [{"url": "https://a.example", "rank": 3}], "options": {"limit": 2}}"#;
+    block_on(session.record(&call("call_1"), ToolResult::json(found))).unwrap();
+    session
+}
+
+/// The arguments that `fetch` gets for what the model wrote.
+fn resolve(options: &ListOptions, arguments: Value) -> Result<Value, ResolveError> {
+    let engine = Engine::in_memory(EngineOptions::default());
+    let tool = prepared(&engine, options, "fetch");
+    let resolved = block_on(session(&engine).resolve_call(&tool, arguments));
+    resolved.map(|resolved| resolved.arguments)
+}
+
+fn codes(error: &ResolveError) -> Vec<(&str, String)> {
+    let bodies = error.bodies().into_iter();
+    bodies
+        .map(|body| (body.code, body.at.unwrap_or_default()))
+        .collect()
+}
+
+#[test]
+fn every_style_leads_to_the_same_call() {
+    let expected = json!({"url": "https://a.example", "options": {"limit": 2}});
+    let map = |key: &str, tool: &str, select: &str| {
+        json!({"url": null, "options": null, key: {
+            "url": {tool: "call_1", select: "items[0].url"},
+            "options": {tool: "call_1", select: "options"},
+        }})
+    };
+    let list = json!({"url": null, "options": null, "_refs": [
+        {"to": "url", "tool": "call_1", "select": "items[0].url"},
+        {"to": "options", "tool": "call_1", "select": "options"},
+    ]});
+    let inline = json!({
+        "url": {"$tool": "call_1", "$select": "items[0].url"},
+        "options": {"limit": {"$tool": "call_1", "$select": "options.limit"}},
+    });
+    for (options, arguments) in [
+        (ListOptions::style(Style::Inline), inline),
+        (
+            ListOptions::style(Style::Refs),
+            map("_refs", "_tool", "_select"),
+        ),
+        (ListOptions::style(Style::RefsList), list.clone()),
+        (
+            ListOptions::profile(Profile::Mcp),
+            map("_refs", "_tool", "_select"),
+        ),
+        (ListOptions::profile(Profile::Gemini), list),
+    ] {
+        let resolved = resolve(&options, arguments);
+        assert_eq!(
+            resolved.map_err(|e| e.to_string()).unwrap(),
+            expected,
+            "{options:?}"
+        );
+    }
+}
+
+#[test]
+fn strict_arguments_are_read_back() {
+    let options = ListOptions::profile(Profile::OpenAiStrict);
+    let arguments = json!({
+        "url": null,
+        "options": {"limit": null, "$sort": "rank"},
+        "_refs": [{"to": "url", "tool": "call_1", "artifact": null, "select": "items[0].url"}],
+    });
+    assert_eq!(
+        resolve(&options, arguments)
+            .map_err(|e| e.to_string())
+            .unwrap(),
+        json!({"url": "https://a.example", "options": {"$sort": "rank"}})
+    );
+}
+
+#[test]
+fn renamed_parameters_find_their_way_back() {
+    let listed = rewrite_tools(
+        &ToolList::parse(&tools()).unwrap(),
+        &ListOptions::profile(Profile::Gemini),
+    );
+    let fetch = listed.find("fetch").unwrap();
+    let shown = fetch.names().shown("$sort").to_owned();
+    assert_ne!(shown, "$sort");
+    let arguments = json!({"url": "https://b.example", "options": {shown: "rank"}});
+    let resolved = resolve(&ListOptions::profile(Profile::Gemini), arguments).unwrap();
+    assert_eq!(
+        resolved,
+        json!({"url": "https://b.example", "options": {"$sort": "rank"}})
+    );
+}
+
+#[test]
+fn what_nothing_fills_and_what_is_no_parameter_are_errors() {
+    let options = ListOptions::style(Style::Refs);
+    let error = resolve(&options, json!({"url": null})).unwrap_err();
+    assert_eq!(codes(&error), [("arguments.invalid", "/url".to_owned())]);
+    let arguments =
+        json!({"url": null, "_refs": {"ulr": {"_tool": "call_1", "_select": "items[0].url"}}});
+    let error = resolve(&options, arguments).unwrap_err();
+    assert!(error.to_string().contains("url"), "{error}");
+    assert!(
+        codes(&error).contains(&("reference.malformed", "/_refs/ulr".to_owned())),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_own_schema_judges_not_the_shown_one() {
+    // The shown schema admits null and the map; the own one neither a number nor an unknown name.
+    let options = ListOptions::style(Style::Refs);
+    let wrong =
+        json!({"url": null, "_refs": {"url": {"_tool": "call_1", "_select": "items[0].rank"}}});
+    let resolved = resolve(&options, wrong).unwrap();
+    assert_eq!(resolved, json!({"url": "3"})); // an integer for a string is repaired
+    let wrong = json!({"url": null, "_refs": {"url": {"_tool": "call_1", "_select": "options"}}});
+    let error = resolve(&options, wrong).unwrap_err();
+    assert_eq!(codes(&error), [("arguments.invalid", "/url".to_owned())]);
+    let error = resolve(&options, json!({"url": "u", "other": 1})).unwrap_err();
+    assert_eq!(codes(&error), [("arguments.invalid", String::new())]);
+}
+
+#[test]
+fn a_tool_that_nothing_can_judge_takes_no_references() {
+    let engine = Engine::in_memory(EngineOptions::default());
+    let session = session(&engine);
+    let tool = prepared(&engine, &ListOptions::style(Style::Inline), "broken");
+    assert!(tool.input_schema().is_err());
+    let plain = json!({"anything": [1, {"goes": true}]});
+    let resolved = block_on(session.resolve_call(&tool, plain.clone())).unwrap();
+    assert_eq!(resolved.arguments, plain);
+    for arguments in [
+        json!({"a": {"$tool": "call_1"}}),
+        json!({"a": null, "_refs": {"a": {"_tool": "call_1"}}}),
+        json!({"a": {"$tool": 7}}),
+        json!("{\"$tool\": \"call_1\"}"),
+    ] {
+        let error = block_on(session.resolve_call(&tool, arguments)).unwrap_err();
+        assert_eq!(
+            codes(&error),
+            [("schema.invalid", String::new())],
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_block_comes_back_with_what_was_resolved() {
+    let block = json!({"id": "call_9", "type": "function", "function": {
+        "name": "fetch",
+        "arguments": "{\"url\": {\"$tool\": \"call_1\", \"$select\": \"items[0].url\"}}",
+    }});
+    let parsed = ToolCall::parse(&block).unwrap();
+    let engine = Engine::in_memory(EngineOptions::default());
+    let tool = prepared(
+        &engine,
+        &ListOptions::profile(Profile::OpenAi),
+        parsed.name(),
+    );
+    let arguments = parsed.arguments().clone();
+    let resolved = block_on(session(&engine).resolve_call(&tool, arguments)).unwrap();
+    let back = parsed.with_arguments(resolved.arguments).to_value();
+    assert_eq!(back["id"], "call_9");
+    assert_eq!(
+        back["function"]["arguments"],
+        r#"{"url":"https://a.example"}"#
+    );
+}
