@@ -87,6 +87,10 @@ const HEAD: [&str; 7] = [
 ];
 
 fn styles(run: &Run, lists: &[(String, Value)], tokenizer: &Tokenizer) {
+    let title = "Tokens of a tool's schema, by style";
+    if !run.wants(title) {
+        return;
+    }
     let schemas = schemas(lists);
     let before: Vec<usize> = schemas.iter().map(|s| tokens(tokenizer, s)).collect();
     let lines: Vec<_> = Style::ALL
@@ -121,10 +125,14 @@ fn styles(run: &Run, lists: &[(String, Value)], tokenizer: &Tokenizer) {
         .into_iter()
         .chain(["positions", "tools beyond the target"])
         .collect();
-    run.print("Tokens of a tool's schema, by style", &head, &lines);
+    run.print(title, &head, &lines);
 }
 
 fn profiles(run: &Run, lists: &[(String, Value)], tokenizer: &Tokenizer) {
+    let title = "Tokens of a tool's schema, by profile";
+    if !run.wants(title) {
+        return;
+    }
     let lines: Vec<_> = Profile::ALL
         .iter()
         .map(|profile| {
@@ -149,10 +157,11 @@ fn profiles(run: &Run, lists: &[(String, Value)], tokenizer: &Tokenizer) {
         .into_iter()
         .chain(["tools that admit references", "strict"])
         .collect();
-    run.print("Tokens of a tool's schema, by profile", &head, &lines);
+    run.print(title, &head, &lines);
 }
 
 fn guidances(run: &Run, tokenizer: &Tokenizer) {
+    let title = "Tokens of the guidance, once";
     let lines: Vec<_> = Style::ALL
         .into_iter()
         .map(|style| {

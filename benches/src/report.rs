@@ -48,15 +48,18 @@ impl Run {
         run
     }
 
+    /// Whether a table of this title was asked for.
+    #[must_use]
+    pub fn wants(&self, title: &str) -> bool {
+        let mut filter = self.filter.iter();
+        filter.all(|filter| title.contains(filter))
+    }
+
     /// Begins a table, unless another was asked for; the first of `rows` is what the others are
     /// compared with.
     #[must_use]
     pub fn table(&self, title: &str, of: &str, rows: &[&str]) -> Option<Table<'_>> {
-        if self
-            .filter
-            .as_ref()
-            .is_some_and(|filter| !title.contains(filter))
-        {
+        if !self.wants(title) {
             return None;
         }
         let first = rows.first().copied().unwrap_or_default();
@@ -76,11 +79,7 @@ impl Run {
 
     /// Prints a table of texts.
     pub fn print(&self, title: &str, head: &[&str], lines: &[Vec<String>]) {
-        if self
-            .filter
-            .as_ref()
-            .is_some_and(|filter| !title.contains(filter))
-        {
+        if !self.wants(title) {
             return;
         }
         println!("\n### {title}\n\n| {} |", head.join(" | "));

@@ -85,6 +85,7 @@ A record that names no session belongs to the one that is resolved.
 Examples:
   crossfeed resolve '{\"url\": {\"$tool\": \"call_1\", \"$select\": \"items[0].url\"}}' --results calls.jsonl
   crossfeed resolve arguments.json --results calls.jsonl --schema fetch.schema.json --explain
+  crossfeed resolve shown.json --results calls.jsonl --schema fetch.schema.json --profile gemini
   agent-log | crossfeed --json resolve arguments.json --results -")]
 pub(crate) struct Resolve {
     /// The arguments: a file, `-` for standard input, or the JSON itself
@@ -96,6 +97,12 @@ pub(crate) struct Resolve {
     /// The tool's own input schema, which judges the resolved arguments; `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
+    /// The style in which the schema was shown: the arguments are read back from that first
+    #[arg(long, requires = "schema", conflicts_with = "profile", value_name = "STYLE", value_parser = word::<Style>(&Style::ALL.map(Style::as_str)))]
+    pub(crate) style: Option<Style>,
+    /// The profile by which the schema was shown: the arguments are read back from that first
+    #[arg(long, requires = "schema", value_name = "NAME", value_parser = word::<Profile>(&Profile::ALL.map(Profile::as_str)))]
+    pub(crate) profile: Option<Profile>,
     /// The session in which the arguments are resolved
     #[arg(long, value_name = "ID", default_value = "default")]
     pub(crate) session: String,

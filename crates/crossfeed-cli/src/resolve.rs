@@ -4,13 +4,14 @@ use crate::{
     cli, input,
     records::{self, Content, NoRecord, Record},
     report::Stop,
-    select,
+    rewrite, select,
 };
 use bytes::Bytes;
 use crossfeed::{
     Engine, EngineOptions, ErrorBody, ErrorCode, InputSchema, LimitError, Link, Pointer, Resolved,
     Scope,
     json::{Document, JsonErrorKind},
+    schema::{ListOptions, ListedTool, SchemaError},
 };
 use serde_json::Value;
 use std::{io::Write, path::Path};
@@ -51,15 +52,24 @@ pub(crate) async fn run(
     })?;
 
     let arguments = parse_arguments(arguments)?;
-    let schema = schema.map(parse_schema).transpose()?;
+    let schema = schema.map(schema_value).transpose()?;
+    let schema = match schema {
+        Some(schema) => Some(judge(args, schema)?),
+        None => None,
+    };
     let engine = Engine::new(EngineOptions::default(), records::store());
     for record in records {
         record_one(&engine, &scope, record, &args.results).await?;
     }
-    let resolved = engine
-        .session(scope)
-        .resolve(arguments, schema.as_ref())
-        .await?;
+    let session = engine.session(scope);
+    let resolved = match schema {
+        Some(Judge::Shown(tool)) => {
+            let tool = engine.prepare(*tool);
+            session.resolve_call(&tool, arguments).await?
+        }
+        Some(Judge::Own(schema)) => session.resolve(arguments, Some(&schema)).await?,
+        None => session.resolve(arguments, None).await?,
+    };
     if args.explain {
         for line in remarks(&resolved) {
             // Remarks that cannot be written do not keep the answer back.
@@ -99,7 +109,37 @@ fn parse_arguments(bytes: Bytes) -> Result<Value, Stop> {
     })
 }
 
-fn parse_schema(bytes: Bytes) -> Result<InputSchema, Stop> {
+/// What judges the resolved arguments.
+enum Judge {
+    /// The tool's own schema, for which they were written.
+    Own(InputSchema),
+    /// The same, after they were read back from what was shown of it.
+    Shown(Box<ListedTool>),
+}
+
+fn judge(args: &cli::Resolve, schema: Value) -> Result<Judge, Stop> {
+    let stop = |error: &SchemaError| Stop::answer(error.code(), error.to_string());
+    let options = match (args.style, args.profile) {
+        (Some(style), _) => ListOptions::style(style),
+        (None, Some(profile)) => ListOptions::profile(profile),
+        (None, None) => {
+            let own = InputSchema::compile(schema).map_err(|error| stop(&error))?;
+            return Ok(Judge::Own(own));
+        }
+    };
+    let listed = rewrite::alone(&schema, &options)
+        .map_err(|error| Stop::answer(ErrorCode::SchemaInvalid, error.to_string()))?;
+    let mut tools = listed.tools.into_iter();
+    match tools.next() {
+        Some(tool) => match tool.error() {
+            Some(error) => Err(stop(error)),
+            None => Ok(Judge::Shown(Box::new(tool))),
+        },
+        None => Err(stop(&SchemaError::TooDeep)),
+    }
+}
+
+fn schema_value(bytes: Bytes) -> Result<Value, Stop> {
     let invalid = |why: String| {
         let message = format!("the tool's input schema is no valid JSON Schema: {why}");
         Stop::answer(ErrorCode::SchemaInvalid, message)
@@ -108,10 +148,7 @@ fn parse_schema(bytes: Bytes) -> Result<InputSchema, Stop> {
     let root = document
         .root()
         .map_err(|error| invalid(error.to_string()))?;
-    let schema = root
-        .to_value()
-        .map_err(|error| invalid(error.to_string()))?;
-    InputSchema::compile(schema).map_err(|error| Stop::answer(error.code(), error.to_string()))
+    root.to_value().map_err(|error| invalid(error.to_string()))
 }
 
 /// Records one line in the session that it names, else in that of `scope`.

@@ -11,11 +11,14 @@ use crossfeed::{
     json::{Document, JsonError, JsonErrorKind},
     schema::{
         Decision, ListOptions, Listed, ListedTool, Lost, SchemaError, Spelling, Style, ToolList,
-        guidance, rewrite_tools,
+        ToolListError, guidance, rewrite_tools,
     },
 };
 use serde_json::{Value, json};
 use std::{io::Write, path::Path};
+
+/// What a schema without a tool is called.
+const ALONE: &str = "the schema";
 
 pub(crate) fn run(
     args: &cli::Rewrite,
@@ -114,24 +117,25 @@ pub(crate) fn invalid(file: &Path, why: &str) -> Stop {
     Stop::answer(ErrorCode::SchemaInvalid, message)
 }
 
-/// One schema: as the one tool of a list.
+/// One schema, as the one tool of a list.
+pub(crate) fn alone(schema: &Value, options: &ListOptions) -> Result<Listed, ToolListError> {
+    let list = json!({"tools": [{"name": ALONE, "inputSchema": schema}]});
+    Ok(rewrite_tools(&ToolList::parse(&list)?, options))
+}
+
 fn schema(
     schema: &Value,
     options: &ListOptions,
     args: &cli::Rewrite,
     err: &mut dyn Write,
 ) -> Result<(Value, Listed), Stop> {
-    let name = "the schema";
-    let list = json!({"tools": [{"name": name, "inputSchema": schema}]});
-    let list = ToolList::parse(&list).map_err(|error| invalid(&args.file, &error.to_string()))?;
-    let listed = rewrite_tools(&list, options);
+    let listed = alone(schema, options).map_err(|error| invalid(&args.file, &error.to_string()))?;
     let tool = listed.tools.first();
     let tool = tool.ok_or_else(|| invalid(&args.file, "there is none"))?;
     if let Some(error) = tool.error() {
         return Err(body(error).into());
     }
-    // Its name is ours.
-    remarks_of(tool, name, None, args.report, err);
+    remarks_of(tool, ALONE, None, args.report, err);
     Ok((tool.shown_schema().clone(), listed))
 }
 

@@ -31,9 +31,9 @@
 
 pub use crossfeed_core::{
     Answered, ArgumentError, Engine, EngineOptions, Error, Failure, InputSchema, LimitError, Link,
-    LookupError, Notice, RepairScope, ResolveError, Resolved, SchemaError, SelectError,
-    SelectOptions, SelectReport, Selected, Session, Shape, Source, StripPolicy, ToolResult,
-    TypeRepair, ValidationCost, strip,
+    LookupError, Notice, PreparedTool, RepairScope, ResolveError, Resolved, SchemaError,
+    SelectError, SelectOptions, SelectReport, Selected, Session, Shape, Source, StripPolicy,
+    ToolResult, TypeRepair, ValidationCost, strip,
 };
 pub use crossfeed_jmespath as jmespath;
 pub use crossfeed_json as json;

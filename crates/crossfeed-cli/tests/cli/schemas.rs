@@ -305,3 +305,38 @@ fn a_tool_of_a_thousand_levels_goes_through() {
     let Run { status, out, .. } = run(&["lint", "--profile", "mcp"], &tools(SCHEMA));
     assert_eq!(status, 1, "{out}");
 }
+
+#[test]
+fn arguments_are_read_back_from_what_was_shown() {
+    let records = file(
+        "shown.jsonl",
+        r#"{"call_id": "c", "result": {"url": "https://a.example"}}"#,
+    );
+    let schema = r#"{"type": "object", "properties": {"$url": {"type": "string"}, "tags": {"type": "object"}}, "required": ["$url"]}"#;
+    let schema = file("shown.schema.json", schema);
+    let resolve = |how: [&str; 2], arguments: &str, status: i32, out: &str, err: &str| {
+        let [how, name] = how;
+        let args = [
+            "resolve",
+            arguments,
+            "--results",
+            &records,
+            "--schema",
+            &schema,
+            how,
+            name,
+        ];
+        check(&args, "", status, out, err);
+    };
+    let resolved = "{\"$url\":\"https://a.example\"}\n";
+    let map =
+        r#"{"$url": null, "tags": null, "_refs": {"$url": {"_tool": "c", "_select": "url"}}}"#;
+    resolve(["--style", "refs"], map, 0, resolved, "");
+    let list = r#"{"url": null, "_refs": [{"to": "url", "tool": "c", "select": "url"}]}"#;
+    resolve(["--profile", "gemini"], list, 0, resolved, "");
+    let folded = r#"{"$url": "u", "tags": "{\"a\": 1}", "_refs": null}"#;
+    let opened = "{\"$url\":\"u\",\"tags\":{\"a\":1}}\n";
+    resolve(["--profile", "openai-strict"], folded, 0, opened, "");
+    let unfilled = "error[arguments.invalid]: nothing fills `$url` (argument `/$url`)\nfound: null\ntry: a value, or an entry in `_refs` that names the parameter\n";
+    resolve(["--style", "refs"], r#"{"$url": null}"#, 1, "", unfilled);
+}

@@ -9,6 +9,7 @@ use crate::{
     Style, Tool, check, narrow, rewrite,
 };
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// How one tool is shown.
 #[derive(Debug, Default)]
@@ -89,7 +90,10 @@ impl<'o> Budget<'o> {
                 if let Some(shown) = again {
                     return shown;
                 }
-                let renamed = names.apply(&own);
+                let renamed = match names.is_empty() {
+                    true => Cow::Borrowed(&*own),
+                    false => Cow::Owned(names.apply(&own)),
+                };
                 let shown = self.climb(tool, profile, &own, &renamed, alone);
                 Shown { names, ..shown }
             }
