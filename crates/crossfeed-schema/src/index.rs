@@ -46,6 +46,8 @@ pub(crate) enum Target {
 pub(crate) struct Index {
     pub(crate) resources: Vec<Resource>,
     links: HashMap<&'static str, HashMap<String, Target>>,
+    /// The places of schemas where no keyword is known to hold one.
+    pub(crate) foreign: Vec<String>,
 }
 
 struct Found<'s> {
@@ -104,6 +106,7 @@ impl Index {
         // The target of a reference may lie where no schema is known to be; what is there may refer
         // to more.
         let mut next = 0;
+        let mut foreign = Vec::new();
         while let Some(found) = walk.found.get(next) {
             let error = |wrong: fn(Pointer, String) -> SchemaError| {
                 let at = Pointer::parse(&found.at).unwrap_or_default();
@@ -127,6 +130,7 @@ impl Index {
                 && let Some(schema) = root.pointer(at)
             {
                 let (mut at, resource) = (at.clone(), *resource);
+                foreign.push(at.clone());
                 walk.schema(schema, &mut at, resource);
             }
             links.entry(keyword).or_default().insert(at, target);
@@ -135,6 +139,7 @@ impl Index {
         Ok(Self {
             resources: walk.resources,
             links,
+            foreign,
         })
     }
 
@@ -145,6 +150,11 @@ impl Index {
                 .iter()
                 .map(move |(at, target)| (at.as_str(), *keyword, target))
         })
+    }
+
+    /// Whether something refers to a published schema.
+    pub(crate) fn refers_to_published(&self) -> bool {
+        self.links().any(|(_, _, target)| *target == Target::Published)
     }
 
     /// Whether nothing refers to anything.
@@ -270,10 +280,11 @@ impl<'s> Walk<'s> {
         let at = if by_pointer {
             Some(format!("{begin}{fragment}"))
         } else {
-            self.anchors
-                .get(&(resource, fragment.as_str()))
-                .cloned()
-                .or_else(|| {
+            let own = self.anchors.get(&(resource, fragment.as_str()));
+            own.cloned().or_else(|| {
+                    if found.keyword == "$ref" {
+                        return None;
+                    }
                     // A dynamic reference finds its anchor in another resource.
                     let named = self
                         .anchors

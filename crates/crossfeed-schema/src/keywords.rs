@@ -1,7 +1,7 @@
 //! Where the subschemas of a schema are. One table serves every dialect: a keyword that a dialect
 //! does not know asserts nothing there, so that it does no harm to look into it.
 
-use crate::index::push_step;
+use crate::index::{Index, push_step};
 use serde_json::{Map, Value};
 
 /// What a keyword holds.
@@ -104,6 +104,20 @@ pub(crate) fn visit<'s>(
             push_step(at, keyword, step);
             visit(inner, at, see);
             at.truncate(length);
+        }
+    }
+}
+
+/// Shows all schemas of a document, those included that stand where only a reference finds them.
+pub(crate) fn visit_all<'s>(
+    root: &'s Value,
+    index: &Index,
+    see: &mut dyn FnMut(&'s Map<String, Value>, &str),
+) {
+    visit(root, &mut String::new(), see);
+    for at in &index.foreign {
+        if let Some(schema) = root.pointer(at) {
+            visit(schema, &mut at.clone(), see);
         }
     }
 }

@@ -3,13 +3,17 @@
 
 use crate::{
     Dialect,
-    index::{Index, Target},
+    index::{Index, Target, push_step},
     keywords::Step,
 };
 use serde_json::Value;
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashMap,
+};
 
-/// How many schemas are looked at: alternatives that refer to alternatives fan out.
-const LOOKED_AT: usize = 10_000;
+/// How many schemas are looked at for one document: alternatives that refer to alternatives fan out.
+const LOOKED_AT: usize = 1_000_000;
 
 /// Whether the schema at a place of `root`, a JSON Pointer, admits `null`.
 ///
@@ -28,56 +32,81 @@ const LOOKED_AT: usize = 10_000;
 pub fn admits_null(root: &Value, at: &str) -> bool {
     let dialect = Dialect::declared(root).unwrap_or(Dialect::Draft202012);
     let index = Index::of(root, dialect).unwrap_or_default();
-    Nulls {
-        root,
-        index: &index,
-        dialect,
-    }
-    .at(at)
+    Nulls::new(root, &index, dialect).at(at)
 }
 
-/// What is needed to follow references.
-#[derive(Clone, Copy)]
+/// Judges the schemas of one document.
+#[derive(Debug)]
 pub(crate) struct Nulls<'s> {
-    pub(crate) root: &'s Value,
-    pub(crate) index: &'s Index,
-    pub(crate) dialect: Dialect,
+    root: &'s Value,
+    index: &'s Index,
+    dialect: Dialect,
+    /// What is known of schemas that something refers to: alternatives that refer to the same
+    /// alternatives are judged once.
+    known: RefCell<HashMap<String, bool>>,
+    /// How many more schemas may be looked at, for all questions together.
+    left: Cell<usize>,
 }
 
-impl Nulls<'_> {
-    /// Whether the schema at a place admits null.
+/// Too much was looked at.
+struct Unknown;
+
+impl<'s> Nulls<'s> {
+    pub(crate) fn new(root: &'s Value, index: &'s Index, dialect: Dialect) -> Self {
+        Self {
+            root,
+            index,
+            dialect,
+            known: RefCell::default(),
+            left: Cell::new(LOOKED_AT),
+        }
+    }
+
+    /// Whether the schema at a place admits null; one of which that is not known might.
     pub(crate) fn at(&self, at: &str) -> bool {
         let schema = self.root.pointer(at);
-        schema.is_none_or(|schema| self.schema(schema, at))
+        schema.is_none_or(|schema| self.schema(schema, at) != Some(false))
     }
 
-    /// Whether a schema, which stands at this place, admits null.
-    pub(crate) fn schema(&self, schema: &Value, at: &str) -> bool {
-        let mut left = LOOKED_AT;
-        self.judge(schema, &mut at.to_owned(), &mut left, 0)
+    /// Whether a schema, which stands at this place, admits null; `None` where that takes too much
+    /// to say.
+    pub(crate) fn schema(&self, schema: &Value, at: &str) -> Option<bool> {
+        self.judge(schema, &mut at.to_owned(), 0).ok()
     }
 
-    /// `depth` counts references that were followed: a cycle of them asserts nothing.
-    fn judge(&self, schema: &Value, at: &mut String, left: &mut usize, depth: usize) -> bool {
-        let Value::Object(object) = schema else {
-            return schema != &Value::Bool(false);
-        };
-        if *left == 0 || depth > crossfeed_json::MAX_DEPTH {
-            return true;
+    /// What a reference leads to. One that leads back to itself asserts nothing.
+    fn target(&self, at: &str, depth: usize) -> Result<bool, Unknown> {
+        if let Some(known) = self.known.borrow().get(at) {
+            return Ok(*known);
         }
-        *left -= 1;
+        let Some(schema) = self.root.pointer(at) else {
+            return Ok(true);
+        };
+        let admits = self.judge(schema, &mut at.to_owned(), depth + 1)?;
+        self.known.borrow_mut().insert(at.to_owned(), admits);
+        Ok(admits)
+    }
+
+    fn judge(&self, schema: &Value, at: &mut String, depth: usize) -> Result<bool, Unknown> {
+        let Value::Object(object) = schema else {
+            return Ok(schema != &Value::Bool(false));
+        };
+        let left = self.left.get().checked_sub(1).ok_or(Unknown)?;
+        self.left.set(left);
+        if depth > crossfeed_json::MAX_DEPTH {
+            return Err(Unknown);
+        }
         for keyword in crate::index::REFERENCES {
             if !object.contains_key(keyword) {
                 continue;
             }
             if let Some(Target::Here { at: target, .. }) = self.index.target(at, keyword)
-                && let Some(schema) = self.root.pointer(target)
-                && !self.judge(schema, &mut target.clone(), left, depth + 1)
+                && !self.target(target, depth)?
             {
-                return false;
+                return Ok(false);
             }
             if keyword == "$ref" && self.dialect <= Dialect::Draft7 {
-                return true; // its siblings mean nothing
+                return Ok(true); // its siblings mean nothing
             }
         }
         let typed = match object.get("type") {
@@ -90,39 +119,54 @@ impl Nulls<'_> {
             || listed("enum").is_some_and(|values| !values.contains(&Value::Null))
             || object.get("const").is_some_and(|value| !value.is_null())
         {
-            return false;
+            return Ok(false);
         }
-        let mut inner = |keyword: &str, step: Step<'_>, schema: &Value| {
-            let length = at.len();
-            crate::index::push_step(at, keyword, step);
-            let admits = self.judge(schema, at, left, depth + 1);
-            at.truncate(length);
-            admits
+        for keyword in ["allOf", "anyOf", "oneOf"] {
+            let Some(list) = listed(keyword) else {
+                continue;
+            };
+            let mut admitting = 0;
+            for (index, schema) in list.iter().enumerate() {
+                let admits = self.inner(keyword, Step::Index(index), schema, at, depth)?;
+                admitting += usize::from(admits);
+            }
+            let fits = match keyword {
+                "allOf" => admitting == list.len(),
+                "anyOf" => admitting > 0,
+                _ => admitting == 1,
+            };
+            if !fits {
+                return Ok(false);
+            }
+        }
+        let mut one = |keyword: &str| match object.get(keyword) {
+            Some(schema) => self.inner(keyword, Step::Keyword, schema, at, depth).map(Some),
+            None => Ok(None),
         };
-        let mut count = |keyword: &str| {
-            let list = listed(keyword)?;
-            let admitting = list
-                .iter()
-                .enumerate()
-                .filter(|(index, schema)| inner(keyword, Step::Index(*index), schema))
-                .count();
-            Some((admitting, list.len()))
-        };
-        if count("allOf").is_some_and(|(admitting, all)| admitting < all)
-            || count("anyOf").is_some_and(|(admitting, _)| admitting == 0)
-            || count("oneOf").is_some_and(|(admitting, _)| admitting != 1)
-        {
-            return false;
+        if one("not")? == Some(true) {
+            return Ok(false);
         }
-        let mut one = |keyword: &str| Some(inner(keyword, Step::Keyword, object.get(keyword)?));
-        if one("not") == Some(true) {
-            return false;
+        match one("if")? {
+            Some(true) => Ok(one("then")?.unwrap_or(true)),
+            Some(false) => Ok(one("else")?.unwrap_or(true)),
+            None => Ok(true),
         }
-        match one("if") {
-            Some(true) => one("then").unwrap_or(true),
-            Some(false) => one("else").unwrap_or(true),
-            None => true,
-        }
+    }
+
+    /// A schema that the one at hand applies to the same value.
+    fn inner(
+        &self,
+        keyword: &str,
+        step: Step<'_>,
+        schema: &Value,
+        at: &mut String,
+        depth: usize,
+    ) -> Result<bool, Unknown> {
+        let length = at.len();
+        push_step(at, keyword, step);
+        let admits = self.judge(schema, at, depth + 1);
+        at.truncate(length);
+        admits
     }
 }
 
@@ -175,7 +219,7 @@ mod tests {
     #[test]
     fn alternatives_of_alternatives_end() {
         let mut defs = serde_json::Map::new();
-        for level in 0..100 {
+        for level in 0..50 {
             let next = json!({"$ref": format!("#/$defs/{}", level + 1)});
             defs.insert(level.to_string(), json!({"anyOf": [next, next]}));
         }

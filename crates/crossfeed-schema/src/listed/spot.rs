@@ -149,11 +149,7 @@ impl<'s> Ground<'s> {
         if let Some(known) = self.nulls.borrow().get(at) {
             return *known;
         }
-        let nulls = Nulls {
-            root: self.root,
-            index: &self.index,
-            dialect: self.dialect,
-        };
+        let nulls = Nulls::new(self.root, &self.index, self.dialect);
         let admits = nulls.at(at);
         self.nulls.borrow_mut().insert(at.to_owned(), admits);
         admits

@@ -7,12 +7,14 @@
 use super::{
     Notice,
     moves::{Moves, Place},
+    reads::{carries_header, is_structured, keeps_condition, loosens_one_of, reads_inside},
     reference::{anything, reference},
 };
 use crate::{
     Dialect, Spelling,
-    index::identity,
+    index::{Index, identity},
     keywords::{self, Applies, HEADER, Holds, Step},
+    null::Nulls,
 };
 use crossfeed_wire::Pointer;
 use serde_json::{Map, Value, json};
@@ -24,15 +26,15 @@ pub(super) struct Features {
     headers: bool,
     /// A property is called like a key of a reference.
     sentinels: bool,
-    /// `unevaluated…` reads what `if` or `contains` evaluated, which go.
+    /// `unevaluated…` reads what `if`, `contains` or a published schema evaluated, which go.
     forgets: bool,
 }
 
 impl Features {
-    pub(super) fn of(root: &Value) -> Self {
+    pub(super) fn of(root: &Value, index: &Index) -> Self {
         let mut found = Self::default();
-        let (mut unevaluated, mut evaluating) = (false, false);
-        keywords::visit(root, &mut String::new(), &mut |object, _| {
+        let (mut unevaluated, mut evaluating) = (false, index.refers_to_published());
+        keywords::visit_all(root, index, &mut |object, _| {
             found.headers |= object.contains_key(HEADER);
             if let Some(Value::Object(properties)) = object.get("properties") {
                 found.sentinels |= properties.keys().any(|key| key.starts_with(['$', '_']));
@@ -60,11 +62,18 @@ pub(super) struct Rewriter<'s> {
     pub(super) dialect: Dialect,
     pub(super) features: Features,
     pub(super) moves: Moves<'s>,
+    pub(super) nulls: Nulls<'s>,
     pub(super) notices: Vec<Notice>,
     /// How references are spelled, and the other spelling.
     pub(super) spellings: [Spelled; 2],
     /// Which of them are referred to in the resource at hand.
     pub(super) used: [bool; 2],
+    /// The keyword that holds what references lead to: `$defs`, unless that is something else here.
+    pub(super) definitions: &'static str,
+    /// Whether value positions admit references at all.
+    pub(super) wraps: bool,
+    /// How many parts were given names in `$defs`.
+    pub(super) parts: usize,
     /// How many more value positions within each other may admit references: each takes two levels.
     pub(super) levels: usize,
 }
@@ -106,7 +115,7 @@ impl<'s> Rewriter<'s> {
                 continue;
             }
             let defs = out
-                .entry("$defs")
+                .entry(self.definitions)
                 .or_insert_with(|| Value::Object(Map::new()));
             if let Value::Object(defs) = defs {
                 defs.entry(spelled.name.clone())
@@ -168,16 +177,6 @@ impl<'s> Rewriter<'s> {
         out.insert(key.to_owned(), new);
     }
 
-    fn link(&mut self, key: &str, value: &Value, place: &Place) -> Option<Value> {
-        let keyword = crate::index::REFERENCES
-            .into_iter()
-            .find(|known| *known == key)?;
-        match value.as_str() {
-            Some(text) if self.moves.tracks() => self.moves.follow(&place.old, keyword, text),
-            _ => Some(value.clone()),
-        }
-    }
-
     /// The schemas that a keyword holds; `inside` says that each is a value position.
     fn held(
         &mut self,
@@ -215,99 +214,6 @@ impl<'s> Rewriter<'s> {
             // A boolean as the only schema of a keyword says what may be there at all.
             _ => self.kept(key, value, place),
         }
-    }
-
-    /// The value of a keyword that is not known to hold schemas, and may: something may refer there.
-    fn foreign(&mut self, key: &str, value: &'s Value, place: &mut Place, keeps: bool) -> Value {
-        let mark = self.moves.step(place, key, Step::Keyword);
-        let new = self.within_foreign(value, place, keeps);
-        self.moves.back(place, mark);
-        new
-    }
-
-    fn within_foreign(&mut self, value: &'s Value, place: &mut Place, keeps: bool) -> Value {
-        if !self.moves.has_target_within(&place.old) {
-            return value.clone();
-        }
-        if self.moves.is_target(&place.old) {
-            return match keeps {
-                true => self.keep(value, place),
-                false => self.schema(value, place),
-            };
-        }
-        match value {
-            Value::Object(members) => members
-                .iter()
-                .map(|(key, value)| (key.clone(), self.foreign(key, value, place, keeps)))
-                .collect(),
-            Value::Array(items) => items
-                .iter()
-                .enumerate()
-                .map(|(index, item)| self.foreign(&index.to_string(), item, place, keeps))
-                .collect(),
-            _ => value.clone(),
-        }
-    }
-
-    /// A schema that stays as it is, references in it following their targets.
-    pub(super) fn kept(&mut self, key: &str, value: &'s Value, place: &mut Place) -> Value {
-        if !self.moves.tracks() {
-            return value.clone();
-        }
-        let mark = self.moves.step(place, key, Step::Keyword);
-        let new = self.keep(value, place);
-        self.moves.back(place, mark);
-        new
-    }
-
-    pub(super) fn keep(&mut self, schema: &'s Value, place: &mut Place) -> Value {
-        if !self.moves.tracks() {
-            return schema.clone();
-        }
-        self.moves.arrive(place);
-        let Value::Object(object) = schema else {
-            return schema.clone();
-        };
-        let mut out = Map::with_capacity(object.len());
-        for (key, value) in object {
-            if let Some(new) = self.kept_keyword(key, value, place) {
-                out.insert(key.clone(), new);
-            }
-        }
-        Value::Object(out)
-    }
-
-    /// One keyword of a schema that stays as it is.
-    pub(super) fn kept_keyword(
-        &mut self,
-        key: &'s str,
-        value: &'s Value,
-        place: &mut Place,
-    ) -> Option<Value> {
-        let Some((holds, _)) = keywords::subschemas(key) else {
-            return match crate::index::REFERENCES.contains(&key) {
-                true => self.link(key, value, place),
-                false => Some(self.foreign(key, value, place, true)),
-            };
-        };
-        let mut new = value.clone();
-        for (step, inner) in keywords::held(holds, value) {
-            let mark = self.moves.step(place, key, step);
-            let inner = self.keep(inner, place);
-            self.moves.back(place, mark);
-            match (step, &mut new) {
-                (Step::Key(name), Value::Object(map)) => {
-                    map.insert(name.to_owned(), inner);
-                }
-                (Step::Index(index), Value::Array(list)) => {
-                    if let Some(slot) = list.get_mut(index) {
-                        *slot = inner;
-                    }
-                }
-                _ => new = inner,
-            }
-        }
-        Some(new)
     }
 
     /// Adds what `oneOf` and `if` are loosened to.
@@ -370,7 +276,7 @@ impl<'s> Rewriter<'s> {
             self.moves.arrive(place);
             return Value::Bool(false);
         }
-        if self.features.headers && carries_header(schema) {
+        if !self.wraps || self.features.headers && carries_header(schema) {
             return self.schema(schema, place);
         }
         let Some(spelling) = self.spelling([schema]) else {
@@ -446,63 +352,4 @@ pub(super) fn say_anything(schema: &mut Value) {
         }
         _ => {}
     }
-}
-
-/// Whether a schema, or one that its `properties` lead to, is sent as a header.
-pub(super) fn carries_header(schema: &Value) -> bool {
-    schema.get(HEADER).is_some()
-        || schema
-            .get("properties")
-            .and_then(Value::as_object)
-            .is_some_and(|properties| properties.values().any(carries_header))
-}
-
-fn loosens_one_of(object: &Map<String, Value>) -> bool {
-    let list = object.get("oneOf").and_then(Value::as_array);
-    list.is_some_and(|list| list.iter().any(reads_inside))
-}
-
-/// Whether `if` and what follows can stay: its outcome does not depend on what is inside.
-fn keeps_condition(object: &Map<String, Value>) -> bool {
-    object
-        .get("if")
-        .is_none_or(|condition| !reads_inside(condition))
-}
-
-/// Whether `enum` or `const` names a list or object with something inside.
-fn is_structured(key: &str, value: &Value) -> bool {
-    let structured = |value: &Value| match value {
-        Value::Array(items) => !items.is_empty(),
-        Value::Object(members) => !members.is_empty(),
-        _ => false,
-    };
-    match value {
-        Value::Array(values) if key == "enum" => values.iter().any(structured),
-        value => key == "const" && structured(value),
-    }
-}
-
-/// Whether what a schema says of a value depends on the values inside it. Their number, and the
-/// names of the members, do not count.
-pub(super) fn reads_inside(schema: &Value) -> bool {
-    let Value::Object(object) = schema else {
-        return false;
-    };
-    object.iter().any(|(key, value)| match key.as_str() {
-        "$ref" | "$dynamicRef" | "$recursiveRef" => true,
-        "uniqueItems" => value == &Value::Bool(true),
-        "unevaluatedProperties" | "unevaluatedItems" => true,
-        "enum" | "const" => is_structured(key, value),
-        _ => match keywords::subschemas(key) {
-            None | Some((_, Applies::Nowhere | Applies::Names)) => false,
-            Some((holds, applies)) => {
-                keywords::held(holds, value)
-                    .iter()
-                    .any(|(_, inner)| match applies {
-                        Applies::Here => reads_inside(inner),
-                        _ => inner.as_object().is_some_and(|inner| !inner.is_empty()),
-                    })
-            }
-        },
-    })
 }

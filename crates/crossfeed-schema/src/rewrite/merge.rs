@@ -10,22 +10,61 @@ use crate::{
     index::{Index, Target, push_step},
     keywords::Step,
 };
+use crossfeed_json::MAX_DEPTH;
 use serde_json::{Map, Value};
+use std::collections::{HashMap, HashSet};
 
 /// How many branches are looked at: they may hold branches of their own.
 const BRANCHES: usize = 1_000;
 
+/// How many alternatives of one member are told; beyond them it may be anything.
+const ALTERNATIVES: usize = 50;
+
 /// A schema and its place.
 pub(super) type Part<'s> = (String, &'s Value);
+
+/// What a member may be.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Member<'s> {
+    pub(super) schemas: Vec<Part<'s>>,
+    /// Whether it may also be anything else.
+    pub(super) open: bool,
+}
 
 /// The members that a schema speaks of, where it is for an object.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Members<'s> {
-    /// Name, what it may be, and whether it may also be anything else.
-    pub(super) named: Vec<(&'s str, Vec<Part<'s>>, bool)>,
+    /// In the order in which they are first spoken of.
+    named: Vec<(&'s str, Member<'s>)>,
+    /// Where each of them is.
+    places: HashMap<&'s str, usize>,
     pub(super) required: Vec<&'s str>,
     /// Whether other names are refused.
     pub(super) closed: bool,
+    /// Whether there is more than was looked at.
+    pub(super) unknown: bool,
+}
+
+impl<'s> Members<'s> {
+    /// Whether it speaks of a member.
+    pub(super) fn names(&self, name: &str) -> bool {
+        self.places.contains_key(name)
+    }
+
+    /// The members in their order.
+    pub(super) fn into_named(self) -> impl Iterator<Item = (&'s str, Member<'s>)> {
+        self.named.into_iter()
+    }
+
+    fn member(&mut self, name: &str) -> Option<&mut Member<'s>> {
+        let place = *self.places.get(name)?;
+        self.named.get_mut(place).map(|(_, member)| member)
+    }
+
+    fn add(&mut self, name: &'s str, member: Member<'s>) {
+        self.places.insert(name, self.named.len());
+        self.named.push((name, member));
+    }
 }
 
 pub(super) struct Merge<'s> {
@@ -33,6 +72,7 @@ pub(super) struct Merge<'s> {
     pub(super) index: &'s Index,
     pub(super) dialect: Dialect,
     left: usize,
+    depth: usize,
 }
 
 impl<'s> Merge<'s> {
@@ -42,6 +82,7 @@ impl<'s> Merge<'s> {
             index,
             dialect,
             left: BRANCHES,
+            depth: 0,
         }
     }
 
@@ -50,10 +91,20 @@ impl<'s> Merge<'s> {
         let Value::Object(object) = schema else {
             return (schema != &Value::Bool(false)).then(Members::default);
         };
-        if self.left == 0 {
-            return Some(Members::default());
+        if self.left == 0 || self.depth > MAX_DEPTH {
+            return Some(Members {
+                unknown: true,
+                ..Members::default()
+            });
         }
         self.left -= 1;
+        self.depth += 1;
+        let found = self.branches(object, at);
+        self.depth -= 1;
+        found
+    }
+
+    fn branches(&mut self, object: &'s Map<String, Value>, at: &str) -> Option<Members<'s>> {
         let may_be_object = match object.get("type") {
             Some(Value::String(name)) => name == "object",
             Some(Value::Array(names)) => names.iter().any(|name| name == "object"),
@@ -137,57 +188,65 @@ fn list<'s>(object: &'s Map<String, Value>, keyword: &str) -> impl Iterator<Item
 
 fn own<'s>(object: &'s Map<String, Value>, at: &str) -> Members<'s> {
     let properties = object.get("properties").and_then(Value::as_object);
-    let named = properties.into_iter().flatten().map(|(name, schema)| {
-        let at = inner(at, "properties", Step::Key(name));
-        (name.as_str(), vec![(at, schema)], false)
-    });
-    Members {
-        named: named.collect(),
+    let mut members = Members {
         required: list(object, "required").filter_map(Value::as_str).collect(),
         closed: object.get("additionalProperties") == Some(&Value::Bool(false))
             && !object.contains_key("patternProperties"),
+        ..Members::default()
+    };
+    for (name, schema) in properties.into_iter().flatten() {
+        let schemas = vec![(inner(at, "properties", Step::Key(name)), schema)];
+        let open = false;
+        members.add(name, Member { schemas, open });
     }
+    members
 }
 
 /// Both hold. Of two things said of one member the first is kept.
 fn both<'s>(mut left: Members<'s>, right: Members<'s>) -> Members<'s> {
-    for member in right.named {
-        if !left.named.iter().any(|(name, ..)| *name == member.0) {
-            left.named.push(member);
+    let (required, closed) = (right.required.clone(), right.closed);
+    left.unknown |= right.unknown;
+    for (name, member) in right.into_named() {
+        if !left.names(name) {
+            left.add(name, member);
         }
     }
-    for name in right.required {
-        if !left.required.contains(&name) {
-            left.required.push(name);
-        }
-    }
-    left.closed |= right.closed;
+    let known: HashSet<_> = left.required.iter().copied().collect();
+    let more = required.into_iter().filter(|name| !known.contains(name));
+    left.required.extend(more);
+    left.closed |= closed;
     left
 }
 
 /// One of them holds.
 fn either<'s>(mut left: Members<'s>, right: Members<'s>) -> Members<'s> {
-    for (name, _, open) in &mut left.named {
-        let also = right.named.iter().any(|(other, ..)| other == name);
-        *open |= !also && !right.closed;
+    for (name, member) in &mut left.named {
+        member.open |= !right.names(name) && !right.closed;
     }
-    for (name, schemas, open) in right.named {
-        match left.named.iter_mut().find(|(other, ..)| *other == name) {
-            Some((_, known, known_open)) => {
-                for schema in schemas {
-                    if !known.iter().any(|(_, other)| *other == schema.1) {
-                        known.push(schema);
-                    }
-                }
-                *known_open |= open;
+    let required: HashSet<_> = right.required.iter().copied().collect();
+    left.required.retain(|name| required.contains(name));
+    let (open_left, closed) = (!left.closed, right.closed);
+    left.unknown |= right.unknown;
+    for (name, member) in right.into_named() {
+        let Some(known) = left.member(name) else {
+            let open = member.open || open_left;
+            left.add(name, Member { open, ..member });
+            continue;
+        };
+        known.open |= member.open;
+        for schema in member.schemas {
+            let is_known =
+                |(_, other): &Part<'_>| std::ptr::eq(*other, schema.1) || *other == schema.1;
+            if known.schemas.iter().any(is_known) {
+                continue;
             }
-            None => {
-                let open = open || !left.closed;
-                left.named.push((name, schemas, open));
+            if known.schemas.len() >= ALTERNATIVES {
+                known.open = true;
+                break;
             }
+            known.schemas.push(schema);
         }
     }
-    left.required.retain(|name| right.required.contains(name));
-    left.closed &= right.closed;
+    left.closed &= closed;
     left
 }

@@ -12,15 +12,17 @@
 //! - The same input gives the same bytes; keys stay in the source's order.
 
 mod inline;
+mod keep;
 mod merge;
 mod moves;
 mod nullable;
+mod reads;
 mod reference;
 mod root;
 #[cfg(test)]
 mod tests;
 
-use crate::{Dialect, SchemaError, Spelling, Style, check::checked};
+use crate::{Dialect, SchemaError, Spelling, Style, check::checked, null::Nulls};
 use crossfeed_json::{MAX_DEPTH, is_deeper};
 use crossfeed_wire::Pointer;
 use inline::{Features, Rewriter, Spelled};
@@ -94,23 +96,32 @@ pub fn rewrite(own: &Value, style: Style, spelling: Spelling) -> Result<Rewritte
             references: listed,
         });
     }
+    // In an old draft `$defs` may be anything.
+    let definitions = match own.get("$defs") {
+        None | Some(Value::Object(_)) => reference::DEFINITIONS[0],
+        Some(_) => reference::DEFINITIONS[1],
+    };
     let mut names = free_names(own, &index);
     let mut spelled = |spelling| {
         let name = names.next().unwrap_or_default();
         Spelled {
             spelling,
-            address: format!("#/$defs/{name}"),
+            address: format!("#/{definitions}/{name}"),
             name,
         }
     };
     let mut rewriter = Rewriter {
         root: own,
         dialect,
-        features: Features::of(own),
+        features: Features::of(own, &index),
         moves: Moves::new(&index),
         notices: Vec::new(),
         spellings: [spelled(spelling), spelled(spelling.other())],
         used: [false; 2],
+        definitions,
+        wraps: true,
+        nulls: Nulls::new(own, &index, dialect),
+        parts: 0,
         levels: MAX_DEPTH.saturating_sub(depth(own) + MARGIN) / 2,
     };
     let mut rewritten = rewriter.root(style, spelling);
@@ -118,6 +129,7 @@ pub fn rewrite(own: &Value, style: Style, spelling: Spelling) -> Result<Rewritte
         rewriter.moves.again();
         rewriter.notices.clear();
         rewriter.used = [false; 2];
+        rewriter.parts = 0;
         rewritten = rewriter.root(style, spelling);
         if let Some(error) = rewriter.moves.lost() {
             return Err(error);
@@ -131,7 +143,12 @@ pub fn rewrite(own: &Value, style: Style, spelling: Spelling) -> Result<Rewritte
         rewriter.notices.push(Notice::ReadAsDraft7);
     }
     if is_deeper(&schema, MAX_DEPTH) {
-        return Err(SchemaError::TooDeep);
+        // What is loosened takes levels, too. Then it is shown as it is.
+        return Ok(Rewritten {
+            schema: own.clone(),
+            notices: vec![Notice::Deep],
+            references: None,
+        });
     }
     Ok(Rewritten {
         schema,
@@ -154,7 +171,9 @@ fn free_names(root: &Value, index: &crate::index::Index) -> impl Iterator<Item =
     let places = index.resources.iter().map(|resource| resource.at.as_str());
     let taken: Vec<String> = places
         .chain([""])
-        .filter_map(|at| root.pointer(at)?.get("$defs")?.as_object())
+        .filter_map(|at| root.pointer(at))
+        .flat_map(|schema| reference::DEFINITIONS.map(|keyword| schema.get(keyword)))
+        .filter_map(|defs| defs?.as_object())
         .flat_map(|defs| defs.keys().cloned())
         .collect();
     let name = |number: usize| match number {

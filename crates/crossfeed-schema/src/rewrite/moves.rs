@@ -119,13 +119,17 @@ impl<'i> Moves<'i> {
         }
     }
 
-    /// The targets, outer ones first, that were written nowhere so far.
-    pub(super) fn missing(&self) -> Option<String> {
+    /// The first target that was written nowhere so far, outer ones before inner ones; none before
+    /// `after` is.
+    pub(super) fn missing(&self, after: &str) -> Option<String> {
         if !self.tracks {
             return None;
         }
         let missing = |at: &&String| !self.found.contains_key(*at);
-        self.targets.iter().find(missing).cloned()
+        self.targets
+            .range(after.to_owned()..)
+            .find(missing)
+            .cloned()
     }
 
     /// A part of a schema with an identity of its own cannot leave it: references in it would lead
@@ -142,7 +146,7 @@ impl<'i> Moves<'i> {
             && let Some((link, keyword, _)) = index
                 .links()
                 .filter(|(_, _, target)| matches!(target, Target::Here { at: to, .. } if to == at))
-                .min_by_key(|(link, ..)| *link)
+                .min_by_key(|(link, keyword, _)| (*link, *keyword))
         {
             self.lose(link, keyword, at);
         }
@@ -217,6 +221,9 @@ impl<'i> Moves<'i> {
             return kept();
         };
         let address = text.split_once('#').map_or(text, |(address, _)| address);
+        if within.is_empty() && address == text {
+            return kept();
+        }
         Some(Value::String(format!("{address}#{}", encoded(within))))
     }
 
@@ -229,9 +236,9 @@ impl<'i> Moves<'i> {
     }
 }
 
-/// The place of a schema in the root's `$defs`, before (`old`) and under a new name there.
-pub(super) fn in_definitions(old: &str, name: &str) -> Place {
-    let mut new = "/$defs".to_owned();
+/// The place of a schema before (`old`) and under a new name among the root's `definitions`.
+pub(super) fn in_definitions(old: &str, definitions: &str, name: &str) -> Place {
+    let mut new = format!("/{definitions}");
     push_token(&mut new, name);
     Place {
         old: old.to_owned(),

@@ -1,10 +1,11 @@
 //! Making a parameter nullable, for the styles whose references stand beside it.
 
 use super::{
-    inline::{Rewriter, carries_header, say_anything},
+    inline::{Rewriter, say_anything},
     moves::Place,
+    reads::carries_header,
 };
-use crate::{index::push_step, keywords::Step, null::Nulls};
+use crate::{index::push_step, keywords::Step};
 use serde_json::{Map, Value, json};
 
 /// Keywords that may refuse null, besides `type` and `enum`.
@@ -24,15 +25,10 @@ impl<'s> Rewriter<'s> {
     /// A parameter's schema, admitting null. It is changed as little as that takes.
     pub(super) fn nullable(&mut self, schema: &'s Value, place: &mut Place) -> Value {
         if schema == &Value::Bool(false) || carries_header(schema) {
-            return self.keep_here(schema, place);
+            return self.keep(schema, place);
         }
-        let admits = Nulls {
-            root: self.root,
-            index: self.moves.index(),
-            dialect: self.dialect,
-        };
-        if admits.schema(schema, &place.old) {
-            let mut kept = self.keep_here(schema, place);
+        if self.nulls.schema(schema, &place.old) == Some(true) {
+            let mut kept = self.keep(schema, place);
             say_anything(&mut kept);
             return kept;
         }
@@ -42,12 +38,12 @@ impl<'s> Rewriter<'s> {
                 widened(schema.as_object()?, &|keyword, index, branch| {
                     let mut at = place.old.clone();
                     push_step(&mut at, keyword, Step::Index(index));
-                    admits.schema(branch, &at)
+                    self.nulls.schema(branch, &at) != Some(false)
                 })
             })
             .flatten();
         if let Some(widened) = in_place {
-            let kept = self.keep_here(schema, place);
+            let kept = self.keep(schema, place);
             let (Value::Object(mut kept), true) = (kept, !widened.is_empty()) else {
                 return schema.clone();
             };
@@ -64,7 +60,7 @@ impl<'s> Rewriter<'s> {
             return Value::Object(kept);
         }
         let mark = self.moves.step_new(place, "anyOf", Step::Index(0));
-        let mut inner = self.keep_here(schema, place);
+        let mut inner = self.keep(schema, place);
         self.moves.back(place, mark);
         let description = match &mut inner {
             Value::Object(inner) => inner.shift_remove("description"),
@@ -76,15 +72,6 @@ impl<'s> Rewriter<'s> {
             out.insert("description".to_owned(), description);
         }
         Value::Object(out)
-    }
-
-    /// A schema as it is, references in it following their targets.
-    pub(super) fn keep_here(&mut self, schema: &'s Value, place: &mut Place) -> Value {
-        if self.moves.tracks() {
-            self.keep(schema, place)
-        } else {
-            schema.clone()
-        }
     }
 }
 

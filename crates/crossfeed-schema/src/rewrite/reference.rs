@@ -60,9 +60,14 @@ pub(crate) fn references(style: Style, spelling: Spelling) -> Option<Value> {
     }
 }
 
-/// Whether the `$defs` of a schema hold exactly the schema of a reference.
+/// The keywords that may hold the schema of a reference, the first that can.
+pub(crate) const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
+
+/// Whether the definitions of a schema hold exactly the schema of a reference.
 pub(crate) fn is_defined(resource: Option<&Value>) -> bool {
-    let defs = resource.and_then(|schema| schema.get("$defs")?.as_object());
+    let defs = DEFINITIONS
+        .iter()
+        .filter_map(|keyword| resource?.get(keyword)?.as_object());
     // Only a glance at most of them: the exact schema has one keyword.
     let mut alike = defs.into_iter().flat_map(Map::values).filter(|schema| {
         schema

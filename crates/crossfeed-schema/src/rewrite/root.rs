@@ -5,9 +5,10 @@
 
 use super::{
     Notice,
-    inline::{Rewriter, carries_header, say_anything},
-    merge::{Members, Merge, Part},
+    inline::{Rewriter, say_anything},
+    merge::{Member, Members, Merge},
     moves::{Place, in_definitions},
+    reads::carries_header,
     reference::{anything, references},
 };
 use crate::{
@@ -56,6 +57,7 @@ impl<'s> Rewriter<'s> {
         if style != Style::Inline && beside.is_none() {
             let at = Default::default();
             self.notices.push(Notice::NamesTaken { at });
+            self.wraps = false;
         }
         let lists = beside.is_some();
         let merges = COMBINING.iter().any(|key| object.contains_key(*key));
@@ -125,8 +127,12 @@ impl<'s> Rewriter<'s> {
         members: &Members<'_>,
     ) -> Option<Beside> {
         let required = object.get("required").and_then(Value::as_array);
+        let place = crate::Place::of(self.root, self.root);
+        // A name that the engine takes for the tool's own is not free, wherever it is declared.
         let is_free = |key: &String| {
-            !members.named.iter().any(|(name, ..)| *name == key)
+            !members.unknown
+                && !members.names(key)
+                && !place.declares(key)
                 && !required.is_some_and(|names| names.iter().any(|name| name == key.as_str()))
         };
         let spelling = [spelling, spelling.other()]
@@ -179,7 +185,7 @@ impl<'s> Rewriter<'s> {
             ("propertyNames", _) => {
                 let mark = self.moves.step(place, key, Step::Keyword);
                 let moved = self.moves.step_new(place, "anyOf", Step::Index(0));
-                let names = self.keep_here(value, place);
+                let names = self.keep(value, place);
                 self.moves.back(place, moved);
                 self.moves.back(place, mark);
                 json!({"anyOf": [names, {"enum": [own]}]})
@@ -211,26 +217,31 @@ impl<'s> Rewriter<'s> {
         let adds = closes.is_none_or(|rest| rest == &Value::Bool(true));
         let declared = own("properties").and_then(Value::as_object);
         let mut properties = Map::new();
-        for (name, parts, open) in members.named {
+        let (closed, required) = (members.closed, members.required.clone());
+        for (name, member) in members.into_named() {
             if declared.is_none_or(|own| !own.contains_key(name)) && !adds {
                 continue;
             }
-            let schema = self.member(name, parts, open, lists);
+            let schema = self.member(name, member, lists);
             properties.insert(name.to_owned(), schema);
         }
         out.insert("properties".to_owned(), Value::Object(properties));
-        if members.required.is_empty() {
+        if required.is_empty() {
             out.shift_remove("required");
         } else {
-            out.insert("required".to_owned(), json!(members.required));
+            out.insert("required".to_owned(), json!(required));
         }
-        if members.closed && closes.is_none() && own("patternProperties").is_none() {
+        if closed && closes.is_none() && own("patternProperties").is_none() {
             out.insert("additionalProperties".to_owned(), Value::Bool(false));
         }
     }
 
     /// A parameter that branches of the root speak of.
-    fn member(&mut self, name: &str, parts: Vec<Part<'s>>, open: bool, lists: bool) -> Value {
+    fn member(&mut self, name: &str, member: Member<'s>, lists: bool) -> Value {
+        let Member {
+            schemas: parts,
+            open,
+        } = member;
         let mut place = Place::default();
         let step = Step::Key(name);
         self.moves.step_new(&mut place, "properties", step);
@@ -253,7 +264,7 @@ impl<'s> Rewriter<'s> {
             place.old = at;
             let mark = self.moves.step_new(&mut place, "anyOf", Step::Index(index));
             let mut new = if lists {
-                self.keep_here(schema, &mut place)
+                self.keep(schema, &mut place)
             } else {
                 self.schema(schema, &mut place)
             };
@@ -280,8 +291,8 @@ impl<'s> Rewriter<'s> {
         lists: bool,
         out: &mut Map<String, Value>,
     ) {
-        let name = self.part_name(out);
-        let mut place = in_definitions("", &name);
+        let name = self.part_name();
+        let mut place = in_definitions("", self.definitions, &name);
         self.moves.redirect_root(&place);
         let mut kept = Map::with_capacity(object.len());
         let skipped = [
@@ -307,39 +318,41 @@ impl<'s> Rewriter<'s> {
         if !lists {
             self.loosened(object, &mut kept, &mut place);
         }
-        add_definition(out, &name, Value::Object(kept));
+        add_definition(out, self.definitions, &name, Value::Object(kept));
     }
 
-    /// A name in `$defs` that is free in the tool's own schema and in the new one.
-    fn part_name(&self, out: &Map<String, Value>) -> String {
-        let is_taken = |name: &str| {
-            let has = |defs: Option<&Value>| defs.is_some_and(|defs| defs.get(name).is_some());
-            has(self.root.get("$defs")) || has(out.get("$defs"))
-        };
-        let mut name = PART.to_owned();
-        let mut number = 1;
-        while is_taken(&name) {
-            number += 1;
-            name = format!("{PART}_{number}");
+    /// A name in `$defs` that is free in the tool's own schema; each is given once.
+    fn part_name(&mut self) -> String {
+        let defs = self.root.get(self.definitions);
+        loop {
+            self.parts += 1;
+            let name = match self.parts {
+                1 => PART.to_owned(),
+                number => format!("{PART}_{number}"),
+            };
+            if defs.is_none_or(|defs| defs.get(&name).is_none()) {
+                return name;
+            }
         }
-        name
     }
 
     /// Keeps what something refers to although its place went.
     fn keep_parts(&mut self, lists: bool, out: &mut Map<String, Value>) {
-        while let Some(at) = self.moves.missing() {
+        let mut last = String::new();
+        while let Some(at) = self.moves.missing(&last) {
+            last.clone_from(&at);
             let schema = self.root.pointer(&at);
-            let name = self.part_name(out);
-            let mut place = in_definitions(&at, &name);
+            let name = self.part_name();
+            let mut place = in_definitions(&at, self.definitions, &name);
             self.moves.arrive(&place);
             self.moves.refuse_from_within(&at);
             if let Some(schema) = schema {
                 let kept = if lists {
-                    self.keep_here(schema, &mut place)
+                    self.keep(schema, &mut place)
                 } else {
                     self.schema(schema, &mut place)
                 };
-                add_definition(out, &name, kept);
+                add_definition(out, self.definitions, &name, kept);
             }
         }
     }
@@ -357,9 +370,9 @@ fn boolean_root(style: Style, spelling: Spelling) -> (Value, Option<String>) {
     (out, key)
 }
 
-fn add_definition(out: &mut Map<String, Value>, name: &str, schema: Value) {
+fn add_definition(out: &mut Map<String, Value>, definitions: &str, name: &str, schema: Value) {
     let defs = out
-        .entry("$defs")
+        .entry(definitions)
         .or_insert_with(|| Value::Object(Map::new()));
     if let Value::Object(defs) = defs {
         defs.insert(name.to_owned(), schema);
