@@ -161,7 +161,6 @@ fn profiles(run: &Run, lists: &[(String, Value)], tokenizer: &Tokenizer) {
 }
 
 fn guidances(run: &Run, tokenizer: &Tokenizer) {
-    let title = "Tokens of the guidance, once";
     let lines: Vec<_> = Style::ALL
         .into_iter()
         .map(|style| {

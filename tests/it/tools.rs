@@ -135,6 +135,36 @@ fn what_nothing_fills_and_what_is_no_parameter_are_errors() {
 }
 
 #[test]
+fn an_object_is_built_of_what_references_bring() {
+    let ids = json!({"type": "array", "items": {"type": "integer"}});
+    let filter = json!({"type": "object", "properties": {"ids": ids}, "required": ["ids"]});
+    let schema = json!({"type": "object", "properties": {"f": filter}, "required": ["f"]});
+    let list = json!([{"name": "find", "inputSchema": schema}]);
+    for options in [
+        ListOptions::style(Style::RefsList),
+        ListOptions::profile(Profile::OpenAiStrict),
+        ListOptions::profile(Profile::Gemini),
+    ] {
+        let listed = rewrite_tools(&ToolList::parse(&list).unwrap(), &options);
+        let engine = Engine::in_memory(EngineOptions::default());
+        let tool = engine.prepare(listed.find("find").unwrap().clone());
+        let call = |select: &str| {
+            let entry = json!({"to": "/f/ids", "tool": "call_1", "select": select});
+            let arguments = json!({"f": null, "_refs": [entry]});
+            block_on(session(&engine).resolve_call(&tool, arguments))
+        };
+        let resolved = call("items[].rank").map_err(|e| e.to_string()).unwrap();
+        assert_eq!(resolved.arguments, json!({"f": {"ids": [3]}}));
+        // The own schema judges what was built.
+        let error = call("items[].url").unwrap_err();
+        assert_eq!(
+            codes(&error),
+            [("arguments.invalid", "/f/ids/0".to_owned())]
+        );
+    }
+}
+
+#[test]
 fn the_own_schema_judges_not_the_shown_one() {
     // The shown schema admits null and the map; the own one neither a number nor an unknown name.
     let options = ListOptions::style(Style::Refs);

@@ -3,9 +3,9 @@
 use crate::{
     cli,
     report::Stop,
-    rewrite::{invalid, read},
+    rewrite::{foreign, invalid, read},
 };
-use crossfeed::schema::{Finding, Severity, ToLint, ToolList, lint};
+use crossfeed::schema::{Finding, Severity, ToolList, lint_list};
 use serde_json::{Value, json};
 use std::io::Write;
 
@@ -27,21 +27,15 @@ pub(crate) fn run(
     } else {
         return Err(invalid(&args.file, "it is neither an object nor a boolean"));
     };
-    let list = ToolList::parse(&list).map_err(|error| invalid(&args.file, &error.to_string()))?;
-    let schemas: Vec<_> = list
-        .tools()
-        .map(|tool| (tool, tool.sent_schema()))
-        .collect();
-    let tools: Vec<_> = schemas
-        .iter()
-        .map(|(tool, schema)| ToLint {
-            name: tool.name(),
-            description: tool.description(),
-            input_schema: schema,
-            strict: tool.strict(),
-        })
-        .collect();
-    let findings = lint(&tools, args.profile);
+    let list = ToolList::try_from(list).map_err(|error| invalid(&args.file, &error.to_string()))?;
+    if let Some(shape) = foreign(&list, args.profile) {
+        let _ = writeln!(
+            err,
+            "notice: the shape `{shape}` is another provider's than {}",
+            args.profile
+        );
+    }
+    let findings = lint_list(&list, args.profile);
     if json {
         let findings: Vec<_> = findings.iter().map(as_json).collect();
         serde_json::to_writer(&mut *out, &json!({ "findings": findings }))
@@ -60,7 +54,7 @@ pub(crate) fn run(
     let _ = writeln!(
         err,
         "{}: {}, {}, {} by {}",
-        count(tools.len(), "tool"),
+        count(list.tools().len(), "tool"),
         count(findings.len(), "finding"),
         count(findings.len() - refused, "warning"),
         count(refused, "refusal"),

@@ -10,15 +10,17 @@ use crossfeed::{
     ErrorBody, ErrorCode,
     json::{Document, JsonError, JsonErrorKind},
     schema::{
-        Decision, ListOptions, Listed, ListedTool, Lost, SchemaError, Spelling, Style, ToolList,
-        ToolListError, guidance, rewrite_tools,
+        Decision, ListOptions, Listed, ListedTool, Lost, Profile, SchemaError, Shape, Spelling,
+        Style, ToolList, ToolListError, guidance, rewrite_tools,
     },
 };
 use serde_json::{Value, json};
 use std::{io::Write, path::Path};
 
 /// What a schema without a tool is called.
-const ALONE: &str = "the schema";
+const ALONE: &str = "schema";
+/// The byte order mark, which some editors put before UTF-8.
+const MARK: &[u8] = "\u{feff}".as_bytes();
 
 pub(crate) fn run(
     args: &cli::Rewrite,
@@ -35,11 +37,22 @@ pub(crate) fn run(
     }
     let (document, aside) = read(&args.file)?;
     let (value, listed) = if ToolList::is_list(&document) {
-        let list =
-            ToolList::parse(&document).map_err(|error| invalid(&args.file, &error.to_string()))?;
-        let listed = rewrite_tools(&list, &options);
+        let list = ToolList::try_from(document)
+            .map_err(|error| invalid(&args.file, &error.to_string()))?;
+        let foreign = args
+            .choice
+            .profile
+            .and_then(|p| Some((foreign(&list, p)?, p)));
+        if let (Some((shape, profile)), None) = (foreign, args.shape) {
+            let _ = writeln!(
+                err,
+                "notice: the list stays in the shape `{shape}`, which is another provider's than {profile}; \
+                 `--as` prints it in another"
+            );
+        }
+        let mut listed = rewrite_tools(&list, &options);
         remarks(&listed, &aside, args, err);
-        (listed.value.clone(), listed)
+        (std::mem::take(&mut listed.value), listed)
     } else {
         if args.shape.is_some() || !args.never.is_empty() {
             return Err(Stop::Usage(
@@ -62,6 +75,14 @@ fn options(args: &cli::Rewrite) -> Result<ListOptions, Stop> {
             return Err(Stop::Usage("give `--style` or `--profile`".to_owned()));
         }
     };
+    if let (Some(profile), Some(shape)) = (args.choice.profile, args.shape)
+        && !profile.takes_shape(shape)
+    {
+        return Err(Stop::Usage(format!(
+            "the shape `{shape}` is another provider's than the profile {profile}, which would refuse \
+             what is in it"
+        )));
+    }
     options.shape = args.shape;
     options.max_added_tokens = args.max_added_tokens;
     options.never.extend(args.never.iter().cloned());
@@ -76,10 +97,20 @@ fn spelling(args: &cli::Rewrite, style: Style) -> Spelling {
     }
 }
 
-/// The JSON of a file or of standard input. Of a list, what nests too deep is set aside: one bad
+/// The first shape of a list's that a profile's provider does not read.
+pub(crate) fn foreign(list: &ToolList, profile: Profile) -> Option<Shape> {
+    let mut shapes = list.tools().map(|tool| tool.shape());
+    shapes.find(|shape| !profile.takes_shape(*shape))
+}
+
+/// The JSON of a file or of standard input, without a byte order mark. Of a list, what nests too deep is set aside: one bad
 /// tool does not spoil it.
 pub(crate) fn read(file: &Path) -> Result<(Value, SetAside), Stop> {
-    let document = Document::new(input::read(file)?);
+    let mut bytes = input::read(file)?;
+    if bytes.starts_with(MARK) {
+        bytes = bytes.slice(MARK.len()..);
+    }
+    let document = Document::new(bytes);
     let refused = |why: String| invalid(file, &why);
     let error = match value(&document) {
         Ok(value) => {
@@ -87,6 +118,9 @@ pub(crate) fn read(file: &Path) -> Result<(Value, SetAside), Stop> {
             // A failed reply would pass for a schema that says nothing.
             if value.get("jsonrpc").is_some() && !ToolList::is_list(&value) {
                 return Err(refused("it is a JSON-RPC message without tools".to_owned()));
+            }
+            if let Some(why) = no_tools(&value) {
+                return Err(refused(why));
             }
             return Ok((value, SetAside::default()));
         }
@@ -100,6 +134,25 @@ pub(crate) fn read(file: &Path) -> Result<(Value, SetAside), Stop> {
         return Ok((value, aside));
     }
     Err(refused(format!("it is no JSON that can be read: {error}")))
+}
+
+/// What is wrong with a document that would be a list if its tools were one.
+fn no_tools(document: &Value) -> Option<String> {
+    let is_schema = [
+        "type",
+        "properties",
+        "$schema",
+        "$ref",
+        "allOf",
+        "anyOf",
+        "oneOf",
+    ];
+    if is_schema.iter().any(|key| document.get(key).is_some()) {
+        return None;
+    }
+    let inside = document.get("result").unwrap_or(document);
+    let is_list = inside.get("tools")?.is_array();
+    (!is_list).then(|| "`tools` is no list".to_owned())
 }
 
 /// The value of a document: no JSON, or JSON with a number that no value holds.
@@ -129,13 +182,16 @@ fn schema(
     args: &cli::Rewrite,
     err: &mut dyn Write,
 ) -> Result<(Value, Listed), Stop> {
+    if !(schema.is_object() || schema.is_boolean()) {
+        return Err(invalid(&args.file, "it is neither an object nor a boolean"));
+    }
     let listed = alone(schema, options).map_err(|error| invalid(&args.file, &error.to_string()))?;
     let tool = listed.tools.first();
     let tool = tool.ok_or_else(|| invalid(&args.file, "there is none"))?;
     if let Some(error) = tool.error() {
         return Err(body(error).into());
     }
-    remarks_of(tool, ALONE, None, args.report, err);
+    remarks_of(tool, "the schema", None, args.report, err);
     Ok((tool.shown_schema().clone(), listed))
 }
 
@@ -159,6 +215,9 @@ fn remarks(listed: &Listed, aside: &SetAside, args: &cli::Rewrite, err: &mut dyn
                 "notice: {of}: there is no such tool in this shape, it is left out"
             ),
         };
+    }
+    for name in &listed.unknown_never {
+        let _ = writeln!(err, "notice: `--never {name}` names no tool of the list");
     }
     for passed in &listed.passed {
         let name = match passed.name.as_str() {
@@ -207,16 +266,16 @@ fn remarks_of(
     for notice in tool.notices() {
         let _ = writeln!(err, "notice: {name}: {notice}");
     }
+    if tool.name() != tool.shown_name() {
+        let _ = writeln!(err, "notice: {name}: shown as `{}`", tool.shown_name());
+    }
+    for (original, shown) in tool.names().pairs() {
+        let _ = writeln!(err, "notice: {name}: `{original}` is shown as `{shown}`");
+    }
     if !report {
         return;
     }
     let _ = writeln!(err, "{name}: {}", decision(tool.decision()));
-    if tool.name() != tool.shown_name() {
-        let _ = writeln!(err, "{name}: shown as `{}`", tool.shown_name());
-    }
-    for (original, shown) in tool.names().pairs() {
-        let _ = writeln!(err, "{name}: `{original}` is shown as `{shown}`");
-    }
     for dropped in tool.dropped() {
         let (keyword, at) = (&dropped.keyword, dropped.at.as_str());
         let at = if at.is_empty() { "the root" } else { at };

@@ -50,23 +50,27 @@ impl PreparedTool {
         &self,
         arguments: Value,
     ) -> Result<(Value, Option<&InputSchema>), ResolveError> {
-        match &self.schema {
-            Ok(schema) => match self.listed.read(arguments) {
-                Ok(arguments) => Ok((arguments, Some(schema))),
-                Err(errors) => Err(ResolveError::new(errors.into_iter().map(failure).collect())),
-            },
-            Err(error) => match Plan::of(&arguments, None) {
-                Ok(plan) if plan.is_empty() => Ok((arguments, None)),
-                Ok(_) => {
-                    let failure = Failure::new(Pointer::root(), error.clone().into());
-                    Err(ResolveError::new(vec![failure]))
-                }
-                Err(limit) => {
-                    crossfeed_json::dismantle(arguments);
-                    let failure = Failure::new(Pointer::root(), limit.into());
-                    Err(ResolveError::new(vec![failure]))
-                }
-            },
+        let arguments = self
+            .listed
+            .read(arguments)
+            .map_err(|errors| ResolveError::new(errors.into_iter().map(failure).collect()))?;
+        let error = match &self.schema {
+            Ok(schema) => return Ok((arguments, Some(schema))),
+            Err(error) => error,
+        };
+        let refused = |error: Error| {
+            let failure = Failure::new(Pointer::root(), error);
+            Err(ResolveError::new(vec![failure]))
+        };
+        match Plan::of(&arguments, None) {
+            Ok(plan) if plan.references.is_empty() && plan.malformed.is_empty() => {
+                Ok((arguments, None))
+            }
+            Ok(_) => refused(error.clone().into()),
+            Err(limit) => {
+                crossfeed_json::dismantle(arguments);
+                refused(limit.into())
+            }
         }
     }
 }

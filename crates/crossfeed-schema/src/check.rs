@@ -6,15 +6,18 @@
 
 use crate::{
     Dialect, SchemaError,
-    index::{Index, Target, push_step},
+    index::{Index, Target, identity, push_step},
     keywords::{self, Applies},
 };
 use crossfeed_json::is_deeper;
 use crossfeed_wire::{Pointer, reference::type_name};
-use jsonschema::meta::MetaValidator;
+use jsonschema::{Draft, PatternOptions, Validator, meta::MetaValidator};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
+/// How often a regular expression may go back over the same text before it counts as no match: a
+/// pattern of the schema must not hold up a call.
+const BACKTRACK_LIMIT: usize = 100_000;
 /// How many mistakes are looked at for the one that is reported.
 const REPORTED: usize = 20;
 
@@ -43,8 +46,76 @@ pub fn check(schema: &Value) -> Result<Dialect, SchemaError> {
     checked(schema).map(|(dialect, _)| dialect)
 }
 
+/// Judges a schema and compiles it. `format` is an annotation, nothing is fetched, and a regular
+/// expression that goes back over the same text too often counts as no match.
+///
+/// # Errors
+///
+/// [`SchemaError`], exactly where [`check`] gives one.
+pub fn compile(schema: &Value) -> Result<Validator, SchemaError> {
+    let (dialect, index) = judged(schema)?;
+    validator(schema, dialect, &index)
+}
+
 /// The dialect of a schema, and where its references lead.
 pub(crate) fn checked(schema: &Value) -> Result<(Dialect, Index), SchemaError> {
+    let (dialect, index) = judged(schema)?;
+    // What the validator makes of addresses only the validator can say.
+    if !index.is_empty() || has_identity(schema, dialect) {
+        validator(schema, dialect, &index)?;
+    }
+    Ok((dialect, index))
+}
+
+/// Whether a schema within the document has an `$id`.
+fn has_identity(schema: &Value, dialect: Dialect) -> bool {
+    let mut found = false;
+    keywords::visit(schema, &mut String::new(), &mut |object, _| {
+        found |= identity(object, dialect).is_some();
+    });
+    found
+}
+
+fn validator(schema: &Value, dialect: Dialect, index: &Index) -> Result<Validator, SchemaError> {
+    let draft = match dialect {
+        Dialect::Draft4 => Draft::Draft4,
+        Dialect::Draft6 => Draft::Draft6,
+        Dialect::Draft7 => Draft::Draft7,
+        Dialect::Draft201909 => Draft::Draft201909,
+        Dialect::Draft202012 => Draft::Draft202012,
+    };
+    let built = jsonschema::options()
+        .with_draft(draft)
+        .offline()
+        .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT))
+        .build(schema);
+    built.map_err(|error| {
+        // A published schema of another dialect, or a part that it does not have.
+        let published = index
+            .links()
+            .filter(|(.., target)| **target == Target::Published);
+        let place = published.map(|(at, keyword, _)| (at, keyword)).min();
+        match place {
+            Some((at, keyword)) => SchemaError::Remote {
+                at: Pointer::parse(at).unwrap_or_default().key(keyword),
+                reference: text_at(schema, at, keyword),
+            },
+            None => SchemaError::Invalid {
+                at: Pointer::parse(error.instance_path().as_str()).unwrap_or_default(),
+                message: error.masked().to_string(),
+            },
+        }
+    })
+}
+
+fn text_at(schema: &Value, at: &str, keyword: &str) -> String {
+    let text = schema
+        .pointer(at)
+        .and_then(|schema| schema.get(keyword)?.as_str());
+    text.unwrap_or_default().to_owned()
+}
+
+fn judged(schema: &Value) -> Result<(Dialect, Index), SchemaError> {
     if !(schema.is_object() || schema.is_boolean()) {
         return Err(SchemaError::NoSchema {
             found: type_name(schema),
@@ -160,11 +231,9 @@ fn acyclic(root: &Value, index: &Index) -> Result<(), SchemaError> {
             open.push((at.clone(), true));
             for next in applied_here(root, index, &at) {
                 if way.contains(&next) {
-                    let begin = root.pointer(start).and_then(Value::as_object);
-                    let own = begin.and_then(|schema| schema.get("$ref")?.as_str());
                     let at = Pointer::parse(start).unwrap_or_default();
                     return Err(SchemaError::Cyclic {
-                        reference: own.unwrap_or_default().to_owned(),
+                        reference: text_at(root, start, "$ref"),
                         at: at.key("$ref"),
                     });
                 }
@@ -260,13 +329,28 @@ mod tests {
             "Cyclic",
             "/$defs/a/allOf/0/$ref",
         );
+        // What only the validator finds.
+        let cross = "http://json-schema.org/draft-07/schema#";
+        refused(json!({"$ref": cross}), "Remote", "/$ref");
+        let gone = "http://json-schema.org/draft-99/nothing";
+        refused(json!({"items": {"$ref": gone}}), "Remote", "/items/$ref");
+        let own = json!({"items": {"$ref": "#/x"}, "x": {"pattern": "("}});
+        assert!(check(&own).is_err());
+        assert!(check(&json!({"$ref": "#/$defs/A B", "$defs": {"A B": {}}})).is_err());
+        assert!(
+            check(
+                &json!({"$id": "::not a uri", "items": {"$ref": "#/$defs/a"}, "$defs": {"a": {}}})
+            )
+            .is_err()
+        );
         for fine in [
             json!({"properties": {"a": {"$ref": "#"}}}),
-            json!({"$ref": "#a%20b", "$defs": {"x": {"$anchor": "a b"}}}),
+            json!({"$ref": "#a", "$defs": {"x": {"$anchor": "a"}}}),
             json!({"$ref": "item.json", "$defs": {"x": {"$id": "item.json"}}}),
             json!({"$id": "https://example.com/root.json", "items": {"$ref": "item.json#/$defs/y"},
                    "$defs": {"x": {"$id": "item.json", "$defs": {"y": {}}}}}),
-            json!({"$ref": "http://json-schema.org/draft-07/schema#"}),
+            json!({"$schema": "http://json-schema.org/draft-07/schema#",
+                   "items": {"$ref": "http://json-schema.org/draft-07/schema#"}}),
             json!({"$schema": "http://json-schema.org/draft-07/schema#", "$ref": "#a",
                    "definitions": {"x": {"$id": "#a"}}}),
         ] {

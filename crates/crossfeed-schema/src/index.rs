@@ -154,7 +154,8 @@ impl Index {
 
     /// Whether something refers to a published schema.
     pub(crate) fn refers_to_published(&self) -> bool {
-        self.links().any(|(_, _, target)| *target == Target::Published)
+        self.links()
+            .any(|(_, _, target)| *target == Target::Published)
     }
 
     /// Whether nothing refers to anything.
@@ -282,16 +283,16 @@ impl<'s> Walk<'s> {
         } else {
             let own = self.anchors.get(&(resource, fragment.as_str()));
             own.cloned().or_else(|| {
-                    if found.keyword == "$ref" {
-                        return None;
-                    }
-                    // A dynamic reference finds its anchor in another resource.
-                    let named = self
-                        .anchors
-                        .iter()
-                        .filter(|((_, name), _)| *name == fragment);
-                    named.map(|(_, at)| at).min().cloned()
-                })
+                if found.keyword == "$ref" {
+                    return None;
+                }
+                // A dynamic reference finds its anchor in another resource.
+                let named = self
+                    .anchors
+                    .iter()
+                    .filter(|((_, name), _)| *name == fragment);
+                named.map(|(_, at)| at).min().cloned()
+            })
         };
         match at {
             Some(at) if self.root.pointer(&at).is_some_and(is_schema) => {

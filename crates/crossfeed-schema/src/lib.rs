@@ -20,7 +20,7 @@ mod rewrite;
 mod style;
 mod tools;
 
-pub use check::check;
+pub use check::{check, compile};
 pub use dialect::Dialect;
 pub use error::SchemaError;
 pub use guidance::guidance;
@@ -33,7 +33,8 @@ pub use null::admits_null;
 pub use place::Place;
 pub use profile::{
     Counts, Dropped, EnumValues, Facts, Finding, Limits, NameRule, Narrowed, Nullable, Profile,
-    Severity, ToLint, UnknownProfile, decode, encode, fold_schema, is_fold, lint, narrow,
+    Severity, ToLint, UnknownProfile, decode, encode, fold_schema, is_fold, lint, lint_list,
+    narrow,
 };
 pub use rewrite::{Notice, Rewritten, rewrite};
 pub use style::{Spelling, Style};

@@ -11,8 +11,8 @@ mod given;
 pub use given::tool_names;
 
 use crate::{
-    Place,
     keywords::{self, Holds},
+    listed::spot::{Ground, Spot},
 };
 use found::Found;
 use fragment::{escaped, plain, tilde, unescaped};
@@ -22,6 +22,9 @@ use std::collections::{HashMap, HashSet};
 
 /// The keys under which a references map may stand.
 const MAPS: [&str; 2] = ["$refs", "_refs"];
+/// What a parameter is called of whose name nothing may stay.
+const UNNAMED: &str = "parameter";
+
 /// The names of one tool's parameters that are shown differently.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {
@@ -54,7 +57,7 @@ impl Names {
                 continue;
             }
             let admits = |name: &str| admits(name, true) && admits(name, false);
-            if let Some(shown) = given.give(name, &admits) {
+            if let Some(shown) = given.give(name, UNNAMED, &admits) {
                 names.original.insert(shown.clone(), name.clone());
                 names.shown.insert(name.clone(), shown);
                 names.order.push(name.clone());
@@ -194,36 +197,67 @@ impl Names {
         Value::String(out)
     }
 
-    /// The arguments with the tool's own names, where its schema declares them; in references maps
-    /// too.
+    /// The arguments with the tool's own names, where its schema declares or requires them; in
+    /// references maps too.
     ///
     /// The arguments nest no deeper than 127 levels: who reads them bounds that.
     #[must_use]
     pub fn restore(&self, arguments: Value, original: &Value) -> Value {
+        self.restore_on(arguments, &Ground::of(original))
+    }
+
+    /// The same, with what is known of the tool's schema already.
+    pub(crate) fn restore_on(&self, arguments: Value, ground: &Ground<'_>) -> Value {
         if self.is_empty() {
             return arguments;
         }
-        self.value(arguments, &Place::root(Some(original)))
+        let back = Back {
+            names: self,
+            ground,
+        };
+        back.value(arguments, &ground.root())
     }
 
-    fn value(&self, value: Value, place: &Place<'_>) -> Value {
+    /// The tool's own name of what is shown as `name` at a place; `name` where it has none.
+    pub(crate) fn original_on<'n, 's>(
+        &'n self,
+        ground: &Ground<'s>,
+        place: &Spot<'s>,
+        name: &'n str,
+    ) -> &'n str {
+        let back = Back {
+            names: self,
+            ground,
+        };
+        back.original_at(name, place).unwrap_or(name)
+    }
+}
+
+/// The way from shown names to a tool's own.
+struct Back<'n, 'g, 's> {
+    names: &'n Names,
+    ground: &'g Ground<'s>,
+}
+
+impl<'n, 's> Back<'n, '_, 's> {
+    fn value(&self, value: Value, place: &Spot<'s>) -> Value {
         match value {
             Value::Array(items) => items
                 .into_iter()
                 .enumerate()
-                .map(|(index, item)| self.value(item, &place.item(index)))
+                .map(|(index, item)| self.value(item, &self.ground.item(place, index)))
                 .collect(),
             Value::Object(members) => self.object(members, place),
             other => other,
         }
     }
 
-    fn object(&self, members: Map<String, Value>, place: &Place<'_>) -> Value {
+    fn object(&self, members: Map<String, Value>, place: &Spot<'s>) -> Value {
         // What a literal holds stands where the literal stands.
         if members.len() == 1
             && let Some(key) = members.keys().next()
             && matches!(key.as_str(), "$literal" | "_literal")
-            && !place.declares(key)
+            && !self.ground.declares(place, key)
         {
             let content = members
                 .into_iter()
@@ -233,7 +267,7 @@ impl Names {
         let mut out = Map::with_capacity(members.len());
         let taken: HashSet<String> = members.keys().cloned().collect();
         for (key, value) in members {
-            if MAPS.contains(&key.as_str()) && !place.declares(&key) {
+            if MAPS.contains(&key.as_str()) && !self.ground.declares(place, &key) {
                 out.insert(key, self.references(value, place));
                 continue;
             }
@@ -241,20 +275,21 @@ impl Names {
                 Some(original) if !taken.contains(original) => original.to_owned(),
                 _ => key,
             };
-            let value = self.value(value, &place.member(&name));
+            let value = self.value(value, &self.ground.member(place, &name));
             out.insert(name, value);
         }
         Value::Object(out)
     }
 
     /// The tool's own name of what is shown as `name` at a place.
-    fn original_at(&self, name: &str, place: &Place<'_>) -> Option<&str> {
-        let original = self.original.get(name)?;
-        place.declares(original).then_some(original)
+    fn original_at(&self, name: &str, place: &Spot<'s>) -> Option<&'n str> {
+        let original = self.names.original.get(name)?;
+        let is_own = self.ground.declares(place, original) || self.ground.asks_for(place, original);
+        is_own.then_some(original)
     }
 
     /// A references map on an object at a place.
-    fn references(&self, map: Value, place: &Place<'_>) -> Value {
+    fn references(&self, map: Value, place: &Spot<'s>) -> Value {
         match map {
             Value::Object(entries) => entries
                 .into_iter()
@@ -277,7 +312,7 @@ impl Names {
     }
 
     /// Where an entry of the list form puts its value.
-    fn target(&self, to: &str, place: &Place<'_>) -> String {
+    fn target(&self, to: &str, place: &Spot<'s>) -> String {
         if !to.starts_with('/') {
             let original = self.original_at(to, place);
             return original.unwrap_or(to).to_owned();
@@ -287,17 +322,20 @@ impl Names {
         for token in to.split('/').skip(1) {
             let text = unescaped(token);
             out.push('/');
-            match self.original_at(&text, &place).map(str::to_owned) {
+            match self.original_at(&text, &place) {
                 Some(original) => {
-                    out.push_str(&tilde(&original));
-                    place = place.member(&original);
+                    out.push_str(&tilde(original));
+                    place = self.ground.member(&place, original);
                 }
                 None => {
                     out.push_str(token);
-                    let item = text.parse().ok().filter(|_| !place.declares(&text));
+                    let item = text
+                        .parse()
+                        .ok()
+                        .filter(|_| !self.ground.declares(&place, &text));
                     place = match item {
-                        Some(index) => place.item(index),
-                        None => place.member(&text),
+                        Some(index) => self.ground.item(&place, index),
+                        None => self.ground.member(&place, &text),
                     };
                 }
             }

@@ -100,10 +100,10 @@ impl<'s> Nulls<'s> {
             if !object.contains_key(keyword) {
                 continue;
             }
-            if let Some(Target::Here { at: target, .. }) = self.index.target(at, keyword)
-                && !self.target(target, depth)?
-            {
-                return Ok(false);
+            match self.index.target(at, keyword) {
+                Some(Target::Here { at, .. }) if !self.target(at, depth)? => return Ok(false),
+                Some(Target::Published) => return Err(Unknown), // it is not here to be judged
+                _ => {}
             }
             if keyword == "$ref" && self.dialect <= Dialect::Draft7 {
                 return Ok(true); // its siblings mean nothing
@@ -140,7 +140,9 @@ impl<'s> Nulls<'s> {
             }
         }
         let mut one = |keyword: &str| match object.get(keyword) {
-            Some(schema) => self.inner(keyword, Step::Keyword, schema, at, depth).map(Some),
+            Some(schema) => self
+                .inner(keyword, Step::Keyword, schema, at, depth)
+                .map(Some),
             None => Ok(None),
         };
         if one("not")? == Some(true) {

@@ -1,23 +1,77 @@
 //! Which names a tool's own schema declares at a place, so that they are no sentinels there.
 
+use crate::{
+    Dialect,
+    index::{Index, REFERENCES, Target},
+};
 use jsonschema::Validator;
 use serde_json::{Value, json};
-use std::{cell::RefCell, collections::HashMap, rc::Rc};
+use std::{
+    cell::{OnceCell, RefCell},
+    collections::{HashMap, HashSet},
+    rc::Rc,
+};
 
 /// How many schemas are followed for one place: `$ref` and combinators fan out.
-const FOLLOWED: usize = 64;
+const FOLLOWED: usize = 1_000;
 
 /// The subschemas that apply to one place of the arguments.
 #[derive(Clone, Debug, Default)]
 pub struct Place<'s> {
-    root: Option<&'s Value>,
     here: Vec<&'s Value>,
-    patterns: Rc<Patterns<'s>>,
+    /// The addresses of those.
+    known: HashSet<usize>,
+    document: Rc<Document<'s>>,
+}
+
+/// What the places of one schema share.
+#[derive(Debug, Default)]
+struct Document<'s> {
+    root: Option<&'s Value>,
+    patterns: Patterns<'s>,
+    /// What the references of a schema lead to, by the address of that schema; made when the first
+    /// is met.
+    targets: OnceCell<HashMap<usize, Vec<&'s Value>>>,
 }
 
 /// The patterns of `patternProperties`, compiled on first use; `None` for one that cannot be.
 #[derive(Debug, Default)]
 struct Patterns<'s>(RefCell<HashMap<&'s str, Option<Validator>>>);
+
+impl<'s> Document<'s> {
+    fn of(root: Option<&'s Value>) -> Rc<Self> {
+        Rc::new(Self {
+            root,
+            ..Self::default()
+        })
+    }
+
+    /// What the references of a schema lead to.
+    fn targets(&self, schema: &'s Value) -> &[&'s Value] {
+        let targets = self.targets.get_or_init(|| {
+            let mut targets: HashMap<usize, Vec<&'s Value>> = HashMap::new();
+            let Some(root) = self.root else {
+                return targets;
+            };
+            let dialect = Dialect::declared(root).unwrap_or(Dialect::Draft202012);
+            let index = Index::of(root, dialect).unwrap_or_default();
+            for (at, _, target) in index.links() {
+                if let Target::Here { at: to, .. } = target
+                    && let (Some(from), Some(to)) = (root.pointer(at), root.pointer(to))
+                {
+                    targets.entry(address(from)).or_default().push(to);
+                }
+            }
+            targets
+        });
+        targets.get(&address(schema)).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// By what a schema within the document is known: it stays where it is while it is borrowed.
+fn address(schema: &Value) -> usize {
+    std::ptr::from_ref(schema) as usize
+}
 
 impl<'s> Patterns<'s> {
     /// Whether a key matches; a pattern that cannot be compiled might.
@@ -37,7 +91,7 @@ impl<'s> Place<'s> {
     /// The place that the whole schema is for.
     pub fn root(schema: Option<&'s Value>) -> Self {
         let mut place = Self {
-            root: schema,
+            document: Document::of(schema),
             ..Self::default()
         };
         if let Some(schema) = schema {
@@ -46,10 +100,10 @@ impl<'s> Place<'s> {
         place
     }
 
-    /// The place that one schema within another is for.
-    pub(crate) fn of(root: &'s Value, schema: &'s Value) -> Self {
+    /// The place that another schema of the document is for.
+    pub(crate) fn elsewhere(&self, schema: &'s Value) -> Self {
         let mut place = Self {
-            root: Some(root),
+            document: Rc::clone(&self.document),
             ..Self::default()
         };
         place.follow(schema);
@@ -80,7 +134,7 @@ impl<'s> Place<'s> {
                 .into_iter()
                 .chain(
                     patterned
-                        .filter(|(pattern, _)| self.patterns.matches(pattern, key))
+                        .filter(|(pattern, _)| self.document.patterns.matches(pattern, key))
                         .map(|(_, schema)| schema),
                 )
                 .collect();
@@ -107,9 +161,8 @@ impl<'s> Place<'s> {
 
     fn inner<I: IntoIterator<Item = &'s Value>>(&self, step: impl Fn(&'s Value) -> I) -> Self {
         let mut place = Self {
-            root: self.root,
-            here: Vec::new(),
-            patterns: Rc::clone(&self.patterns),
+            document: Rc::clone(&self.document),
+            ..Self::default()
         };
         for schema in &self.here {
             for schema in step(schema) {
@@ -123,14 +176,15 @@ impl<'s> Place<'s> {
     fn follow(&mut self, schema: &'s Value) {
         let mut open = vec![schema];
         while let Some(schema) = open.pop() {
-            let seen = self.here.iter().any(|known| std::ptr::eq(*known, schema));
-            if seen || !schema.is_object() || self.here.len() == FOLLOWED {
+            if !schema.is_object()
+                || self.here.len() == FOLLOWED
+                || !self.known.insert(address(schema))
+            {
                 continue;
             }
             self.here.push(schema);
-            if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
-                let pointer = target.strip_prefix('#');
-                open.extend(pointer.and_then(|p| self.root?.pointer(p)));
+            if REFERENCES.iter().any(|key| schema.get(*key).is_some()) {
+                open.extend(self.document.targets(schema));
             }
             for combinator in ["allOf", "anyOf", "oneOf"] {
                 open.extend(
@@ -180,6 +234,24 @@ mod tests {
         assert!(root.member("l").item(3).declares("_select"));
         assert!(root.member("other").declares("$tool"));
         assert!(!Place::root(None).member("x").declares("x"));
+    }
+
+    #[test]
+    fn follows_references_however_they_are_written() {
+        let own = json!({"properties": {"$tool": {}}});
+        for (reference, defs) in [
+            ("#/$defs/T%3Cx%3E", json!({"T<x>": own})),
+            ("#t", json!({"t": {"$anchor": "t", "allOf": [own]}})),
+            (
+                "urn:example:t",
+                json!({"t": {"$id": "urn:example:t", "anyOf": [own]}}),
+            ),
+        ] {
+            let schema = json!({"properties": {"a": {"$ref": reference}}, "$defs": defs});
+            let root = Place::root(Some(&schema));
+            assert!(root.member("a").declares("$tool"), "{schema}");
+            assert!(!root.declares("$tool"));
+        }
     }
 
     #[test]

@@ -1,14 +1,15 @@
 //! An agent loop to copy from: `cargo run -p crossfeed --example orchestrator`.
 //!
-//! Each call goes the same way: its references are resolved and the outcome is judged by the tool's
-//! own schema, the tool runs, the result is recorded, and the model is shown the call id and the
+//! The tool list goes to the provider with every parameter reference-aware. Each call goes the same
+//! way: its references are resolved and the outcome is judged by the tool's own schema, the tool runs, the result is recorded, and the model is shown the call id and the
 //! shape. What was large stays outside the model's context. Here the model's turns are scripted and
 //! the data is a few lines; put your provider's client where [`model`] stands.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use crossfeed::{
-    CallId, Engine, EngineOptions, Fault, InputSchema, SchemaError, Scope, Session, ToolResult,
+    CallId, Engine, EngineOptions, Fault, PreparedTool, Scope, Session, ToolResult,
+    schema::{ListOptions, Listed, Profile, ToolList, rewrite_tools},
 };
 use futures_util::future::{BoxFuture, try_join_all};
 use serde_json::{Value, json};
@@ -17,9 +18,10 @@ use std::{collections::HashMap, error::Error};
 /// What only the host can act on.
 type HostError = Box<dyn Error + Send + Sync>;
 
-/// A tool: its own input schema, and what it does. It knows nothing of references.
+/// A tool: its own input schema and the way back to it, and what it does. It knows nothing of
+/// references.
 struct Tool {
-    input_schema: InputSchema,
+    prepared: PreparedTool,
     run: Box<dyn Fn(Value) -> BoxFuture<'static, Result<Value, String>> + Send + Sync>,
 }
 
@@ -34,7 +36,7 @@ struct Reply {
 
 struct Agent {
     session: Session,
-    tools: HashMap<&'static str, Tool>,
+    tools: HashMap<String, Tool>,
 }
 
 impl Agent {
@@ -53,7 +55,7 @@ impl Agent {
         };
 
         // 1. Resolve the references; the tool's own schema judges what came of it.
-        let resolved = self.session.resolve(arguments, Some(&tool.input_schema));
+        let resolved = self.session.resolve_call(&tool.prepared, arguments);
         let resolved = match resolved.await {
             Ok(resolved) => resolved,
             Err(error) => match error.fault() {
@@ -97,23 +99,46 @@ impl Agent {
     }
 }
 
-/// The tools, their schemas compiled once.
-fn tools() -> Result<HashMap<&'static str, Tool>, SchemaError> {
-    let tool = |properties: Value, run: fn(Value) -> Result<Value, String>| {
+/// The list that the provider is sent in place of [`definitions`], and how it came about.
+fn listed() -> Result<Listed, HostError> {
+    let options = ListOptions::profile(Profile::Anthropic);
+    Ok(rewrite_tools(&ToolList::parse(&definitions())?, &options))
+}
+
+/// The tools as this host has always sent them.
+fn definitions() -> Value {
+    let tool = |name: &str, description: &str, properties: Value| {
         let schema = json!({"type": "object", "properties": properties});
-        Ok(Tool {
-            input_schema: InputSchema::compile(schema)?,
-            // A real tool waits for something here.
-            run: Box::new(move |arguments| Box::pin(async move { run(arguments) })),
-        })
+        json!({"name": name, "description": description, "input_schema": schema})
     };
     let string = json!({"type": "string"});
     let strings = json!({"type": "array", "items": string});
-    Ok(HashMap::from([
-        ("search", tool(json!({"query": string}), search)?),
-        ("fetch", tool(json!({"urls": strings}), fetch)?),
-        ("digest", tool(json!({"texts": strings}), digest)?),
-    ]))
+    json!([
+        tool("search", "Finds pages", json!({"query": string})),
+        tool("fetch", "Fetches pages", json!({"urls": strings})),
+        tool("digest", "Sums texts up", json!({"texts": strings})),
+    ])
+}
+
+/// The tools by the names that the model sees, ready to be called.
+fn tools(engine: &Engine, listed: &Listed) -> HashMap<String, Tool> {
+    let run = |name: &str| -> fn(Value) -> Result<Value, String> {
+        match name {
+            "search" => search,
+            "fetch" => fetch,
+            _ => digest,
+        }
+    };
+    let tools = listed.tools.iter().map(|tool| {
+        let run = run(tool.name());
+        let prepared = engine.prepare(tool.clone());
+        // A real tool waits for something here.
+        let run = Box::new(move |arguments| -> BoxFuture<'static, _> {
+            Box::pin(async move { run(arguments) })
+        });
+        (tool.shown_name().to_owned(), Tool { prepared, run })
+    });
+    tools.collect()
 }
 
 fn search(arguments: Value) -> Result<Value, String> {
@@ -154,24 +179,24 @@ fn model(turn: usize) -> &'static [Call] {
         2 => &[(
             "call_3",
             "fetch",
-            r#"{"urls": [{"$tool": "call_1", "$select": "items[0].link"}]}"#,
+            r#"{"urls": [{"_tool": "call_1", "_select": "items[0].link"}]}"#,
         )],
         3 => &[
             (
                 "call_4",
                 "fetch",
-                r#"{"urls": {"$tool": "call_1", "$select": "items[?score > `0.3`].url"}}"#,
+                r#"{"urls": {"_tool": "call_1", "_select": "items[?score > `0.3`].url"}}"#,
             ),
             (
                 "call_5",
                 "fetch",
-                r#"{"urls": {"$tool": "call_2", "$select": "items[:2].url"}}"#,
+                r#"{"urls": {"_tool": "call_2", "_select": "items[:2].url"}}"#,
             ),
         ],
         4 => &[(
             "call_6",
             "digest",
-            r#"{"texts": {"$tool": "call_4", "$select": "pages[].text"}}"#,
+            r#"{"texts": {"_tool": "call_4", "_select": "pages[].text"}}"#,
         )],
         _ => &[],
     }
@@ -182,7 +207,10 @@ async fn main() -> Result<(), HostError> {
     let engine = Engine::in_memory(EngineOptions::default());
     // One session a conversation: its call ids mean nothing in another.
     let session = engine.session(Scope::parse("tenant", "project", "conversation-1")?);
-    let tools = tools()?;
+    let listed = listed()?;
+    println!("the provider gets the tools {}", listed.value);
+    println!("and the system prompt ends with: {}", listed.guidance());
+    let tools = tools(&engine, &listed);
     let agent = Agent { session, tools };
     for number in 1.. {
         let calls = model(number);

@@ -99,6 +99,9 @@ fn one_bad_schema_is_an_error() {
             Some("/properties/a/$ref"),
         ),
         ("7", None),
+        ("null", None),
+        ("{\"tools\": \"x\"}", None),
+        ("{\"tools\": null}", None),
         ("\"text\"", None),
         ("{\"type\": ", None),
         ("", None),
@@ -107,7 +110,11 @@ fn one_bad_schema_is_an_error() {
             None,
         ),
     ] {
-        for args in [["--style", "inline"], ["--profile", "openai-strict"]] {
+        for args in [
+            ["--style", "inline"],
+            ["--profile", "openai-strict"],
+            ["--profile", "anthropic"],
+        ] {
             let args = ["rewrite", args[0], args[1]];
             let Run { status, out, err } = run(&args, schema);
             assert_eq!((status, out.as_str()), (1, ""), "{schema}: {err}");
@@ -132,6 +139,106 @@ fn one_bad_schema_is_an_error() {
     assert!(
         status == 1 && err.contains("nested deeper than 127"),
         "{err}"
+    );
+}
+
+#[test]
+fn a_byte_order_mark_is_read_over() {
+    let marked = format!("\u{feff}{SCHEMA}");
+    check(
+        &["rewrite", "--style", "refs"],
+        &marked,
+        0,
+        &format!("{REFS}\n"),
+        "",
+    );
+    let Run { status, err, .. } = run(&["lint", "--profile", "mcp"], &marked);
+    assert_eq!(status, 0, "{err}");
+}
+
+#[test]
+fn tools_that_are_no_list_are_told() {
+    let Run { err, .. } = run(&["lint", "--profile", "mcp"], r#"{"tools": "x"}"#);
+    assert!(err.ends_with("`tools` is no list\n"), "{err}");
+}
+
+/// What a profile is given is printed so that `lint` takes it; `before` is the status of what came.
+fn fits(profile: &str, tools: &str, before: i32) {
+    let came = run(&["lint", "--profile", profile], tools);
+    assert_eq!(came.status, before, "{profile}: {}", came.out);
+    let (out, _) = answer(&["rewrite", "--profile", profile], tools);
+    let Run {
+        status, out: found, ..
+    } = run(&["lint", "--profile", profile], &out);
+    assert_eq!((status, found.as_str()), (0, ""), "{profile}: {out}");
+}
+
+#[test]
+fn what_rewrite_gives_lint_takes() {
+    let schema = r#"{"type": "object", "properties": {"a": {"type": ["string", "null"]}}}"#;
+    let tools = |key: &str| format!(r#"[{{"name": "a", "{key}": {schema}}}]"#);
+    fits("gemini", &tools("parametersJsonSchema"), 0);
+    fits("gemini", &tools("parameters"), 1);
+}
+
+#[test]
+fn a_missing_schema_is_written() {
+    fits(
+        "mcp",
+        r#"[{"name": "a"}, {"name": "b", "inputSchema": null}]"#,
+        1,
+    );
+    fits(
+        "anthropic",
+        r#"[{"name": "a"}, {"name": "b", "input_schema": null}]"#,
+        1,
+    );
+}
+
+#[test]
+fn a_shape_belongs_to_its_provider() {
+    let list = format!("[{{\"name\":\"fetch\",\"inputSchema\":{SCHEMA}}}]");
+    for (profile, shape) in [
+        ("openai-strict", "gemini"),
+        ("anthropic", "gemini"),
+        ("gemini", "openai-chat"),
+    ] {
+        check_usage(
+            &["rewrite", "--profile", profile, "--as", shape],
+            &list,
+            &format!("the shape `{shape}` is another provider's than the profile {profile}"),
+        );
+    }
+    let foreign = format!("[{{\"name\":\"fetch\",\"input_schema\":{SCHEMA}}}]");
+    let (_, err) = answer(&["rewrite", "--profile", "openai"], &foreign);
+    assert!(
+        err.starts_with("notice: the list stays in the shape `anthropic`, "),
+        "{err}"
+    );
+    let Run { err, .. } = run(&["lint", "--profile", "openai"], &foreign);
+    assert!(
+        err.starts_with("notice: the shape `anthropic` is another provider's than openai\n"),
+        "{err}"
+    );
+}
+
+#[test]
+fn a_name_that_no_tool_has_is_told() {
+    let list = format!("[{{\"name\":\"fetch\",\"inputSchema\":{SCHEMA}}}]");
+    let args = [
+        "rewrite", "--style", "refs", "--never", "fetch", "--never", "fetsh",
+    ];
+    let (_, err) = answer(&args, &list);
+    assert_eq!(err, "notice: `--never fetsh` names no tool of the list\n");
+}
+
+#[test]
+fn other_names_are_always_told() {
+    let list = r#"[{"name": "a b", "inputSchema": {"type": "object", "properties": {"$url": {"type": "string"}}}}]"#;
+    let (_, err) = answer(&["rewrite", "--profile", "anthropic"], list);
+    assert_eq!(
+        err,
+        "notice: a b: shown as `a_b`\nnotice: a b: `$url` is shown as `url`\n"
     );
 }
 

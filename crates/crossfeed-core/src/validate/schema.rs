@@ -7,9 +7,9 @@ use super::{
 };
 
 use crossfeed_json::{MAX_DEPTH, dismantle, is_deeper};
-use crossfeed_schema::{Dialect, SchemaError, check};
+use crossfeed_schema::SchemaError;
 use crossfeed_wire::Pointer;
-use jsonschema::{Draft, PatternOptions, Validator};
+use jsonschema::Validator;
 use lru::LruCache;
 use serde_json::Value;
 use std::{
@@ -18,13 +18,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// How often a regular expression may go back over the same text before it counts as no match: a
-/// pattern of the schema must not hold up a call.
-const BACKTRACK_LIMIT: usize = 100_000;
-
 /// A tool's own input schema, compiled. Cloning shares it.
 ///
-/// The dialect is the one that [`check`] finds. `format` is an annotation. References to other
+/// The dialect is the one that [`crossfeed_schema::check`] finds. `format` is an annotation. References to other
 /// documents are refused: nothing is fetched.
 #[derive(Clone)]
 pub struct InputSchema(Arc<Compiled>);
@@ -57,22 +53,13 @@ impl InputSchema {
     /// assert!(InputSchema::compile(json!({"type": "objekt"})).is_err());
     /// ```
     pub fn compile(schema: Value) -> Result<Self, SchemaError> {
-        let dialect = match check(&schema) {
-            Ok(dialect) => dialect,
+        let validator = match crossfeed_schema::compile(&schema) {
+            Ok(validator) => validator,
             Err(error) => {
                 dismantle(schema); // it may nest to any depth
                 return Err(error);
             }
         };
-        let validator = jsonschema::options()
-            .with_draft(draft(dialect))
-            .offline()
-            .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT))
-            .build(&schema)
-            .map_err(|error| SchemaError::Invalid {
-                at: Pointer::parse(error.instance_path().as_str()).unwrap_or_default(),
-                message: error.masked().to_string(),
-            })?;
         let graph = Graph::of(&schema);
         Ok(Self(Arc::new(Compiled {
             schema,
@@ -133,16 +120,6 @@ impl InputSchema {
                 is_type: describe::is_type(&error),
             })
             .collect())
-    }
-}
-
-fn draft(dialect: Dialect) -> Draft {
-    match dialect {
-        Dialect::Draft4 => Draft::Draft4,
-        Dialect::Draft6 => Draft::Draft6,
-        Dialect::Draft7 => Draft::Draft7,
-        Dialect::Draft201909 => Draft::Draft201909,
-        _ => Draft::Draft202012,
     }
 }
 

@@ -27,6 +27,23 @@ pub(super) struct Shown {
     pub(super) why: String,
 }
 
+/// What a tool says of itself in the list as it came.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Marks {
+    chained: bool,
+    not_strict: bool,
+}
+
+impl Marks {
+    pub(super) fn of(tool: &Tool<'_>) -> Self {
+        let is_marked = |key: &str| tool.meta(key) == Some(&Value::Bool(false));
+        Self {
+            chained: tool.is_chained(),
+            not_strict: tool.shape() == Shape::Mcp && is_marked(STRICT_MARK),
+        }
+    }
+}
+
 /// One way to show a tool.
 #[derive(Clone, Copy, Debug)]
 struct Rung {
@@ -74,9 +91,9 @@ impl<'o> Budget<'o> {
     }
 
     /// Decides how the next tool of the list is shown.
-    pub(super) fn take(&mut self, tool: &Tool<'_>) -> Shown {
+    pub(super) fn take(&mut self, tool: &Tool<'_>, marks: Marks) -> Shown {
         let own = tool.input_schema();
-        let alone = self.left_alone(tool, &own);
+        let alone = self.left_alone(tool, marks, &own);
         match self.options.choice {
             Choice::Style(style, spelling) => by_name(&own, style, spelling, alone),
             Choice::Profile(profile) => {
@@ -94,7 +111,7 @@ impl<'o> Budget<'o> {
                     true => Cow::Borrowed(&*own),
                     false => Cow::Owned(names.apply(&own)),
                 };
-                let shown = self.climb(tool, profile, &own, &renamed, alone);
+                let shown = self.climb(marks, profile, &own, &renamed, alone);
                 Shown { names, ..shown }
             }
         }
@@ -108,12 +125,7 @@ impl<'o> Budget<'o> {
             property == Some(&form.schema)
         })?;
         let (rung, key) = (form.rung, form.key.clone());
-        let judged = if rung.strict {
-            profile
-        } else {
-            profile.plain()
-        };
-        let counts = Counts::of(&sent, judged.facts());
+        let counts = Counts::of(&sent);
         self.spend(&Use { counts, added: 0 }, rung);
         Some(Shown {
             style: rung.style,
@@ -125,8 +137,8 @@ impl<'o> Budget<'o> {
     }
 
     /// Why a tool admits no references whatever the style.
-    fn left_alone(&self, tool: &Tool<'_>, schema: &Value) -> Option<&'static str> {
-        if !tool.is_chained() {
+    fn left_alone(&self, tool: &Tool<'_>, marks: Marks, schema: &Value) -> Option<&'static str> {
+        if !marks.chained {
             return Some("it is marked as never chained");
         }
         if self.options.never.contains(tool.name()) {
@@ -137,14 +149,13 @@ impl<'o> Budget<'o> {
 
     fn climb(
         &mut self,
-        tool: &Tool<'_>,
+        marks: Marks,
         profile: Profile,
         own: &Value,
         renamed: &Value,
         alone: Option<&'static str>,
     ) -> Shown {
-        let marked =
-            tool.shape() == Shape::Mcp && tool.meta(STRICT_MARK) == Some(&Value::Bool(false));
+        let marked = marks.not_strict;
         let mut refused: Vec<String> = Vec::new();
         if marked && profile.is_strict() {
             refused.push("it is marked as not strict".to_owned());
@@ -173,7 +184,7 @@ impl<'o> Budget<'o> {
             };
             let schema = shown.schema.as_ref().unwrap_or(renamed);
             let used = Use {
-                counts: Counts::of(schema, facts),
+                counts: Counts::of(schema),
                 added: self.added_tokens(own, schema, *rung),
             };
             if let Some(over) = self.over(&used, *rung, facts).filter(|_| !is_last) {

@@ -34,6 +34,9 @@ pub enum ReadError {
     /// 1,000 lists within each other.
     #[error("the arguments nest deeper than {MAX_DEPTH}")]
     TooDeep,
+    /// A thousand values, each with ten thousand alternatives.
+    #[error("the schemas that may apply to these arguments are too many")]
+    TooMuch,
 }
 
 impl ReadError {
@@ -43,7 +46,7 @@ impl ReadError {
         match self {
             Self::Unfilled { .. } => ErrorCode::ArgumentsInvalid,
             Self::UnknownParameter { .. } => ErrorCode::ReferenceMalformed,
-            Self::TooDeep => ErrorCode::LimitExceeded,
+            Self::TooDeep | Self::TooMuch => ErrorCode::LimitExceeded,
         }
     }
 
@@ -58,7 +61,7 @@ impl ReadError {
     pub fn at(&self) -> Pointer {
         match self {
             Self::Unfilled { at, .. } | Self::UnknownParameter { at, .. } => at.clone(),
-            Self::TooDeep => Pointer::root(),
+            Self::TooDeep | Self::TooMuch => Pointer::root(),
         }
     }
 
@@ -79,6 +82,7 @@ impl ReadError {
                 None => "the tool has no parameters: leave the entry out".to_owned(),
             },
             Self::TooDeep => "write arguments that nest less".to_owned(),
+            Self::TooMuch => "write less in one call".to_owned(),
         }
     }
 

@@ -10,11 +10,13 @@
 //! - One bad tool never spoils the list: it is listed as it came, with its error.
 //! - The same list and the same options give the same bytes and the same decisions.
 
+mod branch;
 mod budget;
 mod error;
+mod folds;
 mod options;
 mod read;
-mod spot;
+pub(crate) mod spot;
 #[cfg(test)]
 mod tests;
 
@@ -25,9 +27,10 @@ use crate::{
     Change, Converted, Dropped, Lost, Names, Notice, Passed, SchemaError, Shape, Spelling, Style,
     ToolList, guidance, tool_names,
 };
-use budget::{Budget, Shown};
+use budget::{Budget, Marks, Shown};
 use options::Choice;
 use serde_json::Value;
+use std::collections::{HashMap, HashSet};
 
 /// A list of tools as it is shown to a model, and the way back.
 #[derive(Clone, Debug)]
@@ -41,6 +44,11 @@ pub struct Listed {
     pub passed: Vec<Passed>,
     /// What another shape has no place for.
     pub lost: Vec<Lost>,
+    /// Names of [`ListOptions::never`] that no tool of the list has, sorted.
+    pub unknown_never: Vec<String>,
+    /// Names that several tools are shown under, in their order: only the first of each is found.
+    /// None under a profile, which renames the others.
+    pub repeated: Vec<String>,
 }
 
 /// What was done with a tool, and why.
@@ -97,6 +105,8 @@ pub struct ListedTool {
 /// ```
 #[must_use]
 pub fn rewrite_tools(list: &ToolList, options: &ListOptions) -> Listed {
+    // Not every shape has a place for marks.
+    let marks: Vec<_> = list.tools().map(|tool| Marks::of(&tool)).collect();
     let converted = options.shape.map(|shape| list.to_shape(shape));
     let (list, lost) = match &converted {
         Some(Converted { list, lost }) => (list, lost.clone()),
@@ -104,30 +114,67 @@ pub fn rewrite_tools(list: &ToolList, options: &ListOptions) -> Listed {
     };
     let own: Vec<_> = list.tools().map(|tool| tool.name()).collect();
     let shown_names = match options.choice {
-        Choice::Profile(profile) => tool_names(&own, |name| profile.admits_tool_name(name)),
+        Choice::Profile(profile) => tool_names(&own, |name| {
+            !profile.facts().tool_name_refused || profile.admits_tool_name(name)
+        }),
         Choice::Style(..) => own.iter().map(|name| (*name).to_owned()).collect(),
     };
     let mut budget = Budget::new(options);
     let tools: Vec<_> = list
         .tools()
         .zip(shown_names)
-        .map(|(tool, shown_name)| {
-            let shown = budget.take(&tool);
+        .zip(marks)
+        .map(|((tool, shown_name), marks)| {
+            let shown = budget.take(&tool, marks);
             listed(&tool, shown_name, shown)
         })
         .collect();
     let changes = list.tools().zip(&tools).map(|(tool, listed)| Change {
         name: (listed.shown_name != tool.name()).then(|| listed.shown_name.clone()),
-        input_schema: (listed.error.is_none() && listed.shown != *tool.input_schema())
-            .then(|| listed.shown.clone()),
+        input_schema: (listed.error.is_none()
+            && (listed.shown != *tool.input_schema() || gains_schema(&tool, options)))
+        .then(|| listed.shown.clone()),
         strict: strict_field(&tool, listed, options),
     });
     Listed {
         value: list.to_value_with(changes),
         passed: list.passed().to_vec(),
+        unknown_never: unknown_never(&own, options),
+        repeated: repeated(&tools),
         tools,
         lost,
     }
+}
+
+fn unknown_never(own: &[&str], options: &ListOptions) -> Vec<String> {
+    let own: HashSet<_> = own.iter().copied().collect();
+    let never = options.never.iter();
+    let mut unknown: Vec<_> = never
+        .filter(|name| !own.contains(name.as_str()))
+        .cloned()
+        .collect();
+    unknown.sort();
+    unknown
+}
+
+fn repeated(tools: &[ListedTool]) -> Vec<String> {
+    let mut times: HashMap<&str, usize> = HashMap::new();
+    let mut repeated = Vec::new();
+    for tool in tools {
+        let seen = times.entry(tool.shown_name()).or_default();
+        *seen += 1;
+        if *seen == 2 {
+            repeated.push(tool.shown_name().to_owned());
+        }
+    }
+    repeated
+}
+
+/// Whether a tool has no schema where its provider asks for one.
+fn gains_schema(tool: &crate::Tool<'_>, options: &ListOptions) -> bool {
+    matches!(options.choice, Choice::Profile(_))
+        && tool.lacks_schema()
+        && matches!(tool.shape(), Shape::Mcp | Shape::Anthropic)
 }
 
 /// What is written of a tool's strictness.

@@ -6,17 +6,20 @@
 
 use super::{
     ListedTool, ReadError,
+    branch::{Siblings, tells},
+    folds::Folds,
     spot::{Ground, Spot},
 };
-use crate::{Place, decode, is_fold};
 use crossfeed_json::{MAX_DEPTH, is_deeper};
 use crossfeed_wire::{
     Pointer,
     reference::{self, Target},
 };
-use serde_json::{Map, Value};
-use std::collections::HashSet;
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeSet, HashSet};
 
+/// The keys under which a references map may stand.
+const MAPS: [&str; 2] = ["$refs", "_refs"];
 /// How many errors are reported together.
 const REPORTED: usize = 100;
 /// How many parameters are compared with an unknown one.
@@ -31,7 +34,7 @@ impl ListedTool {
     ///
     /// All that is wrong: [`ReadError::Unfilled`] for a required parameter that is null and that no
     /// reference fills, [`ReadError::UnknownParameter`] for a reference to a parameter that the
-    /// tool does not have, [`ReadError::TooDeep`].
+    /// tool does not have, [`ReadError::TooDeep`], [`ReadError::TooMuch`].
     ///
     /// ```
     /// use crossfeed_schema::{ListOptions, Style, ToolList, rewrite_tools};
@@ -57,32 +60,44 @@ impl ListedTool {
             return Err(vec![ReadError::TooDeep]);
         }
         let mut arguments = arguments;
+        let own = Ground::of(&self.original);
         if self.folded > 0 {
-            let ground = Ground::of(&self.shown);
-            open(&ground, &ground.root(), &mut arguments);
+            let shown = Ground::of(&self.shown);
+            let folds = Folds {
+                shown: &shown,
+                own: &own,
+                names: &self.names,
+            };
+            folds.open(&shown.root(), &own.root(), &mut arguments);
             if is_deeper(&arguments, MAX_DEPTH) {
                 crossfeed_json::dismantle(arguments);
                 return Err(vec![ReadError::TooDeep]);
             }
+            if shown.is_exhausted() {
+                return Err(vec![ReadError::TooMuch]);
+            }
         }
-        let mut arguments = self.names.restore(arguments, &self.original);
+        let mut arguments = self.names.restore_on(arguments, &own);
         if let (Some(key), Value::Object(members)) = (&self.references, &mut arguments)
             && members.get(key) == Some(&Value::Null)
         {
             members.shift_remove(key);
         }
         let mut errors = Vec::new();
-        let filled = self.entries(&arguments, &mut errors);
+        let filled = self.entries(&arguments, &own, &mut errors);
         let is_nullable = self.references.is_some() || self.strict == Some(true);
         if is_nullable && let Value::Object(members) = &mut arguments {
-            let ground = Ground::of(&self.original);
             let mut nulls = Nulls {
                 tool: self,
-                ground: &ground,
+                ground: &own,
                 filled,
                 errors: &mut errors,
             };
-            nulls.object(members, &ground.root(), &Pointer::root());
+            nulls.object(members, &own.root(), &Pointer::root());
+        }
+        // Of what was not looked at nothing was read.
+        if own.is_exhausted() {
+            return Err(vec![ReadError::TooMuch]);
         }
         match errors.is_empty() {
             true => Ok(arguments),
@@ -95,14 +110,20 @@ impl ListedTool {
 
     /// The places that references maps at the root fill. Entries for what is no parameter are
     /// errors; what is wrong with the maps themselves the engine says.
-    fn entries(&self, arguments: &Value, errors: &mut Vec<ReadError>) -> HashSet<String> {
-        let place = Place::root(Some(&self.original));
+    fn entries(
+        &self,
+        arguments: &Value,
+        own: &Ground<'_>,
+        errors: &mut Vec<ReadError>,
+    ) -> BTreeSet<String> {
+        let root = own.root();
         // A list that was rewritten before declares the map itself.
-        let is_own = |key: &str| place.declares(key) && self.references.as_deref() != Some(key);
+        let is_own =
+            |key: &str| own.declares(&root, key) && self.references.as_deref() != Some(key);
         let maps = arguments
             .as_object()
             .map(|object| reference::read_references(object, &|key| is_own(key)));
-        let mut filled = HashSet::new();
+        let mut filled = BTreeSet::new();
         let mut closed = None;
         for entry in maps
             .into_iter()
@@ -118,14 +139,18 @@ impl ListedTool {
             };
             let name = to.tokens().next();
             if entry.reading.is_ok()
-                && *closed.get_or_insert_with(|| self.admits_only_declared())
-                && let Some(name) = name.filter(|name| !self.has(&place, name))
+                && *closed.get_or_insert_with(|| self.admits_only_declared(own))
+                && let Some(name) = name.filter(|name| !self.has(own, name))
             {
                 errors.push(ReadError::UnknownParameter {
                     at: entry.at,
-                    nearest: self.nearest(&name),
+                    nearest: self.nearest(own, &name),
                     name,
                 });
+                // Each is compared with every parameter.
+                if errors.len() == REPORTED {
+                    break;
+                }
                 continue;
             }
             filled.insert(to.as_str().to_owned());
@@ -133,21 +158,22 @@ impl ListedTool {
         filled
     }
 
-    fn has(&self, place: &Place<'_>, name: &str) -> bool {
+    fn has(&self, own: &Ground<'_>, name: &str) -> bool {
+        let root = own.root();
         // A pattern may admit it.
-        place.declares(name)
-            || self.original.get("patternProperties").is_some() && !place.member(name).is_unknown()
+        own.declares(&root, name)
+            || self.original.get("patternProperties").is_some()
+                && !own.member(&root, name).is_empty()
     }
 
     /// Whether the tool takes what it declares and nothing else. A schema that says nothing of
     /// other parameters admits them by the letter; a reference to one is a slip all the same.
-    fn admits_only_declared(&self) -> bool {
+    fn admits_only_declared(&self, ground: &Ground<'_>) -> bool {
         let open = |key: &str| {
             self.original
                 .get(key)
                 .is_some_and(|rest| rest != &Value::Bool(false))
         };
-        let ground = Ground::of(&self.original);
         let declares = ground
             .schemas(&ground.root())
             .any(|schema| schema.get("properties").is_some());
@@ -158,8 +184,7 @@ impl ListedTool {
     }
 
     /// The parameter that is called most like `name`; the first of several.
-    fn nearest(&self, name: &str) -> Option<String> {
-        let ground = Ground::of(&self.original);
+    fn nearest(&self, ground: &Ground<'_>, name: &str) -> Option<String> {
         let root = ground.root();
         let own = ground
             .schemas(&root)
@@ -181,75 +206,53 @@ impl ListedTool {
     }
 }
 
-/// Takes JSON text apart where the shown schema asked for it.
-fn open(ground: &Ground<'_>, spot: &Spot, value: &mut Value) {
-    match value {
-        Value::String(text) => {
-            let folded = ground.schemas(spot).any(is_fold);
-            let Some(decoded) = folded.then(|| decode(text)).flatten() else {
-                return;
-            };
-            // Where plain text may stand too, `5` and `true` are plain text: the number and the word
-            // would have been written as such. What is in brackets or quotes is JSON.
-            let text_too = ground
-                .schemas(spot)
-                .any(|schema| !is_fold(schema) && admits_text(schema));
-            let is_json = matches!(
-                decoded,
-                Value::String(_) | Value::Array(_) | Value::Object(_)
-            );
-            if !text_too || is_json {
-                *value = decoded;
-            }
-        }
-        Value::Array(items) => {
-            for (index, item) in items.iter_mut().enumerate() {
-                open(ground, &ground.item(spot, index), item);
-            }
-        }
-        Value::Object(members) => {
-            for (key, value) in members {
-                open(ground, &ground.member(spot, key), value);
-            }
-        }
-        _ => {}
-    }
-}
-
-/// Whether a schema by itself asks for text.
-fn admits_text(schema: &Value) -> bool {
-    match schema.get("type") {
-        Some(Value::String(name)) => name == "string",
-        Some(Value::Array(names)) => names.iter().any(|name| name == "string"),
-        _ => schema.get("enum").is_some() || schema.get("const").is_some(),
-    }
-}
-
 /// The nulls that stand for nothing.
 struct Nulls<'a, 's> {
     tool: &'a ListedTool,
     ground: &'a Ground<'s>,
-    filled: HashSet<String>,
+    filled: BTreeSet<String>,
     errors: &'a mut Vec<ReadError>,
 }
 
-impl Nulls<'_, '_> {
-    fn object(&mut self, members: &mut Map<String, Value>, spot: &Spot, at: &Pointer) {
+impl<'s> Nulls<'_, 's> {
+    fn object(&mut self, members: &mut Map<String, Value>, spot: &Spot<'s>, at: &Pointer) {
+        let ground = self.ground;
         let mut gone: HashSet<String> = HashSet::new();
         if !at.as_str().is_empty() {
             self.map(members, spot, at);
         }
-        let declared = members.iter_mut();
-        for (key, value) in declared.filter(|(key, _)| self.ground.declares(spot, key)) {
+        let is_map = |key: &str| MAPS.contains(&key) && !ground.declares(spot, key);
+        // What is wrong with a null is wrong with it in the branch that is meant.
+        let meant = match ground.has_branches(spot) {
+            true => {
+                let filled = self.below(at).filter_map(|to| to.tokens().next()).collect();
+                ground.without_contradicted(spot, &Siblings::of(members, is_map, &filled))
+            }
+            false => spot.clone(),
+        };
+        for (key, value) in members.iter_mut() {
+            let is_plain = !matches!(value, Value::Null | Value::Array(_) | Value::Object(_));
+            if is_plain || is_map(key) {
+                continue;
+            }
+            let inner = ground.member(&meant, key);
+            let is_declared = ground.declares(spot, key);
+            // A key that the tool refuses is an error of its own.
+            if !is_declared && !ground.schemas(&inner).any(Value::is_object) {
+                continue;
+            }
             let at = at.key(key);
             if self.filled.contains(at.as_str()) {
                 continue;
             }
-            let inner = self.ground.member(spot, key);
             if !value.is_null() {
                 self.inside(value, &inner, &at);
-            } else if !self.ground.admits_null(&inner) {
-                if self.ground.requires(spot, key) {
+            } else if self.is_built(&inner, &at) {
+                *value = Value::Object(Map::new());
+            } else if is_declared && inner.is_empty() {
+                gone.insert(key.clone()); // only another branch knows it
+            } else if !ground.keeps_null(&inner) {
+                if ground.requires(&meant, key) {
                     self.errors.push(ReadError::Unfilled {
                         at,
                         name: self.tool.names.shown(key).to_owned(),
@@ -263,12 +266,32 @@ impl Nulls<'_, '_> {
         members.retain(|key, _| !gone.contains(key));
     }
 
+    /// The places within another that references fill, from there.
+    fn below(&self, at: &Pointer) -> impl Iterator<Item = Pointer> {
+        let before = format!("{}/", at.as_str());
+        let length = before.len() - 1;
+        self.filled
+            .range(before.clone()..)
+            .take_while(move |to| to.starts_with(&before))
+            .filter_map(move |to| Pointer::parse(to.get(length..)?))
+    }
+
+    /// Whether references fill members of an object that is to stand here.
+    fn is_built(&self, spot: &Spot<'s>, at: &Pointer) -> bool {
+        let mut names = self.below(at).filter_map(|to| to.tokens().next());
+        let object = Value::Object(Map::new());
+        names.next().is_some_and(|name| {
+            let says = |schema: &Value| {
+                tells(schema, &object) && !(tells(schema, &json!([])) && is_index(&name))
+            };
+            self.ground.may_hold(spot, &object)
+                && (self.ground.declares(spot, &name) || self.ground.schemas(spot).any(says))
+        })
+    }
+
     /// Adds what references maps below the root fill. What is wrong with them the engine says.
-    fn map(&mut self, members: &Map<String, Value>, spot: &Spot, at: &Pointer) {
-        if !["$refs", "_refs"]
-            .iter()
-            .any(|key| members.contains_key(*key))
-        {
+    fn map(&mut self, members: &Map<String, Value>, spot: &Spot<'s>, at: &Pointer) {
+        if !MAPS.iter().any(|key| members.contains_key(*key)) {
             return;
         }
         let maps = reference::read_references(members, &|key| self.ground.declares(spot, key));
@@ -281,7 +304,7 @@ impl Nulls<'_, '_> {
     }
 
     /// Only strict schemas ask for nulls below the root.
-    fn inside(&mut self, value: &mut Value, spot: &Spot, at: &Pointer) {
+    fn inside(&mut self, value: &mut Value, spot: &Spot<'s>, at: &Pointer) {
         if self.tool.strict != Some(true) || self.errors.len() >= REPORTED {
             return;
         }
@@ -295,4 +318,9 @@ impl Nulls<'_, '_> {
             _ => {}
         }
     }
+}
+
+/// Whether a token of a pointer may be an index of a list.
+fn is_index(token: &str) -> bool {
+    token == "-" || token.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -5,8 +5,9 @@ use std::collections::{HashMap, HashSet};
 
 /// The most characters of a name that is given here.
 const LONGEST: usize = 64;
-/// What a name becomes of which nothing may stay.
-const UNNAMED: &str = "parameter";
+/// What a tool is called of whose name nothing may stay.
+const UNNAMED: &str = "tool";
+
 /// The names that are taken, and how often each was wanted.
 pub(super) struct Given<'s> {
     taken: HashSet<String>,
@@ -23,9 +24,14 @@ impl<'s> Given<'s> {
         }
     }
 
-    /// A name like `name` that is free and admitted; `None` where there is none.
-    pub(super) fn give(&mut self, name: &str, admits: &dyn Fn(&str) -> bool) -> Option<String> {
-        let base = like(name, admits);
+    /// A name like `name`, or `unnamed`, that is free and admitted; `None` where there is none.
+    pub(super) fn give(
+        &mut self,
+        name: &str,
+        unnamed: &str,
+        admits: &dyn Fn(&str) -> bool,
+    ) -> Option<String> {
+        let base = like(name, unnamed, admits);
         let count = self.wanted.entry(base.clone()).or_insert(0);
         // Each turn finds a name of the schema in its way, or ends.
         for _ in 0..=self.own.len() + self.taken.len() + SENTINELS {
@@ -55,7 +61,7 @@ impl<'s> Given<'s> {
 const SENTINELS: usize = 16;
 
 /// The name as far as it is admitted: other characters become `_`, at its ends they go.
-fn like(name: &str, admits: &dyn Fn(&str) -> bool) -> String {
+fn like(name: &str, unnamed: &str, admits: &dyn Fn(&str) -> bool) -> String {
     let admitted = |c: char| admits(&format!("a{c}"));
     let text: String = name
         .chars()
@@ -64,31 +70,35 @@ fn like(name: &str, admits: &dyn Fn(&str) -> bool) -> String {
         .collect();
     let text = text.trim_matches('_');
     let text = match text {
-        "" => UNNAMED.to_owned(),
+        "" => unnamed.to_owned(),
         text if admits(&text.chars().take(1).collect::<String>()) => text.to_owned(),
         text => format!("_{text}"),
     };
     text.chars().take(LONGEST).collect()
 }
 
-/// Names for tools: each as it is where `admits` takes it, else one like it; in their order, and
-/// none given twice.
+/// Names for tools: each as it is where `admits` takes it and no earlier one has it, else one like
+/// it; in their order, and none given twice.
 ///
 /// ```
 /// use crossfeed_schema::tool_names;
 ///
 /// let admits = |name: &str| name.len() <= 64 && !name.contains(['.', '/']);
-/// let names = ["files.read", "files_read", "files/read"];
-/// assert_eq!(tool_names(&names, admits), ["files_read_2", "files_read", "files_read_3"]);
+/// let names = ["files.read", "files_read", "files/read", "files_read"];
+/// let shown = ["files_read_2", "files_read", "files_read_3", "files_read_4"];
+/// assert_eq!(tool_names(&names, admits), shown);
 /// ```
 #[must_use]
 pub fn tool_names(names: &[&str], admits: impl Fn(&str) -> bool) -> Vec<String> {
     let mut given = Given::new(names.iter().copied());
-    let named = names.iter().map(|name| match admits(name) {
-        true => (*name).to_owned(),
-        false => given
-            .give(name, &admits)
-            .unwrap_or_else(|| (*name).to_owned()),
-    });
+    let mut seen = HashSet::new();
+    let named = names
+        .iter()
+        .map(|name| match seen.insert(*name) && admits(name) {
+            true => (*name).to_owned(),
+            false => given
+                .give(name, UNNAMED, &admits)
+                .unwrap_or_else(|| (*name).to_owned()),
+        });
     named.collect()
 }

@@ -153,7 +153,7 @@ fn tools_are_renamed_where_they_must_be() {
     let admits = |name: &str| plain(name, true);
     let long = "x".repeat(80);
     let names = tool_names(&["a", "a.b", "a/b", "a", long.as_str()], admits);
-    assert_eq!(names[..4], ["a", "a_b", "a_b_2", "a"]);
+    assert_eq!(names[..4], ["a", "a_b", "a_b_2", "a_2"]);
     assert_eq!(names[4].len(), 64);
 }
 

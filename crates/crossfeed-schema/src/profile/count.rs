@@ -4,10 +4,14 @@
 //! [`Limits`](super::Limits), and the places that nest too deep. Deliberately not here: judging.
 //!
 //! A `$defs` entry is counted once, however often it is referred to; for depth it is followed from
-//! each place, and a reference to a schema that is being followed ends there.
+//! each place, and a reference to a schema that is being followed ends there. Where one reference
+//! leads nowhere, none is followed.
 
-use super::Facts;
-use crate::keywords;
+use crate::{
+    Dialect,
+    index::{Index, Target},
+    keywords,
+};
 use crossfeed_wire::Pointer;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
@@ -37,7 +41,7 @@ pub struct Counts {
 impl Counts {
     /// Counts one schema.
     #[must_use]
-    pub fn of(schema: &Value, _facts: &Facts) -> Self {
+    pub fn of(schema: &Value) -> Self {
         let mut counts = Self::default();
         counts.visit(schema, 0);
         counts.depth = Levels::of(schema, FOLLOWED).deepest;
@@ -128,10 +132,11 @@ pub(super) fn for_each_subschema<'s>(
 /// The levels of a schema, with references followed.
 pub(super) struct Levels<'s> {
     root: &'s Value,
+    index: Index,
     limit: usize,
     /// The deepest level that a referred schema has been entered at.
-    entered: HashMap<&'s str, usize>,
-    open: Vec<&'s str>,
+    entered: HashMap<String, usize>,
+    open: HashSet<String>,
     /// The deepest level that was seen.
     pub(super) deepest: usize,
     /// The places just beyond the limit.
@@ -143,9 +148,14 @@ impl<'s> Levels<'s> {
     pub(super) fn of(schema: &'s Value, limit: usize) -> Self {
         let mut levels = Self {
             root: schema,
+            index: Index::of(
+                schema,
+                Dialect::declared(schema).unwrap_or(Dialect::Draft202012),
+            )
+            .unwrap_or_default(),
             limit,
             entered: HashMap::new(),
-            open: Vec::new(),
+            open: HashSet::new(),
             deepest: 0,
             beyond: Vec::new(),
         };
@@ -171,8 +181,8 @@ impl<'s> Levels<'s> {
             self.beyond.push(at.clone());
             return;
         }
-        if let Some(reference) = map.get("$ref").and_then(Value::as_str) {
-            self.follow(reference, level, nested);
+        if map.contains_key("$ref") {
+            self.follow(at, level, nested);
         }
         for_each_subschema(map, |step, schema| {
             if !step.is_definition() {
@@ -181,18 +191,20 @@ impl<'s> Levels<'s> {
         });
     }
 
-    fn follow(&mut self, reference: &'s str, level: usize, nested: usize) {
-        let known = self.entered.get(reference);
-        if self.open.contains(&reference) || known.is_some_and(|deepest| *deepest >= level) {
+    fn follow(&mut self, from: &Pointer, level: usize, nested: usize) {
+        let Some(Target::Here { at, .. }) = self.index.target(from.as_str(), "$ref") else {
+            return;
+        };
+        let known = self.entered.get(at);
+        if self.open.contains(at) || known.is_some_and(|deepest| *deepest >= level) {
             return;
         }
-        let pointer = reference.strip_prefix('#').and_then(Pointer::parse);
-        let target = pointer.and_then(|at| Some((self.root.pointer(at.as_str())?, at)));
-        if let Some((target, at)) = target {
-            self.entered.insert(reference, level);
-            self.open.push(reference);
-            self.visit(target, &at, level, nested + 1);
-            self.open.pop();
+        let at = at.clone();
+        if let (Some(target), Some(place)) = (self.root.pointer(&at), Pointer::parse(&at)) {
+            self.entered.insert(at.clone(), level);
+            self.open.insert(at.clone());
+            self.visit(target, &place, level, nested + 1);
+            self.open.remove(&at);
         }
     }
 }
@@ -200,11 +212,10 @@ impl<'s> Levels<'s> {
 #[cfg(test)]
 mod tests {
     use super::{Counts, Levels};
-    use crate::Profile;
     use serde_json::{Value, json};
 
     fn check(schema: &Value, counts: [usize; 6]) {
-        let found = Counts::of(schema, Profile::OpenAiStrict.facts());
+        let found = Counts::of(schema);
         let found = [
             found.properties,
             found.optionals,
@@ -234,6 +245,17 @@ mod tests {
     }
 
     #[test]
+    fn references_are_followed_however_they_are_written() {
+        let levels = |reference: &str| {
+            let list = json!({"$anchor": "n", "type": "array", "items": {"type": "string"}});
+            json!({"type": "object", "properties": {"a": {"$ref": reference}}, "$defs": {"ab": list}})
+        };
+        for reference in ["#/$defs/ab", "#/$defs/a%62", "#n"] {
+            assert_eq!(Counts::of(&levels(reference)).depth, 2, "{reference}");
+        }
+    }
+
+    #[test]
     fn references_that_fan_out_are_followed_in_bounded_time() {
         let mut defs = serde_json::Map::new();
         for level in 0..100 {
@@ -245,9 +267,10 @@ mod tests {
                 json!({"type": "object", "properties": properties}),
             );
         }
+        defs.insert("d100".to_owned(), json!({"type": "string"}));
         let schema =
             json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": defs});
         assert_eq!(Levels::of(&schema, 10).beyond.len(), 1);
-        assert_eq!(Counts::of(&schema, Profile::Mcp.facts()).depth, 65);
+        assert_eq!(Counts::of(&schema).depth, 65);
     }
 }

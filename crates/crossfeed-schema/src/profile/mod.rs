@@ -15,6 +15,6 @@ mod narrow;
 pub use count::Counts;
 pub use facts::{EnumValues, Facts, Limits, NameRule, Nullable};
 pub use fold::{decode, fold_schema, is_fold};
-pub use lint::{Finding, Severity, ToLint, lint};
+pub use lint::{Finding, Severity, ToLint, lint, lint_list};
 pub use name::{Profile, UnknownProfile};
 pub use narrow::{Dropped, Narrowed, encode, narrow};

@@ -1,6 +1,7 @@
 //! The profiles by name.
 
 use super::facts::{self, Facts};
+use crate::Shape;
 use std::{fmt, str::FromStr};
 
 /// A provider's way of taking tools, with its limits.
@@ -55,6 +56,22 @@ impl Profile {
         }
     }
 
+    /// Whether a list in this shape can be what the profile is for. MCP's is what every client turns
+    /// into its provider's; any other shape is one provider's own.
+    #[must_use]
+    pub fn takes_shape(self, shape: Shape) -> bool {
+        // An MCP client does not know which provider is behind it, and its tools go to any.
+        if self == Self::Mcp {
+            return true;
+        }
+        match shape {
+            Shape::Mcp => true,
+            Shape::Anthropic => self.plain() == Self::Anthropic,
+            Shape::OpenAiChat | Shape::OpenAiResponses => self.plain() == Self::OpenAi,
+            Shape::Gemini => self == Self::Gemini,
+        }
+    }
+
     /// Whether tools are sent with `strict: true`.
     #[must_use]
     pub fn is_strict(self) -> bool {
@@ -70,9 +87,7 @@ impl Profile {
     /// Whether a property may be called so.
     #[must_use]
     pub fn admits_property(self, name: &str, at_root: bool) -> bool {
-        let facts = self.facts();
-        let judged = at_root || facts.property_names_at_every_level;
-        !judged || facts.property_name.is_none_or(|rule| rule.admits(name))
+        self.facts().admits_property(name, at_root)
     }
 
     /// Whether a tool may be called so.
@@ -109,6 +124,23 @@ impl FromStr for Profile {
 #[cfg(test)]
 mod tests {
     use super::Profile;
+    use crate::Shape;
+
+    #[test]
+    fn shapes_belong_to_providers() {
+        for (shape, takes) in [
+            (Shape::Mcp, &Profile::ALL[..]),
+            (Shape::Anthropic, &Profile::ALL[1..3]),
+            (Shape::OpenAiChat, &Profile::ALL[3..5]),
+            (Shape::OpenAiResponses, &Profile::ALL[3..5]),
+            (Shape::Gemini, &Profile::ALL[5..]),
+        ] {
+            for profile in Profile::ALL {
+                let taken = takes.contains(&profile);
+                assert_eq!(profile.takes_shape(shape), taken, "{profile} {shape}");
+            }
+        }
+    }
 
     #[test]
     fn words_read_back() {

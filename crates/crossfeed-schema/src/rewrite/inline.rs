@@ -63,6 +63,8 @@ pub(super) struct Rewriter<'s> {
     pub(super) features: Features,
     pub(super) moves: Moves<'s>,
     pub(super) nulls: Nulls<'s>,
+    /// What the tool itself declares at the root.
+    pub(super) declared: crate::Place<'s>,
     pub(super) notices: Vec<Notice>,
     /// How references are spelled, and the other spelling.
     pub(super) spellings: [Spelled; 2],
@@ -327,7 +329,7 @@ impl<'s> Rewriter<'s> {
         }
         let declared: Vec<_> = schemas
             .into_iter()
-            .map(|schema| crate::Place::of(self.root, schema))
+            .map(|schema| self.declared.elsewhere(schema))
             .collect();
         let is_free = |spelled: &Spelled| {
             let taken = |word: &&str| {

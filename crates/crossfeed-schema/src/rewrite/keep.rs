@@ -44,7 +44,10 @@ impl<'s> Rewriter<'s> {
         let Some((holds, _)) = keywords::subschemas(key) else {
             return match crate::index::REFERENCES.contains(&key) {
                 // What is published stays what it is: nothing here is made to admit references.
-                true => Some(self.link(key, value, place).unwrap_or_else(|| value.clone())),
+                true => Some(
+                    self.link(key, value, place)
+                        .unwrap_or_else(|| value.clone()),
+                ),
                 false => Some(self.foreign(key, value, place, true)),
             };
         };

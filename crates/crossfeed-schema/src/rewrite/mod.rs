@@ -121,6 +121,7 @@ pub fn rewrite(own: &Value, style: Style, spelling: Spelling) -> Result<Rewritte
         definitions,
         wraps: true,
         nulls: Nulls::new(own, &index, dialect),
+        declared: crate::Place::root(Some(own)),
         parts: 0,
         levels: MAX_DEPTH.saturating_sub(depth(own) + MARGIN) / 2,
     };

@@ -127,12 +127,11 @@ impl<'s> Rewriter<'s> {
         members: &Members<'_>,
     ) -> Option<Beside> {
         let required = object.get("required").and_then(Value::as_array);
-        let place = crate::Place::of(self.root, self.root);
         // A name that the engine takes for the tool's own is not free, wherever it is declared.
         let is_free = |key: &String| {
             !members.unknown
                 && !members.names(key)
-                && !place.declares(key)
+                && !self.declared.declares(key)
                 && !required.is_some_and(|names| names.iter().any(|name| name == key.as_str()))
         };
         let spelling = [spelling, spelling.other()]

@@ -9,7 +9,7 @@ use std::fmt;
 /// Levels of a call around its arguments, and of an answer around its calls.
 const AROUND: usize = 12;
 /// The keys through which a model's answer is searched for calls.
-const INSIDE: [&str; 8] = [
+const INSIDE: [&str; 7] = [
     "choices",
     "message",
     "tool_calls",
@@ -17,7 +17,14 @@ const INSIDE: [&str; 8] = [
     "candidates",
     "content",
     "parts",
-    "response",
+];
+/// The keys of what a tool returned.
+const RETURNED: [&str; 5] = [
+    "structuredContent",
+    "isError",
+    "functionResponse",
+    "function_response",
+    "tool_result",
 ];
 
 /// One tool call as a model wrote it.
@@ -194,12 +201,14 @@ impl ToolCall {
     }
 
     /// Reads every call of a model's answer: a message or a whole response of Anthropic's,
-    /// OpenAI's or Gemini's, a list of their blocks, or one block. What is no call is passed over;
-    /// results of tools and messages of others are not looked into.
+    /// OpenAI's or Gemini's, the event that closes a response, a list of their blocks, or one
+    /// block. What is no call is passed over; results of tools and messages of others are not
+    /// looked into. Calls that only their keys tell (`{"name", "arguments"}`) are read where they
+    /// are what was given, alone or in a list, and nowhere within an answer.
     #[must_use]
     pub fn parse_all(answer: &Value) -> Vec<Result<Self, ToolCallError>> {
         let mut blocks = Vec::new();
-        collect(answer, AROUND, &mut blocks);
+        collect(answer, AROUND, true, &mut blocks);
         blocks.into_iter().map(Self::parse).collect()
     }
 
@@ -319,6 +328,11 @@ impl Form {
         }
     }
 
+    /// Whether a block says that it is a call: by its type, or as the part of an answer.
+    fn is_told(self, has_type: bool) -> bool {
+        has_type || self.inside.is_some() && self.shape != Shape::Mcp
+    }
+
     /// Whether arguments are written as JSON text.
     fn takes_text(self) -> bool {
         matches!(self.shape, Shape::OpenAiChat | Shape::OpenAiResponses)
@@ -337,7 +351,12 @@ impl Form {
                     crossfeed_json::JsonErrorKind::TooDeep => ToolCallErrorKind::TooDeep,
                     _ => ToolCallErrorKind::NoJson(error),
                 })?;
-                root.to_value().map_err(ToolCallErrorKind::Number)
+                let arguments = root.to_value().map_err(ToolCallErrorKind::Number)?;
+                // Some models write this for a tool without parameters.
+                match arguments {
+                    Value::Null => empty(),
+                    arguments => Ok(arguments),
+                }
             }
             // Some servers of the same protocol send the object itself.
             Some(Value::Object(_)) => Ok(written.cloned().unwrap_or_default()),
@@ -352,34 +371,44 @@ impl Form {
     }
 }
 
-/// Adds the calls in an answer, in its order.
-fn collect<'a>(answer: &'a Value, levels: usize, blocks: &mut Vec<&'a Value>) {
+/// Adds the calls in an answer, in its order; those that only their keys tell where `bare` says so.
+fn collect<'a>(answer: &'a Value, levels: usize, bare: bool, blocks: &mut Vec<&'a Value>) {
     if levels == 0 {
         return;
     }
-    match answer {
+    let object = match answer {
         Value::Array(items) => {
             for item in items {
-                collect(item, levels - 1, blocks);
+                collect(item, levels - 1, bare, blocks);
             }
+            return;
         }
-        Value::Object(object) => {
-            if Form::of(answer).is_some() {
-                blocks.push(answer);
-                return;
-            }
-            let text = |key: &str| object.get(key).and_then(Value::as_str);
-            // What a tool returned may hold what looks like a call.
-            let of_the_model = matches!(text("role"), None | Some("assistant" | "model"))
-                && matches!(text("type"), None | Some("message" | "response"));
-            if of_the_model {
-                for key in INSIDE {
-                    if let Some(inside @ (Value::Array(_) | Value::Object(_))) = object.get(key) {
-                        collect(inside, levels - 1, blocks);
-                    }
-                }
-            }
+        Value::Object(object) => object,
+        _ => return,
+    };
+    let has = |key: &str| object.contains_key(key);
+    // What a tool returned may hold what looks like a call.
+    if RETURNED.into_iter().any(has) || has("name") && has("response") {
+        return;
+    }
+    if let Some(form) = Form::of(answer) {
+        if bare || form.is_told(has("type")) {
+            blocks.push(answer);
         }
-        _ => {}
+        return;
+    }
+    let text = |key: &str| object.get(key).and_then(Value::as_str);
+    let is_event = text("type").is_some_and(|word| word.starts_with("response."));
+    let of_the_model = matches!(text("role"), None | Some("assistant" | "model"))
+        && (is_event || matches!(text("type"), None | Some("message" | "response")));
+    if !of_the_model {
+        return;
+    }
+    let wraps = is_event || text("object") == Some("response");
+    let keys = INSIDE.into_iter().chain(wraps.then_some("response"));
+    for key in keys {
+        if let Some(inside @ (Value::Array(_) | Value::Object(_))) = object.get(key) {
+            collect(inside, levels - 1, false, blocks);
+        }
     }
 }

@@ -19,8 +19,59 @@ pub(super) const GEMINI_SCHEMAS: [&str; 4] = [
 pub(super) struct Entry {
     /// The place of the object that holds name and schema.
     pub(super) at: Pointer,
-    /// Its shape; `None` for what is no tool of the host's.
-    pub(super) shape: Option<Shape>,
+    /// What it is.
+    pub(super) what: What,
+}
+
+/// What an entry of a list is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    /// A tool of the host's.
+    Tool(Shape),
+    /// A tool that the provider runs.
+    Hosted,
+    /// A tool of the host's that has no schema: Anthropic refuses it, OpenAI's takes a text.
+    Custom,
+    /// A tool that has no name.
+    Nameless,
+    /// Nothing that is a tool.
+    NoObject,
+}
+
+impl What {
+    /// A tool in a shape, where it has a name.
+    fn named(item: &Value, shape: Shape) -> Self {
+        match item {
+            _ if named(item) => Self::Tool(shape),
+            Value::Object(_) => Self::Nameless,
+            _ => Self::NoObject,
+        }
+    }
+
+    /// An entry that no shape knows by its keys.
+    fn other(item: &Value) -> Self {
+        let Value::Object(members) = item else {
+            return Self::NoObject;
+        };
+        match members.get("type").and_then(Value::as_str) {
+            // A tool without a schema is one of MCP.
+            None if named(item) && !members.contains_key("type") => Self::Tool(Shape::Mcp),
+            Some("custom") if named(item) || members.contains_key("custom") => Self::Custom,
+            Some("custom" | "function") => Self::Nameless,
+            Some(_) => Self::Hosted,
+            // Gemini names its own tools by their only key.
+            None if members.values().all(Value::is_object) && !members.is_empty() => {
+                match members
+                    .keys()
+                    .any(|key| GEMINI_SCHEMAS.contains(&key.as_str()))
+                {
+                    true => Self::Nameless,
+                    false => Self::Hosted,
+                }
+            }
+            None => Self::Nameless,
+        }
+    }
 }
 
 /// The entries of a document, in its order; `None` where it is no tool list.
@@ -49,10 +100,8 @@ fn list(items: &[Value], at: &Pointer, found: &mut Vec<Entry>) {
     for (index, item) in items.iter().enumerate() {
         let at = at.index(index);
         if !one(item, &at, found) {
-            // A tool without a schema is one of MCP; what has no name either is the provider's own.
-            let named = item.get("name").is_some_and(Value::is_string);
-            let shape = (named && item.get("type").is_none()).then_some(Shape::Mcp);
-            found.push(Entry { at, shape });
+            let what = What::other(item);
+            found.push(Entry { at, what });
         }
     }
 }
@@ -64,7 +113,7 @@ fn one(item: &Value, at: &Pointer, found: &mut Vec<Entry>) -> bool {
             let inside = at.key(key);
             found.extend(declarations.iter().enumerate().map(|(index, item)| Entry {
                 at: inside.index(index),
-                shape: named(item).then_some(Shape::Gemini),
+                what: What::named(item, Shape::Gemini),
             }));
             return true;
         }
@@ -72,7 +121,7 @@ fn one(item: &Value, at: &Pointer, found: &mut Vec<Entry>) -> bool {
     if let Some(function) = item.get("function").filter(|f| f.is_object()) {
         found.push(Entry {
             at: at.key("function"),
-            shape: named(function).then_some(Shape::OpenAiChat),
+            what: What::named(function, Shape::OpenAiChat),
         });
         return true;
     }
@@ -91,7 +140,7 @@ fn one(item: &Value, at: &Pointer, found: &mut Vec<Entry>) -> bool {
     };
     found.push(Entry {
         at: at.clone(),
-        shape: named(item).then_some(shape),
+        what: What::named(item, shape),
     });
     true
 }

@@ -3,6 +3,7 @@
 //! They are written in a dialect of OpenAPI: types in capitals, `nullable`, counts as strings. What
 //! judges arguments reads JSON Schema.
 
+use crate::Profile;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
@@ -41,6 +42,34 @@ fn is_plain(schema: &Value) -> bool {
         && schema
             .iter()
             .all(|(key, value)| inner(key, value).all(is_plain))
+}
+
+/// Whether a schema is one of Gemini's subset and of no JSON Schema: it says `nullable`, and nothing
+/// that `parameters` does not take.
+pub(super) fn is_only_gemini(schema: &Value) -> bool {
+    is_taken(schema) && says_nullable(schema)
+}
+
+fn is_taken(schema: &Value) -> bool {
+    let Value::Object(schema) = schema else {
+        return false;
+    };
+    let known = Profile::Gemini.facts().keywords.unwrap_or_default();
+    schema.keys().all(|key| known.contains(&key.as_str()))
+        && !schema.get("type").is_some_and(Value::is_array)
+        && schema
+            .iter()
+            .all(|(key, value)| inner(key, value).all(is_taken))
+}
+
+fn says_nullable(schema: &Value) -> bool {
+    let Value::Object(schema) = schema else {
+        return false;
+    };
+    schema.contains_key("nullable")
+        || schema
+            .iter()
+            .any(|(key, value)| inner(key, value).any(says_nullable))
 }
 
 /// The subschemas under a keyword. The depth is bounded where the list is read.

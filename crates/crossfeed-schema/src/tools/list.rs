@@ -1,14 +1,14 @@
 //! A list of tools in the document in which a host holds it.
 
 use super::{
-    CHAIN_MARK, STRICT_MARK, Shape,
-    find::{self, Entry, GEMINI_SCHEMAS},
+    STRICT_MARK, Shape, Tool,
+    find::{self, Entry, GEMINI_SCHEMAS, What},
     gemini,
 };
 use crossfeed_json::{MAX_DEPTH, is_deeper};
 use crossfeed_wire::{Pointer, reference::type_name};
 use serde_json::{Map, Value, json};
-use std::{borrow::Cow, collections::HashMap};
+use std::collections::HashMap;
 
 /// Levels of a document around the schemas in it.
 const AROUND: usize = 8;
@@ -63,6 +63,14 @@ pub struct Passed {
     pub is_hosted: bool,
 }
 
+impl ToolList {
+    /// Whether an entry is a tool of the host's that takes a text: OpenAI knows such.
+    pub(crate) fn is_custom(&self, passed: &Passed) -> bool {
+        let entry = self.document.pointer(passed.at.as_str());
+        entry.is_some_and(|entry| entry.get("type").is_some_and(|word| word == "custom"))
+    }
+}
+
 /// What is put into a list for one tool; what is `None` stays.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -83,11 +91,7 @@ impl ToolList {
     ///
     /// [`ToolListError`] when there are none to find, or it nests too deep.
     pub fn parse(document: &Value) -> Result<Self, ToolListError> {
-        let found = type_name(document);
-        if is_deeper(document, MAX_DEPTH + AROUND) {
-            return Err(ToolListError::TooDeep);
-        }
-        let entries = find::entries(document).ok_or(ToolListError::NoTools { found })?;
+        let entries = entries(document)?;
         Ok(Self::of(document.clone(), entries))
     }
 
@@ -95,10 +99,10 @@ impl ToolList {
     pub(super) fn of(document: Value, entries: Vec<Entry>) -> Self {
         let mut tools = Vec::new();
         let mut passed = Vec::new();
-        for Entry { at, shape } in entries {
-            match shape {
-                Some(shape) => tools.push((at, shape)),
-                None => passed.push(Passed::of(&document, at)),
+        for Entry { at, what } in entries {
+            match what {
+                What::Tool(shape) => tools.push((at, shape)),
+                what => passed.push(Passed::of(&document, at, what)),
             }
         }
         Self {
@@ -160,18 +164,35 @@ impl ToolList {
     }
 }
 
+/// As [`ToolList::parse`], without a copy of the document.
+impl TryFrom<Value> for ToolList {
+    type Error = ToolListError;
+
+    fn try_from(document: Value) -> Result<Self, ToolListError> {
+        let entries = entries(&document)?;
+        Ok(Self::of(document, entries))
+    }
+}
+
+fn entries(document: &Value) -> Result<Vec<Entry>, ToolListError> {
+    if is_deeper(document, MAX_DEPTH + AROUND) {
+        return Err(ToolListError::TooDeep);
+    }
+    find::entries(document).ok_or_else(|| ToolListError::NoTools {
+        found: type_name(document),
+    })
+}
+
 impl Passed {
-    fn of(document: &Value, at: Pointer) -> Self {
+    fn of(document: &Value, at: Pointer, what: What) -> Self {
         let item = document.pointer(at.as_str()).unwrap_or(&Value::Null);
         let text = |key: &str| item.get(key).and_then(Value::as_str).map(str::to_owned);
         let first = || Some(item.as_object()?.keys().next()?.clone());
-        let has_schema = item.get("inputSchema").or_else(|| item.get("input_schema"));
-        let (why, is_hosted) = match item {
-            Value::Object(_) if has_schema.is_some() || item.get("parameters").is_some() => {
-                ("it has no name", false)
-            }
-            Value::Object(_) => ("the provider runs it itself", true),
-            _ => ("it is no object", false),
+        let (why, is_hosted) = match what {
+            What::Hosted | What::Tool(_) => ("the provider runs it itself", true),
+            What::Custom => ("it has no schema", false),
+            What::Nameless => ("it has no name", false),
+            What::NoObject => ("it is no object", false),
         };
         Self {
             name: text("name")
@@ -224,7 +245,10 @@ fn put(tool: &mut Map<String, Value>, shape: Shape, change: Change) {
         tool.insert("name".to_owned(), Value::String(name));
     }
     if let Some(schema) = change.input_schema {
-        let key = schema_key(tool, shape);
+        let mut key = schema_key(tool, shape);
+        if shape == Shape::Gemini && key != "parameters" && gemini::is_only_gemini(&schema) {
+            key = rename(tool, key, "parameters");
+        }
         // Gemini refuses an object without properties; a function without parameters has no schema.
         if shape != Shape::Gemini || tool.contains_key(key) || has_properties(&schema) {
             tool.insert(key.to_owned(), schema);
@@ -237,6 +261,23 @@ fn put(tool: &mut Map<String, Value>, shape: Shape, change: Change) {
         Some(strict) => mark(tool, strict),
         None => {}
     }
+}
+
+/// Gives a member another name, in its place; a member that had the name already goes.
+fn rename(tool: &mut Map<String, Value>, old: &str, new: &'static str) -> &'static str {
+    let members = std::mem::take(tool);
+    for (key, value) in members {
+        match key.as_str() {
+            key if key == new => {}
+            key if key == old => {
+                tool.insert(new.to_owned(), value);
+            }
+            _ => {
+                tool.insert(key, value);
+            }
+        }
+    }
+    new
 }
 
 /// Whether a schema declares properties.
@@ -257,106 +298,12 @@ fn mark(tool: &mut Map<String, Value>, strict: bool) {
     }
 }
 
-fn schema_key(tool: &Map<String, Value>, shape: Shape) -> &'static str {
+pub(super) fn schema_key(tool: &Map<String, Value>, shape: Shape) -> &'static str {
     let known = GEMINI_SCHEMAS
         .into_iter()
         .find(|key| tool.contains_key(*key));
     match shape {
         Shape::Gemini => known.unwrap_or(shape.schema_key()),
         _ => shape.schema_key(),
-    }
-}
-
-/// One tool of a list.
-#[derive(Clone, Copy, Debug)]
-pub struct Tool<'l> {
-    shape: Shape,
-    declaration: &'l Value,
-    at: &'l Pointer,
-}
-
-impl<'l> Tool<'l> {
-    /// Its name.
-    #[must_use]
-    pub fn name(&self) -> &'l str {
-        self.text("name").unwrap_or_default()
-    }
-
-    /// What it says of itself: its description, or its title where it has none.
-    #[must_use]
-    pub fn description(&self) -> Option<&'l str> {
-        let annotated = || self.declaration.pointer("/annotations/title")?.as_str();
-        let title = || self.text("title").or_else(annotated);
-        self.text("description").or_else(title)
-    }
-
-    /// The schema of its arguments as JSON Schema; one of an object without properties where it
-    /// has none.
-    #[must_use]
-    pub fn input_schema(&self) -> Cow<'l, Value> {
-        self.schema(false)
-    }
-
-    /// The schema as its provider reads it, to be judged by what that takes: Gemini's `nullable` is
-    /// no list of types.
-    #[must_use]
-    pub fn sent_schema(&self) -> Cow<'l, Value> {
-        self.schema(true)
-    }
-
-    fn schema(&self, as_sent: bool) -> Cow<'l, Value> {
-        let key = match self.declaration {
-            Value::Object(tool) => schema_key(tool, self.shape),
-            _ => self.shape.schema_key(),
-        };
-        match self.declaration.get(key).filter(|schema| !schema.is_null()) {
-            Some(schema) if self.shape == Shape::Gemini && key == "parameters" => {
-                gemini::to_json_schema(schema, as_sent)
-            }
-            Some(schema) => Cow::Borrowed(schema),
-            None => Cow::Owned(json!({"type": "object", "properties": {}})),
-        }
-    }
-
-    /// How it is written.
-    #[must_use]
-    pub fn shape(&self) -> Shape {
-        self.shape
-    }
-
-    /// Where in the document the object with its name and schema is.
-    #[must_use]
-    pub fn at(&self) -> &'l Pointer {
-        self.at
-    }
-
-    /// Whether it is strict, where it says so.
-    #[must_use]
-    pub fn strict(&self) -> Option<bool> {
-        match self.shape.has_strict() {
-            true => self.declaration.get("strict")?.as_bool(),
-            false => self.meta(STRICT_MARK)?.as_bool(),
-        }
-    }
-
-    /// A member of its `_meta`.
-    #[must_use]
-    pub fn meta(&self, key: &str) -> Option<&'l Value> {
-        self.declaration.get("_meta")?.get(key)
-    }
-
-    /// Whether references may be offered: not where it is marked as never chained.
-    #[must_use]
-    pub fn is_chained(&self) -> bool {
-        self.meta(CHAIN_MARK) != Some(&Value::Bool(false))
-    }
-
-    /// Its members, in their order.
-    pub(super) fn members(&self) -> impl Iterator<Item = (&'l String, &'l Value)> {
-        self.declaration.as_object().into_iter().flatten()
-    }
-
-    fn text(&self, key: &str) -> Option<&'l str> {
-        self.declaration.get(key)?.as_str()
     }
 }

@@ -10,10 +10,12 @@ mod convert;
 mod find;
 mod gemini;
 mod list;
+mod tool;
 
 pub use call::{ToolCall, ToolCallError, ToolCallErrorKind};
 pub use convert::{Converted, Lost};
-pub use list::{Change, Passed, Tool, ToolList, ToolListError};
+pub use list::{Change, Passed, ToolList, ToolListError};
+pub use tool::Tool;
 
 use std::{fmt, str::FromStr};
 

@@ -109,6 +109,8 @@ pub struct Facts {
     pub tool_name: Option<NameRule>,
     /// Whether a tool name beyond the rule is refused, not just discouraged.
     pub tool_name_refused: bool,
+    /// Whether a tool must have a schema.
+    pub schema_required: bool,
     /// How a property may be called.
     pub property_name: Option<NameRule>,
     /// Whether that holds below the root too.
@@ -145,11 +147,25 @@ pub struct Facts {
     pub empty_objects: bool,
     /// What an `enum` may list.
     pub enum_values: EnumValues,
+    /// Whether a constant that is an object or a list makes the request fail. Where an `enum` lists
+    /// scalars and no source says so of constants, it is a warning.
+    pub constants_refused: bool,
     /// The largest `minItems`.
     pub min_items: Option<u64>,
     /// The limits.
     pub limits: Limits,
 }
+
+impl Facts {
+    /// Whether a property may be called so.
+    pub(super) fn admits_property(&self, name: &str, at_root: bool) -> bool {
+        let judged = at_root || self.property_names_at_every_level;
+        !judged || self.property_name.is_none_or(|rule| rule.admits(name))
+    }
+}
+
+/// What Gemini accepts as `parametersJsonSchema`, which is not its own subset.
+pub(super) const GEMINI_JSON_SCHEMA: &Facts = &tables::GEMINI_JSON_SCHEMA;
 
 pub(super) fn of(profile: Profile) -> &'static Facts {
     match profile {

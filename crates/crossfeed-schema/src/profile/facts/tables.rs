@@ -19,6 +19,7 @@ pub(super) const MCP: Facts = Facts {
         letter_first: false,
     }),
     tool_name_refused: false,
+    schema_required: true,
     property_name: None,
     property_names_at_every_level: false,
     only_2020_12: false,
@@ -37,6 +38,7 @@ pub(super) const MCP: Facts = Facts {
     typed: false,
     empty_objects: true,
     enum_values: EnumValues::Any,
+    constants_refused: false,
     min_items: None,
     limits: Limits::NONE,
 };
@@ -75,7 +77,9 @@ pub(super) const ANTHROPIC: Facts = Facts {
 /// Anthropic with `strict`: platform.claude.com, "Structured outputs", "JSON Schema limitations"
 /// and "Schema complexity limits". `pattern` is taken in part; what part is not stated exactly, so
 /// it is dropped here. `[...] 'additionalProperties' must be explicitly set to false` is the error
-/// for an open object. Unknown: the ceiling of the compiled grammar.
+/// for an open object. The page says "no complex types" of `enum` and nothing of `const`; the
+/// interface answers with an error to a constant that is an object or a list, as those report who
+/// tried (github.com/simstudioai/sim, pull request 7558). Unknown: the ceiling of the compiled grammar.
 pub(super) const ANTHROPIC_STRICT: Facts = Facts {
     source: "Anthropic, Structured outputs, JSON Schema limitations",
     styles: &[(Style::RefsList, Spelling::Underscore)],
@@ -147,6 +151,7 @@ pub(super) const ANTHROPIC_STRICT: Facts = Facts {
     items_required: true,
     ref_siblings: false,
     enum_values: EnumValues::Scalars,
+    constants_refused: true,
     min_items: Some(1),
     limits: Limits {
         strict_tools: Some(20),
@@ -181,6 +186,7 @@ pub(super) const OPENAI: Facts = Facts {
         letter_first: false,
     }),
     tool_name_refused: true,
+    schema_required: false,
     root_refused: &["anyOf", "oneOf", "allOf", "enum", "not"],
     items_required: true,
     limits: Limits {
@@ -295,6 +301,7 @@ pub(super) const GEMINI: Facts = Facts {
         letter_first: true,
     }),
     tool_name_refused: true,
+    schema_required: false,
     property_name: Some(NameRule {
         pattern: "^[a-zA-Z_][a-zA-Z0-9_]{0,63}$",
         longest: 64,
@@ -339,5 +346,17 @@ pub(super) const GEMINI: Facts = Facts {
     typed: true,
     empty_objects: false,
     enum_values: EnumValues::Strings,
+    ..MCP
+};
+
+/// Gemini, `functionDeclarations[].parametersJsonSchema`: the reference of `FunctionDeclaration`:
+/// "Describes the parameters to the function in JSON Schema format. The schema must describe an
+/// object". It names no subset.
+pub(super) const GEMINI_JSON_SCHEMA: Facts = Facts {
+    source: "Gemini API, FunctionDeclaration",
+    tool_name: GEMINI.tool_name,
+    tool_name_refused: true,
+    schema_required: false,
+    root_refused: &[],
     ..MCP
 };

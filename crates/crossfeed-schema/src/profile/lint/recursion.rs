@@ -1,49 +1,67 @@
 //! Whether a schema refers to itself.
 
-use crate::profile::count::for_each_subschema;
-use serde_json::Value;
-use std::collections::HashSet;
+use crate::index::{Index, Target};
+use crossfeed_wire::Pointer;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// Deeper than this nothing is followed: no schema nests so deep, and no chain that a provider
-/// takes is so long.
-const FOLLOWED: usize = 2 * crossfeed_json::MAX_DEPTH;
-
-/// The first reference that leads back to where it stands.
-pub(super) fn found(root: &Value) -> Option<String> {
-    recurses(root, root, &mut Vec::new(), &mut HashSet::new(), 0)
+/// The place of the first schema that a reference in it leads back to.
+pub(super) fn found(index: &Index) -> Option<Pointer> {
+    let mut links: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (at, _, target) in index.links() {
+        if let Target::Here { at: to, .. } = target {
+            links.entry(at).or_default().insert(to);
+        }
+    }
+    let targets: BTreeSet<&str> = links.values().flatten().copied().collect();
+    let mut done = HashSet::new();
+    for start in targets {
+        if let Some(at) = circle(start, &links, &mut done) {
+            return Pointer::parse(at);
+        }
+    }
+    None
 }
 
-fn recurses(
-    schema: &Value,
-    root: &Value,
-    open: &mut Vec<String>,
-    done: &mut HashSet<String>,
-    nested: usize,
-) -> Option<String> {
-    let map = schema.as_object()?;
-    if nested > FOLLOWED {
-        return None;
-    }
-    if let Some(reference) = map.get("$ref").and_then(Value::as_str) {
-        if open.iter().any(|known| known == reference) || reference == "#" {
-            return Some(reference.to_owned());
+/// The first place from which a way leads back to it, of those that are reached from a start.
+fn circle<'i>(
+    start: &'i str,
+    links: &BTreeMap<&'i str, BTreeSet<&'i str>>,
+    done: &mut HashSet<&'i str>,
+) -> Option<&'i str> {
+    let mut open = HashSet::new();
+    // Each place on the way, with what it refers to and was not followed yet.
+    let mut way: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut next = Some(start);
+    loop {
+        if let Some(at) = next.take() {
+            if open.contains(at) {
+                return Some(at);
+            }
+            if done.insert(at) {
+                open.insert(at);
+                let mut inside = referred(at, links);
+                inside.reverse();
+                way.push((at, inside));
+            }
         }
-        let target = reference.strip_prefix('#').and_then(|at| root.pointer(at));
-        if let Some(target) = target.filter(|_| !done.contains(reference)) {
-            open.push(reference.to_owned());
-            let found = recurses(target, root, open, done, nested + 1);
-            open.pop();
-            done.insert(reference.to_owned());
-            if found.is_some() {
-                return found;
+        let (at, rest) = way.last_mut()?;
+        match rest.pop() {
+            Some(to) => next = Some(to),
+            None => {
+                open.remove(*at);
+                way.pop();
             }
         }
     }
-    let mut found = None;
-    for_each_subschema(map, |_, schema| {
-        if found.is_none() {
-            found = recurses(schema, root, open, done, nested + 1);
-        }
-    });
-    found
+}
+
+/// What the references in a schema lead to. A schema nests within few others, so that all schemas
+/// together are not looked through much more often than once.
+fn referred<'i>(at: &str, links: &BTreeMap<&'i str, BTreeSet<&'i str>>) -> Vec<&'i str> {
+    let own = links.get(at).into_iter();
+    // The sign after `/` is `0`: between them are the places inside.
+    let (first, after) = (format!("{at}/"), format!("{at}0"));
+    let inside = links.range(first.as_str()..after.as_str());
+    let inside = inside.map(|(_, to)| to);
+    own.chain(inside).flatten().copied().collect()
 }

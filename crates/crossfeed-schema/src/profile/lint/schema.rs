@@ -1,23 +1,27 @@
-//! One schema, judged by the facts.
+//! One schema, judged by the facts: as a schema, its root, its keywords and types, its size.
 
 use super::{Findings, recursion};
 use crate::{
-    Dialect, SchemaError, check,
-    profile::{
-        Counts, Facts, Limits, Profile,
-        count::for_each_subschema,
-        facts::{EnumValues, Nullable},
-    },
+    Dialect, SchemaError,
+    check::checked,
+    index::Index,
+    profile::{Counts, Facts, count::for_each_subschema, facts::Nullable},
 };
 use crossfeed_wire::Pointer;
 use serde_json::{Map, Value};
 
-pub(super) fn judge(schema: &Value, profile: Profile, found: &mut Findings<'_>) {
-    let facts = profile.facts();
-    let root = Pointer::root();
-    if !judge_as_schema(schema, facts, found) {
-        return;
+/// Judges a schema, and counts what it adds to the sums of a list.
+pub(super) fn judge(schema: &Value, facts: &'static Facts, found: &mut Findings<'_>) -> Counts {
+    let counts = Counts::of(schema);
+    if let Some(index) = judge_as_schema(schema, facts, found) {
+        judge_valid(schema, &index, facts, found);
+        judge_size(counts, facts, found);
     }
+    counts
+}
+
+fn judge_valid(schema: &Value, index: &Index, facts: &'static Facts, found: &mut Findings<'_>) {
+    let root = Pointer::root();
     let Value::Object(map) = schema else {
         found.refused(
             &root,
@@ -45,38 +49,43 @@ pub(super) fn judge(schema: &Value, profile: Profile, found: &mut Findings<'_>) 
             );
         }
     }
-    let mut judging = Judging {
-        facts,
-        profile,
-        root: schema,
-        found,
-    };
+    let mut judging = Judging { facts, found };
     judging.schema(schema, &root, 0);
-    if !facts.recursion && facts.refs {
-        judging.recursion();
+    if !facts.recursion
+        && facts.refs
+        && let Some(at) = recursion::found(index)
+    {
+        judging.refused(
+            &at,
+            "a schema that refers to itself",
+            "recursion is not taken",
+            "take the inner value as JSON text",
+        );
     }
-    judge_size(schema, facts, found);
 }
 
-/// Whether a schema is one that can be judged further.
-fn judge_as_schema(schema: &Value, facts: &Facts, found: &mut Findings<'_>) -> bool {
-    if let Err(error) = check(schema) {
-        let root = Pointer::root();
-        let fix = match error {
-            SchemaError::Dangling { .. } => "define what it refers to",
-            SchemaError::Remote { .. } => "bring what it refers to into `$defs`",
-            SchemaError::TooDeep => "flatten it",
-            _ => "mend the schema",
-        };
-        let at = error.at().unwrap_or(&root).clone();
-        found.refused(
-            &at,
-            error.to_string(),
-            "a tool's input is described by a valid schema",
-            fix.to_owned(),
-        );
-        return false;
-    }
+/// Where the references of a schema lead, if it is one that can be judged further.
+fn judge_as_schema(schema: &Value, facts: &Facts, found: &mut Findings<'_>) -> Option<Index> {
+    let index = match checked(schema) {
+        Ok((_, index)) => index,
+        Err(error) => {
+            let root = Pointer::root();
+            let fix = match error {
+                SchemaError::Dangling { .. } => "define what it refers to",
+                SchemaError::Remote { .. } => "bring what it refers to into `$defs`",
+                SchemaError::TooDeep => "flatten it",
+                _ => "mend the schema",
+            };
+            let at = error.at().unwrap_or(&root).clone();
+            found.refused(
+                &at,
+                error.to_string(),
+                "a tool's input is described by a valid schema",
+                fix.to_owned(),
+            );
+            return None;
+        }
+    };
     if facts.only_2020_12 && !Dialect::Draft202012.is_valid(schema) {
         found.refused(
             &Pointer::root(),
@@ -85,11 +94,10 @@ fn judge_as_schema(schema: &Value, facts: &Facts, found: &mut Findings<'_>) -> b
             "write list-form `items` as `prefixItems`, and bounds as numbers".to_owned(),
         );
     }
-    true
+    Some(index)
 }
 
-fn judge_size(schema: &Value, facts: &Facts, found: &mut Findings<'_>) {
-    let counts = Counts::of(schema, facts);
+fn judge_size(counts: Counts, facts: &Facts, found: &mut Findings<'_>) {
     let limits = facts.limits;
     let mut compare = |what: &str, number: usize, most: Option<usize>| {
         if let Some(most) = most.filter(|most| number > *most) {
@@ -111,15 +119,14 @@ fn judge_size(schema: &Value, facts: &Facts, found: &mut Findings<'_>) {
     );
 }
 
-struct Judging<'j, 's, 'f> {
-    facts: &'static Facts,
-    profile: Profile,
-    root: &'s Value,
-    found: &'j mut Findings<'f>,
+/// A schema that is being judged.
+pub(super) struct Judging<'j, 'f> {
+    pub(super) facts: &'static Facts,
+    pub(super) found: &'j mut Findings<'f>,
 }
 
-impl Judging<'_, '_, '_> {
-    fn refused(&mut self, at: &Pointer, what: impl Into<String>, why: &str, fix: &str) {
+impl Judging<'_, '_> {
+    pub(super) fn refused(&mut self, at: &Pointer, what: impl Into<String>, why: &str, fix: &str) {
         self.found.refused(at, what.into(), why, fix.to_owned());
     }
 
@@ -227,165 +234,6 @@ impl Judging<'_, '_, '_> {
         }
     }
 
-    fn object(&mut self, map: &Map<String, Value>, at: &Pointer, nested: usize) {
-        let properties = map.get("properties").and_then(Value::as_object);
-        let is_object = is(map, "object") || properties.is_some();
-        if !is_object {
-            return;
-        }
-        let empty = properties.is_none_or(Map::is_empty);
-        if empty && !self.facts.empty_objects {
-            let what = "an object without properties";
-            let why = "an object has properties";
-            if nested == 0 {
-                let fix = "leave `parameters` out".to_owned();
-                self.found.warned(at, what.to_owned(), why, fix);
-            } else {
-                self.refused(
-                    at,
-                    what,
-                    why,
-                    "declare them, or take the value as JSON text",
-                );
-            }
-        }
-        if self.facts.closed && map.get("additionalProperties") != Some(&Value::Bool(false)) {
-            self.refused(
-                at,
-                "an object that is not closed",
-                "every object says `\"additionalProperties\": false`",
-                "declare its properties and close it, or take the value as JSON text",
-            );
-        }
-        let required = map.get("required").and_then(Value::as_array);
-        let required: Vec<_> = required
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
-        let declared = |name: &str| properties.is_some_and(|known| known.contains_key(name));
-        if self.facts.closed || self.facts.unknown_refused {
-            for name in required.iter().filter(|name| !declared(name)) {
-                self.refused(
-                    at,
-                    format!("`{name}` is required and not declared"),
-                    "what is required is declared",
-                    "declare it",
-                );
-            }
-        }
-        for name in properties.into_iter().flat_map(Map::keys) {
-            let at = at.key("properties").key(name);
-            if self.facts.every_required && !required.contains(&name.as_str()) {
-                self.refused(
-                    &at,
-                    "an optional property",
-                    "every property is required",
-                    "require it, and admit null",
-                );
-            }
-            if !self.profile.admits_property(name, nested == 0) {
-                let pattern = self.facts.property_name.map_or("", |rule| rule.pattern);
-                let why = format!("a property's name matches `{pattern}`");
-                self.refused(
-                    &at,
-                    "the property's name",
-                    &why,
-                    "rename it on the way out and back",
-                );
-            }
-        }
-    }
-
-    fn list(&mut self, map: &Map<String, Value>, at: &Pointer) {
-        if !is(map, "array") {
-            return;
-        }
-        let items = map.get("items");
-        if self.facts.items_required && items.is_none() {
-            self.refused(
-                at,
-                "a list without `items`",
-                "every list needs `items`",
-                "say what the items are",
-            );
-        }
-        if self.facts.items_required && items.is_some_and(Value::is_array) {
-            self.refused(
-                at,
-                "`items` is a list",
-                "`items` is one schema",
-                "use `anyOf` for the items",
-            );
-        }
-        let least = map.get("minItems").and_then(Value::as_u64);
-        if let (Some(most), Some(least)) = (self.facts.min_items, least)
-            && least > most
-        {
-            let why = format!("`minItems` is at most {most}");
-            self.refused(at, format!("`minItems` of {least}"), &why, "leave it out");
-        }
-    }
-
-    fn values(&mut self, map: &Map<String, Value>, at: &Pointer) {
-        if let (Some(known), Some(format)) = (
-            self.facts.formats,
-            map.get("format").and_then(Value::as_str),
-        ) {
-            let taken = known.iter().any(|(word, formats)| {
-                (is(map, word) || !map.contains_key("type")) && formats.contains(&format)
-            });
-            if !taken {
-                self.refused(
-                    at,
-                    format!("the format `{format}`"),
-                    "the format is not taken",
-                    "leave it out",
-                );
-            }
-        }
-        let Some(values) = map.get("enum").and_then(Value::as_array) else {
-            return;
-        };
-        let nested = |value: &Value| value.is_object() || value.is_array();
-        let text = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
-        match self.facts.enum_values {
-            EnumValues::Scalars if values.iter().any(nested) => {
-                self.refused(
-                    at,
-                    "an enum with objects or lists",
-                    "an enum lists scalars",
-                    "leave the enum out",
-                );
-            }
-            EnumValues::Strings if !is(map, "string") || !values.iter().all(text) => {
-                self.refused(
-                    at,
-                    "an enum of other than strings",
-                    "an enum lists strings that are not empty",
-                    "leave the enum out",
-                );
-            }
-            _ => {}
-        }
-        let characters: usize = values
-            .iter()
-            .filter_map(Value::as_str)
-            .map(|text| text.chars().count())
-            .sum();
-        if let Some(most) = self.facts.limits.enum_characters
-            && values.len() > Limits::LARGE_ENUM
-            && characters > most
-        {
-            let why = format!(
-                "one of more than {} values may have {most}",
-                Limits::LARGE_ENUM
-            );
-            let what = format!("an enum of {characters} characters");
-            self.refused(at, what, &why, "leave the enum out");
-        }
-    }
-
     fn reference(&mut self, map: &Map<String, Value>, at: &Pointer) {
         if map.contains_key("$ref") && self.facts.refs && !self.facts.ref_siblings && map.len() > 1
         {
@@ -407,23 +255,10 @@ impl Judging<'_, '_, '_> {
             );
         }
     }
-
-    /// Finds a schema that refers to itself.
-    fn recursion(&mut self) {
-        if let Some(reference) = recursion::found(self.root) {
-            let at = reference.strip_prefix('#').and_then(Pointer::parse);
-            self.refused(
-                &at.unwrap_or_default(),
-                "a schema that refers to itself",
-                "recursion is not taken",
-                "take the inner value as JSON text",
-            );
-        }
-    }
 }
 
 /// Whether a schema says a type, alone or among others.
-fn is(map: &Map<String, Value>, word: &str) -> bool {
+pub(super) fn is(map: &Map<String, Value>, word: &str) -> bool {
     match map.get("type") {
         Some(Value::String(one)) => one == word,
         Some(Value::Array(several)) => several.iter().any(|one| one == word),

@@ -140,6 +140,82 @@ fn strict_subsets() {
 }
 
 #[test]
+fn recursion_is_found_however_it_is_written() {
+    let recursive = |reference: &str, anchor: Option<&str>| {
+        let mut inner = json!({"type": "object", "properties": {"x": {"$ref": reference}}, "additionalProperties": false});
+        if let Some(anchor) = anchor {
+            inner["$anchor"] = json!(anchor);
+        }
+        json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/ab"}}, "required": ["a"], "additionalProperties": false, "$defs": {"ab": inner}})
+    };
+    let anthropic = Profile::AnthropicStrict;
+    let itself = "tool /$defs/ab: a schema that refers to itself";
+    check(anthropic, &recursive("#/$defs/ab", None), &[itself]);
+    check(anthropic, &recursive("#/$defs/a%62", None), &[itself]);
+    check(
+        anthropic,
+        &recursive("#n", Some("n")),
+        &["warning: `$anchor`", itself],
+    );
+    check(
+        anthropic,
+        &recursive("#", None),
+        &["tool: a schema that refers to itself"],
+    );
+    check(
+        anthropic,
+        &with(json!({"$ref": "#"})),
+        &["tool: a schema that refers to itself"],
+    );
+    // Two ways to one place are none back.
+    check(
+        anthropic,
+        &json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/d"}, "b": {"$ref": "#/$defs/d"}}, "additionalProperties": false,
+            "$defs": {"d": {"type": "object", "properties": {"x": {"$ref": "#/$defs/e"}, "y": {"$ref": "#/$defs/e"}}, "additionalProperties": false}, "e": {"type": "string"}}}),
+        &[],
+    );
+    for profile in [Profile::OpenAiStrict, Profile::Anthropic] {
+        let schema = with(json!({"$ref": "#"}));
+        check(profile, &schema, &[]);
+    }
+}
+
+#[test]
+fn constants_are_scalars() {
+    let constant = |value: Value| with(json!({"const": value}));
+    let nested = "a constant that is an object or a list";
+    for value in [json!({"a": 1}), json!([])] {
+        check(
+            Profile::AnthropicStrict,
+            &constant(value.clone()),
+            &[&format!("/properties/a: {nested}")],
+        );
+        check(
+            Profile::OpenAiStrict,
+            &constant(value.clone()),
+            &[&format!("/properties/a: warning: {nested}")],
+        );
+        check(Profile::Anthropic, &constant(value), &[]);
+    }
+    check(Profile::AnthropicStrict, &constant(json!("x")), &[]);
+}
+
+#[test]
+fn large_schemas_are_judged_in_time() {
+    let names: Vec<_> = (0..60_000).map(|n| format!("p{n}")).collect();
+    let properties: serde_json::Map<_, _> = names
+        .iter()
+        .map(|name| (name.clone(), json!({"type": "string"})))
+        .collect();
+    let schema = json!({"type": "object", "properties": properties, "required": names, "additionalProperties": false});
+    check(
+        Profile::OpenAiStrict,
+        &schema,
+        &["60000 properties", "characters of names"],
+    );
+}
+
+#[test]
 fn gemini() {
     let gemini = Profile::Gemini;
     let plain = |schema| json!({"type": "object", "properties": {"a": schema}});

@@ -162,15 +162,25 @@ fn aliases(definitions: &Map<String, Value>) -> HashMap<String, Value> {
             .filter(|map| map.len() == 1)?;
         only.get("$ref")?.as_str()?.strip_prefix("#/$defs/")
     };
-    let mut found = HashMap::new();
+    // The end of each chain, found once for all names on it; a circle ends where it was entered.
+    let mut ends: HashMap<&str, &str> = HashMap::new();
     for name in definitions.keys() {
+        let mut chain = Vec::new();
+        let mut on_chain = HashSet::new();
         let mut last = name.as_str();
-        for _ in 0..definitions.len() {
+        while !ends.contains_key(last) && on_chain.insert(last) {
+            chain.push(last);
             match next(last) {
                 Some(target) => last = target,
                 None => break,
             }
         }
+        let end = ends.get(last).copied().unwrap_or(last);
+        ends.extend(chain.into_iter().map(|name| (name, end)));
+    }
+    let mut found = HashMap::new();
+    for name in definitions.keys() {
+        let last = ends.get(name.as_str()).copied().unwrap_or(name);
         if definitions.get(last).is_some_and(is_fold) {
             found.insert(name.clone(), fold_schema());
         } else if last != name {

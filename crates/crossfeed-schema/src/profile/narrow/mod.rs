@@ -127,6 +127,8 @@ struct Narrowing<'s> {
     /// The names of definitions, by the pointer that they are referred to by.
     names: HashMap<String, String>,
     taken: HashSet<String>,
+    /// The next number to make a word unlike all others with.
+    numbers: HashMap<String, usize>,
     /// The definitions; null for one that is being made.
     definitions: Map<String, Value>,
     /// The pointers that are being followed, each with how many objects and lists it stands in.
@@ -149,6 +151,7 @@ impl<'s> Narrowing<'s> {
             left: LEAST + GROWTH * finish::size(root, 0),
             names: HashMap::new(),
             taken: HashSet::new(),
+            numbers: HashMap::new(),
             definitions: Map::new(),
             open: Vec::new(),
             inside: 0,

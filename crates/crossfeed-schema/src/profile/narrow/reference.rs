@@ -90,9 +90,13 @@ impl Narrowing<'_> {
             name = "root".to_owned();
         }
         if self.taken.contains(&name) {
-            let mut numbered = (2..).map(|n| format!("{name}_{n}"));
-            let free = numbered.find(|name| !self.taken.contains(name));
-            name = free.unwrap_or(name);
+            // Where the last search for a number ended: thousands of pointers may end in one word.
+            let next = self.numbers.entry(name.clone()).or_insert(2);
+            let mut numbered = (*next..).map(|n| (n, format!("{name}_{n}")));
+            if let Some((n, free)) = numbered.find(|(_, name)| !self.taken.contains(name)) {
+                *next = n + 1;
+                name = free;
+            }
         }
         self.taken.insert(name.clone());
         self.names.insert(pointer.to_owned(), name.clone());

@@ -1,4 +1,5 @@
 use super::{
+    encode,
     laws::{SUBSETS, judge},
     narrow,
 };
@@ -266,4 +267,77 @@ fn anything_becomes_an_object() {
             assert!(narrow(schema, profile).schema.to_string().len() < 400_000);
         }
     }
+}
+
+#[test]
+fn the_largest_enum_goes_first_and_of_equals_the_last() {
+    let values = |count: usize| (0..count).map(|n| format!("v{n}")).collect::<Vec<_>>();
+    let left = |sizes: [usize; 3]| {
+        let [a, b, c] = sizes.map(|size| json!({"type": "string", "enum": values(size)}));
+        let schema = json!({"type": "object", "properties": {"a": a, "b": b, "c": c}, "required": ["a", "b", "c"]});
+        let shown = narrow(&schema, Profile::OpenAiStrict).schema;
+        ["a", "b", "c"].map(|name| shown["properties"][name].get("enum").is_some())
+    };
+    assert_eq!(left([300, 300, 300]), [true, true, true]);
+    assert_eq!(left([300, 600, 300]), [true, false, true]);
+    assert_eq!(left([600, 300, 300]), [false, true, true]);
+    assert_eq!(left([400, 400, 400]), [true, true, false]);
+    assert_eq!(left([200, 600, 600]), [true, true, false]);
+}
+
+#[test]
+fn chains_of_references_are_followed_in_time() {
+    let count = 4_000;
+    let link = |n: usize| json!({"$ref": format!("#/$defs/d{n}")});
+    let mut definitions: Map<_, _> = (0..count).map(|n| (format!("d{n}"), link(n + 1))).collect();
+    definitions.insert(format!("d{count}"), json!({"type": "string"}));
+    let properties: Map<_, _> = (0..count).map(|n| (format!("p{n}"), link(n))).collect();
+    let schema = json!({"type": "object", "properties": properties, "$defs": definitions});
+    for profile in SUBSETS {
+        let shown = narrow(&schema, profile).schema;
+        assert!(shown["properties"]["p3999"].is_object(), "{profile}");
+    }
+}
+
+#[test]
+fn definitions_with_one_last_word_are_numbered() {
+    let branch =
+        |n: usize| json!({"anyOf": [{"type": "string"}, {"type": "integer", "minimum": n}]});
+    let count = 2_000;
+    let mut properties: Map<_, _> = (0..count).map(|n| (format!("p{n}"), branch(n))).collect();
+    for n in 0..count {
+        let reference = json!({"$ref": format!("#/properties/p{n}/anyOf/1")});
+        properties.insert(format!("q{n}"), reference);
+    }
+    let schema = json!({"type": "object", "properties": properties});
+    let shown = narrow(&schema, Profile::OpenAiStrict).schema;
+    let names: Vec<_> = shown["$defs"].as_object().unwrap().keys().collect();
+    assert_eq!((names.len(), names[0].as_str()), (count, "1"));
+    assert_eq!(
+        (names[1].as_str(), names[count - 1].as_str()),
+        ("1_2", "1_2000")
+    );
+}
+
+#[test]
+fn a_constant_that_is_no_scalar_is_left_out() {
+    let constant = json!({"type": "object", "properties": {"a": {"const": {"k": 1}}, "b": {"const": []}, "c": {"const": "s"}}, "required": ["a", "b", "c"]});
+    for profile in [Profile::OpenAiStrict, Profile::AnthropicStrict] {
+        let shown = narrow(&constant, profile).schema;
+        let kept = ["a", "b", "c"].map(|name| shown["properties"][name].get("const").is_some());
+        assert_eq!(kept, [false, false, true], "{profile}: {shown}");
+        judge(&constant, profile).unwrap();
+    }
+}
+
+#[test]
+fn a_value_is_encoded_in_bounded_time() {
+    let mut definitions = Map::new();
+    for level in 0..60 {
+        let next = json!({"$ref": format!("#/$defs/d{}", level + 1)});
+        definitions.insert(format!("d{level}"), json!({"anyOf": [next, next, next]}));
+    }
+    definitions.insert("d60".to_owned(), json!({"type": "string"}));
+    let schema = json!({"$ref": "#/$defs/d0", "$defs": definitions});
+    assert_eq!(encode(&json!(7), &schema), json!(7));
 }

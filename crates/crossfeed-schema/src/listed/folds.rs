@@ -1,0 +1,159 @@
+//! JSON text in folded places, as data again.
+//!
+//! What comes in: arguments as a model wrote them, the schema that it was shown and the tool's own.
+//! What goes out: the same with the text taken apart where the shown schema asked for it. A string
+//! that the tool takes as one stays a string: what is in its brackets or digits was meant so.
+
+use super::{
+    branch::tells,
+    spot::{Ground, Spot},
+};
+use crate::{Names, decode, is_fold};
+use serde_json::{Number, Value};
+use std::cmp::Ordering;
+
+/// The two schemas of a tool, and how one calls what the other has.
+pub(super) struct Folds<'a, 's> {
+    pub(super) shown: &'a Ground<'s>,
+    pub(super) own: &'a Ground<'s>,
+    pub(super) names: &'a Names,
+}
+
+impl<'s> Folds<'_, 's> {
+    /// Takes JSON text apart where the shown schema asked for it.
+    pub(super) fn open(&self, shown: &Spot<'s>, own: &Spot<'s>, value: &mut Value) {
+        match value {
+            Value::String(_) => {
+                if self.shown.schemas(shown).any(is_fold)
+                    && let Some(decoded) = self.meant(shown, own, value)
+                {
+                    *value = decoded;
+                }
+            }
+            Value::Array(items) => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    let (shown, own) = (self.shown.item(shown, index), self.own.item(own, index));
+                    self.open(&shown, &own, item);
+                }
+            }
+            Value::Object(members) => {
+                for (key, value) in members {
+                    if matches!(value, Value::Null | Value::Bool(_) | Value::Number(_)) {
+                        continue;
+                    }
+                    let own = self
+                        .own
+                        .member(own, self.names.original_on(self.own, own, key));
+                    self.open(&self.shown.member(shown, key), &own, value);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What a text in a folded place stands for; `None` where for itself.
+    fn meant(&self, shown: &Spot<'s>, own: &Spot<'s>, written: &Value) -> Option<Value> {
+        let text = written.as_str()?;
+        let decoded = decode(text)?;
+        if !self.own.may_hold(own, written) {
+            return Some(decoded);
+        }
+        let is_meant = match &decoded {
+            Value::String(_) => true,
+            Value::Array(_) | Value::Object(_) => {
+                self.own.may_hold(own, &decoded) && keeps_its_digits(text)
+            }
+            // What the shown schema has a place for as it is would have been written so.
+            scalar => {
+                let mut others = self.shown.schemas(shown).filter(|schema| !is_fold(schema));
+                !others.any(|schema| tells(schema, scalar) || tells(schema, written))
+                    && self.holds(own, scalar)
+                    && keeps_its_digits(text)
+            }
+        };
+        is_meant.then_some(decoded)
+    }
+
+    fn holds(&self, own: &Spot<'s>, scalar: &Value) -> bool {
+        match scalar {
+            Value::Null => self.own.keeps_null(own),
+            scalar => self.own.may_hold(own, scalar),
+        }
+    }
+}
+
+/// Whether every number of a JSON text is the same number once it is read: one of more than 64 bits
+/// is not.
+fn keeps_its_digits(text: &str) -> bool {
+    let mut rest = text;
+    while let Some(at) = rest.find(['"', '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']) {
+        let (_, found) = rest.split_at(at);
+        rest = match found.strip_prefix('"') {
+            Some(inside) => after_string(inside),
+            None => {
+                let end = found.find(|c: char| !(c.is_ascii_digit() || "+-.eE".contains(c)));
+                let (number, after) = found.split_at(end.unwrap_or(found.len()));
+                let read = serde_json::from_str::<Number>(number);
+                let is_same = read.is_ok_and(|read| {
+                    let read = read.to_string();
+                    crossfeed_json::compare_numbers(&read, number) == Ordering::Equal
+                });
+                if !is_same {
+                    return false;
+                }
+                after
+            }
+        };
+    }
+    true
+}
+
+/// What follows a string, of which the first quote is gone.
+fn after_string(text: &str) -> &str {
+    let mut chars = text.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match c {
+            '\\' => {
+                chars.next();
+            }
+            '"' => return text.get(at + 1..).unwrap_or_default(),
+            _ => {}
+        }
+    }
+    ""
+}
+
+#[cfg(test)]
+mod tests {
+    use super::keeps_its_digits;
+
+    fn check(text: &str, keeps: bool) {
+        assert_eq!(keeps_its_digits(text), keeps, "{text}");
+    }
+
+    #[test]
+    fn digits_beyond_64_bits_are_seen() {
+        for text in [
+            "1",
+            "-7",
+            "1.10",
+            "1e3",
+            "0.1",
+            "18446744073709551615",
+            "-9223372036854775808",
+            "[1, \"12345678901234567890123\", {\"a\\\"1\": 2}]",
+            "true",
+            "\"\\\\\"",
+        ] {
+            check(text, true);
+        }
+        for text in [
+            "12345678901234567890123",
+            "0.1000000000000000055511151231257827",
+            "[1, 12345678901234567890123]",
+            "{\"a\": \"x\", \"b\": -0.12345678901234567890}",
+        ] {
+            check(text, false);
+        }
+    }
+}

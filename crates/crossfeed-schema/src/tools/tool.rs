@@ -1,0 +1,122 @@
+//! One tool of a list, whatever its shape.
+
+use super::{CHAIN_MARK, STRICT_MARK, Shape, gemini, list::schema_key};
+use crossfeed_wire::Pointer;
+use serde_json::{Value, json};
+use std::borrow::Cow;
+
+/// One tool of a list.
+#[derive(Clone, Copy, Debug)]
+pub struct Tool<'l> {
+    pub(super) shape: Shape,
+    pub(super) declaration: &'l Value,
+    pub(super) at: &'l Pointer,
+}
+
+impl<'l> Tool<'l> {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &'l str {
+        self.text("name").unwrap_or_default()
+    }
+
+    /// What it says of itself: its description, or its title where it has none.
+    #[must_use]
+    pub fn description(&self) -> Option<&'l str> {
+        let annotated = || self.declaration.pointer("/annotations/title")?.as_str();
+        let title = || self.text("title").or_else(annotated);
+        self.text("description").or_else(title)
+    }
+
+    /// The schema of its arguments as JSON Schema; one of an object without properties where it
+    /// has none.
+    #[must_use]
+    pub fn input_schema(&self) -> Cow<'l, Value> {
+        self.schema(false)
+    }
+
+    /// The schema as its provider reads it, to be judged by what that takes: Gemini's `nullable` is
+    /// no list of types.
+    #[must_use]
+    pub fn sent_schema(&self) -> Cow<'l, Value> {
+        self.schema(true)
+    }
+
+    fn schema(&self, as_sent: bool) -> Cow<'l, Value> {
+        let key = self.schema_key();
+        match self.declaration.get(key).filter(|schema| !schema.is_null()) {
+            Some(schema) if self.shape == Shape::Gemini && key == "parameters" => {
+                gemini::to_json_schema(schema, as_sent)
+            }
+            Some(schema) => Cow::Borrowed(schema),
+            None => Cow::Owned(json!({"type": "object", "properties": {}})),
+        }
+    }
+
+    /// Whether it has no schema, or null in its place. MCP and Anthropic refuse such a tool; for the
+    /// others it is one without parameters.
+    #[must_use]
+    pub fn lacks_schema(&self) -> bool {
+        self.declaration
+            .get(self.schema_key())
+            .is_none_or(Value::is_null)
+    }
+
+    /// Whether its schema stands where Gemini reads JSON Schema, not its own subset.
+    pub(crate) fn is_gemini_json_schema(&self) -> bool {
+        self.shape == Shape::Gemini
+            && matches!(
+                self.schema_key(),
+                "parametersJsonSchema" | "parameters_json_schema"
+            )
+    }
+
+    fn schema_key(&self) -> &'static str {
+        match self.declaration {
+            Value::Object(tool) => schema_key(tool, self.shape),
+            _ => self.shape.schema_key(),
+        }
+    }
+
+    /// How it is written.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Where in the document the object with its name and schema is.
+    #[must_use]
+    pub fn at(&self) -> &'l Pointer {
+        self.at
+    }
+
+    /// Whether it is strict, where it says so.
+    #[must_use]
+    pub fn strict(&self) -> Option<bool> {
+        match self.shape.has_strict() {
+            true => self.declaration.get("strict")?.as_bool(),
+            false => self.meta(STRICT_MARK)?.as_bool(),
+        }
+    }
+
+    /// A member of its `_meta`.
+    #[must_use]
+    pub fn meta(&self, key: &str) -> Option<&'l Value> {
+        self.declaration.get("_meta")?.get(key)
+    }
+
+    /// Whether references may be offered: not where it is marked as never chained.
+    #[must_use]
+    pub fn is_chained(&self) -> bool {
+        self.meta(CHAIN_MARK) != Some(&Value::Bool(false))
+    }
+
+    /// Its members, in their order.
+    pub(super) fn members(&self) -> impl Iterator<Item = (&'l String, &'l Value)> {
+        self.declaration.as_object().into_iter().flatten()
+    }
+
+    fn text(&self, key: &str) -> Option<&'l str> {
+        self.declaration.get(key)?.as_str()
+    }
+}
