@@ -1,7 +1,7 @@
 //! The examples of `specs/schemas.md` and `specs/profiles.md`.
 
 use crate::own_suite::{Group, Outcome};
-use crossfeed_schema::{Finding, Profile, Style, ToLint, lint, narrow, rewrite};
+use crossfeed_schema::{Finding, Profile, Style, ToolList, lint_list, narrow, rewrite};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -132,20 +132,8 @@ fn judge_profile(case: &ProfileCase) -> Outcome {
         };
     }
     let expected = case.findings.as_ref().unwrap();
-    let tools: Vec<_> = case
-        .tools
-        .iter()
-        .map(|tool| {
-            let name = tool["name"].as_str().unwrap();
-            ToLint {
-                name,
-                description: tool["description"].as_str(),
-                input_schema: &tool["inputSchema"],
-                strict: tool["strict"].as_bool(),
-            }
-        })
-        .collect();
-    let found = lint(&tools, profile);
+    let list = ToolList::parse(&Value::Array(case.tools.clone())).unwrap();
+    let found = lint_list(&list, profile);
     let is_as = |(found, expected): (&Finding, &Expected)| {
         found.tool == expected.tool
             && found.at.as_str() == expected.at

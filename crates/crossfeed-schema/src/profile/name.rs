@@ -136,7 +136,7 @@ mod tests {
             (Shape::Gemini, &Profile::ALL[5..]),
         ] {
             for profile in Profile::ALL {
-                let taken = takes.contains(&profile);
+                let taken = takes.contains(&profile) || profile == Profile::Mcp;
                 assert_eq!(profile.takes_shape(shape), taken, "{profile} {shape}");
             }
         }
