@@ -12,6 +12,7 @@ mod guidance;
 mod index;
 mod keywords;
 mod listed;
+mod lookup;
 mod names;
 mod null;
 mod place;

@@ -3,11 +3,11 @@
 use crate::{
     Dialect,
     index::{Index, REFERENCES, Target},
+    lookup::{Patterns, address},
 };
-use jsonschema::Validator;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::{
-    cell::{OnceCell, RefCell},
+    cell::OnceCell,
     collections::{HashMap, HashSet},
     rc::Rc,
 };
@@ -33,10 +33,6 @@ struct Document<'s> {
     /// is met.
     targets: OnceCell<HashMap<usize, Vec<&'s Value>>>,
 }
-
-/// The patterns of `patternProperties`, compiled on first use; `None` for one that cannot be.
-#[derive(Debug, Default)]
-struct Patterns<'s>(RefCell<HashMap<&'s str, Option<Validator>>>);
 
 impl<'s> Document<'s> {
     fn of(root: Option<&'s Value>) -> Rc<Self> {
@@ -65,25 +61,6 @@ impl<'s> Document<'s> {
             targets
         });
         targets.get(&address(schema)).map_or(&[], Vec::as_slice)
-    }
-}
-
-/// By what a schema within the document is known: it stays where it is while it is borrowed.
-fn address(schema: &Value) -> usize {
-    std::ptr::from_ref(schema) as usize
-}
-
-impl<'s> Patterns<'s> {
-    /// Whether a key matches; a pattern that cannot be compiled might.
-    fn matches(&self, pattern: &'s str, key: &str) -> bool {
-        let mut known = self.0.borrow_mut();
-        let compiled = known
-            .entry(pattern)
-            .or_insert_with(|| jsonschema::validator_for(&json!({"pattern": pattern})).ok());
-        let key = Value::String(key.to_owned());
-        compiled
-            .as_ref()
-            .is_none_or(|compiled| compiled.is_valid(&key))
     }
 }
 

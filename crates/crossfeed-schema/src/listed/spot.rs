@@ -9,10 +9,10 @@ use crate::{
     Dialect,
     index::{Index, Target, push_step},
     keywords::{self, Applies, Step},
+    lookup::{Patterns, address},
     null::Nulls,
 };
-use jsonschema::Validator;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::{
     cell::{Cell, RefCell},
     collections::{HashMap, HashSet},
@@ -35,7 +35,7 @@ pub(crate) struct Ground<'s> {
     /// What references lead to, by the address of the schema that holds one.
     targets: HashMap<usize, &'s Value>,
     pub(super) dialect: Dialect,
-    patterns: RefCell<HashMap<&'s str, Option<Validator>>>,
+    patterns: Patterns<'s>,
     /// Which places admit null: asked again for each null of a list of objects.
     nulls: RefCell<HashMap<String, bool>>,
     /// Every place that was asked for, by the schemas that it begins at and the branches left out.
@@ -117,7 +117,7 @@ impl<'s> Ground<'s> {
             targets: links.collect(),
             index,
             dialect,
-            patterns: RefCell::default(),
+            patterns: Patterns::default(),
             nulls: RefCell::default(),
             places: RefCell::default(),
             ways: RefCell::default(),
@@ -355,14 +355,7 @@ impl<'s> Ground<'s> {
 
     /// Whether a key matches; a pattern that cannot be compiled might.
     pub(super) fn matches(&self, pattern: &'s str, key: &str) -> bool {
-        let mut known = self.patterns.borrow_mut();
-        let compiled = known
-            .entry(pattern)
-            .or_insert_with(|| jsonschema::validator_for(&json!({"pattern": pattern})).ok());
-        let key = Value::from(key);
-        compiled
-            .as_ref()
-            .is_none_or(|compiled| compiled.is_valid(&key))
+        self.patterns.matches(pattern, key)
     }
 
     /// A place by the way to it, or by the schemas that it begins at.
@@ -467,9 +460,4 @@ impl Spot<'_> {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.schemas.is_empty()
     }
-}
-
-/// By what a schema within the document is known: it stays where it is while it is borrowed.
-fn address(schema: &Value) -> usize {
-    std::ptr::from_ref(schema) as usize
 }

@@ -1,0 +1,28 @@
+//! What looking places up in a schema shares: patterns compiled once, and the addresses of schemas.
+
+use jsonschema::Validator;
+use serde_json::{Value, json};
+use std::{cell::RefCell, collections::HashMap};
+
+/// The patterns of `patternProperties`, compiled on first use; `None` for one that cannot be.
+#[derive(Debug, Default)]
+pub(crate) struct Patterns<'s>(RefCell<HashMap<&'s str, Option<Validator>>>);
+
+impl<'s> Patterns<'s> {
+    /// Whether a key matches; a pattern that cannot be compiled might.
+    pub(crate) fn matches(&self, pattern: &'s str, key: &str) -> bool {
+        let mut known = self.0.borrow_mut();
+        let compiled = known
+            .entry(pattern)
+            .or_insert_with(|| jsonschema::validator_for(&json!({"pattern": pattern})).ok());
+        let key = Value::String(key.to_owned());
+        compiled
+            .as_ref()
+            .is_none_or(|compiled| compiled.is_valid(&key))
+    }
+}
+
+/// By what a schema within the document is known: it stays where it is while it is borrowed.
+pub(crate) fn address(schema: &Value) -> usize {
+    std::ptr::from_ref(schema) as usize
+}
