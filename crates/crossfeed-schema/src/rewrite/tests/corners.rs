@@ -145,3 +145,24 @@ fn what_branches_without_end_ends() {
         }
     }
 }
+
+#[test]
+fn merged_branches_admit_what_each_of_them_does() {
+    let a = json!({"properties": {"a": {"type": "string"}}, "required": ["a"]});
+    let closed = json!({"properties": {"b": {}}, "additionalProperties": false});
+    for keyword in ["anyOf", "oneOf"] {
+        let own = json!({"type": "object", keyword: [a, closed]});
+        admits(&own, &json!({"a": "x", "c": 1}));
+        admits(&own, &json!({"b": 1}));
+        let own = json!({"type": "object", keyword: [{"properties": {"b": {"type": "number"}}, "required": ["b"]}, a]});
+        admits(&own, &json!({"a": "x", "b": "any"}));
+        admits(&own, &json!({"a": 5, "b": 1}));
+    }
+    let own = json!({"type": "object", "allOf": [a, {"properties": {"c": {"type": "number"}}}]});
+    let found = shown(&own, Style::Refs);
+    assert_eq!(found["required"], json!(["a"]));
+    assert_eq!(
+        found["properties"]["c"],
+        json!({"type": ["number", "null"]})
+    );
+}
