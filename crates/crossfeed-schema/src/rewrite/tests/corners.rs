@@ -1,4 +1,4 @@
-//! What a review found, and what nobody would send on purpose.
+//! Corners: what nobody would send on purpose. Each was a mistake once.
 
 use super::{
     super::{Notice, rewrite},
