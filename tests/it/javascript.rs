@@ -13,65 +13,22 @@
 
 use crate::{
     differential::{document, expression, ours},
-    support::same_json,
+    support::{ask_node, same_json, say},
 };
 use crossfeed_json::Document;
-use crossfeed_tests::workspace_root;
 use proptest::{
     strategy::{Strategy, ValueTree},
     test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
 };
 use serde_json::{Value, json};
-use std::{
-    io::Write,
-    process::{Command, Stdio},
-};
 
 const CASES: usize = 3000;
 
-/// The answers of jmespath.js, a line a case; `None` without Node.js.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the oracle is a program of its own, and CI says that it must be there"
-)]
+/// The answers of jmespath.js, one a case; `None` without Node.js.
 fn theirs(cases: &[(String, Value)]) -> Option<Vec<Value>> {
-    let script = workspace_root().join("tests/oracles/jmespath-js/run.js");
-    let node = Command::new("node")
-        .arg(script)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn();
-    let mut node = match node {
-        Ok(node) => node,
-        Err(error) => {
-            assert!(
-                std::env::var_os("CROSSFEED_REQUIRE_NODE").is_none(),
-                "CROSSFEED_REQUIRE_NODE is set, but node cannot be run: {error}"
-            );
-            return None;
-        }
-    };
-    let mut input = node.stdin.take().unwrap();
-    let lines: String = cases
-        .iter()
-        .map(|(expression, data)| format!("{}\n", json!({"expression": expression, "data": data})))
-        .collect();
-    let writer = std::thread::spawn(move || input.write_all(lines.as_bytes()));
-    let output = node.wait_with_output().unwrap();
-    writer.join().unwrap().unwrap();
-    assert!(output.status.success());
-    let text = String::from_utf8(output.stdout).unwrap();
-    Some(
-        text.lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect(),
-    )
-}
-
-/// Prints a line past the test harness, which shows what a test prints only when it fails.
-fn say(line: &str) {
-    let mut stderr = std::io::stderr();
-    writeln!(stderr, "{line}").unwrap();
+    let ask =
+        |(expression, data): &(String, Value)| json!({"expression": expression, "data": data});
+    ask_node("jmespath-js/run.js", cases.iter().map(ask))
 }
 
 #[test]

@@ -7,9 +7,14 @@ use crossfeed_store::{
     Listed, Lookup, MemoryLimits, MemoryStore, Recorded, ResultStore, StoreError, StoredArtifact,
     StoredResult,
 };
+use crossfeed_tests::workspace_root;
 use crossfeed_wire::{ArtifactId, CallId, Scope};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::{
     future::Future,
+    io::{self, Write as _},
+    process::{Command, Stdio},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -47,6 +52,48 @@ pub(crate) fn within<T>(seconds: u64, work: impl FnOnce() -> T) -> T {
     let took = start.elapsed();
     assert!(took < Duration::from_secs(seconds), "took {took:?}");
     done
+}
+
+/// What a program under `tests/oracles` answers to lines of JSON, a line for each; `None` without
+/// Node.js, unless `CROSSFEED_REQUIRE_NODE` says that it must be there.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the oracle is a program of its own, and CI says that it must be there"
+)]
+pub(crate) fn ask_node<T: DeserializeOwned>(
+    script: &str,
+    questions: impl Iterator<Item = Value>,
+) -> Option<Vec<T>> {
+    let node = Command::new("node")
+        .arg(workspace_root().join("tests/oracles").join(script))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut node = match node {
+        Ok(node) => node,
+        Err(error) => {
+            assert!(
+                std::env::var_os("CROSSFEED_REQUIRE_NODE").is_none(),
+                "CROSSFEED_REQUIRE_NODE is set, but node cannot be run: {error}"
+            );
+            return None;
+        }
+    };
+    let mut input = node.stdin.take().unwrap();
+    let lines: String = questions.map(|asked| format!("{asked}\n")).collect();
+    let writer = thread::spawn(move || input.write_all(lines.as_bytes()));
+    let output = node.wait_with_output().unwrap();
+    writer.join().unwrap().unwrap();
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    let answers = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    Some(answers.collect())
+}
+
+/// Prints a line past the test harness, which shows what a test prints only when it fails.
+pub(crate) fn say(line: &str) {
+    let mut stderr = io::stderr();
+    writeln!(stderr, "{line}").unwrap();
 }
 
 pub(crate) fn call(id: &str) -> CallId {

@@ -6,6 +6,7 @@
 
 use crate::{
     Dialect, SchemaError,
+    fragment::decoded,
     keywords::{self, Step},
 };
 use crossfeed_wire::Pointer;
@@ -143,6 +144,13 @@ impl Index {
         })
     }
 
+    /// The dialect and the references of a schema that may be none: what is wrong with it is said
+    /// elsewhere, and nothing is known of its references then.
+    pub(crate) fn lenient(root: &Value) -> (Dialect, Self) {
+        let dialect = Dialect::declared(root).unwrap_or(Dialect::Draft202012);
+        (dialect, Self::of(root, dialect).unwrap_or_default())
+    }
+
     /// Every reference: the place of the schema that holds it, its keyword, where it leads.
     pub(crate) fn links(&self) -> impl Iterator<Item = (&str, &'static str, &Target)> {
         self.links.iter().flat_map(|(keyword, links)| {
@@ -276,7 +284,7 @@ impl<'s> Walk<'s> {
         let Some(begin) = self.resources.get(resource).map(|r| r.at.as_str()) else {
             return Resolved::Nowhere;
         };
-        let fragment = decoded(fragment);
+        let fragment = decoded(fragment).unwrap_or_else(|| fragment.to_owned());
         let by_pointer = fragment.is_empty() || fragment.starts_with('/');
         let at = if by_pointer {
             Some(format!("{begin}{fragment}"))
@@ -332,57 +340,10 @@ fn is_published(uri: &str) -> bool {
 
 /// Appends the way from a schema to one that a keyword of it holds.
 pub(crate) fn push_step(at: &mut String, keyword: &str, step: Step<'_>) {
-    push_token(at, keyword);
+    Pointer::push_token(at, keyword);
     match step {
         Step::Keyword => {}
-        Step::Key(key) => push_token(at, key),
-        Step::Index(index) => push_token(at, &index.to_string()),
+        Step::Key(key) => Pointer::push_token(at, key),
+        Step::Index(index) => Pointer::push_token(at, &index.to_string()),
     }
-}
-
-/// Appends one token of a JSON Pointer, escaped (RFC 6901).
-pub(crate) fn push_token(at: &mut String, token: &str) {
-    at.push('/');
-    for c in token.chars() {
-        match c {
-            '~' => at.push_str("~0"),
-            '/' => at.push_str("~1"),
-            c => at.push(c),
-        }
-    }
-}
-
-/// A fragment with its percent-encoding taken off (RFC 3986, section 2.1); what is not UTF-8 then,
-/// or no encoding, stays as it is.
-fn decoded(fragment: &str) -> String {
-    let mut bytes = Vec::with_capacity(fragment.len());
-    let mut rest = fragment.as_bytes();
-    while let Some((&byte, tail)) = rest.split_first() {
-        let hex = |at: usize| char::from(*tail.get(at)?).to_digit(16);
-        match (byte, hex(0), hex(1)) {
-            (b'%', Some(high), Some(low)) => {
-                bytes.push((high * 16 + low) as u8);
-                rest = &tail[2..];
-            }
-            _ => {
-                bytes.push(byte);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| fragment.to_owned())
-}
-
-/// A JSON Pointer as the fragment of a URI (RFC 6901, section 6).
-pub(crate) fn encoded(pointer: &str) -> String {
-    let mut out = String::with_capacity(pointer.len());
-    for byte in pointer.bytes() {
-        let plain = byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/?".contains(&byte);
-        if plain {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
 }

@@ -8,6 +8,7 @@
 mod check;
 mod dialect;
 mod error;
+mod fragment;
 mod guidance;
 mod index;
 mod keywords;

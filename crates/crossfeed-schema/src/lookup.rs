@@ -1,5 +1,6 @@
 //! What looking places up in a schema shares: patterns compiled once, and the addresses of schemas.
 
+use crate::index::{Index, Target};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 use std::{cell::RefCell, collections::HashMap};
@@ -25,4 +26,20 @@ impl<'s> Patterns<'s> {
 /// By what a schema within the document is known: it stays where it is while it is borrowed.
 pub(crate) fn address(schema: &Value) -> usize {
     std::ptr::from_ref(schema) as usize
+}
+
+/// The references within a document: the keyword, the address of the schema that holds it, and what
+/// it leads to.
+pub(crate) fn links<'s>(
+    root: &'s Value,
+    index: &Index,
+) -> impl Iterator<Item = (&'static str, usize, &'s Value)> {
+    index
+        .links()
+        .filter_map(|(at, keyword, target)| match target {
+            Target::Here { at: to, .. } => {
+                Some((keyword, address(root.pointer(at)?), root.pointer(to)?))
+            }
+            Target::Published => None,
+        })
 }

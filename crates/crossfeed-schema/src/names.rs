@@ -5,17 +5,17 @@
 //! same schema always gives the same names, and no name is given twice.
 
 mod found;
-mod fragment;
 mod given;
 
 pub use given::tool_names;
 
 use crate::{
+    fragment::{decoded, encoded},
     keywords::{self, Holds},
     listed::spot::{Ground, Spot},
 };
+use crossfeed_wire::Pointer;
 use found::Found;
-use fragment::{escaped, plain, tilde, unescaped};
 use given::Given;
 use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
@@ -169,22 +169,26 @@ impl Names {
         // What the next token is: a keyword, or a name of one.
         let mut of: Option<&str> = None;
         for token in fragment.split('/').skip(1) {
-            out.push('/');
-            let text = plain(token);
+            let text = decoded(token).as_deref().map(Pointer::unescaped);
+            let text = text.unwrap_or_else(|| token.to_owned());
             match of {
                 Some("properties" | "dependentSchemas" | "dependencies") => {
                     match self.shown.get(&text) {
-                        Some(shown) => out.push_str(&escaped(shown)),
-                        None => out.push_str(token),
+                        Some(shown) => {
+                            let mut pointer = String::new();
+                            Pointer::push_token(&mut pointer, shown);
+                            out.push_str(&encoded(&pointer));
+                        }
+                        None => push_as_is(&mut out, token),
                     }
                     of = None;
                 }
                 Some(_) => {
-                    out.push_str(token);
+                    push_as_is(&mut out, token);
                     of = None;
                 }
                 None => {
-                    out.push_str(token);
+                    push_as_is(&mut out, token);
                     of = match text.as_str() {
                         "properties" => Some("properties"),
                         "dependentSchemas" | "dependencies" => Some("dependencies"),
@@ -320,15 +324,14 @@ impl<'n, 's> Back<'n, '_, 's> {
         let mut place = place.clone();
         let mut out = String::with_capacity(to.len());
         for token in to.split('/').skip(1) {
-            let text = unescaped(token);
-            out.push('/');
+            let text = Pointer::unescaped(token);
             match self.original_at(&text, &place) {
                 Some(original) => {
-                    out.push_str(&tilde(original));
+                    Pointer::push_token(&mut out, original);
                     place = self.ground.member(&place, original);
                 }
                 None => {
-                    out.push_str(token);
+                    push_as_is(&mut out, token);
                     let item = text
                         .parse()
                         .ok()
@@ -342,6 +345,12 @@ impl<'n, 's> Back<'n, '_, 's> {
         }
         out
     }
+}
+
+/// Appends a token of a pointer that is escaped already.
+fn push_as_is(out: &mut String, token: &str) {
+    out.push('/');
+    out.push_str(token);
 }
 
 #[cfg(test)]

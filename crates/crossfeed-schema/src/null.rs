@@ -30,8 +30,7 @@ const LOOKED_AT: usize = 1_000_000;
 /// ```
 #[must_use]
 pub fn admits_null(root: &Value, at: &str) -> bool {
-    let dialect = Dialect::declared(root).unwrap_or(Dialect::Draft202012);
-    let index = Index::of(root, dialect).unwrap_or_default();
+    let (dialect, index) = Index::lenient(root);
     Nulls::new(root, &index, dialect).at(at)
 }
 

@@ -1,9 +1,8 @@
 //! Which names a tool's own schema declares at a place, so that they are no sentinels there.
 
 use crate::{
-    Dialect,
-    index::{Index, REFERENCES, Target},
-    lookup::{Patterns, address},
+    index::{Index, REFERENCES},
+    lookup::{self, Patterns, address},
 };
 use serde_json::Value;
 use std::{
@@ -46,16 +45,10 @@ impl<'s> Document<'s> {
     fn targets(&self, schema: &'s Value) -> &[&'s Value] {
         let targets = self.targets.get_or_init(|| {
             let mut targets: HashMap<usize, Vec<&'s Value>> = HashMap::new();
-            let Some(root) = self.root else {
-                return targets;
-            };
-            let dialect = Dialect::declared(root).unwrap_or(Dialect::Draft202012);
-            let index = Index::of(root, dialect).unwrap_or_default();
-            for (at, _, target) in index.links() {
-                if let Target::Here { at: to, .. } = target
-                    && let (Some(from), Some(to)) = (root.pointer(at), root.pointer(to))
-                {
-                    targets.entry(address(from)).or_default().push(to);
+            if let Some(root) = self.root {
+                let (_, index) = Index::lenient(root);
+                for (_, from, to) in lookup::links(root, &index) {
+                    targets.entry(from).or_default().push(to);
                 }
             }
             targets

@@ -41,7 +41,7 @@ impl Pointer {
     #[must_use]
     pub fn key(&self, key: &str) -> Self {
         let mut out = self.0.clone();
-        push_escaped(&mut out, key);
+        Self::push_token(&mut out, key);
         Self(out)
     }
 
@@ -59,10 +59,33 @@ impl Pointer {
 
     /// The decoded reference tokens, in order.
     pub fn tokens(&self) -> impl Iterator<Item = String> + '_ {
-        self.0
-            .split('/')
-            .skip(1)
-            .map(|token| token.replace("~1", "/").replace("~0", "~"))
+        self.0.split('/').skip(1).map(Self::unescaped)
+    }
+
+    /// Appends one token to the text of a pointer, escaped.
+    ///
+    /// ```
+    /// use crossfeed_wire::Pointer;
+    ///
+    /// let mut text = String::from("/a");
+    /// Pointer::push_token(&mut text, "b/c");
+    /// assert_eq!(text, "/a/b~1c");
+    /// ```
+    pub fn push_token(text: &mut String, token: &str) {
+        text.push('/');
+        for c in token.chars() {
+            match c {
+                '~' => text.push_str("~0"),
+                '/' => text.push_str("~1"),
+                c => text.push(c),
+            }
+        }
+    }
+
+    /// What an escaped token means.
+    #[must_use]
+    pub fn unescaped(token: &str) -> String {
+        token.replace("~1", "/").replace("~0", "~")
     }
 
     /// Whether `self` names the same place as `other` or a place inside it.
@@ -91,17 +114,6 @@ impl Pointer {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
-    }
-}
-
-fn push_escaped(out: &mut String, token: &str) {
-    out.push('/');
-    for c in token.chars() {
-        match c {
-            '~' => out.push_str("~0"),
-            '/' => out.push_str("~1"),
-            c => out.push(c),
-        }
     }
 }
 

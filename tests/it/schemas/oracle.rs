@@ -6,14 +6,10 @@ use super::{
     corpus::{pairs, report, tools},
     suite,
 };
+use crate::support::{ask_node, say};
 use crossfeed_schema::{Style, rewrite};
-use crossfeed_tests::workspace_root;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::{
-    io::{self, Write as _},
-    process::{Command, Stdio},
-};
 
 /// What Ajv says of a schema and of the instances that came with it.
 #[derive(Debug, Deserialize, PartialEq)]
@@ -30,41 +26,12 @@ struct Question<'q> {
 }
 
 /// The answers of Ajv, one a question; `None` without Node.js.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the oracle is a program of its own, and CI says that it must be there"
-)]
 fn ajv(questions: &[Question<'_>]) -> Option<Vec<Answer>> {
-    let node = Command::new("node")
-        .arg(workspace_root().join("tests/oracles/ajv/run.js"))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn();
-    let mut node = match node {
-        Ok(node) => node,
-        Err(error) => {
-            assert!(
-                std::env::var_os("CROSSFEED_REQUIRE_NODE").is_none(),
-                "CROSSFEED_REQUIRE_NODE is set, but node cannot be run: {error}"
-            );
-            let _ = writeln!(io::stdout(), "skipped: node is not there");
-            return None;
-        }
+    let ask = |asked: &Question<'_>| json!({"schema": asked.schema, "instances": asked.instances});
+    let Some(answers) = ask_node("ajv/run.js", questions.iter().map(ask)) else {
+        say("SKIPPED: node is not there, so nothing was judged by Ajv");
+        return None;
     };
-    let mut input = node.stdin.take().unwrap();
-    let line = |asked: &Question<'_>| {
-        json!({"schema": asked.schema, "instances": asked.instances}).to_string() + "\n"
-    };
-    let lines: String = questions.iter().map(line).collect();
-    let writer = std::thread::spawn(move || input.write_all(lines.as_bytes()));
-    let output = node.wait_with_output().unwrap();
-    writer.join().unwrap().unwrap();
-    assert!(output.status.success());
-    let answers: Vec<Answer> = String::from_utf8(output.stdout)
-        .unwrap()
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
     assert_eq!(answers.len(), questions.len());
     Some(answers)
 }

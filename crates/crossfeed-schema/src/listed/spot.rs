@@ -9,7 +9,7 @@ use crate::{
     Dialect,
     index::{Index, Target, push_step},
     keywords::{self, Applies, Step},
-    lookup::{Patterns, address},
+    lookup::{self, Patterns, address},
     null::Nulls,
 };
 use serde_json::Value;
@@ -104,17 +104,14 @@ enum Way {
 
 impl<'s> Ground<'s> {
     pub(crate) fn of(root: &'s Value) -> Self {
-        let dialect = Dialect::declared(root).unwrap_or(Dialect::Draft202012);
-        let index = Index::of(root, dialect).unwrap_or_default();
-        let links = index.links().filter_map(|(at, keyword, to)| match to {
-            Target::Here { at: to, .. } if keyword == "$ref" => {
-                Some((address(root.pointer(at)?), root.pointer(to)?))
-            }
-            _ => None,
-        });
+        let (dialect, index) = Index::lenient(root);
+        let targets = lookup::links(root, &index)
+            .filter(|(keyword, ..)| *keyword == "$ref")
+            .map(|(_, from, to)| (from, to))
+            .collect();
         Self {
             root,
-            targets: links.collect(),
+            targets,
             index,
             dialect,
             patterns: Patterns::default(),

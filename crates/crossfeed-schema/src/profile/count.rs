@@ -8,7 +8,6 @@
 //! leads nowhere, none is followed.
 
 use crate::{
-    Dialect,
     index::{Index, Target},
     keywords,
 };
@@ -148,11 +147,7 @@ impl<'s> Levels<'s> {
     pub(super) fn of(schema: &'s Value, limit: usize) -> Self {
         let mut levels = Self {
             root: schema,
-            index: Index::of(
-                schema,
-                Dialect::declared(schema).unwrap_or(Dialect::Draft202012),
-            )
-            .unwrap_or_default(),
+            index: Index::lenient(schema).1,
             limit,
             entered: HashMap::new(),
             open: HashSet::new(),

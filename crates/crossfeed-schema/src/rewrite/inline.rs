@@ -113,15 +113,9 @@ impl<'s> Rewriter<'s> {
     /// Adds the schemas of references that are referred to.
     pub(super) fn define(&self, out: &mut Map<String, Value>) {
         for (spelled, used) in self.spellings.iter().zip(self.used) {
-            if !used {
-                continue;
-            }
-            let defs = out
-                .entry(self.definitions)
-                .or_insert_with(|| Value::Object(Map::new()));
-            if let Value::Object(defs) = defs {
-                defs.entry(spelled.name.clone())
-                    .or_insert_with(|| reference(spelled.spelling));
+            if used {
+                let schema = reference(spelled.spelling);
+                add_definition(out, self.definitions, &spelled.name, schema);
             }
         }
     }
@@ -302,24 +296,11 @@ impl<'s> Rewriter<'s> {
     }
 
     /// A schema or a reference; its description says of both what they are for.
-    pub(super) fn or_reference(&mut self, mut inner: Value, spelling: usize) -> Value {
-        let description = match &mut inner {
-            Value::Object(inner) => inner.shift_remove("description"),
-            _ => None,
-        };
-        say_anything(&mut inner);
+    pub(super) fn or_reference(&mut self, inner: Value, spelling: usize) -> Value {
         if let Some(used) = self.used.get_mut(spelling) {
             *used = true;
         }
-        let mut out = Map::with_capacity(2);
-        out.insert(
-            "anyOf".to_owned(),
-            json!([inner, {"$ref": self.spellings[spelling].address}]),
-        );
-        if let Some(description) = description {
-            out.insert("description".to_owned(), description);
-        }
-        Value::Object(out)
+        either(inner, json!({"$ref": self.spellings[spelling].address}))
     }
 
     /// Which spelling of a reference the tool's own names leave free at a position.
@@ -339,6 +320,36 @@ impl<'s> Rewriter<'s> {
             !["tool", "artifact", "select"].iter().any(taken)
         };
         self.spellings.iter().position(is_free)
+    }
+}
+
+/// A schema or another one; the description of the first moves beside both.
+pub(super) fn either(mut first: Value, other: Value) -> Value {
+    let description = match &mut first {
+        Value::Object(first) => first.shift_remove("description"),
+        _ => None,
+    };
+    say_anything(&mut first);
+    let mut out = Map::with_capacity(2);
+    out.insert("anyOf".to_owned(), Value::Array(vec![first, other]));
+    if let Some(description) = description {
+        out.insert("description".to_owned(), description);
+    }
+    Value::Object(out)
+}
+
+/// Adds a schema to the definitions of another, in the place of one of that name.
+pub(super) fn add_definition(
+    out: &mut Map<String, Value>,
+    definitions: &str,
+    name: &str,
+    schema: Value,
+) {
+    let defs = out
+        .entry(definitions)
+        .or_insert_with(|| Value::Object(Map::new()));
+    if let Value::Object(defs) = defs {
+        defs.insert(name.to_owned(), schema);
     }
 }
 

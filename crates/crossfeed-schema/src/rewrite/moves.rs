@@ -6,7 +6,8 @@
 
 use crate::{
     SchemaError,
-    index::{Index, Target, encoded, push_step, push_token},
+    fragment::encoded,
+    index::{Index, Target, push_step},
     keywords::Step,
 };
 use crossfeed_wire::Pointer;
@@ -239,7 +240,7 @@ impl<'i> Moves<'i> {
 /// The place of a schema before (`old`) and under a new name among the root's `definitions`.
 pub(super) fn in_definitions(old: &str, definitions: &str, name: &str) -> Place {
     let mut new = format!("/{definitions}");
-    push_token(&mut new, name);
+    Pointer::push_token(&mut new, name);
     Place {
         old: old.to_owned(),
         new,

@@ -1,7 +1,7 @@
 //! Making a parameter nullable, for the styles whose references stand beside it.
 
 use super::{
-    inline::{Rewriter, say_anything},
+    inline::{Rewriter, either, say_anything},
     moves::Place,
     reads::carries_header,
 };
@@ -60,18 +60,9 @@ impl<'s> Rewriter<'s> {
             return Value::Object(kept);
         }
         let mark = self.moves.step_new(place, "anyOf", Step::Index(0));
-        let mut inner = self.keep(schema, place);
+        let inner = self.keep(schema, place);
         self.moves.back(place, mark);
-        let description = match &mut inner {
-            Value::Object(inner) => inner.shift_remove("description"),
-            _ => None,
-        };
-        let mut out = Map::with_capacity(2);
-        out.insert("anyOf".to_owned(), json!([inner, {"type": "null"}]));
-        if let Some(description) = description {
-            out.insert("description".to_owned(), description);
-        }
-        Value::Object(out)
+        either(inner, json!({"type": "null"}))
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::{
     Notice,
-    inline::{Rewriter, say_anything},
+    inline::{Rewriter, add_definition, say_anything},
     merge::{Member, Members, Merge},
     moves::{Place, in_definitions},
     reads::carries_header,
@@ -14,6 +14,7 @@ use super::{
 use crate::{
     Dialect, Spelling, Style,
     keywords::{self, Step},
+    lookup::Patterns,
 };
 use serde_json::{Map, Value, json};
 
@@ -161,7 +162,9 @@ impl<'s> Rewriter<'s> {
                     let mark = self.moves.step(place, key, Step::Key(name));
                     // A pattern that the key of the references matches must admit them.
                     let also = beside
-                        .filter(|_| key == "patternProperties" && matches(name, own))
+                        .filter(|_| {
+                            key == "patternProperties" && Patterns::default().matches(name, own)
+                        })
                         .map(|beside| beside.schema.clone());
                     if also.is_some() {
                         self.moves.step_new(place, "anyOf", Step::Index(0));
@@ -367,19 +370,4 @@ fn boolean_root(style: Style, spelling: Spelling) -> (Value, Option<String>) {
         key
     });
     (out, key)
-}
-
-fn add_definition(out: &mut Map<String, Value>, definitions: &str, name: &str, schema: Value) {
-    let defs = out
-        .entry(definitions)
-        .or_insert_with(|| Value::Object(Map::new()));
-    if let Value::Object(defs) = defs {
-        defs.insert(name.to_owned(), schema);
-    }
-}
-
-/// Whether a key matches the pattern of a schema; one that cannot be judged might.
-fn matches(pattern: &str, key: &str) -> bool {
-    let schema = json!({"pattern": pattern});
-    jsonschema::validator_for(&schema).map_or(true, |judge| judge.is_valid(&json!(key)))
 }

@@ -1,7 +1,10 @@
 //! References: to definitions where the provider takes them, else in place.
 
 use super::Narrowing;
-use crate::profile::{fold_schema, is_fold};
+use crate::{
+    fragment::decoded,
+    profile::{fold_schema, is_fold},
+};
 use crossfeed_wire::Pointer;
 use serde_json::{Map, Value};
 
@@ -102,22 +105,4 @@ impl Narrowing<'_> {
         self.names.insert(pointer.to_owned(), name.clone());
         name
     }
-}
-
-/// A fragment without percent signs; `None` where it is no UTF-8.
-fn decoded(fragment: &str) -> Option<String> {
-    if !fragment.contains('%') {
-        return Some(fragment.to_owned());
-    }
-    let mut bytes = Vec::with_capacity(fragment.len());
-    let mut rest = fragment.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let hex = tail.get(..2).filter(|_| *first == b'%');
-        let byte = hex
-            .and_then(|hex| std::str::from_utf8(hex).ok())
-            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        bytes.push(byte.unwrap_or(*first));
-        rest = if byte.is_some() { &tail[2..] } else { tail };
-    }
-    String::from_utf8(bytes).ok()
 }

@@ -6,6 +6,7 @@ use crate::profile::{
     fold_schema,
 };
 use crossfeed_wire::Pointer;
+use crossfeed_wire::reference::type_name;
 use serde_json::{Map, Value, json};
 
 impl Narrowing<'_> {
@@ -260,18 +261,7 @@ pub(super) fn fits(value: &Value, types: &[&str]) -> bool {
         || value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|n| n.fract() == 0.0);
     match value {
         Value::Number(_) => types.contains(&"number") || types.contains(&"integer") && integral(),
-        other => types.contains(&kind(other)),
-    }
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
+        other => types.contains(&type_name(other)),
     }
 }
 
@@ -288,7 +278,7 @@ fn types(flat: &Map<String, Value>) -> Option<Vec<&'static str>> {
             let listed = flat.get("enum").and_then(Value::as_array);
             let values = listed.map(Vec::as_slice);
             let values = values.or_else(|| flat.get("const").map(std::slice::from_ref));
-            values.unwrap_or_default().iter().map(kind).collect()
+            values.unwrap_or_default().iter().map(type_name).collect()
         }
     };
     let mut seen = Vec::new();
