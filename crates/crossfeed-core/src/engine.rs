@@ -1,6 +1,8 @@
 //! The engine: configuration, stores and caches, shared by its sessions.
 
 use crate::{
+    account::Accounts,
+    context::ContextOptions,
     select::{SelectOptions, Selectors},
     session::Session,
     tool::PreparedTool,
@@ -27,6 +29,8 @@ pub struct EngineOptions {
     pub max_resolved_bytes: usize,
     /// The time for all selections of one call together: 5 s.
     pub resolve_time: Duration,
+    /// The context of the model, and how tokens are counted.
+    pub context: ContextOptions,
     /// Compiled selectors that are kept: 512, some hundreds of kilobytes.
     pub kept_selectors: NonZeroUsize,
     /// Compiled schemas that are kept: 256, more than the tools of most agents.
@@ -49,6 +53,7 @@ impl Default for EngineOptions {
             max_references: 10_000,
             max_resolved_bytes: 128 << 20,
             resolve_time: Duration::from_secs(5),
+            context: ContextOptions::default(),
             kept_selectors: at_least_one(512),
             kept_schemas: at_least_one(256),
         }
@@ -90,6 +95,13 @@ impl EngineOptions {
         self.resolve_time = time;
         self
     }
+
+    /// The options for a model with another context.
+    #[must_use]
+    pub fn with_context(mut self, context: ContextOptions) -> Self {
+        self.context = context;
+        self
+    }
 }
 
 /// The engine. Cloning shares it; it is `Send` and `Sync`.
@@ -122,6 +134,7 @@ pub(crate) struct Inner {
     pub(crate) store: Arc<dyn ResultStore>,
     pub(crate) selectors: Selectors,
     pub(crate) schemas: Schemas,
+    pub(crate) accounts: Accounts,
 }
 
 impl fmt::Debug for Engine {
@@ -139,6 +152,7 @@ impl Engine {
         Self(Arc::new(Inner {
             selectors: Selectors::new(options.kept_selectors),
             schemas: Schemas::new(options.kept_schemas),
+            accounts: Accounts::new(),
             options,
             store,
         }))

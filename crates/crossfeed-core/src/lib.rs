@@ -14,9 +14,12 @@
 //!
 //! Deliberately not here: transport, schema rewriting, what a model is shown of a result.
 
+mod account;
 mod canonical;
+mod context;
 mod engine;
 mod error;
+mod paths;
 mod record;
 mod resolve;
 mod select;
@@ -27,6 +30,8 @@ mod suggest;
 mod tool;
 mod validate;
 
+pub use account::TokenAccount;
+pub use context::ContextOptions;
 pub use crossfeed_schema::SchemaError;
 pub use engine::{Engine, EngineOptions};
 pub use error::{Error, Failure, LookupError, ResolveError};

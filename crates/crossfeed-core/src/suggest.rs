@@ -5,7 +5,7 @@
 //! [`crate::select`].
 
 use crate::{
-    select::{Candidate, candidates},
+    paths::{Candidate, candidates},
     validate::keeps_numbers,
 };
 use crossfeed_jmespath::{Arena, Budget, Expression, View, evaluate};

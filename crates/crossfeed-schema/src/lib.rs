@@ -26,10 +26,7 @@ pub use check::{check, compile};
 pub use dialect::Dialect;
 pub use error::SchemaError;
 pub use guidance::guidance;
-pub use listed::{
-    Decision, ListOptions, Listed, ListedTool, ReadError, TokenCounter, estimated_tokens,
-    rewrite_tools,
-};
+pub use listed::{Decision, ListOptions, Listed, ListedTool, ReadError, rewrite_tools};
 pub use names::{Names, tool_names};
 pub use null::admits_null;
 pub use place::Place;

@@ -30,15 +30,16 @@
 //! `examples/orchestrator.rs` is a whole agent loop to copy from.
 
 pub use crossfeed_core::{
-    Answered, ArgumentError, Engine, EngineOptions, Error, Failure, InputSchema, LimitError, Link,
-    LookupError, Notice, PreparedTool, RepairScope, ResolveError, Resolved, SchemaError,
-    SelectError, SelectOptions, SelectReport, Selected, Session, Shape, Source, StripPolicy,
-    ToolResult, TypeRepair, ValidationCost, strip,
+    Answered, ArgumentError, ContextOptions, Engine, EngineOptions, Error, Failure, InputSchema,
+    LimitError, Link, LookupError, Notice, PreparedTool, RepairScope, ResolveError, Resolved,
+    SchemaError, SelectError, SelectOptions, SelectReport, Selected, Session, Shape, Source,
+    StripPolicy, TokenAccount, ToolResult, TypeRepair, ValidationCost, strip,
 };
 pub use crossfeed_jmespath as jmespath;
 pub use crossfeed_json as json;
 pub use crossfeed_schema as schema;
 pub use crossfeed_store as store;
+pub use crossfeed_tokens::{TokenCounter, estimated_tokens};
 pub use crossfeed_wire::{
     self as wire, ArtifactId, CallId, ErrorBody, ErrorCode, ErrorReport, Fault, Pointer, Scope,
 };

@@ -7,7 +7,8 @@ use super::{
 use crate::{
     canonical::{Stored, Views},
     error::{Error, Failure, LookupError},
-    select::{Keys, SelectError, SelectOptions, SelectReport, Selector, Selectors},
+    paths::Keys,
+    select::{SelectError, SelectOptions, SelectReport, Selector, Selectors},
 };
 use crossfeed_jmespath::{Arena, Budget, Unrepresentable, ValueSize, View};
 use crossfeed_json::MAX_DEPTH;

@@ -1,6 +1,6 @@
 //! What to try instead: the selectors nearest to one that matched nothing.
 
-use super::path::{self, Candidate};
+use crate::paths::{self, Candidate};
 use crossfeed_jmespath::{Arena, Budget, Expression, SpineStep, View, evaluate};
 
 /// How many selectors are offered.
@@ -43,7 +43,7 @@ pub(super) fn nearest_to_words<'a>(
 }
 
 fn offer<'a>(wanted: &[&str], view: &View<'a>, arena: &'a Arena, budget: &Budget) -> Vec<String> {
-    let found = path::candidates(view, arena, budget);
+    let found = paths::candidates(view, arena, budget);
     let mut ranked: Vec<(f64, &Candidate<'a>)> = found
         .iter()
         .filter_map(|candidate| Some((likeness(wanted, candidate)?, candidate)))

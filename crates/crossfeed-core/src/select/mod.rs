@@ -7,15 +7,15 @@
 mod cache;
 mod error;
 mod miss;
-mod path;
+
 mod report;
 
 pub(crate) use cache::Selectors;
 pub use error::SelectError;
-pub(crate) use path::{Candidate, Keys, candidates};
+
 pub use report::{Answered, Notice, SelectReport};
 
-use crate::{canonical::Views, shape::Shape};
+use crate::{canonical::Views, paths::Keys, shape::Shape};
 use crossfeed_jmespath::{
     Arena, Budget, Cost, EvalError, Expression, Kind, Limits, ParseError, TypeMismatch, View,
     evaluate,

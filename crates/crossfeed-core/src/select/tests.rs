@@ -1,5 +1,6 @@
-use super::{Keys, SelectError, SelectOptions, Selection, Selector, Selectors, strip_prefix};
+use super::{SelectError, SelectOptions, Selection, Selector, Selectors, strip_prefix};
 use crate::canonical::Views;
+use crate::paths::Keys;
 use crossfeed_jmespath::{Arena, Budget, View};
 use crossfeed_json::Document;
 use std::{cell::Cell, num::NonZeroUsize};

@@ -21,7 +21,7 @@ pub(crate) mod spot;
 mod tests;
 
 pub use error::ReadError;
-pub use options::{ListOptions, TokenCounter, estimated_tokens};
+pub use options::ListOptions;
 
 use crate::{
     Change, Converted, Dropped, Lost, Names, Notice, Passed, SchemaError, Shape, Spelling, Style,

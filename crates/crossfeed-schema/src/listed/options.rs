@@ -1,40 +1,8 @@
 //! What is asked of a list.
 
 use crate::{Profile, Shape, Spelling, Style};
-use std::{collections::HashSet, fmt, sync::Arc};
-
-/// Counts the tokens of a text.
-#[derive(Clone)]
-pub struct TokenCounter(Arc<dyn Fn(&str) -> usize + Send + Sync>);
-
-impl TokenCounter {
-    /// A counter of the host's own.
-    pub fn new(count: impl Fn(&str) -> usize + Send + Sync + 'static) -> Self {
-        Self(Arc::new(count))
-    }
-
-    pub(super) fn count(&self, text: &str) -> usize {
-        (self.0)(text)
-    }
-}
-
-impl Default for TokenCounter {
-    fn default() -> Self {
-        Self::new(estimated_tokens)
-    }
-}
-
-impl fmt::Debug for TokenCounter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TokenCounter")
-    }
-}
-
-/// The tokens of a text where nothing counts them exactly: a quarter of its characters, rounded up.
-#[must_use]
-pub fn estimated_tokens(text: &str) -> usize {
-    text.chars().count().div_ceil(4)
-}
+use crossfeed_tokens::TokenCounter;
+use std::collections::HashSet;
 
 /// What decides the style of each tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

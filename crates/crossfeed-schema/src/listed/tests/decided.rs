@@ -1,7 +1,8 @@
 //! How the tools of a list are shown, and why.
 
 use super::{decisions, list, object, optionals, tool};
-use crate::{ListOptions, Profile, Shape, Spelling, Style, TokenCounter};
+use crate::{ListOptions, Profile, Shape, Spelling, Style};
+use crossfeed_tokens::TokenCounter;
 use serde_json::json;
 
 #[test]
@@ -149,7 +150,7 @@ fn tokens_are_a_limit_for_a_profile_only() {
             .iter()
             .all(|tool| tool.style() == Some(Style::Inline))
     );
-    let counted = TokenCounter::new(str::len);
+    let counted = TokenCounter::new("bytes", str::len);
     let grown = |index: usize| {
         let tool = &free.tools[index];
         tool.shown_schema().to_string().len() - tool.input_schema().to_string().len()

@@ -1,0 +1,138 @@
+//! Counting tokens: how much of a model's context a text takes.
+//!
+//! What comes in: a text. What goes out: a number of tokens. By default it is an estimate, a quarter
+//! of the characters; with the feature `o200k` there is an exact counter that needs no network.
+//! Deliberately not here: what is done about it.
+
+use std::{fmt, sync::Arc};
+
+/// The most bytes of a text that an exact counter reads: a tokenizer takes some seconds for 100 MB,
+/// and what is that long is far beyond any limit however it is counted.
+const EXACT_BYTES: usize = 1 << 20;
+
+/// How characters make a token where nothing counts them: the usual measure of English text.
+const CHARS_A_TOKEN: usize = 4;
+
+/// Counts the tokens of a text.
+///
+/// ```
+/// use crossfeed_tokens::TokenCounter;
+///
+/// assert_eq!(TokenCounter::default().count("crossfeed"), 3);
+/// let words = TokenCounter::new("words", |text| text.split_whitespace().count());
+/// assert_eq!(words.count("two words"), 2);
+/// ```
+#[derive(Clone)]
+pub struct TokenCounter {
+    name: Arc<str>,
+    /// Estimates where there is none.
+    exact: Option<Arc<dyn Fn(&str) -> usize + Send + Sync>>,
+}
+
+impl TokenCounter {
+    /// A counter of the host's own: its name, as reports say it, and how it counts. It is asked about
+    /// texts of up to 1 MiB; longer ones are estimated.
+    pub fn new(
+        name: impl Into<Arc<str>>,
+        count: impl Fn(&str) -> usize + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            exact: Some(Arc::new(count)),
+        }
+    }
+
+    /// Estimates: a quarter of the characters, rounded up.
+    #[must_use]
+    pub fn estimate() -> Self {
+        Self {
+            name: "characters / 4".into(),
+            exact: None,
+        }
+    }
+
+    /// Counts exactly as the tokenizer o200k does, which OpenAI's models since GPT-4o use. Other
+    /// providers publish none; theirs differ by some percent.
+    #[cfg(feature = "o200k")]
+    #[must_use]
+    pub fn o200k() -> Self {
+        Self::new("o200k", |text| bpe_openai::o200k_base().count(text))
+    }
+
+    /// What counts, as reports say it.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The tokens of a text.
+    #[must_use]
+    pub fn count(&self, text: &str) -> usize {
+        match &self.exact {
+            Some(count) if text.len() <= EXACT_BYTES => count(text),
+            _ => estimated_tokens(text),
+        }
+    }
+
+    /// Whether a text of so many bytes is counted, and not estimated.
+    #[must_use]
+    pub fn is_exact_for(&self, bytes: usize) -> bool {
+        self.exact.is_some() && bytes <= EXACT_BYTES
+    }
+}
+
+impl Default for TokenCounter {
+    fn default() -> Self {
+        Self::estimate()
+    }
+}
+
+impl fmt::Debug for TokenCounter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TokenCounter").field(&self.name).finish()
+    }
+}
+
+/// The tokens of a text where nothing counts them exactly: a quarter of its characters, rounded up.
+#[must_use]
+pub fn estimated_tokens(text: &str) -> usize {
+    tokens_of_chars(text.chars().count())
+}
+
+/// The estimated tokens of so many characters.
+#[must_use]
+pub fn tokens_of_chars(chars: usize) -> usize {
+    chars.div_ceil(CHARS_A_TOKEN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EXACT_BYTES, TokenCounter, estimated_tokens};
+
+    #[test]
+    fn an_estimate_is_a_quarter_of_the_characters() {
+        for (text, tokens) in [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("ééééé", 2)] {
+            assert_eq!(estimated_tokens(text), tokens, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_long_is_estimated() {
+        let counter = TokenCounter::new("bytes", str::len);
+        assert_eq!(counter.count("abc"), 3);
+        let long = "x".repeat(EXACT_BYTES + 1);
+        assert_eq!(counter.count(&long), estimated_tokens(&long));
+        assert!(counter.is_exact_for(EXACT_BYTES) && !counter.is_exact_for(long.len()));
+        assert!(!TokenCounter::default().is_exact_for(1));
+    }
+
+    /// Known counts of the published tokenizer.
+    #[cfg(feature = "o200k")]
+    #[test]
+    fn o200k_counts_exactly() {
+        let counter = TokenCounter::o200k();
+        for (text, tokens) in [("", 0), ("hello world", 2), ("tiktoken is great!", 6)] {
+            assert_eq!(counter.count(text), tokens, "{text}");
+        }
+    }
+}
