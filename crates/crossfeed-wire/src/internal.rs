@@ -9,8 +9,11 @@ pub const TOOL_CALL_ID: &str = "_toolCallId";
 /// The selectors that work on a result, offered to the model beside it.
 pub const STRUCTURE_HINTS: &str = "_structureHints";
 
+/// What says that crossfeed cut what is shown of a result, how much there is, and how to reach it.
+pub const PREVIEW: &str = "_crossfeedPreview";
+
 /// Every internal field, in the order in which they are written.
-pub const FIELDS: [&str; 2] = [TOOL_CALL_ID, STRUCTURE_HINTS];
+pub const FIELDS: [&str; 3] = [TOOL_CALL_ID, STRUCTURE_HINTS, PREVIEW];
 
 /// Whether `key` names an internal field.
 ///
