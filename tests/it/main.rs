@@ -19,3 +19,5 @@ mod schemas;
 mod specs;
 mod support;
 mod tools;
+mod view_specs;
+mod views;

@@ -16,14 +16,16 @@ use serde_json::Value;
 use std::{fs, sync::Arc, time::Duration};
 
 /// A member that is there may be null.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+pub(crate) fn present<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Record {
-    call_id: String,
+pub(crate) struct Record {
+    pub(crate) call_id: String,
     artifact_id: Option<String>,
     tool: Option<String>,
     arguments: Option<Value>,
@@ -93,7 +95,7 @@ impl Record {
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Options {
+pub(crate) struct Options {
     max_references: Option<usize>,
     max_resolved_bytes: Option<usize>,
     repairs: Option<String>,
@@ -137,7 +139,7 @@ pub(crate) trait Group: DeserializeOwned {
 }
 
 /// Runs every case of a file and holds the outcomes against the suite's list of expected failures.
-fn run<G: Group>(file: &str) {
+pub(crate) fn run<G: Group>(file: &str) {
     let text = fs::read_to_string(suite("crossfeed").join(file)).unwrap();
     let groups: Vec<G> =
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
@@ -154,7 +156,7 @@ fn run<G: Group>(file: &str) {
 
 pub(crate) type Outcome = Result<(), String>;
 
-fn equal<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> Outcome {
+pub(crate) fn equal<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> Outcome {
     if found == expected {
         return Ok(());
     }
@@ -162,11 +164,11 @@ fn equal<T: PartialEq + std::fmt::Debug>(what: &str, found: T, expected: T) -> O
 }
 
 /// The same JSON in the same order.
-fn equal_json(what: &str, found: &Value, expected: &Value) -> Outcome {
+pub(crate) fn equal_json(what: &str, found: &Value, expected: &Value) -> Outcome {
     equal(what, found.to_string(), expected.to_string())
 }
 
-async fn fresh(options: &Options, records: &[Record]) -> Session {
+pub(crate) async fn fresh(options: &Options, records: &[Record]) -> Session {
     let engine = Engine::in_memory(options.engine());
     for record in records {
         let session = engine.session(scope(record.session.as_deref().unwrap_or("session")));
@@ -467,6 +469,7 @@ impl SelectCase {
         let view = match report.view {
             Answered::Canonical => "canonical",
             Answered::Envelope => "envelope",
+            Answered::Shown => "shown",
         };
         equal(
             "the view",

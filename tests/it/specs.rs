@@ -1,11 +1,12 @@
 //! The examples in the specifications, executed.
 //!
-//! A block that begins with ```` ```json references ````, `canonical`, `select`, `errors` or `sessions` holds one group of cases, in the format of that file in
+//! A block that begins with ```` ```json references ````, `canonical`, `select`, `views` and so on holds one group of cases, in the format of that file in
 //! `suites/crossfeed`. The table of repairs in `specs/select.md` is executed, too.
 
 use crate::{
     own_suite::{Canonical, Errors, Group, Outcome, References, Select, Story},
     schema_specs::{Profiles, Schemas},
+    view_specs::{Artifacts, Views},
 };
 use crossfeed_jmespath::repair::candidates;
 use crossfeed_tests::workspace_root;
@@ -59,6 +60,8 @@ fn examples_hold() {
                 "errors" => judge::<Errors>(text, &mut note),
                 "profiles" => judge::<Profiles>(text, &mut note),
                 "schemas" => judge::<Schemas>(text, &mut note),
+                "views" => judge::<Views>(text, &mut note),
+                "artifacts" => judge::<Artifacts>(text, &mut note),
                 "sessions" => judge::<Story>(text, &mut note),
                 other => panic!("{name}: a block of kind `{other}`"),
             }
@@ -67,7 +70,7 @@ fn examples_hold() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(
-        pages_with_examples >= 6,
+        pages_with_examples >= 8,
         "{pages_with_examples} pages have examples"
     );
 }

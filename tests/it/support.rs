@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use crossfeed_core::{Engine, EngineOptions, Failure, ResolveError, Session};
 use crossfeed_json::{Cursor, Document, Kind, compare_numbers};
 use crossfeed_store::{
-    Listed, Lookup, MemoryLimits, MemoryStore, Recorded, ResultStore, StoreError, StoredArtifact,
-    StoredResult,
+    ArtifactLookup, Listed, ListedArtifact, Lookup, MemoryLimits, MemoryStore, Recorded,
+    ResultStore, StoreError, StoredArtifact, StoredResult,
 };
 use crossfeed_tests::workspace_root;
 use crossfeed_wire::{ArtifactId, CallId, Scope};
@@ -236,9 +236,14 @@ impl ResultStore for WatchedStore {
         scope: &Scope,
         artifact: &ArtifactId,
         call: &CallId,
-    ) -> Result<Option<Arc<StoredArtifact>>, StoreError> {
+    ) -> Result<ArtifactLookup, StoreError> {
         self.ask()?;
         self.inner.get_artifact(scope, artifact, call).await
+    }
+
+    async fn list_artifacts(&self, scope: &Scope) -> Result<Vec<ListedArtifact>, StoreError> {
+        self.ask()?;
+        self.inner.list_artifacts(scope).await
     }
 
     async fn list(&self, scope: &Scope) -> Result<Vec<Listed>, StoreError> {

@@ -5,7 +5,7 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use crossfeed::{
-    CallId,
+    ArtifactId, CallId,
     schema::{Profile, Shape, Style},
 };
 use std::{ffi::OsString, path::PathBuf, str::FromStr};
@@ -13,9 +13,9 @@ use std::{ffi::OsString, path::PathBuf, str::FromStr};
 /// Feeds one tool's output straight into another tool's arguments
 ///
 /// What the engine does between an agent's tool calls, by hand and on files: look into a result,
-/// resolve the references in a call's arguments, rewrite the schemas of tools so that they admit
-/// references, take internal fields out again. `crossfeed demo`
-/// shows a whole session.
+/// see what a model is shown of it, resolve the references in a call's arguments, keep artifacts,
+/// rewrite the schemas of tools so that they admit references, take internal fields out again.
+/// `crossfeed demo` shows a whole session.
 #[derive(Debug, Parser)]
 #[command(name = "crossfeed", version, max_term_width = 100)]
 #[command(after_help = "\
@@ -37,7 +37,9 @@ pub(crate) enum Command {
     /// needs no network and prints the same bytes every time.
     Demo,
     Select(Select),
+    Hints(Hints),
     Resolve(Resolve),
+    Artifact(Artifact),
     Rewrite(Rewrite),
     Lint(Lint),
     Strip(Strip),
@@ -69,6 +71,169 @@ pub(crate) struct Select {
     /// Write on standard error how the value was found
     #[arg(long)]
     pub(crate) explain: bool,
+}
+
+/// Show what a model is shown of a result
+///
+/// Prints one JSON object: the result's own fields (`text` for a text, `value` for a list or another
+/// scalar), `_toolCallId`, and `_structureHints`: selectors that work on it. A result that is large
+/// is cut to a preview, and `_crossfeedPreview` says so.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  crossfeed hints search.json --call-id call_1
+  crossfeed hints --full --budget 300 < search.json
+  crossfeed hints search.json --for 'fetch.schema.json#/properties/url'
+  crossfeed hints reply.json --kind mcp --tokens o200k")]
+pub(crate) struct Hints {
+    /// The result; standard input if it is `-` or absent
+    #[arg(default_value = "-", hide_default_value = true)]
+    pub(crate) file: PathBuf,
+    /// The id by which the model refers to the result
+    #[arg(long, value_name = "ID", default_value = "call_1", value_parser = CallId::parse)]
+    pub(crate) call_id: CallId,
+    /// What the result is; found out from the result itself if absent
+    #[arg(long)]
+    pub(crate) kind: Option<Kind>,
+    /// All hints: every list of the full form, instead of the few best selectors
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Offer the selectors whose values fit a parameter: its schema, or a place in a tool's schema
+    ///
+    /// The place is a JSON Pointer into the schema (`#/properties/url`), or the parameter's own place
+    /// in the arguments (`#/url`).
+    #[arg(long = "for", value_name = "SCHEMA[#/POINTER]")]
+    pub(crate) parameter: Option<OsString>,
+    /// The most tokens: up to so many the result is shown whole, else a preview of at most so many
+    ///
+    /// Without it a result of up to 2000 tokens is shown whole, else a preview of at most 500; with
+    /// `--full` both have 3000.
+    #[arg(long, value_name = "N")]
+    pub(crate) budget: Option<usize>,
+    /// How tokens are counted
+    #[arg(long, value_name = "COUNTER", default_value = "estimate")]
+    pub(crate) tokens: Counter,
+    /// Leave out every top-level key that begins with `_`, domain data included
+    #[arg(long)]
+    pub(crate) all_underscore: bool,
+}
+
+/// What counts tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Counter {
+    /// A quarter of the characters, rounded up
+    Estimate,
+    /// Exactly, by the tokenizer of OpenAI's models
+    O200k,
+}
+
+/// Keep parts of results that outlive their session's cache
+///
+/// Artifacts are kept in a directory, which several processes may use at once.
+#[derive(Debug, Args)]
+pub(crate) struct Artifact {
+    #[command(subcommand)]
+    pub(crate) command: ArtifactCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ArtifactCommand {
+    Create(ArtifactCreate),
+    List(ArtifactList),
+    Get(ArtifactGet),
+}
+
+/// Where artifacts are kept, and whose they are.
+#[derive(Debug, Args)]
+pub(crate) struct Kept {
+    /// The directory of the store; made if it is not there
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: PathBuf,
+    /// The session that the artifacts belong to
+    #[arg(long, value_name = "ID", default_value = "default")]
+    pub(crate) session: String,
+}
+
+/// Make an artifact of a result
+///
+/// Prints its ids, its summary, and whether it may be brought into a model's context.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  crossfeed artifact create search.json --store kept --artifact-id best --call-id call_1 --base 'items[0]'
+  crossfeed artifact create search.json --store kept --artifact-id best --call-id call_1 \
+    --base 'items[0]' --detail title=title --detail link=url")]
+pub(crate) struct ArtifactCreate {
+    /// The result; standard input if it is `-` or absent
+    #[arg(default_value = "-", hide_default_value = true)]
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) kept: Kept,
+    /// The artifact's own id
+    #[arg(long, value_name = "ID", value_parser = ArtifactId::parse)]
+    pub(crate) artifact_id: ArtifactId,
+    /// The call whose result it is made from
+    #[arg(long, value_name = "ID", value_parser = CallId::parse)]
+    pub(crate) call_id: CallId,
+    /// What the result is; found out from the result itself if absent
+    #[arg(long)]
+    pub(crate) kind: Option<Kind>,
+    /// The selector of the full data; all of the result if absent
+    #[arg(long, value_name = "EXPR")]
+    pub(crate) base: Option<String>,
+    /// A field of the summary: its name, and its selector on the full data
+    #[arg(long = "detail", value_name = "NAME=EXPR", value_parser = detail)]
+    pub(crate) details: Vec<(String, String)>,
+    /// The schema of the component that shows it: its properties are the full data, those marked
+    /// `inPreview` the summary
+    #[arg(long, value_name = "SCHEMA")]
+    pub(crate) component: Option<PathBuf>,
+    /// Write on standard error how each value was found
+    #[arg(long)]
+    pub(crate) explain: bool,
+}
+
+/// List the artifacts of a session, the oldest first, a line of JSON each
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  crossfeed artifact list --store kept")]
+pub(crate) struct ArtifactList {
+    #[command(flatten)]
+    pub(crate) kept: Kept,
+}
+
+/// Bring an artifact, or a part of it, into the context
+///
+/// Prints the data as it was in the result. One that would take more than 30 % of a context of
+/// 200000 tokens is refused with its size and outline; a selector still reaches into it.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  crossfeed artifact get best --call-id call_1 --store kept
+  crossfeed artifact get best --call-id call_1 --store kept --select url")]
+pub(crate) struct ArtifactGet {
+    /// The artifact's own id
+    #[arg(value_name = "ID", value_parser = ArtifactId::parse)]
+    pub(crate) artifact_id: ArtifactId,
+    #[command(flatten)]
+    pub(crate) kept: Kept,
+    /// The call whose result it was made from
+    #[arg(long, value_name = "ID", value_parser = CallId::parse)]
+    pub(crate) call_id: CallId,
+    /// A part of it
+    #[arg(long, value_name = "EXPR")]
+    pub(crate) select: Option<String>,
+}
+
+/// Reads `NAME=EXPR`.
+fn detail(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, selector)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_owned(), selector.to_owned()))
+        }
+        _ => Err("write a name and a selector: `title=items[0].title`".to_owned()),
+    }
 }
 
 /// Resolve the references in the arguments of a call
@@ -106,6 +271,9 @@ pub(crate) struct Resolve {
     /// The session in which the arguments are resolved
     #[arg(long, value_name = "ID", default_value = "default")]
     pub(crate) session: String,
+    /// A directory of artifacts, as `crossfeed artifact` keeps them
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
     /// Write on standard error where each value came from, and what was repaired
     #[arg(long)]
     pub(crate) explain: bool,

@@ -5,9 +5,11 @@
 //! error, 2 for a command that could not be carried out. Everything ambient is read in this crate
 //! and nowhere else.
 
+mod artifact;
 mod cli;
 mod deep;
 mod demo;
+mod hints;
 mod input;
 mod lint;
 mod records;
@@ -52,6 +54,8 @@ fn run(
     match command {
         Command::Demo => block_on(demo::run(out)),
         Command::Select(args) => block_on(select::run(args, out, err)),
+        Command::Hints(args) => block_on(hints::run(args, out)),
+        Command::Artifact(args) => block_on(artifact::run(&args.command, out, err)),
         Command::Resolve(args) => block_on(resolve::run(args, out, err)),
         Command::Rewrite(args) => rewrite::run(args, out, err),
         Command::Lint(args) => lint::run(args, json, out, err),

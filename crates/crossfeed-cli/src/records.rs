@@ -21,16 +21,20 @@ pub(crate) const ANY_MEDIA_TYPE: &str = "application/octet-stream";
 
 /// A store for what a command was given: all of it was given to be used, so nothing makes room.
 pub(crate) fn store() -> Arc<MemoryStore> {
+    Arc::new(MemoryStore::new(plenty()))
+}
+
+/// Limits that nothing reaches.
+pub(crate) fn plenty() -> MemoryLimits {
     const PLENTY: usize = isize::MAX.unsigned_abs();
-    let limits = MemoryLimits::default()
+    MemoryLimits::default()
         .with_session_bytes(PLENTY)
         .with_total_bytes(PLENTY)
         .with_session_results(PLENTY)
         .with_artifact_bytes(PLENTY)
         .with_session_artifacts(PLENTY)
         .with_time_to_live(Duration::MAX)
-        .with_max_age(Duration::MAX);
-    Arc::new(MemoryStore::new(limits))
+        .with_max_age(Duration::MAX)
 }
 
 /// The scope of a session: on the command line there is one tenant with one project.

@@ -1,7 +1,7 @@
 //! `crossfeed resolve`: arguments with references in, arguments as the tool gets them out.
 
 use crate::{
-    cli, input,
+    artifact, cli, input,
     records::{self, Content, NoRecord, Record},
     report::Stop,
     rewrite, select,
@@ -12,9 +12,10 @@ use crossfeed::{
     Scope,
     json::{Document, JsonErrorKind},
     schema::{ListOptions, ListedTool, SchemaError},
+    store::ResultStore,
 };
 use serde_json::Value;
-use std::{io::Write, path::Path};
+use std::{io::Write, path::Path, sync::Arc};
 
 pub(crate) async fn run(
     args: &cli::Resolve,
@@ -57,7 +58,7 @@ pub(crate) async fn run(
         Some(schema) => Some(judge(args, schema)?),
         None => None,
     };
-    let engine = Engine::new(EngineOptions::default(), records::store());
+    let engine = Engine::new(EngineOptions::default(), store(args)?);
     for record in records {
         record_one(&engine, &scope, record, &args.results).await?;
     }
@@ -79,6 +80,14 @@ pub(crate) async fn run(
     serde_json::to_writer(&mut *out, &resolved.arguments).map_err(std::io::Error::from)?;
     writeln!(out)?;
     Ok(())
+}
+
+/// Where the results are recorded: with `--store` beside the artifacts that are kept there.
+fn store(args: &cli::Resolve) -> Result<Arc<dyn ResultStore>, Stop> {
+    match &args.store {
+        None => Ok(records::store()),
+        Some(directory) => Ok(artifact::store(directory, records::plenty())?),
+    }
 }
 
 fn parse_arguments(bytes: Bytes) -> Result<Value, Stop> {

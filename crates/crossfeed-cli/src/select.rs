@@ -48,7 +48,7 @@ pub(crate) async fn run(
     Ok(())
 }
 
-fn result(document: Bytes, kind: Option<Kind>) -> ToolResult {
+pub(crate) fn result(document: Bytes, kind: Option<Kind>) -> ToolResult {
     match kind {
         None => ToolResult::undeclared(document),
         Some(Kind::Json) => ToolResult::json(document),

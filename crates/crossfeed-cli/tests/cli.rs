@@ -7,6 +7,8 @@
 
 #[path = "cli/schemas.rs"]
 mod schemas;
+#[path = "cli/shown.rs"]
+mod shown;
 
 use std::{
     fs,
@@ -388,6 +390,7 @@ fn resolve_reports_all_that_is_wrong() {
     let err = "error[result.failed]: call `c2` failed: no such table (argument `/a`)\n\
         call `query` again with other arguments, then refer to that call\n\
         error[result.unknown]: no result of call `c9` is known in this session (argument `/b`)\n\
+        found: c1 (search)\n\
         use the `_toolCallId` of a result of this session, exactly as it was shown\n\
         error[reference.malformed]: malformed reference: `$tool` must be a string, not number (argument `/c`)\n";
     let run_text = run(&["resolve", arguments, "--results", &results], "");

@@ -28,7 +28,7 @@ impl Stored {
     pub(crate) fn tool(&self) -> Option<&str> {
         match self {
             Self::Result(result) => result.tool(),
-            Self::Artifact(_) => None,
+            Self::Artifact(artifact) => artifact.tool(),
         }
     }
 
@@ -48,10 +48,7 @@ impl Stored {
     ) -> Result<Views<'a>, ViewError> {
         match self {
             Self::Result(result) => Views::of(result, arena, budget),
-            Self::Artifact(artifact) => {
-                let root = artifact.document().root().map_err(ViewError::Limit)?;
-                plain(root, arena, budget)
-            }
+            Self::Artifact(artifact) => Views::of_json(artifact.document(), arena, budget),
         }
     }
 }
@@ -85,6 +82,16 @@ impl<'a> Views<'a> {
             canonical: view,
             envelope: None,
         }
+    }
+
+    /// The views of JSON that has no envelope.
+    pub(crate) fn of_json(
+        document: &'a Document,
+        arena: &'a Arena,
+        budget: &Budget,
+    ) -> Result<Self, ViewError> {
+        let root = document.root().map_err(ViewError::Limit)?;
+        plain(root, arena, budget)
     }
 
     fn of(result: &'a StoredResult, arena: &'a Arena, budget: &Budget) -> Result<Self, ViewError> {
@@ -224,6 +231,18 @@ fn enveloped<'a>(
     };
     views.envelope = Some(without_internal(root));
     Ok(Some(views))
+}
+
+/// Whether a result of this kind is a tool result of MCP, which is shown as its envelope.
+pub(crate) fn is_enveloped(root: Cursor<'_>, kind: ResultKind) -> bool {
+    let has = |key: &str| root.get(key).is_some();
+    match kind {
+        ResultKind::Mcp => {
+            wrapped_value(root).is_none() && (has("structuredContent") || has("content"))
+        }
+        ResultKind::Undeclared => is_mcp(root),
+        _ => false,
+    }
 }
 
 /// The value of `{"type": "text", "value": …}` with no other key.

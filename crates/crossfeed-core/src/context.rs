@@ -1,8 +1,19 @@
 //! A model's context: how large it is, how texts are counted, and what may be brought into it.
 //!
-//! What comes in: sizes. What goes out: whether they fit, and what is said where they do not.
+//! What comes in: sizes and values. What goes out: whether they fit, and what is said where they do
+//! not. Deliberately not here: previews, which always fit.
 
+use crate::error::{Failure, LookupError};
+use crossfeed_jmespath::{Kind, View};
+use crossfeed_json::quoted;
 use crossfeed_tokens::TokenCounter;
+use crossfeed_wire::{ArtifactId, CallId, ErrorBody, ErrorCode, Pointer, internal::is_internal};
+use std::fmt;
+
+/// How many keys of an object an outline names.
+const NAMES: usize = 10;
+/// How many characters of a key an outline says.
+const NAME_CHARS: usize = 40;
 
 /// The context of the model that a session works for.
 #[derive(Clone, Debug)]
@@ -55,5 +66,273 @@ impl ContextOptions {
         // As the product may be larger than a number holds, the parts are taken one by one.
         let share = usize::from(self.share.min(100));
         self.window / 100 * share + self.window % 100 * share / 100
+    }
+}
+
+/// What a value is like from far: all that is said of one that is too large to be shown.
+///
+/// ```
+/// use crossfeed_core::Outline;
+/// use crossfeed_jmespath::View;
+/// use crossfeed_json::Document;
+///
+/// let outline = |json: &'static str| {
+///     let document = Document::new(json);
+///     document.root().map(|root| Outline::of(&View::from(root)).to_string())
+/// };
+/// assert_eq!(outline("[1, 2]")?, "Array with 2 items");
+/// assert_eq!(outline(r#"{"a": 1, "b c": 2}"#)?, "Object with 2 keys: a, \"b c\"");
+/// assert_eq!(outline(r#""one\ntwo""#)?, "String: 7 characters, 2 lines");
+/// # Ok::<(), crossfeed_json::JsonError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outline {
+    /// A list.
+    Array {
+        /// How many items it has.
+        items: usize,
+    },
+    /// An object.
+    Object {
+        /// How many keys it has; internal fields are not counted.
+        keys: usize,
+        /// The first ten of them, cut where they are long.
+        names: Vec<String>,
+    },
+    /// A text.
+    Text {
+        /// How many characters it has.
+        chars: usize,
+        /// How many lines.
+        lines: usize,
+    },
+    /// A number, a boolean or null.
+    Scalar(
+        /// Its type.
+        Kind,
+    ),
+}
+
+impl Outline {
+    /// The outline of a value.
+    #[must_use]
+    pub fn of(view: &View<'_>) -> Self {
+        match view.kind() {
+            Kind::Array => Self::Array {
+                items: view.len().unwrap_or_default(),
+            },
+            Kind::Object => {
+                let mut names = Vec::new();
+                let mut keys = 0;
+                for (key, _) in view.members().filter(|(key, _)| !is_internal(key)) {
+                    keys += 1;
+                    if names.len() < NAMES {
+                        names.push(name(&key));
+                    }
+                }
+                Self::Object { keys, names }
+            }
+            Kind::String => {
+                let text = view.as_str().unwrap_or_default();
+                Self::Text {
+                    chars: text.chars().count(),
+                    lines: text.lines().count(),
+                }
+            }
+            scalar => Self::Scalar(scalar),
+        }
+    }
+}
+
+/// A key as an outline names it: quoted where it could be mistaken for something else.
+pub(crate) fn name(key: &str) -> String {
+    let short: String = key.chars().take(NAME_CHARS).collect();
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '@' | '/' | '.');
+    let mut name = if !short.is_empty() && short.chars().all(plain) {
+        short.clone()
+    } else {
+        quoted(&short)
+    };
+    if short.len() < key.len() {
+        name.push('…');
+    }
+    name
+}
+
+impl fmt::Display for Outline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let s = |n: &usize| if *n == 1 { "" } else { "s" };
+        match self {
+            Self::Array { items } => write!(f, "Array with {items} item{}", s(items)),
+            Self::Object { keys, names } => {
+                write!(f, "Object with {keys} key{}", s(keys))?;
+                for (index, name) in names.iter().enumerate() {
+                    f.write_str(if index == 0 { ": " } else { ", " })?;
+                    f.write_str(name)?;
+                }
+                if names.len() < *keys {
+                    f.write_str(", …")?;
+                }
+                Ok(())
+            }
+            Self::Text { chars, lines } => write!(
+                f,
+                "String: {chars} character{}, {lines} line{}",
+                s(chars),
+                s(lines)
+            ),
+            Self::Scalar(kind) => f.write_str(kind.as_str()),
+        }
+    }
+}
+
+/// What is too large to be brought into the context.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what} takes {tokens} tokens, and at most {limit} may be brought into the context: {outline}", what = self.what())]
+#[non_exhaustive]
+pub struct Oversized {
+    /// The call.
+    pub call_id: CallId,
+    /// The artifact, if it is one.
+    pub artifact_id: Option<ArtifactId>,
+    /// What it takes.
+    pub tokens: usize,
+    /// What may be brought into the context.
+    pub limit: usize,
+    /// What it is like.
+    pub outline: Outline,
+    /// A selector that was tried and gives something that may.
+    pub select: Option<String>,
+}
+
+impl Oversized {
+    fn what(&self) -> &'static str {
+        match self.artifact_id {
+            Some(_) => "the artifact",
+            None => "the result",
+        }
+    }
+
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        match self.artifact_id {
+            Some(_) => ErrorCode::ArtifactBlocked,
+            None => ErrorCode::LimitExceeded,
+        }
+    }
+
+    /// One next step that works.
+    #[must_use]
+    pub fn advice(&self) -> String {
+        let reference = "a reference without a selector still passes all of it to a tool";
+        match &self.select {
+            Some(select) => format!("try: {select}; {reference}"),
+            None => reference.to_owned(),
+        }
+    }
+}
+
+/// What came of bringing a result or artifact into the context.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Retrieved {
+    /// It, or the part that was selected.
+    #[non_exhaustive]
+    Data {
+        /// The value as JSON; what was copied from the result is as it came.
+        json: Vec<u8>,
+        /// What it takes.
+        tokens: usize,
+    },
+    /// All of it was shown in this session before.
+    AlreadyShown,
+    /// It is too large.
+    Oversized(Oversized),
+    /// It is not there.
+    Missing(LookupError),
+}
+
+impl Retrieved {
+    /// The status in one word: `data`, `already_shown`, `oversized`, `unknown`, `expired`, `evicted`,
+    /// `failed` or `unavailable`.
+    #[must_use]
+    pub fn status(&self) -> &'static str {
+        match self {
+            Self::Data { .. } => "data",
+            Self::AlreadyShown => "already_shown",
+            Self::Oversized(_) => "oversized",
+            Self::Missing(error) => match error.code() {
+                ErrorCode::ResultExpired | ErrorCode::ArtifactExpired => "expired",
+                ErrorCode::ResultEvicted => "evicted",
+                ErrorCode::ResultFailed => "failed",
+                ErrorCode::StoreUnavailable => "unavailable",
+                _ => "unknown",
+            },
+        }
+    }
+
+    /// The error that the model is told, where it is one.
+    #[must_use]
+    pub fn error_body(&self) -> Option<ErrorBody> {
+        match self {
+            Self::Data { .. } | Self::AlreadyShown => None,
+            Self::Oversized(oversized) => {
+                let mut body = ErrorBody::new(oversized.code(), oversized.to_string());
+                body.call_id = Some(oversized.call_id.to_string());
+                body.advice = Some(oversized.advice());
+                Some(body)
+            }
+            Self::Missing(error) => {
+                let mut body = Failure::new(Pointer::root(), error.clone().into()).body();
+                body.at = None;
+                Some(body)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ContextOptions, Outline};
+    use crossfeed_jmespath::View;
+    use crossfeed_json::Document;
+
+    fn check(json: &str, expected: &str) {
+        let document = Document::new(json.to_owned());
+        let outline = Outline::of(&View::from(document.root().unwrap()));
+        assert_eq!(outline.to_string(), expected, "{json}");
+    }
+
+    #[test]
+    fn an_outline_says_what_and_how_much() {
+        check("[]", "Array with 0 items");
+        check("[[1, 2]]", "Array with 1 item");
+        check("{}", "Object with 0 keys");
+        check(
+            r#"{"a": 1, "_toolCallId": 2, "_id": 3}"#,
+            "Object with 2 keys: a, _id",
+        );
+        check(
+            r#"{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j, k":1,"l":1}"#,
+            "Object with 11 keys: a, b, c, d, e, f, g, h, i, \"j, k\", …",
+        );
+        check(
+            &format!("{{\"{}\": 1}}", "k".repeat(1000)),
+            &format!("Object with 1 key: {}…", "k".repeat(40)),
+        );
+        check(r#""""#, "String: 0 characters, 0 lines");
+        check(r#""é\nb\n""#, "String: 4 characters, 2 lines");
+        check("1e400", "number");
+        check("null", "null");
+    }
+
+    #[test]
+    fn the_limit_is_a_share_of_the_window() {
+        assert_eq!(ContextOptions::default().limit(), 60_000);
+        let options = ContextOptions::default().with_window(usize::MAX);
+        assert!(options.with_share(255).limit() >= usize::MAX - 100);
+        assert_eq!(ContextOptions::default().with_window(99).limit(), 29);
     }
 }

@@ -1,15 +1,16 @@
 //! Errors at the session boundary: every stage's own, summed, with their place in the arguments.
 
 use crate::{
-    resolve::LimitError,
+    artifact::ArtifactError,
+    render::RenderError,
+    resolve::{LimitError, MalformedReference},
     select::{SelectError, quotable},
+    suggest::Offer,
     validate::{ArgumentError, ValidationCost},
 };
 use crossfeed_schema::{ReadError, SchemaError};
-use crossfeed_store::{Missing, StoreError, Tombstone};
-use crossfeed_wire::{
-    ArtifactId, CallId, ErrorBody, ErrorCode, ErrorReport, Fault, Pointer, reference::Malformed,
-};
+use crossfeed_store::{ArtifactMissing, Missing, StoreError, Tombstone};
+use crossfeed_wire::{ArtifactId, CallId, ErrorBody, ErrorCode, ErrorReport, Fault, Pointer};
 use std::{borrow::Cow, fmt, sync::Arc};
 
 /// Why there is no result to refer to.
@@ -21,6 +22,8 @@ pub enum LookupError {
     Unknown {
         /// The call.
         call_id: CallId,
+        /// The calls whose results are there.
+        offer: Offer,
     },
     /// The result was kept for its time to live.
     #[error("the result of call `{call_id}` has expired")]
@@ -55,6 +58,18 @@ pub enum LookupError {
         artifact_id: ArtifactId,
         /// The call.
         call_id: CallId,
+        /// The artifacts that are there.
+        offer: Offer,
+    },
+    /// The artifact was kept for its time to live.
+    #[error("artifact `{artifact_id}` of call `{call_id}` has expired")]
+    ArtifactExpired {
+        /// The artifact.
+        artifact_id: ArtifactId,
+        /// The call.
+        call_id: CallId,
+        /// How to get the result again that it was made from.
+        tombstone: Tombstone,
     },
     /// The store did not answer.
     #[error("stored results cannot be read at the moment")]
@@ -62,13 +77,40 @@ pub enum LookupError {
 }
 
 impl LookupError {
+    /// The error for a result that nothing is known of.
+    pub(crate) fn unknown(call_id: CallId) -> Self {
+        let offer = Offer::default();
+        Self::Unknown { call_id, offer }
+    }
+
     /// The error for a result that a store does not have.
     #[must_use]
     pub fn missing(call_id: CallId, missing: Missing) -> Self {
         match missing {
-            Missing::Unknown => Self::Unknown { call_id },
+            Missing::Unknown => Self::unknown(call_id),
             Missing::Expired(tombstone) => Self::Expired { call_id, tombstone },
             Missing::Evicted(tombstone) => Self::Evicted { call_id, tombstone },
+        }
+    }
+
+    /// The error for an artifact that a store does not have.
+    #[must_use]
+    pub fn artifact_missing(
+        artifact_id: ArtifactId,
+        call_id: CallId,
+        missing: ArtifactMissing,
+    ) -> Self {
+        match missing {
+            ArtifactMissing::Unknown => Self::ArtifactUnknown {
+                artifact_id,
+                call_id,
+                offer: Offer::default(),
+            },
+            ArtifactMissing::Expired(tombstone) => Self::ArtifactExpired {
+                artifact_id,
+                call_id,
+                tombstone,
+            },
         }
     }
 
@@ -81,6 +123,7 @@ impl LookupError {
             Self::Evicted { .. } => ErrorCode::ResultEvicted,
             Self::Failed { .. } => ErrorCode::ResultFailed,
             Self::ArtifactUnknown { .. } => ErrorCode::ArtifactUnknown,
+            Self::ArtifactExpired { .. } => ErrorCode::ArtifactExpired,
             Self::Store(_) => ErrorCode::StoreUnavailable,
         }
     }
@@ -98,23 +141,26 @@ impl LookupError {
     #[must_use]
     pub fn advice(&self) -> String {
         match self {
-            Self::Unknown { .. } => {
-                "use the `_toolCallId` of a result of this session, exactly as it was shown".to_owned()
-            }
+            Self::Unknown { offer, .. } => offer.advice(
+                "results",
+                "use the `_toolCallId` of a result of this session, exactly as it was shown",
+            ),
             Self::Expired { tombstone, .. } | Self::Evicted { tombstone, .. } => run_again(tombstone),
+            Self::ArtifactExpired { tombstone, .. } => match tombstone.tool() {
+                Some(tool) => format!("call `{tool}` again, then refer to that call"),
+                None => "make the call again, then refer to that call".to_owned(),
+            },
             Self::Failed { tool, .. } => match tool {
                 Some(tool) => format!("call `{tool}` again with other arguments, then refer to that call"),
                 None => "make the call again with other arguments, then refer to that call".to_owned(),
             },
-            Self::ArtifactUnknown { .. } => {
-                "use the artifact id and call id of an artifact of this session, exactly as they were shown".to_owned()
-            }
-            Self::Store(error) => match **error {
-                StoreError::Unavailable { retry: false, .. } => {
-                    "trying again does not help: go on without stored results".to_owned()
-                }
-                _ => "try again".to_owned(),
-            },
+            Self::ArtifactUnknown { offer, .. } => offer.advice(
+                "artifacts",
+                "use the artifact id and call id of an artifact of this session, exactly as they were shown",
+            ),
+            // What the store itself advises is for whoever runs it.
+            Self::Store(error) if error.may_retry() => "try again".to_owned(),
+            Self::Store(_) => "trying again does not help: go on without stored results".to_owned(),
         }
     }
 }
@@ -135,8 +181,8 @@ fn run_again(tombstone: &Tombstone) -> String {
 #[non_exhaustive]
 pub enum Error {
     /// Something that looks like a reference is none.
-    #[error("malformed reference: {0}")]
-    Reference(Malformed),
+    #[error(transparent)]
+    Reference(#[from] MalformedReference),
     /// There is no result to refer to.
     #[error(transparent)]
     Lookup(#[from] LookupError),
@@ -158,6 +204,15 @@ pub enum Error {
     /// Arguments that take too much to be judged.
     #[error(transparent)]
     Validation(#[from] ValidationCost),
+    /// A result that makes no artifact as it was asked for.
+    #[error(transparent)]
+    Artifact(#[from] ArtifactError),
+    /// The store did not take what was to be stored.
+    #[error(transparent)]
+    Store(Arc<StoreError>),
+    /// A result that cannot be shown as it was asked for.
+    #[error(transparent)]
+    Render(#[from] RenderError),
 }
 
 impl Error {
@@ -173,6 +228,9 @@ impl Error {
             Self::Read(error) => error.code(),
             Self::Schema(error) => error.code(),
             Self::Validation(error) => error.code(),
+            Self::Render(error) => error.code(),
+            Self::Artifact(error) => error.code(),
+            Self::Store(error) => error.code(),
         }
     }
 
@@ -181,6 +239,8 @@ impl Error {
     pub fn fault(&self) -> Fault {
         match self {
             Self::Lookup(error) => error.fault(),
+            Self::Render(error) => error.fault(),
+            Self::Store(error) => error.fault(),
             // The model can still call the tool without references.
             Self::Schema(_)
             | Self::Read(_)
@@ -188,6 +248,7 @@ impl Error {
             | Self::Select(_)
             | Self::Arguments(_)
             | Self::Limit(_)
+            | Self::Artifact(_)
             | Self::Validation(_) => Fault::Model,
         }
     }
@@ -196,12 +257,7 @@ impl Error {
     #[must_use]
     pub fn advice(&self) -> String {
         match self {
-            Self::Reference(Malformed::UnreachableTarget { .. }) => {
-                "put the reference at the parameter itself".to_owned()
-            }
-            Self::Reference(_) => "write a reference as {\"$tool\": \"<call id>\"} or {\"$tool\": \"<call id>\", \
-                                   \"$select\": \"<JMESPath>\"}; wrap data that only looks like one in {\"$literal\": …}"
-                .to_owned(),
+            Self::Reference(error) => error.advice(),
             Self::Lookup(error) => error.advice(),
             Self::Select(error) => error.advice(),
             Self::Arguments(error) => error.advice(),
@@ -209,6 +265,9 @@ impl Error {
             Self::Read(error) => error.advice(),
             Self::Schema(_) => "call this tool with values in place of references".to_owned(),
             Self::Validation(error) => error.advice().to_owned(),
+            Self::Render(error) => error.advice(),
+            Self::Artifact(error) => error.advice(),
+            Self::Store(error) => error.advice(),
         }
     }
 }

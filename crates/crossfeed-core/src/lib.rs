@@ -15,12 +15,15 @@
 //! Deliberately not here: transport, schema rewriting, what a model is shown of a result.
 
 mod account;
+mod artifact;
 mod canonical;
 mod context;
 mod engine;
 mod error;
+mod hint;
 mod paths;
 mod record;
+mod render;
 mod resolve;
 mod select;
 mod session;
@@ -31,15 +34,19 @@ mod tool;
 mod validate;
 
 pub use account::TokenAccount;
-pub use context::ContextOptions;
+pub use artifact::{ArtifactError, Component, Created, Misfit, NewArtifact};
+pub use context::{ContextOptions, Outline, Oversized, Retrieved};
 pub use crossfeed_schema::SchemaError;
 pub use engine::{Engine, EngineOptions};
 pub use error::{Error, Failure, LookupError, ResolveError};
+pub use hint::{HintDetail, StructureHints};
 pub use record::ToolResult;
-pub use resolve::{LimitError, Link, Source};
+pub use render::{RenderError, RenderOptions, Rendered, ShownHints};
+pub use resolve::{LimitError, Link, MalformedReference, Source};
 pub use select::{Answered, Notice, SelectError, SelectOptions, SelectReport};
 pub use session::{Resolved, Selected, Session};
 pub use shape::Shape;
 pub use strip::{StripPolicy, strip};
+pub use suggest::{Offer, ParameterError, ParameterSchema, Suggestion};
 pub use tool::PreparedTool;
 pub use validate::{ArgumentError, InputSchema, RepairScope, TypeRepair, ValidationCost};

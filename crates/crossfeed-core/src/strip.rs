@@ -16,7 +16,7 @@ pub enum StripPolicy {
 }
 
 impl StripPolicy {
-    fn strips(self, key: &str) -> bool {
+    pub(crate) fn strips(self, key: &str) -> bool {
         match self {
             Self::Internal => is_internal(key),
             Self::AllUnderscore => key.starts_with('_'),

@@ -311,6 +311,32 @@ impl<'a> View<'a> {
         writer.view(self)
     }
 
+    /// How many characters [`Self::write`] appends: a pass over the bytes of places in documents, as
+    /// they came.
+    #[must_use]
+    pub fn written_chars(&self) -> usize {
+        let separators = |count: usize| 2 + count.saturating_sub(1);
+        match &self.0 {
+            Repr::Json(cursor) => chars_in(cursor.raw()),
+            Repr::Null | Repr::Reference(_) => 4,
+            Repr::Bool(value) => 5 - usize::from(*value),
+            Repr::Integer(_) | Repr::Float(_) | Repr::Digits(_) => {
+                self.digits().unwrap_or_default().len()
+            }
+            Repr::Str(_) | Repr::Text(_) => quoted_chars(&self.as_str().unwrap_or_default()),
+            Repr::List(items) => {
+                let items_chars = items.iter().map(Self::written_chars).sum::<usize>();
+                separators(items.len()) + items_chars
+            }
+            Repr::Hash(..) | Repr::Object(_) => {
+                let members = self.members();
+                let members =
+                    members.map(|(key, value)| quoted_chars(&key) + 1 + value.written_chars());
+                separators(self.len().unwrap_or_default()) + members.sum::<usize>()
+            }
+        }
+    }
+
     /// Takes the steps for writing the value out: one for each item of each list and object that an
     /// expression built, as often as it occurs. A value that holds itself many times over
     /// (`[@,@]|[@,@]|…`) is small until then.
@@ -451,6 +477,16 @@ fn quoted_len(text: &str) -> usize {
         _ => 0,
     });
     text.len() + 2 + escapes.sum::<usize>()
+}
+
+/// How many characters a text has as JSON, quotes included.
+fn quoted_chars(text: &str) -> usize {
+    quoted_len(text) - text.len() + chars_in(text.as_bytes())
+}
+
+/// How many characters some UTF-8 has: all of its bytes but those that continue one.
+fn chars_in(utf8: &[u8]) -> usize {
+    utf8.iter().filter(|byte| (**byte as i8) >= -0x40).count()
 }
 
 /// The items of a list.

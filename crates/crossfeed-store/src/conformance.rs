@@ -4,30 +4,47 @@
 //! time. What goes out: nothing, or a panic that says what was broken. Deliberately not here: how a
 //! store keeps its books, and faults of a backend.
 //!
-//! A store passes if [`run_all`] returns. Functions that take a store expect it to be empty and to
-//! have room for a few hundred bytes.
+//! A store passes if [`run_all`] returns. One that calls itself durable must pass
+//! [`run_durable`], too. Functions that take a store expect it to be empty and to have room for a
+//! few hundred kilobytes.
 
+mod artifacts;
 mod basics;
+mod durability;
 mod lifetime;
 
+pub use artifacts::{
+    a_dropped_artifact_leaves_nothing_half_done, an_artifact_is_found_as_it_was,
+    artifacts_are_found, artifacts_are_listed_oldest_first, artifacts_expire_only_if_told_to,
+    artifacts_have_limits, artifacts_outlive_results, of_several_artifacts_one_is_new,
+};
 pub use basics::{
     a_dropped_future_leaves_nothing_half_done, a_record_is_found_as_it_was,
-    a_removed_session_is_unknown, artifacts_are_found, listing_is_by_use, no_scope_reaches_another,
+    a_removed_session_is_unknown, listing_is_by_use, no_scope_reaches_another,
     nothing_is_overwritten, of_several_puts_one_is_new, the_same_again_is_unchanged,
     the_unknown_is_unknown,
 };
+pub use durability::{
+    DurableHarness, an_expired_artifact_stays_expired, limits_hold_after_reopening,
+    removed_sessions_stay_removed, run_durable, two_that_are_open_see_each_other,
+    what_was_acknowledged_is_there_after_reopening,
+};
 pub use lifetime::{
-    artifacts_outlive_results, bytes_in_a_session_evict_the_least_recently_used,
-    bytes_in_all_evict_the_least_recently_used, number_evicts_the_least_recently_used,
-    results_expire_after_their_last_use, results_expire_at_their_maximum_age,
-    scopes_share_no_tombstones, sweeping_keeps_what_lives, tombstones_say_how_to_run_again,
-    what_cannot_fit_evicts_nothing, what_has_gone_can_be_recorded_again, what_is_held_stays,
+    bytes_in_a_session_evict_the_least_recently_used, bytes_in_all_evict_the_least_recently_used,
+    number_evicts_the_least_recently_used, results_expire_after_their_last_use,
+    results_expire_at_their_maximum_age, scopes_share_no_tombstones, sweeping_keeps_what_lives,
+    tombstones_say_how_to_run_again, what_cannot_fit_evicts_nothing,
+    what_has_gone_can_be_recorded_again, what_is_held_stays,
 };
 
-use crate::{Lookup, Missing, ResultKind, ResultStore, StoreError, StoredResult};
+use crate::{
+    ArtifactLookup, ArtifactMissing, Lookup, Missing, ResultKind, ResultStore, StoreError,
+    StoredArtifact, StoredResult,
+};
 use async_trait::async_trait;
+use bytes::Bytes;
 use crossfeed_json::Document;
-use crossfeed_wire::{CallId, Scope};
+use crossfeed_wire::{ArtifactId, CallId, Scope};
 use std::{fmt::Debug, sync::Arc, time::Duration};
 
 /// Limits that a behaviour is shown with. Sizes are such that a store may count up to 30 bytes for
@@ -45,6 +62,12 @@ pub struct TestLimits {
     pub total_bytes: usize,
     /// Results in a session. 1,000, likewise.
     pub session_results: usize,
+    /// Bytes of artifacts in a session. 1 MiB, likewise.
+    pub artifact_bytes: usize,
+    /// Artifacts in a session. 1,000, likewise.
+    pub session_artifacts: usize,
+    /// How long an artifact is kept. None, as is the memory store's default.
+    pub artifact_time_to_live: Option<Duration>,
 }
 
 impl Default for TestLimits {
@@ -55,6 +78,9 @@ impl Default for TestLimits {
             session_bytes: 1 << 20,
             total_bytes: 1 << 20,
             session_results: 1000,
+            artifact_bytes: 1 << 20,
+            session_artifacts: 1000,
+            artifact_time_to_live: None,
         }
     }
 }
@@ -82,7 +108,6 @@ pub async fn run_all(harness: &dyn Harness) {
     the_same_again_is_unchanged(&*fresh().await).await;
     nothing_is_overwritten(&*fresh().await).await;
     no_scope_reaches_another(&*fresh().await).await;
-    artifacts_are_found(&*fresh().await).await;
     listing_is_by_use(&*fresh().await).await;
     a_removed_session_is_unknown(&*fresh().await).await;
     of_several_puts_one_is_new(&*fresh().await).await;
@@ -98,8 +123,16 @@ pub async fn run_all(harness: &dyn Harness) {
     tombstones_say_how_to_run_again(harness).await;
     what_has_gone_can_be_recorded_again(harness).await;
     scopes_share_no_tombstones(harness).await;
-    artifacts_outlive_results(harness).await;
     sweeping_keeps_what_lives(harness).await;
+
+    artifacts_are_found(&*fresh().await).await;
+    an_artifact_is_found_as_it_was(&*fresh().await).await;
+    artifacts_are_listed_oldest_first(&*fresh().await).await;
+    of_several_artifacts_one_is_new(&*fresh().await).await;
+    a_dropped_artifact_leaves_nothing_half_done(&*fresh().await).await;
+    artifacts_outlive_results(harness).await;
+    artifacts_have_limits(harness).await;
+    artifacts_expire_only_if_told_to(harness).await;
 }
 
 /// The value, or a panic that says what was being done.
@@ -124,6 +157,62 @@ fn call(id: &str) -> CallId {
 
 fn text(text: impl Into<String>) -> StoredResult {
     StoredResult::new(Document::new(text.into()), ResultKind::Text)
+}
+
+fn artifact_id(id: &str) -> ArtifactId {
+    sure(ArtifactId::parse(id), "making a test artifact id")
+}
+
+fn artifact(id: &str, of: &str, data: impl Into<Bytes>) -> StoredArtifact {
+    StoredArtifact::new(artifact_id(id), call(of), Document::new(data))
+}
+
+async fn artifact_lookup(
+    store: &dyn ResultStore,
+    scope: &Scope,
+    id: &str,
+    of: &str,
+) -> ArtifactLookup {
+    let found = store.get_artifact(scope, &artifact_id(id), &call(of)).await;
+    sure(found, &format!("looking up artifact `{id}`"))
+}
+
+async fn has_artifact(store: &dyn ResultStore, scope: &Scope, id: &str, of: &str) -> bool {
+    let lookup = artifact_lookup(store, scope, id, of).await;
+    matches!(lookup, ArtifactLookup::Found(_))
+}
+
+/// The artifact, which must be there.
+#[expect(clippy::panic, reason = "conformance functions panic on violation")]
+async fn found_artifact(
+    store: &dyn ResultStore,
+    scope: &Scope,
+    id: &str,
+    of: &str,
+    when: &str,
+) -> Arc<StoredArtifact> {
+    match artifact_lookup(store, scope, id, of).await {
+        ArtifactLookup::Found(artifact) => artifact,
+        ArtifactLookup::Missing(missing) => {
+            panic!("{when}: artifact `{id}` should be there, it is {missing:?}")
+        }
+    }
+}
+
+async fn unknown_artifact(store: &dyn ResultStore, scope: &Scope, id: &str, of: &str, when: &str) {
+    let lookup = artifact_lookup(store, scope, id, of).await;
+    assert!(
+        matches!(lookup, ArtifactLookup::Missing(ArtifactMissing::Unknown)),
+        "{when}: artifact `{id}` should be unknown, it is {lookup:?}"
+    );
+}
+
+async fn expired_artifact(store: &dyn ResultStore, scope: &Scope, id: &str, of: &str, when: &str) {
+    let lookup = artifact_lookup(store, scope, id, of).await;
+    assert!(
+        matches!(lookup, ArtifactLookup::Missing(ArtifactMissing::Expired(_))),
+        "{when}: artifact `{id}` should be expired, it is {lookup:?}"
+    );
 }
 
 /// A text of 300 bytes, three of which fit 1000.

@@ -114,6 +114,110 @@ impl fmt::Debug for Tombstone {
     }
 }
 
+/// What a store knows of an artifact.
+#[derive(Clone, Debug)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "an artifact is there, or there is a reason why it is not"
+)]
+pub enum ArtifactLookup {
+    /// The recorded artifact. It stays valid while it is held, also if it goes from the store.
+    Found(Arc<StoredArtifact>),
+    /// Nothing, and why.
+    Missing(ArtifactMissing),
+}
+
+impl ArtifactLookup {
+    /// The artifact, if it was found.
+    #[must_use]
+    pub fn found(self) -> Option<Arc<StoredArtifact>> {
+        match self {
+            Self::Found(artifact) => Some(artifact),
+            Self::Missing(_) => None,
+        }
+    }
+}
+
+/// Why there is no artifact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "each has an error code of its own, so a new one is a change for every reader"
+)]
+pub enum ArtifactMissing {
+    /// Nothing is known of these ids in this scope.
+    Unknown,
+    /// It was kept for its time. The tombstone names the tool, never its arguments.
+    Expired(Tombstone),
+}
+
+/// One line of [`ResultStore::list_artifacts`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ListedArtifact {
+    /// The artifact's own id.
+    pub artifact_id: ArtifactId,
+    /// The call whose result it was made from.
+    pub call_id: CallId,
+    /// The tool that was called, where it is known.
+    pub tool: Option<Arc<str>>,
+    /// Length of the full data.
+    pub bytes: usize,
+    /// Whether it is too large to be brought into a model's context.
+    pub retrieval_blocked: bool,
+    /// The summary as JSON, where there is one.
+    pub summary: Option<Bytes>,
+}
+
+impl ListedArtifact {
+    /// The line for an artifact without a summary, of a tool that is not known.
+    #[must_use]
+    pub fn new(artifact_id: ArtifactId, call_id: CallId, bytes: usize) -> Self {
+        Self {
+            artifact_id,
+            call_id,
+            tool: None,
+            bytes,
+            retrieval_blocked: false,
+            summary: None,
+        }
+    }
+
+    /// Names the tool.
+    #[must_use]
+    pub fn with_tool(mut self, tool: Option<Arc<str>>) -> Self {
+        self.tool = tool;
+        self
+    }
+
+    /// Says whether it is too large to be brought into a model's context.
+    #[must_use]
+    pub fn with_retrieval_blocked(mut self, blocked: bool) -> Self {
+        self.retrieval_blocked = blocked;
+        self
+    }
+
+    /// Gives the summary as JSON.
+    #[must_use]
+    pub fn with_summary(mut self, summary: Option<Bytes>) -> Self {
+        self.summary = summary;
+        self
+    }
+
+    /// The line for `artifact`.
+    #[must_use]
+    pub fn of(artifact: &StoredArtifact) -> Self {
+        Self::new(
+            artifact.artifact_id().clone(),
+            artifact.call_id().clone(),
+            artifact.document().raw().len(),
+        )
+        .with_tool(artifact.shared_tool())
+        .with_retrieval_blocked(artifact.retrieval_blocked())
+        .with_summary(artifact.summary().map(|summary| summary.raw().clone()))
+    }
+}
+
 /// One line of [`ResultStore::list`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -181,8 +285,20 @@ impl Listed {
 /// [`measure`](Self::measure) are not. Over a limit of bytes or of results the least recently used
 /// ones go first: of the session for a session's limit, of the whole store for a limit in all.
 /// Whatever goes leaves a [`Tombstone`] for a while; how long and how many is the store's choice,
-/// and a forgotten one reads [`Missing::Unknown`]. Artifacts neither expire nor make room; they go
-/// with [`remove_session`](Self::remove_session).
+/// and a forgotten one reads [`Missing::Unknown`].
+///
+/// # Lifetime of an artifact
+///
+/// An artifact outlives the result it was made from. It never makes room; it goes with
+/// [`remove_session`](Self::remove_session), and at the end of a time to live since it was recorded
+/// where the store was given one, used or not, held or not. From then on its ids read
+/// [`ArtifactMissing::Expired`] until the store forgets them, and may be recorded again. A holder
+/// keeps a valid artifact.
+///
+/// A store that calls itself durable has an artifact after a restart or a crash as soon as
+/// [`put_artifact`](Self::put_artifact) has answered, with every field. A crash before the answer
+/// leaves it there as a whole or not at all. Results are a cache: a store may lose them at a
+/// restart, and their ids are then [`Missing::Unknown`].
 ///
 /// # Pinning
 ///
@@ -242,7 +358,8 @@ pub trait ResultStore: Send + Sync {
     /// [`StoreError::Unavailable`] when the backend fails.
     async fn measure(&self, scope: &Scope, call: &CallId) -> Result<(), StoreError>;
 
-    /// Records an artifact under its two ids. The same again changes nothing.
+    /// Records an artifact under its two ids. The same data, summary and block again change
+    /// nothing, and the time to live goes on as it was.
     ///
     /// # Errors
     ///
@@ -256,17 +373,25 @@ pub trait ResultStore: Send + Sync {
         artifact: StoredArtifact,
     ) -> Result<Recorded, StoreError>;
 
-    /// Finds an artifact; `None` if there is none of these ids in this scope.
+    /// Finds an artifact, or says why there is none of these ids in this scope.
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unavailable`] when the backend fails.
+    /// [`StoreError::Unavailable`] and its like when the backend fails, and
+    /// [`StoreError::Damaged`] when what it has is not what was recorded: never a wrong answer.
     async fn get_artifact(
         &self,
         scope: &Scope,
         artifact: &ArtifactId,
         call: &CallId,
-    ) -> Result<Option<Arc<StoredArtifact>>, StoreError>;
+    ) -> Result<ArtifactLookup, StoreError>;
+
+    /// The artifacts of a session that are there now, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// As for [`get_artifact`](Self::get_artifact).
+    async fn list_artifacts(&self, scope: &Scope) -> Result<Vec<ListedArtifact>, StoreError>;
 
     /// The results of a session that are there now, the most recently used last.
     ///

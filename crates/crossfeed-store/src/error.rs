@@ -1,7 +1,7 @@
 //! Why a store did not do what it was asked.
 
 use crossfeed_wire::{ArtifactId, CallId, ErrorCode, Fault};
-use std::{error::Error, fmt};
+use std::{error::Error, fmt, time::Duration};
 
 /// Which limit stands in the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,7 +70,47 @@ pub enum StoreError {
         /// How much it allows.
         limit: usize,
     },
-    /// The backend did not answer, or not sensibly: its server is away, its disk is full.
+    /// Somebody else, such as another process, has been writing for too long.
+    #[error("the store is locked: another process has been writing for more than {} ms", waited.as_millis())]
+    Locked {
+        /// How long it was waited for.
+        waited: Duration,
+        /// What the backend said.
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// There is no room on the disk, or no more than the backend may take. What is there can be
+    /// read.
+    #[error("the store cannot write: its disk is full")]
+    NoSpace {
+        /// What the backend said.
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// The store can be read only: its directory is not to be written, or it was opened that way.
+    #[error("the store cannot write: it can only be read")]
+    ReadOnly {
+        /// What the backend said, if it was asked.
+        source: Option<Box<dyn Error + Send + Sync>>,
+    },
+    /// What the backend holds is not what was recorded. Nothing is changed or removed.
+    #[error("the store is damaged: {damage}")]
+    Damaged {
+        /// What is damaged.
+        damage: Damage,
+        /// What the backend said, where it noticed.
+        source: Option<Box<dyn Error + Send + Sync>>,
+    },
+    /// What is there was written by a later version.
+    #[error("the store has format {found}, and this version knows formats up to {known}")]
+    Newer {
+        /// The format of what is there.
+        found: i64,
+        /// The latest format that is known.
+        known: i64,
+    },
+    /// What is there belongs to something else. It is left as it is.
+    #[error("what is in the store's place was not written by crossfeed")]
+    Foreign,
+    /// The backend did not answer, or not sensibly: its server is away.
     #[error("the store cannot answer")]
     Unavailable {
         /// What the backend said.
@@ -87,7 +127,13 @@ impl StoreError {
         match self {
             Self::Duplicate { .. } | Self::DuplicateArtifact { .. } => ErrorCode::RecordDuplicate,
             Self::TooLarge { .. } | Self::Full { .. } => ErrorCode::LimitExceeded,
-            Self::Unavailable { .. } => ErrorCode::StoreUnavailable,
+            Self::Locked { .. }
+            | Self::NoSpace { .. }
+            | Self::ReadOnly { .. }
+            | Self::Damaged { .. }
+            | Self::Newer { .. }
+            | Self::Foreign
+            | Self::Unavailable { .. } => ErrorCode::StoreUnavailable,
         }
     }
 
@@ -95,23 +141,99 @@ impl StoreError {
     /// trouble is not the host's.
     #[must_use]
     pub fn fault(&self) -> Fault {
+        match self.code() {
+            ErrorCode::StoreUnavailable => Fault::Backend,
+            _ => Fault::Host,
+        }
+    }
+
+    /// Whether the same request may succeed when it is made again, with nothing else changed.
+    #[must_use]
+    pub fn may_retry(&self) -> bool {
         match self {
-            Self::Duplicate { .. }
-            | Self::DuplicateArtifact { .. }
-            | Self::TooLarge { .. }
-            | Self::Full { .. } => Fault::Host,
-            Self::Unavailable { .. } => Fault::Backend,
+            Self::Locked { .. } => true,
+            Self::Unavailable { retry, .. } => *retry,
+            _ => false,
+        }
+    }
+
+    /// One next step, for whoever runs the store.
+    #[must_use]
+    pub fn advice(&self) -> String {
+        let advice = match self {
+            Self::Duplicate { .. } => "give each call an id of its own",
+            Self::DuplicateArtifact { .. } => {
+                "give the artifact another id, or use the one that is there"
+            }
+            Self::TooLarge { .. } => "store less of it, or raise the limit",
+            Self::Full { .. } => "remove sessions that have ended, or raise the limit",
+            Self::Locked { .. } => {
+                "try again; if it stays locked, look for a process that hangs while it writes"
+            }
+            Self::NoSpace { .. } => "free space on the disk, then try again",
+            Self::ReadOnly { .. } => {
+                "open the store where it may write: make its directory writable, and do not open it for reading only"
+            }
+            Self::Damaged { damage, .. } => match damage {
+                Damage::Artifact { .. } => {
+                    "make the artifact again under another id, and check the disk"
+                }
+                Damage::Database => {
+                    "stop using the store's directory, keep a copy of it, and restore a backup or begin with an empty one"
+                }
+            },
+            Self::Newer { .. } => {
+                "use the version of crossfeed that wrote the store, or a later one"
+            }
+            Self::Foreign => "give the store a directory of its own",
+            Self::Unavailable { retry: true, .. } => "try again",
+            Self::Unavailable { retry: false, .. } => {
+                "trying again does not help: see to the backend first"
+            }
+        };
+        advice.to_owned()
+    }
+}
+
+/// What is damaged in a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Damage {
+    /// One artifact; the others can be read.
+    Artifact {
+        /// The artifact.
+        artifact_id: ArtifactId,
+        /// The call it belongs to.
+        call_id: CallId,
+    },
+    /// The tables of the store, so that nothing can be relied on.
+    Database,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Artifact {
+                artifact_id,
+                call_id,
+            } => write!(
+                f,
+                "artifact `{artifact_id}` of call `{call_id}` is not as it was recorded"
+            ),
+            Self::Database => f.write_str("its database cannot be read"),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Budget, StoreError};
+    use super::{Budget, Damage, StoreError};
     use crossfeed_wire::{ArtifactId, CallId, ErrorCode, Fault};
+    use std::time::Duration;
 
     fn check(error: &StoreError, message: &str, code: ErrorCode, fault: Fault) {
         assert_eq!(error.to_string(), message);
+        assert!(!error.advice().is_empty() && !error.advice().contains('\n'));
         assert_eq!((error.code(), error.fault()), (code, fault));
     }
 
@@ -155,6 +277,46 @@ mod tests {
             ErrorCode::LimitExceeded,
             Fault::Host,
         );
+        for (error, message) in [
+            (
+                StoreError::Locked {
+                    waited: Duration::from_secs(5),
+                    source: "busy".into(),
+                },
+                "the store is locked: another process has been writing for more than 5000 ms",
+            ),
+            (
+                StoreError::NoSpace {
+                    source: "full".into(),
+                },
+                "the store cannot write: its disk is full",
+            ),
+            (
+                StoreError::ReadOnly { source: None },
+                "the store cannot write: it can only be read",
+            ),
+            (
+                StoreError::Damaged {
+                    damage: Damage::Database,
+                    source: None,
+                },
+                "the store is damaged: its database cannot be read",
+            ),
+            (
+                StoreError::Newer { found: 7, known: 1 },
+                "the store has format 7, and this version knows formats up to 1",
+            ),
+            (
+                StoreError::Foreign,
+                "what is in the store's place was not written by crossfeed",
+            ),
+        ] {
+            assert_eq!(
+                error.may_retry(),
+                matches!(error, StoreError::Locked { .. })
+            );
+            check(&error, message, ErrorCode::StoreUnavailable, Fault::Backend);
+        }
         check(
             &StoreError::Unavailable {
                 source: "connection refused".into(),

@@ -20,7 +20,10 @@ mod memory;
 mod stored;
 
 pub use clock::{Clock, ManualClock, SystemClock};
-pub use contract::{Listed, Lookup, Missing, Recorded, ResultStore, Tombstone};
-pub use error::{Budget, StoreError};
+pub use contract::{
+    ArtifactLookup, ArtifactMissing, Listed, ListedArtifact, Lookup, Missing, Recorded,
+    ResultStore, Tombstone,
+};
+pub use error::{Budget, Damage, StoreError};
 pub use memory::{MemoryLimits, MemoryStore, Usage};
 pub use stored::{ResultKind, StoredArtifact, StoredResult};

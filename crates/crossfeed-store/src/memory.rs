@@ -1,8 +1,8 @@
 //! The in-memory store.
 //!
 //! What comes in: requests under a scope. What goes out: results that readers share. Deliberately
-//! not here: how one session keeps its books (`session`), who makes room (`room`), and in which
-//! order sessions are visited (`queue`).
+//! not here: how one session keeps its books (`session`, and `artifacts` of it), who makes room
+//! (`room`), and in which order sessions are visited (`queue`).
 //!
 //! # Locks
 //!
@@ -13,6 +13,7 @@
 //! a limit passed. What changes the set of results or sessions takes the queue's lock first, so that
 //! two `put`s cannot both use the same free bytes.
 
+mod artifacts;
 mod limits;
 mod queue;
 mod room;
@@ -24,8 +25,8 @@ mod tests;
 pub use limits::MemoryLimits;
 
 use crate::{
-    Clock, Listed, Lookup, Missing, Recorded, ResultStore, StoreError, StoredArtifact,
-    StoredResult, SystemClock,
+    ArtifactLookup, ArtifactMissing, Clock, Listed, ListedArtifact, Lookup, Missing, Recorded,
+    ResultStore, StoreError, StoredArtifact, StoredResult, SystemClock,
 };
 use async_trait::async_trait;
 use crossfeed_wire::{ArtifactId, CallId, Scope};
@@ -46,7 +47,7 @@ const SWEPT_AT_ONCE: usize = 256;
 ///
 /// Expired results are dropped as their session is visited, and those of idle sessions by other
 /// sessions' `put`s, so that [`sweep`](ResultStore::sweep) is only needed where a store may lie
-/// still with much in it.
+/// still with much in it, or where artifacts have a time to live.
 ///
 /// Choosing whom to evict costs a walk over the results in use that are older; everything else is
 /// logarithmic in the number of sessions.
@@ -170,6 +171,19 @@ impl MemoryStore {
         lookup
     }
 
+    fn look_up_artifact(&self, scope: &Scope, name: &(ArtifactId, CallId)) -> ArtifactLookup {
+        let Some(session) = self.session(scope) else {
+            return ArtifactLookup::Missing(ArtifactMissing::Unknown);
+        };
+        let mut dropped = Dropped::new();
+        let now = self.now();
+        let mut state = session.lock();
+        state.tidy(now, &mut dropped);
+        let lookup = state.artifact(name);
+        drop(state);
+        lookup
+    }
+
     fn put_now(
         &self,
         scope: &Scope,
@@ -280,35 +294,44 @@ impl ResultStore for MemoryStore {
         scope: &Scope,
         artifact: StoredArtifact,
     ) -> Result<Recorded, StoreError> {
-        let id = (artifact.artifact_id().clone(), artifact.call_id().clone());
+        let name = (artifact.artifact_id().clone(), artifact.call_id().clone());
         let artifact = Arc::new(artifact);
-        let held = |store: &Self| store.session(scope)?.lock().artifact(&id);
         loop {
             // As for results, bytes are compared without the queue's lock.
-            match held(self) {
-                Some(held) if held.is_same_record(&artifact) => return Ok(Recorded::Unchanged),
-                Some(_) => {
-                    let (artifact_id, call_id) = id;
+            match self.look_up_artifact(scope, &name) {
+                ArtifactLookup::Found(held) if held.is_same_record(&artifact) => {
+                    return Ok(Recorded::Unchanged);
+                }
+                ArtifactLookup::Found(_) => {
+                    let (artifact_id, call_id) = name;
                     return Err(StoreError::DuplicateArtifact {
                         artifact_id,
                         call_id,
                     });
                 }
-                None => {}
+                ArtifactLookup::Missing(_) => {}
             }
             let (bytes, limit) = (artifact.resident_bytes(), self.limits().artifact_bytes);
             if bytes > limit {
                 return Err(StoreError::TooLarge { bytes, limit });
             }
+            let mut dropped = Dropped::new();
+            let now = self.now();
             let mut queue = self.lock_queue();
-            if held(self).is_some() {
-                continue;
-            }
             let session = self.session_or_new(scope);
             let mut state = session.lock();
-            let recorded = state.insert_artifact(id, artifact);
+            state.tidy(now, &mut dropped);
+            let recorded = match state.artifact(&name) {
+                // Somebody else was faster; what they recorded is compared without the locks.
+                ArtifactLookup::Found(_) => None,
+                ArtifactLookup::Missing(_) => {
+                    Some(state.insert_artifact(name.clone(), artifact.clone()))
+                }
+            };
             queue.settle(&session, &mut state);
-            return recorded;
+            if let Some(recorded) = recorded {
+                return recorded.map(|()| Recorded::New);
+            }
         }
     }
 
@@ -317,11 +340,21 @@ impl ResultStore for MemoryStore {
         scope: &Scope,
         artifact: &ArtifactId,
         call: &CallId,
-    ) -> Result<Option<Arc<StoredArtifact>>, StoreError> {
-        let id = (artifact.clone(), call.clone());
-        Ok(self
-            .session(scope)
-            .and_then(|session| session.lock().artifact(&id)))
+    ) -> Result<ArtifactLookup, StoreError> {
+        Ok(self.look_up_artifact(scope, &(artifact.clone(), call.clone())))
+    }
+
+    async fn list_artifacts(&self, scope: &Scope) -> Result<Vec<ListedArtifact>, StoreError> {
+        let Some(session) = self.session(scope) else {
+            return Ok(Vec::new());
+        };
+        let mut dropped = Dropped::new();
+        let now = self.now();
+        let mut state = session.lock();
+        state.tidy(now, &mut dropped);
+        let listed = state.list_artifacts();
+        drop(state);
+        Ok(listed)
     }
 
     async fn list(&self, scope: &Scope) -> Result<Vec<Listed>, StoreError> {

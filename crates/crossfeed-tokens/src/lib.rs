@@ -13,6 +13,9 @@ const EXACT_BYTES: usize = 1 << 20;
 /// How characters make a token where nothing counts them: the usual measure of English text.
 const CHARS_A_TOKEN: usize = 4;
 
+/// How a host counts.
+type Count = dyn Fn(&str) -> usize + Send + Sync;
+
 /// Counts the tokens of a text.
 ///
 /// ```
@@ -26,7 +29,7 @@ const CHARS_A_TOKEN: usize = 4;
 pub struct TokenCounter {
     name: Arc<str>,
     /// Estimates where there is none.
-    exact: Option<Arc<dyn Fn(&str) -> usize + Send + Sync>>,
+    exact: Option<Arc<Count>>,
 }
 
 impl TokenCounter {
@@ -74,6 +77,18 @@ impl TokenCounter {
         }
     }
 
+    /// The tokens of a text whose bytes are at hand: what is estimated is not held against UTF-8, so
+    /// that a large text takes one fast pass.
+    #[must_use]
+    pub fn count_bytes(&self, text: &[u8]) -> usize {
+        if self.is_exact_for(text.len())
+            && let Ok(text) = std::str::from_utf8(text)
+        {
+            return self.count(text);
+        }
+        tokens_of_chars(count_chars(text))
+    }
+
     /// Whether a text of so many bytes is counted, and not estimated.
     #[must_use]
     pub fn is_exact_for(&self, bytes: usize) -> bool {
@@ -99,6 +114,23 @@ pub fn estimated_tokens(text: &str) -> usize {
     tokens_of_chars(text.chars().count())
 }
 
+/// The characters of a text in UTF-8, without a look at whether it is.
+///
+/// ```
+/// assert_eq!(crossfeed_tokens::count_chars("é…x".as_bytes()), 3);
+/// ```
+#[must_use]
+pub fn count_chars(text: &[u8]) -> usize {
+    /// As many as a byte counts, and an array: the inner loop then becomes vector instructions.
+    const CHUNK: usize = 128;
+    // Every byte but those that go on with a character.
+    let begins = |byte: &u8| u8::from(*byte & 0xc0 != 0x80);
+    let count = |chunk: &[u8]| usize::from(chunk.iter().map(begins).sum::<u8>());
+    let (chunks, rest) = text.as_chunks::<CHUNK>();
+    let counted = chunks.iter().map(|chunk| count(chunk.as_slice()));
+    counted.sum::<usize>() + count(rest)
+}
+
 /// The estimated tokens of so many characters.
 #[must_use]
 pub fn tokens_of_chars(chars: usize) -> usize {
@@ -107,7 +139,7 @@ pub fn tokens_of_chars(chars: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{EXACT_BYTES, TokenCounter, estimated_tokens};
+    use super::{EXACT_BYTES, TokenCounter, count_chars, estimated_tokens};
 
     #[test]
     fn an_estimate_is_a_quarter_of_the_characters() {
@@ -124,6 +156,23 @@ mod tests {
         assert_eq!(counter.count(&long), estimated_tokens(&long));
         assert!(counter.is_exact_for(EXACT_BYTES) && !counter.is_exact_for(long.len()));
         assert!(!TokenCounter::default().is_exact_for(1));
+    }
+
+    #[test]
+    fn bytes_count_as_their_text() {
+        for text in ["", "a", "é…\u{1f600}x", &"aé".repeat(1000)] {
+            assert_eq!(count_chars(text.as_bytes()), text.chars().count(), "{text}");
+            for counter in [
+                TokenCounter::default(),
+                TokenCounter::new("bytes", str::len),
+            ] {
+                assert_eq!(counter.count_bytes(text.as_bytes()), counter.count(text));
+            }
+        }
+        assert_eq!(
+            TokenCounter::new("bytes", str::len).count_bytes(b"\xff\xff"),
+            1
+        );
     }
 
     /// Known counts of the published tokenizer.

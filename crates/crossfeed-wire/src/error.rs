@@ -46,6 +46,8 @@ codes! {
     RecordDuplicate = "record.duplicate",
     /// No such artifact in this session.
     ArtifactUnknown = "artifact.unknown",
+    /// The artifact was kept for its time to live and has gone.
+    ArtifactExpired = "artifact.expired",
     /// The artifact is too large to be brought into the model's context.
     ArtifactBlocked = "artifact.blocked",
     /// A selector is no JMESPath expression, or cannot be evaluated on this value.

@@ -1,19 +1,24 @@
 //! An agent loop to copy from: `cargo run -p crossfeed --example orchestrator`.
 //!
 //! The tool list goes to the provider with every parameter reference-aware. Each call goes the same
-//! way: its references are resolved and the outcome is judged by the tool's own schema, the tool runs, the result is recorded, and the model is shown the call id and the
-//! shape. What was large stays outside the model's context. Here the model's turns are scripted and
-//! the data is a few lines; put your provider's client where [`model`] stands.
+//! way: its references are resolved and the outcome is judged by the tool's own schema, the tool
+//! runs, the result is recorded, and the model is shown a small result whole and of a large one a
+//! preview, with the call id and selectors that work. What was large stays outside the model's
+//! context. Here the model's turns are scripted and the data is a few lines; put your provider's
+//! client where [`model`] stands.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use crossfeed::{
-    CallId, Engine, EngineOptions, Fault, PreparedTool, Scope, Session, ToolResult,
+    CallId, Engine, EngineOptions, Fault, PreparedTool, RenderOptions, Scope, Session, ToolResult,
     schema::{ListOptions, Listed, Profile, ToolList, rewrite_tools},
 };
 use futures_util::future::{BoxFuture, try_join_all};
 use serde_json::{Value, json};
 use std::{collections::HashMap, error::Error};
+
+/// The most tokens of a result that the model is shown: few, since the data is small.
+const BUDGET: usize = 250;
 
 /// What only the host can act on.
 type HostError = Box<dyn Error + Send + Sync>;
@@ -84,11 +89,13 @@ impl Agent {
             return refuse(message);
         }
 
-        // 4. Show the model how to refer to the result, and what is in it.
-        let shape = self.session.shape(&call_id).await;
-        let shape = shape.map_err(|failure| failure.to_string())?;
+        // 4. Show the model how to refer to the result, and what is in it: whole up to so many
+        // tokens, else a preview. A real host leaves the budget as it is.
+        let options = RenderOptions::default().with_budget(BUDGET);
+        let rendered = self.session.render(&call_id, &options).await;
+        let rendered = rendered.map_err(|failure| failure.to_string())?;
         Ok(Reply {
-            text: format!("{call_id}: {shape}"),
+            text: rendered.json,
             is_error: false,
         })
     }
@@ -228,5 +235,7 @@ async fn main() -> Result<(), HostError> {
     let answer = agent.session.select(&last, "digest").await;
     let answer = answer.map_err(|failure| failure.to_string())?;
     println!("answer: {}", String::from_utf8_lossy(&answer.json));
+    let usage = agent.session.usage();
+    println!("{} tokens did not enter the context", usage.avoided());
     Ok(())
 }

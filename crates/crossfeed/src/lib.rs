@@ -30,15 +30,20 @@
 //! `examples/orchestrator.rs` is a whole agent loop to copy from.
 
 pub use crossfeed_core::{
-    Answered, ArgumentError, ContextOptions, Engine, EngineOptions, Error, Failure, InputSchema,
-    LimitError, Link, LookupError, Notice, PreparedTool, RepairScope, ResolveError, Resolved,
-    SchemaError, SelectError, SelectOptions, SelectReport, Selected, Session, Shape, Source,
-    StripPolicy, TokenAccount, ToolResult, TypeRepair, ValidationCost, strip,
+    Answered, ArgumentError, ArtifactError, Component, ContextOptions, Created, Engine,
+    EngineOptions, Error, Failure, HintDetail, InputSchema, LimitError, Link, LookupError,
+    MalformedReference, Misfit, NewArtifact, Notice, Offer, Outline, Oversized, ParameterError,
+    ParameterSchema, PreparedTool, RenderError, RenderOptions, Rendered, RepairScope, ResolveError,
+    Resolved, Retrieved, SchemaError, SelectError, SelectOptions, SelectReport, Selected, Session,
+    Shape, ShownHints, Source, StripPolicy, StructureHints, Suggestion, TokenAccount, ToolResult,
+    TypeRepair, ValidationCost, strip,
 };
 pub use crossfeed_jmespath as jmespath;
 pub use crossfeed_json as json;
 pub use crossfeed_schema as schema;
 pub use crossfeed_store as store;
+#[cfg(feature = "sqlite")]
+pub use crossfeed_store_sqlite as store_sqlite;
 pub use crossfeed_tokens::{TokenCounter, estimated_tokens};
 pub use crossfeed_wire::{
     self as wire, ArtifactId, CallId, ErrorBody, ErrorCode, ErrorReport, Fault, Pointer, Scope,

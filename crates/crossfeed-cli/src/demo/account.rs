@@ -2,6 +2,7 @@
 //!
 //! What comes in: the very strings that were written, shown and sent. What goes out: a table.
 
+use crossfeed::TokenAccount;
 use std::io::{self, Write};
 
 /// The context window that large results are compared with.
@@ -37,7 +38,7 @@ pub(super) struct Entry {
     pub(super) tool: &'static str,
     /// The arguments as the model wrote them.
     pub(super) written: Size,
-    /// What it was shown: call id and shape, or an error.
+    /// What it was shown: the result or a preview of it, or an error.
     pub(super) shown: Size,
     /// The same call without crossfeed; none where it was refused, because the mistake was in a
     /// reference.
@@ -52,8 +53,12 @@ pub(super) struct Without {
     pub(super) read: Size,
 }
 
-/// Writes the table.
-pub(super) fn write(entries: &[Entry], out: &mut dyn Write) -> io::Result<()> {
+/// Writes the table, and the engine's own account beside it.
+pub(super) fn write(
+    entries: &[Entry],
+    usage: &TokenAccount,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     writeln!(out, "What entered the model's context")?;
     writeln!(out)?;
     writeln!(
@@ -91,7 +96,7 @@ pub(super) fn write(entries: &[Entry], out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "Without: every result read whole, every argument typed in full, and no refused call (-).\n\
-         With: references as written, call ids and shapes as shown, errors as read.\n\
+         With: references as written, results and previews as shown, errors as read.\n\
          Tokens are estimated: characters / 4, rounded up. Not counted on either side: the prompt,\n\
          the list of tools, what the model says beside its calls, and that a context is read again\n\
          at each turn."
@@ -114,6 +119,18 @@ pub(super) fn write(entries: &[Entry], out: &mut dyn Write) -> io::Result<()> {
         out,
         "\n{} tokens instead of {}: {times} times fewer.",
         with.tokens, without.tokens
+    )?;
+    writeln!(
+        out,
+        "\nThe session's own account, in tokens: shown {} of {}, references {} for {}, errors {};\n\
+         avoided {}, and {} bytes moved by reference.",
+        usage.shown,
+        usage.whole,
+        usage.references,
+        usage.referred,
+        usage.errors,
+        usage.avoided(),
+        usage.bytes_moved
     )
 }
 

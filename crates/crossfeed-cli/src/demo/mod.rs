@@ -1,33 +1,49 @@
 //! `crossfeed demo`: an agent session over bundled data.
 //!
 //! The loop is what any orchestrator does: resolve the references in a call's arguments, run the
-//! tool, record its result, show the model the call id and the shape. What the model writes is
-//! scripted ([`script`]); the tools are real ([`tools`]), and every result, resolution, error, shape
-//! and count comes from the engine while it runs. The same bytes come out every time.
+//! tool, record its result, show the model a small one whole and of a large one a preview. What the
+//! model writes is scripted ([`script`]); the tools are real ([`tools`]), those that keep and read
+//! artifacts are the engine's own ([`kept`]), and every result, resolution, error, preview and count
+//! comes from the engine while it runs. The same bytes come out every time.
 
 mod account;
+mod kept;
 mod script;
 mod tools;
 
 use crate::{report::Stop, resolve};
 use account::{Entry, Size, Without};
-use crossfeed::{CallId, Engine, EngineOptions, ErrorCode, Fault, Resolved, Session, Shape};
+use crossfeed::{
+    CallId, Engine, EngineOptions, ErrorCode, Fault, RenderOptions, Resolved, Session, Shape,
+    store::{ManualClock, MemoryLimits, MemoryStore},
+};
 use script::{Call, TASK, TURNS};
 use serde_json::Value;
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    sync::Arc,
+    time::Duration,
+};
 use tools::{Data, Tool};
 
+/// The most tokens of what is shown: less than by default, since every turn is read by a person, too.
+const BUDGET: usize = 300;
 /// The widest line.
 const WIDTH: usize = 100;
 /// The width of the words at the left.
 const MARGIN: usize = 10;
 /// Up to how many bytes received arguments are shown in full.
 const SHORT: usize = 200;
-/// How many lines of the last result are shown.
+/// The tool whose result is what was asked for.
+const REPORT: &str = "write_report";
+/// How many lines of the report are shown.
 const LINES: usize = 10;
 
 pub(crate) async fn run(out: &mut dyn Write) -> Result<(), Stop> {
-    let engine = Engine::in_memory(EngineOptions::default());
+    // Time passes when the script says so.
+    let clock = Arc::new(ManualClock::default());
+    let store = MemoryStore::with_clock(MemoryLimits::default(), clock.clone());
+    let engine = Engine::new(EngineOptions::default(), Arc::new(store));
     let scope = crate::records::scope("demo").map_err(|error| Stop::Usage(error.to_string()))?;
     let demo = Demo {
         session: engine.session(scope),
@@ -42,9 +58,14 @@ pub(crate) async fn run(out: &mut dyn Write) -> Result<(), Stop> {
     entry(out, "data", &demo.data.origin())?;
     entry(out, "user", TASK)?;
     let mut entries = Vec::new();
-    let mut last = String::new();
+    let mut report = String::new();
     for (number, turn) in (1..).zip(TURNS) {
-        writeln!(out, "\nTurn {number}: {}", turn.says)?;
+        let passed = match turn.hours_later {
+            0 => String::new(),
+            hours => format!(", {hours} hours later"),
+        };
+        clock.advance(Duration::from_secs(3600) * turn.hours_later);
+        writeln!(out, "\nTurn {number}{passed}: {}", turn.says)?;
         for call in turn.calls {
             let call_id = format!("call_{}", entries.len() + 1);
             let outcome = demo.call(&call_id, call).await?;
@@ -59,20 +80,25 @@ pub(crate) async fn run(out: &mut dyn Write) -> Result<(), Stop> {
                 let (bytes, tokens) = (size.bytes, size.tokens);
                 let line = format!("{bytes} bytes, about {tokens} tokens, recorded as {call_id}");
                 entry(out, "returned", &line)?;
-                last.clone_from(&ran.result);
+                if call.tool == REPORT {
+                    report.clone_from(&ran.result);
+                }
             }
             entry(out, "shown", &outcome.shown)?;
             entries.push(outcome.account(call_id, call));
         }
     }
-    writeln!(out, "\nThe last result, which the model has not read:\n")?;
-    for line in last.lines().take(LINES) {
+    writeln!(
+        out,
+        "\nThe report, of which the model has read the beginning:\n"
+    )?;
+    for line in report.lines().take(LINES) {
         let line = format!("  {line}");
         writeln!(out, "{}", line.trim_end())?;
     }
-    let more = last.lines().count().saturating_sub(LINES);
+    let more = report.lines().count().saturating_sub(LINES);
     writeln!(out, "  ... {more} more lines\n")?;
-    account::write(&entries, out)?;
+    account::write(&entries, &demo.session.usage(), out)?;
     Ok(())
 }
 
@@ -100,6 +126,13 @@ struct Demo {
 impl Demo {
     /// Resolves, runs, records, shows.
     async fn call(&self, id: &str, call: &Call) -> Result<Outcome, Stop> {
+        if let Some(shown) = kept::call(&self.session, call).await? {
+            return Ok(Outcome {
+                engine: Vec::new(),
+                ran: None,
+                shown,
+            });
+        }
         let call_id = CallId::parse(id).map_err(|error| Stop::Usage(error.to_string()))?;
         let tool = self.tools.iter().find(|tool| tool.name == call.tool);
         let tool = tool.ok_or_else(|| Stop::Usage(format!("there is no tool `{}`", call.tool)))?;
@@ -129,15 +162,16 @@ impl Demo {
             .record(&call_id, output.to_result().with_tool(tool.name))
             .await
             .map_err(|error| Stop::answer(error.code(), error.to_string()))?;
-        let shape = self.session.shape(&call_id).await;
-        let shape = shape.map_err(|failure| failure.body())?;
+        let options = RenderOptions::default().with_budget(BUDGET);
+        let rendered = self.session.render(&call_id, &options).await;
+        let rendered = rendered.map_err(|failure| failure.body())?;
         Ok(Outcome {
             engine,
             ran: Some(Ran {
                 arguments: resolved.arguments,
                 result: output.text(),
             }),
-            shown: format!("{call_id}: {shape}"),
+            shown: rendered.json,
         })
     }
 }

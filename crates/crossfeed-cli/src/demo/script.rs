@@ -3,6 +3,8 @@
 
 /// One turn of the model.
 pub(super) struct Turn {
+    /// How many hours pass before it.
+    pub(super) hours_later: u32,
     /// What it says beside its calls.
     pub(super) says: &'static str,
     pub(super) calls: &'static [Call],
@@ -19,6 +21,7 @@ pub(super) const TASK: &str = "Which standard CSS properties does Firefox still 
 
 pub(super) const TURNS: &[Turn] = &[
     Turn {
+        hours_later: 0,
         says: "I need the compatibility data and the list of browsers.",
         calls: &[
             Call {
@@ -32,6 +35,7 @@ pub(super) const TURNS: &[Turn] = &[
         ],
     },
     Turn {
+        hours_later: 0,
         says: "The current Firefox release, for the head of the report.",
         calls: &[Call {
             tool: "get_release",
@@ -39,6 +43,7 @@ pub(super) const TURNS: &[Turn] = &[
         }],
     },
     Turn {
+        hours_later: 0,
         says: "So a release has a version and a status.",
         calls: &[Call {
             tool: "get_release",
@@ -46,6 +51,7 @@ pub(super) const TURNS: &[Turn] = &[
         }],
     },
     Turn {
+        hours_later: 0,
         says: "Now all standard properties that Firefox lacks, over all browsers.",
         calls: &[Call {
             tool: "get_support_table",
@@ -53,6 +59,7 @@ pub(super) const TURNS: &[Turn] = &[
         }],
     },
     Turn {
+        hours_later: 0,
         says: "The tool wants the ids; of the desktop browsers that have a current release.",
         calls: &[Call {
             tool: "get_support_table",
@@ -60,6 +67,7 @@ pub(super) const TURNS: &[Turn] = &[
         }],
     },
     Turn {
+        hours_later: 0,
         says: "An issue for each property that the four others ship.",
         calls: &[Call {
             tool: "file_issues",
@@ -67,10 +75,47 @@ pub(super) const TURNS: &[Turn] = &[
         }],
     },
     Turn {
+        hours_later: 0,
         says: "And the report over the whole table, with the issues' numbers.",
         calls: &[Call {
             tool: "write_report",
             arguments: r#"{"title": "Standard CSS properties that Firefox lacks", "$refs": {"as_of": {"$tool": "call_4", "$select": "join(' ', [browser, release.version, 'of', release.release_date])"}, "rows": {"$tool": "call_6", "$select": "rows"}, "issues": {"$tool": "call_7", "$select": "filed"}}}"#,
         }],
+    },
+    Turn {
+        hours_later: 0,
+        says: "The gaps, to be kept for the follow-up; and let me see all of the data.",
+        calls: &[
+            Call {
+                tool: "keep_artifact",
+                arguments: r#"{"artifact_id": "gaps", "call_id": "call_6", "base": "rows[?supported == `4`]", "details": {"properties": "[*].name"}}"#,
+            },
+            Call {
+                tool: "read_result",
+                arguments: r#"{"call_id": "call_1"}"#,
+            },
+        ],
+    },
+    Turn {
+        hours_later: 2,
+        says: "Now the follow-up: an issue for each gap once more.",
+        calls: &[Call {
+            tool: "file_issues",
+            arguments: r#"{"label": "follow-up", "items": {"$tool": "call_6", "$select": "rows[?supported == `4`].{title: name, key: key}"}}"#,
+        }],
+    },
+    Turn {
+        hours_later: 0,
+        says: "The result has gone; the artifact that was made from it has not.",
+        calls: &[
+            Call {
+                tool: "file_issues",
+                arguments: r#"{"label": "follow-up", "items": {"$artifact": "gaps", "$tool": "call_6", "$select": "[*].{title: name, key: key}"}}"#,
+            },
+            Call {
+                tool: "read_artifact",
+                arguments: r#"{"artifact_id": "gaps", "call_id": "call_6", "select": "[0]"}"#,
+            },
+        ],
     },
 ];

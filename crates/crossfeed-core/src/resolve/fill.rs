@@ -1,7 +1,7 @@
 //! Filling: each reference's value is made once, then put where it belongs.
 
 use super::{
-    LimitError, count_of, depth_of,
+    LimitError, MalformedReference, count_of, depth_of,
     plan::{Plan, Planned, Step},
 };
 use crate::{
@@ -12,6 +12,7 @@ use crate::{
 };
 use crossfeed_jmespath::{Arena, Budget, Unrepresentable, ValueSize, View};
 use crossfeed_json::MAX_DEPTH;
+use crossfeed_tokens::{TokenCounter, count_chars, tokens_of_chars};
 use crossfeed_wire::{
     ArtifactId, CallId, Pointer,
     reference::{Malformed, Reference},
@@ -59,6 +60,8 @@ pub struct Link {
     pub ignored: Vec<String>,
     /// The digits of a number that is the whole value.
     pub(crate) digits: Option<Box<str>>,
+    /// What the value would have taken if the model had written it.
+    pub(crate) tokens: usize,
 }
 
 /// What the store said of a wanted result.
@@ -82,6 +85,8 @@ pub(crate) struct FillLimits<'o> {
     pub(crate) time: Duration,
     /// When all selections of the call must be done.
     pub(crate) deadline: Instant,
+    /// What counts the tokens of the values.
+    pub(crate) tokens: &'o TokenCounter,
 }
 
 impl FillLimits<'_> {
@@ -100,6 +105,8 @@ struct Made {
     /// The digits of a number that is the whole value.
     digits: Option<Box<str>>,
     depth: usize,
+    /// What it would have taken if the model had written it.
+    tokens: usize,
     /// What each use takes of the bytes that may be brought in.
     counted: usize,
     /// References that have not taken it yet.
@@ -118,8 +125,9 @@ pub(crate) fn fill(
         .malformed
         .iter()
         .map(|broken| {
-            let error = Error::Reference(broken.malformed.clone());
-            Failure::new(broken.at.clone(), error)
+            let written = arguments.pointer(broken.at.as_str());
+            let error = MalformedReference::new(broken.malformed.clone(), written);
+            Failure::new(broken.at.clone(), error.into())
         })
         .collect();
     let arena = Arena::new();
@@ -242,7 +250,8 @@ impl<'a> Maker<'a, '_> {
         };
         let number = match (known, &reference.default) {
             (Err(Error::Select(error)), Some(default)) if error.is_miss() => {
-                self.made.push(stand_in(reference, default));
+                self.made
+                    .push(stand_in(reference, default, self.limits.tokens));
                 self.made.len() - 1
             }
             (known, _) => known?,
@@ -264,7 +273,7 @@ impl<'a> Maker<'a, '_> {
             Some(Err(error)) => return Err(error.clone().into()),
             None => {
                 let call_id = reference.call_id.clone();
-                return Err(LookupError::Unknown { call_id }.into());
+                return Err(LookupError::unknown(call_id).into());
             }
         };
         if Instant::now() > self.limits.deadline {
@@ -329,6 +338,7 @@ impl<'a> Maker<'a, '_> {
         source.bytes_out = size.json;
         Ok(Made {
             depth: depth_of(&value),
+            tokens: tokens(&view, size.json, self.limits.tokens),
             counted: size.counted(),
             digits: value.is_number().then(|| written(&view)),
             value,
@@ -356,6 +366,23 @@ fn open<'a>(
     })
 }
 
+/// The most bytes of a value whose tokens are counted; of a longer one they are estimated.
+const COUNTED_BYTES: usize = 64 << 10;
+
+/// The tokens of a value that is so many bytes of JSON.
+fn tokens(view: &View<'_>, bytes: usize, counter: &TokenCounter) -> usize {
+    if bytes <= COUNTED_BYTES && counter.is_exact_for(bytes) {
+        let mut json = Vec::with_capacity(bytes);
+        if view.write(&mut json, usize::MAX).is_ok() {
+            return counter.count(&String::from_utf8_lossy(&json));
+        }
+    }
+    tokens_of_chars(match view.as_cursor() {
+        Some(cursor) => count_chars(cursor.raw()),
+        None => view.written_chars(),
+    })
+}
+
 /// The text of a scalar.
 fn written(view: &View<'_>) -> Box<str> {
     let mut text = Vec::new();
@@ -365,10 +392,12 @@ fn written(view: &View<'_>) -> Box<str> {
 }
 
 /// The default of a reference, in place of a value that is not there.
-fn stand_in(reference: &Reference, default: &Value) -> Made {
-    let size = ValueSize::new(default.to_string().len(), count_of(default));
+fn stand_in(reference: &Reference, default: &Value, tokens: &TokenCounter) -> Made {
+    let text = default.to_string();
+    let size = ValueSize::new(text.len(), count_of(default));
     Made {
         depth: depth_of(default),
+        tokens: tokens.count(&text),
         counted: size.counted(),
         source: Source {
             call_id: reference.call_id.clone(),
@@ -472,6 +501,7 @@ impl Filler<'_> {
             source: made.source.clone(),
             ignored: planned.reference.ignored.clone(),
             digits: made.digits.clone(),
+            tokens: made.tokens,
         });
         self.lineage.extend(link);
     }
@@ -480,8 +510,8 @@ impl Filler<'_> {
     fn refuse(&mut self, reference: usize, to: &Pointer) {
         let failure = self.made(reference).map(|(planned, _)| {
             let to = to.as_str().to_owned();
-            let error = Error::Reference(Malformed::UnreachableTarget { to });
-            Failure::new(planned.at.clone(), error)
+            let error = MalformedReference::new(Malformed::UnreachableTarget { to }, None);
+            Failure::new(planned.at.clone(), error.into())
         });
         self.failures.extend(failure);
     }

@@ -6,11 +6,13 @@
 //! the session's work, judging the outcome that of [`crate::validate`].
 
 mod fill;
+mod malformed;
 mod plan;
 
 pub(crate) use fill::{FillLimits, Filled, Looked, fill};
 pub use fill::{Link, Source};
-pub(crate) use plan::{Plan, Wanted};
+pub use malformed::MalformedReference;
+pub(crate) use plan::{Plan, Step, Wanted};
 
 use crate::canonical::ViewError;
 use crossfeed_jmespath::Cost;

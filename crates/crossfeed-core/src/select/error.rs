@@ -97,6 +97,16 @@ impl SelectError {
         matches!(self, Self::MatchedNothing { .. })
     }
 
+    /// The nearest selectors, where they are offered.
+    pub(crate) fn nearest_mut(&mut self) -> Option<&mut Vec<String>> {
+        match self {
+            Self::Invalid { nearest, .. }
+            | Self::Mismatch { nearest, .. }
+            | Self::MatchedNothing { nearest, .. } => Some(nearest),
+            _ => None,
+        }
+    }
+
     /// What was there, then one next step.
     #[must_use]
     pub fn advice(&self) -> String {

@@ -1,5 +1,6 @@
 //! What to try instead: the selectors nearest to one that matched nothing.
 
+use super::SelectOptions;
 use crate::paths::{self, Candidate};
 use crossfeed_jmespath::{Arena, Budget, Expression, SpineStep, View, evaluate};
 
@@ -15,6 +16,7 @@ pub(super) fn nearest<'a>(
     view: &View<'a>,
     arena: &'a Arena,
     budget: &Budget,
+    options: &SelectOptions,
 ) -> Vec<String> {
     let spine = expression.spine();
     let wanted: Vec<&str> = spine
@@ -24,7 +26,7 @@ pub(super) fn nearest<'a>(
             SpineStep::Index(_) | SpineStep::Each => None,
         })
         .collect();
-    offer(&wanted, view, arena, budget)
+    offer(&wanted, view, arena, budget, options)
 }
 
 /// The same for a text that is no expression: its words are taken for names.
@@ -33,16 +35,23 @@ pub(super) fn nearest_to_words<'a>(
     view: &View<'a>,
     arena: &'a Arena,
     budget: &Budget,
+    options: &SelectOptions,
 ) -> Vec<String> {
     let path = text.split(['|', '?', '(']).next().unwrap_or_default();
     let wanted: Vec<&str> = path
         .split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-')
         .filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '_'))
         .collect();
-    offer(&wanted, view, arena, budget)
+    offer(&wanted, view, arena, budget, options)
 }
 
-fn offer<'a>(wanted: &[&str], view: &View<'a>, arena: &'a Arena, budget: &Budget) -> Vec<String> {
+fn offer<'a>(
+    wanted: &[&str],
+    view: &View<'a>,
+    arena: &'a Arena,
+    budget: &Budget,
+    options: &SelectOptions,
+) -> Vec<String> {
     let found = paths::candidates(view, arena, budget);
     let mut ranked: Vec<(f64, &Candidate<'a>)> = found
         .iter()
@@ -75,7 +84,8 @@ fn offer<'a>(wanted: &[&str], view: &View<'a>, arena: &'a Arena, budget: &Budget
         if names.contains(&candidate.names.as_slice()) {
             continue;
         }
-        if works(&candidate.selector, view, arena, budget) {
+        let admitted = options.admits(&candidate.selector);
+        if admitted && works(&candidate.selector, view, arena, budget) {
             names.push(&candidate.names);
             offered.push(candidate.selector.clone());
         }

@@ -71,6 +71,13 @@ impl SelectOptions {
     }
 }
 
+impl SelectOptions {
+    /// Whether the guards let a selector pass: none is offered that would be refused.
+    pub(crate) fn admits(&self, selector: &str) -> bool {
+        selector.chars().count() <= self.max_chars && self.patterns.check(selector).is_ok()
+    }
+}
+
 /// A selected value and how it was found.
 #[derive(Clone, Debug)]
 pub(crate) struct Selection<'a> {
@@ -189,6 +196,9 @@ impl<'a, 'v> Selector<'a, 'v> {
         if let Some(selection) = self.repaired(written, &readings, parsed)? {
             return Ok(selection);
         }
+        if let Some(selection) = self.as_shown(written, text, stripped) {
+            return Ok(selection);
+        }
         let shape = Shape::of(&self.views.canonical);
         let nearest = self.nearest(stripped.unwrap_or(text));
         let expression = written.to_owned();
@@ -251,27 +261,61 @@ impl<'a, 'v> Selector<'a, 'v> {
         let mut readings = Vec::with_capacity(4);
         for (answered, view) in views {
             let Some(view) = view else { continue };
-            let reading = |text, stripped| Reading {
-                text,
-                view,
-                answered,
-                stripped,
-            };
-            match stripped {
-                None => readings.push(reading(text, false)),
-                Some(rest) => {
-                    if view.get("result").is_some() {
-                        readings.push(reading(text, false));
-                    }
-                    readings.push(reading(rest, true));
-                }
-            }
+            readings_on(view, answered, text, stripped, &mut readings);
         }
         readings
     }
 
+    /// What the expression gives on the object that a model is shown of a value that is none:
+    /// `value[0].title` of a list, `text` of a text. Nothing where it gives nothing there either, or
+    /// does not say that name.
+    fn as_shown(
+        &self,
+        written: &str,
+        text: &'a str,
+        stripped: Option<&'a str>,
+    ) -> Option<Selection<'a>> {
+        let canonical = &self.views.canonical;
+        if self.views.envelope.is_some() || canonical.kind() == Kind::Object {
+            return None;
+        }
+        let is_text = self.views.bare.kind() == Kind::String;
+        let is_opened = canonical.kind() != Kind::String;
+        let names = [("value", is_opened), ("text", is_text)];
+        let names = names
+            .into_iter()
+            .filter(|(name, shown)| *shown && text.contains(name));
+        let members: Vec<_> = names
+            .map(|(name, _)| (Cow::Borrowed(name), canonical.clone()))
+            .collect();
+        if members.is_empty() {
+            return None;
+        }
+        let view = View::object(members);
+        let mut readings = Vec::with_capacity(2);
+        readings_on(&view, Answered::Shown, text, stripped, &mut readings);
+        let mut parsed = true;
+        for reading in &readings {
+            match self.read(reading, reading.text) {
+                Ok(Outcome::Found(view, expression)) => {
+                    return Some(self.selection(view, expression, reading, Vec::new(), None));
+                }
+                Ok(Outcome::Emptied(view, expression)) => {
+                    let better = self.repaired(written, std::slice::from_ref(reading), true);
+                    return better.ok().flatten().or_else(|| {
+                        let notice = self.notice(expression, reading.view);
+                        Some(self.selection(view, expression, reading, Vec::new(), notice))
+                    });
+                }
+                Err(Trouble::Parse(_)) => parsed = false,
+                Ok(Outcome::Nothing) | Err(_) => {}
+            }
+        }
+        self.repaired(written, &readings, parsed).ok().flatten()
+    }
+
     /// Evaluates one text on the view of a reading.
-    fn read(&self, reading: &Reading<'a, 'v>, text: &str) -> Result<Outcome<'a>, Trouble> {
+    fn read(&self, reading: &Reading<'a, '_>, text: &str) -> Result<Outcome<'a>, Trouble> {
         let expression = self.compiled.get(text).map_err(Trouble::Parse)?;
         let expression = self.arena.keep(expression);
         let found = evaluate(expression, reading.view, self.arena, self.budget)?;
@@ -293,7 +337,7 @@ impl<'a, 'v> Selector<'a, 'v> {
     fn repaired(
         &self,
         written: &str,
-        readings: &[Reading<'a, 'v>],
+        readings: &[Reading<'a, '_>],
         parsed: bool,
     ) -> Result<Option<Selection<'a>>, SelectError> {
         let mut second_best = None;
@@ -335,7 +379,7 @@ impl<'a, 'v> Selector<'a, 'v> {
         &self,
         view: View<'a>,
         expression: &Expression,
-        reading: &Reading<'a, 'v>,
+        reading: &Reading<'a, '_>,
         repairs: Vec<Repair>,
         notice: Option<Notice>,
     ) -> Selection<'a> {
@@ -355,7 +399,7 @@ impl<'a, 'v> Selector<'a, 'v> {
     fn notice(&self, expression: &'a Expression, view: &View<'a>) -> Option<Notice> {
         let why = why_empty(expression, view, self.arena, self.budget).ok()??;
         let nearest = if self.explains() {
-            miss::nearest(expression, view, self.arena, self.budget)
+            miss::nearest(expression, view, self.arena, self.budget, self.options)
         } else {
             Vec::new()
         };
@@ -381,8 +425,35 @@ impl<'a, 'v> Selector<'a, 'v> {
             self.compiled.get(&candidate.expression).ok()
         });
         match expression {
-            Some(expression) => miss::nearest(&expression, view, self.arena, self.budget),
-            None => miss::nearest_to_words(text, view, self.arena, self.budget),
+            Some(expression) => {
+                miss::nearest(&expression, view, self.arena, self.budget, self.options)
+            }
+            None => miss::nearest_to_words(text, view, self.arena, self.budget, self.options),
+        }
+    }
+}
+
+/// Adds the readings of an expression on one view, in the order in which they are tried.
+fn readings_on<'a, 'v>(
+    view: &'v View<'a>,
+    answered: Answered,
+    text: &'a str,
+    stripped: Option<&'a str>,
+    readings: &mut Vec<Reading<'a, 'v>>,
+) {
+    let reading = |text, stripped| Reading {
+        text,
+        view,
+        answered,
+        stripped,
+    };
+    match stripped {
+        None => readings.push(reading(text, false)),
+        Some(rest) => {
+            if view.get("result").is_some() {
+                readings.push(reading(text, false));
+            }
+            readings.push(reading(rest, true));
         }
     }
 }

@@ -4,12 +4,14 @@ use crossfeed_jmespath::{WhyEmpty, repair::Repair};
 
 /// Which view of a result answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "a result has these two views")]
+#[expect(clippy::exhaustive_enums, reason = "a result has these three views")]
 pub enum Answered {
     /// The canonical value.
     Canonical,
     /// The envelope around it, as models copy paths from there.
     Envelope,
+    /// The object that a model is shown of a value that is none: `{"value": …}`, `{"text": …}`.
+    Shown,
 }
 
 impl Answered {
@@ -19,6 +21,7 @@ impl Answered {
         match self {
             Self::Canonical => "canonical",
             Self::Envelope => "envelope",
+            Self::Shown => "shown",
         }
     }
 }

@@ -1,4 +1,4 @@
-use super::{SelectError, SelectOptions, Selection, Selector, Selectors, strip_prefix};
+use super::{Answered, SelectError, SelectOptions, Selection, Selector, Selectors, strip_prefix};
 use crate::canonical::Views;
 use crate::paths::Keys;
 use crossfeed_jmespath::{Arena, Budget, View};
@@ -185,4 +185,64 @@ fn no_long_selector_is_offered() {
         "qq",
         "try: no selector, to pass the whole result",
     );
+}
+
+/// What a selector gives on a value that a model is shown within an object, and whether that object
+/// answered.
+fn check_shown(json: &str, expression: &str, expected: &str, shown: bool) {
+    select(json, expression, |found| {
+        let found = found.unwrap();
+        assert_eq!(written(&found.view), expected, "{expression} on {json}");
+        let answered = found.report.view == Answered::Shown;
+        assert_eq!(answered, shown, "{expression} on {json}");
+    });
+}
+
+#[test]
+fn what_is_shown_within_an_object_is_found_by_its_name() {
+    let list = r#"[{"title": "a", "score": 0.9}, {"title": "b", "score": 0.2}]"#;
+    check_shown(list, "value[0].title", "\"a\"", true);
+    check_shown(list, "result.value[1].title", "\"b\"", true);
+    check_shown(list, "value[?score > 0.5].title", "[\"a\"]", true);
+    check_shown(list, "length(value)", "2", true);
+    check_shown(list, "value[?score > `1`]", "[]", true);
+    check_shown("5", "value", "5", true);
+    check_shown("null", "value", "null", true);
+    check_shown("\"a text\"", "text", "\"a text\"", true);
+}
+
+#[test]
+fn what_was_found_before_is_found_as_before() {
+    check_shown(r#"[{"value": 1}]"#, "[0].value", "1", false);
+    check_shown(r#"[{"value": 1}]"#, "[?value > `5`]", "[]", false);
+    check_shown(r#"{"value": [1]}"#, "value[0]", "1", false);
+    check_shown(r#"[1]"#, "[0]", "1", false);
+    // Nothing that the model may have been shown has these names.
+    for (json, expression) in [
+        ("[1]", "keys(@)"),
+        ("[1]", "*"),
+        ("[1]", "text"),
+        ("\"x\"", "value"),
+        ("{\"a\": 1}", "value.a"),
+    ] {
+        select(json, expression, |found| {
+            assert!(found.is_err(), "{expression}")
+        });
+    }
+}
+
+#[test]
+fn a_miss_on_what_is_shown_is_the_miss_on_the_value() {
+    let list = r#"[{"title": "a"}]"#;
+    check_advice(list, "value[0].titel", "try: [0].title");
+    select(list, "value[", |found| {
+        let error = found.unwrap_err().to_string();
+        assert!(error.ends_with("at character 7"), "{error}");
+    });
+}
+
+#[test]
+fn no_selector_is_offered_that_is_refused() {
+    let json = r#"{"constructor": 1, "constructors": 2}"#;
+    check_advice(json, "construktor", "try: constructors");
 }

@@ -1,45 +1,44 @@
 //! The session: composes the stages, holds the store, and alone is async.
 
+mod advise;
+mod artifacts;
+mod look_up;
+mod retrieve;
+mod show;
+mod size;
+mod suggest;
+#[cfg(test)]
+mod tests;
+mod usage;
+mod work;
+
+use self::{
+    size::{SMALL_BYTES, is_plain_path, is_small, run},
+    work::Work,
+};
 use crate::{
+    account::Account,
     canonical::Stored,
     engine::{Engine, Inner},
     error::{Error, Failure, LookupError, ResolveError},
     paths::Keys,
     record::ToolResult,
-    resolve::{FillLimits, Filled, LimitError, Link, Looked, Plan, Wanted, fill},
+    resolve::{FillLimits, LimitError, Link, Looked, Plan},
     select::{SelectReport, Selector},
     shape::Shape,
-    suggest,
     tool::PreparedTool,
-    validate::{self, InputSchema, RepairScope, Steps, TypeRepair},
+    validate::{InputSchema, TypeRepair},
 };
 use crossfeed_jmespath::Arena;
 use crossfeed_json::dismantle;
-use crossfeed_store::{Lookup, Recorded, StoreError, StoredArtifact, StoredResult};
-use crossfeed_wire::{ArtifactId, CallId, Pointer, Scope};
+use crossfeed_store::{Recorded, StoreError, StoredArtifact};
+use crossfeed_wire::{CallId, Pointer, Scope};
 use futures_util::{StreamExt, stream};
 use serde_json::Value;
-use std::{
-    cell::Cell,
-    collections::{HashMap, HashSet},
-    sync::Arc,
-    time::Instant,
-};
+use std::{cell::Cell, sync::Arc, time::Instant};
 
 /// How many results are looked up at once.
 const LOOKUPS: usize = 32;
-/// The most bytes of results, each counted as often as it is referred to, with which the work stays
-/// on the async thread: even if each is indexed and passed on whole, that is well below a
-/// millisecond.
-const SMALL_BYTES: usize = 64 << 10;
-/// The most references with which the work stays on the async thread.
-const SMALL_REFERENCES: usize = 16;
-/// The most bytes of a selector with which the work stays on the async thread.
-const SMALL_SELECTOR: usize = 200;
-/// For how many values of one call it is looked for what would fit in their places.
-const SUGGESTED: usize = 5;
-/// The most bytes that references may have brought in beside such a value.
-const SUGGESTED_BESIDE: usize = 1 << 20;
 
 /// The scope in which call ids mean something. Cloning is cheap; any number of calls may use it at
 /// once.
@@ -115,37 +114,6 @@ impl Session {
         self.inner().store.put_artifact(&self.scope, artifact).await
     }
 
-    /// A recorded result. It stays where it is while the answer is held.
-    ///
-    /// # Errors
-    ///
-    /// [`LookupError`] says whether it is unknown, expired or evicted, or the store is away.
-    pub async fn get(&self, call_id: &CallId) -> Result<Arc<StoredResult>, LookupError> {
-        match self.inner().store.get(&self.scope, call_id).await {
-            Ok(Lookup::Found(result)) => Ok(result),
-            Ok(Lookup::Missing(missing)) => Err(LookupError::missing(call_id.clone(), missing)),
-            Err(error) => Err(LookupError::Store(Arc::new(error))),
-        }
-    }
-
-    async fn look_up(&self, wanted: &Wanted) -> Looked {
-        let Some(artifact_id) = &wanted.artifact_id else {
-            return self.get(&wanted.call_id).await.map(Stored::Result);
-        };
-        let store = &self.inner().store;
-        match store
-            .get_artifact(&self.scope, artifact_id, &wanted.call_id)
-            .await
-        {
-            Ok(Some(artifact)) => Ok(Stored::Artifact(artifact)),
-            Ok(None) => Err(LookupError::ArtifactUnknown {
-                artifact_id: artifact_id.clone(),
-                call_id: wanted.call_id.clone(),
-            }),
-            Err(error) => Err(LookupError::Store(Arc::new(error))),
-        }
-    }
-
     /// Replaces every reference in the arguments of a call, then judges them by the tool's own
     /// schema.
     ///
@@ -159,6 +127,16 @@ impl Session {
     /// [`ResolveError`] holds everything that is wrong, each with its place in the arguments. The
     /// call must not run.
     pub async fn resolve(
+        &self,
+        arguments: Value,
+        schema: Option<&InputSchema>,
+    ) -> Result<Resolved, ResolveError> {
+        let resolved = self.resolved(arguments, schema).await;
+        resolved.inspect_err(|error| self.note_failure(error))
+    }
+
+    /// The same without a note of what an error costs.
+    async fn resolved(
         &self,
         arguments: Value,
         schema: Option<&InputSchema>,
@@ -190,9 +168,10 @@ impl Session {
         let lookups: Vec<_> = plan
             .wanted
             .iter()
-            .map(|wanted| self.look_up(wanted))
+            .map(|wanted| self.find_wanted(wanted))
             .collect();
-        let looked: Vec<Looked> = stream::iter(lookups).buffered(LOOKUPS).collect().await;
+        let mut looked: Vec<Looked> = stream::iter(lookups).buffered(LOOKUPS).collect().await;
+        self.offer(&mut looked).await;
         let small = is_small(&plan, &looked);
         let grown: Vec<CallId> = plan
             .wanted
@@ -245,17 +224,31 @@ impl Session {
         tool: &PreparedTool,
         arguments: Value,
     ) -> Result<Resolved, ResolveError> {
-        let (arguments, schema) = tool.read(arguments)?;
+        let read = tool.read(arguments);
+        let (arguments, schema) = read.inspect_err(|error| self.note_failure(error))?;
         self.resolve(arguments, schema).await
     }
 
     fn work(&self, plan: Plan, looked: Vec<Looked>, schema: Option<&InputSchema>) -> Work {
+        let has_references = !plan.references.is_empty();
         Work {
             inner: Arc::clone(self.inner()),
             plan,
             looked,
             schema: schema.cloned(),
+            account: has_references.then(|| self.account()),
         }
+    }
+
+    /// The books of this session.
+    fn account(&self) -> Arc<Account> {
+        self.inner().accounts.of(&self.scope)
+    }
+
+    /// Notes what an error costs that a model is told.
+    fn note_failure(&self, error: &impl std::fmt::Display) {
+        let tokens = &self.inner().options.context.tokens;
+        self.account().fail(tokens.count(&error.to_string()));
     }
 
     /// Evaluates a selector on a recorded result.
@@ -272,7 +265,11 @@ impl Session {
         };
         let stored = match self.get(call_id).await {
             Ok(result) => Stored::Result(result),
-            Err(error) => return Err(fail(error.into())),
+            Err(error) => {
+                let failure = fail(error.into());
+                self.note_failure(&failure);
+                return Err(failure);
+            }
         };
         let grows = !stored.document().is_indexed();
         let inner = Arc::clone(self.inner());
@@ -282,7 +279,8 @@ impl Session {
         if grows {
             self.measure(std::slice::from_ref(call_id)).await;
         }
-        selected.map_err(fail)
+        let selected = selected.map_err(fail);
+        selected.inspect_err(|failure| self.note_failure(failure))
     }
 
     /// The shape of a recorded result's canonical value: what a model may be told of it without
@@ -314,74 +312,20 @@ impl Session {
     }
 }
 
+/// Refuses the result of a call that failed.
+fn succeeded(call_id: &CallId, stored: &Stored) -> Result<(), LookupError> {
+    match stored.failure() {
+        None => Ok(()),
+        Some(message) => Err(LookupError::Failed {
+            call_id: call_id.clone(),
+            message,
+            tool: stored.tool().map(str::to_owned),
+        }),
+    }
+}
+
 fn refusal(error: LimitError) -> ResolveError {
     ResolveError::new(vec![Failure::new(Pointer::root(), error.into())])
-}
-
-/// Whether filling the plan takes little for certain.
-fn is_small(plan: &Plan, looked: &[Looked]) -> bool {
-    let size = |wanted: usize| match looked.get(wanted) {
-        Some(Ok(stored)) => stored.document().raw().len(),
-        _ => 0,
-    };
-    // What a selector reads is read once; what a bare reference copies is copied each time.
-    let mut read = vec![false; looked.len()];
-    let mut is_read_already = |wanted: usize| match read.get_mut(wanted) {
-        Some(read) => std::mem::replace(read, true),
-        None => false,
-    };
-    plan.references.len() <= SMALL_REFERENCES
-        && plan
-            .references
-            .iter()
-            .try_fold(SMALL_BYTES, |left, planned| {
-                match planned.reference.select.as_deref() {
-                    Some(selector) if !is_plain_path(selector) => None,
-                    Some(_) if is_read_already(planned.wanted) => Some(left),
-                    _ => left.checked_sub(size(planned.wanted)),
-                }
-            })
-            .is_some()
-}
-
-/// Whether a selector is short and has nothing but keys and indexes: `items[0]."a-b".url`. Such a
-/// one takes no more than a look at each key of a result.
-fn is_plain_path(selector: &str) -> bool {
-    let mut bytes = selector.bytes().peekable();
-    let mut plain = selector.len() <= SMALL_SELECTOR;
-    while let Some(byte) = bytes.next().filter(|_| plain) {
-        plain = match byte {
-            b'[' => {
-                bytes.next_if_eq(&b'-');
-                let mut digits = 0;
-                while bytes.next_if(u8::is_ascii_digit).is_some() {
-                    digits += 1;
-                }
-                digits > 0 && bytes.next() == Some(b']')
-            }
-            b'_' | b'-' | b'.' | b'"' | b'\'' => true,
-            other => other.is_ascii_alphanumeric(),
-        };
-    }
-    plain
-}
-
-/// Runs work that does not wait: here if it is small, else where blocking is allowed.
-async fn run<T: Send + 'static>(small: bool, work: impl FnOnce() -> T + Send + 'static) -> T {
-    if small {
-        return work();
-    }
-    let Ok(runtime) = tokio::runtime::Handle::try_current() else {
-        return work();
-    };
-    match runtime.spawn_blocking(work).await {
-        Ok(done) => done,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            // The runtime shuts down and drops this future before it could look.
-            Err(_) => std::future::pending().await,
-        },
-    }
 }
 
 impl Inner {
@@ -391,18 +335,12 @@ impl Inner {
             max_bytes: self.options.max_resolved_bytes,
             time: self.options.resolve_time,
             deadline: Instant::now() + self.options.resolve_time,
+            tokens: &self.options.context.tokens,
         }
     }
 
     fn select(&self, call_id: &CallId, stored: &Stored, text: &str) -> Result<Selected, Error> {
-        if let Some(message) = stored.failure() {
-            return Err(LookupError::Failed {
-                call_id: call_id.clone(),
-                message,
-                tool: stored.tool().map(str::to_owned),
-            }
-            .into());
-        }
+        succeeded(call_id, stored)?;
         let arena = Arena::new();
         let budget = self.fill_limits().budget(stored, &arena);
         let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
@@ -435,208 +373,5 @@ impl Inner {
         let budget = self.fill_limits().budget(stored, &arena);
         let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
         Ok(Shape::of(&views.canonical))
-    }
-}
-
-/// One resolution, after its look-ups.
-struct Work {
-    inner: Arc<Inner>,
-    plan: Plan,
-    looked: Vec<Looked>,
-    schema: Option<InputSchema>,
-}
-
-impl Work {
-    fn resolve(&self, arguments: Value) -> Result<Resolved, ResolveError> {
-        let filled = if self.plan.is_empty() {
-            Filled {
-                arguments,
-                lineage: Vec::new(),
-            }
-        } else {
-            let limits = self.inner.fill_limits();
-            fill(
-                &self.plan,
-                arguments,
-                &self.looked,
-                &self.inner.selectors,
-                limits,
-            )
-            .map_err(|failures| ResolveError::new(self.in_order(failures)))?
-        };
-        let Filled {
-            mut arguments,
-            lineage,
-        } = filled;
-        let mut repairs = Vec::new();
-        if let Some(schema) = &self.schema {
-            let scope = self.inner.options.repairs;
-            repairs = validate::validate(&mut arguments, schema, &lineage, scope).map_err(
-                |mut failures| {
-                    self.suggest(&mut failures, &mut arguments, schema, &lineage);
-                    ResolveError::new(failures)
-                },
-            )?;
-        }
-        Ok(Resolved {
-            arguments,
-            lineage,
-            repairs,
-        })
-    }
-
-    /// Failures in the order in which the walk over the arguments came by their places.
-    fn in_order(&self, mut failures: Vec<Failure>) -> Vec<Failure> {
-        let order = self.plan.order();
-        failures.sort_by_key(|failure| order.get(&failure.at).copied());
-        failures
-    }
-
-    /// Adds to the first mismatch of each referenced value the selectors that would fit its place.
-    fn suggest(
-        &self,
-        failures: &mut [Failure],
-        arguments: &mut Value,
-        schema: &InputSchema,
-        lineage: &[Link],
-    ) {
-        let links: HashMap<&str, &Link> = lineage.iter().map(|l| (l.at.as_str(), l)).collect();
-        let brought: usize = lineage.iter().map(|link| link.source.bytes_out).sum();
-        let mut suggested = HashSet::new();
-        // For all tries together.
-        let mut steps = schema.steps(arguments);
-        for failure in failures {
-            let link = failure
-                .at
-                .and_around()
-                .find_map(|at| links.get(at).copied());
-            let (Error::Arguments(error), Some(link)) = (&mut failure.error, link) else {
-                continue;
-            };
-            // Each try judges all arguments, so there must not be much beside the place itself.
-            let beside = brought - link.source.bytes_out;
-            if beside > SUGGESTED_BESIDE
-                || suggested.len() == SUGGESTED
-                || !suggested.insert(&link.at)
-            {
-                continue;
-            }
-            error.fitting = self.fitting(link, arguments, schema, &mut steps);
-        }
-    }
-
-    /// Selectors on a link's result whose values fit where the link's own value stands.
-    fn fitting(
-        &self,
-        link: &Link,
-        arguments: &mut Value,
-        schema: &InputSchema,
-        steps: &mut Steps,
-    ) -> Vec<String> {
-        let source = &link.source;
-        let stored = self.stored(&source.call_id, source.artifact_id.as_ref());
-        let (Some(stored), Some(place)) = (stored, arguments.pointer_mut(link.at.as_str())) else {
-            return Vec::new();
-        };
-        let misfit = place.take();
-        let arena = Arena::new();
-        let budget = self.inner.fill_limits().budget(stored, &arena);
-        let mut is_fit = |value: Value| {
-            if let Some(place) = arguments.pointer_mut(link.at.as_str()) {
-                *place = value;
-            }
-            let findings = schema.findings(arguments, steps);
-            findings.is_ok_and(|findings| {
-                !findings
-                    .iter()
-                    .any(|finding| finding.at.is_within(&link.at))
-            })
-        };
-        let repairs = self.inner.options.repairs != RepairScope::Off;
-        let mut fits = |value: Value, digits: Option<&str>| {
-            let repaired = repairs
-                .then(|| validate::lossless(&value, digits))
-                .flatten();
-            is_fit(value) || repaired.is_some_and(&mut is_fit)
-        };
-        let fitting = stored.views(&arena, &budget).map_or_else(
-            |_| Vec::new(),
-            |views| suggest::fitting(&views.canonical, &link.at, &arena, &budget, &mut fits),
-        );
-        if let Some(place) = arguments.pointer_mut(link.at.as_str()) {
-            *place = misfit;
-        }
-        fitting
-    }
-
-    fn stored(&self, call_id: &CallId, artifact_id: Option<&ArtifactId>) -> Option<&Stored> {
-        let place = self.plan.wanted.iter().position(|wanted| {
-            wanted.call_id == *call_id && wanted.artifact_id.as_ref() == artifact_id
-        })?;
-        self.looked.get(place)?.as_ref().ok()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{is_plain_path, is_small};
-    use crate::{
-        ToolResult,
-        canonical::Stored,
-        resolve::{Looked, Plan},
-    };
-    use serde_json::{Value, json};
-    use std::sync::Arc;
-
-    #[test]
-    fn plain_paths_have_keys_and_indexes_only() {
-        for plain in [
-            "a",
-            "a_1.b",
-            "items[0].url",
-            "[-1].x",
-            "a.\"b-c\"[12]",
-            "'x'",
-        ] {
-            assert!(is_plain_path(plain), "{plain}");
-        }
-        let long = "a.".repeat(101);
-        for other in [
-            "a[]",
-            "[*]",
-            "a[",
-            "a[-]",
-            "a[0",
-            "a[0:2]",
-            "a | b",
-            "length(a)",
-            "*",
-            &long,
-        ] {
-            assert!(!is_plain_path(other), "{other}");
-        }
-    }
-
-    #[test]
-    fn work_is_small_only_if_references_selectors_and_results_are() {
-        let small = |arguments: Value, bytes: usize| {
-            let plan = Plan::of(&arguments, None).unwrap();
-            let result = ToolResult::json(format!("\"{}\"", "x".repeat(bytes - 2)));
-            let stored = Stored::Result(Arc::new(result.into_stored()));
-            let looked: Vec<Looked> = plan.wanted.iter().map(|_| Ok(stored.clone())).collect();
-            is_small(&plan, &looked)
-        };
-        let bare = json!({"$tool": "c"});
-        assert!(small(bare.clone(), 64 << 10));
-        assert!(!small(bare.clone(), (64 << 10) + 1));
-        // A result that is referred to twice is passed on twice.
-        assert!(!small(json!([bare, bare]), 40 << 10));
-        assert!(small(json!(vec![&bare; 16]), 100));
-        assert!(!small(json!(vec![&bare; 17]), 100));
-        let selected = |select: &str| json!({"$tool": "c", "$select": select});
-        assert!(small(selected("a[0].b"), 100));
-        // However many selectors read a result, it is read once.
-        assert!(small(json!(vec![selected("a"); 16]), 40 << 10));
-        assert!(!small(selected("a[?b]"), 100));
     }
 }

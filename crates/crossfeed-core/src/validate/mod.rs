@@ -42,6 +42,8 @@ pub struct ArgumentError {
     pub brought_by: Option<CallId>,
     /// Selectors on that call's result whose values would fit where the reference stands.
     pub fitting: Vec<String>,
+    /// Whether it was looked for such.
+    pub(crate) looked: bool,
 }
 
 impl ArgumentError {
@@ -56,6 +58,10 @@ impl ArgumentError {
     pub fn advice(&self) -> String {
         match (&self.brought_by, self.fitting.as_slice()) {
             (None, _) => "write a value that fits".to_owned(),
+            (Some(_), []) if self.looked => {
+                "nothing that was tried of that result fits: refer to another call, or write the value"
+                    .to_owned()
+            }
             (Some(_), []) => "try: a `$select` that picks what fits".to_owned(),
             (Some(_), selectors) => format!("try: {}", selectors.join(", ")),
         }
@@ -106,6 +112,7 @@ fn failure(finding: Finding, arguments: &Value, links: &ByPlace<'_>) -> Failure 
         found,
         brought_by: link.map(|link| link.source.call_id.clone()),
         fitting: Vec::new(),
+        looked: false,
     };
     let mut failure = Failure::new(finding.at, Error::Arguments(error));
     if let Some(link) = link {

@@ -1,29 +1,17 @@
 //! Behaviours that need neither limits nor time.
 
-use super::{call, found, get, is_duplicate, listed, missing, put, scope, sure, text, unknown};
-use crate::{
-    Lookup, Missing, Recorded, ResultKind, ResultStore, StoreError, StoredArtifact, StoredResult,
+use super::{
+    artifact, call, found, get, has_artifact, is_duplicate, listed, missing, put, scope, sure,
+    text, unknown,
 };
+use crate::{Lookup, Missing, Recorded, ResultKind, ResultStore, StoredResult};
 use crossfeed_json::Document;
-use crossfeed_wire::{ArtifactId, Scope};
+use crossfeed_wire::Scope;
 use std::{
     future::{Future, poll_fn},
     pin::Pin,
     task::Poll,
 };
-
-fn artifact(id: &str, of: &str, data: &'static str) -> StoredArtifact {
-    StoredArtifact::new(artifact_id(id), call(of), Document::new(data))
-}
-
-fn artifact_id(id: &str) -> ArtifactId {
-    sure(ArtifactId::parse(id), "making a test artifact id")
-}
-
-async fn has_artifact(store: &dyn ResultStore, scope: &Scope, id: &str, of: &str) -> bool {
-    let found = store.get_artifact(scope, &artifact_id(id), &call(of)).await;
-    sure(found, "looking up an artifact").is_some()
-}
 
 /// Ids and sessions that were never seen are unknown, not errors.
 ///
@@ -229,60 +217,6 @@ pub async fn no_scope_reaches_another(store: &dyn ResultStore) {
     );
 }
 
-/// Artifacts are found by both ids, as they were, and not overwritten.
-///
-/// # Panics
-///
-/// When the store breaks its contract.
-pub async fn artifacts_are_found(store: &dyn ResultStore) {
-    let scope = scope("a");
-    let recorded = artifact("a1", "c1", "[1.0]").with_retrieval_blocked(true);
-    assert_eq!(
-        sure(
-            store.put_artifact(&scope, recorded).await,
-            "recording an artifact"
-        ),
-        Recorded::New,
-        "a first artifact is new"
-    );
-    let same = artifact("a1", "c1", "[1.0]").with_retrieval_blocked(true);
-    assert_eq!(
-        sure(
-            store.put_artifact(&scope, same).await,
-            "recording the same artifact again"
-        ),
-        Recorded::Unchanged,
-        "the same artifact changes nothing"
-    );
-    for other in [
-        artifact("a1", "c1", "[2]").with_retrieval_blocked(true),
-        artifact("a1", "c1", "[1.0]"),
-    ] {
-        let outcome = store.put_artifact(&scope, other).await;
-        assert!(
-            matches!(outcome, Err(StoreError::DuplicateArtifact { .. })),
-            "another artifact under the same ids must be a duplicate, it was {outcome:?}"
-        );
-    }
-    let found = store
-        .get_artifact(&scope, &artifact_id("a1"), &call("c1"))
-        .await;
-    let found = sure(found, "looking up an artifact");
-    assert!(
-        found.is_some_and(|found| found.document().raw()[..] == *b"[1.0]"
-            && found.retrieval_blocked()
-            && *found.artifact_id() == artifact_id("a1")
-            && *found.call_id() == call("c1")),
-        "an artifact comes back as it was"
-    );
-    assert!(
-        !has_artifact(store, &scope, "a1", "c2").await
-            && !has_artifact(store, &scope, "a2", "c1").await,
-        "both ids must fit"
-    );
-    unknown(store, &scope, "c1", "with an artifact of its id only").await;
-}
-
 /// A session's results are listed, the most recently used last.
 ///
 /// # Panics
@@ -424,7 +358,7 @@ pub async fn a_dropped_future_leaves_nothing_half_done(store: &dyn ResultStore) 
 }
 
 /// Polls a future up to so many times, then drops it.
-async fn drop_after<F: Future>(polls: usize, future: F) {
+pub(super) async fn drop_after<F: Future>(polls: usize, future: F) {
     let mut future = Box::pin(future);
     for _ in 0..polls {
         let is_done = poll_fn(|context| Poll::Ready(future.as_mut().poll(context).is_ready()));
@@ -435,7 +369,7 @@ async fn drop_after<F: Future>(polls: usize, future: F) {
 }
 
 /// Runs futures at the same time, on one task.
-async fn all<T>(futures: Vec<Pin<Box<dyn Future<Output = T> + Send + '_>>>) -> Vec<T> {
+pub(super) async fn all<T>(futures: Vec<Pin<Box<dyn Future<Output = T> + Send + '_>>>) -> Vec<T> {
     let mut futures: Vec<_> = futures.into_iter().map(Some).collect();
     let mut outputs: Vec<Option<T>> = futures.iter().map(|_| None).collect();
     poll_fn(|context| {

@@ -4,9 +4,7 @@ use super::{
     Harness, TestLimits, call, evicted, expired, found, get, listed, missing, put, scope, sure,
     text, third, unknown,
 };
-use crate::{Missing, Recorded, StoreError, StoredArtifact, Tombstone};
-use crossfeed_json::Document;
-use crossfeed_wire::ArtifactId;
+use crate::{Missing, Recorded, StoreError, Tombstone};
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -349,34 +347,6 @@ pub async fn scopes_share_no_tombstones(harness: &dyn Harness) {
         "after its tombstone's session was removed",
     )
     .await;
-}
-
-/// Artifacts stay when the results of their session have gone.
-///
-/// # Panics
-///
-/// When the store breaks its contract.
-pub async fn artifacts_outlive_results(harness: &dyn Harness) {
-    let store = &*harness.store(&TestLimits::default()).await;
-    let scope = scope("a");
-    let id = sure(ArtifactId::parse("a1"), "making a test artifact id");
-    put(store, &scope, "c1", text("1")).await;
-    let artifact = StoredArtifact::new(id.clone(), call("c1"), Document::new("1"));
-    sure(
-        store.put_artifact(&scope, artifact).await,
-        "recording an artifact",
-    );
-    harness.advance(3 * 60 * MINUTE).await;
-    sure(store.sweep().await, "sweeping");
-    assert!(
-        listed(store, &scope).await.is_empty(),
-        "the result has expired"
-    );
-    let found = sure(
-        store.get_artifact(&scope, &id, &call("c1")).await,
-        "looking up an artifact",
-    );
-    assert!(found.is_some(), "the artifact must still be there");
 }
 
 /// Sweeping takes nothing that is still there to be read.

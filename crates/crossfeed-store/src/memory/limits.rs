@@ -34,6 +34,9 @@ pub struct MemoryLimits {
     pub artifact_bytes: usize,
     /// Artifacts in a session. 1,000: as many as there may be results.
     pub session_artifacts: usize,
+    /// How long an artifact is kept since it was recorded. None by default: it goes with its
+    /// session.
+    pub artifact_time_to_live: Option<Duration>,
 }
 
 impl Default for MemoryLimits {
@@ -48,6 +51,7 @@ impl Default for MemoryLimits {
             tombstone_bytes: MIB,
             artifact_bytes: 64 * MIB,
             session_artifacts: 1000,
+            artifact_time_to_live: None,
         }
     }
 }
@@ -77,4 +81,5 @@ with! {
     with_tombstone_bytes: tombstone_bytes, usize;
     with_artifact_bytes: artifact_bytes, usize;
     with_session_artifacts: session_artifacts, usize;
+    with_artifact_time_to_live: artifact_time_to_live, Option<Duration>;
 }

@@ -8,7 +8,8 @@
 //!   when the session is visited.
 //! - A session that only remembers stands once in `idle`, under the time of its last loss. It may
 //!   still stand in `live` instead until the next visit.
-//! - A session that only has artifacts stands nowhere: only its removal ends it.
+//! - A session that only has artifacts stands nowhere: its removal ends it, or a sweep once all of
+//!   them have expired.
 
 use super::session::{Session, State};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};

@@ -10,15 +10,18 @@
 //! - A result is taken away only while its reference count is one: only the store has it, and a new
 //!   reference is handed out only under this lock.
 
-use super::{limits::MemoryLimits, queue::Place};
-use crate::{
-    Budget, Clock, Listed, Lookup, Missing, Recorded, StoreError, StoredArtifact, StoredResult,
-    Tombstone,
+use super::{
+    artifacts::{Artifacts, Name},
+    limits::MemoryLimits,
+    queue::Place,
 };
-use crossfeed_wire::{ArtifactId, CallId, Scope};
+use crate::{
+    ArtifactLookup, Budget, Clock, Listed, ListedArtifact, Lookup, Missing, StoreError,
+    StoredArtifact, StoredResult, Tombstone,
+};
+use crossfeed_wire::{CallId, Scope};
 use lru::LruCache;
 use std::{
-    collections::HashMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -26,8 +29,18 @@ use std::{
     time::Duration,
 };
 
-/// Results on their way out, freed when this is dropped: declare it before a lock is taken.
-pub(super) type Dropped = Vec<Arc<StoredResult>>;
+/// What is on its way out, freed when this is dropped: declare it before a lock is taken.
+#[derive(Default)]
+pub(super) struct Dropped {
+    results: Vec<Arc<StoredResult>>,
+    artifacts: Vec<Arc<StoredArtifact>>,
+}
+
+impl Dropped {
+    pub(super) fn new() -> Self {
+        Self::default()
+    }
+}
 
 /// What all sessions of a store share.
 pub(super) struct Shared {
@@ -75,8 +88,7 @@ impl Session {
                 tombstones: LruCache::unbounded(),
                 tombstone_bytes: 0,
                 last_loss: Duration::ZERO,
-                artifacts: HashMap::new(),
-                artifact_bytes: 0,
+                artifacts: Artifacts::default(),
                 now: Duration::ZERO,
                 place: Place::Nowhere,
             }),
@@ -115,11 +127,6 @@ impl Entry {
     }
 }
 
-struct Artifact {
-    artifact: Arc<StoredArtifact>,
-    counted: usize,
-}
-
 pub(super) struct State {
     shared: Arc<Shared>,
     results: LruCache<CallId, Entry>,
@@ -131,8 +138,7 @@ pub(super) struct State {
     tombstone_bytes: usize,
     /// When the newest tombstone was made.
     last_loss: Duration,
-    artifacts: HashMap<(ArtifactId, CallId), Artifact>,
-    artifact_bytes: usize,
+    artifacts: Artifacts,
     /// The latest time seen here. Callers read the clock before they wait for the lock, so they may
     /// arrive out of order.
     now: Duration,
@@ -145,6 +151,9 @@ impl State {
     pub(super) fn tidy(&mut self, now: Duration, dropped: &mut Dropped) {
         self.now = self.now.max(now);
         let (now, limits) = (self.now, &self.shared.limits);
+        if self.artifacts.tidy(now, limits, &mut dropped.artifacts) {
+            self.last_loss = now;
+        }
         let mut gone = Vec::new();
         for (call, entry) in self.results.iter().rev() {
             if now.saturating_sub(entry.last_used) < limits.time_to_live {
@@ -184,7 +193,7 @@ impl State {
         self.shared.total.fetch_sub(entry.counted, Ordering::SeqCst);
         self.last_loss = self.now;
         self.bury(call.clone(), reason(Tombstone::of(&entry.result)));
-        dropped.push(entry.result);
+        dropped.results.push(entry.result);
         true
     }
 
@@ -233,9 +242,7 @@ impl State {
         for (_, entry) in &mut self.results {
             entry.measure(&mut self.bytes, &self.shared.total);
         }
-        for kept in self.artifacts.values_mut() {
-            kept.measure(&mut self.artifact_bytes);
-        }
+        self.artifacts.measure_all();
     }
 
     /// Whether the session's or the store's bytes are beyond their limit.
@@ -360,42 +367,28 @@ impl State {
             .collect()
     }
 
-    pub(super) fn artifact(&mut self, id: &(ArtifactId, CallId)) -> Option<Arc<StoredArtifact>> {
-        let kept = self.artifacts.get_mut(id)?;
-        kept.measure(&mut self.artifact_bytes);
-        Some(kept.artifact.clone())
+    /// What is known of an artifact.
+    pub(super) fn artifact(&mut self, name: &Name) -> ArtifactLookup {
+        self.artifacts.look_up(name)
     }
 
     pub(super) fn insert_artifact(
         &mut self,
-        id: (ArtifactId, CallId),
+        name: Name,
         artifact: Arc<StoredArtifact>,
-    ) -> Result<Recorded, StoreError> {
-        let (bytes, limits) = (artifact.resident_bytes(), &self.shared.limits);
-        let full = |budget, limit| StoreError::Full {
-            bytes,
-            budget,
-            limit,
-        };
-        if self.artifact_bytes + bytes > limits.artifact_bytes {
-            return Err(full(Budget::ArtifactBytes, limits.artifact_bytes));
-        }
-        if self.artifacts.len() >= limits.session_artifacts {
-            return Err(full(Budget::SessionArtifacts, limits.session_artifacts));
-        }
-        let mut kept = Artifact {
-            artifact,
-            counted: 0,
-        };
-        kept.measure(&mut self.artifact_bytes);
-        self.artifacts.insert(id, kept);
-        Ok(Recorded::New)
+    ) -> Result<(), StoreError> {
+        let limits = &self.shared.limits;
+        self.artifacts.insert(name, artifact, self.now, limits)
+    }
+
+    pub(super) fn list_artifacts(&self) -> Vec<ListedArtifact> {
+        self.artifacts.list()
     }
 
     /// Empties the session; what it held is freed when the return value is dropped.
     pub(super) fn clear(&mut self) -> impl Sized + use<> {
         self.shared.total.fetch_sub(self.bytes, Ordering::SeqCst);
-        (self.bytes, self.artifact_bytes, self.tombstone_bytes) = (0, 0, 0);
+        (self.bytes, self.tombstone_bytes) = (0, 0);
         (
             std::mem::replace(&mut self.results, LruCache::unbounded()),
             std::mem::replace(&mut self.tombstones, LruCache::unbounded()),
@@ -415,18 +408,14 @@ impl State {
     pub(super) fn is_done(&self) -> bool {
         self.results.is_empty()
             && self.artifacts.is_empty()
-            && (self.tombstones.is_empty()
+            && ((self.tombstones.is_empty() && !self.artifacts.remembers())
                 || self.now.saturating_sub(self.last_loss) >= self.shared.limits.max_age)
     }
 
     /// Number and bytes of results, and of artifacts.
     pub(super) fn usage(&self) -> [usize; 4] {
-        [
-            self.results.len(),
-            self.bytes,
-            self.artifacts.len(),
-            self.artifact_bytes,
-        ]
+        let [artifacts, artifact_bytes] = self.artifacts.usage();
+        [self.results.len(), self.bytes, artifacts, artifact_bytes]
     }
 
     /// What `usage` should say of the bytes, found by adding up what is there.
@@ -436,14 +425,6 @@ impl State {
             .iter()
             .map(|(_, entry)| entry.result.resident_bytes())
             .sum()
-    }
-}
-
-impl Artifact {
-    fn measure(&mut self, session: &mut usize) {
-        let bytes = self.artifact.resident_bytes();
-        *session = *session + bytes - self.counted;
-        self.counted = bytes;
     }
 }
 

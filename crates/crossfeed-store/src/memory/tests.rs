@@ -6,8 +6,8 @@ mod wrong;
 
 use super::{MemoryLimits, MemoryStore};
 use crate::{
-    Budget, Clock, Lookup, ManualClock, Missing, Recorded, ResultKind, ResultStore, StoreError,
-    StoredArtifact, StoredResult,
+    ArtifactLookup, ArtifactMissing, Budget, Clock, Lookup, ManualClock, Missing, Recorded,
+    ResultKind, ResultStore, StoreError, StoredArtifact, StoredResult,
     conformance::{self, Harness, TestLimits},
 };
 use async_trait::async_trait;
@@ -36,7 +36,10 @@ impl Harness for Memory {
             .with_max_age(limits.max_age)
             .with_session_bytes(limits.session_bytes)
             .with_total_bytes(limits.total_bytes)
-            .with_session_results(limits.session_results);
+            .with_session_results(limits.session_results)
+            .with_artifact_bytes(limits.artifact_bytes)
+            .with_session_artifacts(limits.session_artifacts)
+            .with_artifact_time_to_live(limits.artifact_time_to_live);
         Arc::new(MemoryStore::with_clock(limits, self.clock.clone()))
     }
 
@@ -283,6 +286,39 @@ fn a_limit_of_zero_admits_nothing() {
         bench.put("a", "c1", text(1)),
         Err(StoreError::TooLarge { bytes: 1, limit: 0 })
     ));
+    assert_eq!(bench.store.usage().sessions, 0);
+}
+
+#[test]
+fn a_session_whose_artifacts_have_expired_is_forgotten() {
+    let limits = MemoryLimits::default()
+        .with_session_artifacts(2)
+        .with_artifact_time_to_live(Some(MINUTE));
+    let bench = Bench::new(limits);
+    for id in ["a1", "a2"] {
+        bench.put_artifact("a", artifact(id, 600)).unwrap();
+    }
+    bench.clock.advance(MINUTE);
+    run(bench.store.sweep()).unwrap();
+    let usage = bench.store.usage();
+    assert_eq!((usage.sessions, usage.artifacts), (1, 0), "it remembers");
+    // What is remembered is bounded, too: the latest stay.
+    bench.put_artifact("a", artifact("a3", 600)).unwrap();
+    bench.clock.advance(MINUTE);
+    let get = |id: &str| {
+        let id = ArtifactId::parse(id).unwrap();
+        run(bench.store.get_artifact(&scope("a"), &id, &call("c1"))).unwrap()
+    };
+    assert!(matches!(
+        get("a1"),
+        ArtifactLookup::Missing(ArtifactMissing::Unknown)
+    ));
+    assert!(matches!(
+        get("a3"),
+        ArtifactLookup::Missing(ArtifactMissing::Expired(_))
+    ));
+    bench.clock.advance(60 * MINUTE);
+    run(bench.store.sweep()).unwrap();
     assert_eq!(bench.store.usage().sessions, 0);
 }
 

@@ -2,7 +2,8 @@
 
 use super::{Memory, run};
 use crate::{
-    Listed, Lookup, Missing, Recorded, ResultStore, StoreError, StoredArtifact, StoredResult,
+    ArtifactLookup, ArtifactMissing, Listed, ListedArtifact, Lookup, Missing, Recorded,
+    ResultStore, StoreError, StoredArtifact, StoredResult,
     conformance::{self, Harness, TestLimits},
 };
 use async_trait::async_trait;
@@ -27,6 +28,10 @@ enum Wrong {
     LosesDigits,
     ForgetsTombstones,
     KeepsSessions,
+    LosesSummaries,
+    ForgetsExpiredArtifacts,
+    ListsNewestFirst,
+    OverwritesArtifacts,
 }
 
 struct WrongStore {
@@ -42,6 +47,15 @@ impl WrongStore {
             _ => (scope.tenant(), scope.session()),
         };
         Scope::parse(tenant, scope.project(), session).unwrap()
+    }
+
+    fn bare(artifact: &StoredArtifact) -> StoredArtifact {
+        StoredArtifact::new(
+            artifact.artifact_id().clone(),
+            artifact.call_id().clone(),
+            Document::new(artifact.document().raw().clone()),
+        )
+        .with_retrieval_blocked(artifact.retrieval_blocked())
     }
 
     fn copy(result: &StoredResult) -> StoredResult {
@@ -124,7 +138,15 @@ impl ResultStore for WrongStore {
         scope: &Scope,
         artifact: StoredArtifact,
     ) -> Result<Recorded, StoreError> {
-        self.inner.put_artifact(&self.scope(scope), artifact).await
+        let scope = self.scope(scope);
+        match self.inner.put_artifact(&scope, artifact).await {
+            Err(StoreError::DuplicateArtifact { .. })
+                if self.wrong == Wrong::OverwritesArtifacts =>
+            {
+                Ok(Recorded::New)
+            }
+            outcome => outcome,
+        }
     }
 
     async fn get_artifact(
@@ -132,9 +154,27 @@ impl ResultStore for WrongStore {
         scope: &Scope,
         artifact: &ArtifactId,
         call: &CallId,
-    ) -> Result<Option<Arc<StoredArtifact>>, StoreError> {
+    ) -> Result<ArtifactLookup, StoreError> {
         let scope = self.scope(scope);
-        self.inner.get_artifact(&scope, artifact, call).await
+        Ok(
+            match self.inner.get_artifact(&scope, artifact, call).await? {
+                ArtifactLookup::Missing(_) if self.wrong == Wrong::ForgetsExpiredArtifacts => {
+                    ArtifactLookup::Missing(ArtifactMissing::Unknown)
+                }
+                ArtifactLookup::Found(artifact) if self.wrong == Wrong::LosesSummaries => {
+                    ArtifactLookup::Found(Arc::new(Self::bare(&artifact)))
+                }
+                lookup => lookup,
+            },
+        )
+    }
+
+    async fn list_artifacts(&self, scope: &Scope) -> Result<Vec<ListedArtifact>, StoreError> {
+        let mut listed = self.inner.list_artifacts(&self.scope(scope)).await?;
+        if self.wrong == Wrong::ListsNewestFirst {
+            listed.reverse();
+        }
+        Ok(listed)
     }
 
     async fn list(&self, scope: &Scope) -> Result<Vec<Listed>, StoreError> {
@@ -227,4 +267,12 @@ fn a_store_that_rewrites_fails() {
 #[test]
 fn a_store_that_keeps_removed_sessions_fails() {
     check(Wrong::KeepsSessions, "should not be there");
+}
+
+#[test]
+fn a_store_that_loses_artifacts_or_parts_of_them_fails() {
+    check(Wrong::LosesSummaries, "the summary comes back");
+    check(Wrong::ForgetsExpiredArtifacts, "should be expired");
+    check(Wrong::ListsNewestFirst, "oldest first");
+    check(Wrong::OverwritesArtifacts, "must be a duplicate");
 }

@@ -1,0 +1,420 @@
+//! What the model is shown, and artifacts: `crossfeed hints` and `crossfeed artifact`.
+
+use super::{check, check_usage, file, run};
+use serde_json::{Value, json};
+use std::{fs, path::Path};
+
+const ITEMS: &str = r#"{"total": 2, "items": [{"title": "A b", "url": "https://a.example", "n": 1.50}, {"title": "C", "url": "https://c.example", "n": 2}]}"#;
+
+/// What `hints` prints, read.
+fn hints(args: &[&str], stdin: &str) -> Value {
+    let args: Vec<&str> = ["hints"].iter().chain(args).copied().collect();
+    let shown = run(&args, stdin);
+    assert_eq!((shown.status, shown.err.as_str()), (0, ""), "{args:?}");
+    assert_eq!(shown.out.lines().count(), 1, "{}", shown.out);
+    serde_json::from_str(&shown.out).unwrap()
+}
+
+#[test]
+fn hints_show_the_result_and_what_works_on_it() {
+    check(
+        &["hints", "--call-id", "c7"],
+        r#"{"a": 1.50, "_id": 7, "_toolCallId": "old"}"#,
+        0,
+        "{\"a\":1.50,\"_id\":7,\"_toolCallId\":\"c7\",\"_structureHints\":{\"terminalPaths\":[\"_id[number]\",\"a[number]\"],\"ambiguousFields\":{}}}\n",
+        "",
+    );
+    let shown = hints(&[], ITEMS);
+    assert_eq!(shown["total"], 2);
+    assert_eq!(shown["_toolCallId"], "call_1");
+    let selectors = shown["_structureHints"]["exampleSelectors"]
+        .as_array()
+        .unwrap();
+    assert!(selectors.contains(&json!("items[0]")));
+    assert!(selectors.contains(&json!("items[?title=='A b'] | [0]")));
+}
+
+#[test]
+fn what_is_no_object_is_put_into_one() {
+    assert_eq!(hints(&[], "[1,2]")["value"], json!([1, 2]));
+    assert_eq!(hints(&[], "null")["value"], Value::Null);
+    assert_eq!(hints(&[], "\"hi\"")["text"], "hi");
+    assert_eq!(hints(&[], "no json")["text"], "no json");
+    assert_eq!(hints(&["--kind", "text"], "7")["text"], "7");
+    let bytes = hints(&["--kind", "bytes"], "abc");
+    assert_eq!(
+        (&bytes["bytes"], &bytes["mimeType"]),
+        (&json!(3), &json!("application/octet-stream"))
+    );
+}
+
+#[test]
+fn results_of_mcp_keep_their_parts() {
+    let shown = hints(
+        &[],
+        r#"{"content": [{"type": "text", "text": "hello"}, {"type": "image", "data": "aGVsbG8=", "mimeType": "image/png"}]}"#,
+    );
+    let parts = shown["content"].as_array().unwrap();
+    let ours: Value = serde_json::from_str(parts[0]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(ours["_toolCallId"], "call_1");
+    assert_eq!(parts[1], json!({"type": "text", "text": "hello"}));
+    let described = parts[2]["text"].as_str().unwrap();
+    assert!(
+        described.contains("image/png") && !described.contains("aGVsbG8="),
+        "{described}"
+    );
+}
+
+#[test]
+fn full_hints_have_every_list() {
+    let shown = hints(&["--full"], ITEMS);
+    let keys: Vec<_> = shown["_structureHints"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .collect();
+    let expected = [
+        "terminalPaths",
+        "arrayPaths",
+        "objectPaths",
+        "commonFields",
+        "exampleSelectors",
+        "deepStructureExamples",
+        "ambiguousFields",
+        "recommendedBaseSelectors",
+        "maxDepthFound",
+        "totalPathsFound",
+    ];
+    assert_eq!(keys, expected);
+    // Also of a result that is too large to be shown whole.
+    let large =
+        json!({"items": vec![json!({"title": "some title", "url": "https://a.example"}); 1000]});
+    let shown = hints(&["--full"], &large.to_string());
+    assert!(shown.get("_crossfeedPreview").is_some());
+    assert_eq!(
+        shown["_structureHints"]["arrayPaths"],
+        json!(["items[array-1000-items]"])
+    );
+    assert_eq!(shown["_structureHints"]["totalPathsFound"], 4);
+}
+
+#[test]
+fn a_budget_cuts_and_says_so() {
+    let large = json!({"items": vec!["some words"; 3000], "total": 3000}).to_string();
+    let shown = hints(&["--budget", "200"], &large);
+    assert!(shown.to_string().chars().count().div_ceil(4) <= 200);
+    let items = shown["items"].as_array().unwrap();
+    let (mark, first) = items.split_last().unwrap();
+    assert_eq!(mark, &json!(format!("… {} more items", 3000 - first.len())));
+    assert_eq!(shown["_crossfeedPreview"]["bytes"], large.len());
+    let refused = run(&["--json", "hints", "--budget", "1"], &large);
+    assert_eq!(refused.status, 1);
+    let report: Value = serde_json::from_str(&refused.out).unwrap();
+    assert_eq!(report["error"]["code"], "limit.exceeded");
+    assert!(
+        report["error"]["advice"]
+            .as_str()
+            .unwrap()
+            .starts_with("try: a budget of at least ")
+    );
+    assert_eq!(run(&["hints", "--budget", "0"], "1").status, 1);
+}
+
+#[test]
+fn selectors_for_a_parameter_validate() {
+    let schema = file(
+        "fetch.schema.json",
+        r##"{"type": "object", "properties": {"url": {"$ref": "#/$defs/address"}, "counts": {"type": "array", "items": {"type": "integer"}}}, "$defs": {"address": {"type": "string", "pattern": "^https://"}}}"##,
+    );
+    for place in ["#/properties/url", "#/url"] {
+        let shown = hints(&["--for", &format!("{schema}{place}")], ITEMS);
+        assert_eq!(
+            shown["_structureHints"]["fittingSelectors"],
+            json!(["items[0].url"]),
+            "{place}"
+        );
+    }
+    let shown = hints(
+        &["--for", &format!("{schema}#/counts")],
+        r#"{"a": {"counts": [1, 2]}, "b": ["x"]}"#,
+    );
+    assert_eq!(
+        shown["_structureHints"]["fittingSelectors"],
+        json!(["a.counts"])
+    );
+    let shown = hints(&["--for", &format!("{schema}#/counts")], r#"["x"]"#);
+    assert_eq!(shown["_structureHints"]["fittingSelectors"], json!([]));
+    let refused = run(&["hints", "--for", &format!("{schema}#/urll")], ITEMS);
+    assert_eq!(refused.status, 1);
+    assert!(
+        refused.err.starts_with(
+            "error[schema.invalid]: `/urll` leads to no schema and names no parameter\n"
+        ),
+        "{}",
+        refused.err
+    );
+    assert!(refused.err.ends_with("try: /url\n"), "{}", refused.err);
+    check_usage(
+        &["hints", "--for", &format!("{schema}#url")],
+        ITEMS,
+        "is no JSON Pointer",
+    );
+    check_usage(&["hints", "--for", "no-such-file"], ITEMS, "cannot read");
+}
+
+#[test]
+fn tokens_are_counted_as_asked() {
+    let shown = run(&["hints", "--tokens", "o200k", "--budget", "100"], ITEMS);
+    if cfg!(feature = "o200k") {
+        assert_eq!(shown.status, 0);
+    } else {
+        assert_eq!(shown.status, 2);
+        assert!(shown.err.contains("--features o200k"), "{}", shown.err);
+    }
+}
+
+/// A directory of a test's own that is not there yet.
+fn directory(name: &str) -> String {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&path);
+    path.to_str().unwrap().to_owned()
+}
+
+fn create<'a>(store: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let args = [
+        "artifact",
+        "create",
+        "--store",
+        store,
+        "--artifact-id",
+        "best",
+        "--call-id",
+        "call_1",
+    ];
+    args.iter().chain(more).copied().collect()
+}
+
+#[test]
+fn artifacts_outlive_the_process() {
+    let store = directory("outlive");
+    let line = "{\"artifact_id\":\"best\",\"call_id\":\"call_1\",\"bytes\":55,\"retrieval_blocked\":false,\"summary\":{\"title\":\"A b\",\"n\":1.50}}\n";
+    let args = create(
+        &store,
+        &[
+            "--base",
+            "items[0]",
+            "--detail",
+            "title=title",
+            "--detail",
+            "n=n",
+        ],
+    );
+    check(&args, ITEMS, 0, line, "");
+    // The same again changes nothing.
+    check(&args, ITEMS, 0, line, "");
+    check(&["artifact", "list", "--store", &store], "", 0, line, "");
+    check(
+        &["artifact", "list", "--store", &store, "--session", "other"],
+        "",
+        0,
+        "",
+        "",
+    );
+    let data = "{\"title\": \"A b\", \"url\": \"https://a.example\", \"n\": 1.50}\n";
+    let get = [
+        "artifact",
+        "get",
+        "best",
+        "--call-id",
+        "call_1",
+        "--store",
+        &store,
+    ];
+    check(&get, "", 0, data, "");
+    let part = [&get[..], &["--select", "url"]].concat();
+    check(&part, "", 0, "\"https://a.example\"\n", "");
+    let none = file("none.jsonl", "");
+    let reference = r#"{"page": {"$artifact": "best", "$tool": "call_1", "$select": "url"}}"#;
+    check(
+        &["resolve", reference, "--results", &none, "--store", &store],
+        "",
+        0,
+        "{\"page\":\"https://a.example\"}\n",
+        "",
+    );
+}
+
+#[test]
+fn artifacts_are_never_overwritten() {
+    let store = directory("overwritten");
+    assert_eq!(
+        run(&create(&store, &["--base", "items[0]"]), ITEMS).status,
+        0
+    );
+    let refused = run(&create(&store, &["--base", "items[1]"]), ITEMS);
+    assert_eq!(refused.status, 1);
+    assert!(
+        refused.err.starts_with("error[record.duplicate]: "),
+        "{}",
+        refused.err
+    );
+}
+
+#[test]
+fn a_component_says_what_is_kept() {
+    let store = directory("component");
+    let component = file(
+        "card.schema.json",
+        r#"{"type": "object", "properties": {"title": {"type": "string", "inPreview": true}, "link": {"type": "string"}}, "required": ["title", "link"]}"#,
+    );
+    let args = create(
+        &store,
+        &[
+            "--base",
+            "items[1]",
+            "--detail",
+            "link=url",
+            "--component",
+            &component,
+        ],
+    );
+    let made = run(&args, ITEMS);
+    assert_eq!(made.status, 0, "{}", made.err);
+    let made: Value = serde_json::from_str(&made.out).unwrap();
+    assert_eq!(made["summary"], json!({"title": "C"}));
+    let got = run(
+        &[
+            "artifact",
+            "get",
+            "best",
+            "--call-id",
+            "call_1",
+            "--store",
+            &store,
+        ],
+        "",
+    );
+    assert_eq!(
+        got.out,
+        "{\"title\":\"C\",\"link\":\"https://c.example\"}\n"
+    );
+    let other = directory("component-misfit");
+    let args = create(&other, &["--base", "items[1]", "--component", &component]);
+    let refused = run(&args, ITEMS);
+    assert_eq!(refused.status, 1);
+    assert!(
+        refused.err.starts_with("error[arguments.invalid]: "),
+        "{}",
+        refused.err
+    );
+}
+
+#[test]
+fn what_is_too_large_is_refused_with_its_outline() {
+    let store = directory("oversized");
+    let large = json!({"rows": vec!["some words to read"; 20_000], "total": 20_000});
+    let made = run(&create(&store, &[]), &large.to_string());
+    assert_eq!(made.status, 0, "{}", made.err);
+    assert!(
+        made.out.contains("\"retrieval_blocked\":true"),
+        "{}",
+        made.out
+    );
+    let get = [
+        "artifact",
+        "get",
+        "best",
+        "--call-id",
+        "call_1",
+        "--store",
+        &store,
+    ];
+    let refused = run(&get, "");
+    assert_eq!((refused.status, refused.out.as_str()), (1, ""));
+    for said in [
+        "error[artifact.blocked]: ",
+        "60000",
+        "Object with 2 keys: rows, total",
+        "$select",
+    ] {
+        assert!(refused.err.contains(said), "{said}: {}", refused.err);
+    }
+    let part = [&get[..], &["--select", "rows[0]"]].concat();
+    check(&part, "", 0, "\"some words to read\"\n", "");
+}
+
+#[test]
+fn a_store_that_cannot_answer_says_why() {
+    let store = directory("damaged");
+    assert_eq!(
+        run(&create(&store, &["--base", "items[0]"]), ITEMS).status,
+        0
+    );
+    for entry in fs::read_dir(&store).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            fs::write(path, "no database, far from it: ".repeat(400)).unwrap();
+        }
+    }
+    let refused = run(&["--json", "artifact", "list", "--store", &store], "");
+    assert_eq!(refused.status, 1, "{}", refused.err);
+    let report: Value = serde_json::from_str(&refused.out).unwrap();
+    assert_eq!(report["error"]["code"], "store.unavailable");
+    assert!(report["error"]["advice"].is_string());
+    let taken = file("a-file", "");
+    let refused = run(&["artifact", "list", "--store", &taken], "");
+    assert_eq!(refused.status, 1);
+    assert!(
+        refused.err.starts_with("error[store.unavailable]: "),
+        "{}",
+        refused.err
+    );
+}
+
+#[test]
+fn an_unknown_artifact_says_which_there_are() {
+    let store = directory("unknown");
+    assert_eq!(
+        run(&create(&store, &["--base", "items[0]"]), ITEMS).status,
+        0
+    );
+    let refused = run(
+        &[
+            "artifact",
+            "get",
+            "bst",
+            "--call-id",
+            "call_1",
+            "--store",
+            &store,
+        ],
+        "",
+    );
+    assert_eq!(refused.status, 1);
+    assert!(
+        refused.err.starts_with("error[artifact.unknown]: "),
+        "{}",
+        refused.err
+    );
+    assert!(
+        refused.err.contains("`best`") || refused.err.contains("best"),
+        "{}",
+        refused.err
+    );
+    check_usage(
+        &[
+            "artifact",
+            "create",
+            "--store",
+            &store,
+            "--artifact-id",
+            "a",
+            "--call-id",
+            "c",
+            "--detail",
+            "x",
+        ],
+        ITEMS,
+        "write a name and a selector",
+    );
+}

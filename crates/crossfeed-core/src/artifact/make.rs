@@ -1,0 +1,346 @@
+//! From a recorded result to full data and a summary.
+
+use super::{ArtifactError, Component, Misfit, NewArtifact};
+use crate::{
+    canonical::{Stored, Views},
+    error::{Error, Failure},
+    paths::Keys,
+    resolve::{FillLimits, LimitError},
+    select::{SelectError, SelectReport, Selection, Selector, Selectors},
+    shape::Shape,
+    suggest::{OFFERED, ParameterSchema, Trial},
+};
+use crossfeed_jmespath::{Arena, Budget, Unrepresentable, View};
+use crossfeed_json::{Cursor, Document, MAX_DEPTH};
+use crossfeed_store::StoredArtifact;
+use crossfeed_wire::Pointer;
+use serde_json::Value;
+use std::{borrow::Cow, cell::Cell, collections::HashMap};
+
+/// The most places that are reported.
+const REPORTED: usize = 20;
+/// For how many of them it is looked for what would fit.
+const EXPLAINED: usize = 3;
+
+/// An artifact that is not stored yet.
+pub(crate) struct Made {
+    pub(crate) artifact: StoredArtifact,
+    /// Each selector as it was written, and how it was understood: the base first.
+    pub(crate) reports: Vec<(String, SelectReport)>,
+}
+
+/// Makes artifacts within limits: of each selector, and of the time for all of them.
+pub(crate) struct Maker<'m> {
+    pub(crate) limits: FillLimits<'m>,
+    pub(crate) compiled: &'m Selectors,
+}
+
+/// What went wrong, and with which selector: on the base's value, if it is that of a detail.
+struct Trouble<'w> {
+    error: Box<Error>,
+    expression: Option<&'w str>,
+    is_detail: bool,
+}
+
+impl<E: Into<Error>> From<E> for Trouble<'_> {
+    fn from(error: E) -> Self {
+        Self {
+            error: Box::new(error.into()),
+            expression: None,
+            is_detail: false,
+        }
+    }
+}
+
+/// What is picked by name, in order.
+type Members<'a> = Vec<(Cow<'a, str>, View<'a>)>;
+
+impl Maker<'_> {
+    /// Makes the artifact that is wanted from a result that did not fail.
+    pub(crate) fn make(&self, stored: &Stored, wanted: &NewArtifact) -> Result<Made, Box<Failure>> {
+        self.try_make(stored, wanted).map_err(|trouble| {
+            let mut failure = Failure::new(Pointer::root(), *trouble.error);
+            failure.call_id = Some(wanted.call_id.clone());
+            failure.artifact_id = trouble.is_detail.then(|| wanted.artifact_id.clone());
+            failure.expression = trouble.expression.map(str::to_owned);
+            Box::new(failure)
+        })
+    }
+
+    fn try_make<'w>(&self, stored: &Stored, wanted: &'w NewArtifact) -> Result<Made, Trouble<'w>> {
+        let mut reports = Vec::new();
+        let base = Document::new(self.base(stored, wanted, &mut reports)?);
+        let (data, summary) = if wanted.details.is_empty() && wanted.component.is_none() {
+            (None, None)
+        } else {
+            self.parts(&base, wanted, &mut reports)?
+        };
+        let (artifact_id, call_id) = (wanted.artifact_id.clone(), wanted.call_id.clone());
+        let mut made = StoredArtifact::new(artifact_id, call_id, data.unwrap_or(base));
+        if let Some(summary) = summary {
+            made = made.with_summary(summary);
+        }
+        if let Some(tool) = stored.tool() {
+            made = made.with_tool(tool);
+        }
+        if let Some(base) = &wanted.base {
+            made = made.with_base(base.as_str());
+        }
+        for (name, selector) in &wanted.details {
+            made = made.with_detail(name, selector);
+        }
+        Ok(Made {
+            artifact: made,
+            reports,
+        })
+    }
+
+    /// The JSON of what the base selector picks.
+    fn base<'w>(
+        &self,
+        stored: &Stored,
+        wanted: &'w NewArtifact,
+        reports: &mut Vec<(String, SelectReport)>,
+    ) -> Result<Vec<u8>, Trouble<'w>> {
+        let arena = Arena::new();
+        let budget = self.limits.budget(stored, &arena);
+        let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
+        let mut json = Vec::new();
+        let Some(text) = &wanted.base else {
+            let limit = budget.output_bytes();
+            views
+                .canonical
+                .write(&mut json, limit)
+                .map_err(|_| ArtifactError::TooLarge { limit })?;
+            return Ok(json);
+        };
+        let trouble = |error| Trouble {
+            expression: Some(text),
+            ..Trouble::from(error)
+        };
+        let selection = self
+            .select(text, &views, &arena, &budget)
+            .map_err(trouble)?;
+        let limit = budget.output_bytes();
+        selection.view.write(&mut json, limit).map_err(|why| {
+            trouble(SelectError::TooCostly {
+                expression: text.clone(),
+                why: why.to_string(),
+            })
+        })?;
+        if selection.view.as_cursor().is_none() && is_too_deep(&json) {
+            // An expression may have built what nests deeper than anything that can be recorded.
+            return Err(trouble(SelectError::TooCostly {
+                expression: text.clone(),
+                why: format!("the value nests deeper than {MAX_DEPTH}"),
+            }));
+        }
+        reports.push((text.clone(), selection.report));
+        Ok(json)
+    }
+
+    /// The full data, if it is not what the base picked, and the summary. Details are read from what
+    /// was picked as a reference to it would be.
+    fn parts<'w>(
+        &self,
+        base: &Document,
+        wanted: &'w NewArtifact,
+        reports: &mut Vec<(String, SelectReport)>,
+    ) -> Result<(Option<Document>, Option<Document>), Trouble<'w>> {
+        let arena = Arena::new();
+        let budget = self.budget(base, &arena);
+        let views = Views::of_json(base, &arena, &budget).map_err(LimitError::from)?;
+        let mut details: Members<'_> = Vec::with_capacity(wanted.details.len());
+        for (name, text) in &wanted.details {
+            // Each selector has a budget of its own; the time is one for all.
+            let budget = self.budget(base, &arena);
+            let selection = self
+                .select(text, &views, &arena, &budget)
+                .map_err(|error| Trouble {
+                    error: Box::new(error.into()),
+                    expression: Some(text),
+                    is_detail: true,
+                })?;
+            reports.push((text.clone(), selection.report));
+            details.push((Cow::Borrowed(name.as_str()), selection.view));
+        }
+        let limit = budget.output_bytes();
+        let write = |members: Members<'_>| {
+            let mut json = Vec::new();
+            View::object(members)
+                .write(&mut json, limit)
+                .map_err(|_| ArtifactError::TooLarge { limit })?;
+            if is_too_deep(&json) {
+                return Err(ArtifactError::TooDeep);
+            }
+            Ok(Document::new(json))
+        };
+        let Some(component) = &wanted.component else {
+            return Ok((None, Some(write(details)?)));
+        };
+        let full = full_data(component, details, &views.canonical)?;
+        self.judge(component, &full, base, &Shape::of(&views.canonical), limit)?;
+        let in_preview = |name: &str| component.preview_fields().any(|field| field == name);
+        let summary = full.iter().filter(|(name, _)| in_preview(name)).cloned();
+        let summary = write(summary.collect())?;
+        Ok((Some(write(full)?), Some(summary)))
+    }
+
+    /// Judges full data by the component's schema.
+    fn judge(
+        &self,
+        component: &Component,
+        full: &Members<'_>,
+        base: &Document,
+        shape: &Shape,
+        limit: usize,
+    ) -> Result<(), Error> {
+        let value = match View::object(full.clone()).to_sized_value(limit) {
+            Ok((value, _)) => value,
+            Err(Unrepresentable::Number(number)) => return Err(LimitError::Number(number).into()),
+            Err(_) => return Err(ArtifactError::TooLarge { limit }.into()),
+        };
+        let schema = component.schema();
+        let mut steps = schema.steps(&value);
+        if schema.accepts(&value, &mut steps)? {
+            return Ok(());
+        }
+        let missing = component
+            .required()
+            .filter(|name| value.get(*name).is_none());
+        let mut misfits: Vec<Misfit> = missing
+            .take(REPORTED)
+            .map(|name| Misfit {
+                at: Pointer::root().key(name),
+                expected: component.expected(name),
+                found: None,
+                fitting: Vec::new(),
+            })
+            .collect();
+        let named = !misfits.is_empty();
+        for finding in schema.findings(&value, &mut steps)? {
+            let place = value.pointer(finding.at.as_str());
+            // What is missing at the root has been named.
+            if misfits.len() >= REPORTED || named && finding.at.as_str().is_empty() {
+                continue;
+            }
+            misfits.push(Misfit {
+                at: finding.at,
+                expected: finding.expected,
+                found: place.map(Shape::of_value),
+                fitting: Vec::new(),
+            });
+        }
+        for misfit in misfits.iter_mut().take(EXPLAINED) {
+            if let Some(name) = misfit.property() {
+                misfit.fitting = self.fitting(component, base, &name);
+            }
+        }
+        let base = shape.clone();
+        Err(ArtifactError::Unfit { misfits, base }.into())
+    }
+
+    /// Selectors on what the base picked whose values fit a property of the component.
+    fn fitting(&self, component: &Component, base: &Document, name: &str) -> Vec<String> {
+        let schema = component.schema().as_value();
+        let place = Pointer::root().key("properties").key(name);
+        let arena = Arena::new();
+        let budget = self.budget(base, &arena);
+        let (Ok(property), Ok(views)) = (
+            ParameterSchema::at(schema, &place),
+            Views::of_json(base, &arena, &budget),
+        ) else {
+            return Vec::new();
+        };
+        let trial = Trial {
+            view: &views.canonical,
+            arena: &arena,
+            budget: &budget,
+            options: self.limits.select,
+            repairs: false,
+        };
+        let mut steps = property.steps();
+        let mut fits = |value: Value, _: Option<&str>| property.accepts(&value, &mut steps);
+        let fitting = trial.fitting(property.wish(), OFFERED, &mut fits);
+        fitting.into_iter().map(|found| found.selector).collect()
+    }
+
+    fn budget(&self, document: &Document, arena: &Arena) -> Budget {
+        let values = document.root().map_or(1, Cursor::value_count);
+        let limits = &self.limits.select.limits;
+        Budget::new(limits, values + arena.opened_values()).until(self.limits.deadline)
+    }
+
+    fn select<'a>(
+        &self,
+        text: &'a str,
+        views: &Views<'a>,
+        arena: &'a Arena,
+        budget: &Budget,
+    ) -> Result<Selection<'a>, SelectError> {
+        let selector = Selector {
+            options: self.limits.select,
+            compiled: self.compiled,
+            views,
+            keys: &Keys::default(),
+            arena,
+            budget,
+            explanations: &Cell::new(1),
+        };
+        selector.select(text)
+    }
+}
+
+/// The component's properties: each what its detail picked, else the base's own member.
+fn full_data<'a>(
+    component: &Component,
+    details: Members<'a>,
+    base: &View<'a>,
+) -> Result<Members<'a>, ArtifactError> {
+    let properties = || component.fields().map(str::to_owned).collect();
+    let mut details: HashMap<Cow<'a, str>, View<'a>> = details.into_iter().collect();
+    let full: Members<'a> = component
+        .fields()
+        .filter_map(|name| {
+            let value = details.remove(name).or_else(|| base.get(name))?;
+            Some((Cow::Owned(name.to_owned()), value))
+        })
+        .collect();
+    if let Some(name) = details.into_keys().min() {
+        return Err(ArtifactError::NoProperty {
+            name: name.into_owned(),
+            properties: properties(),
+        });
+    }
+    if full.is_empty() {
+        return Err(ArtifactError::Nothing {
+            base: Shape::of(base),
+            properties: properties(),
+        });
+    }
+    Ok(full)
+}
+
+/// Whether JSON that was just written nests too deep to be read again.
+fn is_too_deep(json: &[u8]) -> bool {
+    let mut depth = 0_usize;
+    let mut in_string = false;
+    let mut bytes = json.iter();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => in_string = !in_string,
+            b'\\' if in_string => {
+                bytes.next();
+            }
+            b'[' | b'{' if !in_string => {
+                depth += 1;
+                if depth > MAX_DEPTH {
+                    return true;
+                }
+            }
+            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
+}

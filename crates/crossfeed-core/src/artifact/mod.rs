@@ -1,0 +1,103 @@
+//! Making artifacts: a named part of a result that outlives it.
+//!
+//! What comes in: a recorded result, a base selector, detail selectors, and the component that shall
+//! show it. What goes out: full data and a summary, ready to be stored. Every selector runs as any
+//! other: repaired, guarded, bounded, its miss explained. Deliberately not here: the store, and what
+//! a model is shown of an artifact.
+
+mod component;
+mod error;
+mod make;
+
+#[cfg(test)]
+mod tests;
+
+pub use component::Component;
+pub use error::{ArtifactError, Misfit};
+pub(crate) use make::{Made, Maker};
+
+use crate::select::SelectReport;
+use crossfeed_store::{Recorded, StoredArtifact};
+use crossfeed_wire::{ArtifactId, CallId};
+use std::sync::Arc;
+
+/// An artifact to be made from a recorded result.
+///
+/// ```
+/// use crossfeed_core::NewArtifact;
+/// use crossfeed_wire::{ArtifactId, CallId};
+///
+/// let wanted = NewArtifact::new(ArtifactId::parse("top")?, CallId::parse("call_1")?)
+///     .with_base("items[0]")
+///     .with_detail("title", "title")
+///     .with_detail("authors", "length(authors)");
+/// # Ok::<(), crossfeed_wire::IdError>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct NewArtifact {
+    /// The artifact's own id.
+    pub artifact_id: ArtifactId,
+    /// The call whose result it is made from.
+    pub call_id: CallId,
+    /// The selector that picks the full data; without one it is the whole canonical value.
+    pub base: Option<String>,
+    /// The details: each a name and a selector on what the base picked. Of one name the last counts.
+    pub details: Vec<(String, String)>,
+    /// What the artifact is made for.
+    pub component: Option<Component>,
+}
+
+impl NewArtifact {
+    /// An artifact of the whole result, without a summary.
+    #[must_use]
+    pub fn new(artifact_id: ArtifactId, call_id: CallId) -> Self {
+        Self {
+            artifact_id,
+            call_id,
+            base: None,
+            details: Vec::new(),
+            component: None,
+        }
+    }
+
+    /// Picks the full data.
+    #[must_use]
+    pub fn with_base(mut self, selector: impl Into<String>) -> Self {
+        self.base = Some(selector.into());
+        self
+    }
+
+    /// Adds a detail; one of the same name is replaced where it stands.
+    #[must_use]
+    pub fn with_detail(mut self, name: impl Into<String>, selector: impl Into<String>) -> Self {
+        let (name, selector) = (name.into(), selector.into());
+        match self.details.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, known)) => *known = selector,
+            None => self.details.push((name, selector)),
+        }
+        self
+    }
+
+    /// Makes it for a component: its properties are the full data, its preview fields the summary.
+    #[must_use]
+    pub fn with_component(mut self, component: Component) -> Self {
+        self.component = Some(component);
+        self
+    }
+}
+
+/// An artifact that was made and stored.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Created {
+    /// What is stored.
+    pub artifact: Arc<StoredArtifact>,
+    /// Whether it is new, or the same was there already.
+    pub recorded: Recorded,
+    /// What the full data takes of a model's context, in tokens.
+    pub tokens: usize,
+    /// Each selector as it was written, and how it was understood: the base, if there is one, then
+    /// the details in order.
+    pub reports: Vec<(String, SelectReport)>,
+}

@@ -1,0 +1,181 @@
+//! Hinting: what a model is told of a value so that it can refer to what it does not see.
+//!
+//! What comes in: the canonical view of a result. What goes out: paths with their types, and
+//! selectors, best first. The members and their limits are normative in `specs/views.md#hints`.
+//! Deliberately not here: what is shown of the value itself, and selectors for a given parameter.
+//!
+//! # Invariants
+//!
+//! - Every selector that is offered was evaluated on that view, under the guards of any selector,
+//!   and gave something.
+//! - The cost does not grow with the value: of long lists and wide objects a part is looked at, and
+//!   the hints say which.
+
+mod compact;
+mod examples;
+mod lists;
+mod offers;
+
+use crate::{paths::Walk, select::SelectOptions};
+use crossfeed_jmespath::{Arena, Budget, View};
+use lists::{Lists, Typed};
+use offers::Offers;
+use serde_json::{Map, Value, json};
+
+/// How much of a value's structure is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a host asks for one of the two")]
+pub enum HintDetail {
+    /// The few best selectors, in about 400 bytes.
+    #[default]
+    Compact,
+    /// All lists, each up to its limit.
+    Full,
+}
+
+/// What a model is told of a value's structure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StructureHints {
+    members: Map<String, Value>,
+    selectors: Vec<String>,
+}
+
+impl StructureHints {
+    /// The hints for a canonical view. Selectors are held against the guards and limits of `options`.
+    pub(crate) fn of(
+        view: &View<'_>,
+        detail: HintDetail,
+        options: &SelectOptions,
+        arena: &Arena,
+        budget: &Budget,
+    ) -> Self {
+        let walk = Walk::of(view, arena, budget);
+        let mut lists = Lists::new(Offers::new(&walk, view, options, arena, budget));
+        let sampled = walk.sampled();
+        let hints = match detail {
+            HintDetail::Compact => compact::compact(&mut lists, sampled),
+            HintDetail::Full => Hints {
+                terminals: lists.terminals(30),
+                arrays: lists.arrays(15),
+                examples: lists.examples(15, 5),
+                ambiguous: lists.ambiguous(15),
+                sampled,
+                full: Some(Full {
+                    objects: lists.objects(15),
+                    common: lists.common(15),
+                    deep: lists.deep(8),
+                    bases: lists.bases(6),
+                    depth: walk.paths.iter().map(|path| path.depth).max().unwrap_or(0),
+                    // The root is a path where it is listed, so unless it is an object.
+                    paths: walk.paths.len() - usize::from(walk.paths[0].object.is_some()),
+                }),
+            },
+        };
+        Self {
+            selectors: hints.selectors(),
+            members: hints.members(),
+        }
+    }
+
+    /// The hints as one JSON object.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        Value::Object(self.members.clone())
+    }
+
+    /// Each selector that is offered, without its type.
+    pub fn selectors(&self) -> impl Iterator<Item = &str> {
+        self.selectors.iter().map(String::as_str)
+    }
+
+    /// Whether only a part of the value was looked at.
+    #[must_use]
+    pub fn is_sampled(&self) -> bool {
+        self.members.contains_key("sampled")
+    }
+}
+
+/// The entries of hints.
+#[derive(Clone, Debug, Default)]
+struct Hints {
+    terminals: Vec<Typed>,
+    arrays: Vec<Typed>,
+    examples: Vec<String>,
+    ambiguous: Vec<(String, Vec<String>)>,
+    sampled: Option<String>,
+    full: Option<Full>,
+}
+
+/// What full hints have besides.
+#[derive(Clone, Debug)]
+struct Full {
+    objects: Vec<Typed>,
+    common: Vec<String>,
+    deep: Vec<String>,
+    bases: Vec<String>,
+    depth: usize,
+    paths: usize,
+}
+
+fn texts(typed: &[Typed]) -> Vec<String> {
+    typed.iter().map(Typed::text).collect()
+}
+
+impl Hints {
+    /// The members in their order. Empty lists are left out of compact hints.
+    fn members(&self) -> Map<String, Value> {
+        let mut members = Map::new();
+        let mut list = |name: &str, entries: &[String]| {
+            if self.full.is_some() || !entries.is_empty() {
+                members.insert(name.to_owned(), json!(entries));
+            }
+        };
+        list("terminalPaths", &texts(&self.terminals));
+        list("arrayPaths", &texts(&self.arrays));
+        if let Some(full) = &self.full {
+            list("objectPaths", &texts(&full.objects));
+            list("commonFields", &full.common);
+        }
+        list("exampleSelectors", &self.examples);
+        if let Some(full) = &self.full {
+            list("deepStructureExamples", &full.deep);
+        }
+        let ambiguous = self.ambiguous.iter();
+        let ambiguous = ambiguous.map(|(name, paths)| (name.clone(), json!(paths)));
+        members.insert(
+            "ambiguousFields".to_owned(),
+            Value::Object(ambiguous.collect()),
+        );
+        if let Some(full) = &self.full {
+            members.insert("recommendedBaseSelectors".to_owned(), json!(full.bases));
+            members.insert("maxDepthFound".to_owned(), json!(full.depth));
+            members.insert("totalPathsFound".to_owned(), json!(full.paths));
+        }
+        if let Some(sampled) = &self.sampled {
+            members.insert("sampled".to_owned(), json!(sampled));
+        }
+        members
+    }
+
+    /// Bytes as JSON without blanks.
+    fn len(&self) -> usize {
+        Value::Object(self.members()).to_string().len()
+    }
+
+    fn selectors(&self) -> Vec<String> {
+        let typed = self.terminals.iter().chain(&self.arrays);
+        let full = self.full.as_ref();
+        let typed = typed.chain(full.into_iter().flat_map(|full| &full.objects));
+        let plain = self.examples.iter();
+        let plain = plain.chain(self.ambiguous.iter().flat_map(|(_, paths)| paths));
+        let plain = plain.chain(
+            full.into_iter()
+                .flat_map(|full| full.deep.iter().chain(&full.bases)),
+        );
+        let typed = typed.map(|typed| typed.selector.clone());
+        typed.chain(plain.cloned()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

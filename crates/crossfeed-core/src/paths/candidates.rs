@@ -1,0 +1,91 @@
+//! Places near to the root, each with its selector: what is compared with a selector that missed, and
+//! tried for a parameter.
+
+use super::{SELECTOR_CHARS, WALK_ITEMS, WALK_VALUES, member};
+use crossfeed_jmespath::{Arena, Budget, Kind, View};
+use std::collections::VecDeque;
+
+/// How deep a walk goes.
+const WALK_DEPTH: usize = 12;
+
+/// A place in a value and the selector that reaches it.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate<'a> {
+    pub(crate) selector: String,
+    /// The names of the members on the way.
+    pub(crate) names: Vec<String>,
+    /// The selector that reaches this place in each item of the list around it, if there is one.
+    pub(crate) in_each: Option<String>,
+    pub(crate) view: View<'a>,
+}
+
+/// The places in `view`, nearest to the root first, in document order. JSON in strings is opened.
+/// What only a very long selector reaches is left out.
+pub(crate) fn candidates<'a>(
+    view: &View<'a>,
+    arena: &'a Arena,
+    budget: &Budget,
+) -> Vec<Candidate<'a>> {
+    let root = Candidate {
+        selector: String::new(),
+        names: Vec::new(),
+        in_each: None,
+        view: view.clone(),
+    };
+    let mut queue = VecDeque::from([(root, 0)]);
+    let mut found = Vec::new();
+    let mut left = WALK_VALUES;
+    while let Some((parent, depth)) = queue.pop_front() {
+        if depth < WALK_DEPTH {
+            let opened = match parent.view.as_cursor() {
+                Some(cursor) if cursor.kind() == Kind::String => {
+                    arena.open(cursor, budget).ok().flatten().map(View::from)
+                }
+                _ => None,
+            };
+            let container = opened.as_ref().unwrap_or(&parent.view);
+            for (key, value) in container.members().take(left) {
+                if is_long(&parent.selector, &key) {
+                    continue;
+                }
+                let step = |prefix: &str| member(prefix, &key);
+                queue.push_back((
+                    Candidate {
+                        selector: step(&parent.selector),
+                        names: [parent.names.as_slice(), &[key.clone().into_owned()]].concat(),
+                        in_each: parent.in_each.as_deref().map(step),
+                        view: value,
+                    },
+                    depth + 1,
+                ));
+            }
+            for (index, value) in container.items().take(WALK_ITEMS.min(left)).enumerate() {
+                let each = if index == 0 {
+                    Some(format!("{}[*]", parent.selector))
+                } else {
+                    None
+                };
+                queue.push_back((
+                    Candidate {
+                        selector: format!("{}[{index}]", parent.selector),
+                        names: parent.names.clone(),
+                        in_each: each,
+                        view: value,
+                    },
+                    depth + 1,
+                ));
+            }
+        }
+        if !parent.selector.is_empty() {
+            found.push(parent);
+        }
+        left = WALK_VALUES.saturating_sub(found.len() + queue.len());
+    }
+    found
+}
+
+/// Whether a member's selector is longer than any that is offered.
+fn is_long(prefix: &str, key: &str) -> bool {
+    // A character has at most four bytes.
+    key.len() > 4 * SELECTOR_CHARS || member(prefix, key).chars().count() > SELECTOR_CHARS
+}

@@ -1,0 +1,66 @@
+//! How selectors are written.
+
+use crossfeed_json::quoted;
+
+/// `prefix.key`, the key quoted where the grammar asks for it.
+pub(crate) fn member(prefix: &str, key: &str) -> String {
+    let mut selector = prefix.to_owned();
+    push_member(&mut selector, key);
+    selector
+}
+
+/// Appends the step to a member.
+pub(super) fn push_member(selector: &mut String, key: &str) {
+    if !selector.is_empty() {
+        selector.push('.');
+    }
+    let mut chars = key.chars();
+    let plain = chars
+        .next()
+        .is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && chars.all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if plain {
+        selector.push_str(key);
+    } else {
+        selector.push_str(&quoted(key));
+    }
+}
+
+/// A raw string with this content: `'it\'s'`. `None` where a model could not copy it or the grammar
+/// would read it otherwise: control characters, and backslashes.
+pub(crate) fn raw_string(text: &str) -> Option<String> {
+    let odd = |c: char| c == '\\' || c.is_control();
+    (!text.contains(odd)).then(|| format!("'{}'", text.replace('\'', r"\'")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{member, raw_string};
+    use crossfeed_jmespath::Expression;
+
+    fn check(key: &str, expected: &str) {
+        let selector = member("a", key);
+        assert_eq!(selector, expected);
+        assert!(Expression::parse(&selector).is_ok(), "{selector}");
+    }
+
+    #[test]
+    fn odd_keys_are_quoted() {
+        check("b_1", "a.b_1");
+        check("b c", r#"a."b c""#);
+        check("1", r#"a."1""#);
+        check("", r#"a."""#);
+        check("é\"\\", r#"a."é\"\\""#);
+    }
+
+    #[test]
+    fn texts_are_raw_strings_where_they_can_be() {
+        let check = |text: &str, expected: Option<&str>| {
+            assert_eq!(raw_string(text).as_deref(), expected, "{text}");
+        };
+        check("it's", Some(r"'it\'s'"));
+        check("", Some("''"));
+        check("a\\", None);
+        check("a\nb", None);
+    }
+}

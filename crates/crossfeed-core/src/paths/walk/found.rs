@@ -1,0 +1,110 @@
+//! What can be asked of a walk: how its paths hang together, the selectors of its places, and what it
+//! did not look at.
+
+use super::{DEPTH, Path, Step, Walk};
+use crate::paths::{SELECTOR_CHARS, text::push_member};
+
+impl Walk<'_> {
+    /// The name that a path ends with, before any items.
+    pub(crate) fn last_name(&self, path: usize) -> Option<usize> {
+        let mut at = self.paths.get(path)?;
+        loop {
+            match at.step? {
+                Step::Name(name) => return Some(name),
+                Step::Item => at = self.paths.get(at.parent)?,
+            }
+        }
+    }
+
+    /// The path that continues `path` by a member of this name.
+    pub(crate) fn member(&self, path: usize, name: &str) -> Option<&Path> {
+        self.step(path, Step::Name(*self.by_name.get(name)?))
+    }
+
+    /// The path that continues `path` by a step.
+    pub(crate) fn step(&self, path: usize, step: Step) -> Option<&Path> {
+        self.paths.get(*self.by_step.get(&(path, step))?)
+    }
+
+    /// The steps from one path to another that continues it by members only.
+    pub(crate) fn members_between(&self, from: usize, to: usize) -> Option<String> {
+        let mut names = Vec::new();
+        let mut at = to;
+        while at != from {
+            let path = self.paths.get(at)?;
+            let Step::Name(name) = path.step? else {
+                return None;
+            };
+            names.push(name);
+            at = path.parent;
+        }
+        let mut selector = String::new();
+        for name in names.iter().rev() {
+            push_member(&mut selector, &self.names.get(*name)?.text);
+        }
+        Some(selector)
+    }
+
+    /// The selector of a place: `items[0].title`, and `@` for the root; `None` where it would be
+    /// longer than any that is offered.
+    pub(crate) fn selector(&self, place: usize) -> Option<String> {
+        let mut chain = Vec::new();
+        let mut at = place;
+        while at != 0 {
+            let place = self.places.get(at)?;
+            chain.push(place);
+            at = place.parent;
+        }
+        let mut selector = String::new();
+        for place in chain.iter().rev() {
+            match self.paths.get(place.path)?.step? {
+                Step::Name(name) => push_member(&mut selector, &self.names.get(name)?.text),
+                Step::Item => selector.push_str(&format!("[{}]", place.index)),
+            }
+            if selector.len() > 4 * SELECTOR_CHARS {
+                return None;
+            }
+        }
+        if selector.is_empty() {
+            selector.push('@');
+        }
+        let is_long = selector.chars().nth(SELECTOR_CHARS).is_some();
+        (!is_long).then_some(selector)
+    }
+
+    /// What was looked at, where that was not everything: the cuts nearest to the root.
+    pub(crate) fn sampled(&self) -> Option<String> {
+        const TOLD: usize = 2;
+        const PATH_CHARS: usize = 40;
+        let mut parts = Vec::new();
+        for cut in self.cuts.iter().take(TOLD) {
+            let (looked, of) = (cut.looked, cut.of);
+            let mut part = if cut.is_list {
+                format!("{looked} of {of} items")
+            } else {
+                format!("first {looked} of {of} keys")
+            };
+            let selector = self.selector(cut.place).filter(|_| cut.place != 0);
+            if let Some(selector) = selector.filter(|s| s.chars().count() <= PATH_CHARS) {
+                part.push_str(&format!(" of `{selector}`"));
+            }
+            parts.push(part);
+        }
+        if self.cuts.len() > TOLD {
+            parts.push(format!("parts of {} more", self.cuts.len() - TOLD));
+        }
+        if self.stopped {
+            parts.push(format!("first {} values", self.seen));
+        }
+        if self.too_deep {
+            parts.push(format!("{DEPTH} steps deep"));
+        }
+        if self.long_keys > 0 {
+            parts.push(format!("{} long keys left out", self.long_keys));
+        }
+        if self.unopened > 0 {
+            parts.push(format!("{} long texts not opened", self.unopened));
+        }
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+}

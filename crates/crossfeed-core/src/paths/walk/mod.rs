@@ -1,0 +1,493 @@
+//! One walk over a value, with the items of each list taken as one.
+//!
+//! What comes in: a view. What goes out: its **paths**, each as it would be written with `[]` for any
+//! item, and for each path the first **places** where a value stands; what was not looked at.
+//!
+//! # Invariants
+//!
+//! - A value of at most [`WHOLE_VALUES`] values is looked at as a whole, with what its strings hold.
+//!   Of a larger one a part is looked at, whose size does not depend on the value's.
+//! - Places are found level by level, so the first place of a path is the first in document order of
+//!   those that were looked at.
+
+mod found;
+
+use super::SELECTOR_CHARS;
+use crossfeed_jmespath::{Arena, Budget, Kind, View};
+use std::{borrow::Cow, collections::HashMap};
+
+/// Up to how many values are looked at as a whole; as many again for JSON in strings.
+const WHOLE_VALUES: usize = 10_000;
+/// How many values are looked at where only a part is.
+const PART_VALUES: usize = 6000;
+/// The most values of a list that is looked at as a whole within a larger value.
+const SMALL_LIST: usize = 64;
+/// How many of the first items of a list are looked at: by the number of lists around it.
+const FIRST_ITEMS: [usize; 3] = [8, 4, 3];
+/// Up to which item of an outermost list one is looked at in each octave.
+const FAR_ITEM: usize = 1024;
+/// In how many lists such items are looked at: reaching them is a walk over those before.
+const FAR_LISTS: usize = 16;
+/// How many of the first keys of an object are looked at.
+const FIRST_KEYS: usize = 500;
+/// The same for an object in a list.
+const FIRST_KEYS_IN_LISTS: usize = 100;
+/// How many steps deep a walk goes: as deep as data nests.
+const DEPTH: usize = crossfeed_json::MAX_DEPTH;
+/// How many strings are opened.
+const OPENED: usize = 1000;
+/// How many bytes of strings are opened.
+const OPENED_BYTES: usize = 1 << 20;
+
+/// A step of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Step {
+    /// The member of this name, by its number.
+    Name(usize),
+    /// Any item of a list.
+    Item,
+}
+
+/// A path with the items of each list taken as one.
+#[derive(Clone, Debug)]
+pub(crate) struct Path {
+    /// The path that it continues; the root's is itself.
+    pub(crate) parent: usize,
+    /// The last step; `None` for the root.
+    pub(crate) step: Option<Step>,
+    /// Number of steps.
+    pub(crate) depth: usize,
+    /// The place in document order.
+    pub(crate) order: usize,
+    /// The paths that continue it by one step, as they were found.
+    pub(crate) children: Vec<usize>,
+    /// The first string, number or boolean here, or else the first null.
+    pub(crate) scalar: Option<usize>,
+    /// The first list here, with items if there is one.
+    pub(crate) array: Option<usize>,
+    /// The first object here, with members if there is one.
+    pub(crate) object: Option<usize>,
+    /// Whether only a part of a list or object here was looked at.
+    is_cut: bool,
+}
+
+/// A value that was found.
+#[derive(Clone, Debug)]
+pub(crate) struct Place<'a> {
+    /// The place of the list or object around it; the root's is itself.
+    pub(crate) parent: usize,
+    pub(crate) path: usize,
+    /// Which item of the list around it the value is; 0 for members.
+    index: usize,
+    pub(crate) view: View<'a>,
+    /// Number of lists around it.
+    pub(crate) lists: usize,
+    /// Whether all that it holds is looked at.
+    whole: bool,
+}
+
+/// The name of members.
+#[derive(Clone, Debug)]
+pub(crate) struct Name {
+    pub(crate) text: Box<str>,
+    /// How often a member of this name was seen.
+    pub(crate) count: usize,
+    /// The paths that end with it, as they were found.
+    pub(crate) paths: Vec<usize>,
+}
+
+/// A list or object of which only a part was looked at.
+#[derive(Clone, Copy, Debug)]
+struct Cut {
+    place: usize,
+    is_list: bool,
+    looked: usize,
+    of: usize,
+}
+
+/// What was found in a value.
+#[derive(Debug, Default)]
+pub(crate) struct Walk<'a> {
+    pub(crate) paths: Vec<Path>,
+    pub(crate) places: Vec<Place<'a>>,
+    pub(crate) names: Vec<Name>,
+    by_name: HashMap<Box<str>, usize>,
+    by_step: HashMap<(usize, Step), usize>,
+    /// The first cut at each path.
+    cuts: Vec<Cut>,
+    long_keys: usize,
+    unopened: usize,
+    too_deep: bool,
+    stopped: bool,
+    /// How many members and items were looked at.
+    seen: usize,
+    whole_left: usize,
+    part_left: usize,
+    far_lists_left: usize,
+    opens_left: usize,
+    bytes_left: usize,
+    /// Bytes of the strings that were opened.
+    pub(crate) opened_bytes: usize,
+}
+
+impl<'a> Walk<'a> {
+    /// Walks over a view. Where the budget ends, the walk does.
+    pub(crate) fn of(view: &View<'a>, arena: &'a Arena, budget: &Budget) -> Self {
+        let mut walk = Self {
+            whole_left: WHOLE_VALUES,
+            part_left: PART_VALUES,
+            far_lists_left: FAR_LISTS,
+            opens_left: OPENED,
+            bytes_left: OPENED_BYTES,
+            ..Self::default()
+        };
+        walk.paths.push(Path {
+            parent: 0,
+            step: None,
+            depth: 0,
+            order: 0,
+            children: Vec::new(),
+            scalar: None,
+            array: None,
+            object: None,
+            is_cut: false,
+        });
+        let whole = walk.take_whole(view);
+        walk.add(Place {
+            parent: 0,
+            path: 0,
+            index: 0,
+            view: view.clone(),
+            lists: 0,
+            whole,
+        });
+        let mut next = 0;
+        while let Some(place) = walk.places.get(next).cloned() {
+            if walk.enter(next, &place, arena, budget).is_none() {
+                walk.stopped = true;
+                break;
+            }
+            next += 1;
+        }
+        walk.number();
+        walk
+    }
+
+    /// Whether a value is small enough to be looked at as a whole, beside what was before.
+    fn take_whole(&mut self, view: &View<'a>) -> bool {
+        match self.whole_left.checked_sub(count(view, self.whole_left)) {
+            Some(left) => {
+                self.whole_left = left;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Looks at what a place holds; `None` where no more may be looked at.
+    fn enter(
+        &mut self,
+        at: usize,
+        place: &Place<'a>,
+        arena: &'a Arena,
+        budget: &Budget,
+    ) -> Option<()> {
+        let opened = match place.view.kind() {
+            Kind::String => Some(self.open(&place.view, arena, budget)?),
+            Kind::Array | Kind::Object => None,
+            _ => return Some(()),
+        };
+        let (view, whole) = match opened {
+            Some(None) => return Some(()),
+            Some(Some(opened)) => {
+                let whole = self.take_whole(&opened);
+                (opened, whole)
+            }
+            None => (place.view.clone(), place.whole),
+        };
+        let len = view.len().unwrap_or_default();
+        if len > 0 && self.paths.get(place.path)?.depth >= DEPTH {
+            self.too_deep = true;
+            return Some(());
+        }
+        if view.kind() == Kind::Array {
+            self.enter_list(at, place, &view, len, whole, budget)
+        } else {
+            self.enter_object(at, place, &view, len, whole, budget)
+        }
+    }
+
+    fn enter_object(
+        &mut self,
+        at: usize,
+        place: &Place<'a>,
+        view: &View<'a>,
+        len: usize,
+        whole: bool,
+        budget: &Budget,
+    ) -> Option<()> {
+        let most = match (whole, place.lists) {
+            (true, _) => len,
+            (false, 0) => FIRST_KEYS,
+            (false, _) => FIRST_KEYS_IN_LISTS,
+        };
+        if len > most {
+            self.cut(at, place.path, false, most, len);
+        }
+        // The keys of a place in a document are judged by their length before they are read.
+        let (cursor, built) = match view.as_cursor() {
+            Some(cursor) => (Some(cursor.members()), None),
+            None => (None, Some(view.members())),
+        };
+        let read = cursor.into_iter().flatten().map(|(key, value)| {
+            let is_long = key.raw().len() > 6 * 4 * SELECTOR_CHARS;
+            ((!is_long).then(|| key.text()), View::from(value))
+        });
+        let built = built.into_iter().flatten();
+        let built = built.map(|(key, value)| (Some(key), value));
+        for (key, value) in read.chain(built).take(most) {
+            self.spend(whole, budget)?;
+            let Some(key) = key.filter(|key| key.chars().nth(SELECTOR_CHARS).is_none()) else {
+                self.long_keys += 1;
+                continue;
+            };
+            let name = self.name(key);
+            let path = self.path(place.path, Step::Name(name));
+            self.add(Place {
+                parent: at,
+                path,
+                index: 0,
+                view: value,
+                lists: place.lists,
+                whole,
+            });
+        }
+        Some(())
+    }
+
+    fn enter_list(
+        &mut self,
+        at: usize,
+        place: &Place<'a>,
+        view: &View<'a>,
+        len: usize,
+        whole: bool,
+        budget: &Budget,
+    ) -> Option<()> {
+        if len == 0 {
+            return Some(());
+        }
+        let path = self.path(place.path, Step::Item);
+        let add = |walk: &mut Self, index: usize, value: View<'a>| {
+            walk.spend(whole, budget)?;
+            walk.add(Place {
+                parent: at,
+                path,
+                index,
+                view: value,
+                lists: place.lists + 1,
+                whole,
+            });
+            Some(())
+        };
+        if whole || count(view, SMALL_LIST) <= SMALL_LIST {
+            for (index, value) in view.items().enumerate() {
+                add(self, index, value)?;
+            }
+            return Some(());
+        }
+        let deepest = FIRST_ITEMS.len() - 1;
+        let first = *FIRST_ITEMS.get(place.lists.min(deepest))?;
+        let is_far = place.lists == 0 && self.far_lists_left > 0;
+        if is_far {
+            self.far_lists_left -= 1;
+        }
+        let reach = if is_far { FAR_ITEM + 1 } else { first };
+        let mut looked = 0;
+        for (index, value) in view.items().enumerate().take(reach.min(len - 1)) {
+            if index < first || index.is_power_of_two() {
+                add(self, index, value)?;
+                looked += 1;
+            }
+        }
+        // The last is reached without a walk.
+        if let Some(value) = view.at(len - 1) {
+            add(self, len - 1, value)?;
+            looked += 1;
+        }
+        if looked < len {
+            self.cut(at, place.path, true, looked, len);
+        }
+        Some(())
+    }
+
+    /// Pays for a look at one value.
+    fn spend(&mut self, whole: bool, budget: &Budget) -> Option<()> {
+        if !whole {
+            self.part_left = self.part_left.checked_sub(1)?;
+        }
+        budget.spend(1).ok()?;
+        self.seen += 1;
+        Some(())
+    }
+
+    /// What a string holds, if it is JSON; the outer `None` where the budget ends.
+    fn open(
+        &mut self,
+        view: &View<'a>,
+        arena: &'a Arena,
+        budget: &Budget,
+    ) -> Option<Option<View<'a>>> {
+        let Some(cursor) = view.as_cursor().filter(|cursor| may_open(cursor.raw())) else {
+            return Some(None);
+        };
+        let bytes = cursor.raw().len();
+        if self.opens_left == 0 || bytes > self.bytes_left {
+            self.unopened += 1;
+            return Some(None);
+        }
+        self.opens_left -= 1;
+        self.bytes_left -= bytes;
+        self.opened_bytes += bytes;
+        Some(arena.open(cursor, budget).ok()?.map(View::from))
+    }
+
+    fn cut(&mut self, place: usize, path: usize, is_list: bool, looked: usize, of: usize) {
+        if let Some(path) = self.paths.get_mut(path).filter(|path| !path.is_cut) {
+            path.is_cut = true;
+            self.cuts.push(Cut {
+                place,
+                is_list,
+                looked,
+                of,
+            });
+        }
+    }
+
+    fn name(&mut self, key: Cow<'_, str>) -> usize {
+        let at = match self.by_name.get(&*key) {
+            Some(at) => *at,
+            None => {
+                let at = self.names.len();
+                let text: Box<str> = key.into();
+                self.by_name.insert(text.clone(), at);
+                self.names.push(Name {
+                    text,
+                    count: 0,
+                    paths: Vec::new(),
+                });
+                at
+            }
+        };
+        if let Some(name) = self.names.get_mut(at) {
+            name.count += 1;
+        }
+        at
+    }
+
+    fn path(&mut self, parent: usize, step: Step) -> usize {
+        let at = self.paths.len();
+        match self.by_step.entry((parent, step)) {
+            std::collections::hash_map::Entry::Occupied(known) => return *known.get(),
+            std::collections::hash_map::Entry::Vacant(free) => free.insert(at),
+        };
+        let mut depth = 0;
+        if let Some(parent) = self.paths.get_mut(parent) {
+            parent.children.push(at);
+            depth = parent.depth + 1;
+        }
+        if let Step::Name(name) = step
+            && let Some(name) = self.names.get_mut(name)
+        {
+            name.paths.push(at);
+        }
+        self.paths.push(Path {
+            parent,
+            step: Some(step),
+            depth,
+            order: 0,
+            children: Vec::new(),
+            scalar: None,
+            array: None,
+            object: None,
+            is_cut: false,
+        });
+        at
+    }
+
+    /// Keeps a place if it is the first of its kind at its path, or something may be in it.
+    fn add(&mut self, place: Place<'a>) {
+        let at = self.places.len();
+        let kind = place.view.kind();
+        let Some(path) = self.paths.get(place.path) else {
+            return;
+        };
+        let known = match kind {
+            Kind::Array => path.array,
+            Kind::Object => path.object,
+            _ => path.scalar,
+        };
+        // What holds nothing makes room for what does.
+        let is_nothing = |view: &View<'_>| view.is_null() || view.is_empty();
+        let holds = known.and_then(|known| self.places.get(known));
+        let holds = holds.is_some_and(|known| !is_nothing(&known.view));
+        let is_first = known.is_none() || !holds && !is_nothing(&place.view);
+        let may_hold = match kind {
+            Kind::Array | Kind::Object => true,
+            Kind::String => place.view.as_cursor().is_some_and(|c| may_open(c.raw())),
+            _ => false,
+        };
+        if !is_first && !may_hold {
+            return;
+        }
+        if is_first && let Some(path) = self.paths.get_mut(place.path) {
+            match kind {
+                Kind::Array => path.array = Some(at),
+                Kind::Object => path.object = Some(at),
+                _ => path.scalar = Some(at),
+            }
+        }
+        self.places.push(place);
+    }
+
+    /// Numbers the paths in document order, each before those that continue it.
+    fn number(&mut self) {
+        let mut open = vec![0];
+        let mut order = 0;
+        while let Some(at) = open.pop() {
+            if let Some(path) = self.paths.get_mut(at) {
+                path.order = order;
+                order += 1;
+                open.extend(path.children.iter().rev());
+            }
+        }
+    }
+}
+
+/// Whether a string may be the text of an object or list, judged by how it begins.
+fn may_open(raw: &[u8]) -> bool {
+    const GLANCE: usize = 64;
+    let blank = |byte: &u8| matches!(byte, b' ' | b'\\' | b'n' | b'r' | b't');
+    let inside = raw.get(1..).unwrap_or_default();
+    let begin = inside.get(..GLANCE).unwrap_or(inside);
+    match begin.iter().find(|byte| !blank(byte)) {
+        Some(byte) => matches!(byte, b'{' | b'['),
+        None => inside.len() > GLANCE,
+    }
+}
+
+/// How many values there are in a view, itself included; more than `most` is one more.
+fn count(view: &View<'_>, most: usize) -> usize {
+    if let Some(cursor) = view.as_cursor() {
+        return cursor.value_count().min(most.saturating_add(1));
+    }
+    let mut counted = 1;
+    let inside = view.items().chain(view.members().map(|(_, value)| value));
+    for value in inside {
+        if counted > most {
+            break;
+        }
+        counted += count(&value, most - counted);
+    }
+    counted.min(most.saturating_add(1))
+}

@@ -1,0 +1,146 @@
+//! What a next tool is likely to want of a value, judged by names.
+//!
+//! What comes in: the name of a member. What goes out: how likely it is wanted. Deliberately not
+//! here: where the member stands.
+
+/// How likely a next tool wants a member of this name: more is likelier, 0 for a name that says
+/// nothing. Ids come first, then addresses, names, mail addresses, states, times and texts. `user_id`,
+/// `user-id`, `userId` and `userID` are one name.
+pub(crate) fn wantedness(name: &str) -> u8 {
+    // What is longer is no name that anybody gave to a field.
+    if name.len() > 64 {
+        return 0;
+    }
+    let words = words(name);
+    let words = words.trim_end_matches('_');
+    let (before, last) = words.rsplit_once('_').unwrap_or(("", words));
+    let alone = before.is_empty();
+    let mut before = before.split('_');
+    match last {
+        "id" | "uuid" | "guid" | "ids" if alone => 15,
+        // An id that only the system itself reads.
+        "id" if before.any(|word| matches!(word, "node" | "request")) => 2,
+        "id" | "uid" | "uuid" | "guid" => 14,
+        "url" | "uri" | "href" | "link" | "permalink" if alone => 13,
+        "url" | "uri" | "link" if before.all(is_about_itself) => 12,
+        "path" | "file" | "filename" | "filepath" if alone => 12,
+        "ids" | "uuids" => 11,
+        "name" | "title" if alone => 11,
+        "key" | "slug" | "sku" | "symbol" | "login" | "username" | "handle" | "code" | "sha"
+        | "number"
+            if alone =>
+        {
+            10
+        }
+        "email" | "mail" | "phone" => 9,
+        "name" | "title" | "label" | "subject" | "headline" => 8,
+        "status" | "state" | "type" | "kind" | "category" if alone => 7,
+        "url" | "uri" | "href" | "link" | "path" | "urls" | "links" => 6,
+        "user" | "owner" | "author" | "channel" | "assignee" | "repo" | "project" if alone => 6,
+        "status" | "state" | "type" | "phase" => 5,
+        "cursor" | "token" if !alone => 5,
+        "time" if !alone && !before.all(is_moment) => 0,
+        "date" | "time" | "timestamp" | "ts" | "namespace" | "datetime" | "created" | "updated"
+        | "modified" | "published" | "due" | "start" | "end" => 4,
+        "at" if !alone => 4,
+        "text" | "content" | "body" | "description" | "summary" | "message" | "snippet"
+        | "abstract" | "markdown" | "html" => 3,
+        "price" | "amount" | "total" | "score" | "count" | "query" | "address" | "city"
+        | "country" | "language" | "cursor" | "token" => 2,
+        "key" | "code" | "sha" | "number" | "slug" => 2,
+        _ => 0,
+    }
+}
+
+/// Whether an address of this name is the thing's own, not that of something beside it.
+fn is_about_itself(word: &str) -> bool {
+    matches!(
+        word,
+        "html" | "web" | "self" | "page" | "download" | "canonical" | "source" | "full" | "short"
+    )
+}
+
+/// Whether a time of this name is a point in time, not a duration.
+fn is_moment(word: &str) -> bool {
+    matches!(
+        word,
+        "create"
+            | "created"
+            | "update"
+            | "updated"
+            | "publish"
+            | "published"
+            | "start"
+            | "end"
+            | "date"
+    )
+}
+
+/// The words of a name in lower case, with one `_` between them.
+fn words(name: &str) -> String {
+    let mut words = String::with_capacity(name.len() + 8);
+    let mut chars = name.chars().peekable();
+    while let Some(c) = chars.next() {
+        if !c.is_alphanumeric() {
+            // None at the beginning, and one between words.
+            if !words.is_empty() && !words.ends_with('_') {
+                words.push('_');
+            }
+            continue;
+        }
+        words.extend(c.to_lowercase());
+        let ends = |next: &char| next.is_uppercase() && !c.is_uppercase();
+        if chars.peek().is_some_and(ends) {
+            words.push('_');
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wantedness;
+
+    /// Names in descending order of wantedness; those in one group are wanted alike.
+    fn check(groups: &[&[&str]]) {
+        let wanted: Vec<u8> = groups
+            .iter()
+            .map(|group| {
+                let first = wantedness(group[0]);
+                for name in *group {
+                    assert_eq!(wantedness(name), first, "{name}");
+                }
+                first
+            })
+            .collect();
+        for (pair, names) in wanted.windows(2).zip(groups) {
+            assert!(pair[0] > pair[1], "{names:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_read_whatever_their_spelling() {
+        check(&[
+            &["id", "ID", "_id", "Id"],
+            &["user_id", "userId", "user-id", "userID", "User Id"],
+            &["url", "href"],
+            &["html_url", "htmlUrl", "path"],
+            &["name", "title"],
+            &["email", "user.email"],
+            &["full_name"],
+            &["status", "type"],
+            &["followers_url"],
+            &["created_at", "updatedAt", "date", "startTime"],
+            &["text", "body"],
+            &[
+                "",
+                "width",
+                "response_time",
+                "é",
+                "_",
+                "at",
+                &"id".repeat(40),
+            ],
+        ]);
+    }
+}

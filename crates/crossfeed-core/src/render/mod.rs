@@ -1,0 +1,194 @@
+//! Rendering: what a model is shown of a result.
+//!
+//! What comes in: a stored result, its call id, and how much it may take. What goes out: one JSON
+//! object, whole or as a preview that says what it hides. The rules are normative in
+//! `specs/views.md`. Deliberately not here: hints, which are only put in place.
+//!
+//! # Invariants
+//!
+//! - What is shown was counted as a whole by the session's counter and is within its budget, whatever
+//!   the counter counts.
+//! - What is written on the way is bounded by the budget, not by the result.
+
+mod ours;
+mod parts;
+mod plan;
+mod reach;
+mod root;
+mod search;
+mod subject;
+mod text;
+mod whole;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use search::{Shown, Trouble, show};
+pub(crate) use subject::Known;
+
+use crate::{hint::HintDetail, strip::StripPolicy};
+use crossfeed_schema::Spelling;
+use crossfeed_wire::{ErrorCode, Fault};
+
+/// How a result is shown.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RenderOptions {
+    /// Up to how many tokens a result is shown whole: 2000, one percent of a common context.
+    pub whole_tokens: usize,
+    /// The most tokens of a preview: 500, some records of most results.
+    pub preview_tokens: usize,
+    /// When hints are shown.
+    pub hints: ShownHints,
+    /// How much hints say.
+    pub detail: HintDetail,
+    /// Which of the result's own top-level keys are left out.
+    pub strip: StripPolicy,
+    /// How references are spelled in what is shown: as the tools of the model admit them.
+    pub spelling: Spelling,
+    /// Selectors whose values fit a parameter, as `Session::suggest` gives them: they are shown among
+    /// the hints as `fittingSelectors`. None are by default.
+    pub fitting: Option<Vec<String>>,
+}
+
+impl Default for RenderOptions {
+    fn default() -> Self {
+        Self {
+            whole_tokens: 2000,
+            preview_tokens: 500,
+            hints: ShownHints::default(),
+            detail: HintDetail::default(),
+            strip: StripPolicy::default(),
+            spelling: Spelling::Dollar,
+            fitting: None,
+        }
+    }
+}
+
+impl RenderOptions {
+    /// The options with one budget for all: whole up to so many tokens, else a preview of at most as
+    /// many.
+    #[must_use]
+    pub fn with_budget(mut self, tokens: usize) -> Self {
+        self.whole_tokens = tokens;
+        self.preview_tokens = tokens;
+        self
+    }
+
+    /// The options with another size up to which a result is shown whole, in tokens.
+    #[must_use]
+    pub fn with_whole_tokens(mut self, tokens: usize) -> Self {
+        self.whole_tokens = tokens;
+        self
+    }
+
+    /// The options with another size of previews, in tokens.
+    #[must_use]
+    pub fn with_preview_tokens(mut self, tokens: usize) -> Self {
+        self.preview_tokens = tokens;
+        self
+    }
+
+    /// The options with hints shown at other times.
+    #[must_use]
+    pub fn with_hints(mut self, hints: ShownHints) -> Self {
+        self.hints = hints;
+        self
+    }
+
+    /// The options with hints that say more, or less.
+    #[must_use]
+    pub fn with_detail(mut self, detail: HintDetail) -> Self {
+        self.detail = detail;
+        self
+    }
+
+    /// The options with another policy for the result's own keys.
+    #[must_use]
+    pub fn with_strip(mut self, strip: StripPolicy) -> Self {
+        self.strip = strip;
+        self
+    }
+
+    /// The options with another spelling of references.
+    #[must_use]
+    pub fn with_spelling(mut self, spelling: Spelling) -> Self {
+        self.spelling = spelling;
+        self
+    }
+
+    /// The options with selectors whose values fit a parameter.
+    #[must_use]
+    pub fn with_fitting(mut self, selectors: Vec<String>) -> Self {
+        self.fitting = Some(selectors);
+        self
+    }
+}
+
+/// When hints are shown beside a result.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ShownHints {
+    /// Never.
+    Never,
+    /// Where the result was cut: of one that is seen whole, the model sees the structure.
+    #[default]
+    WhenCut,
+    /// Always.
+    Always,
+}
+
+/// What a model is shown of a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rendered {
+    /// One JSON object: the result's own fields, then ours.
+    pub json: String,
+    /// The tokens of that, by the session's counter.
+    pub tokens: usize,
+    /// Whether nothing of the result was cut. Bytes are described all the same.
+    pub whole: bool,
+    /// The tokens that the result would have taken as it came.
+    pub whole_tokens: usize,
+}
+
+/// Why a result is not shown.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RenderError {
+    /// A budget that does not hold even the call id and the note that the rest is hidden: 1.
+    #[error(
+        "a budget of {budget} cannot hold what must be said of a result: that takes {needed} tokens"
+    )]
+    BudgetTooSmall {
+        /// The tokens that were allowed.
+        budget: usize,
+        /// The least that does.
+        needed: usize,
+    },
+}
+
+impl RenderError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        ErrorCode::LimitExceeded
+    }
+
+    /// Who can act: only the host sets budgets.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        Fault::Host
+    }
+
+    /// One next step.
+    #[must_use]
+    pub fn advice(&self) -> String {
+        match self {
+            Self::BudgetTooSmall { needed, .. } => {
+                format!("try: a budget of at least {needed} tokens")
+            }
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The parts of a tool result of MCP: texts, and what is described in place of binary data.
+
+use super::{
+    plan::{Body, Hop, Id, Plan, SHORT, Tail},
+    subject::{Known, UNKNOWN_MEDIA},
+    text::Chars,
+};
+use crate::paths::member;
+use crossfeed_json::{Cursor, Kind, quoted};
+use std::borrow::Cow;
+
+/// The most members of a part that is shown as one: parts have a handful.
+const MEMBERS: usize = 16;
+/// The most characters of a media type.
+const MEDIA_CHARS: usize = 80;
+/// How much less texts are wanted beside structured content: they say the same in most results.
+const BESIDE: u32 = 8;
+
+/// What must be known of a part beside its bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Surroundings {
+    /// Whether there is structured content, so that parts are reached through the envelope only.
+    pub(super) structured: bool,
+    /// Whether it is the only part, so that it is the canonical value.
+    pub(super) single: bool,
+}
+
+/// How the members of a part are reached.
+#[derive(Clone, Debug)]
+struct Place {
+    /// The selector of what the part stands for.
+    text: String,
+    /// The selector of the object in the envelope.
+    envelope: String,
+    around: Surroundings,
+}
+
+impl Surroundings {
+    /// Of what is no part.
+    pub(super) fn none() -> Self {
+        Self {
+            structured: false,
+            single: false,
+        }
+    }
+
+    pub(super) fn of(root: Cursor<'_>) -> Self {
+        let parts = root.get("content").and_then(Cursor::len);
+        Self {
+            structured: root.get("structuredContent").is_some(),
+            single: parts == Some(1),
+        }
+    }
+
+    /// The selector that gives what a part stands for.
+    pub(super) fn select(self, index: usize) -> String {
+        match self {
+            Self {
+                structured: true, ..
+            } => format!("content[{index}]"),
+            Self { single: true, .. } => String::new(),
+            _ => format!("[{index}]"),
+        }
+    }
+}
+
+/// The data of a part that is no text, and its type; `None` for a part that has none.
+fn data_of(part: Cursor<'_>) -> Option<(&'static str, Cursor<'_>, Option<Cursor<'_>>)> {
+    let kind = part.get("type")?.as_str()?;
+    match &*kind {
+        "image" => Some(("image", part.get("data")?, part.get("mimeType"))),
+        "audio" => Some(("audio", part.get("data")?, part.get("mimeType"))),
+        "resource" => {
+            let resource = part.get("resource")?;
+            Some(("resource", resource.get("blob")?, resource.get("mimeType")))
+        }
+        _ => None,
+    }
+}
+
+/// What is said in place of a part with binary data, as a text part; `None` for any other part.
+pub(super) fn description(
+    part: Cursor<'_>,
+    index: usize,
+    around: Surroundings,
+    known: &Known<'_, '_>,
+) -> Option<String> {
+    let (kind, data, media_type) = data_of(part)?;
+    let media_type = media_type.and_then(Cursor::as_str);
+    let media_type: String = media_type
+        .as_deref()
+        .unwrap_or(UNKNOWN_MEDIA)
+        .chars()
+        .take(MEDIA_CHARS)
+        .collect();
+    let mut text = format!("{kind} ({media_type}, {}), not shown", size_of(data));
+    let select = around.select(index);
+    let reaches = |select: &str| select.is_empty() || (known.reaches)(select, Some(data));
+    if known.referable && reaches(&select) {
+        let select = Some(select.as_str()).filter(|select| !select.is_empty());
+        text.push_str("; to pass it on: ");
+        text.push_str(&known.reference(select));
+    }
+    Some(format!("{{\"type\":\"text\",\"text\":{}}}", quoted(&text)))
+}
+
+/// How large data in base64 is.
+fn size_of(data: Cursor<'_>) -> String {
+    let Chars::Quoted(text) = Chars::of_string(data.raw()) else {
+        return String::new();
+    };
+    if data.kind() != Kind::String || memchr::memchr2(b'\\', b'\n', text).is_some() {
+        // Not as base64 is written mostly, so that its length says less.
+        return format!("{} characters of base64", Chars::Quoted(text).count());
+    }
+    let padding = text
+        .iter()
+        .rev()
+        .take(2)
+        .filter(|byte| **byte == b'=')
+        .count();
+    let bytes = (text.len() - padding) * 3 / 4;
+    format!("{bytes} bytes")
+}
+
+impl<'a> Plan<'a, '_> {
+    /// Adds a part of content. It is shown as one, its texts by their beginnings.
+    pub(super) fn add_part(&mut self, part: Cursor<'a>, hop: Hop<'a>, penalty: u32) -> Id {
+        let index = match hop {
+            Hop::Item(_, index) => index,
+            _ => 0,
+        };
+        let around = self.around;
+        if let Some(description) = description(part, index, around, self.known) {
+            return self.add(Body::Fixed(description.into_bytes()), None, hop);
+        }
+        let place = Place {
+            text: around.select(index),
+            envelope: format!("content[{index}]"),
+            around,
+        };
+        self.add_members(part, hop, penalty, &place)
+    }
+
+    /// Adds an object of which every member is shown, its texts by their beginnings.
+    fn add_members(&mut self, part: Cursor<'a>, hop: Hop<'a>, penalty: u32, place: &Place) -> Id {
+        let fits = part.kind() == Kind::Object && part.len().is_some_and(|len| len <= MEMBERS);
+        if !fits {
+            return self.add_value(part, hop, penalty);
+        }
+        let later = if place.around.structured { BESIDE } else { 0 };
+        let later = penalty.saturating_add(later);
+        let mut members = Vec::new();
+        for (key, value) in part.members() {
+            let name = key.text();
+            let select = member(&place.envelope, &name);
+            let id = match (&*name, value.kind()) {
+                ("text", Kind::String) if place.around.structured => {
+                    self.add_text_part(value, select, later)
+                }
+                ("text", Kind::String) => self.add_text_part(value, place.text.clone(), later),
+                ("resource", Kind::Object) => {
+                    let inner = Place {
+                        envelope: select.clone(),
+                        ..place.clone()
+                    };
+                    self.add_members(value, Hop::Select(select), penalty, &inner)
+                }
+                _ => {
+                    let id = self.add_value(value, Hop::Select(select), penalty);
+                    self.want_text(id, later);
+                    id
+                }
+            };
+            members.push((Cow::Borrowed(key.raw()), id));
+        }
+        self.add(Body::Frame(members, Tail::None), Some(part), hop)
+    }
+
+    /// Adds the text of a part: what it holds, if that is JSON.
+    fn add_text_part(&mut self, text: Cursor<'a>, select: String, penalty: u32) -> Id {
+        let hop = Hop::Select(select);
+        let opened = (self.known.open)(text).filter(|opened| !opened.is_empty());
+        let Some(opened) = opened.filter(|_| text.raw().len() > SHORT) else {
+            let id = self.add_value(text, hop, penalty);
+            self.want_text(id, penalty);
+            return id;
+        };
+        let node = self.opened(opened, hop.clone(), penalty);
+        self.add(Body::JsonText(node), Some(text), hop)
+    }
+}

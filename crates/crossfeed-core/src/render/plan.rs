@@ -1,0 +1,463 @@
+//! The plan of a preview: in which order a value is revealed.
+//!
+//! What comes in: places in documents. What goes out: a tree of what may be shown, and its steps,
+//! each of which shows one thing more. A preview is the tree after as many steps as its budget
+//! holds, so that a larger budget shows all that a smaller one does.
+//!
+//! What matters most comes first: what is nearer to the root, and the first item of a list before
+//! the others, because lists are of a kind.
+
+use super::{parts::Surroundings, subject::Known, text::Chars};
+use crate::strip::StripPolicy;
+use crossfeed_json::{Cursor, Items, Key, Kind};
+use std::{borrow::Cow, cmp::Reverse, collections::BinaryHeap};
+
+/// The most bytes of a list or object that is shown whole with its first step: no more than the
+/// mark in its place.
+const SMALL: usize = 40;
+/// The most digits of a number that is shown like any scalar.
+const DIGITS: usize = 64;
+/// The most bytes of a key that is shown.
+const KEY_BYTES: usize = 256;
+/// Up to how many characters a text is shown whole with its first step.
+pub(super) const SHORT: usize = 64;
+/// How many characters of a longer text are shown with its first step: less than a mark makes it
+/// longer than a short one.
+const BEGINNING: usize = 48;
+/// About how many characters the mark behind the beginning of a text takes.
+const MARK: usize = 20;
+/// How much less a longer text is wanted than its beginning.
+const LONGER: u32 = 6;
+
+/// How deep lists and objects are opened: with what stands around them, and what is small enough to
+/// be shown whole, as deep as any reader of JSON goes.
+const DEPTH: usize = 100;
+
+/// The place of a node in its plan.
+pub(super) type Id = usize;
+
+/// What is shown of a result, and what can be shown of it.
+pub(super) struct Plan<'a, 'v> {
+    /// What must be known of the result beside its bytes.
+    pub(super) known: &'v Known<'a, 'v>,
+    pub(super) around: Surroundings,
+    nodes: Vec<Node<'a>>,
+    /// How many steps were planned.
+    steps: usize,
+    /// What could be shown next, the most wanted first.
+    next: BinaryHeap<Reverse<(u32, usize, Id)>>,
+    /// How many were put there, so that of the equally wanted the first comes first.
+    put: usize,
+    /// About how many bytes all steps show.
+    bytes: usize,
+}
+
+/// One value.
+pub(super) struct Node<'a> {
+    pub(super) body: Body<'a>,
+    /// Where it stands in a document, if it does.
+    pub(super) cursor: Option<Cursor<'a>>,
+    pub(super) hop: Hop<'a>,
+    /// How many lists and objects are around it.
+    depth: usize,
+    /// Whether it stands in a list behind the first item, whose keys have been named.
+    pub(super) repeated: bool,
+}
+
+/// How a node is reached.
+#[derive(Clone, Debug)]
+pub(super) enum Hop<'a> {
+    /// By a selector of its own.
+    Select(String),
+    Member(Id, Key<'a>),
+    Item(Id, usize),
+}
+
+pub(super) enum Body<'a> {
+    /// JSON that is shown as it is.
+    Fixed(Vec<u8>),
+    /// JSON that stands for something hidden, whatever the steps.
+    Mark(Vec<u8>),
+    /// The content of a tool result that has none.
+    NoParts,
+    Text(Text<'a>),
+    Branch(Branch<'a>),
+    /// An object of which every member is shown.
+    Frame(Vec<(Cow<'a, [u8]>, Id)>, Tail),
+    /// The JSON text of a node, as a string.
+    JsonText(Id),
+}
+
+/// Which of our fields stand at the end of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tail {
+    None,
+    /// The call id.
+    Id,
+    All,
+}
+
+/// A text that is shown from its beginning on.
+#[derive(Debug)]
+pub(super) struct Text<'a> {
+    pub(super) chars: Chars<'a>,
+    /// How many characters it has.
+    pub(super) count: usize,
+    /// After which step it is shown up to where.
+    ends: Vec<(usize, usize)>,
+    /// How many characters are shown after the last of them.
+    shown: usize,
+}
+
+impl Text<'_> {
+    /// Shows the beginning from a step on; whether there is more.
+    fn begin(&mut self, step: usize) -> bool {
+        let chars = if self.count <= SHORT {
+            self.count
+        } else {
+            BEGINNING
+        };
+        self.ends.push((step, self.chars.advance(0, chars)));
+        self.shown = chars;
+        chars < self.count
+    }
+
+    /// Shows more from a step on: by how many bytes, and whether there is more still.
+    fn lengthen(&mut self, step: usize) -> (usize, bool) {
+        let from = self.ends.last().map_or(0, |(_, end)| *end);
+        let mut target = match self.shown {
+            0..12 => 12,
+            12..24 => 24,
+            24..BEGINNING => BEGINNING,
+            BEGINNING..300 => self.shown + self.shown / 2,
+            more => more + more / 5,
+        };
+        if self.count <= target + MARK {
+            target = self.count;
+        }
+        let end = self.chars.advance(from, target.saturating_sub(self.shown));
+        self.ends.push((step, end));
+        self.shown = target;
+        (end - from, target < self.count)
+    }
+
+    /// Where the text is cut after `steps` steps.
+    pub(super) fn end(&self, steps: usize) -> usize {
+        let before = self.ends.partition_point(|(step, _)| *step < steps);
+        before
+            .checked_sub(1)
+            .and_then(|last| self.ends.get(last))
+            .map_or(0, |(_, end)| *end)
+    }
+}
+
+/// A list or object that is shown from its first child on.
+pub(super) struct Branch<'a> {
+    pub(super) form: Form,
+    /// How many children there are.
+    pub(super) len: usize,
+    pub(super) children: Vec<Child<'a>>,
+    /// The children that are not planned yet.
+    rest: Items<'a>,
+    /// The index of the first child.
+    first: usize,
+    /// Which members are left out.
+    strip: Option<StripPolicy>,
+}
+
+/// What a branch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    List,
+    /// The content of a tool result.
+    Parts,
+    /// An object; how many times the sign of a cut makes a key that it has not.
+    Object {
+        mark: usize,
+        tail: Tail,
+    },
+}
+
+#[derive(Debug)]
+pub(super) struct Child<'a> {
+    /// Where it stands, with its key.
+    pub(super) cursor: Cursor<'a>,
+    pub(super) id: Id,
+    /// The step that shows it.
+    pub(super) step: usize,
+}
+
+impl<'a> Branch<'a> {
+    /// How many children are shown after `steps` steps.
+    pub(super) fn visible(&self, steps: usize) -> usize {
+        self.children.partition_point(|child| child.step < steps)
+    }
+
+    /// The children from `visible` on.
+    pub(super) fn hidden(&self, visible: usize) -> impl Iterator<Item = Cursor<'a>> {
+        let planned = self.children.iter().skip(visible);
+        let strip = self.strip;
+        let rest = self.rest.clone();
+        planned
+            .map(|child| child.cursor)
+            .chain(rest.filter(move |child| !strips(strip, *child)))
+    }
+}
+
+/// Whether a policy leaves a member out.
+pub(super) fn strips(policy: Option<StripPolicy>, member: Cursor<'_>) -> bool {
+    let key = member.key();
+    // Most keys are told by their first byte: a wide object is walked over for this.
+    let may_be = matches!(key.raw().first(), Some(b'_' | b'\\'));
+    policy.is_some_and(|policy| may_be && policy.strips(&key.text()))
+}
+
+impl<'a, 'v> Plan<'a, 'v> {
+    pub(super) fn new(known: &'v Known<'a, 'v>, around: Surroundings) -> Self {
+        Self {
+            known,
+            around,
+            nodes: Vec::new(),
+            steps: 0,
+            next: BinaryHeap::new(),
+            put: 0,
+            bytes: 0,
+        }
+    }
+
+    pub(super) fn node(&self, id: Id) -> Option<&Node<'a>> {
+        self.nodes.get(id)
+    }
+
+    /// How many steps were planned.
+    pub(super) fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// How the child of a branch at `place` is reached, and where it stands.
+    pub(super) fn hop(
+        &self,
+        id: Id,
+        branch: &Branch<'a>,
+        place: usize,
+        cursor: Cursor<'a>,
+    ) -> (Hop<'a>, Option<Cursor<'a>>) {
+        let index = branch.first + place;
+        match branch.form {
+            Form::Object { .. } => (Hop::Member(id, cursor.key()), Some(cursor)),
+            Form::List => (Hop::Item(id, index), Some(cursor)),
+            // A part is reached by what it stands for, which is no place of its own.
+            Form::Parts => (Hop::Select(self.around.select(index)), None),
+        }
+    }
+
+    /// Adds a node, not shown by any step of its own.
+    pub(super) fn add(&mut self, body: Body<'a>, cursor: Option<Cursor<'a>>, hop: Hop<'a>) -> Id {
+        let parent = match hop {
+            Hop::Select(_) => None,
+            Hop::Member(parent, _) | Hop::Item(parent, _) => self.nodes.get(parent),
+        };
+        let depth = parent.map_or(0, |parent| parent.depth + 1);
+        let repeated = matches!(hop, Hop::Item(_, index) if index > 0)
+            || parent.is_some_and(|parent| parent.repeated);
+        self.nodes.push(Node {
+            body,
+            cursor,
+            hop,
+            depth,
+            repeated,
+        });
+        self.nodes.len() - 1
+    }
+
+    /// Adds a text, of which nothing is shown and nothing is planned.
+    pub(super) fn add_text(
+        &mut self,
+        chars: Chars<'a>,
+        cursor: Option<Cursor<'a>>,
+        hop: Hop<'a>,
+    ) -> Id {
+        let text = Text {
+            chars,
+            count: chars.count(),
+            ends: Vec::new(),
+            shown: 0,
+        };
+        self.add(Body::Text(text), cursor, hop)
+    }
+
+    /// Adds a list or object whose children are shown one by one.
+    pub(super) fn add_branch(
+        &mut self,
+        cursor: Cursor<'a>,
+        form: Form,
+        strip: Option<StripPolicy>,
+        hop: Hop<'a>,
+        penalty: u32,
+    ) -> Id {
+        let mut len = cursor.len().unwrap_or_default();
+        let mut form = form;
+        if let (Some(_), Kind::Object) = (strip, cursor.kind()) {
+            len = cursor
+                .items()
+                .filter(|child| !strips(strip, *child))
+                .count();
+        }
+        if let Form::Object { mark, .. } = &mut form {
+            while cursor.get(&"…".repeat(*mark)).is_some() {
+                *mark += 1;
+            }
+        }
+        let branch = Branch {
+            form,
+            len,
+            children: Vec::new(),
+            rest: cursor.items(),
+            first: 0,
+            strip,
+        };
+        let id = self.add(Body::Branch(branch), Some(cursor), hop);
+        if self.nodes.get(id).is_some_and(|node| node.depth < DEPTH) {
+            self.want(id, penalty.saturating_add(1));
+        }
+        id
+    }
+
+    /// Adds a value as it is shown at first.
+    pub(super) fn add_value(&mut self, cursor: Cursor<'a>, hop: Hop<'a>, penalty: u32) -> Id {
+        let raw = cursor.raw();
+        match cursor.kind() {
+            Kind::Array | Kind::Object if raw.len() > SMALL && !cursor.is_empty() => {
+                let form = if cursor.kind() == Kind::Array {
+                    Form::List
+                } else {
+                    Form::Object {
+                        mark: 1,
+                        tail: Tail::None,
+                    }
+                };
+                self.add_branch(cursor, form, None, hop, penalty)
+            }
+            // Quotes are two of its bytes.
+            Kind::String if raw.len() - 2 > SHORT => {
+                self.add_text(Chars::of_string(raw), Some(cursor), hop)
+            }
+            Kind::Number if raw.len() > DIGITS => {
+                self.add_text(Chars::Digits(raw), Some(cursor), hop)
+            }
+            _ => {
+                let mut json = Vec::with_capacity(raw.len());
+                cursor.write_compact(&mut json);
+                self.add(Body::Fixed(json), Some(cursor), hop)
+            }
+        }
+    }
+
+    /// Leaves the first child of a branch out.
+    pub(super) fn skip_first(&mut self, id: Id) {
+        if let Some(Body::Branch(branch)) = self.nodes.get_mut(id).map(|node| &mut node.body) {
+            branch.rest.next();
+            branch.first = 1;
+            branch.len -= 1;
+        }
+    }
+
+    /// Puts a node among those of which more could be shown next, if it is a text of which nothing is.
+    pub(super) fn want_text(&mut self, id: Id, penalty: u32) {
+        if let Some(Body::Text(_)) = self.node(id).map(|node| &node.body) {
+            self.want(id, penalty);
+        }
+    }
+
+    /// Puts a node among those of which more could be shown next.
+    pub(super) fn want(&mut self, id: Id, penalty: u32) {
+        self.next.push(Reverse((penalty, self.put, id)));
+        self.put += 1;
+    }
+
+    /// Plans steps until they show about so many bytes; whether there are more.
+    pub(super) fn grow(&mut self, bytes: usize) -> bool {
+        while self.bytes < bytes {
+            let Some(Reverse((penalty, _, id))) = self.next.pop() else {
+                return false;
+            };
+            match self.nodes.get_mut(id).map(|node| &mut node.body) {
+                Some(Body::Text(text)) => {
+                    let (more, has_more) = text.lengthen(self.steps);
+                    self.steps += 1;
+                    self.bytes += more;
+                    if has_more {
+                        self.want(id, penalty.saturating_add(LONGER));
+                    }
+                }
+                Some(Body::Branch(_)) => self.reveal(id, penalty),
+                _ => {}
+            }
+        }
+        true
+    }
+
+    /// Plans to show the next child of a branch.
+    fn reveal(&mut self, id: Id, penalty: u32) {
+        let Some(Body::Branch(branch)) = self.nodes.get_mut(id).map(|node| &mut node.body) else {
+            return;
+        };
+        let strip = branch.strip;
+        let before = branch.rest.clone();
+        let Some(cursor) = branch.rest.find(|child| !strips(strip, *child)) else {
+            return;
+        };
+        let (form, index) = (branch.form, branch.first + branch.children.len());
+        let key = cursor.key();
+        if key.raw().len() > KEY_BYTES {
+            // Neither this one nor what stands behind it, for members are shown in order; and it is
+            // what is hidden first.
+            branch.rest = before;
+            return;
+        }
+        let hop = match form {
+            Form::Object { .. } => Hop::Member(id, key),
+            _ => Hop::Item(id, index),
+        };
+        let child = match form {
+            Form::Parts => self.add_part(cursor, hop, penalty),
+            _ => self.add_value(cursor, hop, penalty),
+        };
+        let step = self.steps;
+        self.steps += 1;
+        let small = match self.nodes.get_mut(child).map(|node| &mut node.body) {
+            Some(Body::Text(text)) => {
+                if text.begin(step) {
+                    self.want(child, penalty.saturating_add(LONGER));
+                }
+                false
+            }
+            Some(Body::Fixed(_)) => true,
+            _ => false,
+        };
+        self.bytes += key.raw().len() + 4 + self.shown_at_first(child);
+        if let Some(Body::Branch(branch)) = self.nodes.get_mut(id).map(|node| &mut node.body) {
+            branch.children.push(Child {
+                cursor,
+                id: child,
+                step,
+            });
+        }
+        let further = match form {
+            // Every eighth member counts as one level.
+            Form::Object { .. } => u32::from(index % 8 == 7),
+            _ if small => 1,
+            _ => 3,
+        };
+        self.want(id, penalty.saturating_add(further));
+    }
+
+    /// About how many bytes a new node is shown with.
+    fn shown_at_first(&self, id: Id) -> usize {
+        match self.nodes.get(id).map(|node| &node.body) {
+            Some(Body::Fixed(json)) => json.len(),
+            Some(Body::Text(_)) => BEGINNING + 20,
+            _ => 20,
+        }
+    }
+}

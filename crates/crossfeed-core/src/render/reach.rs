@@ -1,0 +1,92 @@
+//! What a preview hides first, and the selector that reaches it.
+
+use super::plan::{Body, Hop, Id, Plan};
+use crate::paths::{SELECTOR_CHARS, member};
+use crossfeed_json::Cursor;
+
+/// Something that is hidden, and what is around it: selectors, the nearest first.
+#[derive(Debug, Default)]
+pub(super) struct Hidden<'a> {
+    pub(super) selectors: Vec<(String, Option<Cursor<'a>>)>,
+}
+
+/// What is hidden first after `steps` steps; `None` if nothing is. An item or member tells more than
+/// the rest of a text that was begun, so that comes only where nothing else is hidden.
+pub(super) fn first_hidden<'a>(plan: &Plan<'a, '_>, root: Id, steps: usize) -> Option<Hidden<'a>> {
+    let found = search(plan, root, steps, false).or_else(|| search(plan, root, steps, true));
+    let (id, child) = found?;
+    let mut hidden = Hidden::default();
+    if let Some((hop, cursor)) = child {
+        hidden.add(plan, &hop, cursor);
+    }
+    let mut around = Some(id);
+    while let Some(node) = around.and_then(|id| plan.node(id)) {
+        hidden.add(plan, &node.hop, node.cursor);
+        around = match node.hop {
+            Hop::Select(_) => None,
+            Hop::Member(parent, _) | Hop::Item(parent, _) => Some(parent),
+        };
+    }
+    Some(hidden)
+}
+
+impl<'a> Hidden<'a> {
+    fn add(&mut self, plan: &Plan<'a, '_>, hop: &Hop<'a>, cursor: Option<Cursor<'a>>) {
+        if let Some(selector) = selector(plan, hop) {
+            self.selectors.push((selector, cursor));
+        }
+    }
+}
+
+/// The selector of a place; empty for the whole value, `None` where it is too long for anybody.
+fn selector(plan: &Plan<'_, '_>, hop: &Hop<'_>) -> Option<String> {
+    let around = |parent: Id| plan.node(parent).and_then(|node| selector(plan, &node.hop));
+    let selector = match hop {
+        Hop::Select(selector) => selector.clone(),
+        Hop::Member(parent, key) => member(&around(*parent)?, &key.text()),
+        Hop::Item(parent, index) => format!("{}[{index}]", around(*parent)?),
+    };
+    (selector.len() <= SELECTOR_CHARS).then_some(selector)
+}
+
+/// A hidden child: how it is reached, and where it stands.
+type Child<'a> = Option<(Hop<'a>, Option<Cursor<'a>>)>;
+
+/// The first node, in the order in which a preview is read, of which something is hidden; `texts` says
+/// whether the rest of a text counts.
+fn search<'a>(plan: &Plan<'a, '_>, id: Id, steps: usize, texts: bool) -> Option<(Id, Child<'a>)> {
+    let node = plan.node(id)?;
+    match &node.body {
+        Body::Fixed(_) | Body::NoParts => None,
+        Body::Mark(_) => Some((id, None)),
+        Body::Text(text) => (texts && text.end(steps) < text.chars.len()).then_some((id, None)),
+        Body::JsonText(inner) => search(plan, *inner, steps, texts),
+        Body::Frame(members, _) => {
+            // Structured content is what a selector sees, so it comes first.
+            let structured = |key: &[u8]| key == b"structuredContent";
+            let first = members.iter().filter(|(key, _)| structured(key));
+            let others = members.iter().filter(|(key, _)| !structured(key));
+            first
+                .chain(others)
+                .find_map(|(_, id)| search(plan, *id, steps, texts))
+        }
+        Body::Branch(branch) => {
+            let visible = branch.visible(steps);
+            let shown = branch.children.iter().take(visible);
+            if let Some(found) = shown
+                .map(|child| child.id)
+                .find_map(|id| search(plan, id, steps, texts))
+            {
+                return Some(found);
+            }
+            if visible == branch.len {
+                return None;
+            }
+            let hidden = branch.hidden(visible).next().filter(|_| visible > 0);
+            Some((
+                id,
+                hidden.map(|cursor| plan.hop(id, branch, visible, cursor)),
+            ))
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! The search for what to show: whole if it is small, else the most generous preview that fits.
+//!
+//! What comes in: a result and a budget. What goes out: one text, counted. A preview is a plan and a
+//! number of steps; the number is found by bisection, each trial being written and counted.
+
+use super::{
+    RenderError, RenderOptions, Rendered, ShownHints,
+    ours::{Frame, Note, Ours},
+    plan::{Id, Plan},
+    reach::{Hidden, first_hidden},
+    root::plan_of,
+    subject::{Known, Subject},
+    whole::whole,
+    write::write,
+};
+use crate::{
+    canonical::{Stored, ViewError},
+    hint::HintDetail,
+};
+use crossfeed_tokens::TokenCounter;
+
+/// The most bytes of a token, on average over what is shown: an estimate of four characters, of four
+/// bytes each. What is longer is not shown, whatever counts it, so that what is written is bounded.
+const TOKEN_BYTES: usize = 16;
+/// The bytes of a token in most texts.
+const USUAL_TOKEN_BYTES: usize = 4;
+/// Bytes that are tried with any budget.
+const LEAST_BYTES: usize = 1024;
+/// How much of a preview's budget hints may take, in percent: where they are a help, and where they
+/// were asked for.
+const HINTS_SHARE: usize = 40;
+const ASKED_HINTS_SHARE: usize = 80;
+
+/// What is shown, and what the session notes of it.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    pub(crate) rendered: Rendered,
+    /// Whether the model has seen all of the result, and nothing was described in its place.
+    pub(crate) complete: bool,
+}
+
+/// Why nothing is shown.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    View(ViewError),
+    Render(RenderError),
+}
+
+/// Hints of so much detail, as JSON, where there are any.
+type Hints<'h> = dyn Fn(HintDetail) -> Option<String> + 'h;
+
+/// Shows a result. `hints` are asked for when they are to be shown.
+pub(crate) fn show<'a>(
+    stored: &'a Stored,
+    known: &Known<'a, '_>,
+    options: &RenderOptions,
+    tokens: &TokenCounter,
+    hints: &Hints<'_>,
+) -> Result<Shown, Trouble> {
+    let raw = stored.document().raw();
+    let subject = Subject::of(stored, known).map_err(Trouble::View)?;
+    let whole_tokens = match subject {
+        // As base64, which is how it would be shown.
+        Subject::Bytes(_, bytes) => crossfeed_tokens::tokens_of_chars(bytes.div_ceil(3) * 4),
+        _ => tokens.count_bytes(raw),
+    };
+    let search = Search {
+        subject,
+        known,
+        options,
+        tokens,
+        bytes: raw.len(),
+        whole_tokens,
+    };
+    search.show(hints).map_err(Trouble::Render)
+}
+
+/// A text and what it takes.
+struct Counted {
+    json: String,
+    tokens: usize,
+}
+
+struct Search<'a, 'v> {
+    subject: Subject<'a>,
+    known: &'v Known<'a, 'v>,
+    options: &'v RenderOptions,
+    tokens: &'v TokenCounter,
+    bytes: usize,
+    whole_tokens: usize,
+}
+
+impl<'a> Search<'a, '_> {
+    fn show(&self, hints: &Hints<'_>) -> Result<Shown, RenderError> {
+        let budget = self.options.preview_tokens;
+        // What hides nothing is no preview: a larger budget for previews holds for the whole, too.
+        let limit = self.options.whole_tokens.max(budget);
+        let found = self.whole(None, limit);
+        let needed = found.as_ref().map_or(usize::MAX, |(all, _)| all.tokens);
+        let found = found.filter(|(all, _)| all.tokens <= limit);
+        // The most telling first: what has no room is said in short.
+        let hints: Vec<String> = if self.wants_hints(found.is_some()) {
+            let details = match self.options.detail {
+                HintDetail::Full => &[HintDetail::Full, HintDetail::Compact][..],
+                HintDetail::Compact => &[HintDetail::Compact],
+            };
+            details.iter().filter_map(|detail| hints(*detail)).collect()
+        } else {
+            Vec::new()
+        };
+        if let Some((all, complete)) = found {
+            if hints.is_empty() {
+                return Ok(self.shown(all, true, complete));
+            }
+            let fits = |(all, _): &(Counted, bool)| all.tokens <= limit;
+            let whole = |hints: &String| self.whole(Some(hints), limit).filter(fits);
+            if let Some((all, complete)) = hints.iter().find_map(whole) {
+                return Ok(self.shown(all, true, complete));
+            }
+        }
+        let (mut plan, root) = plan_of(self.subject, self.known);
+        for frame in self.frames(&plan, root, &hints) {
+            if let Some((counted, cut)) = self.most(&mut plan, root, &frame) {
+                let all = || {
+                    self.whole(None, limit)
+                        .is_some_and(|(_, complete)| complete)
+                };
+                let complete = !cut && all();
+                return Ok(self.shown(counted, !cut, complete));
+            }
+        }
+        let least = self.trial(&plan, root, 0, &Frame::bare(), None).tokens;
+        Err(RenderError::BudgetTooSmall {
+            budget,
+            needed: needed.min(least),
+        })
+    }
+
+    /// Whether hints are shown beside a result, which is small or is not.
+    fn wants_hints(&self, small: bool) -> bool {
+        let wanted = match self.options.hints {
+            ShownHints::Never => false,
+            ShownHints::WhenCut => !small,
+            ShownHints::Always => true,
+        };
+        wanted && self.known.referable
+    }
+
+    fn is_enveloped(&self) -> bool {
+        matches!(self.subject, Subject::Mcp(_))
+    }
+
+    fn shown(&self, counted: Counted, whole: bool, complete: bool) -> Shown {
+        Shown {
+            rendered: Rendered {
+                json: counted.json,
+                tokens: counted.tokens,
+                whole,
+                whole_tokens: self.whole_tokens,
+            },
+            complete,
+        }
+    }
+
+    /// What comes beside the result, the best first: hints only where they leave room.
+    fn frames<'h>(&self, plan: &Plan<'a, '_>, root: Id, hints: &'h [String]) -> Vec<Frame<'h>> {
+        let budget = self.options.preview_tokens;
+        let share = match self.options.hints {
+            ShownHints::Always => ASKED_HINTS_SHARE,
+            ShownHints::Never | ShownHints::WhenCut => HINTS_SHARE,
+        };
+        let tokens_of = |frame: &Frame<'_>| self.trial(plan, root, 0, frame, None).tokens;
+        let plain = Frame::of(None, Note::Full);
+        let mut frames = vec![plain, Frame::bare()];
+        if hints.is_empty() {
+            return frames;
+        }
+        let without = tokens_of(&plain);
+        let with_hints = hints.iter().flat_map(|hints| {
+            let once = Frame::of(Some(hints), Note::Full);
+            let mut twice = once;
+            twice.hints_everywhere = true;
+            [twice, once]
+        });
+        let has_room = |frame: &Frame<'_>| {
+            tokens_of(frame).saturating_sub(without) <= budget.saturating_mul(share) / 100
+        };
+        if let Some(frame) = with_hints.into_iter().find(has_room) {
+            frames.insert(0, frame);
+        }
+        frames
+    }
+
+    /// The result as a whole in at most as many bytes as so many tokens may have.
+    fn whole(&self, hints: Option<&str>, limit: usize) -> Option<(Counted, bool)> {
+        let most = limit
+            .saturating_mul(TOKEN_BYTES)
+            .saturating_add(LEAST_BYTES);
+        let mut frame = Frame::of(hints, Note::Full);
+        frame.hints_everywhere = true;
+        let ours = Ours::of(self.known, self.is_enveloped(), &frame, None);
+        let whole = whole(self.subject, self.known, &ours, most)?;
+        Some((self.counted(whole.json)?, whole.complete))
+    }
+
+    fn counted(&self, json: Vec<u8>) -> Option<Counted> {
+        let json = String::from_utf8(json).ok()?;
+        let tokens = self.tokens.count(&json);
+        Some(Counted { json, tokens })
+    }
+
+    /// The preview after `steps` steps. `reach` is the selector of what is hidden first, where it was
+    /// found already.
+    fn trial(
+        &self,
+        plan: &Plan<'a, '_>,
+        root: Id,
+        steps: usize,
+        frame: &Frame<'_>,
+        reach: Option<&str>,
+    ) -> Counted {
+        let hidden = first_hidden(plan, root, steps);
+        let note = hidden.map(|hidden| {
+            let first = hidden.selectors.first();
+            let select = reach.or(first.map(|(select, _)| select.as_str()));
+            frame.note(self.known, select, self.bytes, self.whole_tokens)
+        });
+        let mut frame = *frame;
+        if note.is_none() && self.options.hints != ShownHints::Always {
+            frame.hints = None;
+        }
+        let ours = Ours::of(self.known, self.is_enveloped(), &frame, note.as_deref());
+        // All that is written is UTF-8.
+        let json = String::from_utf8(write(plan, root, steps, &ours)).unwrap_or_default();
+        let tokens = self.tokens.count(&json);
+        Counted { json, tokens }
+    }
+
+    /// The preview that shows most within the budget, and whether it hides anything; `None` where
+    /// not even the frame fits.
+    fn most(
+        &self,
+        plan: &mut Plan<'a, '_>,
+        root: Id,
+        frame: &Frame<'_>,
+    ) -> Option<(Counted, bool)> {
+        let budget = self.options.preview_tokens;
+        let fits = |counted: &Counted| counted.tokens <= budget;
+        let mut best = Some(self.trial(plan, root, 0, frame, None)).filter(fits)?;
+        let most = budget
+            .saturating_mul(TOKEN_BYTES)
+            .saturating_add(LEAST_BYTES);
+        let mut room = budget.saturating_mul(USUAL_TOKEN_BYTES);
+        let (mut fit, mut misfit) = (0, usize::MAX);
+        while misfit - fit > 1 {
+            let steps = if misfit == usize::MAX {
+                // How far the budget goes is not known yet.
+                let has_more = plan.grow(room);
+                let steps = plan.steps();
+                if steps == fit && (!has_more || room >= most) {
+                    break;
+                }
+                room = room.saturating_mul(2).min(most);
+                steps
+            } else {
+                fit + (misfit - fit) / 2
+            };
+            let counted = self.trial(plan, root, steps, frame, None);
+            if fits(&counted) {
+                (best, fit) = (counted, steps);
+            } else {
+                misfit = steps;
+            }
+        }
+        let Some(hidden) = first_hidden(plan, root, fit) else {
+            return Some((best, false));
+        };
+        if frame.note == Note::Full && self.known.referable {
+            best = self.reached(plan, root, fit, frame, best, &hidden)?;
+        }
+        Some((best, true))
+    }
+
+    /// The preview with a selector that was tried.
+    fn reached(
+        &self,
+        plan: &Plan<'a, '_>,
+        root: Id,
+        steps: usize,
+        frame: &Frame<'_>,
+        best: Counted,
+        hidden: &Hidden<'a>,
+    ) -> Option<Counted> {
+        let reaches = |(select, place): &&(String, _)| {
+            select.is_empty() || (self.known.reaches)(select, *place)
+        };
+        let found = hidden.selectors.iter().find(reaches);
+        let first = hidden.selectors.first();
+        if let (Some((found, _)), Some((first, _))) = (found, first)
+            && found == first
+        {
+            return Some(best);
+        }
+        // Shorter than what was counted, in any sane way of counting.
+        let select = found.map_or("", |(select, _)| select.as_str());
+        let fits = |counted: &Counted| counted.tokens <= self.options.preview_tokens;
+        let mut steps = steps;
+        loop {
+            let counted = self.trial(plan, root, steps, frame, Some(select));
+            if fits(&counted) {
+                return Some(counted);
+            }
+            steps = steps.checked_sub(1)? / 2;
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! What a result is, for showing it.
+//!
+//! What comes in: a stored result. What goes out: what of it is shown, by kind. The kinds are those
+//! of the canonical value; what is shown of a tool result of MCP is its envelope.
+
+use super::text::Chars;
+use crate::{
+    canonical::{Stored, ViewError, is_enveloped},
+    strip::{StripPolicy, strip},
+};
+use crossfeed_json::{Cursor, Document, Kind, quoted};
+use crossfeed_schema::Spelling;
+use crossfeed_store::ResultKind;
+use crossfeed_wire::{CallId, internal::is_internal};
+
+/// What must be known of a result beside its bytes.
+pub(crate) struct Known<'a, 'v> {
+    pub(crate) call_id: &'v CallId,
+    /// Whether it can be referred to: the call did not fail.
+    pub(crate) referable: bool,
+    pub(crate) spelling: Spelling,
+    pub(crate) strip: StripPolicy,
+    /// The object or list that a string is the text of.
+    pub(crate) open: &'v dyn Fn(Cursor<'a>) -> Option<Cursor<'a>>,
+    /// Whether a selector gives something, and that place if one is named.
+    pub(crate) reaches: &'v dyn Fn(&str, Option<Cursor<'_>>) -> bool,
+}
+
+impl Known<'_, '_> {
+    /// A reference to the result, as JSON.
+    pub(super) fn reference(&self, select: Option<&str>) -> String {
+        let tool = quoted(&self.spelling.key("tool"));
+        let mut json = format!("{{{tool}:{}", quoted(self.call_id.as_str()));
+        if let Some(select) = select {
+            json.push_str(&format!(
+                ",{}:{}",
+                quoted(&self.spelling.key("select")),
+                quoted(select)
+            ));
+        }
+        json.push('}');
+        json
+    }
+}
+
+/// What of a result is shown.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Subject<'a> {
+    /// The members of an object.
+    Members(Cursor<'a>),
+    /// A list, a number, a boolean or null.
+    Value(Cursor<'a>),
+    Text(Chars<'a>),
+    /// A text that holds JSON.
+    Opened(Chars<'a>, Cursor<'a>),
+    /// So many bytes of a media type.
+    Bytes(&'a str, usize),
+    /// A tool result of MCP.
+    Mcp(Cursor<'a>),
+}
+
+impl<'a> Subject<'a> {
+    /// What of a result is shown.
+    pub(super) fn of(stored: &'a Stored, known: &Known<'a, '_>) -> Result<Self, ViewError> {
+        let document = stored.document();
+        let raw = document.raw();
+        let (kind, media_type) = match stored {
+            Stored::Result(result) => (result.kind(), result.media_type()),
+            Stored::Artifact(_) => (ResultKind::Json, None),
+        };
+        let bytes = Self::Bytes(media_type.unwrap_or(UNKNOWN_MEDIA), raw.len());
+        if kind == ResultKind::Bytes {
+            return Ok(bytes);
+        }
+        let root = match document.root() {
+            Ok(root) => root,
+            Err(error) if error.is_limit() && kind != ResultKind::Text => {
+                return Err(ViewError::Limit(error));
+            }
+            Err(_) => return Ok(std::str::from_utf8(raw).map_or(bytes, plain)),
+        };
+        let is_container = matches!(root.kind(), Kind::Array | Kind::Object);
+        if kind == ResultKind::Text {
+            // JSON is UTF-8.
+            let text = Chars::Plain(std::str::from_utf8(raw).unwrap_or_default());
+            return Ok(if is_container {
+                Self::Opened(text, root)
+            } else {
+                Self::Text(text)
+            });
+        }
+        if is_enveloped(root, kind) {
+            return Ok(Self::Mcp(root));
+        }
+        Ok(match root.kind() {
+            Kind::Object => Self::Members(root),
+            Kind::String => {
+                let text = Chars::of_string(root.raw());
+                match (known.open)(root) {
+                    Some(opened) => Self::Opened(text, opened),
+                    None => Self::Text(text),
+                }
+            }
+            _ => Self::Value(root),
+        })
+    }
+}
+
+fn plain(text: &str) -> Subject<'_> {
+    Subject::Text(Chars::Plain(text))
+}
+
+/// The media type of what nothing is known of.
+pub(super) const UNKNOWN_MEDIA: &str = "application/octet-stream";
+
+/// A text that holds JSON, as a JSON string: without the fields of its own that are left out.
+pub(super) fn text_of(chars: Chars<'_>, opened: Cursor<'_>, policy: StripPolicy) -> Vec<u8> {
+    let strips = |member: Cursor<'_>| policy.strips(&member.key().text());
+    if opened.kind() == Kind::Object && opened.items().any(strips) {
+        let stripped = strip(&Document::new(opened.raw().to_vec()), policy);
+        if let Some(text) = stripped.and_then(|bytes| String::from_utf8(bytes).ok()) {
+            return quoted(&text).into_bytes();
+        }
+    }
+    let mut json = Vec::with_capacity(chars.len() + 2);
+    chars.write(&mut json);
+    json
+}
+
+/// Whether a part of a tool result is the one that this engine put first when the result was
+/// rendered: a text that holds internal fields and nothing else.
+pub(super) fn is_metadata<'a>(part: Cursor<'a>, known: &Known<'a, '_>) -> bool {
+    /// No more than hints take.
+    const MOST: usize = 64 << 10;
+    let Some(text) = part.get("text").filter(|text| text.raw().len() <= MOST) else {
+        return false;
+    };
+    let opened = (known.open)(text).filter(|opened| opened.kind() == Kind::Object);
+    opened.is_some_and(|opened| {
+        let mut members = opened.items();
+        !opened.is_empty() && members.all(|member| is_internal(&member.key().text()))
+    })
+}

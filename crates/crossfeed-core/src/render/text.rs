@@ -1,0 +1,152 @@
+//! Texts that are shown by their beginning and their length.
+//!
+//! What comes in: a text as it is written in JSON, or as it is. What goes out: where it may be cut,
+//! and the beginning that ends there, as JSON. A text is never read further than it is shown, but
+//! for one pass that counts its characters.
+
+use crossfeed_json::escape_into;
+use crossfeed_tokens::count_chars;
+
+/// A text, and how it is written.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Chars<'a> {
+    /// As it is.
+    Plain(&'a str),
+    /// The inside of a JSON string.
+    Quoted(&'a [u8]),
+    /// A number. Its digits are shown as a text where there are too many of them.
+    Digits(&'a [u8]),
+}
+
+impl<'a> Chars<'a> {
+    /// The text of a JSON string, from its bytes with quotes.
+    pub(super) fn of_string(raw: &'a [u8]) -> Self {
+        let inside = raw.get(1..raw.len().saturating_sub(1));
+        Self::Quoted(inside.unwrap_or_default())
+    }
+
+    fn bytes(self) -> &'a [u8] {
+        match self {
+            Self::Plain(text) => text.as_bytes(),
+            Self::Quoted(bytes) | Self::Digits(bytes) => bytes,
+        }
+    }
+
+    /// Bytes as they are written.
+    pub(super) fn len(self) -> usize {
+        self.bytes().len()
+    }
+
+    /// How many characters it has.
+    pub(super) fn count(self) -> usize {
+        let bytes = self.bytes();
+        let Self::Quoted(_) = self else {
+            return count_chars(bytes);
+        };
+        let mut count = count_chars(bytes);
+        let mut at = 0;
+        while let Some(next) = bytes.get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {
+            let escape = escape_len(bytes, at + next);
+            // An escape is ASCII and stands for one character.
+            count -= escape - 1;
+            at += next + escape;
+        }
+        count
+    }
+
+    /// Where `chars` more characters end, from a place between two on.
+    pub(super) fn advance(self, from: usize, chars: usize) -> usize {
+        let bytes = self.bytes();
+        let mut at = from;
+        for _ in 0..chars {
+            at += match bytes.get(at) {
+                None => return bytes.len(),
+                Some(b'\\') if matches!(self, Self::Quoted(_)) => escape_len(bytes, at),
+                Some(0..0x80) => 1,
+                Some(0x80..0xe0) => 2,
+                Some(0xe0..0xf0) => 3,
+                Some(_) => 4,
+            };
+        }
+        at.min(bytes.len())
+    }
+
+    /// Appends what stands before `end`, as the inside of a JSON string.
+    pub(super) fn write_until(self, end: usize, out: &mut Vec<u8>) {
+        match self {
+            Self::Plain(text) => escape_into(out, text.get(..end).unwrap_or(text)),
+            Self::Quoted(bytes) | Self::Digits(bytes) => {
+                out.extend_from_slice(bytes.get(..end).unwrap_or(bytes));
+            }
+        }
+    }
+
+    /// Appends all of it as JSON.
+    pub(super) fn write(self, out: &mut Vec<u8>) {
+        let quote: &[u8] = match self {
+            Self::Digits(_) => b"",
+            _ => b"\"",
+        };
+        out.extend_from_slice(quote);
+        self.write_until(self.len(), out);
+        out.extend_from_slice(quote);
+    }
+}
+
+/// Bytes of the escape that begins at `at` in the inside of a JSON string; a pair of surrogates is
+/// one.
+fn escape_len(bytes: &[u8], at: usize) -> usize {
+    let unit = |at: usize| {
+        let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    match unit(at) {
+        None => 2,
+        Some(0xd800..0xdc00) if matches!(unit(at + 6), Some(0xdc00..0xe000)) => 12,
+        Some(_) => 6,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Chars;
+    use proptest::prelude::*;
+
+    fn check(inside: &str, count: usize) {
+        let chars = Chars::Quoted(inside.as_bytes());
+        assert_eq!(chars.count(), count, "{inside}");
+        assert_eq!(chars.advance(0, count), inside.len(), "{inside}");
+        assert_eq!(chars.advance(0, count + 1), inside.len(), "{inside}");
+    }
+
+    #[test]
+    fn escapes_are_characters() {
+        check("", 0);
+        check(r"a\nb\u0041\/é", 6);
+        check(r"\\\\n\\u0041", 9);
+        check(r"\ud83d\ude00x", 2);
+        check(r"\ud83dx\ude00", 3);
+        check(r"\ud83d\ud83d\ude00", 2);
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_is_cut_between_characters(text in any::<String>(), at in 0..20_usize) {
+            let json = serde_json::to_string(&text).unwrap();
+            let total = text.chars().count();
+            let begin: String = text.chars().take(at).collect();
+            for chars in [Chars::Plain(&text), Chars::of_string(json.as_bytes())] {
+                prop_assert_eq!(chars.count(), total);
+                let half = chars.advance(0, at / 2);
+                let end = chars.advance(half, at - at / 2);
+                let mut out = b"\"".to_vec();
+                chars.write_until(end, &mut out);
+                out.push(b'"');
+                prop_assert_eq!(&serde_json::from_slice::<String>(&out).unwrap(), &begin);
+                let mut all = Vec::new();
+                chars.write(&mut all);
+                prop_assert_eq!(&serde_json::from_slice::<String>(&all).unwrap(), &text);
+            }
+        }
+    }
+}

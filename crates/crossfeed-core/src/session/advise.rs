@@ -1,0 +1,191 @@
+//! What would fit in place of a value that does not, or of one that is not there.
+
+use super::work::Work;
+use crate::{
+    canonical::Stored,
+    error::{Error, Failure},
+    resolve::{Link, Step},
+    suggest::{Fits, OFFERED, ParameterSchema, Trial, Wish},
+    validate::{self, InputSchema, RepairScope, Steps},
+};
+use crossfeed_jmespath::Arena;
+use crossfeed_wire::{ArtifactId, CallId, Pointer};
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+
+/// For how many values of one call it is looked for what would fit in their places.
+const SUGGESTED: usize = 5;
+/// The most bytes that references may have brought in beside such a value.
+const SUGGESTED_BESIDE: usize = 1 << 20;
+
+impl Work {
+    /// Of the selectors nearest to one that missed, keeps those whose values fit the parameter; where
+    /// none does, the best ones that fit take their places. Where nothing fits, or nothing is known
+    /// of the parameter, they stay.
+    pub(super) fn advise_misses(&self, failures: &mut [Failure]) {
+        let Some(schema) = &self.schema else { return };
+        let targets = self.targets();
+        let mut parameters: HashMap<&Pointer, Option<ParameterSchema>> = HashMap::new();
+        let missed = failures.iter_mut().filter_map(|failure| {
+            let Error::Select(error) = &mut failure.error else {
+                return None;
+            };
+            Some((&failure.at, error.nearest_mut()?))
+        });
+        for (at, nearest) in missed.take(SUGGESTED) {
+            let planned = self.plan.references.iter().find(|found| found.at == *at);
+            let stored = planned.and_then(|planned| self.looked.get(planned.wanted));
+            let (Some(Ok(stored)), Some(target)) = (stored, targets.get(at)) else {
+                continue;
+            };
+            let parameter = parameters.entry(target).or_insert_with(|| {
+                let found = ParameterSchema::of_argument(schema.as_value(), target);
+                found.ok().flatten()
+            });
+            let Some(parameter) = parameter else { continue };
+            let mut steps = parameter.steps();
+            let mut is_fit = |value: Value| parameter.accepts(&value, &mut steps);
+            let mut fits =
+                |value: Value, digits: Option<&str>| self.fits(value, digits, &mut is_fit);
+            let better = self.on(stored, |trial| {
+                match trial.those_that_fit(nearest, &mut fits) {
+                    none if none.is_empty() => offer(trial, parameter.wish(), &mut fits),
+                    fitting => fitting,
+                }
+            });
+            if let Some(better) = better.filter(|better| !better.is_empty()) {
+                *nearest = better;
+            }
+        }
+    }
+
+    /// Where the value of each reference belongs, by where the reference stands.
+    fn targets(&self) -> HashMap<&Pointer, Pointer> {
+        let at = |reference: &usize| self.plan.references.get(*reference).map(|found| &found.at);
+        let mut targets = HashMap::new();
+        for step in &self.plan.steps {
+            match step {
+                Step::Literal(_) => {}
+                Step::Put { at, .. } => {
+                    targets.insert(at, at.clone());
+                }
+                Step::Map {
+                    object, entries, ..
+                } => targets.extend(entries.iter().filter_map(|(target, reference)| {
+                    Some((at(reference)?, object.join(&target.to_pointer())))
+                })),
+            }
+        }
+        targets
+    }
+
+    /// Adds to the first mismatch of each referenced value the selectors that would fit its place.
+    pub(super) fn advise_misfits(
+        &self,
+        failures: &mut [Failure],
+        arguments: &mut Value,
+        schema: &InputSchema,
+        lineage: &[Link],
+    ) {
+        let links: HashMap<&str, &Link> = lineage.iter().map(|l| (l.at.as_str(), l)).collect();
+        let brought: usize = lineage.iter().map(|link| link.source.bytes_out).sum();
+        let mut suggested = HashSet::new();
+        // For all tries together.
+        let mut steps = schema.steps(arguments);
+        for failure in failures {
+            let link = failure
+                .at
+                .and_around()
+                .find_map(|at| links.get(at).copied());
+            let (Error::Arguments(error), Some(link)) = (&mut failure.error, link) else {
+                continue;
+            };
+            // Each try judges all arguments, so there must not be much beside the place itself.
+            let beside = brought - link.source.bytes_out;
+            if beside > SUGGESTED_BESIDE
+                || suggested.len() == SUGGESTED
+                || !suggested.insert(&link.at)
+            {
+                continue;
+            }
+            if let Some(fitting) = self.fitting(link, arguments, schema, &mut steps) {
+                (error.fitting, error.looked) = (fitting, true);
+            }
+        }
+    }
+
+    /// Selectors on a link's result whose values fit where the link's own value stands.
+    fn fitting(
+        &self,
+        link: &Link,
+        arguments: &mut Value,
+        schema: &InputSchema,
+        steps: &mut Steps,
+    ) -> Option<Vec<String>> {
+        let source = &link.source;
+        let stored = self.stored(&source.call_id, source.artifact_id.as_ref())?;
+        let misfit = arguments.pointer_mut(link.at.as_str())?.take();
+        let mut is_fit = |value: Value| {
+            if let Some(place) = arguments.pointer_mut(link.at.as_str()) {
+                *place = value;
+            }
+            let findings = schema.findings(arguments, steps);
+            findings.is_ok_and(|findings| {
+                !findings
+                    .iter()
+                    .any(|finding| finding.at.is_within(&link.at))
+            })
+        };
+        let mut fits = |value: Value, digits: Option<&str>| self.fits(value, digits, &mut is_fit);
+        let wish = Wish::of_argument(schema.as_value(), &link.at);
+        let fitting = self.on(stored, |trial| offer(trial, &wish, &mut fits));
+        if let Some(place) = arguments.pointer_mut(link.at.as_str()) {
+            *place = misfit;
+        }
+        fitting
+    }
+
+    /// Whether a value fits as it is, or as it would be repaired.
+    fn fits(
+        &self,
+        value: Value,
+        digits: Option<&str>,
+        is_fit: &mut dyn FnMut(Value) -> bool,
+    ) -> bool {
+        let repaired = self
+            .repairs()
+            .then(|| validate::lossless(&value, digits))
+            .flatten();
+        is_fit(value) || repaired.is_some_and(is_fit)
+    }
+
+    fn repairs(&self) -> bool {
+        self.inner.options.repairs != RepairScope::Off
+    }
+
+    /// What a trial on a result gives; nothing where the result cannot be read.
+    fn on<T>(&self, stored: &Stored, attempt: impl FnOnce(&Trial<'_, '_>) -> T) -> Option<T> {
+        let arena = Arena::new();
+        let budget = self.inner.fill_limits().budget(stored, &arena);
+        let views = stored.views(&arena, &budget).ok()?;
+        Some(attempt(&Trial {
+            view: &views.canonical,
+            arena: &arena,
+            budget: &budget,
+            options: &self.inner.options.select,
+            repairs: self.repairs(),
+        }))
+    }
+
+    fn stored(&self, call_id: &CallId, artifact_id: Option<&ArtifactId>) -> Option<&Stored> {
+        let place = self.plan.wanted.iter().position(|wanted| {
+            wanted.call_id == *call_id && wanted.artifact_id.as_ref() == artifact_id
+        })?;
+        self.looked.get(place)?.as_ref().ok()
+    }
+}
+
+fn offer(trial: &Trial<'_, '_>, wish: &Wish, fits: &mut Fits<'_>) -> Vec<String> {
+    let found = trial.fitting(wish, OFFERED, fits);
+    found.into_iter().map(|found| found.selector).collect()
+}

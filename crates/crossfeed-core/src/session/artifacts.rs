@@ -1,0 +1,184 @@
+//! A session's artifacts: made, listed, found, and brought into the context.
+
+use super::{
+    Session,
+    size::{SMALL_BYTES, is_plain_path, run},
+    succeeded,
+};
+use crate::{
+    account::Showable,
+    artifact::{Created, Made, Maker, NewArtifact},
+    canonical::Stored,
+    context::Retrieved,
+    error::{Error, Failure, LookupError},
+    resolve::Wanted,
+};
+use crossfeed_store::{ArtifactMissing, ListedArtifact, StoreError, StoredArtifact};
+use crossfeed_wire::{ArtifactId, CallId, Pointer};
+use std::sync::Arc;
+
+impl Session {
+    /// Makes an artifact from a recorded result and stores it. The same again changes nothing.
+    ///
+    /// The base selector picks the full data, detail selectors on it make the summary; with a
+    /// component the full data has its properties and the summary its preview fields. What takes
+    /// more of a model's context than one artifact may is marked as
+    /// [blocked](StoredArtifact::retrieval_blocked).
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] when there is no such result or the call failed, a selector picks nothing or is
+    /// refused, the data does not fit the component, or the store does not take it: its ids are
+    /// taken by other data, or a limit stands in the way.
+    ///
+    /// ```
+    /// use crossfeed_core::{Engine, EngineOptions, NewArtifact, ToolResult};
+    /// use crossfeed_wire::{ArtifactId, CallId, Scope};
+    /// use serde_json::json;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let engine = Engine::in_memory(EngineOptions::default());
+    /// let session = engine.session(Scope::parse("acme", "support", "conversation-42")?);
+    /// let (call, id) = (CallId::parse("call_1")?, ArtifactId::parse("best")?);
+    /// let found = r#"{"items": [{"title": "Rust", "pages": [1, 2, 3]}]}"#;
+    /// session.record(&call, ToolResult::json(found)).await?;
+    ///
+    /// let wanted = NewArtifact::new(id, call)
+    ///     .with_base("items[0]")
+    ///     .with_detail("title", "title")
+    ///     .with_detail("pages", "length(pages)");
+    /// let created = session.create_artifact(wanted).await;
+    /// let artifact = created.map_err(|failure| failure.to_string())?.artifact;
+    /// assert_eq!(&artifact.document().raw()[..], br#"{"title": "Rust", "pages": [1, 2, 3]}"#);
+    /// let summary = artifact.summary().ok_or("no summary")?;
+    /// assert_eq!(&summary.raw()[..], br#"{"title":"Rust","pages":3}"#);
+    ///
+    /// let arguments = json!({"book": {"$artifact": "best", "$tool": "call_1", "$select": "pages"}});
+    /// let resolved = session.resolve(arguments, None).await?;
+    /// assert_eq!(resolved.arguments, json!({"book": [1, 2, 3]}));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn create_artifact(&self, wanted: NewArtifact) -> Result<Created, Failure> {
+        let created = self.try_create(wanted).await;
+        created.inspect_err(|failure| self.note_failure(failure))
+    }
+
+    async fn try_create(&self, wanted: NewArtifact) -> Result<Created, Failure> {
+        let call_id = wanted.call_id.clone();
+        let stored = match self.get(&call_id).await {
+            Ok(result) => Stored::Result(result),
+            Err(error) => return Err(failure(&call_id, error.into())),
+        };
+        let grows = !stored.document().is_indexed();
+        let small = stored.document().raw().len() <= SMALL_BYTES
+            && wanted.component.is_none()
+            && wanted.details.len() <= 1
+            && wanted
+                .base
+                .iter()
+                .chain(wanted.details.iter().map(|(_, selector)| selector))
+                .all(|selector| is_plain_path(selector));
+        let inner = Arc::clone(self.inner());
+        let made = run(small, move || {
+            succeeded(&wanted.call_id, &stored)
+                .map_err(|error| Box::new(failure(&wanted.call_id, error.into())))?;
+            let maker = Maker {
+                limits: inner.fill_limits(),
+                compiled: &inner.selectors,
+            };
+            let Made { artifact, reports } = maker.make(&stored, &wanted)?;
+            let context = &inner.options.context;
+            let tokens = context.tokens.count_bytes(artifact.document().raw());
+            let artifact = artifact.with_retrieval_blocked(tokens > context.limit());
+            Ok((artifact, reports, tokens))
+        })
+        .await;
+        if grows {
+            self.measure(std::slice::from_ref(&call_id)).await;
+        }
+        let (artifact, reports, tokens) = made.map_err(|failure: Box<Failure>| *failure)?;
+        let artifact_id = artifact.artifact_id().clone();
+        let refused = |error: Error| {
+            let mut failure = failure(&call_id, error);
+            failure.artifact_id = Some(artifact_id.clone());
+            failure
+        };
+        let recorded = self
+            .record_artifact(artifact)
+            .await
+            .map_err(|error| refused(Error::Store(Arc::new(error))))?;
+        let artifact = self
+            .artifact(&artifact_id, &call_id)
+            .await
+            .map_err(|error| refused(error.into()))?;
+        Ok(Created {
+            artifact,
+            recorded,
+            tokens,
+            reports,
+        })
+    }
+
+    /// The artifacts of this session, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn artifacts(&self) -> Result<Vec<ListedArtifact>, StoreError> {
+        self.inner().store.list_artifacts(&self.scope).await
+    }
+
+    /// An artifact with its full data.
+    ///
+    /// # Errors
+    ///
+    /// [`LookupError`] says whether it is unknown or expired, or the store cannot be read.
+    pub async fn artifact(
+        &self,
+        artifact_id: &ArtifactId,
+        call_id: &CallId,
+    ) -> Result<Arc<StoredArtifact>, LookupError> {
+        let wanted = Wanted {
+            call_id: call_id.clone(),
+            artifact_id: Some(artifact_id.clone()),
+        };
+        match self.look_up(&wanted).await? {
+            Stored::Artifact(artifact) => Ok(artifact),
+            Stored::Result(_) => Err(LookupError::artifact_missing(
+                artifact_id.clone(),
+                call_id.clone(),
+                ArtifactMissing::Unknown,
+            )),
+        }
+    }
+
+    /// Brings an artifact's full data, or what a selector picks of it, into the context.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] when the selector picks nothing or is refused. That there is no such artifact, or
+    /// that it is too large, is no error but an [answer](Retrieved).
+    pub async fn retrieve_artifact(
+        &self,
+        artifact_id: &ArtifactId,
+        call_id: &CallId,
+        select: Option<&str>,
+    ) -> Result<Retrieved, Failure> {
+        match self.artifact(artifact_id, call_id).await {
+            Ok(artifact) => {
+                let what = Showable::Artifact(artifact_id.clone(), call_id.clone());
+                self.bring(what, Stored::Artifact(artifact), select, false)
+                    .await
+            }
+            Err(error) => Ok(self.noted(Retrieved::Missing(error))),
+        }
+    }
+}
+
+fn failure(call_id: &CallId, error: Error) -> Failure {
+    let mut failure = Failure::new(Pointer::root(), error);
+    failure.call_id = Some(call_id.clone());
+    failure
+}

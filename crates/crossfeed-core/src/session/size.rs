@@ -1,0 +1,146 @@
+//! Which work is small enough to be done where the call is, and where the rest is done
+//! (`specs/sessions.md#threads`).
+
+use crate::resolve::{Looked, Plan};
+
+/// The most bytes of results, each counted as often as it is referred to, with which the work stays
+/// on the async thread: even if each is indexed and passed on whole, that is well below a
+/// millisecond.
+pub(super) const SMALL_BYTES: usize = 64 << 10;
+/// The most references with which the work stays on the async thread.
+const SMALL_REFERENCES: usize = 16;
+/// The most bytes of a selector with which the work stays on the async thread.
+const SMALL_SELECTOR: usize = 200;
+
+/// Whether filling the plan takes little for certain.
+pub(super) fn is_small(plan: &Plan, looked: &[Looked]) -> bool {
+    let size = |wanted: usize| match looked.get(wanted) {
+        Some(Ok(stored)) => stored.document().raw().len(),
+        _ => 0,
+    };
+    // What a selector reads is read once; what a bare reference copies is copied each time.
+    let mut read = vec![false; looked.len()];
+    let mut is_read_already = |wanted: usize| match read.get_mut(wanted) {
+        Some(read) => std::mem::replace(read, true),
+        None => false,
+    };
+    plan.references.len() <= SMALL_REFERENCES
+        && plan
+            .references
+            .iter()
+            .try_fold(SMALL_BYTES, |left, planned| {
+                match planned.reference.select.as_deref() {
+                    Some(selector) if !is_plain_path(selector) => None,
+                    Some(_) if is_read_already(planned.wanted) => Some(left),
+                    _ => left.checked_sub(size(planned.wanted)),
+                }
+            })
+            .is_some()
+}
+
+/// Whether a selector is short and has nothing but keys and indexes: `items[0]."a-b".url`. Such a
+/// one takes no more than a look at each key of a result.
+pub(super) fn is_plain_path(selector: &str) -> bool {
+    let mut bytes = selector.bytes().peekable();
+    let mut plain = selector.len() <= SMALL_SELECTOR;
+    while let Some(byte) = bytes.next().filter(|_| plain) {
+        plain = match byte {
+            b'[' => {
+                bytes.next_if_eq(&b'-');
+                let mut digits = 0;
+                while bytes.next_if(u8::is_ascii_digit).is_some() {
+                    digits += 1;
+                }
+                digits > 0 && bytes.next() == Some(b']')
+            }
+            b'_' | b'-' | b'.' | b'"' | b'\'' => true,
+            other => other.is_ascii_alphanumeric(),
+        };
+    }
+    plain
+}
+
+/// Runs work that does not wait: here if it is small, else where blocking is allowed.
+pub(super) async fn run<T: Send + 'static>(
+    small: bool,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> T {
+    if small {
+        return work();
+    }
+    let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+        return work();
+    };
+    match runtime.spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The runtime shuts down and drops this future before it could look.
+            Err(_) => std::future::pending().await,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_plain_path, is_small};
+    use crate::{
+        ToolResult,
+        canonical::Stored,
+        resolve::{Looked, Plan},
+    };
+    use serde_json::{Value, json};
+    use std::sync::Arc;
+
+    #[test]
+    fn plain_paths_have_keys_and_indexes_only() {
+        for plain in [
+            "a",
+            "a_1.b",
+            "items[0].url",
+            "[-1].x",
+            "a.\"b-c\"[12]",
+            "'x'",
+        ] {
+            assert!(is_plain_path(plain), "{plain}");
+        }
+        let long = "a.".repeat(101);
+        for other in [
+            "a[]",
+            "[*]",
+            "a[",
+            "a[-]",
+            "a[0",
+            "a[0:2]",
+            "a | b",
+            "length(a)",
+            "*",
+            &long,
+        ] {
+            assert!(!is_plain_path(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn work_is_small_only_if_references_selectors_and_results_are() {
+        let small = |arguments: Value, bytes: usize| {
+            let plan = Plan::of(&arguments, None).unwrap();
+            let result = ToolResult::json(format!("\"{}\"", "x".repeat(bytes - 2)));
+            let stored = Stored::Result(Arc::new(result.into_stored()));
+            let looked: Vec<Looked> = plan.wanted.iter().map(|_| Ok(stored.clone())).collect();
+            is_small(&plan, &looked)
+        };
+        let bare = json!({"$tool": "c"});
+        assert!(small(bare.clone(), 64 << 10));
+        assert!(!small(bare.clone(), (64 << 10) + 1));
+        // A result that is referred to twice is passed on twice.
+        assert!(!small(json!([bare, bare]), 40 << 10));
+        assert!(small(json!(vec![&bare; 16]), 100));
+        assert!(!small(json!(vec![&bare; 17]), 100));
+        let selected = |select: &str| json!({"$tool": "c", "$select": select});
+        assert!(small(selected("a[0].b"), 100));
+        // However many selectors read a result, it is read once.
+        assert!(small(json!(vec![selected("a"); 16]), 40 << 10));
+        assert!(!small(selected("a[?b]"), 100));
+    }
+}

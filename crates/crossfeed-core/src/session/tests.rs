@@ -1,0 +1,335 @@
+use super::Session;
+use crate::{
+    ContextOptions, Engine, EngineOptions, InputSchema, ParameterSchema, ResolveError, ToolResult,
+};
+use crossfeed_json::Document;
+use crossfeed_store::StoredArtifact;
+use crossfeed_tokens::TokenCounter;
+use crossfeed_wire::{ArtifactId, CallId, Pointer, Scope};
+use serde_json::{Value, json};
+
+const SEARCH: &str =
+    r#"{"total": 2, "items": [{"title": "a", "url": "u/1"}, {"title": "b", "url": "u/2"}]}"#;
+
+fn call(id: &str) -> CallId {
+    CallId::parse(id).unwrap()
+}
+
+/// A session that counts bytes for tokens, with a search under `c` and a failed call under `bad`.
+async fn session() -> Session {
+    let tokens = TokenCounter::new("bytes", str::len);
+    let context = ContextOptions::default().with_tokens(tokens);
+    let options = EngineOptions::default().with_context(context);
+    let session = Engine::in_memory(options).session(Scope::parse("t", "p", "s").unwrap());
+    let search = ToolResult::json(SEARCH).with_tool("search");
+    session.record(&call("c"), search).await.unwrap();
+    let failed = ToolResult::text("no such table")
+        .with_tool("query")
+        .failed();
+    session.record(&call("bad"), failed).await.unwrap();
+    session
+}
+
+async fn refused(session: &Session, arguments: Value, schema: Option<Value>) -> ResolveError {
+    let schema = schema.map(|schema| InputSchema::compile(schema).unwrap());
+    let resolved = session.resolve(arguments, schema.as_ref()).await;
+    resolved.unwrap_err()
+}
+
+/// What is advised of the first thing that is wrong.
+async fn check(arguments: Value, schema: Option<Value>, advice: &str) {
+    let error = refused(&session().await, arguments.clone(), schema).await;
+    let found = error.failures()[0].error.advice();
+    let last = found.rsplit('\n').next().unwrap_or_default();
+    assert_eq!(last, advice, "{arguments}: {error}");
+}
+
+fn tool(schema: Value) -> Option<Value> {
+    Some(json!({"type": "object", "properties": {"x": schema}}))
+}
+
+#[tokio::test]
+async fn a_miss_offers_what_fits_the_parameter() {
+    let missed = |select: &str| json!({"x": {"$tool": "c", "$select": select}});
+    let text = || tool(json!({"type": "string"}));
+    check(missed("items[0].urll"), None, "try: items[0].url").await;
+    check(missed("items[0].urll"), text(), "try: items[0].url").await;
+    // The nearest is a number, which fits as the text that it is written as.
+    check(missed("totl"), text(), "try: total").await;
+    check(missed("totl"), None, "try: total").await;
+    // Of those in one place, only lists are wanted.
+    let list = || tool(json!({"type": "array"}));
+    check(missed("itmes"), list(), "try: items").await;
+    check(
+        missed("totl"),
+        list(),
+        "try: items[*].url, items[*].title, items",
+    )
+    .await;
+    // Where nothing fits, what is near is all there is to say.
+    check(
+        missed("totl"),
+        tool(json!({"type": "boolean"})),
+        "try: total",
+    )
+    .await;
+    // A map says where the value belongs.
+    let mapped = json!({"_refs": {"x": {"_tool": "c", "_select": "totl"}}});
+    check(mapped, list(), "try: items[*].url, items[*].title, items").await;
+    let listed = json!({"x": [], "$refs": [{"to": "/x/0", "tool": "c", "select": "item"}]});
+    let texts = tool(json!({"type": "array", "items": {"type": "string", "pattern": "^u/"}}));
+    check(listed, texts, "try: items[0].url").await;
+    let renamed = json!({"$ref": "#/$defs/t", "$defs": {"t": {"properties": {"x": {"$ref": "#/$defs/u"}}}, "u": {"type": "string", "pattern": "^u/"}}});
+    check(missed("items[0].titel"), Some(renamed), "try: items[0].url").await;
+}
+
+#[tokio::test]
+async fn a_misfit_offers_what_fits() {
+    let number = tool(json!({"type": "integer"}));
+    let title = json!({"x": {"$tool": "c", "$select": "items[0].title"}});
+    check(title, number, "try: total").await;
+    let whole = Some(json!({"type": "string"}));
+    // A number would be written as a text.
+    check(
+        json!({"$tool": "c"}),
+        whole,
+        "try: items[0].url, items[0].title, total",
+    )
+    .await;
+    let urls = tool(json!({"type": "array", "items": {"type": "string", "pattern": "^u/"}}));
+    check(json!({"x": {"$tool": "c"}}), urls, "try: items[*].url").await;
+}
+
+#[tokio::test]
+async fn unknown_ids_are_answered_with_those_that_are_there() {
+    let session = session().await;
+    for (id, advice) in [
+        (
+            "call_c",
+            "found: c (search)\nuse the `_toolCallId` of a result of this session, exactly as it was shown",
+        ),
+        ("C", "found: c (search)\ntry: c"),
+    ] {
+        let error = refused(&session, json!({"$tool": id}), None).await;
+        assert_eq!(error.failures()[0].error.advice(), advice);
+        let failure = session.shape(&call(id)).await.unwrap_err();
+        assert_eq!(failure.error.advice(), advice);
+    }
+    let artifact = |id: &str| json!({"$artifact": id, "$tool": "c"});
+    let error = refused(&session, artifact("report"), None).await;
+    assert!(
+        error.failures()[0]
+            .error
+            .advice()
+            .starts_with("found: no artifacts in this session\n")
+    );
+    let stored = StoredArtifact::new(
+        ArtifactId::parse("reports").unwrap(),
+        call("c"),
+        Document::new("[1]"),
+    );
+    session.record_artifact(stored).await.unwrap();
+    let error = refused(&session, artifact("report"), None).await;
+    assert_eq!(
+        error.failures()[0].error.advice(),
+        "found: reports (of call c)\ntry: reports"
+    );
+    // Another session has nothing of this one.
+    let other = session
+        .engine
+        .session(Scope::parse("t", "p", "other").unwrap());
+    let error = refused(&other, json!({"$tool": "c"}), None).await;
+    assert!(
+        error.failures()[0]
+            .error
+            .advice()
+            .starts_with("found: no results in this session\n")
+    );
+}
+
+#[tokio::test]
+async fn malformed_references_are_shown_as_they_should_be() {
+    let generic = "write a reference as {\"$tool\": \"<call id>\"} or {\"$tool\": \"<call id>\", \"$select\": \
+                   \"<JMESPath>\"}; wrap data that only looks like one in {\"$literal\": …}";
+    for (written, advice) in [
+        (json!({"x": {"$tool": 7}}), r#"try: {"$tool":"7"}"#),
+        (json!({"x": {"$tool": ["c"]}}), r#"try: {"$tool":"c"}"#),
+        (json!({"x": {"$tool": {}}}), generic),
+        (json!({"x": {"$tool": ""}}), generic),
+        (
+            json!({"x": {"$select": "items"}}),
+            r#"try: {"$tool":"<call id>","$select":"items"}"#,
+        ),
+        (
+            json!({"x": {"_artifact": "a"}}),
+            r#"try: {"_tool":"<call id>","_artifact":"a"}"#,
+        ),
+        (
+            json!({"x": {"$tool": "c", "_tool": "c"}}),
+            r#"try: {"$tool":"c"}"#,
+        ),
+        (json!({"x": {"$tool": "c", "_tool": "d"}}), generic),
+        (
+            json!({"x": {"$literal": {"secret": 1}, "$tool": "c"}}),
+            r#"try: {"$tool":"c"}"#,
+        ),
+        (
+            json!({"x": {"$tool": 7, "$default": {"secret": 1}}}),
+            generic,
+        ),
+        (json!({"$refs": {"x": "c"}}), r#"try: {"$tool":"c"}"#),
+        (json!({"$refs": {"x": 7}}), generic),
+        (
+            json!({"$refs": 7}),
+            r#"try: {"$refs": {"<parameter>": {"$tool": "<call id>"}}}"#,
+        ),
+        (
+            json!({"$refs": [{"tool": "c"}]}),
+            r#"try: {"to": "<parameter>", "tool": "<call id>", "select": "<JMESPath>"}"#,
+        ),
+        (
+            json!({"$refs": [{"to": "x", "tool": 7}]}),
+            r#"try: {"to":"x","tool":"7"}"#,
+        ),
+        (
+            json!({"x": "{\"$tool\": \"c\", \"$select\": 5}"}),
+            r#"try: {"$tool":"c","$select":"5"}"#,
+        ),
+    ] {
+        check(written, None, advice).await;
+    }
+}
+
+#[tokio::test]
+async fn references_and_errors_are_counted() {
+    let session = session().await;
+    // Without references nothing is noted.
+    session.resolve(json!({"x": 1}), None).await.unwrap();
+    assert_eq!(session.usage(), Default::default());
+
+    let reference = json!({"$tool": "c", "$select": "items[*].url"});
+    let written = reference.to_string().len() as u64;
+    session
+        .resolve(json!({"x": reference, "y": "z"}), None)
+        .await
+        .unwrap();
+    let sums = session.usage();
+    let moved = r#"["u/1","u/2"]"#.len() as u64;
+    assert_eq!(
+        (sums.references, sums.referred, sums.bytes_moved),
+        (written, moved, moved)
+    );
+    assert_eq!(sums.errors, 0);
+
+    // One value in two places would have been written twice; a default was written already, and came
+    // from no result.
+    let twice = json!([{"$tool": "c", "$select": "total"}, {"$tool": "c", "$select": "total"}, {"$tool": "c", "$select": "no", "$default": 70}]);
+    let before = session.usage();
+    session.resolve(twice.clone(), None).await.unwrap();
+    let sums = session.usage();
+    assert_eq!(
+        sums.references - before.references,
+        twice.to_string().len() as u64 - 4
+    );
+    assert_eq!(sums.referred - before.referred, 1 + 1 + 2);
+    assert_eq!(sums.bytes_moved - before.bytes_moved, 2);
+
+    // What is refused cost its references and its error, and brought nothing.
+    let before = session.usage();
+    let missed = json!({"_refs": {"x": {"_tool": "c", "_select": "no"}}});
+    let error = refused(&session, missed.clone(), None).await;
+    let sums = session.usage();
+    assert_eq!(sums.errors - before.errors, error.to_string().len() as u64);
+    assert_eq!(
+        sums.references - before.references,
+        missed.to_string().len() as u64 - 5
+    );
+    assert_eq!(
+        (sums.referred, sums.bytes_moved),
+        (before.referred, before.bytes_moved)
+    );
+    let failure = session.select(&call("c"), "no").await.unwrap_err();
+    let errors = sums.errors + failure.to_string().len() as u64;
+    assert_eq!(session.usage().errors, errors);
+    assert_eq!(
+        sums.avoided(),
+        (sums.referred as i64) - (sums.references + sums.errors) as i64
+    );
+}
+
+#[tokio::test]
+async fn long_values_are_estimated_by_their_characters() {
+    let session = session().await;
+    let text = format!("\"{}\"", "é".repeat(100_000));
+    session
+        .record(&call("long"), ToolResult::json(text.clone()))
+        .await
+        .unwrap();
+    session
+        .resolve(json!({"x": {"$tool": "long"}}), None)
+        .await
+        .unwrap();
+    assert_eq!(session.usage().referred, 100_002_u64.div_ceil(4));
+    let before = session.usage();
+    session
+        .resolve(json!({"x": {"$tool": "long", "$select": "[@]"}}), None)
+        .await
+        .unwrap();
+    let sums = session.usage();
+    assert_eq!(sums.referred - before.referred, 100_004_u64.div_ceil(4));
+    assert_eq!(sums.bytes_moved - before.bytes_moved, text.len() as u64 + 2);
+}
+
+#[tokio::test]
+async fn a_closed_session_holds_nothing() {
+    let session = session().await;
+    refused(&session, json!({"$tool": "x"}), None).await;
+    session.close().await.unwrap();
+    assert_eq!(session.usage(), Default::default());
+    let error = session.get(&call("c")).await.unwrap_err();
+    assert_eq!(error.code().as_str(), "result.unknown");
+    let search = ToolResult::json("1");
+    session.record(&call("c"), search).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_host_asks_for_what_fits() {
+    let session = session().await;
+    let schema = tool(json!({"type": "string"})).unwrap();
+    let parameter = ParameterSchema::at(&schema, &Pointer::parse("/x").unwrap()).unwrap();
+    let parameter = parameter.with_name("url");
+    let found = session.suggest(&call("c"), &parameter, 2).await.unwrap();
+    let found: Vec<_> = found.iter().map(ToString::to_string).collect();
+    assert_eq!(found, ["items[0].url", "items[0].title"]);
+    let id = ArtifactId::parse("a").unwrap();
+    let artifact = StoredArtifact::new(
+        id.clone(),
+        call("c"),
+        Document::new(r#"{"b": {"url": "x"}}"#),
+    );
+    session.record_artifact(artifact).await.unwrap();
+    let found = session
+        .suggest_from_artifact(&id, &call("c"), &parameter, 9)
+        .await
+        .unwrap();
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].to_string(), "b.url");
+    assert!(
+        session
+            .suggest(&call("c"), &parameter, 0)
+            .await
+            .unwrap()
+            .is_empty()
+    );
+    for (id, code) in [("bad", "result.failed"), ("none", "result.unknown")] {
+        let failure = session.suggest(&call(id), &parameter, 3).await.unwrap_err();
+        assert_eq!(failure.error.code().as_str(), code);
+    }
+    // A text is the value itself.
+    session
+        .record(&call("text"), ToolResult::text("u/9"))
+        .await
+        .unwrap();
+    let found = session.suggest(&call("text"), &parameter, 3).await.unwrap();
+    assert_eq!(found[0].to_string(), "@");
+}

@@ -1,0 +1,226 @@
+//! Suggesting: selectors whose values fit a parameter.
+//!
+//! What comes in: a view of a result, what a parameter is likely to want, and a test that says
+//! whether a value fits it. What goes out: the few best selectors, each evaluated and tested.
+//! Selectors near to one that missed are found by [`crate::select`]; which of them fit is judged
+//! here, too.
+
+mod offer;
+mod parameter;
+mod place;
+#[cfg(test)]
+mod tests;
+mod wish;
+
+pub use offer::Offer;
+pub(crate) use offer::There;
+pub use parameter::{ParameterError, ParameterSchema};
+pub(crate) use wish::Wish;
+
+use crate::{
+    paths::{Candidate, candidates, member, wantedness},
+    select::SelectOptions,
+    validate::keeps_numbers,
+};
+use crossfeed_jmespath::{Arena, Budget, Expression, Kind, Limits, SpineStep, View, evaluate};
+use serde_json::Value;
+use std::{cmp::Reverse, collections::HashSet, fmt};
+
+/// How many selectors an error offers.
+pub(crate) const OFFERED: usize = 3;
+/// How many values are tested: each test is a validation.
+const TESTED: usize = 60;
+/// The largest value that is tested, in bytes: the fields of some thousands of records.
+const TESTED_BYTES: usize = 1 << 20;
+/// Bytes of all values that are tested.
+const TESTED_BYTES_IN_ALL: usize = 4 << 20;
+/// The steps of one evaluation: what takes more gives more than is tested.
+const EVALUATION_STEPS: u64 = 300_000;
+
+/// A selector whose value fits a parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Suggestion {
+    /// The selector; `@` is the whole value.
+    pub selector: String,
+    /// The JSON type of its value.
+    pub kind: Kind,
+    /// How many items the value has, if it is a list.
+    pub items: Option<usize>,
+}
+
+impl fmt::Display for Suggestion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.selector)
+    }
+}
+
+/// A test of whether a value fits. It gets the digits of a number, too.
+pub(crate) type Fits<'f> = dyn FnMut(Value, Option<&str>) -> bool + 'f;
+
+/// A value on which selectors are tried.
+#[derive(Clone, Copy)]
+pub(crate) struct Trial<'a, 'v> {
+    pub(crate) view: &'v View<'a>,
+    pub(crate) arena: &'a Arena,
+    /// For the walk and for what is opened on the way.
+    pub(crate) budget: &'v Budget,
+    /// What selectors may be: none is offered that would be refused.
+    pub(crate) options: &'v SelectOptions,
+    /// Whether types may be repaired for the parameter.
+    pub(crate) repairs: bool,
+}
+
+impl<'a> Trial<'a, '_> {
+    /// The selectors whose values `fits` accepts, best first: those that go best with the wish, then
+    /// those that a next tool is likely to want, then those nearest to the root, ties in document
+    /// order; one for places of the same names. A value that would lose digits on its way to the
+    /// tool is not offered.
+    pub(crate) fn fitting(&self, wish: &Wish, most: usize, fits: &mut Fits<'_>) -> Vec<Suggestion> {
+        let root = Candidate {
+            selector: "@".to_owned(),
+            names: Vec::new(),
+            in_each: None,
+            view: self.view.clone(),
+        };
+        let mut found = candidates(self.view, self.arena, self.budget);
+        found.insert(0, root);
+        found.sort_by_cached_key(|candidate| {
+            let wanted = candidate.names.last().map_or(0, |name| wantedness(name));
+            let nearness = candidate.names.len();
+            (Reverse((wish.likeness(candidate), wanted)), nearness)
+        });
+        let mut offered = Vec::new();
+        let mut places: HashSet<&[String]> = HashSet::new();
+        let mut tested = 0;
+        let mut bytes_left = TESTED_BYTES_IN_ALL;
+        for candidate in &found {
+            for (text, kind) in texts(candidate, wish.is_list()) {
+                if offered.len() == most || tested == TESTED {
+                    return offered;
+                }
+                if places.contains(candidate.names.as_slice()) {
+                    break;
+                }
+                if !wish.may_be(kind, self.repairs) || !self.options.admits(&text) {
+                    continue;
+                }
+                tested += 1;
+                let Some(value) = self.value_of(&text, &mut bytes_left) else {
+                    continue;
+                };
+                let suggestion = Suggestion {
+                    selector: text,
+                    kind,
+                    items: value.json.as_array().map(Vec::len),
+                };
+                if fits(value.json, value.digits.as_deref()) {
+                    places.insert(&candidate.names);
+                    offered.push(suggestion);
+                }
+            }
+        }
+        offered
+    }
+
+    /// Those of some selectors whose values fit.
+    pub(crate) fn those_that_fit(&self, selectors: &[String], fits: &mut Fits<'_>) -> Vec<String> {
+        let mut bytes_left = TESTED_BYTES_IN_ALL;
+        let mut fit = |selector: &str| {
+            self.value_of(selector, &mut bytes_left)
+                .is_some_and(|value| fits(value.json, value.digits.as_deref()))
+        };
+        let fitting = selectors.iter().filter(|selector| fit(selector));
+        fitting.cloned().collect()
+    }
+
+    fn value_of(&self, selector: &str, bytes_left: &mut usize) -> Option<Tested> {
+        let expression = Expression::parse(selector).ok()?;
+        let limits = Limits::default()
+            .with_base_steps(EVALUATION_STEPS)
+            .with_output_bytes(TESTED_BYTES);
+        // A budget of its own, so that no selector takes what the next one needs.
+        let budget = Budget::new(&limits, 0);
+        let found = evaluate(&expression, self.view, self.arena, &budget).ok()??;
+        let most = TESTED_BYTES.min(*bytes_left);
+        // What is copied tells its size beforehand.
+        if found
+            .as_cursor()
+            .is_some_and(|cursor| cursor.raw().len() > most)
+        {
+            return None;
+        }
+        let mut left = most;
+        let value = found.to_value(&mut left).ok();
+        *bytes_left -= most - left;
+        let json = value.filter(|_| keeps_digits(&found))?;
+        let digits = json.is_number().then(|| {
+            let mut digits = Vec::new();
+            found.write(&mut digits, most).ok()?;
+            String::from_utf8(digits).ok()
+        });
+        Some(Tested {
+            json,
+            digits: digits.flatten(),
+        })
+    }
+}
+
+/// A value that is tested.
+struct Tested {
+    json: Value,
+    /// The digits of a number.
+    digits: Option<String>,
+}
+
+/// The selectors for a place and for all places like it, each with the type of its value; those for
+/// all come first where lists are wanted.
+fn texts(candidate: &Candidate<'_>, lists: bool) -> Vec<(String, Kind)> {
+    let one = (candidate.selector.clone(), candidate.view.kind());
+    let Some(in_each) = &candidate.in_each else {
+        return vec![one];
+    };
+    let each = (in_each.clone(), Kind::Array);
+    if !lists {
+        return vec![one, each];
+    }
+    let flat = flattened(candidate).filter(|flat| flat != in_each);
+    let flat = flat.map(|flat| (flat, Kind::Array));
+    [Some(each), flat, Some(one)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// The selector for all places like this one, of all lists on the way, in one list.
+fn flattened(candidate: &Candidate<'_>) -> Option<String> {
+    let expression = Expression::parse(&candidate.selector).ok()?;
+    let spine = expression.spine();
+    let lists = spine.iter().filter(|s| !matches!(s, SpineStep::Field(_)));
+    let ends_in_list = candidate.view.kind() == Kind::Array;
+    if lists.count() + usize::from(ends_in_list) < 2 {
+        return None;
+    }
+    let mut text = String::new();
+    for step in &spine {
+        match step {
+            SpineStep::Field(name) => text = member(&text, name),
+            SpineStep::Index(_) | SpineStep::Each => text.push_str("[]"),
+        }
+    }
+    if ends_in_list {
+        text.push_str("[]");
+    }
+    Some(text)
+}
+
+/// Whether 64 bits hold every number of a value. Depth is bounded by the document.
+fn keeps_digits(view: &View<'_>) -> bool {
+    match view.as_cursor() {
+        Some(cursor) => keeps_numbers(cursor),
+        None => {
+            view.items().all(|item| keeps_digits(&item))
+                && view.members().all(|(_, value)| keeps_digits(&value))
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What there is in place of an id that is not known.
+//!
+//! What comes in: an id as a model wrote it, and the ids of the same session. What goes out: the few
+//! that it may have meant. Ids of other sessions never come here.
+
+use std::sync::Arc;
+
+/// How many ids are offered.
+const OFFERED: usize = 3;
+/// How many are looked at: those that were used last.
+const LOOKED_AT: usize = 1000;
+/// From which likeness on an id is taken for a misspelling of another: one slip in four characters.
+const ALIKE: f64 = 0.75;
+/// The most characters of a tool's name that are shown.
+const TOOL_CHARS: usize = 64;
+
+/// Something of the session that has an id.
+#[derive(Clone, Debug)]
+pub(crate) struct There {
+    /// The id as the model has to write it.
+    pub(crate) id: String,
+    /// What it is: the tool of a call, the call of an artifact.
+    pub(crate) of: Option<Arc<str>>,
+}
+
+/// The ids that a session has in place of one that it has not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Offer {
+    /// How many there are in all; `None` where nobody looked.
+    pub in_all: Option<usize>,
+    /// The nearest ones, or, where none is alike, those used last: each with what it is of, at most
+    /// three.
+    pub ids: Vec<(String, Option<String>)>,
+    /// Whether they are alike.
+    pub alike: bool,
+}
+
+impl Offer {
+    /// What to offer for `wanted` of what is there, the most recently used last.
+    pub(crate) fn of(wanted: &str, there: &[There]) -> Self {
+        let latest = there.iter().rev().take(LOOKED_AT);
+        let wanted = wanted.to_lowercase();
+        let mut alike: Vec<(f64, &There)> = latest
+            .clone()
+            .map(|one| {
+                let id = one.id.to_lowercase();
+                (strsim::normalized_damerau_levenshtein(&wanted, &id), one)
+            })
+            .filter(|(likeness, _)| *likeness >= ALIKE)
+            .collect();
+        // Stable: of those that are equally alike the latest come first.
+        alike.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        let is_alike = !alike.is_empty();
+        let chosen: Vec<&There> = match is_alike {
+            true => alike.into_iter().map(|(_, one)| one).collect(),
+            false => latest.collect(),
+        };
+        let line = |one: &There| {
+            let of = one.of.as_deref();
+            let of = of.map(|of| {
+                of.chars()
+                    .filter(|c| !c.is_control())
+                    .take(TOOL_CHARS)
+                    .collect()
+            });
+            (one.id.clone(), of)
+        };
+        Self {
+            in_all: Some(there.len()),
+            ids: chosen.into_iter().take(OFFERED).map(line).collect(),
+            alike: is_alike,
+        }
+    }
+
+    /// What was there, then one next step; `things` are what has ids of this kind.
+    pub(crate) fn advice(&self, things: &str, otherwise: &str) -> String {
+        let Some(in_all) = self.in_all else {
+            return otherwise.to_owned();
+        };
+        if self.ids.is_empty() {
+            return format!("found: no {things} in this session\n{otherwise}");
+        }
+        let ids = self.ids.iter().map(|(id, of)| match of {
+            Some(of) => format!("{id} ({of})"),
+            None => id.clone(),
+        });
+        let ids = ids.collect::<Vec<_>>().join(", ");
+        if self.alike {
+            let first = self.ids.first().map_or("", |(id, _)| id);
+            return format!("found: {ids}\ntry: {first}");
+        }
+        let more = match in_all - self.ids.len() {
+            0 => String::new(),
+            more => format!(", {more} more"),
+        };
+        format!("found: {ids}{more}\n{otherwise}")
+    }
+}

@@ -1,0 +1,276 @@
+//! The schema of one parameter, which says what a suggestion must give.
+//!
+//! What comes in: a schema, and perhaps where in it the parameter is. What goes out: a judge of
+//! values, and what the schema says that helps to choose among those that fit.
+
+use super::{place, wish::Wish};
+use crate::validate::{InputSchema, Steps};
+use crossfeed_schema::{Dialect, SchemaError, check};
+use crossfeed_wire::{ErrorCode, Fault, Pointer};
+use serde_json::{Map, Value, json};
+
+/// The address of the document within the schema that judges a part of it, where it has none of its
+/// own.
+const DOCUMENT: &str = "crossfeed:///parameter";
+/// The most characters of a pointer that a message quotes.
+const QUOTED: usize = 200;
+/// Keywords that lead out of a schema.
+const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
+
+/// The schema of one parameter of a tool. Cloning shares what is compiled.
+///
+/// ```
+/// use crossfeed_core::ParameterSchema;
+/// use crossfeed_wire::Pointer;
+/// use serde_json::json;
+///
+/// let tool = json!({
+///     "type": "object",
+///     "properties": {"url": {"$ref": "#/$defs/address"}},
+///     "$defs": {"address": {"type": "string", "format": "uri"}},
+/// });
+/// let by_place = ParameterSchema::at(&tool, &Pointer::parse("/properties/url").unwrap())?;
+/// let by_name = ParameterSchema::at(&tool, &Pointer::parse("/url").unwrap())?;
+/// assert_eq!(by_place.name(), by_name.name());
+/// # Ok::<(), crossfeed_core::ParameterError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ParameterSchema {
+    schema: InputSchema,
+    wish: Wish,
+}
+
+/// Why there is no schema of a parameter.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ParameterError {
+    /// The schema is none: `{"type": "objekt"}`.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    /// The pointer leads to no schema and names no parameter: `/urll`.
+    #[error("`{at}` leads to no schema and names no parameter")]
+    Nowhere {
+        /// The pointer, of a long one the beginning.
+        at: String,
+        /// The parameters that are there, as pointers: the first 20.
+        parameters: Vec<String>,
+    },
+}
+
+impl ParameterError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        ErrorCode::SchemaInvalid
+    }
+
+    /// Who can act.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        Fault::Host
+    }
+
+    /// What was there, then one next step.
+    #[must_use]
+    pub fn advice(&self) -> String {
+        match self {
+            Self::Schema(_) => "give a schema that is valid in its dialect".to_owned(),
+            Self::Nowhere { parameters, .. } if parameters.is_empty() => {
+                "found: no parameters\ntry: the whole schema, with the pointer ``".to_owned()
+            }
+            Self::Nowhere { at, parameters } => {
+                let like = |name: &&String| strsim::normalized_damerau_levenshtein(at, name);
+                let nearest = parameters
+                    .iter()
+                    .rev()
+                    .max_by(|a, b| like(a).total_cmp(&like(b)));
+                let nearest = nearest.map_or("", String::as_str);
+                format!("found: {}\ntry: {nearest}", parameters.join(", "))
+            }
+        }
+    }
+}
+
+impl ParameterSchema {
+    /// A schema that is all the parameter's own. It has no name, unless one is
+    /// [given](Self::with_name).
+    ///
+    /// # Errors
+    ///
+    /// [`ParameterError::Schema`] when it is no schema.
+    pub fn new(schema: &Value) -> Result<Self, ParameterError> {
+        Self::at(schema, &Pointer::root())
+    }
+
+    /// The schema of the parameter at a place: of the schema itself (`/properties/url`), else of the
+    /// arguments that it is for (`/url`, `/filters/0/url`). What the schema refers to elsewhere in
+    /// the document is found, and the document's dialect is kept.
+    ///
+    /// # Errors
+    ///
+    /// [`ParameterError::Nowhere`] names the parameters that are there.
+    pub fn at(document: &Value, at: &Pointer) -> Result<Self, ParameterError> {
+        if crossfeed_json::is_deeper(document, crossfeed_json::MAX_DEPTH) {
+            return Err(SchemaError::TooDeep.into());
+        }
+        if place::is_schema_at(document, at) {
+            let found = place::Found::one(at.as_str());
+            return Self::of(document, &found, name_in_schema(at));
+        }
+        Self::of_argument(document, at)?.ok_or_else(|| ParameterError::Nowhere {
+            at: at.as_str().chars().take(QUOTED).collect(),
+            parameters: place::parameters(document),
+        })
+    }
+
+    /// The schema of a place of the arguments; `None` where nothing is said of it.
+    pub(crate) fn of_argument(
+        document: &Value,
+        at: &Pointer,
+    ) -> Result<Option<Self>, ParameterError> {
+        let Some(found) = place::of_argument(document, at) else {
+            return Ok(None);
+        };
+        Self::of(document, &found, place::name_in_arguments(at)).map(Some)
+    }
+
+    fn of(
+        document: &Value,
+        found: &place::Found,
+        name: Option<String>,
+    ) -> Result<Self, ParameterError> {
+        let wish = Wish::of(document, found, name);
+        let schema = InputSchema::compile(judge(document, found)?)?;
+        Ok(Self { schema, wish })
+    }
+
+    /// The same for a parameter of this name: results that are called alike come first.
+    #[must_use]
+    pub fn with_name(mut self, name: impl Into<String>) -> Self {
+        self.wish = self.wish.named(name.into());
+        self
+    }
+
+    /// The name of the parameter, where it has one.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.wish.name()
+    }
+
+    pub(crate) fn wish(&self) -> &Wish {
+        &self.wish
+    }
+
+    /// The steps for judging any number of values.
+    pub(crate) fn steps(&self) -> Steps {
+        self.schema.steps(&Value::Null)
+    }
+
+    /// Whether a value fits; no where that takes too much to find out.
+    pub(crate) fn accepts(&self, value: &Value, steps: &mut Steps) -> bool {
+        self.schema.accepts(value, steps).unwrap_or(false)
+    }
+}
+
+/// The name of what a place of a schema is for: `url` of `/properties/urls/items` and of
+/// `/$defs/url`.
+fn name_in_schema(at: &Pointer) -> Option<String> {
+    let tokens: Vec<String> = at.tokens().collect();
+    let named = tokens.windows(2).rev().find_map(|pair| match pair {
+        [map, name] if matches!(map.as_str(), "properties" | "$defs" | "definitions") => Some(name),
+        _ => None,
+    });
+    named.cloned()
+}
+
+/// A schema that judges by the schemas at places of a document.
+fn judge(document: &Value, found: &place::Found) -> Result<Value, SchemaError> {
+    let parts = |places: &[String]| -> Vec<Value> {
+        let parts = places.iter().filter_map(|at| document.pointer(at));
+        parts.cloned().collect()
+    };
+    if found.all == [""] && found.any.is_empty() {
+        return Ok(document.clone());
+    }
+    let (all, any) = (parts(&found.all), parts(&found.any));
+    // What says all itself is judged by itself, whatever the rest of the document is.
+    if !all.iter().chain(&any).any(refers) {
+        let dialect = match check(document) {
+            Ok(dialect) => Some(dialect),
+            Err(_) => Dialect::declared(document).filter(|_| document.get("$schema").is_some()),
+        };
+        return Ok(combined(dialect, all, any));
+    }
+    let dialect = check(document)?;
+    let id = if dialect == Dialect::Draft4 {
+        "id"
+    } else {
+        "$id"
+    };
+    let own = document.get(id).and_then(Value::as_str);
+    let address = own.map(|id| id.split('#').next().unwrap_or_default());
+    let address = address
+        .filter(|address| !address.is_empty())
+        .unwrap_or(DOCUMENT);
+    let links = |places: &[String]| -> Vec<Value> {
+        let links = places
+            .iter()
+            .map(|at| format!("{address}#{}", place::encoded(at)));
+        links.map(|link| json!({"$ref": link})).collect()
+    };
+    let mut schema = combined(Some(dialect), links(&found.all), links(&found.any));
+    let mut embedded = document.clone();
+    if let (Some(embedded), Some(schema)) = (embedded.as_object_mut(), schema.as_object_mut()) {
+        embedded.shift_remove("$schema");
+        embedded.insert(id.to_owned(), Value::String(address.to_owned()));
+        let definitions = if dialect <= Dialect::Draft7 {
+            "definitions"
+        } else {
+            "$defs"
+        };
+        schema.insert(
+            definitions.to_owned(),
+            json!({"document": Value::Object(std::mem::take(embedded))}),
+        );
+    }
+    Ok(schema)
+}
+
+/// All schemas of the one list, and one of the other.
+fn combined(dialect: Option<Dialect>, all: Vec<Value>, any: Vec<Value>) -> Value {
+    let mut schema = Map::new();
+    if let Some(dialect) = dialect {
+        schema.insert(
+            "$schema".to_owned(),
+            Value::String(address_of(dialect).to_owned()),
+        );
+    }
+    if !all.is_empty() {
+        schema.insert("allOf".to_owned(), Value::Array(all));
+    }
+    if !any.is_empty() {
+        schema.insert("anyOf".to_owned(), Value::Array(any));
+    }
+    Value::Object(schema)
+}
+
+fn address_of(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Draft4 => "http://json-schema.org/draft-04/schema#",
+        Dialect::Draft6 => "http://json-schema.org/draft-06/schema#",
+        Dialect::Draft7 => "http://json-schema.org/draft-07/schema#",
+        Dialect::Draft201909 => "https://json-schema.org/draft/2019-09/schema",
+        _ => "https://json-schema.org/draft/2020-12/schema",
+    }
+}
+
+/// Whether a schema may lead out of itself. Its depth was bounded before.
+fn refers(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) => {
+            REFERENCES.iter().any(|key| members.contains_key(*key)) || members.values().any(refers)
+        }
+        Value::Array(items) => items.iter().any(refers),
+        _ => false,
+    }
+}

@@ -1,0 +1,291 @@
+//! What a parameter is likely to want, beyond what its schema demands.
+//!
+//! What comes in: the name of a parameter and its schemas. What goes out: how well a place of a
+//! result goes with them, by its names and by how its text looks. Whether a value fits is judged
+//! elsewhere.
+
+use super::place::{self, Found};
+use crate::paths::Candidate;
+use crossfeed_jmespath::{Kind, View};
+use crossfeed_wire::Pointer;
+use serde_json::Value;
+use std::collections::HashSet;
+
+/// How many characters of a name are compared.
+const NAME_CHARS: usize = 64;
+/// The most bytes of a text whose look is judged.
+const LOOKED_BYTES: usize = 2048;
+/// How many words of descriptions are kept.
+const WORDS: usize = 200;
+
+/// What a parameter is likely to want.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wish {
+    name: Option<String>,
+    /// The name, folded, and its words.
+    folded: String,
+    words: Vec<String>,
+    /// What the texts are, as the schema or the name says.
+    look: Option<Look>,
+    /// The words of titles and descriptions.
+    described: HashSet<String>,
+    /// The types that are demanded; none where any may do.
+    kinds: Option<Vec<Kind>>,
+}
+
+/// How a text looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    Uri,
+    Email,
+    Date,
+    DateTime,
+    Uuid,
+}
+
+impl Wish {
+    /// What the schemas at places of a document say, and the name of what they are for.
+    pub(super) fn of(document: &Value, found: &Found, name: Option<String>) -> Self {
+        let here = place::followed(document, found);
+        let item = Found {
+            all: place::inside(document, &here.all, "0"),
+            any: place::inside(document, &here.any, "0"),
+        };
+        let items = place::followed(document, &item);
+        let at = |places: &[String]| -> Vec<&Value> {
+            places
+                .iter()
+                .filter_map(|at| document.pointer(at))
+                .collect()
+        };
+        let demanded = at(&here.all);
+        let schemas = [at(&here.all), at(&here.any), at(&items.all), at(&items.any)].concat();
+        let text = |schema: &'_ Value, key: &str| Some(schema.get(key)?.as_str()?.to_owned());
+        let look = schemas
+            .iter()
+            .find_map(|schema| Look::of_format(&text(schema, "format")?));
+        let described = schemas
+            .iter()
+            .flat_map(|schema| [text(schema, "title"), text(schema, "description")])
+            .flatten()
+            .flat_map(|text| words(&text))
+            .filter(|word| word.len() > 2)
+            .take(WORDS)
+            .collect();
+        let mut kinds: Option<Vec<Kind>> = None;
+        // Beside a reference the older dialects demand nothing.
+        let alone = |schema: &&&Value| schema.get("$ref").is_none();
+        for schema in demanded.iter().filter(alone) {
+            if let Some(own) = schema.get("type").and_then(kinds_of) {
+                kinds = Some(match kinds {
+                    Some(known) => known
+                        .into_iter()
+                        .filter(|kind| own.contains(kind))
+                        .collect(),
+                    None => own,
+                });
+            }
+        }
+        let wish = Self {
+            look,
+            described,
+            kinds,
+            ..Self::default()
+        };
+        match name {
+            Some(name) => wish.named(name),
+            None => wish,
+        }
+    }
+
+    /// What the parameter at a place of the arguments is likely to want.
+    pub(crate) fn of_argument(document: &Value, at: &Pointer) -> Self {
+        let found = place::of_argument(document, at).unwrap_or_default();
+        Self::of(document, &found, place::name_in_arguments(at))
+    }
+
+    /// The same for a parameter of this name.
+    pub(super) fn named(mut self, name: String) -> Self {
+        self.folded = folded(&name);
+        self.words = words(&name);
+        self.look = self.look.or_else(|| Look::of_name(self.words.last()?));
+        self.name = Some(name);
+        self
+    }
+
+    pub(super) fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// Whether lists are wanted rather than their items.
+    pub(super) fn is_list(&self) -> bool {
+        let kinds = self.kinds.as_deref();
+        kinds.is_some_and(|kinds| kinds.contains(&Kind::Array) && !kinds.contains(&Kind::String))
+    }
+
+    /// Whether a value of this type may fit, where types may be repaired or not.
+    pub(super) fn may_be(&self, kind: Kind, repairs: bool) -> bool {
+        let Some(kinds) = &self.kinds else {
+            return true;
+        };
+        let repaired = match kind {
+            Kind::String => true,
+            Kind::Number => kinds.contains(&Kind::String),
+            // Its items may be repaired.
+            _ => false,
+        };
+        kinds.contains(&kind) || repairs && repaired
+    }
+
+    /// How well a place goes with the parameter: more is better.
+    pub(super) fn likeness(&self, candidate: &Candidate<'_>) -> u32 {
+        let named = self.name_likeness(&candidate.names);
+        let own = candidate.names.last().map(|name| words(name));
+        let described = own.is_some_and(|own| {
+            let mut own = own.iter().filter(|word| word.len() > 2);
+            own.any(|word| self.described.contains(word))
+        });
+        let looks = self.look.is_some_and(|look| look.is_of(&candidate.view));
+        named + 4 * u32::from(looks) + u32::from(described)
+    }
+
+    fn name_likeness(&self, names: &[String]) -> u32 {
+        let Some(own) = names.last().filter(|_| !self.folded.is_empty()) else {
+            return 0;
+        };
+        let (name, wanted) = (folded(own), self.folded.as_str());
+        let is_same = |name: &str| {
+            let plural = |long: &str, short: &str| long.strip_suffix('s') == Some(short);
+            name == wanted || plural(name, wanted) || plural(wanted, name)
+        };
+        if is_same(&name) {
+            return 8;
+        }
+        // `channel.id` is what `channel_id` means.
+        if let [.., around, own] = names
+            && is_same(&folded(&format!("{around}{own}")))
+        {
+            return 8;
+        }
+        let own = words(own);
+        if own.len() == 1 && own.last() == self.words.last() {
+            return 6;
+        }
+        let within = name.len() >= 3 && wanted.len() >= 3;
+        if within && (wanted.contains(&name) || name.contains(wanted)) {
+            return 5;
+        }
+        let likeness = strsim::normalized_damerau_levenshtein(wanted, &name);
+        if likeness > 0.7 { 4 } else { 0 }
+    }
+}
+
+/// The types that a `type` keyword allows.
+fn kinds_of(types: &Value) -> Option<Vec<Kind>> {
+    let kind = |name: &Value| {
+        Some(match name.as_str()? {
+            "null" => Kind::Null,
+            "boolean" => Kind::Boolean,
+            "number" | "integer" => Kind::Number,
+            "string" => Kind::String,
+            "array" => Kind::Array,
+            "object" => Kind::Object,
+            _ => return None,
+        })
+    };
+    match types {
+        Value::Array(types) => Some(types.iter().filter_map(kind).collect()),
+        one => kind(one).map(|kind| vec![kind]),
+    }
+}
+
+impl Look {
+    fn of_format(format: &str) -> Option<Self> {
+        Some(match format {
+            "uri" | "uri-reference" | "iri" | "iri-reference" | "url" => Self::Uri,
+            "email" | "idn-email" => Self::Email,
+            "date" => Self::Date,
+            "date-time" => Self::DateTime,
+            "uuid" => Self::Uuid,
+            _ => return None,
+        })
+    }
+
+    /// What the last word of a name promises.
+    fn of_name(word: &str) -> Option<Self> {
+        Some(match word {
+            "url" | "uri" | "href" | "urls" | "uris" | "link" | "links" => Self::Uri,
+            "email" | "emails" => Self::Email,
+            "uuid" | "uuids" => Self::Uuid,
+            _ => return None,
+        })
+    }
+
+    fn is_of(self, view: &View<'_>) -> bool {
+        let long = view
+            .as_cursor()
+            .is_some_and(|c| c.raw().len() > LOOKED_BYTES);
+        if long || view.kind() != Kind::String {
+            return false;
+        }
+        let Some(text) = view.as_str() else {
+            return false;
+        };
+        let text: &str = &text;
+        // The text with each digit as `0` and each letter as `a`.
+        let shape = || -> String {
+            text.chars()
+                .take(LOOKED_BYTES)
+                .map(|c| match c {
+                    c if c.is_ascii_digit() => '0',
+                    c if c.is_ascii_alphabetic() => 'a',
+                    c => c,
+                })
+                .collect()
+        };
+        match self {
+            Self::Uri => {
+                text.contains("://") && !text.contains(char::is_whitespace)
+                    || text.starts_with("mailto:")
+            }
+            Self::Email => {
+                text.split('@').filter(|part| !part.is_empty()).count() == 2
+                    && !text.contains(char::is_whitespace)
+            }
+            Self::Date => shape() == "0000-00-00",
+            Self::DateTime => shape().starts_with("0000-00-00a00:00"),
+            Self::Uuid => {
+                let lengths: Vec<usize> = text.split('-').map(str::len).collect();
+                lengths == [8, 4, 4, 4, 12]
+            }
+        }
+    }
+}
+
+/// The letters and digits of a name, in lower case.
+fn folded(name: &str) -> String {
+    name.chars()
+        .filter(|c| c.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .take(NAME_CHARS)
+        .collect()
+}
+
+/// The words of a name or a text, in lower case: `userId` is two.
+fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut lower = false;
+    for c in text.chars().take(8 * LOOKED_BYTES) {
+        let ends = !c.is_alphanumeric() || c.is_uppercase() && lower;
+        if ends && !word.is_empty() {
+            words.push(std::mem::take(&mut word));
+        }
+        lower = c.is_lowercase() || c.is_ascii_digit();
+        if c.is_alphanumeric() {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words.extend(Some(word).filter(|word| !word.is_empty()));
+    words
+}

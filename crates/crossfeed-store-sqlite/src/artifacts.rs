@@ -1,0 +1,387 @@
+//! Artifacts on the disk: rows, files, and what was read of them lately.
+//!
+//! What comes in: requests, on a thread that may wait. What goes out: artifacts that were checked,
+//! or what became of them. Deliberately not here: results, and threads.
+
+use crate::{
+    digest::Digest,
+    fault,
+    files::{Content, Files},
+    loaded::{Loaded, Name},
+    open::{self, Opened},
+    options::SqliteOptions,
+    rows::{self, Header, milliseconds},
+};
+use bytes::Bytes;
+use crossfeed_store::{
+    ArtifactLookup, ArtifactMissing, Budget, Clock, Damage, ListedArtifact, Recorded, StoreError,
+    StoredArtifact, Tombstone,
+};
+use crossfeed_wire::Scope;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// How often a row is looked up again whose file went meanwhile.
+const LOOKS: usize = 3;
+
+pub(crate) struct Artifacts {
+    options: SqliteOptions,
+    clock: Arc<dyn Clock>,
+    reader: Mutex<Connection>,
+    /// None where nothing can be written.
+    writer: Option<Mutex<Connection>>,
+    files: Files,
+    loaded: Mutex<Loaded>,
+}
+
+impl Artifacts {
+    pub(crate) fn open(
+        directory: &Path,
+        options: SqliteOptions,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, StoreError> {
+        let Opened {
+            reader,
+            writer,
+            files,
+        } = open::open(directory, &options)?;
+        let artifacts = Self {
+            loaded: Mutex::new(Loaded::new(options.loaded_bytes)),
+            options,
+            clock,
+            reader: Mutex::new(reader),
+            writer: writer.map(Mutex::new),
+            files: Files::new(files),
+        };
+        // What a crash has left behind is in nobody's way, so it may as well stay there until the
+        // next time.
+        let _ = artifacts.remove_orphans();
+        Ok(artifacts)
+    }
+
+    pub(crate) fn options(&self) -> &SqliteOptions {
+        &self.options
+    }
+
+    pub(crate) fn can_write(&self) -> bool {
+        self.writer.is_some()
+    }
+
+    fn now(&self) -> i64 {
+        milliseconds(self.clock.now())
+    }
+
+    pub(crate) fn reader(&self) -> MutexGuard<'_, Connection> {
+        // A transaction that a panic ended was rolled back.
+        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn writer(&self) -> Result<MutexGuard<'_, Connection>, StoreError> {
+        match &self.writer {
+            Some(writer) => Ok(writer.lock().unwrap_or_else(PoisonError::into_inner)),
+            None => Err(StoreError::ReadOnly { source: None }),
+        }
+    }
+
+    fn loaded(&self) -> MutexGuard<'_, Loaded> {
+        self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn sql<T>(&self, outcome: rusqlite::Result<T>) -> Result<T, StoreError> {
+        outcome.map_err(|error| fault::sqlite(error, self.options.busy_timeout))
+    }
+
+    /// The row of an artifact, expired or not.
+    fn find(&self, connection: &Connection, name: &Name) -> Result<Option<Header>, StoreError> {
+        match rows::find(connection, name) {
+            Err(error) if rows::is_unreadable(&error) => Err(damaged(name)),
+            outcome => self.sql(outcome),
+        }
+    }
+
+    /// Begins to write: from here on nobody else can, until it is committed or dropped.
+    fn begin<'c>(&self, connection: &'c mut Connection) -> Result<Transaction<'c>, StoreError> {
+        self.sql(connection.transaction_with_behavior(TransactionBehavior::Immediate))
+    }
+
+    pub(crate) fn put(
+        &self,
+        scope: &Scope,
+        artifact: &StoredArtifact,
+    ) -> Result<Recorded, StoreError> {
+        let name = (
+            scope.clone(),
+            artifact.artifact_id().clone(),
+            artifact.call_id().clone(),
+        );
+        let data = artifact.document().raw();
+        let now = self.now();
+        let limits = &self.options.limits;
+        let (bytes, limit) = (artifact.stored_bytes(), limits.artifact_bytes);
+        if bytes > limit {
+            return Err(StoreError::TooLarge { bytes, limit });
+        }
+        let expires_at = limits
+            .artifact_time_to_live
+            .map(|time| now.saturating_add(milliseconds(time)));
+        let in_file = data.len() > self.options.file_bytes;
+        let header = Header::new(artifact, now, expires_at, Digest::of(data), in_file);
+
+        // Looked at without a lock first, so that nothing is written in vain.
+        let held = {
+            let reader = self.reader();
+            let held = self.held(&reader, &name, &header, now)?;
+            if held.is_none() {
+                self.check_room(&reader, scope, &header, now)?;
+            }
+            held
+        };
+        if let Some(held) = held {
+            return self.again(&held, data);
+        }
+        if self.writer.is_none() {
+            return Err(StoreError::ReadOnly { source: None });
+        }
+        if in_file {
+            self.files.put(&header.data_digest, data)?;
+        }
+        let mut writer = self.writer()?;
+        let transaction = self.begin(&mut writer)?;
+        if let Some(held) = self.held(&transaction, &name, &header, now)? {
+            drop(transaction);
+            drop(writer);
+            return self.again(&held, data);
+        }
+        self.sql(rows::retire(&transaction, now))?;
+        if let Some(expired) = self.find(&transaction, &name)? {
+            self.sql(rows::delete(&transaction, expired.number))?;
+        }
+        self.check_room(&transaction, scope, &header, now)?;
+        if in_file && !self.files.has(&header.data_digest, data.len()) {
+            // It was removed with the last row that named it; now nobody can.
+            self.files.put(&header.data_digest, data)?;
+        }
+        let in_row = (!in_file).then_some(&data[..]);
+        self.sql(rows::insert(&transaction, scope, &header, in_row))?;
+        self.sql(transaction.commit())?;
+        Ok(Recorded::New)
+    }
+
+    /// The row that has the name, if it says the same.
+    fn held(
+        &self,
+        connection: &Connection,
+        name: &Name,
+        header: &Header,
+        now: i64,
+    ) -> Result<Option<Header>, StoreError> {
+        let Some(held) = self.find(connection, name)? else {
+            return Ok(None);
+        };
+        if !held.is_whole(&name.0) {
+            return Err(damaged(name));
+        }
+        if held.has_expired(now) {
+            return Ok(None);
+        }
+        if !held.is_same_record(header) {
+            return Err(StoreError::DuplicateArtifact {
+                artifact_id: name.1.clone(),
+                call_id: name.2.clone(),
+            });
+        }
+        Ok(Some(held))
+    }
+
+    /// What is there already came once more.
+    fn again(&self, held: &Header, data: &Bytes) -> Result<Recorded, StoreError> {
+        if held.in_file && self.writer.is_some() {
+            // Here is the data again, in case that the file was damaged.
+            self.files.put(&held.data_digest, data)?;
+        }
+        Ok(Recorded::Unchanged)
+    }
+
+    fn check_room(
+        &self,
+        connection: &Connection,
+        scope: &Scope,
+        header: &Header,
+        now: i64,
+    ) -> Result<(), StoreError> {
+        let (bytes, limits) = (header.kept_bytes, &self.options.limits);
+        let (artifacts, kept) = self.sql(rows::usage(connection, scope, now))?;
+        let full = |budget, limit| StoreError::Full {
+            bytes,
+            budget,
+            limit,
+        };
+        if kept.saturating_add(bytes) > limits.artifact_bytes {
+            return Err(full(Budget::ArtifactBytes, limits.artifact_bytes));
+        }
+        if artifacts >= limits.session_artifacts {
+            return Err(full(Budget::SessionArtifacts, limits.session_artifacts));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn get(&self, name: &Name) -> Result<ArtifactLookup, StoreError> {
+        for _ in 0..LOOKS {
+            let now = self.now();
+            let (header, in_row) = {
+                let reader = self.reader();
+                // One transaction, so that the row cannot go between its parts.
+                let transaction = self.sql(reader.unchecked_transaction())?;
+                let Some(header) = self.find(&transaction, name)? else {
+                    let expired = self.sql(rows::expired(&transaction, name))?;
+                    return Ok(match expired {
+                        Some(tool) => expired_lookup(tool),
+                        None => ArtifactLookup::Missing(ArtifactMissing::Unknown),
+                    });
+                };
+                if !header.is_whole(&name.0) {
+                    return Err(damaged(name));
+                }
+                if header.has_expired(now) {
+                    return Ok(expired_lookup(header.tool));
+                }
+                if let Some(artifact) = self.loaded().get(name, header.number) {
+                    return Ok(ArtifactLookup::Found(artifact));
+                }
+                let in_row = if header.in_file {
+                    None
+                } else {
+                    self.sql(rows::data(&transaction, header.number))?
+                };
+                (header, in_row)
+            };
+            let data = match in_row {
+                Some(data) => {
+                    let is_whole =
+                        data.len() == header.data_bytes && Digest::of(&data) == header.data_digest;
+                    if is_whole {
+                        Content::Whole(data)
+                    } else {
+                        Content::Damaged
+                    }
+                }
+                None if header.in_file => {
+                    self.files.read(&header.data_digest, header.data_bytes)?
+                }
+                None => Content::Damaged,
+            };
+            match data {
+                Content::Whole(data) => {
+                    let number = header.number;
+                    let artifact = Arc::new(header.artifact(Bytes::from(data)));
+                    self.loaded().put(name.clone(), number, artifact.clone());
+                    return Ok(ArtifactLookup::Found(artifact));
+                }
+                Content::Damaged => return Err(damaged(name)),
+                // It may have been removed with its row since.
+                Content::Missing => {}
+            }
+        }
+        Err(damaged(name))
+    }
+
+    pub(crate) fn list(&self, scope: &Scope) -> Result<Vec<ListedArtifact>, StoreError> {
+        let now = self.now();
+        let headers = self.sql(rows::list(&self.reader(), scope))?;
+        let mut listed = Vec::with_capacity(headers.len());
+        for header in headers {
+            if !header.is_whole(scope) {
+                let ids = (header.artifact_id, header.call_id);
+                return Err(damaged(&(scope.clone(), ids.0, ids.1)));
+            }
+            if !header.has_expired(now) {
+                listed.push(header.line());
+            }
+        }
+        Ok(listed)
+    }
+
+    /// Removes the rows of a session; gives the files that they named.
+    pub(crate) fn remove_session(&self, scope: &Scope) -> Result<Vec<Digest>, StoreError> {
+        let known = self.sql(rows::has_session(&self.reader(), scope))?;
+        let mut files = Vec::new();
+        if known {
+            let mut writer = self.writer()?;
+            let transaction = self.begin(&mut writer)?;
+            files = self.sql(rows::delete_session(&transaction, scope))?;
+            self.sql(transaction.commit())?;
+        }
+        self.loaded().remove_session(scope);
+        Ok(files)
+    }
+
+    /// Notes what has expired, forgets what has long been, and removes files that were left behind.
+    pub(crate) fn sweep(&self) -> Result<(), StoreError> {
+        let now = self.now();
+        let forgotten = now.saturating_sub(milliseconds(self.options.limits.max_age));
+        let overdue = self.sql(rows::has_overdue(&self.reader(), now, forgotten))?;
+        if overdue && self.writer.is_some() {
+            loop {
+                // Some at a time, so that nobody waits for long.
+                let mut writer = self.writer()?;
+                let transaction = self.begin(&mut writer)?;
+                let more = self.sql(rows::retire(&transaction, now))?;
+                if !more {
+                    self.sql(rows::forget(&transaction, forgotten))?;
+                }
+                self.sql(transaction.commit())?;
+                if !more {
+                    break;
+                }
+            }
+        }
+        self.remove_orphans()
+    }
+
+    /// Removes old files that no row names.
+    fn remove_orphans(&self) -> Result<(), StoreError> {
+        if self.writer.is_none() {
+            return Ok(());
+        }
+        let mut unnamed = Vec::new();
+        for digest in self.files.old(self.options.orphan_age) {
+            if !self.sql(rows::names_file(&self.reader(), &digest))? {
+                unnamed.push(digest);
+            }
+        }
+        self.remove_unnamed(&unnamed)
+    }
+
+    /// Removes those of the files that no row names, while nobody can write one that does.
+    pub(crate) fn remove_unnamed(&self, files: &[Digest]) -> Result<(), StoreError> {
+        if files.is_empty() {
+            return Ok(());
+        }
+        let mut writer = self.writer()?;
+        let transaction = self.begin(&mut writer)?;
+        for digest in files {
+            if !self.sql(rows::names_file(&transaction, digest))? {
+                self.files.remove(digest);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn damaged(name: &Name) -> StoreError {
+    StoreError::Damaged {
+        damage: Damage::Artifact {
+            artifact_id: name.1.clone(),
+            call_id: name.2.clone(),
+        },
+        source: None,
+    }
+}
+
+fn expired_lookup(tool: Option<String>) -> ArtifactLookup {
+    let tombstone = Tombstone::new(tool.map(Into::into), None);
+    ArtifactLookup::Missing(ArtifactMissing::Expired(tombstone))
+}

@@ -1,0 +1,52 @@
+//! Digests: what was written can be told from what was damaged.
+
+use sha2::{Digest as _, Sha256};
+use std::fmt;
+
+/// A SHA-256 digest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Digest(pub(crate) [u8; 32]);
+
+impl Digest {
+    pub(crate) fn of(data: &[u8]) -> Self {
+        Self(Sha256::digest(data).into())
+    }
+
+    /// Of several parts, each with its length, so that none can pass for a part of another.
+    pub(crate) fn of_parts(parts: &[Option<&[u8]>]) -> Self {
+        let mut hasher = Sha256::new();
+        for part in parts {
+            match part {
+                None => hasher.update([0]),
+                Some(part) => {
+                    hasher.update([1]);
+                    hasher.update((part.len() as u64).to_le_bytes());
+                    hasher.update(part);
+                }
+            }
+        }
+        Self(hasher.finalize().into())
+    }
+
+    pub(crate) fn from_slice(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+
+    /// The digest that a file's name says.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let mut bytes = [0; 32];
+        if text.len() != 64 || !text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
+            return None;
+        }
+        for (byte, at) in bytes.iter_mut().zip((0..64).step_by(2)) {
+            *byte = u8::from_str_radix(text.get(at..at + 2)?, 16).ok()?;
+        }
+        Some(Self(bytes))
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}

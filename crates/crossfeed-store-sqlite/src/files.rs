@@ -1,0 +1,169 @@
+//! Large data: files that are named by their content.
+//!
+//! What comes in: data and its digest. What goes out: the same data, checked. A file is written under
+//! another name, flushed and renamed, so that one that has its name is whole. Deliberately not here:
+//! which files are still needed.
+
+use crate::{digest::Digest, fault};
+use crossfeed_store::StoreError;
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, ErrorKind, Read, Write},
+    path::{Path, PathBuf},
+    process,
+    sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, SystemTime},
+};
+
+/// The end of the name of a file that is being written.
+const PARTIAL: &str = ".partial";
+
+/// How many names are tried for a file that is being written.
+const TRIES: usize = 1000;
+
+pub(crate) struct Files {
+    directory: PathBuf,
+    /// Tells apart what is written at the same time.
+    written: AtomicU64,
+}
+
+/// What a file holds.
+pub(crate) enum Content {
+    Whole(Vec<u8>),
+    /// It is there, but not what was written.
+    Damaged,
+    Missing,
+}
+
+impl Files {
+    pub(crate) fn new(directory: PathBuf) -> Self {
+        Self {
+            directory,
+            written: AtomicU64::new(0),
+        }
+    }
+
+    fn path(&self, digest: &Digest) -> PathBuf {
+        self.directory.join(digest.to_string())
+    }
+
+    /// Makes sure that the data is on the disk under its name, and that its file looks new, so that
+    /// nobody takes it for one that was left behind.
+    pub(crate) fn put(&self, digest: &Digest, data: &[u8]) -> Result<(), StoreError> {
+        let path = self.path(digest);
+        let is_there = matches!(self.read(digest, data.len())?, Content::Whole(_));
+        if !(is_there && renew(&path).is_ok()) {
+            self.write(&path, digest, data).map_err(fault::io)?;
+        }
+        // Also for a file that was there: whoever wrote it may not have come to this yet.
+        flush_directory(&self.directory).map_err(fault::io)
+    }
+
+    /// Writes data down to the disk, then gives it its name.
+    fn write(&self, path: &Path, digest: &Digest, data: &[u8]) -> io::Result<()> {
+        let (partial, mut file) = self.begin(digest)?;
+        let written = file
+            .write_all(data)
+            .and_then(|()| file.sync_all())
+            .and_then(|()| fs::rename(&partial, path));
+        if written.is_err() {
+            // It is in nobody's way if it cannot be removed.
+            let _ = fs::remove_file(&partial);
+        }
+        written
+    }
+
+    /// A new file that nobody else writes, be it through another store of this
+    /// process or in a process of the same number.
+    fn begin(&self, digest: &Digest) -> io::Result<(PathBuf, File)> {
+        let mut tries = 0;
+        loop {
+            let number = self.written.fetch_add(1, Ordering::Relaxed);
+            let name = format!("{digest}.{}.{number}{PARTIAL}", process::id());
+            let partial = self.directory.join(name);
+            let made = OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .open(&partial);
+            tries += 1;
+            match made {
+                Ok(file) => return Ok((partial, file)),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists && tries < TRIES => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Whether there is a file of this name and length.
+    pub(crate) fn has(&self, digest: &Digest, bytes: usize) -> bool {
+        fs::metadata(self.path(digest)).is_ok_and(|found| found.len() == bytes as u64)
+    }
+
+    pub(crate) fn read(&self, digest: &Digest, bytes: usize) -> Result<Content, StoreError> {
+        let mut file = match File::open(self.path(digest)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Content::Missing),
+            Err(error) => return Err(fault::io(error)),
+        };
+        // Looked at first, so that no more is read than was written.
+        if file.metadata().map_err(fault::io)?.len() != bytes as u64 {
+            return Ok(Content::Damaged);
+        }
+        let mut data = Vec::with_capacity(bytes);
+        match file.read_to_end(&mut data) {
+            Ok(_) if data.len() == bytes && Digest::of(&data) == *digest => {
+                Ok(Content::Whole(data))
+            }
+            Ok(_) => Ok(Content::Damaged),
+            Err(error) => Err(fault::io(error)),
+        }
+    }
+
+    /// Removes a file. To be called while nobody can write a row that names it.
+    pub(crate) fn remove(&self, digest: &Digest) {
+        // What cannot be removed now is found again by the next sweep.
+        let _ = fs::remove_file(self.path(digest));
+    }
+
+    /// The files that are older than that, after what was left half written has been removed.
+    pub(crate) fn old(&self, age: Duration) -> Vec<Digest> {
+        let Ok(entries) = fs::read_dir(&self.directory) else {
+            return Vec::new();
+        };
+        let is_old = |entry: &fs::DirEntry| {
+            let modified = entry.metadata().and_then(|found| found.modified());
+            modified.is_ok_and(|modified| {
+                SystemTime::now()
+                    .duration_since(modified)
+                    .unwrap_or_default()
+                    >= age
+            })
+        };
+        let mut old = Vec::new();
+        for entry in entries.flatten().filter(is_old) {
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else { continue };
+            if name.ends_with(PARTIAL) {
+                let _ = fs::remove_file(entry.path());
+            } else if let Some(digest) = Digest::parse(name) {
+                old.push(digest);
+            }
+        }
+        old
+    }
+}
+
+/// Sets the time of a file to now.
+fn renew(path: &Path) -> io::Result<()> {
+    let file = OpenOptions::new().write(true).open(path)?;
+    file.set_modified(SystemTime::now())
+}
+
+/// Writes the names in a directory down to the disk.
+pub(crate) fn flush_directory(directory: &Path) -> io::Result<()> {
+    // Elsewhere a directory cannot be opened; the file systems there keep names by themselves.
+    if cfg!(unix) {
+        File::open(directory)?.sync_all()?;
+    }
+    Ok(())
+}

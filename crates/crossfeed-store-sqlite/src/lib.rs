@@ -1,0 +1,33 @@
+//! Keeps artifacts in a directory, through restarts and crashes.
+//!
+//! What comes in: the requests of [`crossfeed_store::ResultStore`]. What goes out: its answers.
+//! Artifacts are rows of an SQLite database; the full data of large ones are files beside it, named
+//! by their content. Results are kept in memory only: they live for minutes, and a write to the disk
+//! for each would cost more than the tool call that it could save. Deliberately not here: what an
+//! artifact means.
+//!
+//! # Invariants
+//!
+//! - What was acknowledged is on the disk: rows are committed with `synchronous = FULL`, and a file
+//!   and its name are there before the row that names it.
+//! - A row is never changed, only added and removed; a file neither.
+//! - What is read was checked: each row has a digest of itself, and of its data.
+//! - No file is removed that a row names: that is looked up while nobody else can write.
+
+mod artifacts;
+mod clock;
+mod digest;
+mod fault;
+mod files;
+mod loaded;
+mod open;
+mod options;
+mod rows;
+mod store;
+
+#[cfg(test)]
+mod tests;
+
+pub use clock::CalendarClock;
+pub use options::SqliteOptions;
+pub use store::SqliteStore;

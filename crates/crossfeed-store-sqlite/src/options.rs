@@ -1,0 +1,65 @@
+//! How a store works.
+
+use crossfeed_store::MemoryLimits;
+use std::time::Duration;
+
+/// How a [`SqliteStore`](crate::SqliteStore) works.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SqliteOptions {
+    /// How much is kept. What is said of artifacts counts what is on the disk, without indexes; what
+    /// is said of results is for those in memory.
+    pub limits: MemoryLimits,
+    /// How long it is waited for another process that writes. 5 s: a write takes milliseconds, so
+    /// that somebody who writes for longer hangs.
+    pub busy_timeout: Duration,
+    /// Full data beyond this many bytes are files of their own. 256 KiB: up to there a row is written
+    /// several times as fast as a file, which takes three flushes, and read as fast. Beyond about
+    /// 1 MiB a file is faster, and the database does not shrink when a row goes.
+    pub file_bytes: usize,
+    /// Bytes of artifacts that stay in memory after they were read, index included, so that each is
+    /// read and indexed once. 64 MiB: as much as a session may have.
+    pub loaded_bytes: usize,
+    /// How old a file must be that no row names, before it is removed. 1 hour: no write takes that
+    /// long.
+    pub orphan_age: Duration,
+    /// Whether nothing may be written. Artifacts can then be read; results are recorded as always.
+    pub read_only: bool,
+}
+
+impl Default for SqliteOptions {
+    fn default() -> Self {
+        Self {
+            limits: MemoryLimits::default(),
+            busy_timeout: Duration::from_secs(5),
+            file_bytes: 256 << 10,
+            loaded_bytes: 64 << 20,
+            orphan_age: Duration::from_secs(60 * 60),
+            read_only: false,
+        }
+    }
+}
+
+macro_rules! with {
+    ($($name:ident: $field:ident, $type:ty;)*) => {
+        impl SqliteOptions {
+            $(
+                #[doc = concat!("Sets [`", stringify!($field), "`](Self::", stringify!($field), ").")]
+                #[must_use]
+                pub fn $name(mut self, $field: $type) -> Self {
+                    self.$field = $field;
+                    self
+                }
+            )*
+        }
+    };
+}
+
+with! {
+    with_limits: limits, MemoryLimits;
+    with_busy_timeout: busy_timeout, Duration;
+    with_file_bytes: file_bytes, usize;
+    with_loaded_bytes: loaded_bytes, usize;
+    with_orphan_age: orphan_age, Duration;
+    with_read_only: read_only, bool;
+}

@@ -1,0 +1,227 @@
+//! The store: artifacts on the disk, results in memory.
+
+use crate::{artifacts::Artifacts, clock::CalendarClock, options::SqliteOptions};
+use async_trait::async_trait;
+use crossfeed_store::{
+    ArtifactLookup, Clock, Listed, ListedArtifact, Lookup, MemoryStore, Recorded, ResultStore,
+    StoreError, StoredArtifact, StoredResult, SystemClock,
+};
+use crossfeed_wire::{ArtifactId, CallId, Scope};
+use std::{
+    fmt,
+    path::Path,
+    pin::pin,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+};
+
+/// Keeps artifacts in a directory and results in memory.
+///
+/// Any number of processes may use one directory at once. What one has acknowledged, all others
+/// find; results are each process's own. The directory must be on a local file system: locks and
+/// flushes of network file systems cannot be relied on.
+///
+/// # Durability
+///
+/// An artifact is on the disk when [`put_artifact`](ResultStore::put_artifact) has answered: it is
+/// there after a crash of the process, and after a loss of power as far as the disk keeps what it
+/// has confirmed. A crash before leaves nothing of it but perhaps a file that the next
+/// [`sweep`](ResultStore::sweep) removes.
+///
+/// What is read is checked against a digest. What is not as it was recorded is
+/// [`StoreError::Damaged`], and is left as it is; other artifacts can be read. That a damaged page
+/// hides a row cannot be noticed: such an artifact reads as unknown.
+///
+/// # Threads
+///
+/// Everything about artifacts waits for the disk, and so leaves the async threads where there is a
+/// tokio runtime; without one it is done at once.
+///
+/// ```
+/// use crossfeed_json::Document;
+/// use crossfeed_store::{ResultStore, StoredArtifact};
+/// use crossfeed_store_sqlite::{SqliteOptions, SqliteStore};
+/// use crossfeed_wire::{ArtifactId, CallId, Scope};
+///
+/// # let directory = std::env::temp_dir().join(format!("crossfeed-doc-{}", std::process::id()));
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let scope = Scope::parse("acme", "web", "s1")?;
+/// let (id, call) = (ArtifactId::parse("report")?, CallId::parse("call_1")?);
+///
+/// let store = SqliteStore::open(&directory, SqliteOptions::default())?;
+/// let artifact = StoredArtifact::new(id.clone(), call.clone(), Document::new("[1, 2]"));
+/// store.put_artifact(&scope, artifact).await?;
+/// drop(store);
+///
+/// let store = SqliteStore::open(&directory, SqliteOptions::default())?;
+/// let artifact = store.get_artifact(&scope, &id, &call).await?.found();
+/// assert_eq!(&artifact.expect("it was kept").document().raw()[..], b"[1, 2]");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # std::fs::remove_dir_all(&directory)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct SqliteStore(Arc<Inner>);
+
+struct Inner {
+    artifacts: Artifacts,
+    results: MemoryStore,
+}
+
+impl SqliteStore {
+    /// Opens a directory, and makes it a store if there is nothing in it yet. Waits for the disk.
+    ///
+    /// A store that cannot be written is opened for reading: recording an artifact then is
+    /// [`StoreError::ReadOnly`].
+    ///
+    /// # Errors
+    ///
+    /// - [`StoreError::Damaged`], [`StoreError::Newer`] and [`StoreError::Foreign`] when what is
+    ///   there is no store that can be read; nothing of it is changed.
+    /// - [`StoreError::ReadOnly`] and [`StoreError::NoSpace`] when there is none yet and it cannot be
+    ///   made.
+    /// - [`StoreError::Locked`] when another process is in the way for too long, and
+    ///   [`StoreError::Unavailable`] for anything else.
+    pub fn open(directory: impl AsRef<Path>, options: SqliteOptions) -> Result<Self, StoreError> {
+        let results = MemoryStore::with_clock(options.limits.clone(), Arc::new(SystemClock::new()));
+        Self::assemble(
+            directory.as_ref(),
+            options,
+            results,
+            Arc::new(CalendarClock::new()),
+        )
+    }
+
+    /// As [`Self::open`], by a clock that also goes on while no process runs.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::open`].
+    pub fn open_with_clock(
+        directory: impl AsRef<Path>,
+        options: SqliteOptions,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, StoreError> {
+        let results = MemoryStore::with_clock(options.limits.clone(), clock.clone());
+        Self::assemble(directory.as_ref(), options, results, clock)
+    }
+
+    fn assemble(
+        directory: &Path,
+        options: SqliteOptions,
+        results: MemoryStore,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, StoreError> {
+        let artifacts = Artifacts::open(directory, options, clock)?;
+        Ok(Self(Arc::new(Inner { artifacts, results })))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn artifacts(&self) -> &Artifacts {
+        &self.0.artifacts
+    }
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteStore")
+            .field("options", self.0.artifacts.options())
+            .field("can_write", &self.0.artifacts.can_write())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    /// Removes a session from the disk, then from memory.
+    fn remove_session(&self, scope: &Scope) -> Result<(), StoreError> {
+        let files = self.artifacts.remove_session(scope)?;
+        // In memory nothing waits, so that it is done at the first poll.
+        let mut removed = pin!(self.results.remove_session(scope));
+        let mut context = Context::from_waker(Waker::noop());
+        let outcome = match removed.as_mut().poll(&mut context) {
+            Poll::Ready(outcome) => outcome,
+            Poll::Pending => Ok(()),
+        };
+        // The session has gone; what stays behind of it is for the next sweep.
+        let _ = self.artifacts.remove_unnamed(&files);
+        outcome
+    }
+}
+
+/// Runs what waits for the disk: where blocking is allowed, else here.
+async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+        return work();
+    };
+    match runtime.spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The runtime shuts down and drops this future before it could look.
+            Err(_) => std::future::pending().await,
+        },
+    }
+}
+
+/// What has begun on another thread goes on to its end when its future is dropped, so that nothing
+/// is ever half done.
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl ResultStore for SqliteStore {
+    async fn put(
+        &self,
+        scope: &Scope,
+        call: &CallId,
+        result: StoredResult,
+    ) -> Result<Recorded, StoreError> {
+        self.0.results.put(scope, call, result).await
+    }
+
+    async fn get(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError> {
+        self.0.results.get(scope, call).await
+    }
+
+    async fn measure(&self, scope: &Scope, call: &CallId) -> Result<(), StoreError> {
+        self.0.results.measure(scope, call).await
+    }
+
+    async fn put_artifact(
+        &self,
+        scope: &Scope,
+        artifact: StoredArtifact,
+    ) -> Result<Recorded, StoreError> {
+        let (inner, scope) = (self.0.clone(), scope.clone());
+        run(move || inner.artifacts.put(&scope, &artifact)).await
+    }
+
+    async fn get_artifact(
+        &self,
+        scope: &Scope,
+        artifact: &ArtifactId,
+        call: &CallId,
+    ) -> Result<ArtifactLookup, StoreError> {
+        let inner = self.0.clone();
+        let name = (scope.clone(), artifact.clone(), call.clone());
+        run(move || inner.artifacts.get(&name)).await
+    }
+
+    async fn list_artifacts(&self, scope: &Scope) -> Result<Vec<ListedArtifact>, StoreError> {
+        let (inner, scope) = (self.0.clone(), scope.clone());
+        run(move || inner.artifacts.list(&scope)).await
+    }
+
+    async fn list(&self, scope: &Scope) -> Result<Vec<Listed>, StoreError> {
+        self.0.results.list(scope).await
+    }
+
+    async fn remove_session(&self, scope: &Scope) -> Result<(), StoreError> {
+        let (inner, scope) = (self.0.clone(), scope.clone());
+        run(move || inner.remove_session(&scope)).await
+    }
+
+    async fn sweep(&self) -> Result<(), StoreError> {
+        self.0.results.sweep().await?;
+        let inner = self.0.clone();
+        run(move || inner.artifacts.sweep()).await
+    }
+}

@@ -1,0 +1,149 @@
+//! The artifacts of one session.
+//!
+//! What comes in: artifacts, and the time. What goes out: those that are there, or what became of
+//! them. Deliberately not here: locks, and results, whose books are kept apart.
+
+use super::limits::MemoryLimits;
+use crate::{
+    ArtifactLookup, ArtifactMissing, Budget, ListedArtifact, StoreError, StoredArtifact, Tombstone,
+};
+use crossfeed_wire::{ArtifactId, CallId};
+use lru::LruCache;
+use std::{sync::Arc, time::Duration};
+
+/// What names an artifact in its session.
+pub(super) type Name = (ArtifactId, CallId);
+
+struct Entry {
+    artifact: Arc<StoredArtifact>,
+    /// Its bytes when they were last measured.
+    counted: usize,
+    born: Duration,
+}
+
+impl Entry {
+    fn measure(&mut self, sum: &mut usize) {
+        let bytes = self.artifact.resident_bytes();
+        *sum = *sum + bytes - self.counted;
+        self.counted = bytes;
+    }
+}
+
+/// Both tables are in the order of recording: nothing in them is ever used, only looked at.
+pub(super) struct Artifacts {
+    kept: LruCache<Name, Entry>,
+    bytes: usize,
+    expired: LruCache<Name, Tombstone>,
+}
+
+impl Default for Artifacts {
+    fn default() -> Self {
+        Self {
+            kept: LruCache::unbounded(),
+            bytes: 0,
+            expired: LruCache::unbounded(),
+        }
+    }
+}
+
+impl Artifacts {
+    /// Takes out what has expired, and says whether there was any.
+    pub(super) fn tidy(
+        &mut self,
+        now: Duration,
+        limits: &MemoryLimits,
+        dropped: &mut Vec<Arc<StoredArtifact>>,
+    ) -> bool {
+        let Some(time_to_live) = limits.artifact_time_to_live else {
+            return false;
+        };
+        let before = self.kept.len();
+        while let Some((_, oldest)) = self.kept.peek_lru() {
+            if now.saturating_sub(oldest.born) < time_to_live {
+                break;
+            }
+            let Some((name, entry)) = self.kept.pop_lru() else {
+                break;
+            };
+            self.bytes -= entry.counted;
+            let tombstone = Tombstone::new(entry.artifact.shared_tool(), None);
+            self.expired.put(name, tombstone);
+            // As many are remembered as there may be.
+            while self.expired.len() > limits.session_artifacts {
+                self.expired.pop_lru();
+            }
+            dropped.push(entry.artifact);
+        }
+        self.kept.len() < before
+    }
+
+    /// An artifact, its bytes counted anew, or why there is none.
+    pub(super) fn look_up(&mut self, name: &Name) -> ArtifactLookup {
+        if let Some(entry) = self.kept.peek_mut(name) {
+            entry.measure(&mut self.bytes);
+            return ArtifactLookup::Found(entry.artifact.clone());
+        }
+        ArtifactLookup::Missing(match self.expired.peek(name) {
+            Some(tombstone) => ArtifactMissing::Expired(tombstone.clone()),
+            None => ArtifactMissing::Unknown,
+        })
+    }
+
+    /// Adds an artifact whose name is free, if it fits.
+    pub(super) fn insert(
+        &mut self,
+        name: Name,
+        artifact: Arc<StoredArtifact>,
+        now: Duration,
+        limits: &MemoryLimits,
+    ) -> Result<(), StoreError> {
+        let bytes = artifact.resident_bytes();
+        let full = |budget, limit| StoreError::Full {
+            bytes,
+            budget,
+            limit,
+        };
+        if self.bytes + bytes > limits.artifact_bytes {
+            return Err(full(Budget::ArtifactBytes, limits.artifact_bytes));
+        }
+        if self.kept.len() >= limits.session_artifacts {
+            return Err(full(Budget::SessionArtifacts, limits.session_artifacts));
+        }
+        self.expired.pop(&name);
+        let mut entry = Entry {
+            artifact,
+            counted: 0,
+            born: now,
+        };
+        entry.measure(&mut self.bytes);
+        self.kept.put(name, entry);
+        Ok(())
+    }
+
+    pub(super) fn list(&self) -> Vec<ListedArtifact> {
+        let oldest_first = self.kept.iter().rev();
+        oldest_first
+            .map(|(_, entry)| ListedArtifact::of(&entry.artifact))
+            .collect()
+    }
+
+    pub(super) fn measure_all(&mut self) {
+        for (_, entry) in &mut self.kept {
+            entry.measure(&mut self.bytes);
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
+    /// Whether it is remembered of any that it has expired.
+    pub(super) fn remembers(&self) -> bool {
+        !self.expired.is_empty()
+    }
+
+    /// Number and bytes.
+    pub(super) fn usage(&self) -> [usize; 2] {
+        [self.kept.len(), self.bytes]
+    }
+}
