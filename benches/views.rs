@@ -24,11 +24,7 @@ const SIZES: [(&str, usize); 3] = [
 
 fn main() {
     let run = Run::from_arguments(1.5);
-    // Blocking work goes to other threads, as it does in a host.
-    let runtime = Builder::new_multi_thread()
-        .worker_threads(1)
-        .build()
-        .unwrap();
+    let runtime = Builder::new_current_thread().build().unwrap();
     shown(&run, &runtime);
     artifacts(&run, &runtime);
 }
