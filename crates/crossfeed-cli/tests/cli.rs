@@ -851,6 +851,10 @@ fn the_demo_is_the_same_every_time() {
         "\nreceived  {properties: [string(17)](len=112), browsers: [string(6)](len=5)} (",
         "\nengine    repair: ",
         "\nengine    /items is a reference that was written as a string\n",
+        "\"_toolCallId\":\"call_1\",\"_structureHints\":{\"terminalPaths\":[\"items[0].name[string]\"",
+        "Object\n          with 3 keys: meta, total, items\n",
+        "\nshown     the result of call `call_6` has expired (argument `/items`)\n",
+        "\nengine    /items <- call call_6 artifact gaps tool get_support_table: ",
         "\n  total ",
     ] {
         assert!(out.contains(line), "{line} is not in:\n{out}");
@@ -878,7 +882,7 @@ fn readme_blocks(kind: &str) -> Vec<String> {
 fn the_readme_shows_what_the_demo_prints() {
     let demo = run(&["demo"], "");
     let blocks = readme_blocks("text");
-    assert_eq!(blocks.len(), 3);
+    assert_eq!(blocks.len(), 5);
     for block in blocks {
         assert!(
             demo.out.contains(&block),
@@ -898,7 +902,7 @@ fn the_readme_shows_what_the_commands_print() {
     let own = Path::new(env!("CARGO_BIN_EXE_crossfeed")).parent().unwrap();
     let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap());
     let blocks = readme_blocks("console");
-    assert_eq!(blocks.len(), 3);
+    assert_eq!(blocks.len(), 4);
     for step in blocks.iter().flat_map(|block| block.split("$ ").skip(1)) {
         let (command, expected) = step.split_once('\n').unwrap();
         let output = Command::new("sh")

@@ -228,14 +228,15 @@ fn received(arguments: &Value) -> String {
 fn entry(out: &mut dyn Write, word: &str, text: &str) -> io::Result<()> {
     let mut head = word;
     for line in text.lines().flat_map(|line| wrap(line, WIDTH - MARGIN)) {
-        writeln!(out, "{head:MARGIN$}{line}")?;
+        let line = format!("{head:MARGIN$}{line}");
+        writeln!(out, "{}", line.trim_end())?;
         head = "";
     }
     Ok(())
 }
 
 /// Breaks a line at blanks, so that no part has more than `width` characters. Only a word that is
-/// longer is cut.
+/// longer is cut: behind a comma, if there is one in the last half of the part.
 fn wrap(line: &str, width: usize) -> Vec<String> {
     let mut parts = Vec::new();
     let mut part = String::new();
@@ -252,8 +253,15 @@ fn wrap(line: &str, width: usize) -> Vec<String> {
         }
         for letter in letters {
             if length == width {
-                parts.push(std::mem::take(&mut part));
-                length = 0;
+                let comma = part.rfind(',').map_or(0, |at| at + 1);
+                let chars = part[..comma].chars().count();
+                let rest = if chars > width / 2 {
+                    part.split_off(comma)
+                } else {
+                    String::new()
+                };
+                parts.push(std::mem::replace(&mut part, rest));
+                length = part.chars().count();
             }
             part.push(letter);
             length += 1;
@@ -278,5 +286,7 @@ mod tests {
         check("ab cde fg", &["ab", "cde", "fg"]);
         check("abcdefghijk l", &["abcde", "fghij", "k l"]);
         check("éééé éé", &["éééé", "éé"]);
+        check("abc,def,g", &["abc,", "def,g"]);
+        check("a,bcdefg", &["a,bcd", "efg"]);
     }
 }

@@ -335,7 +335,7 @@ fn what_is_too_large_is_refused_with_its_outline() {
         "error[artifact.blocked]: ",
         "60000",
         "Object with 2 keys: rows, total",
-        "$select",
+        "try: rows[0]",
     ] {
         assert!(refused.err.contains(said), "{said}: {}", refused.err);
     }
