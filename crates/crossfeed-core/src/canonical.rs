@@ -7,7 +7,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use crossfeed_jmespath::{Arena, Budget, Cost, Kind, View};
 use crossfeed_json::{Cursor, Document, JsonError};
 use crossfeed_store::{ResultKind, StoredArtifact, StoredResult};
-use crossfeed_wire::internal::is_internal;
+use crossfeed_wire::internal::{FIELDS, is_internal};
 use std::{borrow::Cow, sync::Arc};
 
 /// What a reference can mean: a result, or an artifact of one.
@@ -157,10 +157,8 @@ fn plain<'a>(root: Cursor<'a>, arena: &'a Arena, budget: &Budget) -> Result<View
 
 /// An object without its internal fields; anything else as it is.
 fn without_internal(cursor: Cursor<'_>) -> View<'_> {
-    let internal = cursor.kind() == Kind::Object
-        && crossfeed_wire::internal::FIELDS
-            .iter()
-            .any(|field| cursor.get(field).is_some());
+    let internal =
+        cursor.may_have_underscored_key() && FIELDS.iter().any(|field| cursor.get(field).is_some());
     if !internal {
         return View::from(cursor);
     }
@@ -259,6 +257,10 @@ fn text_of(cursor: Cursor<'_>) -> Option<Cow<'_, str>> {
 /// foreign to a tool result. An empty list needs another key of a tool result beside it, because a
 /// document may have an empty `content`, too.
 fn is_mcp(root: Cursor<'_>) -> bool {
+    // Five keys, and the internal ones: a look at the others of a large map would take long.
+    if root.len().is_none_or(|keys| keys > 5 + FIELDS.len()) {
+        return false;
+    }
     let Some(content) = root.get("content").filter(|c| c.kind() == Kind::Array) else {
         return false;
     };

@@ -16,7 +16,10 @@ use crate::{
     string,
 };
 use bytes::Bytes;
-use std::collections::{HashMap, hash_map::Entry};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::OnceLock,
+};
 
 /// A container that is still open.
 #[derive(Clone, Copy)]
@@ -75,6 +78,7 @@ pub(crate) fn build(raw: Bytes) -> Result<Tape, JsonError> {
             slots: Vec::with_capacity((raw.len() / 16).min(SAMPLE) + 8),
             spans: Vec::with_capacity((raw.len() / 128).min(SAMPLE / 8) + 8),
             duplicates: HashMap::new(),
+            root_underscored: OnceLock::new(),
             raw: raw.clone(),
         },
         stack: Vec::with_capacity(16),

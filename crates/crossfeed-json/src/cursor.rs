@@ -248,6 +248,24 @@ impl<'a> Cursor<'a> {
         (plain && member.has_key(key)).then_some(member)
     }
 
+    /// Whether some key of an object may begin with `_`; that none does is certain. Of a whole document
+    /// it is found out once, by a look at each key's first byte.
+    #[must_use]
+    pub fn may_have_underscored_key(self) -> bool {
+        if self.kind() != Kind::Object {
+            return false;
+        }
+        let look = || {
+            let begins = |member: Cursor<'_>| member.key().raw().first().copied();
+            self.items()
+                .any(|member| matches!(begins(member), Some(b'_' | b'\\')))
+        };
+        match self.slot {
+            0 => *self.tape.root_underscored.get_or_init(look),
+            _ => look(),
+        }
+    }
+
     /// Where `member`, one of this object's, stands, as a guess for the next object.
     #[must_use]
     pub fn prediction(self, member: Self) -> Prediction {

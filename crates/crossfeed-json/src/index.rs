@@ -12,7 +12,7 @@
 
 use crate::string;
 use bytes::Bytes;
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::OnceLock};
 
 /// Kinds of values, as the low bits of [`Slot::kind`].
 pub(crate) mod kind {
@@ -73,6 +73,8 @@ pub(crate) struct Tape {
     /// For each object with duplicate keys: its members, the last occurrence of each key at the
     /// place of the first.
     pub(crate) duplicates: HashMap<u32, Box<[u32]>>,
+    /// Whether a key of the whole object may begin with `_`, once somebody asked.
+    pub(crate) root_underscored: OnceLock<bool>,
 }
 
 impl Tape {

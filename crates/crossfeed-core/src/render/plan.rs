@@ -17,6 +17,8 @@ use std::{borrow::Cow, cmp::Reverse, collections::BinaryHeap};
 const SMALL: usize = 40;
 /// The most digits of a number that is shown like any scalar.
 const DIGITS: usize = 64;
+/// The most members of an object, or items of a list, that are shown: more than any budget holds.
+const MEMBERS: usize = 100_000;
 /// The most bytes of a key that is shown.
 const KEY_BYTES: usize = 256;
 /// Up to how many characters a text is shown whole with its first step.
@@ -204,6 +206,18 @@ impl<'a> Branch<'a> {
     }
 }
 
+/// How many times the sign of a cut stands in a key that is nothing else.
+fn marks_in(key: Key<'_>) -> Option<usize> {
+    // Most keys are told by their first byte.
+    if !matches!(key.raw().first(), Some(0xe2 | b'\\')) {
+        return None;
+    }
+    let text = key.text();
+    text.chars()
+        .all(|c| c == '…')
+        .then(|| text.len() / '…'.len_utf8())
+}
+
 /// Whether a policy leaves a member out.
 pub(super) fn strips(policy: Option<StripPolicy>, member: Cursor<'_>) -> bool {
     let key = member.key();
@@ -297,16 +311,16 @@ impl<'a, 'v> Plan<'a, 'v> {
     ) -> Id {
         let mut len = cursor.len().unwrap_or_default();
         let mut form = form;
-        if let (Some(_), Kind::Object) = (strip, cursor.kind()) {
+        if strip.is_some() && cursor.may_have_underscored_key() {
             len = cursor
                 .items()
                 .filter(|child| !strips(strip, *child))
                 .count();
         }
         if let Form::Object { mark, .. } = &mut form {
-            while cursor.get(&"…".repeat(*mark)).is_some() {
-                *mark += 1;
-            }
+            let shown = cursor.items().take(MEMBERS);
+            let marks = shown.filter_map(|member| marks_in(member.key()));
+            *mark = marks.max().map_or(1, |most| most + 1);
         }
         let branch = Branch {
             form,
@@ -402,6 +416,9 @@ impl<'a, 'v> Plan<'a, 'v> {
         let Some(Body::Branch(branch)) = self.nodes.get_mut(id).map(|node| &mut node.body) else {
             return;
         };
+        if branch.children.len() >= MEMBERS {
+            return;
+        }
         let strip = branch.strip;
         let before = branch.rest.clone();
         let Some(cursor) = branch.rest.find(|child| !strips(strip, *child)) else {

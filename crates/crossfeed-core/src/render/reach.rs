@@ -4,10 +4,10 @@ use super::plan::{Body, Hop, Id, Plan};
 use crate::paths::{SELECTOR_CHARS, member};
 use crossfeed_json::Cursor;
 
-/// Something that is hidden, and what is around it: selectors, the nearest first.
+/// Something that is hidden, and what is around it, the nearest first.
 #[derive(Debug, Default)]
 pub(super) struct Hidden<'a> {
-    pub(super) selectors: Vec<(String, Option<Cursor<'a>>)>,
+    places: Vec<(Hop<'a>, Option<Cursor<'a>>)>,
 }
 
 /// What is hidden first after `steps` steps; `None` if nothing is. An item or member tells more than
@@ -16,12 +16,10 @@ pub(super) fn first_hidden<'a>(plan: &Plan<'a, '_>, root: Id, steps: usize) -> O
     let found = search(plan, root, steps, false).or_else(|| search(plan, root, steps, true));
     let (id, child) = found?;
     let mut hidden = Hidden::default();
-    if let Some((hop, cursor)) = child {
-        hidden.add(plan, &hop, cursor);
-    }
+    hidden.places.extend(child);
     let mut around = Some(id);
     while let Some(node) = around.and_then(|id| plan.node(id)) {
-        hidden.add(plan, &node.hop, node.cursor);
+        hidden.places.push((node.hop.clone(), node.cursor));
         around = match node.hop {
             Hop::Select(_) => None,
             Hop::Member(parent, _) | Hop::Item(parent, _) => Some(parent),
@@ -31,10 +29,13 @@ pub(super) fn first_hidden<'a>(plan: &Plan<'a, '_>, root: Id, steps: usize) -> O
 }
 
 impl<'a> Hidden<'a> {
-    fn add(&mut self, plan: &Plan<'a, '_>, hop: &Hop<'a>, cursor: Option<Cursor<'a>>) {
-        if let Some(selector) = selector(plan, hop) {
-            self.selectors.push((selector, cursor));
-        }
+    /// The selectors of the places, without those that are too long for anybody.
+    pub(super) fn selectors(
+        &self,
+        plan: &Plan<'a, '_>,
+    ) -> impl Iterator<Item = (String, Option<Cursor<'a>>)> {
+        let places = self.places.iter();
+        places.filter_map(|(hop, cursor)| Some((selector(plan, hop)?, *cursor)))
     }
 }
 

@@ -221,9 +221,9 @@ impl<'a> Search<'a, '_> {
     ) -> Counted {
         let hidden = first_hidden(plan, root, steps);
         let note = hidden.map(|hidden| {
-            let first = hidden.selectors.first();
-            let select = reach.or(first.map(|(select, _)| select.as_str()));
-            frame.note(self.known, select, self.bytes, self.whole_tokens)
+            let first = || hidden.selectors(plan).next().map(|(select, _)| select);
+            let select = reach.map(str::to_owned).or_else(first);
+            frame.note(self.known, select.as_deref(), self.bytes, self.whole_tokens)
         });
         let mut frame = *frame;
         if note.is_none() && self.options.hints != ShownHints::Always {
@@ -291,22 +291,21 @@ impl<'a> Search<'a, '_> {
         best: Counted,
         hidden: &Hidden<'a>,
     ) -> Option<Counted> {
-        let reaches = |(select, place): &&(String, _)| {
+        let mut selectors = hidden.selectors(plan);
+        let first = selectors.next();
+        let reaches = |(select, place): &(String, _)| {
             select.is_empty() || (self.known.reaches)(select, *place)
         };
-        let found = hidden.selectors.iter().find(reaches);
-        let first = hidden.selectors.first();
-        if let (Some((found, _)), Some((first, _))) = (found, first)
-            && found == first
-        {
+        if first.as_ref().is_some_and(&reaches) {
             return Some(best);
         }
+        let found = selectors.find(&reaches);
         // Shorter than what was counted, in any sane way of counting.
-        let select = found.map_or("", |(select, _)| select.as_str());
+        let select = found.map_or_else(String::new, |(select, _)| select);
         let fits = |counted: &Counted| counted.tokens <= self.options.preview_tokens;
         let mut steps = steps;
         loop {
-            let counted = self.trial(plan, root, steps, frame, Some(select));
+            let counted = self.trial(plan, root, steps, frame, Some(&select));
             if fits(&counted) {
                 return Some(counted);
             }

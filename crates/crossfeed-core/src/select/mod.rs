@@ -266,32 +266,20 @@ impl<'a, 'v> Selector<'a, 'v> {
         readings
     }
 
-    /// What the expression gives on the object that a model is shown of a value that is none:
-    /// `value[0].title` of a list, `text` of a text. Nothing where it gives nothing there either, or
-    /// does not say that name.
+    /// What the expression gives on the object that a model is shown where that is another than the
+    /// value: `value[0].title` of a list, `text` of a text, `content[1].text` of a tool result of MCP
+    /// before whose parts one with our fields was put. Nothing where it gives nothing there either,
+    /// or does not say that name.
     fn as_shown(
         &self,
         written: &str,
         text: &'a str,
         stripped: Option<&'a str>,
     ) -> Option<Selection<'a>> {
-        let canonical = &self.views.canonical;
-        if self.views.envelope.is_some() || canonical.kind() == Kind::Object {
-            return None;
-        }
-        let is_text = self.views.bare.kind() == Kind::String;
-        let is_opened = canonical.kind() != Kind::String;
-        let names = [("value", is_opened), ("text", is_text)];
-        let names = names
-            .into_iter()
-            .filter(|(name, shown)| *shown && text.contains(name));
-        let members: Vec<_> = names
-            .map(|(name, _)| (Cow::Borrowed(name), canonical.clone()))
-            .collect();
-        if members.is_empty() {
-            return None;
-        }
-        let view = View::object(members);
+        let view = match &self.views.envelope {
+            Some(envelope) => shown_envelope(envelope, text)?,
+            None => self.shown_value(text)?,
+        };
         let mut readings = Vec::with_capacity(2);
         readings_on(&view, Answered::Shown, text, stripped, &mut readings);
         let mut parsed = true;
@@ -312,6 +300,24 @@ impl<'a, 'v> Selector<'a, 'v> {
             }
         }
         self.repaired(written, &readings, parsed).ok().flatten()
+    }
+
+    /// The object that a model is shown of a value that is none, if a selector says its member's name.
+    fn shown_value(&self, text: &str) -> Option<View<'a>> {
+        let canonical = &self.views.canonical;
+        if canonical.kind() == Kind::Object {
+            return None;
+        }
+        let is_text = self.views.bare.kind() == Kind::String;
+        let is_opened = canonical.kind() != Kind::String;
+        let names = [("value", is_opened), ("text", is_text)];
+        let names = names
+            .into_iter()
+            .filter(|(name, shown)| *shown && text.contains(name));
+        let members: Vec<_> = names
+            .map(|(name, _)| (Cow::Borrowed(name), canonical.clone()))
+            .collect();
+        (!members.is_empty()).then(|| View::object(members))
     }
 
     /// Evaluates one text on the view of a reading.
@@ -456,6 +462,19 @@ fn readings_on<'a, 'v>(
             readings.push(reading(rest, true));
         }
     }
+}
+
+/// An envelope as a model is shown it, if a selector speaks of its content.
+fn shown_envelope<'a>(envelope: &View<'a>, text: &str) -> Option<View<'a>> {
+    let content = envelope
+        .get("content")
+        .filter(|_| text.contains("content"))?;
+    if content.kind() != Kind::Array {
+        return None;
+    }
+    let parts = std::iter::once(View::null()).chain(content.items());
+    let parts = View::list(parts.collect());
+    Some(View::object(vec![(Cow::Borrowed("content"), parts)]))
 }
 
 fn too_costly(written: &str, why: String) -> SelectError {

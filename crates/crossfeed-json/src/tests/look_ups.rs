@@ -279,3 +279,23 @@ fn huge_keys_are_found_whole() {
         }
     }
 }
+
+#[test]
+fn keys_that_may_begin_with_an_underscore_are_found() {
+    let check = |json: &str, expected: bool| {
+        let document = Document::new(json.to_owned());
+        let root = document.root().unwrap();
+        // Asked twice: the second answer is the first one, kept.
+        assert_eq!(root.may_have_underscored_key(), expected, "{json}");
+        assert_eq!(root.may_have_underscored_key(), expected, "{json}");
+        let around = Document::new(format!("[{json}]"));
+        let within = around.root().unwrap().at(0).unwrap();
+        assert_eq!(within.may_have_underscored_key(), expected, "{json}");
+    };
+    check(r#"{"a": 1, "_b": 2}"#, true);
+    check(r#"{"a": 1, "\u005fb": 2}"#, true);
+    check(r#"{"a": {"_b": 2}, "c_": 1, "": 2}"#, false);
+    check("{}", false);
+    check(r#"["_a"]"#, false);
+    check(r#""_a""#, false);
+}
