@@ -150,6 +150,14 @@ impl Accounts {
         account
     }
 
+    /// The sums of a session, without opening books for it.
+    pub(crate) fn sums(&self, scope: &Scope) -> TokenAccount {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let account = kept.peek(scope).cloned();
+        drop(kept);
+        account.map_or_else(TokenAccount::default, |account| account.sums())
+    }
+
     /// Closes the books of a session.
     pub(crate) fn close(&self, scope: &Scope) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -209,7 +217,8 @@ mod tests {
         }
         assert_eq!(accounts.of(&scope(0)).sums().errors, 0);
         assert_eq!(accounts.of(&scope(9999)).sums().errors, 1);
+        assert_eq!(accounts.sums(&scope(9998)).errors, 1);
         accounts.close(&scope(9999));
-        assert_eq!(accounts.of(&scope(9999)).sums().errors, 0);
+        assert_eq!(accounts.sums(&scope(9999)).errors, 0);
     }
 }

@@ -1,4 +1,4 @@
-//! The crossfeed engine: record, resolve, select, validate.
+//! The crossfeed engine: record, show, select, resolve, validate.
 //!
 //! What comes in: what tools returned, and the arguments that a model wrote for the next call. What
 //! goes out: the arguments that the tool gets, or why the call must not run. [`Session`] composes
@@ -11,8 +11,11 @@
 //! | select | a result's views and an expression -> a value, or what is there instead |
 //! | validate | resolved arguments and the tool's schema -> the same, or why not |
 //! | suggest | a result and what fits -> selectors that were evaluated |
+//! | hint | a result -> selectors that work on it |
+//! | render | a result -> what the model is shown, within a budget of tokens |
+//! | artifact | a result and selectors -> full data and a summary that outlive it |
 //!
-//! Deliberately not here: transport, schema rewriting, what a model is shown of a result.
+//! Deliberately not here: transport, schema rewriting, how results and artifacts are kept.
 
 mod account;
 mod artifact;

@@ -26,6 +26,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! What the model reads of a result is a rendering: `Session::render` shows a small one whole and of
+//! a large one a preview, within a budget of tokens, with selectors that were tried on the data.
+//!
+//! # Features
+//!
+//! - `sqlite`: `store_sqlite::SqliteStore`, whose artifacts survive a restart.
+//! - `o200k`: `TokenCounter::o200k`, an exact counter of tokens; 28 MB in a binary.
+//!
 //! This crate has no logic of its own; it is the one public place of what the other crates offer.
 //! `examples/orchestrator.rs` is a whole agent loop to copy from.
 

@@ -10,7 +10,7 @@ impl Session {
     /// were used last.
     #[must_use]
     pub fn usage(&self) -> TokenAccount {
-        self.inner().accounts.of(&self.scope).sums()
+        self.inner().accounts.sums(&self.scope)
     }
 
     /// Removes all that the session holds: results, artifacts, what is remembered of those that have
