@@ -4,13 +4,11 @@ use crate::{
     cli::{self, ArtifactCommand},
     input, records,
     report::Stop,
-    select,
+    retrieve, select,
 };
 use crossfeed::{
-    Component, Engine, EngineOptions, ErrorBody, ErrorCode, Failure, NewArtifact, Retrieved,
-    Session,
-    json::Document,
-    store::{ListedArtifact, MemoryLimits, StoreError},
+    Component, Engine, EngineOptions, ErrorBody, NewArtifact, Session,
+    store::{ListedArtifact, MemoryLimits},
     store_sqlite::{SqliteOptions, SqliteStore},
 };
 use serde_json::{Value, json};
@@ -28,47 +26,26 @@ pub(crate) async fn run(
     }
 }
 
-/// The store in a directory; what a command was given is not evicted from the cache before it.
+/// The store in a directory that must be there.
 pub(crate) fn store(directory: &Path, limits: MemoryLimits) -> Result<Arc<SqliteStore>, Stop> {
-    let options = SqliteOptions::default().with_limits(limits);
-    let store = SqliteStore::open(directory, options).map_err(|error| stop(&error))?;
-    Ok(Arc::new(store))
+    let options = SqliteOptions::default()
+        .with_limits(limits)
+        .with_must_exist(true);
+    Ok(Arc::new(SqliteStore::open(directory, options)?))
 }
 
-/// A store's error as it is written.
-pub(crate) fn stop(error: &StoreError) -> Stop {
-    let mut body = ErrorBody::new(error.code(), with_causes(error));
-    body.advice = Some(error.advice());
-    body.into()
-}
-
-/// An error and what caused it, in one line.
-fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut line = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        line.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    line
-}
-
-fn session(kept: &cli::Kept) -> Result<Session, Stop> {
+fn session(
+    kept: &cli::Kept,
+    options: EngineOptions,
+    store: Arc<SqliteStore>,
+) -> Result<Session, Stop> {
     let scope = records::scope(&kept.session).map_err(|error| {
         Stop::Usage(format!(
             "`{}` is no session: {}",
             kept.session, error.source
         ))
     })?;
-    let store = store(&kept.store, MemoryLimits::default())?;
-    Ok(Engine::new(EngineOptions::default(), store).session(scope))
-}
-
-/// The failure as it is written: there are no arguments here.
-fn body(failure: Failure) -> ErrorBody {
-    let mut body = failure.body();
-    body.at = None;
-    body
+    Ok(Engine::new(options, store).session(scope))
 }
 
 async fn create(
@@ -76,32 +53,59 @@ async fn create(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<(), Stop> {
+    let component = args.component.as_deref();
+    input::check_stdin([Some(args.file.as_os_str()), component.map(Path::as_os_str)])?;
+    let options = retrieve::engine(&args.context)?;
+    let wanted = wanted(args)?;
     let document = input::read(&args.file)?;
+    let store = Arc::new(SqliteStore::open(
+        &args.kept.store,
+        SqliteOptions::default(),
+    )?);
+    let session = session(&args.kept, options, store)?;
+    session
+        .record(&args.call_id, select::result(document, args.kind))
+        .await?;
+    let created = session.create_artifact(wanted).await?;
+    for (written, report) in &created.reports {
+        // Remarks that cannot be written do not keep the answer back.
+        if args.explain {
+            for line in select::remarks(written, report) {
+                let _ = writeln!(err, "{line}");
+            }
+        }
+        if let Some(notice) = &report.notice {
+            let _ = writeln!(err, "notice: {notice}");
+        }
+    }
+    writeln!(out, "{}", line(&ListedArtifact::of(&created.artifact)))?;
+    Ok(())
+}
+
+fn wanted(args: &cli::ArtifactCreate) -> Result<NewArtifact, Stop> {
     let mut wanted = NewArtifact::new(args.artifact_id.clone(), args.call_id.clone());
     if let Some(base) = &args.base {
         wanted = wanted.with_base(base);
     }
-    for (name, selector) in &args.details {
+    for (index, (name, selector)) in args.details.iter().enumerate() {
+        if args.details.iter().take(index).any(|(known, _)| known == name) {
+            return Err(Stop::Usage(format!("the detail `{name}` is given twice")));
+        }
         wanted = wanted.with_detail(name, selector);
     }
     if let Some(path) = &args.component {
         wanted = wanted.with_component(component(path)?);
     }
-    let session = session(&args.kept)?;
-    session
-        .record(&args.call_id, select::result(document, args.kind))
-        .await
-        .map_err(|error| stop(&error))?;
-    let created = session.create_artifact(wanted).await.map_err(body)?;
-    if args.explain {
-        for (name, report) in &created.reports {
-            for line in select::remarks(name, report) {
-                let _ = writeln!(err, "{line}");
-            }
-        }
-    }
-    writeln!(out, "{}", line(&ListedArtifact::of(&created.artifact)))?;
-    Ok(())
+    Ok(wanted)
+}
+
+fn component(path: &Path) -> Result<Component, Stop> {
+    let schema = input::read_schema(path, &input::name(path))?;
+    Component::parse(&schema).map_err(|error| {
+        let mut body = ErrorBody::new(error.code(), format!("{}: {error}", input::name(path)));
+        body.advice = Some(error.advice());
+        body.into()
+    })
 }
 
 /// An artifact as a model is told of it: its ids, how large it is, and its summary.
@@ -115,6 +119,9 @@ pub(crate) fn line(artifact: &ListedArtifact) -> String {
     }
     line["bytes"] = artifact.bytes.into();
     line["retrieval_blocked"] = artifact.retrieval_blocked.into();
+    if artifact.damaged {
+        line["damaged"] = true.into();
+    }
     let mut line = line.to_string();
     if let Some(summary) = &artifact.summary {
         // The bytes as they are stored: a number keeps its digits.
@@ -126,41 +133,20 @@ pub(crate) fn line(artifact: &ListedArtifact) -> String {
     line
 }
 
-fn component(path: &Path) -> Result<Component, Stop> {
-    let document = Document::new(input::read(path)?);
-    let invalid = |why: String| {
-        let message = format!("{} is no valid JSON Schema: {why}", input::name(path));
-        Stop::answer(ErrorCode::SchemaInvalid, message)
-    };
-    let root = document
-        .root()
-        .map_err(|error| invalid(error.to_string()))?;
-    let schema = root
-        .to_value()
-        .map_err(|error| invalid(error.to_string()))?;
-    Component::parse(&schema).map_err(|error| invalid(error.to_string()))
-}
-
 async fn list(args: &cli::ArtifactList, out: &mut dyn Write) -> Result<(), Stop> {
-    let listed = session(&args.kept)?.artifacts().await;
-    for artifact in listed.map_err(|error| stop(&error))? {
+    let store = store(&args.kept.store, MemoryLimits::default())?;
+    let session = session(&args.kept, EngineOptions::default(), store)?;
+    for artifact in session.artifacts().await? {
         writeln!(out, "{}", line(&artifact))?;
     }
     Ok(())
 }
 
 async fn get(args: &cli::ArtifactGet, out: &mut dyn Write) -> Result<(), Stop> {
-    let brought = session(&args.kept)?
+    let options = retrieve::engine(&args.context)?;
+    let store = store(&args.kept.store, MemoryLimits::default())?;
+    let brought = session(&args.kept, options, store)?
         .retrieve_artifact(&args.artifact_id, &args.call_id, args.select.as_deref())
-        .await
-        .map_err(body)?;
-    if let Retrieved::Data { json, .. } = &brought {
-        out.write_all(json)?;
-        writeln!(out)?;
-        return Ok(());
-    }
-    match brought.error_body() {
-        Some(body) => Err(body.into()),
-        None => Ok(()),
-    }
+        .await?;
+    retrieve::print(&brought, out)
 }

@@ -38,6 +38,7 @@ pub(crate) enum Command {
     Demo,
     Select(Select),
     Hints(Hints),
+    Retrieve(Retrieve),
     Resolve(Resolve),
     Artifact(Artifact),
     Rewrite(Rewrite),
@@ -84,7 +85,7 @@ Examples:
   crossfeed hints search.json --call-id call_1
   crossfeed hints --full --budget 300 < search.json
   crossfeed hints search.json --for 'fetch.schema.json#/properties/url'
-  crossfeed hints reply.json --kind mcp --tokens o200k")]
+  crossfeed hints reply.json --kind mcp --budget 400 --explain")]
 pub(crate) struct Hints {
     /// The result; standard input if it is `-` or absent
     #[arg(default_value = "-", hide_default_value = true)]
@@ -110,12 +111,51 @@ pub(crate) struct Hints {
     /// `--full` both have 3000.
     #[arg(long, value_name = "N")]
     pub(crate) budget: Option<usize>,
-    /// How tokens are counted
-    #[arg(long, value_name = "COUNTER", default_value = "estimate")]
-    pub(crate) tokens: Counter,
+    #[command(flatten)]
+    pub(crate) context: Context,
     /// Leave out every top-level key that begins with `_`, domain data included
     #[arg(long)]
     pub(crate) all_underscore: bool,
+    /// Write on standard error how many tokens are shown, and how many the whole would take
+    #[arg(long)]
+    pub(crate) explain: bool,
+}
+
+/// Bring a result, or a part of it, into the context
+///
+/// Prints the value as it came. One that would take more than 30 % of the context is refused with its
+/// size and outline; a selector still reaches into it.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  crossfeed retrieve search.json
+  crossfeed retrieve search.json --select 'items[0]' --window 8000")]
+pub(crate) struct Retrieve {
+    /// The result; standard input if it is `-` or absent
+    #[arg(default_value = "-", hide_default_value = true)]
+    pub(crate) file: PathBuf,
+    /// The id by which the model refers to the result
+    #[arg(long, value_name = "ID", default_value = "call_1", value_parser = CallId::parse)]
+    pub(crate) call_id: CallId,
+    /// What the result is; found out from the result itself if absent
+    #[arg(long)]
+    pub(crate) kind: Option<Kind>,
+    /// A part of it
+    #[arg(long, value_name = "EXPR")]
+    pub(crate) select: Option<String>,
+    #[command(flatten)]
+    pub(crate) context: Context,
+}
+
+/// The model's context.
+#[derive(Debug, Args)]
+pub(crate) struct Context {
+    /// How many tokens the model's context holds
+    #[arg(long, value_name = "N", default_value_t = 200_000)]
+    pub(crate) window: usize,
+    /// How tokens are counted
+    #[arg(long, value_name = "COUNTER", default_value = "estimate")]
+    pub(crate) tokens: Counter,
 }
 
 /// What counts tokens.
@@ -123,7 +163,7 @@ pub(crate) struct Hints {
 pub(crate) enum Counter {
     /// A quarter of the characters, rounded up
     Estimate,
-    /// Exactly, by the tokenizer of OpenAI's models
+    /// Exactly, by the tokenizer of OpenAI's models; in builds with the feature `o200k`
     O200k,
 }
 
@@ -146,7 +186,7 @@ pub(crate) enum ArtifactCommand {
 /// Where artifacts are kept, and whose they are.
 #[derive(Debug, Args)]
 pub(crate) struct Kept {
-    /// The directory of the store; made if it is not there
+    /// The directory of the store; `create` makes it if it is not there
     #[arg(long, value_name = "DIR")]
     pub(crate) store: PathBuf,
     /// The session that the artifacts belong to
@@ -188,6 +228,8 @@ pub(crate) struct ArtifactCreate {
     /// `inPreview` the summary
     #[arg(long, value_name = "SCHEMA")]
     pub(crate) component: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) context: Context,
     /// Write on standard error how each value was found
     #[arg(long)]
     pub(crate) explain: bool,
@@ -205,8 +247,8 @@ pub(crate) struct ArtifactList {
 
 /// Bring an artifact, or a part of it, into the context
 ///
-/// Prints the data as it was in the result. One that would take more than 30 % of a context of
-/// 200000 tokens is refused with its size and outline; a selector still reaches into it.
+/// Prints the data as it was in the result. One that would take more than 30 % of the context is
+/// refused with its size and outline; a selector still reaches into it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -224,6 +266,8 @@ pub(crate) struct ArtifactGet {
     /// A part of it
     #[arg(long, value_name = "EXPR")]
     pub(crate) select: Option<String>,
+    #[command(flatten)]
+    pub(crate) context: Context,
 }
 
 /// Reads `NAME=EXPR`.
@@ -272,6 +316,8 @@ pub(crate) struct Resolve {
     #[arg(long, value_name = "ID", default_value = "default")]
     pub(crate) session: String,
     /// A directory of artifacts, as `crossfeed artifact` keeps them
+    ///
+    /// Artifacts among the results are kept there, too, and stay.
     #[arg(long, value_name = "DIR")]
     pub(crate) store: Option<PathBuf>,
     /// Write on standard error where each value came from, and what was repaired

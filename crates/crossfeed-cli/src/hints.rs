@@ -1,14 +1,9 @@
 //! `crossfeed hints`: what a model is shown of a result.
 
-use crate::{
-    cli::{self, Counter},
-    input, records,
-    report::Stop,
-    select,
-};
+use crate::{cli, input, records, report::Stop, retrieve, select};
 use crossfeed::{
-    ContextOptions, Engine, EngineOptions, ErrorBody, ErrorCode, Failure, HintDetail,
-    ParameterSchema, Pointer, RenderOptions, ShownHints, StripPolicy, TokenCounter, json::Document,
+    Engine, ErrorBody, HintDetail, ParameterSchema, Pointer, RenderOptions, Rendered, Session,
+    ShownHints, StripPolicy,
 };
 use std::{
     ffi::OsStr,
@@ -18,22 +13,28 @@ use std::{
 
 /// How many selectors are offered for a parameter.
 const FITTING: usize = 5;
-
 /// The budget with full hints, where none is given: they take up to some 1500 tokens.
 const FULL: usize = 3000;
+/// What hints may take beside a result that is shown whole, where no budget is given.
+const HINTS: usize = 2000;
 
-pub(crate) async fn run(args: &cli::Hints, out: &mut dyn Write) -> Result<(), Stop> {
-    let parameter = args.parameter.as_deref().map(parameter).transpose()?;
+pub(crate) async fn run(
+    args: &cli::Hints,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<(), Stop> {
+    let place = args.parameter.as_deref().map(split).transpose()?;
+    let schema = place.as_ref().map(|(path, _)| path.as_os_str());
+    input::check_stdin([Some(args.file.as_os_str()), schema])?;
+    let options = retrieve::engine(&args.context)?;
+    let parameter = place.map(parameter).transpose()?;
     let document = input::read(&args.file)?;
     let scope = records::scope("hints").map_err(|error| Stop::Usage(error.to_string()))?;
-    let context = ContextOptions::default().with_tokens(counter(args.tokens)?);
-    let options = EngineOptions::default().with_context(context);
     let session = Engine::new(options, records::store()).session(scope);
     session
         .record(&args.call_id, select::result(document, args.kind))
-        .await
-        .map_err(|error| Stop::answer(error.code(), error.to_string()))?;
-    let mut render = RenderOptions::default().with_hints(ShownHints::Always);
+        .await?;
+    let mut render = RenderOptions::default();
     if args.full {
         render = render.with_detail(HintDetail::Full).with_budget(FULL);
     }
@@ -44,48 +45,42 @@ pub(crate) async fn run(args: &cli::Hints, out: &mut dyn Write) -> Result<(), St
         render = render.with_strip(StripPolicy::AllUnderscore);
     }
     if let Some(parameter) = &parameter {
-        let fitting = session.suggest(&args.call_id, parameter, FITTING).await;
-        let fitting = fitting.map_err(body)?;
+        let fitting = session.suggest(&args.call_id, parameter, FITTING).await?;
         render = render.with_fitting(fitting.into_iter().map(|found| found.selector).collect());
     }
-    let rendered = session.render(&args.call_id, &render).await.map_err(body)?;
+    let rendered = shown(&session, args, render).await?;
+    if args.explain {
+        let (tokens, whole) = (rendered.tokens, rendered.whole_tokens);
+        // A remark that cannot be written does not keep the answer back.
+        let _ = writeln!(err, "tokens: {tokens} shown, {whole} as it came");
+    }
     writeln!(out, "{}", rendered.json)?;
     Ok(())
 }
 
-/// The failure as it is written: there are no arguments here.
-fn body(failure: Failure) -> ErrorBody {
-    let mut body = failure.body();
-    body.at = None;
-    body
-}
-
-fn counter(counter: Counter) -> Result<TokenCounter, Stop> {
-    match counter {
-        Counter::Estimate => Ok(TokenCounter::estimate()),
-        #[cfg(feature = "o200k")]
-        Counter::O200k => Ok(TokenCounter::o200k()),
-        #[cfg(not(feature = "o200k"))]
-        Counter::O200k => Err(Stop::Usage(
-            "this build has no exact tokenizer: build it with `--features o200k`".to_owned(),
-        )),
+/// The result with its hints: those beside a small one have room of their own, unless a budget was
+/// given for all of it.
+async fn shown(
+    session: &Session,
+    args: &cli::Hints,
+    options: RenderOptions,
+) -> Result<Rendered, Stop> {
+    if args.budget.is_none() {
+        let alone = options.clone().with_hints(ShownHints::Never);
+        let alone = session.render(&args.call_id, &alone).await?;
+        if alone.whole {
+            let room = options.with_budget(alone.tokens.saturating_add(HINTS));
+            let room = room.with_hints(ShownHints::Always);
+            return Ok(session.render(&args.call_id, &room).await?);
+        }
     }
+    let options = options.with_hints(ShownHints::Always);
+    Ok(session.render(&args.call_id, &options).await?)
 }
 
-/// The schema of a parameter, from `FILE` or `FILE#/POINTER`.
-fn parameter(text: &OsStr) -> Result<ParameterSchema, Stop> {
-    let (path, pointer) = split(text)?;
-    let document = Document::new(input::read(&path)?);
-    let invalid = |why: String| {
-        let message = format!("{} is no valid JSON Schema: {why}", input::name(&path));
-        Stop::answer(ErrorCode::SchemaInvalid, message)
-    };
-    let root = document
-        .root()
-        .map_err(|error| invalid(error.to_string()))?;
-    let schema = root
-        .to_value()
-        .map_err(|error| invalid(error.to_string()))?;
+/// The schema of a parameter, and its place in it.
+fn parameter((path, pointer): (PathBuf, Option<Pointer>)) -> Result<ParameterSchema, Stop> {
+    let schema = input::read_schema(&path, &input::name(&path))?;
     let parameter = match &pointer {
         None => ParameterSchema::new(&schema),
         Some(pointer) => ParameterSchema::at(&schema, pointer),
@@ -97,16 +92,16 @@ fn parameter(text: &OsStr) -> Result<ParameterSchema, Stop> {
     })
 }
 
-/// The file, and the place in it.
+/// `FILE` or `FILE#/POINTER`, taken apart.
 fn split(text: &OsStr) -> Result<(PathBuf, Option<Pointer>), Stop> {
     let whole = Path::new(text);
     let parts = text.to_str().and_then(|text| text.rsplit_once('#'));
     match parts {
         // A file's name may hold the sign.
-        Some((path, pointer)) if !whole.exists() => {
-            let pointer = Pointer::parse(pointer).ok_or_else(|| {
+        Some((path, fragment)) if !whole.exists() => {
+            let pointer = Pointer::from_fragment(fragment).ok_or_else(|| {
                 Stop::Usage(format!(
-                    "`#{pointer}` is no JSON Pointer: write `#/properties/url`"
+                    "`#{fragment}` is no JSON Pointer: write `#/properties/url`"
                 ))
             })?;
             Ok((path.into(), Some(pointer)))

@@ -2,7 +2,8 @@
 
 use crate::report::Stop;
 use bytes::Bytes;
-use crossfeed::json::Document;
+use crossfeed::{ErrorCode, json::Document};
+use serde_json::Value;
 use std::{
     ffi::OsStr,
     fs,
@@ -13,6 +14,19 @@ use std::{
 /// Whether the name means standard input.
 pub(crate) fn is_stdin(name: &OsStr) -> bool {
     name == "-"
+}
+
+/// Refuses more than one input that is standard input: it can be read once.
+pub(crate) fn check_stdin<'p>(
+    inputs: impl IntoIterator<Item = Option<&'p OsStr>>,
+) -> Result<(), Stop> {
+    let stdin = inputs.into_iter().flatten().filter(|name| is_stdin(name));
+    if stdin.count() > 1 {
+        return Err(Stop::Usage(
+            "only one input may be standard input".to_owned(),
+        ));
+    }
+    Ok(())
 }
 
 /// An input as a message names it.
@@ -34,6 +48,19 @@ pub(crate) fn read(path: &Path) -> Result<Bytes, Stop> {
     };
     read.map(Bytes::from)
         .map_err(|error| Stop::Usage(format!("cannot read {}: {error}", name(path))))
+}
+
+/// The value of a JSON file; `what` it is says the error where it is none.
+pub(crate) fn read_schema(path: &Path, what: &str) -> Result<Value, Stop> {
+    let document = Document::new(read(path)?);
+    let invalid = |why: String| {
+        let message = format!("{what} is no valid JSON Schema: {why}");
+        Stop::answer(ErrorCode::SchemaInvalid, message)
+    };
+    let root = document
+        .root()
+        .map_err(|error| invalid(error.to_string()))?;
+    root.to_value().map_err(|error| invalid(error.to_string()))
 }
 
 /// The bytes of a file, of standard input, or of the text itself where it is JSON and no file.

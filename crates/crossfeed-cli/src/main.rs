@@ -15,6 +15,7 @@ mod lint;
 mod records;
 mod report;
 mod resolve;
+mod retrieve;
 mod rewrite;
 mod select;
 mod strip;
@@ -54,7 +55,8 @@ fn run(
     match command {
         Command::Demo => block_on(demo::run(out)),
         Command::Select(args) => block_on(select::run(args, out, err)),
-        Command::Hints(args) => block_on(hints::run(args, out)),
+        Command::Hints(args) => block_on(hints::run(args, out, err)),
+        Command::Retrieve(args) => block_on(retrieve::run(args, out)),
         Command::Artifact(args) => block_on(artifact::run(&args.command, out, err)),
         Command::Resolve(args) => block_on(resolve::run(args, out, err)),
         Command::Rewrite(args) => rewrite::run(args, out, err),

@@ -1,6 +1,8 @@
 //! Why a command stopped, and how it says so.
 
-use crossfeed::{ErrorBody, ErrorCode, ErrorReport, ResolveError};
+use crossfeed::{
+    Error, ErrorBody, ErrorCode, ErrorReport, Failure, LookupError, ResolveError, store::StoreError,
+};
 use std::{
     io::{self, ErrorKind, Write},
     process::ExitCode,
@@ -29,6 +31,12 @@ impl Stop {
     pub(crate) fn answer(code: ErrorCode, message: impl Into<String>) -> Self {
         ErrorBody::new(code, message).into()
     }
+
+    /// An error as it is written, with what is the matter where that is a store.
+    pub(crate) fn told(mut body: ErrorBody, error: &Error) -> Self {
+        tell(&mut body, error);
+        body.into()
+    }
 }
 
 impl From<ErrorBody> for Stop {
@@ -39,8 +47,49 @@ impl From<ErrorBody> for Stop {
 
 impl From<ResolveError> for Stop {
     fn from(error: ResolveError) -> Self {
-        Self::Answer(error.bodies())
+        let mut bodies = error.bodies();
+        for (body, failure) in bodies.iter_mut().zip(error.failures()) {
+            tell(body, &failure.error);
+        }
+        Self::Answer(bodies)
     }
+}
+
+/// A failure as it is written where there are no arguments that it could have a place in.
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        let mut body = failure.body();
+        body.at = None;
+        Self::told(body, &failure.error)
+    }
+}
+
+impl From<StoreError> for Stop {
+    fn from(error: StoreError) -> Self {
+        let mut body = ErrorBody::new(error.code(), with_causes(&error));
+        body.advice = Some(error.advice());
+        body.into()
+    }
+}
+
+/// Says what is the matter with a store: a model gets a neutral line, but whoever sits here is the
+/// host.
+fn tell(body: &mut ErrorBody, error: &Error) {
+    if let Error::Lookup(LookupError::Store(error)) | Error::Store(error) = error {
+        body.message = with_causes(&**error);
+        body.advice = Some(error.advice());
+    }
+}
+
+/// An error and what caused it, in one line.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        line.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    line
 }
 
 /// Only the answer is written with `?`.

@@ -22,22 +22,11 @@ pub(crate) async fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<(), Stop> {
-    let inputs = [
+    input::check_stdin([
         Some(args.arguments.as_os_str()),
         Some(args.results.as_os_str()),
         args.schema.as_deref().map(Path::as_os_str),
-    ];
-    if inputs
-        .into_iter()
-        .flatten()
-        .filter(|i| input::is_stdin(i))
-        .count()
-        > 1
-    {
-        return Err(Stop::Usage(
-            "only one input may be standard input".to_owned(),
-        ));
-    }
+    ])?;
     let scope = records::scope(&args.session).map_err(|error| {
         Stop::Usage(format!(
             "`{}` is no session: {}",
@@ -46,14 +35,15 @@ pub(crate) async fn run(
     })?;
     let arguments = input::read_or_inline(&args.arguments)?;
     let results = input::read(&args.results)?;
-    let schema = args.schema.as_deref().map(input::read).transpose()?;
+    let what = "the tool's input schema";
+    let schema = args.schema.as_deref();
+    let schema = schema.map(|path| input::read_schema(path, what)).transpose()?;
     let records = records::read(&results).map_err(|NoRecord { line, why }| {
         let file = input::name(&args.results);
         Stop::Usage(format!("line {line} of {file} is no record: {why}"))
     })?;
 
     let arguments = parse_arguments(arguments)?;
-    let schema = schema.map(schema_value).transpose()?;
     let schema = match schema {
         Some(schema) => Some(judge(args, schema)?),
         None => None,
@@ -148,18 +138,6 @@ fn judge(args: &cli::Resolve, schema: Value) -> Result<Judge, Stop> {
     }
 }
 
-fn schema_value(bytes: Bytes) -> Result<Value, Stop> {
-    let invalid = |why: String| {
-        let message = format!("the tool's input schema is no valid JSON Schema: {why}");
-        Stop::answer(ErrorCode::SchemaInvalid, message)
-    };
-    let document = Document::new(bytes);
-    let root = document
-        .root()
-        .map_err(|error| invalid(error.to_string()))?;
-    root.to_value().map_err(|error| invalid(error.to_string()))
-}
-
 /// Records one line in the session that it names, else in that of `scope`.
 async fn record_one(
     engine: &Engine,
@@ -179,10 +157,17 @@ async fn record_one(
         }
     };
     recorded.map_err(|error| {
-        let message = format!("line {} of {}: {error}", record.line, input::name(file));
-        let mut body = ErrorBody::new(error.code(), message);
-        body.call_id = Some(call_id.to_string());
-        Stop::from(body)
+        let place = format!("line {} of {}", record.line, input::name(file));
+        match Stop::from(error) {
+            Stop::Answer(mut bodies) => {
+                for body in &mut bodies {
+                    body.message = format!("{place}: {}", body.message);
+                    body.call_id = Some(call_id.to_string());
+                }
+                Stop::Answer(bodies)
+            }
+            other => other,
+        }
     })?;
     Ok(())
 }

@@ -29,7 +29,7 @@ pub(crate) async fn run(
     session
         .record(&call_id, result(document, args.kind))
         .await
-        .map_err(|error| Stop::answer(error.code(), error.to_string()))?;
+        ?;
     let selected = session
         .select(&call_id, &args.expression)
         .await

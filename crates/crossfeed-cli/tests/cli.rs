@@ -586,10 +586,11 @@ fn the_same_call_twice() {
         &other,
         1,
         "",
-        "error[record.duplicate]: line 3 of standard input: call `c` was recorded before with another result\n",
+        "error[record.duplicate]: line 3 of standard input: call `c` was recorded before with another result\n\
+         give each call an id of its own\n",
     );
     let body = "{\"code\":\"record.duplicate\",\"message\":\"line 3 of standard input: call `c` was recorded before \
-        with another result\",\"call_id\":\"c\"}";
+        with another result\",\"call_id\":\"c\",\"advice\":\"give each call an id of its own\"}";
     check(
         &["resolve", "{}", "--results", "-", "--json"],
         &other,

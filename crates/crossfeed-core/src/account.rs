@@ -3,31 +3,47 @@
 //! What comes in: what was shown, written, referred to and refused. What goes out: sums. They are
 //! honest: what hints, references and errors cost is counted on the same side as what is shown.
 
+use crate::canonical::Stored;
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use lru::LruCache;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 /// Of how many sessions the sums are kept: those that were used last.
 const SESSIONS: usize = 10_000;
 /// Of how many results and artifacts of a session it is remembered that they were shown: as many as
 /// it holds of each by default.
 const SHOWN: usize = 2000;
+/// The same of all sessions together. Beyond, those that were used longest ago forget what they
+/// showed; their sums stay.
+const SHOWN_IN_ALL: usize = 100_000;
+/// The most bytes of what is told apart by all of them: it is far more than may be shown whole, but
+/// in a context of many million tokens.
+const MARKED_BYTES: usize = 4 << 20;
+/// How many bytes are read at the beginning and at the end of what is larger.
+const READ_BYTES: usize = 64 << 10;
 
 /// What a session's results took of a model's context, and what they would have taken without
 /// references, in tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TokenAccount {
-    /// What was shown of results and artifacts: whole ones, previews, hints, parts that were brought
-    /// into the context, each as often as it was.
+    /// What was shown of results and artifacts: whole ones, previews, hints, summaries, parts that
+    /// were brought into the context, and what the host notes itself, each as often as it was.
     pub shown: u64,
-    /// What the shown results would have taken as a whole, each once.
+    /// What the shown results would have taken as a whole, each once. Of binary data only what
+    /// describes it is counted, and nothing of artifacts, which were made of results.
     pub whole: u64,
     /// What the references cost that the model wrote, as it wrote them.
     pub references: u64,
     /// What the values cost that came in their places: the model would have written them.
     pub referred: u64,
-    /// What errors cost that the model was told.
+    /// What errors cost that the model was told: those that it can mend.
     pub errors: u64,
     /// Bytes of JSON that references moved from results into arguments.
     pub bytes_moved: u64,
@@ -60,27 +76,71 @@ pub(crate) enum Extent {
     Whole,
 }
 
+/// What tells the content of an id from what it named before: a result that has gone can be recorded
+/// again with other bytes, here or by another process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    len: usize,
+    hash: u64,
+}
+
+impl Mark {
+    /// Whether all bytes were read, so that no two contents have one mark but by chance.
+    fn is_sure(self) -> bool {
+        self.len <= MARKED_BYTES
+    }
+}
+
 /// The books of one session.
 #[derive(Debug)]
-pub(crate) struct Account(Mutex<Books>);
+pub(crate) struct Account {
+    books: Mutex<Books>,
+    /// Of how many results and artifacts all sessions remember that they were shown.
+    remembered: Arc<AtomicUsize>,
+    hasher: RandomState,
+}
 
 #[derive(Debug)]
 struct Books {
     sums: TokenAccount,
-    shown: LruCache<Showable, Extent>,
+    shown: LruCache<Showable, (Mark, Extent)>,
 }
 
 impl Account {
-    fn new() -> Self {
-        Self(Mutex::new(Books {
+    fn new(remembered: Arc<AtomicUsize>, hasher: RandomState) -> Self {
+        let books = Books {
             sums: TokenAccount::default(),
             // Grows as it is filled: most sessions show little.
             shown: LruCache::unbounded(),
-        }))
+        };
+        Self {
+            books: Mutex::new(books),
+            remembered,
+            hasher,
+        }
     }
 
     fn books(&self) -> MutexGuard<'_, Books> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The mark of what is stored: of its kind and bytes, or of the beginning and the end of many.
+    pub(crate) fn mark(&self, stored: &Stored) -> Mark {
+        let raw = stored.document().raw();
+        let (begin, end) = if raw.len() <= MARKED_BYTES {
+            (raw.as_ref(), &b""[..])
+        } else {
+            let (begin, rest) = raw.split_at(READ_BYTES);
+            (begin, rest.split_at(rest.len() - READ_BYTES).1)
+        };
+        let (kind, media_type) = match stored {
+            Stored::Result(result) => (Some(result.kind()), result.media_type()),
+            Stored::Artifact(_) => (None, None),
+        };
+        Mark {
+            len: raw.len(),
+            hash: self.hasher.hash_one((kind, media_type, begin, end)),
+        }
     }
 
     /// The sums.
@@ -88,25 +148,51 @@ impl Account {
         self.books().sums
     }
 
-    /// Notes that `tokens` of something were shown, which would have taken `whole`.
-    pub(crate) fn show(&self, what: Showable, extent: Extent, tokens: usize, whole: usize) {
+    /// Notes that `tokens` of something were shown, whose result would have taken `whole`.
+    pub(crate) fn show(
+        &self,
+        what: Showable,
+        mark: Mark,
+        extent: Extent,
+        tokens: usize,
+        whole: usize,
+    ) {
         let mut books = self.books();
         add(&mut books.sums.shown, tokens);
-        let before = books.shown.get(&what).copied();
-        if before.is_none() {
+        let known = books.shown.get(&what).copied();
+        let before = known.filter(|(shown, _)| *shown == mark);
+        // The result of an artifact was counted when it was shown.
+        if before.is_none() && matches!(what, Showable::Result(_)) {
             add(&mut books.sums.whole, whole);
+        }
+        if known.is_none() {
             if books.shown.len() >= SHOWN {
                 books.shown.pop_lru();
+            } else {
+                self.remembered.fetch_add(1, Ordering::Relaxed);
             }
         }
-        if before != Some(Extent::Whole) {
-            books.shown.put(what, extent);
+        if before.is_none_or(|(_, extent)| extent != Extent::Whole) {
+            books.shown.put(what, (mark, extent));
         }
     }
 
-    /// Whether all of something was shown.
-    pub(crate) fn was_shown_whole(&self, what: &Showable) -> bool {
-        self.books().shown.get(what) == Some(&Extent::Whole)
+    /// Whether all of something was shown, and it is the same still.
+    pub(crate) fn was_shown_whole(&self, what: &Showable, mark: Mark) -> bool {
+        mark.is_sure() && self.books().shown.get(what) == Some(&(mark, Extent::Whole))
+    }
+
+    /// Notes that something else was shown.
+    pub(crate) fn show_more(&self, tokens: usize) {
+        add(&mut self.books().sums.shown, tokens);
+    }
+
+    /// Forgets what was shown, but not what it took.
+    fn forget(&self) {
+        let mut books = self.books();
+        let forgotten = books.shown.len();
+        books.shown.clear();
+        self.remembered.fetch_sub(forgotten, Ordering::Relaxed);
     }
 
     /// Notes what references cost, what came in their places, and its bytes.
@@ -123,95 +209,177 @@ impl Account {
     }
 }
 
+impl Drop for Account {
+    fn drop(&mut self) {
+        self.forget();
+    }
+}
+
 fn add(sum: &mut u64, n: usize) {
     *sum = sum.saturating_add(n as u64);
 }
 
 /// The books of all sessions that were used lately.
 #[derive(Debug)]
-pub(crate) struct Accounts(Mutex<LruCache<Scope, Arc<Account>>>);
+pub(crate) struct Accounts {
+    kept: Mutex<LruCache<Scope, Arc<Account>>>,
+    remembered: Arc<AtomicUsize>,
+    hasher: RandomState,
+}
 
 impl Accounts {
     pub(crate) fn new() -> Self {
-        Self(Mutex::new(LruCache::unbounded()))
+        Self {
+            kept: Mutex::new(LruCache::unbounded()),
+            remembered: Arc::default(),
+            hasher: RandomState::new(),
+        }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, LruCache<Scope, Arc<Account>>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The books of a session, opened if need be.
     pub(crate) fn of(&self, scope: &Scope) -> Arc<Account> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept();
+        if self.remembered.load(Ordering::Relaxed) > SHOWN_IN_ALL {
+            // Half of it, so that this is rare.
+            let too_many = || self.remembered.load(Ordering::Relaxed) > SHOWN_IN_ALL / 2;
+            let oldest = kept.iter().rev().map(|(_, account)| account);
+            oldest.take_while(|_| too_many()).for_each(|a| a.forget());
+        }
         if let Some(account) = kept.get(scope) {
             return Arc::clone(account);
         }
         if kept.len() >= SESSIONS {
             kept.pop_lru();
         }
-        let account = Arc::new(Account::new());
+        let remembered = Arc::clone(&self.remembered);
+        let account = Arc::new(Account::new(remembered, self.hasher.clone()));
         kept.put(scope.clone(), Arc::clone(&account));
         account
     }
 
     /// The sums of a session, without opening books for it.
     pub(crate) fn sums(&self, scope: &Scope) -> TokenAccount {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let account = kept.peek(scope).cloned();
-        drop(kept);
+        let account = self.kept().peek(scope).cloned();
         account.map_or_else(TokenAccount::default, |account| account.sums())
     }
 
     /// Closes the books of a session.
     pub(crate) fn close(&self, scope: &Scope) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.pop(scope);
+        self.kept().pop(scope);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Account, Accounts, Extent, Showable, TokenAccount};
-    use crossfeed_wire::{CallId, Scope};
+    use super::{Account, Accounts, Extent, MARKED_BYTES, Mark, Showable, TokenAccount};
+    use crate::canonical::Stored;
+    use crossfeed_json::Document;
+    use crossfeed_store::{ResultKind, StoredResult};
+    use crossfeed_wire::{ArtifactId, CallId, Scope};
+    use std::sync::{Arc, atomic::Ordering};
+
+    const MARK: Mark = Mark { len: 1, hash: 7 };
+
+    fn account() -> Account {
+        Account::new(Arc::default(), std::hash::RandomState::new())
+    }
 
     fn result(id: &str) -> Showable {
         Showable::Result(CallId::parse(id).unwrap())
     }
 
+    fn scope(n: usize) -> Scope {
+        Scope::parse("t", "p", &format!("s{n}")).unwrap()
+    }
+
+    fn stored(kind: ResultKind, bytes: Vec<u8>) -> Stored {
+        Stored::Result(Arc::new(StoredResult::new(Document::new(bytes), kind)))
+    }
+
+    /// Judges whether two contents of one id are told apart.
+    fn check(one: (ResultKind, Vec<u8>), other: (ResultKind, Vec<u8>), are_same: bool) {
+        let account = account();
+        let [one, other] = [one, other].map(|(kind, bytes)| account.mark(&stored(kind, bytes)));
+        assert_eq!(one == other, are_same);
+        account.show(result("a"), one, Extent::Whole, 1, 1);
+        let is_known = are_same && one.is_sure();
+        assert_eq!(account.was_shown_whole(&result("a"), other), is_known);
+        account.show(result("a"), other, Extent::Part, 1, 1);
+        assert_eq!(account.sums().whole, if are_same { 1 } else { 2 });
+        assert_eq!(account.was_shown_whole(&result("a"), other), is_known);
+    }
+
+    #[test]
+    fn an_id_may_name_something_else_later() {
+        let json = |text: &str| (ResultKind::Json, text.as_bytes().to_vec());
+        check(json("[1]"), json("[1]"), true);
+        check(json("[1]"), json("[2]"), false);
+        check(json("[1]"), json("[1] "), false);
+        check(json("[1]"), (ResultKind::Text, b"[1]".to_vec()), false);
+        // What is too large to be read is never taken for what was shown.
+        let large = vec![b'1'; MARKED_BYTES + 1];
+        let large = |kind| (kind, large.clone());
+        check(large(ResultKind::Text), large(ResultKind::Text), true);
+        let mut other = large(ResultKind::Text);
+        *other.1.last_mut().unwrap() = b'2';
+        check(large(ResultKind::Text), other, false);
+    }
+
     #[test]
     fn what_is_avoided_pays_for_everything() {
-        let account = Account::new();
-        account.show(result("a"), Extent::Part, 50, 1000);
+        let account = account();
+        account.show(result("a"), MARK, Extent::Part, 50, 1000);
         account.refer(20, 300, 1200);
         account.fail(30);
+        account.show_more(5);
         let sums = account.sums();
-        assert_eq!(sums.avoided(), 1000 + 300 - 50 - 20 - 30);
+        assert_eq!(sums.avoided(), 1000 + 300 - 50 - 20 - 30 - 5);
         assert_eq!(sums.bytes_moved, 1200);
-        account.show(result("b"), Extent::Whole, 15, 10);
+        account.show(result("b"), MARK, Extent::Whole, 15, 10);
         assert_eq!(account.sums().avoided(), sums.avoided() - 5);
         assert_eq!(TokenAccount::default().avoided(), 0);
+        account.show(result("c"), MARK, Extent::Part, usize::MAX, usize::MAX);
+        account.show_more(usize::MAX);
+        assert_eq!(account.sums().shown, u64::MAX);
+        assert_eq!(account.sums().avoided(), 0);
     }
 
     #[test]
     fn a_result_would_have_been_shown_once() {
-        let account = Account::new();
+        let account = account();
         for _ in 0..3 {
-            account.show(result("a"), Extent::Part, 50, 1000);
+            account.show(result("a"), MARK, Extent::Part, 50, 1000);
         }
         let sums = account.sums();
         assert_eq!((sums.shown, sums.whole), (150, 1000));
-        assert!(!account.was_shown_whole(&result("a")));
-        account.show(result("a"), Extent::Whole, 1000, 1000);
-        account.show(result("a"), Extent::Part, 5, 1000);
-        assert!(account.was_shown_whole(&result("a")));
+        assert!(!account.was_shown_whole(&result("a"), MARK));
+        account.show(result("a"), MARK, Extent::Whole, 1000, 1000);
+        account.show(result("a"), MARK, Extent::Part, 5, 1000);
+        assert!(account.was_shown_whole(&result("a"), MARK));
+        // Its artifacts are a part of it.
+        let (id, call) = (ArtifactId::parse("x").unwrap(), CallId::parse("a").unwrap());
+        account.show(Showable::Artifact(id, call), MARK, Extent::Part, 5, 500);
+        assert_eq!(account.sums().whole, 1000);
     }
 
     #[test]
     fn what_is_remembered_is_bounded() {
-        let account = Account::new();
-        for n in 0..2001 {
-            account.show(result(&format!("c{n}")), Extent::Whole, 1, 1);
-        }
-        assert!(!account.was_shown_whole(&result("c0")));
-        assert!(account.was_shown_whole(&result("c2000")));
         let accounts = Accounts::new();
-        let scope = |n: usize| Scope::parse("t", "p", &format!("s{n}")).unwrap();
+        for n in 0..2001 {
+            let what = result(&format!("c{n}"));
+            accounts.of(&scope(0)).show(what, MARK, Extent::Whole, 1, 1);
+        }
+        let account = accounts.of(&scope(0));
+        assert!(!account.was_shown_whole(&result("c0"), MARK));
+        assert!(account.was_shown_whole(&result("c2000"), MARK));
+        assert_eq!(accounts.remembered.load(Ordering::Relaxed), 2000);
+        drop(account);
+        accounts.close(&scope(0));
+        assert_eq!(accounts.remembered.load(Ordering::Relaxed), 0);
         for n in 0..10_001 {
             accounts.of(&scope(n)).fail(1);
         }
@@ -220,5 +388,25 @@ mod tests {
         assert_eq!(accounts.sums(&scope(9998)).errors, 1);
         accounts.close(&scope(9999));
         assert_eq!(accounts.sums(&scope(9999)).errors, 0);
+    }
+
+    #[test]
+    fn what_all_sessions_remember_is_bounded() {
+        let accounts = Accounts::new();
+        for session in 0..60 {
+            for n in 0..2000 {
+                let what = result(&format!("c{n}"));
+                let account = accounts.of(&scope(session));
+                account.show(what, MARK, Extent::Whole, 1, 1);
+            }
+            assert!(accounts.remembered.load(Ordering::Relaxed) <= 100_001);
+        }
+        let knows = |session| {
+            accounts
+                .of(&scope(session))
+                .was_shown_whole(&result("c0"), MARK)
+        };
+        assert!(!knows(0) && knows(59));
+        assert_eq!(accounts.sums(&scope(0)).shown, 2000);
     }
 }

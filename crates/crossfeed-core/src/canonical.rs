@@ -326,7 +326,7 @@ fn part_views<'a>(
         }
         _ => {}
     }
-    Ok(Views::alone(View::from(part)))
+    Ok(Views::alone(without_internal(part)))
 }
 
 /// The most characters of a failure's own message that are passed on.
@@ -358,6 +358,22 @@ fn failure(result: &StoredResult) -> Option<String> {
     } else {
         line
     })
+}
+
+/// The most bytes of a result that is looked at when it is recorded.
+const SHORT_BYTES: usize = 4 << 10;
+
+/// A result as it is recorded: one that says itself that its call failed is marked as failed, so that
+/// it need not be looked at to know. Long ones, which are no errors as a rule, are not looked at.
+pub(crate) fn marked(result: StoredResult) -> StoredResult {
+    let raw = result.document().raw();
+    let may_fail = raw.len() <= SHORT_BYTES && memchr::memmem::find(raw, b"isError").is_some();
+    if !may_fail || result.failed() {
+        return result;
+    }
+    // Read on a copy: what is stored is indexed when it is used.
+    let copy = StoredResult::new(Document::new(raw.clone()), result.kind());
+    result.with_failed(failure(&copy).is_some())
 }
 
 /// The text of a failure, wherever it usually stands, as one line.

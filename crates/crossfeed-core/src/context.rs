@@ -187,9 +187,9 @@ impl fmt::Display for Outline {
     }
 }
 
-/// What is too large to be brought into the context.
+/// What is too large to be brought into the context, or blocked from it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what} takes {tokens} tokens, and at most {limit} may be brought into the context: {outline}", what = self.what())]
+#[error("{}: {outline}", self.why())]
 #[non_exhaustive]
 pub struct Oversized {
     /// The call.
@@ -202,16 +202,25 @@ pub struct Oversized {
     pub limit: usize,
     /// What it is like.
     pub outline: Outline,
+    /// Whether its record says that no more than parts of it may, however large it is.
+    pub blocked: bool,
     /// A selector that was tried and gives something that may.
     pub select: Option<String>,
 }
 
 impl Oversized {
-    fn what(&self) -> &'static str {
-        match self.artifact_id {
+    fn why(&self) -> String {
+        if self.blocked && self.tokens <= self.limit {
+            return "the record of the artifact says that no more than parts of it may be brought \
+                into the context"
+                .to_owned();
+        }
+        let what = match self.artifact_id {
             Some(_) => "the artifact",
             None => "the result",
-        }
+        };
+        let Self { tokens, limit, .. } = self;
+        format!("{what} takes {tokens} tokens, and at most {limit} may be brought into the context")
     }
 
     /// The stable code.
@@ -226,7 +235,7 @@ impl Oversized {
     /// One next step that works.
     #[must_use]
     pub fn advice(&self) -> String {
-        let reference = "a reference without a selector still passes all of it to a tool";
+        let reference = ALL_BY_REFERENCE;
         match &self.select {
             Some(select) => format!("try: {select}; {reference}"),
             None => reference.to_owned(),
@@ -234,8 +243,12 @@ impl Oversized {
     }
 }
 
-/// What came of bringing a result or artifact into the context.
-#[derive(Clone, Debug)]
+/// How a tool gets all of what the model does not.
+pub(crate) const ALL_BY_REFERENCE: &str =
+    "a reference without a selector still passes all of it to a tool";
+
+/// What came of bringing a result or artifact into the context. Its `Debug` does not say the data.
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum Retrieved {
     /// It, or the part that was selected.
@@ -252,6 +265,21 @@ pub enum Retrieved {
     Oversized(Oversized),
     /// It is not there.
     Missing(LookupError),
+}
+
+impl fmt::Debug for Retrieved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Data { json, tokens } => f
+                .debug_struct("Data")
+                .field("bytes", &json.len())
+                .field("tokens", tokens)
+                .finish(),
+            Self::AlreadyShown => f.write_str("AlreadyShown"),
+            Self::Oversized(oversized) => f.debug_tuple("Oversized").field(oversized).finish(),
+            Self::Missing(error) => f.debug_tuple("Missing").field(error).finish(),
+        }
+    }
 }
 
 impl Retrieved {

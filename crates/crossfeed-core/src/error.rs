@@ -9,7 +9,7 @@ use crate::{
     validate::{ArgumentError, ValidationCost},
 };
 use crossfeed_schema::{ReadError, SchemaError};
-use crossfeed_store::{ArtifactMissing, Missing, StoreError, Tombstone};
+use crossfeed_store::{ArtifactMissing, Budget as StoreBudget, Missing, StoreError, Tombstone};
 use crossfeed_wire::{ArtifactId, CallId, ErrorBody, ErrorCode, ErrorReport, Fault, Pointer};
 use std::{borrow::Cow, fmt, sync::Arc};
 
@@ -208,8 +208,8 @@ pub enum Error {
     #[error(transparent)]
     Artifact(#[from] ArtifactError),
     /// The store did not take what was to be stored.
-    #[error(transparent)]
-    Store(Arc<StoreError>),
+    #[error("{}", not_stored(.0))]
+    Store(#[source] Arc<StoreError>),
     /// A result that cannot be shown as it was asked for.
     #[error(transparent)]
     Render(#[from] RenderError),
@@ -240,7 +240,11 @@ impl Error {
         match self {
             Self::Lookup(error) => error.fault(),
             Self::Render(error) => error.fault(),
-            Self::Store(error) => error.fault(),
+            Self::Store(error) => match error.fault() {
+                Fault::Backend => Fault::Backend,
+                // It is a model that asked for this artifact, under this id.
+                _ => Fault::Model,
+            },
             // The model can still call the tool without references.
             Self::Schema(_)
             | Self::Read(_)
@@ -267,8 +271,36 @@ impl Error {
             Self::Validation(error) => error.advice().to_owned(),
             Self::Render(error) => error.advice(),
             Self::Artifact(error) => error.advice(),
-            Self::Store(error) => error.advice(),
+            Self::Store(error) => store_something_else(error).to_owned(),
         }
+    }
+}
+
+/// Why something is not stored, as a model may know it: what is the matter with a backend is for
+/// whoever runs it.
+fn not_stored(error: &StoreError) -> String {
+    match error.fault() {
+        Fault::Backend => "artifacts cannot be stored at the moment".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// What a model can do when something is not stored. What the store itself advises is for whoever
+/// runs it.
+fn store_something_else(error: &StoreError) -> &'static str {
+    match error {
+        StoreError::DuplicateArtifact { .. } => {
+            "try: another artifact id, or the artifact that is there"
+        }
+        StoreError::Full {
+            budget: StoreBudget::SessionArtifacts,
+            ..
+        } => "no more artifacts can be made in this session: use those that are there",
+        StoreError::TooLarge { .. } | StoreError::Full { .. } => {
+            "try: a smaller artifact, by a base selector that picks only what is needed"
+        }
+        error if error.may_retry() => "try again",
+        _ => "trying again does not help: go on without storing it",
     }
 }
 
@@ -286,6 +318,8 @@ pub struct Failure {
     pub expression: Option<String>,
     /// What is wrong.
     pub error: Error,
+    /// What is advised in place of what the error advises: where that would not work.
+    pub(crate) advice: Option<String>,
 }
 
 impl Failure {
@@ -296,7 +330,33 @@ impl Failure {
             artifact_id: None,
             expression: None,
             error,
+            advice: None,
         }
+    }
+
+    /// What was there, and one next step.
+    fn advice(&self) -> String {
+        let own = self.advice.clone();
+        own.unwrap_or_else(|| self.error.advice())
+    }
+
+    /// What is wrong with a call's result, or with what was asked of it: nothing of any arguments.
+    pub(crate) fn of_call(call_id: &CallId, error: impl Into<Error>) -> Self {
+        let mut failure = Self::new(Pointer::root(), error.into());
+        failure.call_id = Some(call_id.clone());
+        failure
+    }
+
+    /// The same of an artifact of that call.
+    pub(crate) fn with_artifact(mut self, artifact_id: Option<&ArtifactId>) -> Self {
+        self.artifact_id = artifact_id.cloned();
+        self
+    }
+
+    /// The same with the selector as it was written.
+    pub(crate) fn with_expression(mut self, expression: Option<&str>) -> Self {
+        self.expression = expression.map(str::to_owned);
+        self
     }
 
     /// The error in the shape in which it is written.
@@ -309,7 +369,7 @@ impl Failure {
             .as_deref()
             .map(|text| quotable(text).into_owned());
         body.at = Some(cut(self.at.as_str(), AT_CHARS).into_owned());
-        body.advice = Some(self.error.advice());
+        body.advice = Some(self.advice());
         body
     }
 
@@ -360,7 +420,14 @@ fn cut(text: &str, chars: usize) -> Cow<'_, str> {
 /// As a model reads it: what is wrong, what was there, one next step.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}\n{}", self.line(), self.error.advice())
+        write!(f, "{}\n{}", self.line(), self.advice())
+    }
+}
+
+impl std::error::Error for Failure {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        // What is wrong is in the message already; its cause is not.
+        self.error.source()
     }
 }
 

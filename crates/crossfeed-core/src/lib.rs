@@ -24,6 +24,7 @@ mod context;
 mod engine;
 mod error;
 mod hint;
+mod likeness;
 mod paths;
 mod record;
 mod render;
@@ -37,7 +38,7 @@ mod tool;
 mod validate;
 
 pub use account::TokenAccount;
-pub use artifact::{ArtifactError, Component, Created, Misfit, NewArtifact};
+pub use artifact::{ArtifactError, Component, ComponentError, Created, Misfit, NewArtifact};
 pub use context::{ContextOptions, Outline, Oversized, Retrieved};
 pub use crossfeed_schema::SchemaError;
 pub use engine::{Engine, EngineOptions};

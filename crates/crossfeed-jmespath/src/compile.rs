@@ -371,6 +371,29 @@ impl Node {
         matches!(self, Self::Current | Self::Path(_))
     }
 
+    /// Whether all that the node looks at of its value is the member `name`.
+    pub(crate) fn reads_only(&self, name: &str) -> bool {
+        match self {
+            Self::Current => false,
+            Self::Path(path) => {
+                matches!(path.parts.first(), Some(Part::Field(first, _)) if **first == *name)
+            }
+            Self::Literal(_) | Self::Text(_) | Self::Reference(_) => true,
+            // The other nodes see what the first one gives.
+            Self::Chain(parts) => parts.first().is_some_and(|first| first.reads_only(name)),
+            Self::Project(projection) => projection.source.reads_only(name),
+            Self::Or(parts) | Self::And(parts) | Self::List(parts) => {
+                parts.iter().all(|part| part.reads_only(name))
+            }
+            Self::Hash(hash) => hash.values.iter().all(|value| value.reads_only(name)),
+            Self::Call(_, arguments) => arguments.iter().all(|argument| argument.reads_only(name)),
+            Self::Not(inner) => inner.reads_only(name),
+            Self::Compare(comparison) => {
+                comparison.left.reads_only(name) && comparison.right.reads_only(name)
+            }
+        }
+    }
+
     /// Adds the steps of the path that this node follows; false where the path ends.
     pub(crate) fn spine<'a>(&'a self, steps: &mut Vec<SpineStep<'a>>) -> bool {
         match self {

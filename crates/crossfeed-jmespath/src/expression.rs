@@ -133,6 +133,21 @@ impl Expression {
         self.root.is_plain_path()
     }
 
+    /// Whether all that the expression looks at of a value is its member `name`: what it gives is then
+    /// the same on any value with that member.
+    ///
+    /// ```
+    /// use crossfeed_jmespath::Expression;
+    ///
+    /// assert!(Expression::parse("length(value[?score > `1`])")?.reads_only("value"));
+    /// assert!(!Expression::parse("[value, keys(@)]")?.reads_only("value"));
+    /// # Ok::<(), crossfeed_jmespath::ParseError>(())
+    /// ```
+    #[must_use]
+    pub fn reads_only(&self, name: &str) -> bool {
+        self.root.reads_only(name)
+    }
+
     /// The path that the expression follows, as far as it is one: filters and projections are
     /// [`SpineStep::Each`], a function stands for its first argument.
     #[must_use]

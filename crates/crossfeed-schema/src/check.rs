@@ -183,12 +183,14 @@ fn patterns(schema: &Value) -> Result<(), SchemaError> {
     let mut wrong = None;
     keywords::visit(schema, &mut String::new(), &mut |object, at| {
         let own = object.get("pattern").and_then(Value::as_str);
+        let own = own.into_iter().map(|pattern| (pattern, "pattern"));
         let named = object.get("patternProperties").and_then(Value::as_object);
         let named = named.into_iter().flat_map(|map| map.keys());
-        for pattern in own.into_iter().chain(named.map(String::as_str)) {
+        let named = named.map(|pattern| (pattern.as_str(), "patternProperties"));
+        for (pattern, keyword) in own.chain(named) {
             if wrong.is_none() && !is_pattern(pattern) {
                 wrong = Some(SchemaError::Invalid {
-                    at: Pointer::parse(at).unwrap_or_default(),
+                    at: Pointer::parse(at).unwrap_or_default().key(keyword),
                     message: format!("`{pattern}` is no regular expression that can be used"),
                 });
             }

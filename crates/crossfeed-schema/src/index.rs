@@ -6,10 +6,9 @@
 
 use crate::{
     Dialect, SchemaError,
-    fragment::decoded,
     keywords::{self, Step},
 };
-use crossfeed_wire::Pointer;
+use crossfeed_wire::{Pointer, fragment::decoded};
 use fluent_uri::{Uri, UriRef};
 use serde_json::{Map, Value};
 use std::collections::HashMap;

@@ -8,7 +8,6 @@
 mod check;
 mod dialect;
 mod error;
-mod fragment;
 mod guidance;
 mod index;
 mod keywords;

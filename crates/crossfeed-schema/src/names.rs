@@ -10,11 +10,13 @@ mod given;
 pub use given::tool_names;
 
 use crate::{
-    fragment::{decoded, encoded},
     keywords::{self, Holds},
     listed::spot::{Ground, Spot},
 };
-use crossfeed_wire::Pointer;
+use crossfeed_wire::{
+    Pointer,
+    fragment::{decoded, encoded},
+};
 use found::Found;
 use given::Given;
 use serde_json::{Map, Value};

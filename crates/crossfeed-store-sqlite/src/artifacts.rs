@@ -7,10 +7,12 @@ use crate::{
     digest::Digest,
     fault,
     files::{Content, Files},
+    header::{Header, is_unreadable, milliseconds},
     loaded::{Loaded, Name},
     open::{self, Opened},
     options::SqliteOptions,
-    rows::{self, Header, milliseconds},
+    rows::{self, Line, Place},
+    writer::{Turn, Writer},
 };
 use bytes::Bytes;
 use crossfeed_store::{
@@ -18,7 +20,7 @@ use crossfeed_store::{
     StoredArtifact, Tombstone,
 };
 use crossfeed_wire::Scope;
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::Connection;
 use std::{
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -27,14 +29,20 @@ use std::{
 /// How often a row is looked up again whose file went meanwhile.
 const LOOKS: usize = 3;
 
+/// Before all rows that expire.
+const START: Place = (i64::MIN, i64::MIN);
+
 pub(crate) struct Artifacts {
     options: SqliteOptions,
     clock: Arc<dyn Clock>,
     reader: Mutex<Connection>,
     /// None where nothing can be written.
-    writer: Option<Mutex<Connection>>,
+    writer: Option<Writer>,
     files: Files,
     loaded: Mutex<Loaded>,
+    /// Where noting what has expired goes on with the next `put`, so that rows which have to stay
+    /// are passed over.
+    retired: Mutex<Place>,
 }
 
 impl Artifacts {
@@ -50,10 +58,11 @@ impl Artifacts {
         } = open::open(directory, &options)?;
         let artifacts = Self {
             loaded: Mutex::new(Loaded::new(options.loaded_bytes)),
+            retired: Mutex::new(START),
+            writer: writer.map(|writer| Writer::new(writer, options.busy_timeout)),
             options,
             clock,
             reader: Mutex::new(reader),
-            writer: writer.map(Mutex::new),
             files: Files::new(files),
         };
         // What a crash has left behind is in nobody's way, so it may as well stay there until the
@@ -79,15 +88,19 @@ impl Artifacts {
         self.reader.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn writer(&self) -> Result<MutexGuard<'_, Connection>, StoreError> {
+    pub(crate) fn writer(&self) -> Result<Turn<'_>, StoreError> {
         match &self.writer {
-            Some(writer) => Ok(writer.lock().unwrap_or_else(PoisonError::into_inner)),
+            Some(writer) => writer.take(),
             None => Err(StoreError::ReadOnly { source: None }),
         }
     }
 
     fn loaded(&self) -> MutexGuard<'_, Loaded> {
         self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn retired(&self) -> MutexGuard<'_, Place> {
+        self.retired.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn sql<T>(&self, outcome: rusqlite::Result<T>) -> Result<T, StoreError> {
@@ -97,14 +110,11 @@ impl Artifacts {
     /// The row of an artifact, expired or not.
     fn find(&self, connection: &Connection, name: &Name) -> Result<Option<Header>, StoreError> {
         match rows::find(connection, name) {
-            Err(error) if rows::is_unreadable(&error) => Err(damaged(name)),
+            Err(error) if is_unreadable(&error) => Err(damaged(name)),
+            // A damaged index leads to another row.
+            Ok(Some(found)) if !found.has_name(name) => Err(damaged(name)),
             outcome => self.sql(outcome),
         }
-    }
-
-    /// Begins to write: from here on nobody else can, until it is committed or dropped.
-    fn begin<'c>(&self, connection: &'c mut Connection) -> Result<Transaction<'c>, StoreError> {
-        self.sql(connection.transaction_with_behavior(TransactionBehavior::Immediate))
     }
 
     pub(crate) fn put(
@@ -133,14 +143,16 @@ impl Artifacts {
         // Looked at without a lock first, so that nothing is written in vain.
         let held = {
             let reader = self.reader();
-            let held = self.held(&reader, &name, &header, now)?;
+            // One transaction, so that the row cannot go between its parts.
+            let transaction = self.sql(reader.unchecked_transaction())?;
+            let held = self.held(&transaction, &name, &header, data, now)?;
             if held.is_none() {
-                self.check_room(&reader, scope, &header, now)?;
+                self.check_room(&transaction, scope, &header, now)?;
             }
             held
         };
         if let Some(held) = held {
-            return self.again(&held, data);
+            return self.again(&name, &held, data);
         }
         if self.writer.is_none() {
             return Err(StoreError::ReadOnly { source: None });
@@ -149,13 +161,14 @@ impl Artifacts {
             self.files.put(&header.data_digest, data)?;
         }
         let mut writer = self.writer()?;
-        let transaction = self.begin(&mut writer)?;
-        if let Some(held) = self.held(&transaction, &name, &header, now)? {
+        let transaction = writer.begin()?;
+        if let Some(held) = self.held(&transaction, &name, &header, data, now)? {
             drop(transaction);
             drop(writer);
-            return self.again(&held, data);
+            return self.again(&name, &held, data);
         }
-        self.sql(rows::retire(&transaction, now))?;
+        let retired = *self.retired();
+        let retired = self.sql(rows::retire(&transaction, now, retired))?;
         if let Some(expired) = self.find(&transaction, &name)? {
             self.sql(rows::delete(&transaction, expired.number))?;
         }
@@ -167,15 +180,17 @@ impl Artifacts {
         let in_row = (!in_file).then_some(&data[..]);
         self.sql(rows::insert(&transaction, scope, &header, in_row))?;
         self.sql(transaction.commit())?;
+        *self.retired() = retired.unwrap_or(START);
         Ok(Recorded::New)
     }
 
-    /// The row that has the name, if it says the same.
+    /// The row that has the name, if it says the same, and has the same data if it has any.
     fn held(
         &self,
         connection: &Connection,
         name: &Name,
         header: &Header,
+        data: &Bytes,
         now: i64,
     ) -> Result<Option<Header>, StoreError> {
         let Some(held) = self.find(connection, name)? else {
@@ -193,14 +208,23 @@ impl Artifacts {
                 call_id: name.2.clone(),
             });
         }
+        if !held.in_file && self.sql(rows::data(connection, held.number))?.as_deref() != Some(data)
+        {
+            return Err(damaged(name));
+        }
         Ok(Some(held))
     }
 
-    /// What is there already came once more.
-    fn again(&self, held: &Header, data: &Bytes) -> Result<Recorded, StoreError> {
+    /// What is there already came once more. Its row was looked at.
+    fn again(&self, name: &Name, held: &Header, data: &Bytes) -> Result<Recorded, StoreError> {
         if held.in_file && self.writer.is_some() {
             // Here is the data again, in case that the file was damaged.
             self.files.put(&held.data_digest, data)?;
+        } else if held.in_file {
+            let content = self.files.read(&held.data_digest, held.data_bytes)?;
+            if !matches!(content, Content::Whole(_)) {
+                return Err(damaged(name));
+            }
         }
         Ok(Recorded::Unchanged)
     }
@@ -290,32 +314,29 @@ impl Artifacts {
 
     pub(crate) fn list(&self, scope: &Scope) -> Result<Vec<ListedArtifact>, StoreError> {
         let now = self.now();
-        let headers = self.sql(rows::list(&self.reader(), scope))?;
-        let mut listed = Vec::with_capacity(headers.len());
-        for header in headers {
-            if !header.is_whole(scope) {
-                let ids = (header.artifact_id, header.call_id);
-                return Err(damaged(&(scope.clone(), ids.0, ids.1)));
+        let lines = self.sql(rows::list(&self.reader(), scope))?;
+        let listed = lines.into_iter().filter_map(|line| match line {
+            Line::Whole(header) => (!header.has_expired(now)).then(|| header.line()),
+            Line::Damaged(artifact_id, call_id) => {
+                Some(ListedArtifact::new(artifact_id, call_id, 0).with_damaged(true))
             }
-            if !header.has_expired(now) {
-                listed.push(header.line());
-            }
-        }
-        Ok(listed)
+        });
+        Ok(listed.collect())
     }
 
-    /// Removes the rows of a session; gives the files that they named.
-    pub(crate) fn remove_session(&self, scope: &Scope) -> Result<Vec<Digest>, StoreError> {
+    /// Removes a session's rows, then the files that only they named.
+    pub(crate) fn remove_session(&self, scope: &Scope) -> Result<(), StoreError> {
         let known = self.sql(rows::has_session(&self.reader(), scope))?;
-        let mut files = Vec::new();
         if known {
             let mut writer = self.writer()?;
-            let transaction = self.begin(&mut writer)?;
-            files = self.sql(rows::delete_session(&transaction, scope))?;
+            let transaction = writer.begin()?;
+            let files = self.sql(rows::delete_session(&transaction, scope))?;
             self.sql(transaction.commit())?;
+            // The session has gone; what stays behind of it is for the next sweep.
+            let _ = self.remove_unnamed(&mut writer, &files);
         }
         self.loaded().remove_session(scope);
-        Ok(files)
+        Ok(())
     }
 
     /// Notes what has expired, forgets what has long been, and removes files that were left behind.
@@ -324,18 +345,16 @@ impl Artifacts {
         let forgotten = now.saturating_sub(milliseconds(self.options.limits.max_age));
         let overdue = self.sql(rows::has_overdue(&self.reader(), now, forgotten))?;
         if overdue && self.writer.is_some() {
-            loop {
+            let mut place = Some(START);
+            while let Some(after) = place {
                 // Some at a time, so that nobody waits for long.
                 let mut writer = self.writer()?;
-                let transaction = self.begin(&mut writer)?;
-                let more = self.sql(rows::retire(&transaction, now))?;
-                if !more {
+                let transaction = writer.begin()?;
+                place = self.sql(rows::retire(&transaction, now, after))?;
+                if place.is_none() {
                     self.sql(rows::forget(&transaction, forgotten))?;
                 }
                 self.sql(transaction.commit())?;
-                if !more {
-                    break;
-                }
             }
         }
         self.remove_orphans()
@@ -352,16 +371,18 @@ impl Artifacts {
                 unnamed.push(digest);
             }
         }
-        self.remove_unnamed(&unnamed)
+        if unnamed.is_empty() {
+            return Ok(());
+        }
+        self.remove_unnamed(&mut self.writer()?, &unnamed)
     }
 
     /// Removes those of the files that no row names, while nobody can write one that does.
-    pub(crate) fn remove_unnamed(&self, files: &[Digest]) -> Result<(), StoreError> {
+    fn remove_unnamed(&self, writer: &mut Turn<'_>, files: &[Digest]) -> Result<(), StoreError> {
         if files.is_empty() {
             return Ok(());
         }
-        let mut writer = self.writer()?;
-        let transaction = self.begin(&mut writer)?;
+        let transaction = writer.begin()?;
         for digest in files {
             if !self.sql(rows::names_file(&transaction, digest))? {
                 self.files.remove(digest);

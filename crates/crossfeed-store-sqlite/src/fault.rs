@@ -1,12 +1,41 @@
 //! What SQLite and the file system say, in the words of the contract.
 
-use crate::rows::is_unreadable;
+use crate::header::is_unreadable;
 use crossfeed_store::{Damage, StoreError};
 use rusqlite::{Error as SqliteError, ErrorCode};
 use std::{
+    borrow::Cow,
+    error::Error,
+    fmt,
     io::{self, ErrorKind},
     time::Duration,
 };
+
+/// The database within the directory.
+pub(crate) const DATABASE: &str = "artifacts.db";
+
+/// An error, and the file that it is about, as seen from the store's directory.
+#[derive(Debug)]
+pub(crate) struct Named<E> {
+    pub(crate) file: Cow<'static, str>,
+    pub(crate) error: E,
+}
+
+impl<E: fmt::Display> fmt::Display for Named<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.file, self.error)
+    }
+}
+
+impl<E: Error> Error for Named<E> {}
+
+fn named<E: Error + Send + Sync + 'static>(
+    file: impl Into<Cow<'static, str>>,
+    error: E,
+) -> Box<dyn Error + Send + Sync> {
+    let file = file.into();
+    Box::new(Named { file, error })
+}
 
 /// Says what SQLite's error means; `waited` is how long it waited for a lock.
 pub(crate) fn sqlite(error: SqliteError, waited: Duration) -> StoreError {
@@ -15,44 +44,68 @@ pub(crate) fn sqlite(error: SqliteError, waited: Duration) -> StoreError {
         error if is_unreadable(error) => ErrorCode::DatabaseCorrupt,
         _ => ErrorCode::Unknown,
     };
+    let source = named(DATABASE, error);
     match code {
-        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => StoreError::Locked {
-            waited,
-            source: error.into(),
-        },
-        ErrorCode::DiskFull => StoreError::NoSpace {
-            source: error.into(),
-        },
+        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
+            StoreError::Locked { waited, source }
+        }
+        ErrorCode::DiskFull => StoreError::NoSpace { source },
         ErrorCode::ReadOnly => StoreError::ReadOnly {
-            source: Some(error.into()),
+            source: Some(source),
         },
-        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => damaged(error),
-        _ => StoreError::Unavailable {
-            source: error.into(),
-            retry: false,
-        },
+        ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => damaged(source),
+        _ => unavailable(source),
     }
 }
 
-pub(crate) fn damaged(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreError {
+pub(crate) fn damaged(error: impl Into<Box<dyn Error + Send + Sync>>) -> StoreError {
     StoreError::Damaged {
         damage: Damage::Database,
         source: Some(error.into()),
     }
 }
 
-/// Says what the file system's error means.
-pub(crate) fn io(error: io::Error) -> StoreError {
-    match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreError::NoSpace {
-            source: error.into(),
-        },
-        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => StoreError::ReadOnly {
-            source: Some(error.into()),
-        },
-        _ => StoreError::Unavailable {
-            source: error.into(),
-            retry: false,
-        },
+pub(crate) fn unavailable(source: impl Into<Box<dyn Error + Send + Sync>>) -> StoreError {
+    StoreError::Unavailable {
+        source: source.into(),
+        retry: false,
     }
+}
+
+/// Whether SQLite could not open one of its files. Why, it does not say.
+pub(crate) fn is_about_opening(error: &StoreError) -> bool {
+    let StoreError::Unavailable { source, .. } = error else {
+        return false;
+    };
+    matches!(
+        source.downcast_ref(),
+        Some(Named { error: SqliteError::SqliteFailure(failure, _), .. })
+            if failure.code == ErrorCode::CannotOpen
+    )
+}
+
+/// Says what it means that a file cannot be read.
+pub(crate) fn reading(file: impl Into<Cow<'static, str>>, error: io::Error) -> StoreError {
+    unavailable(named(file, error))
+}
+
+/// Says what it means that a file cannot be written.
+pub(crate) fn writing(file: impl Into<Cow<'static, str>>, error: io::Error) -> StoreError {
+    let kind = error.kind();
+    let source = named(file, error);
+    match kind {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreError::NoSpace { source },
+        kind if is_refusal(kind) => StoreError::ReadOnly {
+            source: Some(source),
+        },
+        _ => unavailable(source),
+    }
+}
+
+/// Whether nothing may be written there, rather than cannot.
+pub(crate) fn is_refusal(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
+    )
 }

@@ -15,6 +15,9 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+/// The folder of files within the store's directory.
+pub(crate) const FILES: &str = "data";
+
 /// The end of the name of a file that is being written.
 const PARTIAL: &str = ".partial";
 
@@ -51,12 +54,13 @@ impl Files {
     /// nobody takes it for one that was left behind.
     pub(crate) fn put(&self, digest: &Digest, data: &[u8]) -> Result<(), StoreError> {
         let path = self.path(digest);
-        let is_there = matches!(self.read(digest, data.len())?, Content::Whole(_));
+        let is_there = matches!(self.read(digest, data.len()), Ok(Content::Whole(_)));
         if !(is_there && renew(&path).is_ok()) {
-            self.write(&path, digest, data).map_err(fault::io)?;
+            self.write(&path, digest, data)
+                .map_err(|error| fault::writing(name_of(digest), error))?;
         }
         // Also for a file that was there: whoever wrote it may not have come to this yet.
-        flush_directory(&self.directory).map_err(fault::io)
+        flush_directory(&self.directory).map_err(|error| fault::writing(FILES, error))
     }
 
     /// Writes data down to the disk, then gives it its name.
@@ -81,12 +85,8 @@ impl Files {
             let number = self.written.fetch_add(1, Ordering::Relaxed);
             let name = format!("{digest}.{}.{number}{PARTIAL}", process::id());
             let partial = self.directory.join(name);
-            let made = OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .open(&partial);
             tries += 1;
-            match made {
+            match create(&partial) {
                 Ok(file) => return Ok((partial, file)),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists && tries < TRIES => {}
                 Err(error) => return Err(error),
@@ -100,13 +100,15 @@ impl Files {
     }
 
     pub(crate) fn read(&self, digest: &Digest, bytes: usize) -> Result<Content, StoreError> {
+        let unreadable = |error| fault::reading(name_of(digest), error);
         let mut file = match File::open(self.path(digest)) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Content::Missing),
-            Err(error) => return Err(fault::io(error)),
+            Err(error) => return Err(unreadable(error)),
         };
         // Looked at first, so that no more is read than was written.
-        if file.metadata().map_err(fault::io)?.len() != bytes as u64 {
+        let found = file.metadata().map_err(unreadable)?;
+        if !found.is_file() || found.len() != bytes as u64 {
             return Ok(Content::Damaged);
         }
         let mut data = Vec::with_capacity(bytes);
@@ -115,7 +117,7 @@ impl Files {
                 Ok(Content::Whole(data))
             }
             Ok(_) => Ok(Content::Damaged),
-            Err(error) => Err(fault::io(error)),
+            Err(error) => Err(unreadable(error)),
         }
     }
 
@@ -151,6 +153,19 @@ impl Files {
         }
         old
     }
+}
+
+/// The name of a file, as seen from the store's directory.
+fn name_of(digest: &Digest) -> String {
+    format!("{FILES}/{digest}")
+}
+
+/// Makes a new file for nobody else to look into.
+pub(crate) fn create(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.write(true).create_new(true).open(path)
 }
 
 /// Sets the time of a file to now.

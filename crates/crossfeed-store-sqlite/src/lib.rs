@@ -10,8 +10,11 @@
 //!
 //! - What was acknowledged is on the disk: rows are committed with `synchronous = FULL`, and a file
 //!   and its name are there before the row that names it.
-//! - A row is never changed, only added and removed; a file neither.
-//! - What is read was checked: each row has a digest of itself, and of its data.
+//! - A row is never changed, only added and removed. So is a file, but that one that was damaged is
+//!   replaced by one that is whole when the same data comes again.
+//! - What is read was checked: each row has a digest of itself, and of its data. So was what is said
+//!   to be there already.
+//! - Nobody else can look into the files: each is made with the rights of its owner only.
 //! - No file is removed that a row names: that is looked up while nobody else can write.
 
 mod artifacts;
@@ -19,11 +22,13 @@ mod clock;
 mod digest;
 mod fault;
 mod files;
+mod header;
 mod loaded;
 mod open;
 mod options;
 mod rows;
 mod store;
+mod writer;
 
 #[cfg(test)]
 mod tests;

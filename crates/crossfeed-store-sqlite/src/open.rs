@@ -4,21 +4,25 @@
 //! possible, or what is the matter. What is there already is only read until it is known to be a
 //! store of this format.
 
-use crate::{fault, files::flush_directory, options::SqliteOptions};
+use crate::{
+    fault::{self, DATABASE},
+    files::{FILES, create, flush_directory},
+    options::SqliteOptions,
+};
 use crossfeed_store::StoreError;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, config::DbConfig};
 use std::{
-    fs,
+    fs::{self, File},
     io::{self, ErrorKind},
     path::{Path, PathBuf},
+    process,
+    sync::{Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
 };
 
-/// The database within the directory.
-const DATABASE: &str = "artifacts.db";
-/// The folder of files within the directory.
-const FILES: &str = "data";
+/// What errors call the directory itself.
+const PLACE: &str = "the store's directory";
 /// Marks the database as one of ours: `cfas`.
 const APPLICATION: i64 = 0x6366_6173;
 /// The latest format that is known.
@@ -77,10 +81,14 @@ pub(crate) struct Opened {
     pub(crate) files: PathBuf,
 }
 
-/// Opens a directory, and makes it a store if there is nothing yet.
+/// Opens a directory, and makes it a store if there is nothing yet and there may be.
 pub(crate) fn open(directory: &Path, options: &SqliteOptions) -> Result<Opened, StoreError> {
     let database = directory.join(DATABASE);
     let files = directory.join(FILES);
+    let is_there = is_there(directory, &database)?;
+    if !is_there && (options.must_exist || options.read_only) {
+        return Err(StoreError::Absent);
+    }
     let written = if options.read_only {
         Err(StoreError::ReadOnly { source: None })
     } else {
@@ -88,11 +96,12 @@ pub(crate) fn open(directory: &Path, options: &SqliteOptions) -> Result<Opened, 
     };
     let writer = match written {
         Ok(writer) => Some(writer),
-        // What cannot be written may still be read.
-        Err(error) if is_about_writing(&error) && database.exists() => None,
+        // What may not be written may still be read.
+        Err(StoreError::ReadOnly { .. }) if is_there => None,
+        Err(error) if is_there && fault::is_about_opening(&error) && is_closed(directory) => None,
         Err(error) => return Err(error),
     };
-    let reader = open_to_read(&database, options, writer.is_none())?;
+    let reader = open_to_read(directory, &database, options, writer.is_none())?;
     Ok(Opened {
         reader,
         writer,
@@ -100,17 +109,29 @@ pub(crate) fn open(directory: &Path, options: &SqliteOptions) -> Result<Opened, 
     })
 }
 
-/// Whether reading may work although writing did not.
-fn is_about_writing(error: &StoreError) -> bool {
-    let StoreError::Unavailable { source, .. } = error else {
-        return matches!(error, StoreError::ReadOnly { .. });
-    };
-    // SQLite says so where the directory does not admit its log.
-    matches!(
-        source.downcast_ref(),
-        Some(rusqlite::Error::SqliteFailure(failure, _))
-            if failure.code == rusqlite::ErrorCode::CannotOpen
-    )
+/// Whether there is something that may be a database.
+fn is_there(directory: &Path, database: &Path) -> Result<bool, StoreError> {
+    if fs::metadata(directory).is_ok_and(|found| !found.is_dir()) {
+        return Err(fault::unavailable(format!("{PLACE}: it is no directory")));
+    }
+    match fs::metadata(database) {
+        Ok(found) if found.is_file() => Ok(true),
+        Ok(_) => Err(fault::unavailable(format!("{DATABASE}: it is no file"))),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(fault::reading(DATABASE, error)),
+    }
+}
+
+/// Whether no file may be made in a directory, so that SQLite cannot have its log there.
+fn is_closed(directory: &Path) -> bool {
+    let probe = directory.join(format!("{DATABASE}.{}.partial", process::id()));
+    match create(&probe) {
+        Ok(_) => {
+            let _ = fs::remove_file(probe);
+            false
+        }
+        Err(error) => fault::is_refusal(error.kind()),
+    }
 }
 
 fn open_to_write(
@@ -119,10 +140,10 @@ fn open_to_write(
     files: &Path,
     options: &SqliteOptions,
 ) -> Result<Connection, StoreError> {
-    make_directories(files).map_err(fault::io)?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-        | OpenFlags::SQLITE_OPEN_CREATE
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let changed = changed_by_making(directory);
+    make_directories(files).map_err(|error| fault::writing(FILES, error))?;
+    make_database(database).map_err(|error| fault::writing(DATABASE, error))?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = connect(database, flags, options)?;
     if connection.is_readonly("main").map_err(sql(options))? {
         return Err(StoreError::ReadOnly { source: None });
@@ -136,21 +157,49 @@ fn open_to_write(
             Ok(()) => break,
         }
     }
-    for place in [Some(directory), directory.parent()].into_iter().flatten() {
-        // The parent may belong to somebody else; then its names are theirs to keep.
-        let flushed = flush_directory(if place.as_os_str().is_empty() {
-            Path::new(".")
-        } else {
-            place
-        });
-        match flushed {
+    for place in &changed {
+        match flush_directory(place) {
+            // It may belong to somebody else; then its names are theirs to keep.
             Err(error) if error.kind() != ErrorKind::PermissionDenied => {
-                return Err(fault::io(error));
+                return Err(fault::writing(PLACE, error));
             }
             _ => {}
         }
     }
     Ok(connection)
+}
+
+/// The directories that have a new name in them once this one was made: itself, its parent, and those
+/// above up to the first that is there already.
+pub(crate) fn changed_by_making(directory: &Path) -> Vec<PathBuf> {
+    let mut changed = Vec::new();
+    for place in directory.ancestors() {
+        let place = if place.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            place
+        };
+        changed.push(place.to_owned());
+        // Of one that is there the parent is flushed all the same: somebody else may have made it
+        // just now.
+        if place.exists() && changed.len() > 1 {
+            break;
+        }
+    }
+    changed
+}
+
+/// Makes an empty database if there is none, for nobody else to look into: SQLite would go by what
+/// the process does with all its files, and gives its log the rights of the database.
+fn make_database(path: &Path) -> io::Result<()> {
+    /// On some systems whoever closes a file loses all locks that this process has on it, so nobody
+    /// may lock the new one before it is closed.
+    static MAKING: Mutex<()> = Mutex::new(());
+    let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
+    match create(path) {
+        Err(_) if path.exists() => Ok(()),
+        outcome => outcome.map(drop),
+    }
 }
 
 /// Makes the directories that are not there, for nobody else to look into.
@@ -165,6 +214,9 @@ fn make_directories(path: &Path) -> io::Result<()> {
 fn prepare(connection: &mut Connection, options: &SqliteOptions) -> Result<(), StoreError> {
     let sql = || sql(options);
     if !is_ours(connection, options)? {
+        if options.must_exist {
+            return Err(StoreError::Absent);
+        }
         // Kept in the database, so that every connection goes by it. Where the file system does not
         // allow it, SQLite stays with its rollback journal, which is as safe.
         let mode = connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()));
@@ -195,6 +247,7 @@ fn prepare(connection: &mut Connection, options: &SqliteOptions) -> Result<(), S
 }
 
 fn open_to_read(
+    directory: &Path,
     database: &Path,
     options: &SqliteOptions,
     alone: bool,
@@ -204,11 +257,17 @@ fn open_to_read(
         if is_ours(&connection, options)? {
             Ok(connection)
         } else {
-            Err(StoreError::Foreign)
+            Err(StoreError::Absent)
         }
     };
+    let is_refused = |error: &StoreError| {
+        matches!(error, StoreError::ReadOnly { .. }) || fault::is_about_opening(error)
+    };
     match connect(database, flags, options).and_then(known) {
-        Err(error) if alone && is_about_writing(&error) && !has_log(database) => {
+        Err(error) if alone && is_refused(&error) && !has_log(database) => {
+            // SQLite does not say whether the directory does not admit its log, or nothing can be
+            // opened at all, which may pass.
+            File::open(directory).map_err(|error| fault::reading(PLACE, error))?;
             connect_immutable(database, options).and_then(known)
         }
         outcome => outcome,
@@ -227,7 +286,7 @@ pub(crate) fn connect_immutable(
     database: &Path,
     options: &SqliteOptions,
 ) -> Result<Connection, StoreError> {
-    let path = fs::canonicalize(database).map_err(fault::io)?;
+    let path = fs::canonicalize(database).map_err(|error| fault::reading(DATABASE, error))?;
     let mut uri = "file:".to_owned();
     for byte in path.as_os_str().as_encoded_bytes() {
         match byte {

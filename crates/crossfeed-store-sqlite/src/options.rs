@@ -7,15 +7,15 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SqliteOptions {
-    /// How much is kept. What is said of artifacts counts what is on the disk, without indexes; what
-    /// is said of results is for those in memory.
+    /// How much is kept. Limits of artifacts are for what is on the disk, without indexes, whichever
+    /// process wrote it; limits of results are for those in this process's memory.
     pub limits: MemoryLimits,
-    /// How long it is waited for another process that writes. 5 s: a write takes milliseconds, so
-    /// that somebody who writes for longer hangs.
+    /// How long one request waits to write, for others of this process and for another process
+    /// together. 5 s: a write takes milliseconds, so that somebody who writes for longer hangs.
     pub busy_timeout: Duration,
-    /// Full data beyond this many bytes are files of their own. 256 KiB: up to there a row is written
-    /// several times as fast as a file, which takes three flushes, and read as fast. Beyond about
-    /// 1 MiB a file is faster, and the database does not shrink when a row goes.
+    /// Full data beyond this many bytes are files of their own. 256 KiB: the database does not
+    /// shrink when a row goes, so large data in rows would keep its room. Small data is written several
+    /// times as fast in a row as in a file, which takes three flushes; that ends between 1 and 4 MiB.
     pub file_bytes: usize,
     /// Bytes of artifacts that stay in memory after they were read, index included, so that each is
     /// read and indexed once. 64 MiB: as much as a session may have.
@@ -25,6 +25,9 @@ pub struct SqliteOptions {
     pub orphan_age: Duration,
     /// Whether nothing may be written. Artifacts can then be read; results are recorded as always.
     pub read_only: bool,
+    /// Whether there must be a store in the directory already; else opening makes one. For whoever
+    /// only looks: a mistyped directory then is [`StoreError::Absent`](crossfeed_store::StoreError).
+    pub must_exist: bool,
 }
 
 impl Default for SqliteOptions {
@@ -36,6 +39,7 @@ impl Default for SqliteOptions {
             loaded_bytes: 64 << 20,
             orphan_age: Duration::from_secs(60 * 60),
             read_only: false,
+            must_exist: false,
         }
     }
 }
@@ -62,4 +66,5 @@ with! {
     with_loaded_bytes: loaded_bytes, usize;
     with_orphan_age: orphan_age, Duration;
     with_read_only: read_only, bool;
+    with_must_exist: must_exist, bool;
 }

@@ -1,205 +1,22 @@
 //! The tables: one row for each artifact, and one for each that has expired.
 //!
-//! What comes in: a connection, and what is asked. What goes out: rows that were checked against
-//! their digest. Deliberately not here: files, and what is kept in memory.
+//! What comes in: a connection, and what is asked. What goes out: rows, of which each can tell whether
+//! it is as it was written. Deliberately not here: files, and what is kept in memory.
 
-use crate::{digest::Digest, loaded::Name};
-use bytes::Bytes;
-use crossfeed_json::Document;
-use crossfeed_store::{ListedArtifact, StoredArtifact};
+use crate::{
+    digest::Digest,
+    header::{COLUMNS, Header, details_text, digest, is_unreadable, parsed, scope},
+    loaded::Name,
+};
 use crossfeed_wire::{ArtifactId, CallId, Scope};
-use rusqlite::{Connection, OptionalExtension as _, Result, Row, params, types::Type};
-use std::time::Duration;
+use rusqlite::{Connection, OptionalExtension as _, Result, Row, params};
 
 /// Of how many artifacts of other sessions one `put` notes that they have expired.
 const RETIRED_AT_ONCE: usize = 16;
 
-/// Everything about an artifact but its data.
-pub(crate) struct Header {
-    /// No two rows ever have the same.
-    pub(crate) number: i64,
-    pub(crate) artifact_id: ArtifactId,
-    pub(crate) call_id: CallId,
-    pub(crate) recorded_at: i64,
-    pub(crate) expires_at: Option<i64>,
-    pub(crate) kept_bytes: usize,
-    pub(crate) blocked: bool,
-    pub(crate) tool: Option<String>,
-    pub(crate) base: Option<String>,
-    pub(crate) details: Vec<(String, String)>,
-    pub(crate) data_bytes: usize,
-    pub(crate) data_digest: Digest,
-    pub(crate) in_file: bool,
-    pub(crate) summary: Option<Vec<u8>>,
-    /// The digest of the row, as it was written.
-    written: Digest,
-}
-
-/// Milliseconds, as rows have them.
-pub(crate) fn milliseconds(time: Duration) -> i64 {
-    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
-}
-
-const COLUMNS: &str = "number, artifact_id, call_id, recorded_at, expires_at, kept_bytes, blocked, \
-                       tool, base, details, data_bytes, data_digest, in_file, digest, summary";
 const OF_SCOPE: &str = "tenant = ?1 AND project = ?2 AND session = ?3";
 const OF_NAME: &str =
     "tenant = ?1 AND project = ?2 AND session = ?3 AND artifact_id = ?4 AND call_id = ?5";
-
-impl Header {
-    /// The row for an artifact that is not there yet.
-    pub(crate) fn new(
-        artifact: &StoredArtifact,
-        recorded_at: i64,
-        expires_at: Option<i64>,
-        data_digest: Digest,
-        in_file: bool,
-    ) -> Self {
-        Self {
-            number: 0,
-            artifact_id: artifact.artifact_id().clone(),
-            call_id: artifact.call_id().clone(),
-            recorded_at,
-            expires_at,
-            kept_bytes: artifact.stored_bytes(),
-            blocked: artifact.retrieval_blocked(),
-            tool: artifact.tool().map(str::to_owned),
-            base: artifact.base().map(str::to_owned),
-            details: artifact.details().to_vec(),
-            data_bytes: artifact.document().raw().len(),
-            data_digest,
-            in_file,
-            summary: artifact.summary().map(|summary| summary.raw().to_vec()),
-            written: data_digest,
-        }
-    }
-
-    fn read(row: &Row<'_>) -> Result<Self> {
-        let details: String = row.get("details")?;
-        Ok(Self {
-            number: row.get("number")?,
-            artifact_id: parsed(row, "artifact_id", ArtifactId::parse)?,
-            call_id: parsed(row, "call_id", CallId::parse)?,
-            recorded_at: row.get("recorded_at")?,
-            expires_at: row.get("expires_at")?,
-            kept_bytes: row.get("kept_bytes")?,
-            blocked: row.get("blocked")?,
-            tool: row.get("tool")?,
-            base: row.get("base")?,
-            details: serde_json::from_str(&details).map_err(|error| unreadable(Box::new(error)))?,
-            data_bytes: row.get("data_bytes")?,
-            data_digest: digest(row, "data_digest")?,
-            in_file: row.get("in_file")?,
-            summary: row.get("summary")?,
-            written: digest(row, "digest")?,
-        })
-    }
-
-    /// The digest of everything that the row says.
-    fn digest(&self, scope: &Scope) -> Digest {
-        let details = details_text(&self.details);
-        let expires_at = self.expires_at.map(i64::to_le_bytes);
-        Digest::of_parts(&[
-            Some(scope.tenant().as_bytes()),
-            Some(scope.project().as_bytes()),
-            Some(scope.session().as_bytes()),
-            Some(self.artifact_id.as_str().as_bytes()),
-            Some(self.call_id.as_str().as_bytes()),
-            Some(&self.recorded_at.to_le_bytes()),
-            expires_at.as_ref().map(|bytes| &bytes[..]),
-            Some(&(self.kept_bytes as u64).to_le_bytes()),
-            Some(&[u8::from(self.blocked), u8::from(self.in_file)]),
-            self.tool.as_deref().map(str::as_bytes),
-            self.base.as_deref().map(str::as_bytes),
-            Some(details.as_bytes()),
-            Some(&(self.data_bytes as u64).to_le_bytes()),
-            Some(&self.data_digest.0),
-            self.summary.as_deref(),
-        ])
-    }
-
-    /// Whether the row is as it was written.
-    pub(crate) fn is_whole(&self, scope: &Scope) -> bool {
-        self.digest(scope) == self.written
-    }
-
-    pub(crate) fn has_expired(&self, now: i64) -> bool {
-        self.expires_at.is_some_and(|expires_at| expires_at <= now)
-    }
-
-    /// Whether the row says the same as one for an artifact of the same name, see
-    /// [`StoredArtifact::is_same_record`].
-    pub(crate) fn is_same_record(&self, other: &Self) -> bool {
-        self.data_bytes == other.data_bytes
-            && self.data_digest == other.data_digest
-            && self.blocked == other.blocked
-            && self.summary == other.summary
-    }
-
-    /// The artifact, with its data.
-    pub(crate) fn artifact(self, data: Bytes) -> StoredArtifact {
-        let mut artifact = StoredArtifact::new(self.artifact_id, self.call_id, Document::new(data))
-            .with_retrieval_blocked(self.blocked);
-        if let Some(summary) = self.summary {
-            artifact = artifact.with_summary(Document::new(summary));
-        }
-        if let Some(tool) = self.tool {
-            artifact = artifact.with_tool(tool);
-        }
-        if let Some(base) = self.base {
-            artifact = artifact.with_base(base);
-        }
-        for (name, selector) in self.details {
-            artifact = artifact.with_detail(name, selector);
-        }
-        artifact
-    }
-
-    /// The line of a list.
-    pub(crate) fn line(self) -> ListedArtifact {
-        ListedArtifact::new(self.artifact_id, self.call_id, self.data_bytes)
-            .with_tool(self.tool.map(Into::into))
-            .with_retrieval_blocked(self.blocked)
-            .with_summary(self.summary.map(Bytes::from))
-    }
-}
-
-fn details_text(details: &[(String, String)]) -> String {
-    // Pairs of texts can always be written.
-    serde_json::to_string(details).unwrap_or_default()
-}
-
-fn parsed<T, E>(
-    row: &Row<'_>,
-    column: &str,
-    parse: fn(&str) -> std::result::Result<T, E>,
-) -> Result<T>
-where
-    E: std::error::Error + Send + Sync + 'static,
-{
-    let text: String = row.get(column)?;
-    parse(&text).map_err(|error| unreadable(Box::new(error)))
-}
-
-fn digest(row: &Row<'_>, column: &str) -> Result<Digest> {
-    let bytes: Vec<u8> = row.get(column)?;
-    Digest::from_slice(&bytes).ok_or_else(|| unreadable("a digest has 32 bytes".into()))
-}
-
-fn unreadable(error: Box<dyn std::error::Error + Send + Sync>) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(0, Type::Blob, error)
-}
-
-/// Whether SQLite has given a row, but not one that can have been written.
-pub(crate) fn is_unreadable(error: &rusqlite::Error) -> bool {
-    matches!(
-        error,
-        rusqlite::Error::FromSqlConversionFailure(..)
-            | rusqlite::Error::IntegralValueOutOfRange(..)
-            | rusqlite::Error::InvalidColumnType(..)
-            | rusqlite::Error::Utf8Error(..)
-    )
-}
 
 /// The row of an artifact, expired or not.
 pub(crate) fn find(connection: &Connection, name: &Name) -> Result<Option<Header>> {
@@ -248,16 +65,50 @@ pub(crate) fn expired(connection: &Connection, name: &Name) -> Result<Option<Opt
         .optional()
 }
 
-/// The rows of a session, expired or not, oldest first.
-pub(crate) fn list(connection: &Connection, scope: &Scope) -> Result<Vec<Header>> {
+/// A row of a session.
+pub(crate) enum Line {
+    Whole(Box<Header>),
+    /// It is not as it was written. So may be its ids.
+    Damaged(ArtifactId, CallId),
+}
+
+/// The rows of a session, expired or not, oldest first. Of those that are damaged the ids, where they
+/// can be read.
+pub(crate) fn list(connection: &Connection, scope: &Scope) -> Result<Vec<Line>> {
     let query = format!("SELECT {COLUMNS} FROM artifacts WHERE {OF_SCOPE} ORDER BY number");
+    let mut found = connection.prepare_cached(&query)?;
+    let mut found = found.query(params![scope.tenant(), scope.project(), scope.session()])?;
+    let mut lines = Vec::new();
+    while let Some(row) = found.next()? {
+        match Header::read(row) {
+            Ok(header) if header.is_whole(scope) => lines.push(Line::Whole(Box::new(header))),
+            Err(error) if !is_unreadable(&error) => return Err(error),
+            _ => match damaged(connection, row.get("number")?, scope) {
+                Err(error) if !is_unreadable(&error) => return Err(error),
+                line => lines.extend(line.ok().flatten()),
+            },
+        }
+    }
+    Ok(lines)
+}
+
+/// The ids of a row that is damaged. It is read again without an index: a damaged one may lead to the
+/// row of another session, whose ids are not for this one.
+fn damaged(connection: &Connection, number: i64, of: &Scope) -> Result<Option<Line>> {
     connection
-        .prepare_cached(&query)?
-        .query_map(
-            params![scope.tenant(), scope.project(), scope.session()],
-            Header::read,
+        .prepare_cached(
+            "SELECT tenant, project, session, artifact_id, call_id FROM artifacts WHERE number = ?1",
         )?
-        .collect()
+        .query_row([number], |row| {
+            if scope(row)? != *of {
+                return Ok(None);
+            }
+            let artifact_id = parsed(row, "artifact_id", ArtifactId::parse)?;
+            let call_id = parsed(row, "call_id", CallId::parse)?;
+            Ok(Some(Line::Damaged(artifact_id, call_id)))
+        })
+        .optional()
+        .map(Option::flatten)
 }
 
 /// How many artifacts of a session have not expired, and their bytes.
@@ -372,27 +223,33 @@ pub(crate) fn has_overdue(connection: &Connection, now: i64, forgotten: i64) -> 
         .query_row([now, forgotten], |row| row.get(0))
 }
 
-/// Notes of some artifacts that they have expired, and removes their rows; `false` if there were
-/// none. Rows that are damaged stay as they are.
-pub(crate) fn retire(connection: &Connection, now: i64) -> Result<bool> {
-    let read = |row: &Row<'_>| {
-        let part = |column: &str| row.get::<_, String>(column);
-        let scope = Scope::parse(&part("tenant")?, &part("project")?, &part("session")?);
-        let scope = scope.map_err(|error| unreadable(Box::new(error)))?;
-        Ok((scope, Header::read(row)?))
-    };
-    let overdue: Result<Vec<(Scope, Header)>> = connection
+/// Where [`retire`] has come to: the time at which a row expired, and its number.
+pub(crate) type Place = (i64, i64);
+
+/// Notes of the next artifacts after a place that they have expired, and removes their rows; gives
+/// the place to go on from, or `None` at the end. Rows that are damaged stay as they are, and are in
+/// nobody's way.
+pub(crate) fn retire(connection: &Connection, now: i64, after: Place) -> Result<Option<Place>> {
+    let read = |row: &Row<'_>| Ok((scope(row)?, Header::read(row)?));
+    let overdue: Result<Vec<_>> = connection
         .prepare_cached(&format!(
             "SELECT tenant, project, session, {COLUMNS} FROM artifacts \
-             WHERE expires_at IS NOT NULL AND expires_at <= ?1 \
+             WHERE expires_at IS NOT NULL AND expires_at <= ?1 AND (expires_at, number) > (?2, ?3) \
              ORDER BY expires_at, number LIMIT {RETIRED_AT_ONCE}"
         ))?
-        .query_map([now], read)?
-        .filter(|row| !matches!(row, Err(error) if is_unreadable(error)))
+        .query_map([now, after.0, after.1], |row| {
+            let place = (row.get("expires_at")?, row.get("number")?);
+            match read(row) {
+                Err(error) if is_unreadable(&error) => Ok((place, None)),
+                row => row.map(|row| (place, Some(row))),
+            }
+        })?
         .collect();
-    let mut retired = false;
-    for (scope, header) in overdue? {
-        if !header.is_whole(&scope) {
+    let overdue = overdue?;
+    let last = overdue.last().map(|(place, _)| *place);
+    let more = overdue.len() == RETIRED_AT_ONCE;
+    for (scope, header) in overdue.into_iter().filter_map(|(_, row)| row) {
+        if !header.is_whole(&scope) || !header.has_expired(now) {
             continue;
         }
         connection
@@ -407,9 +264,8 @@ pub(crate) fn retire(connection: &Connection, now: i64) -> Result<bool> {
                 header.expires_at
             ])?;
         delete(connection, header.number)?;
-        retired = true;
     }
-    Ok(retired)
+    Ok(last.filter(|_| more))
 }
 
 /// Forgets what has expired long ago.

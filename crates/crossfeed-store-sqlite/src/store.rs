@@ -1,6 +1,6 @@
 //! The store: artifacts on the disk, results in memory.
 
-use crate::{artifacts::Artifacts, clock::CalendarClock, options::SqliteOptions};
+use crate::{artifacts::Artifacts, clock::CalendarClock, fault, options::SqliteOptions};
 use async_trait::async_trait;
 use crossfeed_store::{
     ArtifactLookup, Clock, Listed, ListedArtifact, Lookup, MemoryStore, Recorded, ResultStore,
@@ -29,8 +29,9 @@ use std::{
 /// [`sweep`](ResultStore::sweep) removes.
 ///
 /// What is read is checked against a digest. What is not as it was recorded is
-/// [`StoreError::Damaged`], and is left as it is; other artifacts can be read. That a damaged page
-/// hides a row cannot be noticed: such an artifact reads as unknown.
+/// [`StoreError::Damaged`]; other artifacts can be read. A damaged row is left as it is, a damaged file
+/// is replaced when the same data is recorded again. That a damaged page hides a row cannot be
+/// noticed: such an artifact reads as unknown.
 ///
 /// # Threads
 ///
@@ -71,13 +72,15 @@ struct Inner {
 impl SqliteStore {
     /// Opens a directory, and makes it a store if there is nothing in it yet. Waits for the disk.
     ///
-    /// A store that cannot be written is opened for reading: recording an artifact then is
+    /// A store that may not be written is opened for reading: recording an artifact then is
     /// [`StoreError::ReadOnly`].
     ///
     /// # Errors
     ///
     /// - [`StoreError::Damaged`], [`StoreError::Newer`] and [`StoreError::Foreign`] when what is
     ///   there is no store that can be read; nothing of it is changed.
+    /// - [`StoreError::Absent`] when there is none, and none [is to be
+    ///   made](SqliteOptions::must_exist) or may be written.
     /// - [`StoreError::ReadOnly`] and [`StoreError::NoSpace`] when there is none yet and it cannot be
     ///   made.
     /// - [`StoreError::Locked`] when another process is in the way for too long, and
@@ -134,22 +137,21 @@ impl fmt::Debug for SqliteStore {
 impl Inner {
     /// Removes a session from the disk, then from memory.
     fn remove_session(&self, scope: &Scope) -> Result<(), StoreError> {
-        let files = self.artifacts.remove_session(scope)?;
+        self.artifacts.remove_session(scope)?;
         // In memory nothing waits, so that it is done at the first poll.
         let mut removed = pin!(self.results.remove_session(scope));
         let mut context = Context::from_waker(Waker::noop());
-        let outcome = match removed.as_mut().poll(&mut context) {
+        match removed.as_mut().poll(&mut context) {
             Poll::Ready(outcome) => outcome,
             Poll::Pending => Ok(()),
-        };
-        // The session has gone; what stays behind of it is for the next sweep.
-        let _ = self.artifacts.remove_unnamed(&files);
-        outcome
+        }
     }
 }
 
 /// Runs what waits for the disk: where blocking is allowed, else here.
-async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+async fn run<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
     let Ok(runtime) = tokio::runtime::Handle::try_current() else {
         return work();
     };
@@ -157,8 +159,8 @@ async fn run<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T 
         Ok(done) => done,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            // The runtime shuts down and drops this future before it could look.
-            Err(_) => std::future::pending().await,
+            // The runtime has shut down and begins nothing more.
+            Err(error) => Err(fault::unavailable(error)),
         },
     }
 }

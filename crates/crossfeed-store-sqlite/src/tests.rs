@@ -3,6 +3,7 @@
 mod crash;
 mod damage;
 mod faults;
+mod lifetime;
 mod shared;
 
 use crate::{SqliteOptions, SqliteStore};

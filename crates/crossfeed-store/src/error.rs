@@ -19,6 +19,22 @@ pub enum Budget {
     SessionArtifacts,
 }
 
+impl Budget {
+    /// What makes room: results go when nobody uses them, artifacts only with their session.
+    fn advice(self) -> &'static str {
+        match self {
+            Self::SessionBytes | Self::SessionResults => {
+                "try again when calls of this session that use its results have ended, or raise the limit"
+            }
+            Self::TotalBytes => "try again when running calls have ended, or raise the limit",
+            Self::ArtifactBytes => "store smaller artifacts, or raise the limit",
+            Self::SessionArtifacts => {
+                "use the artifacts that are there, begin another session, or raise the limit"
+            }
+        }
+    }
+}
+
 impl fmt::Display for Budget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -91,7 +107,8 @@ pub enum StoreError {
         /// What the backend said, if it was asked.
         source: Option<Box<dyn Error + Send + Sync>>,
     },
-    /// What the backend holds is not what was recorded. Nothing is changed or removed.
+    /// What the backend holds is not what was recorded. It is not removed, and not changed but by what
+    /// makes it whole again.
     #[error("the store is damaged: {damage}")]
     Damaged {
         /// What is damaged.
@@ -99,6 +116,9 @@ pub enum StoreError {
         /// What the backend said, where it noticed.
         source: Option<Box<dyn Error + Send + Sync>>,
     },
+    /// There is no store, and none was to be made.
+    #[error("there is no store in this place")]
+    Absent,
     /// What is there was written by a later version.
     #[error("the store has format {found}, and this version knows formats up to {known}")]
     Newer {
@@ -131,6 +151,7 @@ impl StoreError {
             | Self::NoSpace { .. }
             | Self::ReadOnly { .. }
             | Self::Damaged { .. }
+            | Self::Absent
             | Self::Newer { .. }
             | Self::Foreign
             | Self::Unavailable { .. } => ErrorCode::StoreUnavailable,
@@ -166,7 +187,7 @@ impl StoreError {
                 "give the artifact another id, or use the one that is there"
             }
             Self::TooLarge { .. } => "store less of it, or raise the limit",
-            Self::Full { .. } => "remove sessions that have ended, or raise the limit",
+            Self::Full { budget, .. } => budget.advice(),
             Self::Locked { .. } => {
                 "try again; if it stays locked, look for a process that hangs while it writes"
             }
@@ -182,6 +203,7 @@ impl StoreError {
                     "stop using the store's directory, keep a copy of it, and restore a backup or begin with an empty one"
                 }
             },
+            Self::Absent => "name the directory of a store, or record an artifact to make one",
             Self::Newer { .. } => {
                 "use the version of crossfeed that wrote the store, or a later one"
             }
@@ -302,6 +324,7 @@ mod tests {
                 },
                 "the store is damaged: its database cannot be read",
             ),
+            (StoreError::Absent, "there is no store in this place"),
             (
                 StoreError::Newer { found: 7, known: 1 },
                 "the store has format 7, and this version knows formats up to 1",

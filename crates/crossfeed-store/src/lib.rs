@@ -11,6 +11,8 @@
 //! - What a running call holds stays: see [pinning](ResultStore#pinning).
 //! - A backend that cannot answer says so; absence is never made up.
 
+mod answer;
+mod artifact;
 mod clock;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
@@ -19,11 +21,12 @@ mod error;
 mod memory;
 mod stored;
 
-pub use clock::{Clock, ManualClock, SystemClock};
-pub use contract::{
-    ArtifactLookup, ArtifactMissing, Listed, ListedArtifact, Lookup, Missing, Recorded,
-    ResultStore, Tombstone,
+pub use answer::{
+    ArtifactLookup, ArtifactMissing, Listed, ListedArtifact, Lookup, Missing, Recorded, Tombstone,
 };
+pub use artifact::StoredArtifact;
+pub use clock::{Clock, ManualClock, SystemClock};
+pub use contract::ResultStore;
 pub use error::{Budget, Damage, StoreError};
 pub use memory::{MemoryLimits, MemoryStore, Usage};
-pub use stored::{ResultKind, StoredArtifact, StoredResult};
+pub use stored::{ResultKind, StoredResult};

@@ -12,8 +12,11 @@ pub const STRUCTURE_HINTS: &str = "_structureHints";
 /// What says that crossfeed cut what is shown of a result, how much there is, and how to reach it.
 pub const PREVIEW: &str = "_crossfeedPreview";
 
+/// What says how the parts of a tool result of MCP are referred to that are shown below it.
+pub const PARTS: &str = "_crossfeedParts";
+
 /// Every internal field, in the order in which they are written.
-pub const FIELDS: [&str; 3] = [TOOL_CALL_ID, STRUCTURE_HINTS, PREVIEW];
+pub const FIELDS: [&str; 4] = [TOOL_CALL_ID, STRUCTURE_HINTS, PREVIEW, PARTS];
 
 /// Whether `key` names an internal field.
 ///

@@ -8,6 +8,7 @@
 //! `specs/errors.md`.
 
 mod error;
+pub mod fragment;
 mod id;
 pub mod internal;
 mod pointer;

@@ -1,5 +1,6 @@
 //! JSON Pointers (RFC 6901): typed locations in arguments and schemas.
 
+use crate::fragment;
 use std::fmt;
 
 /// A location in a JSON document, in the notation of RFC 6901.
@@ -35,6 +36,22 @@ impl Pointer {
             }
         }
         Some(Self(text.to_owned()))
+    }
+
+    /// Reads a pointer as the fragment of a URI spells it (RFC 6901, section 6), with or without the
+    /// `#` in front: with its percent-encoding taken off.
+    ///
+    /// ```
+    /// use crossfeed_wire::Pointer;
+    ///
+    /// let at = Pointer::from_fragment("#/properties/page%20size/a%2Fb").unwrap();
+    /// assert_eq!(at.as_str(), "/properties/page size/a/b");
+    /// assert_eq!(Pointer::from_fragment("#anchor"), None);
+    /// ```
+    #[must_use]
+    pub fn from_fragment(text: &str) -> Option<Self> {
+        let fragment = text.strip_prefix('#').unwrap_or(text);
+        Self::parse(&fragment::decoded(fragment)?)
     }
 
     /// The member `key` of the object that this pointer names.
@@ -145,6 +162,29 @@ mod tests {
         check("a", None);
         check("/~", None);
         check("/~2", None);
+    }
+
+    #[test]
+    fn fragments_are_decoded_before_they_are_read() {
+        for (text, expected) in [
+            ("", Some("")),
+            ("#", Some("")),
+            ("#/a", Some("/a")),
+            ("/a%20b", Some("/a b")),
+            ("#/a%2Fb%7E0", Some("/a/b~0")),
+            ("#/a%7e1b", Some("/a~1b")),
+            ("/%c3%a9", Some("/é")),
+            ("/50%", Some("/50%")),
+            ("/%zz%2", Some("/%zz%2")),
+            ("%2Fa", Some("/a")),
+            ("##/a", None),
+            ("a", None),
+            ("/a%7E", None),
+            ("/%ff", None),
+        ] {
+            let found = Pointer::from_fragment(text);
+            assert_eq!(found.as_ref().map(Pointer::as_str), expected, "{text}");
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@
 
 use crossfeed::{
     CallId, Engine, EngineOptions, Fault, PreparedTool, RenderOptions, Scope, Session, ToolResult,
-    schema::{ListOptions, Listed, Profile, ToolList, rewrite_tools},
+    schema::{ListOptions, Listed, Profile, Spelling, ToolList, rewrite_tools},
 };
 use futures_util::future::{BoxFuture, try_join_all};
 use serde_json::{Value, json};
@@ -90,8 +90,11 @@ impl Agent {
         }
 
         // 4. Show the model how to refer to the result, and what is in it: whole up to so many
-        // tokens, else a preview. A real host leaves the budget as it is.
-        let options = RenderOptions::default().with_budget(BUDGET);
+        // tokens, else a preview, in the spelling of the tool list. A real host leaves the budget
+        // as it is.
+        let options = RenderOptions::default()
+            .with_budget(BUDGET)
+            .with_spelling(Spelling::Underscore);
         let rendered = self.session.render(&call_id, &options).await;
         let rendered = rendered.map_err(|failure| failure.to_string())?;
         Ok(Reply {

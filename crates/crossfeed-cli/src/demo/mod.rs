@@ -160,11 +160,9 @@ impl Demo {
         let output = (tool.run)(&self.data, &resolved.arguments).map_err(Stop::Usage)?;
         self.session
             .record(&call_id, output.to_result().with_tool(tool.name))
-            .await
-            .map_err(|error| Stop::answer(error.code(), error.to_string()))?;
+            .await?;
         let options = RenderOptions::default().with_budget(BUDGET);
-        let rendered = self.session.render(&call_id, &options).await;
-        let rendered = rendered.map_err(|failure| failure.body())?;
+        let rendered = self.session.render(&call_id, &options).await?;
         Ok(Outcome {
             engine,
             ran: Some(Ran {

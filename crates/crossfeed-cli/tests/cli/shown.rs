@@ -418,3 +418,106 @@ fn an_unknown_artifact_says_which_there_are() {
         "write a name and a selector",
     );
 }
+
+#[test]
+fn hints_stand_beside_whatever_is_shown_whole() {
+    // Just small enough to be shown whole: the hints have room of their own.
+    let items: Vec<Value> = (0..181)
+        .map(|n| json!({"id": n, "name": format!("name number {n}"), "u": "x"}))
+        .collect();
+    let shown = hints(&[], &Value::from(items).to_string());
+    assert_eq!(shown["value"].as_array().map(Vec::len), Some(181));
+    assert_eq!(
+        shown["_structureHints"]["arrayPaths"][0],
+        "@[array-181-items]"
+    );
+    assert!(shown.get("_crossfeedPreview").is_none());
+}
+
+#[test]
+fn tokens_are_explained() {
+    let shown = run(&["hints", "--explain"], "[1]");
+    assert_eq!(shown.status, 0);
+    let tokens = shown.out.trim_end().chars().count().div_ceil(4);
+    assert_eq!(shown.err, format!("tokens: {tokens} shown, 1 as it came\n"));
+}
+
+#[test]
+fn a_result_is_brought_into_the_context_if_it_fits() {
+    check(&["retrieve"], "{\"a\": 1.50}", 0, "{\"a\": 1.50}\n", "");
+    check(
+        &["retrieve", "--select", "items[0].url"],
+        ITEMS,
+        0,
+        "\"https://a.example\"\n",
+        "",
+    );
+    let refused = run(&["--json", "retrieve", "--window", "100"], ITEMS);
+    assert_eq!(refused.status, 1);
+    let report: Value = serde_json::from_str(&refused.out).unwrap();
+    assert_eq!(report["error"]["code"], "limit.exceeded");
+    let message = report["error"]["message"].as_str().unwrap();
+    for said in ["at most 30", "Object with 2 keys: total, items"] {
+        assert!(message.contains(said), "{said}: {message}");
+    }
+    let part = ["retrieve", "--window", "100", "--select", "items[1].title"];
+    check(&part, ITEMS, 0, "\"C\"\n", "");
+    assert_eq!(run(&["retrieve", "--select", "nothing"], ITEMS).status, 1);
+}
+
+#[test]
+fn one_input_is_standard_input() {
+    let says = "only one input may be standard input";
+    check_usage(&["hints", "-", "--for", "-"], ITEMS, says);
+    let store = directory("stdin");
+    let args = create(&store, &["-", "--component", "-"]);
+    check_usage(&args, ITEMS, says);
+}
+
+#[test]
+fn a_store_that_is_not_there_is_not_made_by_reading() {
+    let store = directory("not-there");
+    let none = file("no-results.jsonl", "");
+    let get = ["artifact", "get", "a", "--call-id", "c", "--store", &store];
+    for args in [
+        &["artifact", "list", "--store", &store][..],
+        &get,
+        &["resolve", "{}", "--results", &none, "--store", &store],
+    ] {
+        let refused = run(args, "");
+        assert_eq!((refused.status, refused.out.as_str()), (1, ""), "{args:?}");
+        let code = "error[store.unavailable]: ";
+        assert!(refused.err.starts_with(code), "{}", refused.err);
+        assert!(!Path::new(&store).exists(), "{args:?}");
+    }
+}
+
+#[test]
+fn what_is_the_matter_with_an_artifact_is_said() {
+    let store = directory("altered");
+    let large = json!({"rows": vec!["some words to read"; 20_000]}).to_string();
+    assert_eq!(run(&create(&store, &[]), &large).status, 0);
+    let folder = Path::new(&store).join("data");
+    for entry in fs::read_dir(folder).unwrap() {
+        fs::write(entry.unwrap().path(), "something else").unwrap();
+    }
+    let args = ["artifact", "get", "best", "--call-id", "call_1"];
+    let args = [&args[..], &["--store", &store, "--select", "rows[0]"]].concat();
+    let refused = run(&args, "");
+    assert_eq!(refused.status, 1);
+    assert!(
+        refused.err.starts_with("error[store.unavailable]: ") && refused.err.contains("damaged"),
+        "{}",
+        refused.err
+    );
+}
+
+#[test]
+fn a_detail_is_given_once_and_an_emptied_list_is_noticed() {
+    let store = directory("noticed");
+    let twice = create(&store, &["--detail", "t=title", "--detail", "t=url"]);
+    check_usage(&twice, ITEMS, "the detail `t` is given twice");
+    let made = run(&create(&store, &["--base", "items[?n > `9`].title"]), ITEMS);
+    assert_eq!(made.status, 0);
+    assert!(made.err.starts_with("notice: "), "{}", made.err);
+}

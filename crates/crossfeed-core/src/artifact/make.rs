@@ -86,7 +86,7 @@ impl Maker<'_> {
         if let Some(base) = &wanted.base {
             made = made.with_base(base.as_str());
         }
-        for (name, selector) in &wanted.details {
+        for (name, selector) in last_of_each_name(&wanted.details) {
             made = made.with_detail(name, selector);
         }
         Ok(Made {
@@ -150,8 +150,9 @@ impl Maker<'_> {
         let arena = Arena::new();
         let budget = self.budget(base, &arena);
         let views = Views::of_json(base, &arena, &budget).map_err(LimitError::from)?;
-        let mut details: Members<'_> = Vec::with_capacity(wanted.details.len());
-        for (name, text) in &wanted.details {
+        let wished = last_of_each_name(&wanted.details);
+        let mut details: Members<'_> = Vec::with_capacity(wished.len());
+        for (name, text) in wished {
             // Each selector has a budget of its own; the time is one for all.
             let budget = self.budget(base, &arena);
             let selection = self
@@ -161,8 +162,8 @@ impl Maker<'_> {
                     expression: Some(text),
                     is_detail: true,
                 })?;
-            reports.push((text.clone(), selection.report));
-            details.push((Cow::Borrowed(name.as_str()), selection.view));
+            reports.push((text.to_owned(), selection.report));
+            details.push((Cow::Borrowed(name), selection.view));
         }
         let limit = budget.output_bytes();
         let write = |members: Members<'_>| {
@@ -243,7 +244,7 @@ impl Maker<'_> {
     /// Selectors on what the base picked whose values fit a property of the component.
     fn fitting(&self, component: &Component, base: &Document, name: &str) -> Vec<String> {
         let schema = component.schema().as_value();
-        let place = Pointer::root().key("properties").key(name);
+        let place = component.place(name);
         let arena = Arena::new();
         let budget = self.budget(base, &arena);
         let (Ok(property), Ok(views)) = (
@@ -289,6 +290,20 @@ impl Maker<'_> {
         };
         selector.select(text)
     }
+}
+
+/// Of details of one name the last, where the first stood.
+fn last_of_each_name(details: &[(String, String)]) -> Vec<(&str, &str)> {
+    let mut places = HashMap::new();
+    let mut last: Vec<(&str, &str)> = Vec::with_capacity(details.len());
+    for (name, selector) in details {
+        let place = *places.entry(name).or_insert(last.len());
+        match last.get_mut(place) {
+            Some((_, known)) => *known = selector,
+            None => last.push((name, selector)),
+        }
+    }
+    last
 }
 
 /// The component's properties: each what its detail picked, else the base's own member.

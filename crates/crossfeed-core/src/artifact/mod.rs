@@ -12,14 +12,14 @@ mod make;
 #[cfg(test)]
 mod tests;
 
-pub use component::Component;
+pub use component::{Component, ComponentError};
 pub use error::{ArtifactError, Misfit};
 pub(crate) use make::{Made, Maker};
 
 use crate::select::SelectReport;
 use crossfeed_store::{Recorded, StoredArtifact};
 use crossfeed_wire::{ArtifactId, CallId};
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 /// An artifact to be made from a recorded result.
 ///
@@ -33,7 +33,7 @@ use std::sync::Arc;
 ///     .with_detail("authors", "length(authors)");
 /// # Ok::<(), crossfeed_wire::IdError>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct NewArtifact {
     /// The artifact's own id.
@@ -87,8 +87,21 @@ impl NewArtifact {
     }
 }
 
+/// Shapes only: a selector may hold values that it compares with.
+impl fmt::Debug for NewArtifact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NewArtifact")
+            .field("artifact_id", &self.artifact_id)
+            .field("call_id", &self.call_id)
+            .field("has_base", &self.base.is_some())
+            .field("details", &self.details.len())
+            .field("component", &self.component)
+            .finish()
+    }
+}
+
 /// An artifact that was made and stored.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct Created {
     /// What is stored.
@@ -100,4 +113,16 @@ pub struct Created {
     /// Each selector as it was written, and how it was understood: the base, if there is one, then
     /// the details in order.
     pub reports: Vec<(String, SelectReport)>,
+}
+
+/// Shapes only, as for [`NewArtifact`].
+impl fmt::Debug for Created {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Created")
+            .field("artifact", &self.artifact)
+            .field("recorded", &self.recorded)
+            .field("tokens", &self.tokens)
+            .field("reports", &self.reports.len())
+            .finish()
+    }
 }

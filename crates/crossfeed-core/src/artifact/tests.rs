@@ -1,5 +1,8 @@
 //! Artifacts from results: laws over generated data, then one example for each rule.
 
+mod components;
+mod stores;
+
 use super::{Component, Created, NewArtifact};
 use crate::{
     ContextOptions, Engine, EngineOptions, Failure, LookupError, Retrieved, Session, ToolResult,
@@ -346,17 +349,58 @@ fn what_does_not_fit_a_component_is_named() {
 }
 
 #[test]
-fn a_component_is_the_schema_of_an_object() {
-    let parse = |schema: Value| Component::parse(&schema).map_err(|error| error.to_string());
-    assert!(parse(json!({"type": "objekt", "properties": {}})).is_err());
-    assert!(parse(json!({"type": "object"})).is_err());
-    assert!(parse(json!(true)).is_err());
-    let component = parse(json!({"properties": {
-        "a": true, "b": {"inPreview": true}, "c": {"inPreview": "true"}, "d": {"inPreview": false},
-    }}));
-    let component = component.unwrap();
-    assert_eq!(component.fields().collect::<Vec<_>>(), ["a", "b", "c", "d"]);
-    assert_eq!(component.preview_fields().collect::<Vec<_>>(), ["b"]);
+fn of_details_of_one_name_the_last_counts() {
+    let mut wanted = wanted();
+    for (name, selector) in [("k", "a"), ("l", "a"), ("k", "b")] {
+        wanted.details.push((name.to_owned(), selector.to_owned()));
+    }
+    let session = recorded(ToolResult::json(r#"{"a": 1, "b": 2}"#));
+    let created = run(session.create_artifact(wanted)).unwrap();
+    let summary = created.artifact.summary().map(text);
+    assert_eq!(summary.as_deref(), Some(r#"{"k":2,"l":1}"#));
+    let details = [("k", "b"), ("l", "a")].map(|(k, s)| (k.to_owned(), s.to_owned()));
+    assert_eq!(created.artifact.details(), details);
+    assert_eq!(created.reports.len(), 2);
+}
+
+#[test]
+fn a_notice_is_in_the_reports() {
+    let session = recorded(ToolResult::json(BOOKS));
+    let wanted = wanted()
+        .with_base("items[?title == 'Three']")
+        .with_detail("n", "length(@)");
+    let created = run(session.create_artifact(wanted)).unwrap();
+    let notices: Vec<_> = created
+        .reports
+        .iter()
+        .map(|(selector, report)| (selector.as_str(), report.notice.is_some()))
+        .collect();
+    assert_eq!(
+        notices,
+        [("items[?title == 'Three']", true), ("length(@)", false)]
+    );
+}
+
+#[test]
+fn logs_are_shown_shapes_only() {
+    let secret = json!({"type": "object", "properties": {"title": {"default": "secret"}}});
+    let wanted = wanted()
+        .with_base("items[?title != 'secret'] | [0]")
+        .with_detail("title", "title || 'secret'")
+        .with_component(Component::parse(&secret).unwrap());
+    let shown = format!("{wanted:?}");
+    assert!(
+        shown.contains("title") && !shown.contains("secret"),
+        "{shown}"
+    );
+    let session = recorded(ToolResult::json(BOOKS));
+    let created = run(session.create_artifact(wanted)).unwrap();
+    let listed = run(session.artifacts()).unwrap();
+    let shown = format!("{created:?} {listed:?}");
+    assert!(
+        !shown.contains("secret") && !shown.contains("One"),
+        "{shown}"
+    );
 }
 
 #[test]

@@ -549,6 +549,23 @@ fn what_was_looked_at_is_said() {
 }
 
 #[test]
+fn a_filter_gives_the_item_that_was_looked_at() {
+    // The walk looks at item 16, and at none of those before it that have a title.
+    let records = |from: usize| {
+        let record = |n: usize| match n {
+            _ if n < from => json!({"id": n, "url": "u"}),
+            _ => json!({"id": n, "url": "u", "title": "A"}),
+        };
+        Value::from((0..5000).map(record).collect::<Vec<_>>()).to_string()
+    };
+    for (from, is_offered) in [(9, false), (16, true)] {
+        let examples = texts(&hints(&records(from), HintDetail::Full), "exampleSelectors");
+        let filter = "[?title=='A'] | [0]".to_owned();
+        assert_eq!(examples.contains(&filter), is_offered, "{examples:?}");
+    }
+}
+
+#[test]
 fn long_lists_get_bounded_selectors() {
     let records: Vec<Value> = (0..30_000)
         .map(|n| json!({"title": format!("t{n}")}))

@@ -24,14 +24,16 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use search::{Shown, Trouble, show};
-pub(crate) use subject::Known;
+pub(crate) use search::{Trouble, show};
+pub(crate) use subject::{Known, whole_tokens};
 
 use crate::{hint::HintDetail, strip::StripPolicy};
 use crossfeed_schema::Spelling;
 use crossfeed_wire::{ErrorCode, Fault};
+use std::fmt;
 
-/// How a result is shown.
+/// How a result is shown. However large the budgets are, what is shown takes no more than
+/// [`ContextOptions::limit`](crate::ContextOptions::limit).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RenderOptions {
@@ -48,7 +50,7 @@ pub struct RenderOptions {
     /// How references are spelled in what is shown: as the tools of the model admit them.
     pub spelling: Spelling,
     /// Selectors whose values fit a parameter, as `Session::suggest` gives them: they are shown among
-    /// the hints as `fittingSelectors`. None are by default.
+    /// the hints as `fittingSelectors`, but for those that give nothing. None are by default.
     pub fitting: Option<Vec<String>>,
 }
 
@@ -139,18 +141,34 @@ pub enum ShownHints {
     Always,
 }
 
-/// What a model is shown of a result.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What a model is shown of a result. Its `Debug` does not say the data.
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rendered {
     /// One JSON object: the result's own fields, then ours.
     pub json: String,
     /// The tokens of that, by the session's counter.
     pub tokens: usize,
-    /// Whether nothing of the result was cut. Bytes are described all the same.
+    /// Whether nothing was cut: there are no marks and no note. Binary data is described, and keys
+    /// are left out under [`StripPolicy::AllUnderscore`], all the same.
     pub whole: bool,
-    /// The tokens that the result would have taken as it came.
+    /// Whether the model has seen all of the result's data: nothing was cut, described or left out.
+    pub complete: bool,
+    /// The tokens that the result would have taken as it came; of binary data only what describes it
+    /// is counted.
     pub whole_tokens: usize,
+}
+
+impl fmt::Debug for Rendered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rendered")
+            .field("bytes", &self.json.len())
+            .field("tokens", &self.tokens)
+            .field("whole", &self.whole)
+            .field("complete", &self.complete)
+            .field("whole_tokens", &self.whole_tokens)
+            .finish()
+    }
 }
 
 /// Why a result is not shown.
@@ -166,6 +184,8 @@ pub enum RenderError {
         budget: usize,
         /// The least that does.
         needed: usize,
+        /// The most that a budget may be, by the size of the model's context.
+        limit: usize,
     },
 }
 
@@ -186,6 +206,10 @@ impl RenderError {
     #[must_use]
     pub fn advice(&self) -> String {
         match self {
+            Self::BudgetTooSmall { needed, limit, .. } if needed > limit => format!(
+                "try: a context of which one result may take at least {needed} tokens, and a budget \
+                 of as many"
+            ),
             Self::BudgetTooSmall { needed, .. } => {
                 format!("try: a budget of at least {needed} tokens")
             }

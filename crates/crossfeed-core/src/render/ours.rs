@@ -2,7 +2,7 @@
 
 use super::subject::Known;
 use crossfeed_json::quoted;
-use crossfeed_wire::internal::{PREVIEW, STRUCTURE_HINTS, TOOL_CALL_ID};
+use crossfeed_wire::internal::{PARTS, PREVIEW, STRUCTURE_HINTS, TOOL_CALL_ID};
 
 /// What is said of a preview that can be referred to.
 const NOTE: &str = "cut by crossfeed: … marks what is hidden, a reference like reach gets it";
@@ -15,6 +15,8 @@ const NOTE_IN_SHORT: &str = "cut by crossfeed";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Note {
     Full,
+    /// The same, but that the reference is one to all of the result.
+    Unselected,
     Short,
 }
 
@@ -52,9 +54,10 @@ impl<'h> Frame<'h> {
     ) -> String {
         let text = match self.note {
             Note::Short => return format!("{{\"note\":{}}}", quoted(NOTE_IN_SHORT)),
-            Note::Full if known.referable => NOTE,
-            Note::Full => NOTE_OF_FAILED,
+            _ if known.referable => NOTE,
+            _ => NOTE_OF_FAILED,
         };
+        let select = select.filter(|_| self.note == Note::Full);
         let mut json = format!(
             "{{\"note\":{},\"bytes\":{bytes},\"tokens\":{tokens}",
             quoted(text)
@@ -80,10 +83,12 @@ pub(super) struct Ours {
 }
 
 impl Ours {
-    /// The fields beside a result; `enveloped` is one of MCP, which has them in its content, too.
+    /// The fields beside a result. One of MCP has them in its content, too, with what is said of its
+    /// `parts`.
     pub(super) fn of(
         known: &Known<'_, '_>,
         enveloped: bool,
+        parts: Option<&str>,
         frame: &Frame<'_>,
         note: Option<&str>,
     ) -> Self {
@@ -97,7 +102,11 @@ impl Ours {
             }
             all
         };
-        let inside = format!("{{{}}}", fields(frame.hints));
+        let mut inside = format!("{{{}", fields(frame.hints));
+        if let Some(parts) = parts {
+            inside.push_str(&format!(",\"{PARTS}\":{}", quoted(parts)));
+        }
+        inside.push('}');
         let is_everywhere = frame.hints_everywhere || !enveloped;
         Self {
             all: fields(frame.hints.filter(|_| is_everywhere)),

@@ -1,9 +1,9 @@
 //! The parts of a tool result of MCP: texts, and what is described in place of binary data.
 
 use super::{
-    plan::{Body, Hop, Id, Plan, SHORT, Tail},
-    subject::{Known, UNKNOWN_MEDIA},
-    text::Chars,
+    plan::{Body, Hop, Id, Plan, Tail},
+    subject::{Known, UNKNOWN_MEDIA, is_metadata},
+    text::{Chars, SHORT},
 };
 use crate::paths::member;
 use crossfeed_json::{Cursor, Kind, quoted};
@@ -23,6 +23,9 @@ pub(super) struct Surroundings {
     pub(super) structured: bool,
     /// Whether it is the only part, so that it is the canonical value.
     pub(super) single: bool,
+    /// The index of the first part that is shown, if there are several and each is an item of the
+    /// canonical value.
+    several_from: Option<usize>,
 }
 
 /// How the members of a part are reached.
@@ -41,15 +44,31 @@ impl Surroundings {
         Self {
             structured: false,
             single: false,
+            several_from: None,
         }
     }
 
-    pub(super) fn of(root: Cursor<'_>) -> Self {
-        let parts = root.get("content").and_then(Cursor::len);
+    pub(super) fn of<'a>(root: Cursor<'a>, known: &Known<'a, '_>) -> Self {
+        let content = root.get("content");
+        let content = content.filter(|content| content.kind() == Kind::Array);
+        let parts = content.and_then(Cursor::len);
+        let structured = root.get("structuredContent").is_some();
+        let is_ours = || content?.at(0).map(|part| is_metadata(part, known));
         Self {
-            structured: root.get("structuredContent").is_some(),
+            structured,
             single: parts == Some(1),
+            several_from: (!structured && parts > Some(1))
+                .then(|| usize::from(is_ours() == Some(true))),
         }
+    }
+
+    /// What tells the model how the parts are called: it sees them behind one of ours.
+    pub(super) fn legend(self, known: &Known<'_, '_>) -> Option<String> {
+        let first = self.several_from.filter(|_| known.referable)?;
+        let next = first + 1;
+        Some(format!(
+            "refer to the parts below as [{first}], [{next}], …"
+        ))
     }
 
     /// The selector that gives what a part stands for.
@@ -64,18 +83,28 @@ impl Surroundings {
     }
 }
 
-/// The data of a part that is no text, and its type; `None` for a part that has none.
+/// The data of a part that is no text, and its type; `None` for a part that has none. What is no text
+/// is no base64, and shown like anything else.
 fn data_of(part: Cursor<'_>) -> Option<(&'static str, Cursor<'_>, Option<Cursor<'_>>)> {
     let kind = part.get("type")?.as_str()?;
-    match &*kind {
-        "image" => Some(("image", part.get("data")?, part.get("mimeType"))),
-        "audio" => Some(("audio", part.get("data")?, part.get("mimeType"))),
+    let (kind, data, media_type) = match &*kind {
+        "image" => ("image", part.get("data")?, part.get("mimeType")),
+        "audio" => ("audio", part.get("data")?, part.get("mimeType")),
         "resource" => {
             let resource = part.get("resource")?;
-            Some(("resource", resource.get("blob")?, resource.get("mimeType")))
+            ("resource", resource.get("blob")?, resource.get("mimeType"))
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    (data.kind() == Kind::String).then_some((kind, data, media_type))
+}
+
+/// The binary data in the parts of a tool result.
+pub(super) fn binary_data<'a>(root: Cursor<'a>) -> impl Iterator<Item = Cursor<'a>> {
+    let content = root.get("content");
+    let content = content.filter(|content| content.kind() == Kind::Array);
+    let parts = content.into_iter().flat_map(Cursor::items);
+    parts.filter_map(|part| data_of(part).map(|(_, data, _)| data))
 }
 
 /// What is said in place of a part with binary data, as a text part; `None` for any other part.
@@ -109,7 +138,7 @@ fn size_of(data: Cursor<'_>) -> String {
     let Chars::Quoted(text) = Chars::of_string(data.raw()) else {
         return String::new();
     };
-    if data.kind() != Kind::String || memchr::memchr2(b'\\', b'\n', text).is_some() {
+    if memchr::memchr2(b'\\', b'\n', text).is_some() {
         // Not as base64 is written mostly, so that its length says less.
         return format!("{} characters of base64", Chars::Quoted(text).count());
     }

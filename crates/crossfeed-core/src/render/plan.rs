@@ -7,7 +7,11 @@
 //! What matters most comes first: what is nearer to the root, and the first item of a list before
 //! the others, because lists are of a kind.
 
-use super::{parts::Surroundings, subject::Known, text::Chars};
+use super::{
+    parts::Surroundings,
+    subject::Known,
+    text::{BEGINNING, Chars, SHORT, Text},
+};
 use crate::strip::StripPolicy;
 use crossfeed_json::{Cursor, Items, Key, Kind};
 use std::{borrow::Cow, cmp::Reverse, collections::BinaryHeap};
@@ -21,13 +25,6 @@ const DIGITS: usize = 64;
 const MEMBERS: usize = 100_000;
 /// The most bytes of a key that is shown.
 const KEY_BYTES: usize = 256;
-/// Up to how many characters a text is shown whole with its first step.
-pub(super) const SHORT: usize = 64;
-/// How many characters of a longer text are shown with its first step: less than a mark makes it
-/// longer than a short one.
-const BEGINNING: usize = 48;
-/// About how many characters the mark behind the beginning of a text takes.
-const MARK: usize = 20;
 /// How much less a longer text is wanted than its beginning.
 const LONGER: u32 = 6;
 
@@ -97,60 +94,6 @@ pub(super) enum Tail {
     /// The call id.
     Id,
     All,
-}
-
-/// A text that is shown from its beginning on.
-#[derive(Debug)]
-pub(super) struct Text<'a> {
-    pub(super) chars: Chars<'a>,
-    /// How many characters it has.
-    pub(super) count: usize,
-    /// After which step it is shown up to where.
-    ends: Vec<(usize, usize)>,
-    /// How many characters are shown after the last of them.
-    shown: usize,
-}
-
-impl Text<'_> {
-    /// Shows the beginning from a step on; whether there is more.
-    fn begin(&mut self, step: usize) -> bool {
-        let chars = if self.count <= SHORT {
-            self.count
-        } else {
-            BEGINNING
-        };
-        self.ends.push((step, self.chars.advance(0, chars)));
-        self.shown = chars;
-        chars < self.count
-    }
-
-    /// Shows more from a step on: by how many bytes, and whether there is more still.
-    fn lengthen(&mut self, step: usize) -> (usize, bool) {
-        let from = self.ends.last().map_or(0, |(_, end)| *end);
-        let mut target = match self.shown {
-            0..12 => 12,
-            12..24 => 24,
-            24..BEGINNING => BEGINNING,
-            BEGINNING..300 => self.shown + self.shown / 2,
-            more => more + more / 5,
-        };
-        if self.count <= target + MARK {
-            target = self.count;
-        }
-        let end = self.chars.advance(from, target.saturating_sub(self.shown));
-        self.ends.push((step, end));
-        self.shown = target;
-        (end - from, target < self.count)
-    }
-
-    /// Where the text is cut after `steps` steps.
-    pub(super) fn end(&self, steps: usize) -> usize {
-        let before = self.ends.partition_point(|(step, _)| *step < steps);
-        before
-            .checked_sub(1)
-            .and_then(|last| self.ends.get(last))
-            .map_or(0, |(_, end)| *end)
-    }
 }
 
 /// A list or object that is shown from its first child on.
@@ -260,8 +203,12 @@ impl<'a, 'v> Plan<'a, 'v> {
         match branch.form {
             Form::Object { .. } => (Hop::Member(id, cursor.key()), Some(cursor)),
             Form::List => (Hop::Item(id, index), Some(cursor)),
-            // A part is reached by what it stands for, which is no place of its own.
-            Form::Parts => (Hop::Select(self.around.select(index)), None),
+            // A part is reached by what it stands for, which is no place of its own unless it is
+            // reached through the envelope.
+            Form::Parts => {
+                let place = self.around.structured.then_some(cursor);
+                (Hop::Select(self.around.select(index)), place)
+            }
         }
     }
 
@@ -291,13 +238,7 @@ impl<'a, 'v> Plan<'a, 'v> {
         cursor: Option<Cursor<'a>>,
         hop: Hop<'a>,
     ) -> Id {
-        let text = Text {
-            chars,
-            count: chars.count(),
-            ends: Vec::new(),
-            shown: 0,
-        };
-        self.add(Body::Text(text), cursor, hop)
+        self.add(Body::Text(Text::of(chars)), cursor, hop)
     }
 
     /// Adds a list or object whose children are shown one by one.

@@ -1,6 +1,6 @@
 //! What a preview hides first, and the selector that reaches it.
 
-use super::plan::{Body, Hop, Id, Plan};
+use super::plan::{Body, Form, Hop, Id, Plan};
 use crate::paths::{SELECTOR_CHARS, member};
 use crossfeed_json::Cursor;
 
@@ -83,7 +83,10 @@ fn search<'a>(plan: &Plan<'a, '_>, id: Id, steps: usize, texts: bool) -> Option<
             if visible == branch.len {
                 return None;
             }
-            let hidden = branch.hidden(visible).next().filter(|_| visible > 0);
+            // All of the value is reached without a selector, which says less than its first item.
+            let is_all = matches!(&node.hop, Hop::Select(select) if select.is_empty());
+            let hidden = branch.hidden(visible).next();
+            let hidden = hidden.filter(|_| visible > 0 || is_all || branch.form == Form::Parts);
             Some((
                 id,
                 hidden.map(|cursor| plan.hop(id, branch, visible, cursor)),

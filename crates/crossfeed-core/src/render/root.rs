@@ -10,8 +10,10 @@ use crate::paths::member;
 use crossfeed_json::{Cursor, Kind, quoted};
 use std::borrow::Cow;
 
-/// How many members of a tool result are shown beside those that the protocol names.
+/// How many members of a tool result are shown beside those that the protocol names, and how many
+/// bytes their keys may have in all.
 const OTHERS: usize = 16;
+const OTHERS_BYTES: usize = 256;
 /// How much less the content of a tool result is wanted beside structured content.
 const BESIDE: u32 = 8;
 
@@ -21,7 +23,7 @@ pub(super) fn plan_of<'a, 'v>(
     known: &'v Known<'a, 'v>,
 ) -> (Plan<'a, 'v>, Id) {
     let around = match subject {
-        Subject::Mcp(root) => Surroundings::of(root),
+        Subject::Mcp(root) => Surroundings::of(root, known),
         _ => Surroundings::none(),
     };
     let mut plan = Plan::new(known, around);
@@ -104,7 +106,7 @@ impl<'a> Plan<'a, '_> {
             let id = self.add(content, None, Hop::Select("content".to_owned()));
             members.push((Cow::Borrowed(b"content"), id));
         }
-        let (mut others, mut surplus) = (0, 0);
+        let (mut others, mut others_bytes, mut surplus) = (0, 0, 0);
         let mut first_of_surplus = None;
         for value in root.items() {
             let key = value.key();
@@ -118,11 +120,14 @@ impl<'a> Plan<'a, '_> {
                 ("structuredContent", kind) => self.structured(value, kind),
                 _ => {
                     let named = matches!(&*name, "content" | "isError" | "_meta" | "resultType");
-                    others += usize::from(!named);
-                    if others > OTHERS && !named {
-                        surplus += 1;
-                        first_of_surplus.get_or_insert(hop);
-                        continue;
+                    if !named {
+                        others += 1;
+                        others_bytes += key.raw().len();
+                        if others > OTHERS || others_bytes > OTHERS_BYTES {
+                            surplus += 1;
+                            first_of_surplus.get_or_insert(hop);
+                            continue;
+                        }
                     }
                     let id = self.add_value(value, hop, 2);
                     self.want_text(id, 2);

@@ -6,16 +6,17 @@
 use super::{
     RenderError, RenderOptions, Rendered, ShownHints,
     ours::{Frame, Note, Ours},
+    parts::Surroundings,
     plan::{Id, Plan},
     reach::{Hidden, first_hidden},
     root::plan_of,
-    subject::{Known, Subject},
+    subject::{Known, Subject, whole_tokens},
     whole::whole,
     write::write,
 };
 use crate::{
     canonical::{Stored, ViewError},
-    hint::HintDetail,
+    context::ContextOptions,
 };
 use crossfeed_tokens::TokenCounter;
 
@@ -26,18 +27,12 @@ const TOKEN_BYTES: usize = 16;
 const USUAL_TOKEN_BYTES: usize = 4;
 /// Bytes that are tried with any budget.
 const LEAST_BYTES: usize = 1024;
+/// How many times as many bytes a result has at most that may fit without its blanks.
+const MOSTLY_BLANK: usize = 8;
 /// How much of a preview's budget hints may take, in percent: where they are a help, and where they
 /// were asked for.
 const HINTS_SHARE: usize = 40;
 const ASKED_HINTS_SHARE: usize = 80;
-
-/// What is shown, and what the session notes of it.
-#[derive(Debug)]
-pub(crate) struct Shown {
-    pub(crate) rendered: Rendered,
-    /// Whether the model has seen all of the result, and nothing was described in its place.
-    pub(crate) complete: bool,
-}
 
 /// Why nothing is shown.
 #[derive(Debug)]
@@ -46,33 +41,45 @@ pub(crate) enum Trouble {
     Render(RenderError),
 }
 
-/// Hints of so much detail, as JSON, where there are any.
-type Hints<'h> = dyn Fn(HintDetail) -> Option<String> + 'h;
+/// Hints as JSON, the most telling first.
+type Hints<'h> = dyn Fn() -> Vec<String> + 'h;
 
 /// Shows a result. `hints` are asked for when they are to be shown.
 pub(crate) fn show<'a>(
     stored: &'a Stored,
     known: &Known<'a, '_>,
     options: &RenderOptions,
-    tokens: &TokenCounter,
+    context: &ContextOptions,
     hints: &Hints<'_>,
-) -> Result<Shown, Trouble> {
-    let raw = stored.document().raw();
+) -> Result<Rendered, Trouble> {
     let subject = Subject::of(stored, known).map_err(Trouble::View)?;
-    let whole_tokens = match subject {
-        // As base64, which is how it would be shown.
-        Subject::Bytes(_, bytes) => crossfeed_tokens::tokens_of_chars(bytes.div_ceil(3) * 4),
-        _ => tokens.count_bytes(raw),
+    let parts = match subject {
+        Subject::Mcp(root) => Surroundings::of(root, known).legend(known),
+        _ => None,
     };
+    let tokens = &context.tokens;
     let search = Search {
         subject,
         known,
         options,
         tokens,
-        bytes: raw.len(),
-        whole_tokens,
+        parts,
+        context_limit: context.limit(),
+        bytes: stored.document().raw().len(),
+        whole_tokens: whole_tokens(stored, tokens),
     };
     search.show(hints).map_err(Trouble::Render)
+}
+
+/// The most bytes that so many tokens may have.
+fn bytes_of(tokens: usize) -> usize {
+    let bytes = tokens.saturating_mul(TOKEN_BYTES);
+    bytes.saturating_add(LEAST_BYTES)
+}
+
+/// So much of a budget, in percent.
+fn share_of(budget: usize, percent: usize) -> usize {
+    budget.saturating_mul(percent) / 100
 }
 
 /// A text and what it takes.
@@ -86,54 +93,91 @@ struct Search<'a, 'v> {
     known: &'v Known<'a, 'v>,
     options: &'v RenderOptions,
     tokens: &'v TokenCounter,
+    /// How the parts of a tool result are called.
+    parts: Option<String>,
+    context_limit: usize,
     bytes: usize,
     whole_tokens: usize,
 }
 
 impl<'a> Search<'a, '_> {
-    fn show(&self, hints: &Hints<'_>) -> Result<Shown, RenderError> {
+    fn show(&self, hints: &Hints<'_>) -> Result<Rendered, RenderError> {
         let budget = self.options.preview_tokens;
         // What hides nothing is no preview: a larger budget for previews holds for the whole, too.
         let limit = self.options.whole_tokens.max(budget);
         let found = self.whole(None, limit);
         let needed = found.as_ref().map_or(usize::MAX, |(all, _)| all.tokens);
-        let found = found.filter(|(all, _)| all.tokens <= limit);
-        // The most telling first: what has no room is said in short.
-        let hints: Vec<String> = if self.wants_hints(found.is_some()) {
-            let details = match self.options.detail {
-                HintDetail::Full => &[HintDetail::Full, HintDetail::Compact][..],
-                HintDetail::Compact => &[HintDetail::Compact],
-            };
-            details.iter().filter_map(|detail| hints(*detail)).collect()
+        let complete = found.as_ref().is_some_and(|(_, complete)| *complete);
+        if let Some((all, complete)) = found.filter(|(all, _)| all.tokens <= limit) {
+            let hinted = |hints: &String| Some(self.whole(Some(hints), limit)?.0);
+            let all = self.best_hinted(all, limit, hints, hinted);
+            return Ok(self.shown(all, true, complete));
+        }
+        let (mut plan, root) = plan_of(self.subject, self.known);
+        let found = self.whole_of_plan(limit, hints);
+        let needed = needed.min(found.as_ref().map_or(usize::MAX, |all| all.tokens));
+        if let Some(all) = found.filter(|all| all.tokens <= limit) {
+            return Ok(self.shown(all, true, complete));
+        }
+        let hints = if self.wants_hints(false) {
+            hints()
         } else {
             Vec::new()
         };
-        if let Some((all, complete)) = found {
-            if hints.is_empty() {
-                return Ok(self.shown(all, true, complete));
-            }
-            let fits = |(all, _): &(Counted, bool)| all.tokens <= limit;
-            let whole = |hints: &String| self.whole(Some(hints), limit).filter(fits);
-            if let Some((all, complete)) = hints.iter().find_map(whole) {
-                return Ok(self.shown(all, true, complete));
-            }
-        }
-        let (mut plan, root) = plan_of(self.subject, self.known);
         for frame in self.frames(&plan, root, &hints) {
             if let Some((counted, cut)) = self.most(&mut plan, root, &frame) {
-                let all = || {
-                    self.whole(None, limit)
-                        .is_some_and(|(_, complete)| complete)
-                };
-                let complete = !cut && all();
-                return Ok(self.shown(counted, !cut, complete));
+                return Ok(self.shown(counted, !cut, complete && !cut));
             }
         }
         let least = self.trial(&plan, root, 0, &Frame::bare(), None).tokens;
         Err(RenderError::BudgetTooSmall {
             budget,
             needed: needed.min(least),
+            limit: self.context_limit,
         })
+    }
+
+    /// Something whole with the most telling hints that fit, if they are wanted: without them rather
+    /// than cut.
+    fn best_hinted(
+        &self,
+        all: Counted,
+        limit: usize,
+        hints: &Hints<'_>,
+        hinted: impl Fn(&String) -> Option<Counted>,
+    ) -> Counted {
+        if !self.wants_hints(true) {
+            return all;
+        }
+        let fits = |all: &Counted| all.tokens <= limit;
+        let fitting = |hints: &String| hinted(hints).filter(fits);
+        hints().iter().find_map(fitting).unwrap_or(all)
+    }
+
+    /// The result as a preview that hides nothing: it may be shorter than what came, for it has no
+    /// blanks. A search for the best preview may miss it. It is not held against the limit.
+    fn whole_of_plan(&self, limit: usize, hints: &Hints<'_>) -> Option<Counted> {
+        let most = bytes_of(limit);
+        // Blanks are not counted in a plan, but reading on for their sake has to end.
+        if self.bytes > most.saturating_mul(MOSTLY_BLANK) {
+            return None;
+        }
+        let (mut plan, root) = plan_of(self.subject, self.known);
+        plan.grow(most);
+        let steps = plan.steps();
+        if first_hidden(&plan, root, steps).is_some() {
+            return None;
+        }
+        let hinted = |hints: Option<&str>| {
+            let mut frame = Frame::of(hints, Note::Full);
+            frame.hints_everywhere = true;
+            self.trial(&plan, root, steps, &frame, None)
+        };
+        let all = hinted(None);
+        if all.tokens > limit {
+            return Some(all);
+        }
+        Some(self.best_hinted(all, limit, hints, |hints| Some(hinted(Some(hints)))))
     }
 
     /// Whether hints are shown beside a result, which is small or is not.
@@ -150,57 +194,61 @@ impl<'a> Search<'a, '_> {
         matches!(self.subject, Subject::Mcp(_))
     }
 
-    fn shown(&self, counted: Counted, whole: bool, complete: bool) -> Shown {
-        Shown {
-            rendered: Rendered {
-                json: counted.json,
-                tokens: counted.tokens,
-                whole,
-                whole_tokens: self.whole_tokens,
-            },
+    fn shown(&self, counted: Counted, whole: bool, complete: bool) -> Rendered {
+        Rendered {
+            json: counted.json,
+            tokens: counted.tokens,
+            whole,
             complete,
+            whole_tokens: self.whole_tokens,
         }
     }
 
     /// What comes beside the result, the best first: hints only where they leave room.
     fn frames<'h>(&self, plan: &Plan<'a, '_>, root: Id, hints: &'h [String]) -> Vec<Frame<'h>> {
         let budget = self.options.preview_tokens;
-        let share = match self.options.hints {
-            ShownHints::Always => ASKED_HINTS_SHARE,
-            ShownHints::Never | ShownHints::WhenCut => HINTS_SHARE,
+        let asked = self.options.hints == ShownHints::Always || self.options.fitting.is_some();
+        let share = if asked {
+            ASKED_HINTS_SHARE
+        } else {
+            HINTS_SHARE
         };
         let tokens_of = |frame: &Frame<'_>| self.trial(plan, root, 0, frame, None).tokens;
         let plain = Frame::of(None, Note::Full);
-        let mut frames = vec![plain, Frame::bare()];
-        if hints.is_empty() {
-            return frames;
+        let mut frames = Vec::new();
+        if !hints.is_empty() {
+            let without = tokens_of(&plain);
+            let with_hints = hints.iter().flat_map(|hints| {
+                let once = Frame::of(Some(hints), Note::Full);
+                let mut twice = once;
+                twice.hints_everywhere = true;
+                [twice, once]
+            });
+            let has_room = |frame: &Frame<'_>| {
+                tokens_of(frame).saturating_sub(without) <= share_of(budget, share)
+            };
+            frames.extend(with_hints.filter(has_room));
         }
-        let without = tokens_of(&plain);
-        let with_hints = hints.iter().flat_map(|hints| {
-            let once = Frame::of(Some(hints), Note::Full);
-            let mut twice = once;
-            twice.hints_everywhere = true;
-            [twice, once]
-        });
-        let has_room = |frame: &Frame<'_>| {
-            tokens_of(frame).saturating_sub(without) <= budget.saturating_mul(share) / 100
-        };
-        if let Some(frame) = with_hints.into_iter().find(has_room) {
-            frames.insert(0, frame);
+        frames.push(plain);
+        if self.known.referable {
+            frames.push(Frame::of(None, Note::Unselected));
         }
+        frames.push(Frame::bare());
         frames
     }
 
     /// The result as a whole in at most as many bytes as so many tokens may have.
     fn whole(&self, hints: Option<&str>, limit: usize) -> Option<(Counted, bool)> {
-        let most = limit
-            .saturating_mul(TOKEN_BYTES)
-            .saturating_add(LEAST_BYTES);
         let mut frame = Frame::of(hints, Note::Full);
         frame.hints_everywhere = true;
-        let ours = Ours::of(self.known, self.is_enveloped(), &frame, None);
-        let whole = whole(self.subject, self.known, &ours, most)?;
+        let ours = self.ours(&frame, None);
+        let whole = whole(self.subject, self.known, &ours, bytes_of(limit))?;
         Some((self.counted(whole.json)?, whole.complete))
+    }
+
+    fn ours(&self, frame: &Frame<'_>, note: Option<&str>) -> Ours {
+        let parts = self.parts.as_deref();
+        Ours::of(self.known, self.is_enveloped(), parts, frame, note)
     }
 
     fn counted(&self, json: Vec<u8>) -> Option<Counted> {
@@ -229,7 +277,7 @@ impl<'a> Search<'a, '_> {
         if note.is_none() && self.options.hints != ShownHints::Always {
             frame.hints = None;
         }
-        let ours = Ours::of(self.known, self.is_enveloped(), &frame, note.as_deref());
+        let ours = self.ours(&frame, note.as_deref());
         // All that is written is UTF-8.
         let json = String::from_utf8(write(plan, root, steps, &ours)).unwrap_or_default();
         let tokens = self.tokens.count(&json);
@@ -247,10 +295,8 @@ impl<'a> Search<'a, '_> {
         let budget = self.options.preview_tokens;
         let fits = |counted: &Counted| counted.tokens <= budget;
         let mut best = Some(self.trial(plan, root, 0, frame, None)).filter(fits)?;
-        let most = budget
-            .saturating_mul(TOKEN_BYTES)
-            .saturating_add(LEAST_BYTES);
-        let mut room = budget.saturating_mul(USUAL_TOKEN_BYTES);
+        let most = bytes_of(budget);
+        let mut room = budget.saturating_mul(USUAL_TOKEN_BYTES).max(LEAST_BYTES);
         let (mut fit, mut misfit) = (0, usize::MAX);
         while misfit - fit > 1 {
             let steps = if misfit == usize::MAX {

@@ -3,7 +3,7 @@
 //! What comes in: a stored result. What goes out: what of it is shown, by kind. The kinds are those
 //! of the canonical value; what is shown of a tool result of MCP is its envelope.
 
-use super::text::Chars;
+use super::{parts::binary_data, text::Chars};
 use crate::{
     canonical::{Stored, ViewError, is_enveloped},
     strip::{StripPolicy, strip},
@@ -11,6 +11,7 @@ use crate::{
 use crossfeed_json::{Cursor, Document, Kind, quoted};
 use crossfeed_schema::Spelling;
 use crossfeed_store::ResultKind;
+use crossfeed_tokens::TokenCounter;
 use crossfeed_wire::{CallId, internal::is_internal};
 
 /// What must be known of a result beside its bytes.
@@ -112,6 +113,54 @@ fn plain(text: &str) -> Subject<'_> {
 
 /// The media type of what nothing is known of.
 pub(super) const UNKNOWN_MEDIA: &str = "application/octet-stream";
+
+/// What is said of bytes, as members of an object.
+pub(super) fn described(media_type: &str, bytes: usize) -> String {
+    format!("\"mimeType\":{},\"bytes\":{bytes}", quoted(media_type))
+}
+
+/// The tokens that a result would take in a model's context as it came. Binary data is no text to a
+/// model, so that only what describes it is counted.
+pub(crate) fn whole_tokens(stored: &Stored, tokens: &TokenCounter) -> usize {
+    let document = stored.document();
+    let raw: &[u8] = document.raw();
+    let Stored::Result(result) = stored else {
+        return tokens.count_bytes(raw);
+    };
+    let kind = result.kind();
+    let root = match kind {
+        ResultKind::Bytes => None,
+        ResultKind::Text => return tokens.count_bytes(raw),
+        _ => document.root().ok(),
+    };
+    let Some(root) = root else {
+        let media_type = result.media_type().unwrap_or(UNKNOWN_MEDIA);
+        let is_text = kind != ResultKind::Bytes && std::str::from_utf8(raw).is_ok();
+        let bytes = format!("{{{}}}", described(media_type, raw.len()));
+        return tokens.count_bytes(if is_text { raw } else { bytes.as_bytes() });
+    };
+    let mut rest = raw;
+    let mut texts = Vec::new();
+    if is_enveloped(root, kind) {
+        for data in binary_data(root).map(Cursor::raw) {
+            // Parts stand in the order of their bytes.
+            let before = (data.as_ptr() as usize).checked_sub(rest.as_ptr() as usize);
+            let cut = before.and_then(|before| {
+                let (text, from) = rest.split_at_checked(before)?;
+                Some((text, from.get(data.len()..)?))
+            });
+            if let Some((text, after)) = cut {
+                texts.extend_from_slice(text);
+                rest = after;
+            }
+        }
+    }
+    if texts.is_empty() {
+        return tokens.count_bytes(raw);
+    }
+    texts.extend_from_slice(rest);
+    tokens.count_bytes(&texts)
+}
 
 /// A text that holds JSON, as a JSON string: without the fields of its own that are left out.
 pub(super) fn text_of(chars: Chars<'_>, opened: Cursor<'_>, policy: StripPolicy) -> Vec<u8> {

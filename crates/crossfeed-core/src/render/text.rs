@@ -7,6 +7,13 @@
 use crossfeed_json::escape_into;
 use crossfeed_tokens::count_chars;
 
+/// Up to how many characters a text is shown whole with its first step.
+pub(super) const SHORT: usize = 64;
+/// How many characters of a longer text are shown with its first step: less than a mark makes it
+/// longer than a short one.
+pub(super) const BEGINNING: usize = 48;
+/// About how many characters the mark behind the beginning of a text takes.
+const MARK: usize = 20;
 /// A text, and how it is written.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Chars<'a> {
@@ -104,6 +111,70 @@ fn escape_len(bytes: &[u8], at: usize) -> usize {
         None => 2,
         Some(0xd800..0xdc00) if matches!(unit(at + 6), Some(0xdc00..0xe000)) => 12,
         Some(_) => 6,
+    }
+}
+
+/// A text that is shown from its beginning on.
+#[derive(Debug)]
+pub(super) struct Text<'a> {
+    pub(super) chars: Chars<'a>,
+    /// How many characters it has.
+    pub(super) count: usize,
+    /// After which step it is shown up to where.
+    ends: Vec<(usize, usize)>,
+    /// How many characters are shown after the last of them.
+    shown: usize,
+}
+
+impl<'a> Text<'a> {
+    /// A text of which nothing is shown.
+    pub(super) fn of(chars: Chars<'a>) -> Self {
+        Self {
+            chars,
+            count: chars.count(),
+            ends: Vec::new(),
+            shown: 0,
+        }
+    }
+
+    /// Shows the beginning from a step on; whether there is more.
+    pub(super) fn begin(&mut self, step: usize) -> bool {
+        let chars = if self.count <= SHORT {
+            self.count
+        } else {
+            BEGINNING
+        };
+        self.ends.push((step, self.chars.advance(0, chars)));
+        self.shown = chars;
+        chars < self.count
+    }
+
+    /// Shows more from a step on: by how many bytes, and whether there is more still.
+    pub(super) fn lengthen(&mut self, step: usize) -> (usize, bool) {
+        let from = self.ends.last().map_or(0, |(_, end)| *end);
+        let mut target = match self.shown {
+            0..12 => 12,
+            12..24 => 24,
+            24..BEGINNING => BEGINNING,
+            BEGINNING..300 => self.shown + self.shown / 2,
+            more => more + more / 5,
+        };
+        if self.count <= target + MARK {
+            target = self.count;
+        }
+        let end = self.chars.advance(from, target.saturating_sub(self.shown));
+        self.ends.push((step, end));
+        self.shown = target;
+        (end - from, target < self.count)
+    }
+
+    /// Where the text is cut after `steps` steps.
+    pub(super) fn end(&self, steps: usize) -> usize {
+        let before = self.ends.partition_point(|(step, _)| *step < steps);
+        before
+            .checked_sub(1)
+            .and_then(|last| self.ends.get(last))
+            .map_or(0, |(_, end)| *end)
     }
 }
 

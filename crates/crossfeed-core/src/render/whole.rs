@@ -3,10 +3,10 @@
 use super::{
     ours::Ours,
     parts::{Surroundings, description},
-    subject::{Known, Subject, is_metadata, text_of},
+    subject::{Known, Subject, described, is_metadata, text_of},
     write::separate,
 };
-use crossfeed_json::{Cursor, Kind, MAX_DEPTH, quoted};
+use crossfeed_json::{Cursor, Kind, MAX_DEPTH};
 
 /// What is shown of a result that is shown whole, if that is not too long.
 pub(super) struct Whole {
@@ -47,12 +47,12 @@ pub(super) fn whole<'a>(
         Subject::Opened(chars, opened) => {
             writer.put(b"\"text\":")?;
             writer.room(chars.len())?;
+            writer.note_left_out(opened);
             writer.put(&text_of(chars, opened, known.strip))?;
         }
         Subject::Bytes(media_type, bytes) => {
             writer.complete = false;
-            let described = format!("\"mimeType\":{},\"bytes\":{bytes}", quoted(media_type));
-            writer.put(described.as_bytes())?;
+            writer.put(described(media_type, bytes).as_bytes())?;
         }
         Subject::Mcp(root) => writer.envelope(root)?,
     }
@@ -128,6 +128,18 @@ impl<'a> Writer<'a, '_> {
         left_out
     }
 
+    /// Notes whether data is left out of what a text holds.
+    fn note_left_out(&mut self, opened: Cursor<'_>) {
+        let policy = self.known.strip;
+        let is_data = |member: Cursor<'_>| {
+            let key = member.key().text();
+            policy.strips(&key) && !crossfeed_wire::internal::is_internal(&key)
+        };
+        if opened.kind() == Kind::Object && opened.items().any(is_data) {
+            self.complete = false;
+        }
+    }
+
     fn envelope(&mut self, root: Cursor<'a>) -> Option<()> {
         if root.get("content").is_none() {
             self.put(b"\"content\":[")?;
@@ -155,7 +167,7 @@ impl<'a> Writer<'a, '_> {
     }
 
     fn content(&mut self, root: Cursor<'a>, content: Cursor<'a>) -> Option<()> {
-        let around = Surroundings::of(root);
+        let around = Surroundings::of(root, self.known);
         self.put(b"[")?;
         self.put(self.ours.part.as_bytes())?;
         for (index, part) in content.items().enumerate() {
@@ -183,6 +195,7 @@ impl<'a> Writer<'a, '_> {
         let Some(opened) = (self.known.open)(text) else {
             return self.value(part);
         };
+        self.note_left_out(opened);
         let written = text_of(chars, opened, self.known.strip);
         if written == text.raw() {
             return self.value(part);

@@ -2,7 +2,9 @@
 
 use super::{
     LimitError, MalformedReference, count_of, depth_of,
-    plan::{Plan, Planned, Step},
+    plan::{Plan, Planned},
+    put::Filler,
+    tally::Tally,
 };
 use crate::{
     canonical::{Stored, Views},
@@ -11,12 +13,7 @@ use crate::{
     select::{SelectError, SelectOptions, SelectReport, Selector, Selectors},
 };
 use crossfeed_jmespath::{Arena, Budget, Unrepresentable, ValueSize, View};
-use crossfeed_json::MAX_DEPTH;
-use crossfeed_tokens::{TokenCounter, count_chars, tokens_of_chars};
-use crossfeed_wire::{
-    ArtifactId, CallId, Pointer,
-    reference::{Malformed, Reference},
-};
+use crossfeed_wire::{ArtifactId, CallId, Pointer, reference::Reference};
 use serde_json::Value;
 use std::{
     cell::Cell,
@@ -85,8 +82,6 @@ pub(crate) struct FillLimits<'o> {
     pub(crate) time: Duration,
     /// When all selections of the call must be done.
     pub(crate) deadline: Instant,
-    /// What counts the tokens of the values.
-    pub(crate) tokens: &'o TokenCounter,
 }
 
 impl FillLimits<'_> {
@@ -99,18 +94,18 @@ impl FillLimits<'_> {
 }
 
 /// A value that was made for one or more references.
-struct Made {
-    value: Value,
-    source: Source,
+pub(super) struct Made {
+    pub(super) value: Value,
+    pub(super) source: Source,
     /// The digits of a number that is the whole value.
-    digits: Option<Box<str>>,
-    depth: usize,
+    pub(super) digits: Option<Box<str>>,
+    pub(super) depth: usize,
     /// What it would have taken if the model had written it.
-    tokens: usize,
+    pub(super) tokens: usize,
     /// What each use takes of the bytes that may be brought in.
     counted: usize,
     /// References that have not taken it yet.
-    uses: usize,
+    pub(super) uses: usize,
 }
 
 /// Replaces every reference of the plan, or says everything that is wrong.
@@ -120,6 +115,7 @@ pub(crate) fn fill(
     looked: &[Looked],
     compiled: &Selectors,
     limits: FillLimits<'_>,
+    tally: &Tally<'_>,
 ) -> Result<Filled, Vec<Failure>> {
     let mut failures: Vec<Failure> = plan
         .malformed
@@ -135,6 +131,7 @@ pub(crate) fn fill(
         arena: &arena,
         compiled,
         limits,
+        tally,
         looked,
         opened: HashMap::new(),
         known: HashMap::new(),
@@ -186,13 +183,12 @@ fn still_there(lineage: Vec<Link>) -> Vec<Link> {
     kept
 }
 
-fn failure(planned: &Planned, error: Error) -> Failure {
-    let mut failure = Failure::new(planned.at.clone(), error);
-    failure.call_id = Some(planned.reference.call_id.clone());
-    failure
-        .artifact_id
-        .clone_from(&planned.reference.artifact_id);
-    failure.expression.clone_from(&planned.reference.select);
+pub(super) fn failure(planned: &Planned, error: Error) -> Failure {
+    let reference = &planned.reference;
+    let mut failure = Failure::of_call(&reference.call_id, error)
+        .with_artifact(reference.artifact_id.as_ref())
+        .with_expression(reference.select.as_deref());
+    failure.at = planned.at.clone();
     failure
 }
 
@@ -220,6 +216,7 @@ struct Maker<'a, 'o> {
     arena: &'a Arena,
     compiled: &'o Selectors,
     limits: FillLimits<'o>,
+    tally: &'o Tally<'o>,
     looked: &'a [Looked],
     /// What opening each wanted result gave, so that it happens once, however many selectors there
     /// are.
@@ -250,8 +247,7 @@ impl<'a> Maker<'a, '_> {
         };
         let number = match (known, &reference.default) {
             (Err(Error::Select(error)), Some(default)) if error.is_miss() => {
-                self.made
-                    .push(stand_in(reference, default, self.limits.tokens));
+                self.made.push(stand_in(reference, default, self.tally));
                 self.made.len() - 1
             }
             (known, _) => known?,
@@ -338,7 +334,7 @@ impl<'a> Maker<'a, '_> {
         source.bytes_out = size.json;
         Ok(Made {
             depth: depth_of(&value),
-            tokens: tokens(&view, size.json, self.limits.tokens),
+            tokens: self.tally.of_value(&view, &value, size.json),
             counted: size.counted(),
             digits: value.is_number().then(|| written(&view)),
             value,
@@ -366,23 +362,6 @@ fn open<'a>(
     })
 }
 
-/// The most bytes of a value whose tokens are counted; of a longer one they are estimated.
-const COUNTED_BYTES: usize = 64 << 10;
-
-/// The tokens of a value that is so many bytes of JSON.
-fn tokens(view: &View<'_>, bytes: usize, counter: &TokenCounter) -> usize {
-    if bytes <= COUNTED_BYTES && counter.is_exact_for(bytes) {
-        let mut json = Vec::with_capacity(bytes);
-        if view.write(&mut json, usize::MAX).is_ok() {
-            return counter.count(&String::from_utf8_lossy(&json));
-        }
-    }
-    tokens_of_chars(match view.as_cursor() {
-        Some(cursor) => count_chars(cursor.raw()),
-        None => view.written_chars(),
-    })
-}
-
 /// The text of a scalar.
 fn written(view: &View<'_>) -> Box<str> {
     let mut text = Vec::new();
@@ -392,12 +371,12 @@ fn written(view: &View<'_>) -> Box<str> {
 }
 
 /// The default of a reference, in place of a value that is not there.
-fn stand_in(reference: &Reference, default: &Value, tokens: &TokenCounter) -> Made {
+fn stand_in(reference: &Reference, default: &Value, tally: &Tally<'_>) -> Made {
     let text = default.to_string();
     let size = ValueSize::new(text.len(), count_of(default));
     Made {
         depth: depth_of(default),
-        tokens: tokens.count(&text),
+        tokens: tally.of_text(&text),
         counted: size.counted(),
         source: Source {
             call_id: reference.call_id.clone(),
@@ -413,157 +392,4 @@ fn stand_in(reference: &Reference, default: &Value, tokens: &TokenCounter) -> Ma
         digits: None,
         uses: 0,
     }
-}
-
-/// Puts values where they belong.
-struct Filler<'p> {
-    plan: &'p Plan,
-    /// For each reference the number of its value; `None` where there is none.
-    values: Vec<Option<usize>>,
-    made: Vec<Made>,
-    lineage: Vec<Link>,
-    failures: Vec<Failure>,
-}
-
-impl Filler<'_> {
-    fn apply(&mut self, step: &Step, arguments: &mut Value) {
-        match step {
-            Step::Literal(at) => {
-                if let Some(place) = arguments.pointer_mut(at.as_str()) {
-                    *place = literal_content(place);
-                }
-            }
-            Step::Put { at, reference } => {
-                let value = self.take(*reference, at);
-                if let (Some(value), Some(place)) = (value, arguments.pointer_mut(at.as_str())) {
-                    *place = value;
-                    self.link(*reference, at.clone());
-                }
-            }
-            Step::Map {
-                object,
-                key,
-                entries,
-            } => {
-                for (target, reference) in entries {
-                    let to = target.to_pointer();
-                    let Some(value) = self.take(*reference, &object.join(&to)) else {
-                        continue;
-                    };
-                    let holder = arguments.pointer_mut(object.as_str());
-                    match holder.and_then(|holder| put(holder, &to, value)) {
-                        Some(within) => self.link(*reference, object.join(&within)),
-                        None => self.refuse(*reference, &to),
-                    }
-                }
-                let holder = arguments.pointer_mut(object.as_str());
-                if let Some(holder) = holder.and_then(Value::as_object_mut) {
-                    holder.shift_remove(*key);
-                }
-            }
-        }
-    }
-
-    /// The value of a reference, null for one that failed; `None` where it would nest too deep. The
-    /// last to take a value gets it without a copy.
-    fn take(&mut self, reference: usize, at: &Pointer) -> Option<Value> {
-        let planned = self.plan.references.get(reference)?;
-        let number = *self.values.get(reference)?;
-        let made = number.and_then(|number| self.made.get_mut(number));
-        let depth = made.as_ref().map_or(0, |made| made.depth);
-        if at.tokens().count() + depth > MAX_DEPTH {
-            // One failure a reference.
-            if made.is_some() {
-                let error = Error::Limit(LimitError::ArgumentsTooDeep);
-                self.failures.push(failure(planned, error));
-            }
-            return None;
-        }
-        let Some(made) = made else {
-            return Some(Value::Null);
-        };
-        made.uses -= 1;
-        Some(match made.uses {
-            0 => made.value.take(),
-            _ => made.value.clone(),
-        })
-    }
-
-    fn made(&self, reference: usize) -> Option<(&Planned, &Made)> {
-        let number = (*self.values.get(reference)?)?;
-        Some((self.plan.references.get(reference)?, self.made.get(number)?))
-    }
-
-    /// Notes where the value at a place came from.
-    fn link(&mut self, reference: usize, at: Pointer) {
-        let link = self.made(reference).map(|(planned, made)| Link {
-            at,
-            source: made.source.clone(),
-            ignored: planned.reference.ignored.clone(),
-            digits: made.digits.clone(),
-            tokens: made.tokens,
-        });
-        self.lineage.extend(link);
-    }
-
-    /// Notes that a value has no place. Of a reference without a value something else was noted.
-    fn refuse(&mut self, reference: usize, to: &Pointer) {
-        let failure = self.made(reference).map(|(planned, _)| {
-            let to = to.as_str().to_owned();
-            let error = MalformedReference::new(Malformed::UnreachableTarget { to }, None);
-            Failure::new(planned.at.clone(), error.into())
-        });
-        self.failures.extend(failure);
-    }
-}
-
-/// The content of a literal, which is alone in its object but for keys that are null.
-fn literal_content(place: &mut Value) -> Value {
-    let Some(object) = place.as_object_mut() else {
-        return Value::Null;
-    };
-    let alone = object.len() == 1;
-    ["$literal", "_literal"]
-        .iter()
-        .find_map(|&key| {
-            let content = object.get_mut(key)?;
-            (alone || !content.is_null()).then(|| content.take())
-        })
-        .unwrap_or_default()
-}
-
-/// Puts `value` at `at` within `holder`: missing objects on the way are made, a list grows by one
-/// item at its end. Gives the place, which `-` does not name; `None` where a scalar or a gap is in
-/// the way.
-fn put(holder: &mut Value, at: &Pointer, value: Value) -> Option<Pointer> {
-    let mut place = holder;
-    let mut put = Pointer::root();
-    for token in at.tokens() {
-        if place.is_null() {
-            *place = Value::Object(serde_json::Map::new());
-        }
-        place = match place {
-            Value::Object(members) => {
-                put = put.key(&token);
-                members.entry(token).or_insert(Value::Null)
-            }
-            Value::Array(items) => {
-                let index = match token.as_str() {
-                    "-" => items.len(),
-                    digits if digits == "0" || !digits.starts_with(['0', '+']) => {
-                        digits.parse().ok()?
-                    }
-                    _ => return None,
-                };
-                put = put.index(index);
-                if index == items.len() {
-                    items.push(Value::Null);
-                }
-                items.get_mut(index)?
-            }
-            _ => return None,
-        };
-    }
-    *place = value;
-    Some(put)
 }

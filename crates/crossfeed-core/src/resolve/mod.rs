@@ -8,11 +8,14 @@
 mod fill;
 mod malformed;
 mod plan;
+mod put;
+mod tally;
 
 pub(crate) use fill::{FillLimits, Filled, Looked, fill};
 pub use fill::{Link, Source};
 pub use malformed::MalformedReference;
 pub(crate) use plan::{Plan, Step, Wanted};
+pub(crate) use tally::Tally;
 
 use crate::canonical::ViewError;
 use crossfeed_jmespath::Cost;

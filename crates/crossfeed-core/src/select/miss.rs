@@ -1,13 +1,20 @@
 //! What to try instead: the selectors nearest to one that matched nothing.
 
 use super::SelectOptions;
-use crate::paths::{self, Candidate};
+use crate::{
+    likeness::Effort,
+    paths::{self, Candidate},
+};
 use crossfeed_jmespath::{Arena, Budget, Expression, SpineStep, View, evaluate};
 
 /// How many selectors are offered.
 const OFFERED: usize = 3;
 /// From which likeness on a name is taken for a misspelling of another: one slip in three letters.
 const ALIKE: f64 = 0.65;
+/// The most characters of a name that are looked at.
+const LOOKED_AT: usize = 256;
+/// The pairs of characters that are looked at for one miss: some hundredths of a second.
+const PAIRS: usize = 2_000_000;
 
 /// Up to three paths that match and are nearest to the path that `expression` follows, best first,
 /// ties in document order.
@@ -53,9 +60,10 @@ fn offer<'a>(
     options: &SelectOptions,
 ) -> Vec<String> {
     let found = paths::candidates(view, arena, budget);
+    let mut effort = Effort::new(PAIRS);
     let mut ranked: Vec<(f64, &Candidate<'a>)> = found
         .iter()
-        .filter_map(|candidate| Some((likeness(wanted, candidate)?, candidate)))
+        .filter_map(|candidate| Some((likeness(wanted, candidate, &mut effort)?, candidate)))
         .collect();
     if ranked.is_empty() {
         // Nothing is called alike: what lies where the path left the value.
@@ -112,15 +120,15 @@ fn shared(wanted: &[&str], candidate: &Candidate<'_>) -> usize {
 }
 
 /// How alike the candidate's path is to the wanted one; `None` where its last name is another.
-fn likeness(wanted: &[&str], candidate: &Candidate<'_>) -> Option<f64> {
+fn likeness(wanted: &[&str], candidate: &Candidate<'_>, effort: &mut Effort) -> Option<f64> {
     let (leaf, path) = wanted.split_last()?;
     let (last, before) = candidate.names.split_last()?;
-    let leaf = name_likeness(leaf, last)?;
+    let leaf = name_likeness(leaf, last, effort)?;
     let along: f64 = path
         .iter()
         .rev()
         .zip(before.iter().rev())
-        .map(|(a, b)| name_likeness(a, b).unwrap_or(0.0))
+        .map(|(a, b)| name_likeness(a, b, effort).unwrap_or(0.0))
         .sum();
     let longer = path.len().max(before.len()).max(1) as f64;
     // The last name counts most; the way to it decides between places of the same name.
@@ -128,12 +136,13 @@ fn likeness(wanted: &[&str], candidate: &Candidate<'_>) -> Option<f64> {
 }
 
 /// 1 for the same name, less for one that is alike, `None` for another.
-fn name_likeness(wanted: &str, name: &str) -> Option<f64> {
+fn name_likeness(wanted: &str, name: &str, effort: &mut Effort) -> Option<f64> {
     if wanted == name {
         return Some(1.0);
     }
     let fold = |text: &str| -> String {
         text.chars()
+            .take(LOOKED_AT)
             .filter(|c| c.is_alphanumeric())
             .flat_map(char::to_lowercase)
             .take(64)
@@ -147,8 +156,7 @@ fn name_likeness(wanted: &str, name: &str) -> Option<f64> {
     if plural(&a, &b) || plural(&b, &a) {
         return Some(0.95);
     }
-    let likeness = strsim::normalized_damerau_levenshtein(&a, &b);
-    if likeness >= ALIKE {
+    if let Some(likeness) = effort.likeness(&a, &b, ALIKE) {
         return Some(likeness);
     }
     let within = a.len() >= 3 && b.len() >= 3 && (a.contains(&b) || b.contains(&a));

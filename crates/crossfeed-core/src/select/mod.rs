@@ -7,14 +7,16 @@
 mod cache;
 mod error;
 mod miss;
-
+mod readings;
 mod report;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use cache::Selectors;
 pub use error::SelectError;
-
 pub use report::{Answered, Notice, SelectReport};
 
+use self::readings::{Reading, prefix_chars, strip_prefix};
 use crate::{canonical::Views, paths::Keys, shape::Shape};
 use crossfeed_jmespath::{
     Arena, Budget, Cost, EvalError, Expression, Kind, Limits, ParseError, TypeMismatch, View,
@@ -23,7 +25,7 @@ use crossfeed_jmespath::{
     repair::{self, Repair},
     why_empty,
 };
-use std::{borrow::Cow, cell::Cell};
+use std::{borrow::Cow, cell::Cell, sync::Arc};
 
 /// What selectors may be and cost.
 #[derive(Clone, Debug)]
@@ -69,9 +71,7 @@ impl SelectOptions {
         self.limits = limits;
         self
     }
-}
 
-impl SelectOptions {
     /// Whether the guards let a selector pass: none is offered that would be refused.
     pub(crate) fn admits(&self, selector: &str) -> bool {
         selector.chars().count() <= self.max_chars && self.patterns.check(selector).is_ok()
@@ -83,14 +83,6 @@ impl SelectOptions {
 pub(crate) struct Selection<'a> {
     pub(crate) view: View<'a>,
     pub(crate) report: SelectReport,
-}
-
-/// One way to read an expression: its text, and the view it is read on.
-struct Reading<'a, 'v> {
-    text: &'a str,
-    view: &'v View<'a>,
-    answered: Answered,
-    stripped: bool,
 }
 
 /// What a reading gave.
@@ -252,74 +244,6 @@ impl<'a, 'v> Selector<'a, 'v> {
             })
     }
 
-    /// The readings in the order in which they are tried.
-    fn readings(&self, text: &'a str, stripped: Option<&'a str>) -> Vec<Reading<'a, 'v>> {
-        let views = [
-            (Answered::Canonical, Some(&self.views.canonical)),
-            (Answered::Envelope, self.views.envelope.as_ref()),
-        ];
-        let mut readings = Vec::with_capacity(4);
-        for (answered, view) in views {
-            let Some(view) = view else { continue };
-            readings_on(view, answered, text, stripped, &mut readings);
-        }
-        readings
-    }
-
-    /// What the expression gives on the object that a model is shown where that is another than the
-    /// value: `value[0].title` of a list, `text` of a text, `content[1].text` of a tool result of MCP
-    /// before whose parts one with our fields was put. Nothing where it gives nothing there either,
-    /// or does not say that name.
-    fn as_shown(
-        &self,
-        written: &str,
-        text: &'a str,
-        stripped: Option<&'a str>,
-    ) -> Option<Selection<'a>> {
-        let view = match &self.views.envelope {
-            Some(envelope) => shown_envelope(envelope, text)?,
-            None => self.shown_value(text)?,
-        };
-        let mut readings = Vec::with_capacity(2);
-        readings_on(&view, Answered::Shown, text, stripped, &mut readings);
-        let mut parsed = true;
-        for reading in &readings {
-            match self.read(reading, reading.text) {
-                Ok(Outcome::Found(view, expression)) => {
-                    return Some(self.selection(view, expression, reading, Vec::new(), None));
-                }
-                Ok(Outcome::Emptied(view, expression)) => {
-                    let better = self.repaired(written, std::slice::from_ref(reading), true);
-                    return better.ok().flatten().or_else(|| {
-                        let notice = self.notice(expression, reading.view);
-                        Some(self.selection(view, expression, reading, Vec::new(), notice))
-                    });
-                }
-                Err(Trouble::Parse(_)) => parsed = false,
-                Ok(Outcome::Nothing) | Err(_) => {}
-            }
-        }
-        self.repaired(written, &readings, parsed).ok().flatten()
-    }
-
-    /// The object that a model is shown of a value that is none, if a selector says its member's name.
-    fn shown_value(&self, text: &str) -> Option<View<'a>> {
-        let canonical = &self.views.canonical;
-        if canonical.kind() == Kind::Object {
-            return None;
-        }
-        let is_text = self.views.bare.kind() == Kind::String;
-        let is_opened = canonical.kind() != Kind::String;
-        let names = [("value", is_opened), ("text", is_text)];
-        let names = names
-            .into_iter()
-            .filter(|(name, shown)| *shown && text.contains(name));
-        let members: Vec<_> = names
-            .map(|(name, _)| (Cow::Borrowed(name), canonical.clone()))
-            .collect();
-        (!members.is_empty()).then(|| View::object(members))
-    }
-
     /// Evaluates one text on the view of a reading.
     fn read(&self, reading: &Reading<'a, '_>, text: &str) -> Result<Outcome<'a>, Trouble> {
         let expression = self.compiled.get(text).map_err(Trouble::Parse)?;
@@ -419,62 +343,28 @@ impl<'a, 'v> Selector<'a, 'v> {
         left > 0
     }
 
+    /// The expression of a text as it is written, or of its first repair.
+    fn understood(&self, text: &str) -> Option<Arc<Expression>> {
+        self.compiled.get(text).ok().or_else(|| {
+            let has_key = |key: &str| self.keys.of_has(&self.views.canonical, key);
+            let candidate = repair::candidates(text, &has_key).into_iter().next()?;
+            self.compiled.get(&candidate.expression).ok()
+        })
+    }
+
     /// The nearest selectors for a miss: of the text as written, or of its first repair.
     fn nearest(&self, text: &str) -> Vec<String> {
         if !self.explains() {
             return Vec::new();
         }
         let view = &self.views.canonical;
-        let expression = self.compiled.get(text).ok().or_else(|| {
-            let has_key = |key: &str| self.keys.of_has(view, key);
-            let candidate = repair::candidates(text, &has_key).into_iter().next()?;
-            self.compiled.get(&candidate.expression).ok()
-        });
-        match expression {
+        match self.understood(text) {
             Some(expression) => {
                 miss::nearest(&expression, view, self.arena, self.budget, self.options)
             }
             None => miss::nearest_to_words(text, view, self.arena, self.budget, self.options),
         }
     }
-}
-
-/// Adds the readings of an expression on one view, in the order in which they are tried.
-fn readings_on<'a, 'v>(
-    view: &'v View<'a>,
-    answered: Answered,
-    text: &'a str,
-    stripped: Option<&'a str>,
-    readings: &mut Vec<Reading<'a, 'v>>,
-) {
-    let reading = |text, stripped| Reading {
-        text,
-        view,
-        answered,
-        stripped,
-    };
-    match stripped {
-        None => readings.push(reading(text, false)),
-        Some(rest) => {
-            if view.get("result").is_some() {
-                readings.push(reading(text, false));
-            }
-            readings.push(reading(rest, true));
-        }
-    }
-}
-
-/// An envelope as a model is shown it, if a selector speaks of its content.
-fn shown_envelope<'a>(envelope: &View<'a>, text: &str) -> Option<View<'a>> {
-    let content = envelope
-        .get("content")
-        .filter(|_| text.contains("content"))?;
-    if content.kind() != Kind::Array {
-        return None;
-    }
-    let parts = std::iter::once(View::null()).chain(content.items());
-    let parts = View::list(parts.collect());
-    Some(View::object(vec![(Cow::Borrowed("content"), parts)]))
 }
 
 fn too_costly(written: &str, why: String) -> SelectError {
@@ -495,13 +385,6 @@ fn moved(error: ParseError, by: usize) -> ParseError {
     }
 }
 
-/// How many characters of `text` were taken off for a reading. The bare `result` reads as `@`, which
-/// is no error anywhere.
-fn prefix_chars(text: &str, reading: &Reading<'_, '_>) -> usize {
-    let prefix = text.strip_suffix(reading.text).filter(|_| reading.stripped);
-    prefix.map_or(0, |prefix| prefix.chars().count())
-}
-
 /// The most characters of a selector that are quoted: as many as it may have by default.
 const QUOTED_CHARS: usize = 1000;
 
@@ -516,17 +399,3 @@ pub(crate) fn quotable(written: &str) -> Cow<'_, str> {
         None => Cow::Borrowed(text),
     }
 }
-
-/// The expression without a leading `result.`, `result[` or a whole `result`.
-fn strip_prefix(text: &str) -> Option<&str> {
-    let rest = text.strip_prefix("result")?;
-    match rest.trim_start().as_bytes().first() {
-        None => Some("@"),
-        Some(b'.') => Some(rest.trim_start()[1..].trim_start()),
-        Some(b'[') => Some(rest.trim_start()),
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -1,4 +1,6 @@
-use super::{Answered, SelectError, SelectOptions, Selection, Selector, Selectors, strip_prefix};
+use super::{
+    Answered, SelectError, SelectOptions, Selection, Selector, Selectors, readings::strip_prefix,
+};
 use crate::canonical::Views;
 use crate::paths::Keys;
 use crossfeed_jmespath::{Arena, Budget, View};
@@ -206,6 +208,10 @@ fn what_is_shown_within_an_object_is_found_by_its_name() {
     check_shown(list, "value[?score > 0.5].title", "[\"a\"]", true);
     check_shown(list, "length(value)", "2", true);
     check_shown(list, "value[?score > `1`]", "[]", true);
+    check_shown(list, "join(', ', value[*].title)", "\"a, b\"", true);
+    check_shown(list, "map(&title, value)", "[\"a\",\"b\"]", true);
+    check_shown(list, "\"value\"[0].title", "\"a\"", true);
+    check_shown(list, "value[array-2-items][0].title[string]", "\"a\"", true);
     check_shown("5", "value", "5", true);
     check_shown("null", "value", "null", true);
     check_shown("\"a text\"", "text", "\"a text\"", true);
@@ -220,6 +226,16 @@ fn what_was_found_before_is_found_as_before() {
     // Nothing that the model may have been shown has these names.
     for (json, expression) in [
         ("[1]", "keys(@)"),
+        ("[1]", "values(@)"),
+        ("5", "values(@)"),
+        ("[1]", "keys(@)[?@=='value']"),
+        ("[1]", "keys(@)[?value]"),
+        ("[1]", "keys(@) | [value]"),
+        ("[1]", "contains(values(@), value)"),
+        ("\"x\"", "values(@) | [0].text"),
+        ("[1]", "values(value"),
+        ("[1]", "values"),
+        ("[1]", "'value'.x"),
         ("[1]", "*"),
         ("[1]", "text"),
         ("\"x\"", "value"),

@@ -14,7 +14,7 @@ use crate::{
     resolve::Wanted,
 };
 use crossfeed_store::{ArtifactMissing, ListedArtifact, StoreError, StoredArtifact};
-use crossfeed_wire::{ArtifactId, CallId, Pointer};
+use crossfeed_wire::{ArtifactId, CallId, Fault, Pointer};
 use std::sync::Arc;
 
 impl Session {
@@ -23,7 +23,7 @@ impl Session {
     /// The base selector picks the full data, detail selectors on it make the summary; with a
     /// component the full data has its properties and the summary its preview fields. What takes
     /// more of a model's context than one artifact may is marked as
-    /// [blocked](StoredArtifact::retrieval_blocked).
+    /// [blocked](StoredArtifact::retrieval_blocked). The summary is counted as shown to the model.
     ///
     /// # Errors
     ///
@@ -48,7 +48,7 @@ impl Session {
     ///     .with_detail("title", "title")
     ///     .with_detail("pages", "length(pages)");
     /// let created = session.create_artifact(wanted).await;
-    /// let artifact = created.map_err(|failure| failure.to_string())?.artifact;
+    /// let artifact = created?.artifact;
     /// assert_eq!(&artifact.document().raw()[..], br#"{"title": "Rust", "pages": [1, 2, 3]}"#);
     /// let summary = artifact.summary().ok_or("no summary")?;
     /// assert_eq!(&summary.raw()[..], br#"{"title":"Rust","pages":3}"#);
@@ -62,14 +62,19 @@ impl Session {
     /// ```
     pub async fn create_artifact(&self, wanted: NewArtifact) -> Result<Created, Failure> {
         let created = self.try_create(wanted).await;
-        created.inspect_err(|failure| self.note_failure(failure))
+        created.inspect_err(|failure| {
+            // What is the host's to mend is no error that the model was told how to mend.
+            if failure.error.fault() == Fault::Model {
+                self.note_failure(failure);
+            }
+        })
     }
 
     async fn try_create(&self, wanted: NewArtifact) -> Result<Created, Failure> {
         let call_id = wanted.call_id.clone();
         let stored = match self.get(&call_id).await {
             Ok(result) => Stored::Result(result),
-            Err(error) => return Err(failure(&call_id, error.into())),
+            Err(error) => return Err(Failure::of_call(&call_id, error)),
         };
         let grows = !stored.document().is_indexed();
         let small = stored.document().raw().len() <= SMALL_BYTES
@@ -83,7 +88,7 @@ impl Session {
         let inner = Arc::clone(self.inner());
         let made = run(small, move || {
             succeeded(&wanted.call_id, &stored)
-                .map_err(|error| Box::new(failure(&wanted.call_id, error.into())))?;
+                .map_err(|error| Box::new(Failure::of_call(&wanted.call_id, error)))?;
             let maker = Maker {
                 limits: inner.fill_limits(),
                 compiled: &inner.selectors,
@@ -101,7 +106,7 @@ impl Session {
         let (artifact, reports, tokens) = made.map_err(|failure: Box<Failure>| *failure)?;
         let artifact_id = artifact.artifact_id().clone();
         let refused = |error: Error| {
-            let mut failure = failure(&call_id, error);
+            let mut failure = Failure::of_call(&call_id, error);
             failure.artifact_id = Some(artifact_id.clone());
             failure
         };
@@ -113,6 +118,9 @@ impl Session {
             .artifact(&artifact_id, &call_id)
             .await
             .map_err(|error| refused(error.into()))?;
+        if let Some(summary) = artifact.summary() {
+            self.note_shown(&String::from_utf8_lossy(summary.raw()));
+        }
         Ok(Created {
             artifact,
             recorded,
@@ -175,10 +183,4 @@ impl Session {
             Err(error) => Ok(self.noted(Retrieved::Missing(error))),
         }
     }
-}
-
-fn failure(call_id: &CallId, error: Error) -> Failure {
-    let mut failure = Failure::new(Pointer::root(), error);
-    failure.call_id = Some(call_id.clone());
-    failure
 }

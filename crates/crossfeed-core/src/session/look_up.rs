@@ -1,23 +1,27 @@
 //! Looking up what references name, and what is offered in place of ids that are not known.
 
-use super::Session;
+use super::{Session, size::run};
 use crate::{
     canonical::Stored,
     error::LookupError,
     resolve::{Looked, Wanted},
-    suggest::{Offer, There},
+    suggest::{Offer, There, effort},
 };
 use crossfeed_store::{ArtifactLookup, Lookup, StoredResult};
 use crossfeed_wire::CallId;
-use std::{collections::HashSet, sync::Arc};
+use std::sync::Arc;
 
 /// For how many unknown ids of one call it is looked for those that may be meant.
 const OFFERED_FOR: usize = 32;
+/// The most ids that are compared with unknown ones on the async thread, each as often as it is.
+const SMALL_COMPARISONS: usize = 64;
 
-/// The most bytes of a result that is read to see whether it says that its call failed.
-const READ_BYTES: usize = 4 << 10;
-/// How often calls that failed are replaced by others in what is offered.
-const CHECKED: usize = 3;
+/// What a session lists.
+#[derive(Clone, Copy, PartialEq)]
+enum Listing {
+    Calls,
+    Artifacts,
+}
 
 impl Session {
     /// A recorded result. It stays where it is while the answer is held.
@@ -71,33 +75,45 @@ impl Session {
     /// Adds to unknown ids those of this session that may be meant. Where the store cannot list them,
     /// nothing is added: the id is unknown all the same.
     pub(super) async fn offer(&self, looked: &mut [Looked]) {
-        let (mut calls, mut artifacts) = (None, None);
         let unknown = looked.iter_mut().filter_map(|looked| match looked {
-            Err(error @ (LookupError::Unknown { .. } | LookupError::ArtifactUnknown { .. })) => {
-                Some(error)
+            Err(LookupError::Unknown { call_id, offer }) => {
+                Some((Listing::Calls, call_id.as_str().to_owned(), offer))
             }
+            Err(LookupError::ArtifactUnknown {
+                artifact_id, offer, ..
+            }) => Some((Listing::Artifacts, artifact_id.as_str().to_owned(), offer)),
             _ => None,
         });
-        for error in unknown.take(OFFERED_FOR) {
-            match error {
-                LookupError::Unknown { call_id, offer } => {
-                    if calls.is_none() {
-                        calls = self.calls_there().await;
-                    }
-                    let Some(there) = &mut calls else { return };
-                    *offer = self.offer_calls(call_id, there).await;
-                }
-                LookupError::ArtifactUnknown {
-                    artifact_id, offer, ..
-                } => {
-                    if artifacts.is_none() {
-                        artifacts = self.artifacts_there().await;
-                    }
-                    let Some(there) = &artifacts else { return };
-                    *offer = Offer::of(artifact_id.as_str(), there);
-                }
-                _ => {}
-            }
+        let mut wanted = Vec::new();
+        let mut offers = Vec::new();
+        for (listing, id, offer) in unknown.take(OFFERED_FOR) {
+            wanted.push((listing, id));
+            offers.push(offer);
+        }
+        let asks_for = |listing| wanted.iter().any(|(wanted, _)| *wanted == listing);
+        let calls = match asks_for(Listing::Calls) {
+            true => self.calls_there().await,
+            false => None,
+        };
+        let artifacts = match asks_for(Listing::Artifacts) {
+            true => self.artifacts_there().await,
+            false => None,
+        };
+        let listed = [&calls, &artifacts].map(|there| there.as_ref().map_or(0, Vec::len));
+        let small = listed.iter().sum::<usize>() * wanted.len() <= SMALL_COMPARISONS;
+        let found = run(small, move || {
+            let mut effort = effort();
+            let offer = |(listing, id): (Listing, String)| {
+                let there = match listing {
+                    Listing::Calls => calls.as_deref(),
+                    Listing::Artifacts => artifacts.as_deref(),
+                };
+                there.map_or_else(Offer::default, |there| Offer::of(&id, there, &mut effort))
+            };
+            wanted.into_iter().map(offer).collect::<Vec<_>>()
+        });
+        for (offer, found) in offers.into_iter().zip(found.await) {
+            *offer = found;
         }
     }
 
@@ -105,50 +121,15 @@ impl Session {
     async fn calls_there(&self) -> Option<Vec<There>> {
         let listed = self.inner().store.list(&self.scope).await.ok()?;
         let listed = listed.into_iter().filter(|listed| !listed.failed);
-        let there = listed.map(|listed| There {
-            id: listed.call_id.as_str().to_owned(),
-            of: listed.tool,
-        });
+        let there = listed.map(|listed| There::new(listed.call_id.as_str(), listed.tool));
         Some(there.collect())
-    }
-
-    /// What to offer for an unknown call: none that says itself that it failed.
-    async fn offer_calls(&self, wanted: &CallId, there: &mut Vec<There>) -> Offer {
-        let mut offer = Offer::of(wanted.as_str(), there);
-        for _ in 0..CHECKED {
-            let mut failed = HashSet::new();
-            for (id, _) in &offer.ids {
-                if self.says_it_failed(id).await {
-                    failed.insert(id.clone());
-                }
-            }
-            if failed.is_empty() {
-                break;
-            }
-            there.retain(|one| !failed.contains(&one.id));
-            offer = Offer::of(wanted.as_str(), there);
-        }
-        offer
-    }
-
-    /// Whether a short result of MCP says itself that its call failed. Long ones are no errors.
-    async fn says_it_failed(&self, id: &str) -> bool {
-        let Ok(call_id) = CallId::parse(id) else {
-            return false;
-        };
-        let found = self.find(&call_id).await;
-        found.is_ok_and(|result| {
-            let short = result.document().raw().len() <= READ_BYTES;
-            short && Stored::Result(result).failure().is_some()
-        })
     }
 
     async fn artifacts_there(&self) -> Option<Vec<There>> {
         let listed = self.inner().store.list_artifacts(&self.scope).await.ok()?;
-        let there = listed.into_iter().map(|listed| There {
-            id: listed.artifact_id.as_str().to_owned(),
-            of: Some(format!("of call {}", listed.call_id).into()),
-        });
+        let whole = listed.into_iter().filter(|listed| !listed.damaged);
+        let there = whole
+            .map(|listed| There::of_call(listed.artifact_id.as_str(), listed.call_id.as_str()));
         Some(there.collect())
     }
 }

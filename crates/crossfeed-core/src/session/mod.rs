@@ -2,6 +2,8 @@
 
 mod advise;
 mod artifacts;
+#[cfg(test)]
+mod laws;
 mod look_up;
 mod retrieve;
 mod show;
@@ -18,7 +20,7 @@ use self::{
 };
 use crate::{
     account::Account,
-    canonical::Stored,
+    canonical::{Stored, marked},
     engine::{Engine, Inner},
     error::{Error, Failure, LookupError, ResolveError},
     paths::Keys,
@@ -46,7 +48,7 @@ const LOOKUPS: usize = 32;
 /// # Cancellation
 ///
 /// Every future may be dropped at any time: a result is then recorded as a whole or not at all, and
-/// a resolution leaves nothing behind.
+/// a resolution leaves nothing behind, also not in the sums of [`Session::usage`].
 #[derive(Clone, Debug)]
 pub struct Session {
     engine: Engine,
@@ -102,7 +104,8 @@ impl Session {
         result: ToolResult,
     ) -> Result<Recorded, StoreError> {
         let store = &self.inner().store;
-        store.put(&self.scope, call_id, result.into_stored()).await
+        let result = marked(result.into_stored());
+        store.put(&self.scope, call_id, result).await
     }
 
     /// Records an artifact: full data that outlives the result it was made from.
@@ -120,7 +123,7 @@ impl Session {
     /// Without references the arguments are walked over once and come back as they were. Results
     /// are looked up at once. Work that is not small for certain leaves the async threads where there
     /// is a tokio runtime: small are up to 16 references without selectors, or with plain paths, to
-    /// up to 64 KiB of results.
+    /// up to 64 KiB of results, or 8 KiB where a tokenizer counts what they bring.
     ///
     /// # Errors
     ///
@@ -160,8 +163,8 @@ impl Session {
             });
         }
         if plan.wanted.is_empty() {
-            let work = self.work(plan, Vec::new(), schema);
-            return work.resolve(arguments);
+            let work = self.work(plan, Vec::new(), schema, true);
+            return work.resolve(arguments).book(|| self.account());
         }
         // Made before they are streamed: a closure over a borrowed item would keep this future from
         // being `Send`, which the compiler says only where it is spawned.
@@ -172,7 +175,8 @@ impl Session {
             .collect();
         let mut looked: Vec<Looked> = stream::iter(lookups).buffered(LOOKUPS).collect().await;
         self.offer(&mut looked).await;
-        let small = is_small(&plan, &looked);
+        let is_counted = self.inner().options.context.tokens.is_exact_for(1);
+        let small = is_small(&plan, &looked, is_counted);
         let grown: Vec<CallId> = plan
             .wanted
             .iter()
@@ -182,10 +186,10 @@ impl Session {
             )
             .map(|(wanted, _)| wanted.call_id.clone())
             .collect();
-        let work = self.work(plan, looked, schema);
-        let resolved = run(small, move || work.resolve(arguments)).await;
+        let work = self.work(plan, looked, schema, small);
+        let worked = run(small, move || work.resolve(arguments)).await;
         self.measure(&grown).await;
-        resolved
+        worked.book(|| self.account())
     }
 
     /// Reads the arguments of a call back from the schema that the model was shown, then resolves
@@ -229,14 +233,19 @@ impl Session {
         self.resolve(arguments, schema).await
     }
 
-    fn work(&self, plan: Plan, looked: Vec<Looked>, schema: Option<&InputSchema>) -> Work {
-        let has_references = !plan.references.is_empty();
+    fn work(
+        &self,
+        plan: Plan,
+        looked: Vec<Looked>,
+        schema: Option<&InputSchema>,
+        small: bool,
+    ) -> Work {
         Work {
             inner: Arc::clone(self.inner()),
             plan,
             looked,
             schema: schema.cloned(),
-            account: has_references.then(|| self.account()),
+            small,
         }
     }
 
@@ -257,12 +266,8 @@ impl Session {
     ///
     /// [`Failure`] says what is wrong with the result or the selector.
     pub async fn select(&self, call_id: &CallId, expression: &str) -> Result<Selected, Failure> {
-        let fail = |error: Error| {
-            let mut failure = Failure::new(Pointer::root(), error);
-            failure.call_id = Some(call_id.clone());
-            failure.expression = Some(expression.to_owned());
-            failure
-        };
+        let fail =
+            |error: Error| Failure::of_call(call_id, error).with_expression(Some(expression));
         let stored = match self.get(call_id).await {
             Ok(result) => Stored::Result(result),
             Err(error) => {
@@ -290,17 +295,19 @@ impl Session {
     ///
     /// [`Failure`] when there is no such result, or it cannot be read.
     pub async fn shape(&self, call_id: &CallId) -> Result<Shape, Failure> {
-        let fail = |error: Error| {
-            let mut failure = Failure::new(Pointer::root(), error);
-            failure.call_id = Some(call_id.clone());
-            failure
-        };
-        let stored = Stored::Result(self.get(call_id).await.map_err(|e| fail(e.into()))?);
+        let shape = self.try_shape(call_id).await;
+        shape.inspect_err(|failure| self.note_told(failure))
+    }
+
+    async fn try_shape(&self, call_id: &CallId) -> Result<Shape, Failure> {
+        let found = self.get(call_id).await;
+        let stored = found.map_err(|error| Failure::of_call(call_id, error))?;
+        let stored = Stored::Result(stored);
         let inner = Arc::clone(self.inner());
         let small = stored.document().raw().len() <= SMALL_BYTES;
         let shape = run(small, move || inner.shape(&stored)).await;
         self.measure(std::slice::from_ref(call_id)).await;
-        shape.map_err(fail)
+        shape.map_err(|error| Failure::of_call(call_id, error))
     }
 
     /// Lets the store count indexes that were built. That it cannot is no fault of the call, which
@@ -335,7 +342,6 @@ impl Inner {
             max_bytes: self.options.max_resolved_bytes,
             time: self.options.resolve_time,
             deadline: Instant::now() + self.options.resolve_time,
-            tokens: &self.options.context.tokens,
         }
     }
 

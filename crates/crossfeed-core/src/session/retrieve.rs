@@ -3,31 +3,31 @@
 //! What comes in: what is wanted, and a selector. What goes out: its bytes, noted in the session's
 //! account, or why it is not brought. Deliberately not here: what is shown of a result unasked.
 
+mod advice;
+
 use super::{
     Session,
-    show::failure,
     size::{SMALL_BYTES, is_plain_path, run},
     succeeded,
 };
 use crate::{
-    account::{Extent, Showable},
+    account::{Account, Extent, Mark, Showable},
     canonical::Stored,
-    context::{Outline, Oversized, Retrieved},
+    context::{ALL_BY_REFERENCE, Outline, Oversized, Retrieved},
     engine::Inner,
     error::{Error, Failure},
-    paths::member,
+    render::whole_tokens,
     resolve::LimitError,
     strip::{StripPolicy, strip},
 };
-use crossfeed_jmespath::{Arena, Budget, Kind, View};
+use advice::{in_place, within};
+use crossfeed_jmespath::{Arena, Budget, View};
 use crossfeed_wire::{ArtifactId, CallId};
 use std::sync::Arc;
 
 /// The bytes that a token has at most, on average over a text: beyond, a text is too large however
 /// it is counted.
 const TOKEN_BYTES: usize = 16;
-/// How many members of an object are looked at for one that may enter the context.
-const LOOKED_AT: usize = 1000;
 
 impl Session {
     /// Brings a result's canonical value, or what a selector picks of it, into the context.
@@ -37,6 +37,26 @@ impl Session {
     /// [`Failure`] when the selector picks nothing or is refused, or the result cannot be read. That
     /// there is no result, that it is too large, or that all of it was shown before, is no error but
     /// an [answer](Retrieved).
+    ///
+    /// ```
+    /// use crossfeed_core::{Engine, EngineOptions, Retrieved, ToolResult};
+    /// use crossfeed_wire::{CallId, Scope};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let engine = Engine::in_memory(EngineOptions::default());
+    /// let session = engine.session(Scope::parse("acme", "support", "conversation-42")?);
+    /// let call = CallId::parse("call_1")?;
+    /// session.record(&call, ToolResult::json(r#"{"total": 2, "items": ["a", "b"]}"#)).await?;
+    ///
+    /// let retrieved = session.retrieve(&call, Some("items[1]")).await;
+    /// let Retrieved::Data { json, tokens, .. } = retrieved? else {
+    ///     return Err("it is there, and small".into());
+    /// };
+    /// assert_eq!((json.as_slice(), tokens), (&br#""b""#[..], 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub async fn retrieve(
         &self,
         call_id: &CallId,
@@ -71,6 +91,27 @@ impl Session {
         }
     }
 
+    /// Brings an artifact's full data into the context, also if all of it was shown before: for a host
+    /// that has shortened the conversation since.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::retrieve_artifact`].
+    pub async fn retrieve_artifact_again(
+        &self,
+        artifact_id: &ArtifactId,
+        call_id: &CallId,
+    ) -> Result<Retrieved, Failure> {
+        match self.artifact(artifact_id, call_id).await {
+            Ok(artifact) => {
+                let what = Showable::Artifact(artifact_id.clone(), call_id.clone());
+                let stored = Stored::Artifact(artifact);
+                self.bring(what, stored, None, true).await
+            }
+            Err(error) => Ok(self.noted(Retrieved::Missing(error))),
+        }
+    }
+
     /// Brings something stored into the context; `again`, if that was done before.
     pub(super) async fn bring(
         &self,
@@ -79,26 +120,28 @@ impl Session {
         select: Option<&str>,
         again: bool,
     ) -> Result<Retrieved, Failure> {
-        let account = self.inner().accounts.of(&self.scope);
-        let shown = select.is_none() && !again && account.was_shown_whole(&what);
+        let account = self.account();
         let grows = matches!(what, Showable::Result(_)) && !stored.document().is_indexed();
         let small =
             stored.document().raw().len() <= SMALL_BYTES && select.is_none_or(is_plain_path);
-        let (inner, wanted) = (Arc::clone(self.inner()), what.clone());
+        let (inner, books, wanted) = (Arc::clone(self.inner()), Arc::clone(&account), what.clone());
         let text = select.map(str::to_owned);
         let brought = run(small, move || {
-            let text = text.as_deref();
-            inner.bring(&wanted, &stored, text, shown)
+            let known = (!again && text.is_none()).then_some(&*books);
+            let mark = books.mark(&stored);
+            let brought = inner.bring(&wanted, &stored, text.as_deref(), known, mark)?;
+            Ok((brought, mark))
         });
         let brought = brought.await;
         let (call_id, artifact_id) = ids(&what);
         if grows {
             self.measure(std::slice::from_ref(call_id)).await;
         }
-        let Brought { retrieved, whole } = brought.map_err(|error| {
-            let mut failure = failure(call_id, error);
+        let (Brought { retrieved, whole }, mark) = brought.map_err(|refused: Refused| {
+            let mut failure = Failure::of_call(call_id, *refused.error);
             failure.artifact_id = artifact_id.cloned();
             failure.expression = select.map(str::to_owned);
+            failure.advice = refused.advice;
             self.note_failure(&failure);
             failure
         })?;
@@ -107,7 +150,7 @@ impl Session {
                 None => Extent::Whole,
                 Some(_) => Extent::Part,
             };
-            account.show(what, extent, *tokens, whole);
+            account.show(what, mark, extent, *tokens, whole);
         }
         Ok(self.noted(retrieved))
     }
@@ -117,8 +160,10 @@ impl Session {
         if let Some(body) = retrieved.error_body() {
             let told = [Some(body.message), body.advice].into_iter().flatten();
             let counter = &self.inner().options.context.tokens;
-            let tokens = told.map(|text| counter.count(&text)).sum();
-            self.inner().accounts.of(&self.scope).fail(tokens);
+            let tokens = told.fold(0, |sum: usize, text| {
+                sum.saturating_add(counter.count(&text))
+            });
+            self.account().fail(tokens);
         }
         retrieved
     }
@@ -131,47 +176,92 @@ fn ids(what: &Showable) -> (&CallId, Option<&ArtifactId>) {
     }
 }
 
-/// What came of it, and the tokens of all that is stored.
+/// What came of it, and what the result takes as a whole.
 struct Brought {
     retrieved: Retrieved,
     whole: usize,
 }
 
+/// Why nothing came of it, and what is advised where the error itself advises what does not help.
+struct Refused {
+    error: Box<Error>,
+    advice: Option<String>,
+}
+
+impl<E: Into<Error>> From<E> for Refused {
+    fn from(error: E) -> Self {
+        Self {
+            error: Box::new(error.into()),
+            advice: None,
+        }
+    }
+}
+
 impl Inner {
+    /// Brings something; where `known` is given, only if it was not shown yet.
     fn bring(
         &self,
         what: &Showable,
         stored: &Stored,
         select: Option<&str>,
-        shown: bool,
-    ) -> Result<Brought, Error> {
+        known: Option<&Account>,
+        mark: Mark,
+    ) -> Result<Brought, Refused> {
         let (call_id, artifact_id) = ids(what);
         let answer = |retrieved| {
             Ok(Brought {
                 retrieved,
-                whole: self.count(stored.document().raw()),
+                whole: whole_tokens(stored, &self.options.context.tokens),
             })
         };
         if let Err(error) = succeeded(call_id, stored) {
             return answer(Retrieved::Missing(error));
         }
-        if shown {
+        if known.is_some_and(|account| account.was_shown_whole(what, mark)) {
             return answer(Retrieved::AlreadyShown);
         }
         let arena = Arena::new();
         let budget = self.fill_limits().budget(stored, &arena);
         let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
+        let limit = self.options.context.limit();
+        let blocked = match stored {
+            Stored::Artifact(artifact) => artifact.retrieval_blocked(),
+            Stored::Result(_) => false,
+        };
+        let allowed = if blocked {
+            self.less_than_all(stored, limit)
+        } else {
+            Some(limit)
+        };
+        let fits = |view: &View<'_>| allowed.is_some_and(|most| self.fits(view, most));
+        let reaches = |select: &str| {
+            let found = self.select_in(&views, &arena, &budget, select);
+            found.is_ok_and(|found| fits(&found.view))
+        };
         let (view, evaluated) = match select {
             None => (views.canonical.clone(), None),
-            Some(text) => {
-                let selection = self.select_in(&views, &arena, &budget, text)?;
-                (selection.view, Some(selection.report.evaluated))
-            }
-        };
-        let limit = self.options.context.limit();
-        let is_blocked = match stored {
-            Stored::Artifact(artifact) => artifact.retrieval_blocked() && select.is_none(),
-            Stored::Result(_) => false,
+            Some(text) => match self.select_in(&views, &arena, &budget, text) {
+                Ok(selection) => (selection.view, Some(selection.report.evaluated)),
+                Err(mut error) => {
+                    if let Some(nearest) = error.nearest_mut() {
+                        nearest.retain(|select| reaches(select));
+                    }
+                    let next = || {
+                        if !blocked && fits(&views.canonical) {
+                            return "try: no selector, to bring the whole result".to_owned();
+                        }
+                        let part = within(&views.canonical, &fits);
+                        match part.filter(|path| reaches(path)) {
+                            Some(path) => format!("try: {path}"),
+                            None => ALL_BY_REFERENCE.to_owned(),
+                        }
+                    };
+                    return Err(Refused {
+                        advice: in_place(&error, next),
+                        error: Box::new(error.into()),
+                    });
+                }
+            },
         };
         let is_whole = select.is_none() && views.envelope.is_none();
         let written = self.written(&view, is_whole.then_some(stored), &budget);
@@ -179,27 +269,38 @@ impl Inner {
             Ok((json, tokens)) => (Some(json), tokens),
             Err(tokens) => (None, tokens),
         };
-        if let Some(json) = json.filter(|_| tokens <= limit && !is_blocked) {
+        let may_be = allowed.is_some_and(|most| tokens <= most) && !(blocked && select.is_none());
+        if let Some(json) = json.filter(|_| may_be) {
             return answer(Retrieved::Data { json, tokens });
         }
-        let reaches = |path: &str| {
-            let select = match &evaluated {
-                None => path.to_owned(),
-                Some(base) => format!("{base} | {path}"),
-            };
-            let found = self.select_in(&views, &arena, &budget, &select);
-            let fits = found.is_ok_and(|found| self.fits(&found.view, limit));
-            fits.then_some(select)
-        };
-        let select = within(&view, &|view| self.fits(view, limit)).and_then(|path| reaches(&path));
+        let select = within(&view, &fits).map(|path| match &evaluated {
+            None => path,
+            Some(base) => format!("{base} | {path}"),
+        });
         answer(Retrieved::Oversized(Oversized {
             call_id: call_id.clone(),
             artifact_id: artifact_id.cloned(),
             tokens,
             limit,
             outline: Outline::of(&view),
-            select,
+            blocked,
+            select: select.filter(|select| reaches(select)),
         }))
+    }
+
+    /// The most tokens that a part of something may have that is not to be brought as a whole; `None`
+    /// where no part is less. It is held against the whole without blanks, as a selection may be.
+    fn less_than_all(&self, stored: &Stored, limit: usize) -> Option<usize> {
+        let document = stored.document();
+        if document.raw().len() > limit.saturating_mul(TOKEN_BYTES) {
+            return Some(limit);
+        }
+        let mut all = Vec::new();
+        match document.root() {
+            Ok(root) => root.write_compact(&mut all),
+            Err(_) => all.extend_from_slice(document.raw()),
+        }
+        Some(self.count(&all).checked_sub(1)?.min(limit))
     }
 
     fn count(&self, text: &[u8]) -> usize {
@@ -262,36 +363,6 @@ impl Inner {
                 let mut json = Vec::new();
                 view.write(&mut json, most).is_ok() && self.count(&json) <= limit
             }
-        }
-    }
-}
-
-/// A path to something within a value that fits: along what is largest, so that it is a record
-/// rather than a count beside the records.
-fn within<'a>(view: &View<'a>, fits: &dyn Fn(&View<'a>) -> bool) -> Option<String> {
-    let mut path = String::new();
-    let mut here = view.clone();
-    // Ends with the nesting of the value.
-    loop {
-        let next = match here.kind() {
-            Kind::Array => (format!("{path}[0]"), here.at(0)?),
-            Kind::Object => {
-                let size =
-                    |view: &View<'a>| view.as_cursor().map_or(0, |cursor| cursor.raw().len());
-                let is_open = |view: &View<'a>| matches!(view.kind(), Kind::Array | Kind::Object);
-                let (key, value) = here
-                    .members()
-                    .take(LOOKED_AT)
-                    .filter(|(_, value)| is_open(value) || fits(value))
-                    .max_by_key(|(_, value)| (is_open(value), size(value)))?;
-                (member(&path, &key), value)
-            }
-            _ => return None,
-        };
-        path = next.0;
-        here = next.1;
-        if fits(&here) {
-            return Some(path);
         }
     }
 }

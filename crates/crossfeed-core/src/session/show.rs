@@ -9,23 +9,27 @@ use super::{
     succeeded,
 };
 use crate::{
-    account::{Extent, Showable},
+    account::{Account, Extent, Mark, Showable},
     canonical::{Stored, ViewError, Views},
     engine::Inner,
     error::{Error, Failure},
     hint::{HintDetail, StructureHints},
     paths::Keys,
-    render::{Known, RenderOptions, Rendered, Shown, Trouble, show},
+    render::{Known, RenderOptions, Rendered, Trouble, show, whole_tokens},
     resolve::LimitError,
     select::{SelectError, Selection, Selector},
+    strip::StripPolicy,
 };
-use crossfeed_jmespath::{Arena, Budget, View};
+use crossfeed_jmespath::{Arena, Budget, Kind, View};
 use crossfeed_json::Cursor;
 use crossfeed_wire::{CallId, Pointer};
-use std::{cell::Cell, sync::Arc};
+use serde_json::{Value, json};
+use std::{borrow::Cow, cell::Cell, sync::Arc};
 
 /// The most tokens of a rendering with which the work stays on the async thread.
 const SMALL_TOKENS: usize = 4000;
+/// The member of hints for selectors whose values fit a parameter.
+const FITTING: &str = "fittingSelectors";
 
 impl Session {
     /// What the model is shown of a result: whole if it is small, else a preview that is never longer
@@ -38,7 +42,7 @@ impl Session {
     /// hold even the call id ([`RenderError`](crate::RenderError)).
     ///
     /// ```
-    /// use crossfeed_core::{Engine, EngineOptions, RenderOptions, ToolResult};
+    /// use crossfeed_core::{Engine, EngineOptions, RenderOptions, ShownHints, ToolResult};
     /// use crossfeed_wire::{CallId, Scope};
     ///
     /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
@@ -47,10 +51,19 @@ impl Session {
     /// let call = CallId::parse("call_1")?;
     /// session.record(&call, ToolResult::json(r#"{"total": 2, "items": ["a", "b"]}"#)).await?;
     ///
-    /// let shown = session.render(&call, &RenderOptions::default()).await;
-    /// let shown = shown.map_err(|failure| failure.to_string())?;
+    /// let shown = session.render(&call, &RenderOptions::default()).await?;
     /// assert_eq!(shown.json, r#"{"total":2,"items":["a", "b"],"_toolCallId":"call_1"}"#);
     /// assert!(shown.whole);
+    ///
+    /// // What is larger is cut, and says so.
+    /// let pages = format!(r#"{{"pages": [{}1]}}"#, "2, ".repeat(9999));
+    /// let call = CallId::parse("call_2")?;
+    /// session.record(&call, ToolResult::json(pages)).await?;
+    /// let options = RenderOptions::default().with_budget(60).with_hints(ShownHints::Never);
+    /// let shown = session.render(&call, &options).await?;
+    /// assert!(shown.json.starts_with(r#"{"pages":[2,2,2,"#));
+    /// assert!(shown.json.contains("more items"));
+    /// assert!(shown.json.contains("_crossfeedPreview") && !shown.whole && shown.tokens <= 60);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// # })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -60,24 +73,39 @@ impl Session {
         call_id: &CallId,
         options: &RenderOptions,
     ) -> Result<Rendered, Failure> {
+        let rendered = self.try_render(call_id, options).await;
+        rendered.inspect_err(|failure| self.note_told(failure))
+    }
+
+    async fn try_render(
+        &self,
+        call_id: &CallId,
+        options: &RenderOptions,
+    ) -> Result<Rendered, Failure> {
         let stored = self.found(call_id).await?;
         let small =
             stored.document().raw().len() <= SMALL_BYTES && options.preview_tokens <= SMALL_TOKENS;
         let grows = !stored.document().is_indexed();
-        let (inner, wanted, options) = (Arc::clone(self.inner()), call_id.clone(), options.clone());
-        let shown = run(small, move || inner.show(&wanted, &stored, &options)).await;
+        let account = self.account();
+        let (inner, books) = (Arc::clone(self.inner()), Arc::clone(&account));
+        let (wanted, options) = (call_id.clone(), options.clone());
+        let shown = run(small, move || {
+            let rendered = inner.show(&wanted, &stored, &options)?;
+            Ok((rendered, books.mark(&stored)))
+        });
+        let shown = shown.await;
         if grows {
             self.measure(std::slice::from_ref(call_id)).await;
         }
-        let Shown { rendered, complete } = shown.map_err(|error| failure(call_id, error))?;
-        let extent = if complete {
+        let (rendered, mark) = shown.map_err(|error: Error| Failure::of_call(call_id, error))?;
+        let extent = if rendered.complete {
             Extent::Whole
         } else {
             Extent::Part
         };
         let what = Showable::Result(call_id.clone());
-        let account = self.inner().accounts.of(&self.scope);
-        account.show(what, extent, rendered.tokens, rendered.whole_tokens);
+        let whole = rendered.whole_tokens;
+        account.show(what, mark, extent, rendered.tokens, whole);
         Ok(rendered)
     }
 
@@ -86,7 +114,37 @@ impl Session {
     /// # Errors
     ///
     /// [`Failure`] when there is no such result, the call failed, or it cannot be read.
+    ///
+    /// ```
+    /// use crossfeed_core::{Engine, EngineOptions, HintDetail, ToolResult};
+    /// use crossfeed_wire::{CallId, Scope};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let engine = Engine::in_memory(EngineOptions::default());
+    /// let session = engine.session(Scope::parse("acme", "support", "conversation-42")?);
+    /// let call = CallId::parse("call_1")?;
+    /// let result = r#"{"items": [{"title": "A", "url": "https://a.example"}, {"title": "B"}]}"#;
+    /// session.record(&call, ToolResult::json(result)).await?;
+    ///
+    /// let hints = session.hints(&call, HintDetail::Compact).await;
+    /// let hints = hints.map_err(|failure| failure.to_string())?;
+    /// assert_eq!(hints.to_value()["arrayPaths"][0], "items[array-2-items]");
+    /// // Each of them works.
+    /// assert!(hints.selectors().any(|selector| selector == "items[?title=='A'] | [0]"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub async fn hints(
+        &self,
+        call_id: &CallId,
+        detail: HintDetail,
+    ) -> Result<StructureHints, Failure> {
+        let hints = self.try_hints(call_id, detail).await;
+        hints.inspect_err(|failure| self.note_told(failure))
+    }
+
+    async fn try_hints(
         &self,
         call_id: &CallId,
         detail: HintDetail,
@@ -94,28 +152,38 @@ impl Session {
         let stored = self.found(call_id).await?;
         let grows = !stored.document().is_indexed();
         let small = stored.document().raw().len() <= SMALL_BYTES;
-        let (inner, wanted) = (Arc::clone(self.inner()), call_id.clone());
-        let hinted = run(small, move || inner.hints(&wanted, &stored, detail)).await;
+        let account = self.account();
+        let (inner, books) = (Arc::clone(self.inner()), Arc::clone(&account));
+        let wanted = call_id.clone();
+        let hinted = run(small, move || inner.hints(&wanted, &stored, detail, &books));
+        let hinted = hinted.await;
         if grows {
             self.measure(std::slice::from_ref(call_id)).await;
         }
-        let (hints, tokens, whole) = hinted.map_err(|error| failure(call_id, error))?;
+        let hinted = hinted.map_err(|error| Failure::of_call(call_id, error))?;
         let what = Showable::Result(call_id.clone());
-        let account = self.inner().accounts.of(&self.scope);
-        account.show(what, Extent::Part, tokens, whole);
+        let Hinted {
+            hints,
+            tokens,
+            whole,
+            mark,
+        } = hinted;
+        account.show(what, mark, Extent::Part, tokens, whole);
         Ok(hints)
     }
 
     async fn found(&self, call_id: &CallId) -> Result<Stored, Failure> {
         let found = self.get(call_id).await.map(Stored::Result);
-        found.map_err(|error| failure(call_id, error.into()))
+        found.map_err(|error| Failure::of_call(call_id, error))
     }
 }
 
-pub(super) fn failure(call_id: &CallId, error: Error) -> Failure {
-    let mut failure = Failure::new(Pointer::root(), error);
-    failure.call_id = Some(call_id.clone());
-    failure
+/// Hints, what they take, and what their result would.
+struct Hinted {
+    hints: StructureHints,
+    tokens: usize,
+    whole: usize,
+    mark: Mark,
 }
 
 impl Inner {
@@ -124,7 +192,7 @@ impl Inner {
         call_id: &CallId,
         stored: &Stored,
         options: &RenderOptions,
-    ) -> Result<Shown, Error> {
+    ) -> Result<Rendered, Error> {
         let arena = Arena::new();
         let budget = self.fill_limits().budget(stored, &arena);
         let views = match stored.views(&arena, &budget) {
@@ -148,30 +216,54 @@ impl Inner {
             open: &open,
             reaches: &reaches,
         };
-        let hints = |detail| {
-            let view = &views.as_ref()?.canonical;
+        let hints = || {
+            let Some(views) = &views else {
+                return Vec::new();
+            };
+            let shown = shown_of(views, options.strip);
+            let details = match options.detail {
+                HintDetail::Full => &[HintDetail::Full, HintDetail::Compact][..],
+                HintDetail::Compact => &[HintDetail::Compact],
+            };
+            let given = options.fitting.as_ref();
+            let fitting = given.map(|all| {
+                let works = |select: &&String| reaches(select, None);
+                Value::from(all.iter().filter(works).cloned().collect::<Vec<_>>())
+            });
             let select = &self.options.select;
-            let hints = StructureHints::of(view, detail, select, &arena, &budget);
-            let mut hints = hints.to_value();
-            if let Some(fitting) = &options.fitting {
-                hints["fittingSelectors"] = fitting.as_slice().into();
-            }
-            Some(hints.to_string())
+            let all = details.iter().map(|detail| {
+                let hints = StructureHints::of(&shown, *detail, select, &arena, &budget);
+                let mut hints = hints.to_value();
+                if let Some(fitting) = &fitting {
+                    hints[FITTING] = fitting.clone();
+                }
+                hints.to_string()
+            });
+            // What was asked for is the last to go.
+            let has_some = |fitting: &&Value| fitting.as_array().is_some_and(|all| !all.is_empty());
+            let alone = fitting.as_ref().filter(has_some);
+            let alone = alone.map(|fitting| json!({FITTING: fitting}).to_string());
+            all.chain(alone).collect()
         };
-        let tokens = &self.options.context.tokens;
-        show(stored, &known, options, tokens, &hints).map_err(|trouble| match trouble {
+        let context = &self.options.context;
+        let options = RenderOptions {
+            whole_tokens: options.whole_tokens.min(context.limit()),
+            preview_tokens: options.preview_tokens.min(context.limit()),
+            ..options.clone()
+        };
+        show(stored, &known, &options, context, &hints).map_err(|trouble| match trouble {
             Trouble::View(error) => LimitError::from(error).into(),
             Trouble::Render(error) => error.into(),
         })
     }
 
-    /// Hints, what they take, and what all that is stored takes.
     fn hints(
         &self,
         call_id: &CallId,
         stored: &Stored,
         detail: HintDetail,
-    ) -> Result<(StructureHints, usize, usize), Error> {
+        account: &Account,
+    ) -> Result<Hinted, Error> {
         succeeded(call_id, stored)?;
         let arena = Arena::new();
         let budget = self.fill_limits().budget(stored, &arena);
@@ -179,8 +271,12 @@ impl Inner {
         let select = &self.options.select;
         let hints = StructureHints::of(&views.canonical, detail, select, &arena, &budget);
         let counter = &self.options.context.tokens;
-        let tokens = counter.count(&hints.to_value().to_string());
-        Ok((hints, tokens, counter.count_bytes(stored.document().raw())))
+        Ok(Hinted {
+            tokens: counter.count(&hints.to_value().to_string()),
+            whole: whole_tokens(stored, counter),
+            mark: account.mark(stored),
+            hints,
+        })
     }
 
     pub(super) fn select_in<'a>(
@@ -201,6 +297,32 @@ impl Inner {
         };
         selector.select(select)
     }
+}
+
+/// What hints are made of: the canonical value without the keys that are not shown.
+fn shown_of<'a>(views: &Views<'a>, policy: StripPolicy) -> View<'a> {
+    let own = |view: View<'a>| {
+        let has_hidden = policy != StripPolicy::Internal
+            && view.kind() == Kind::Object
+            && view.members().any(|(key, _)| policy.strips(&key));
+        if !has_hidden {
+            return view;
+        }
+        let shown = view.members().filter(|(key, _)| !policy.strips(key));
+        let shown = shown.map(|(key, value)| (Cow::Owned(key.into_owned()), value));
+        View::object(shown.collect())
+    };
+    let canonical = views.canonical.clone();
+    // The parts of a tool result are shown one by one.
+    if views.envelope.is_some()
+        && canonical.as_cursor().is_none()
+        && policy != StripPolicy::Internal
+        && canonical.kind() == Kind::Array
+    {
+        let parts = 0..canonical.len().unwrap_or_default();
+        return View::list(parts.filter_map(|at| canonical.at(at)).map(own).collect());
+    }
+    own(canonical)
 }
 
 /// Whether a view is a place in a document, or, in place of binary data, an object that holds it.

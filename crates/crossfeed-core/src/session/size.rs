@@ -2,23 +2,44 @@
 //! (`specs/sessions.md#threads`).
 
 use crate::resolve::{Looked, Plan};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The most bytes of results, each counted as often as it is referred to, with which the work stays
 /// on the async thread: even if each is indexed and passed on whole, that is well below a
 /// millisecond.
 pub(super) const SMALL_BYTES: usize = 64 << 10;
+/// The same where the tokens of what comes are counted by a tokenizer, which reads some ten megabytes
+/// a second.
+const SMALL_COUNTED_BYTES: usize = 8 << 10;
+/// The most bytes of a call that a tokenizer reads anywhere.
+const COUNTED_BYTES: usize = 1 << 20;
 /// The most references with which the work stays on the async thread.
 const SMALL_REFERENCES: usize = 16;
 /// The most bytes of a selector with which the work stays on the async thread.
 const SMALL_SELECTOR: usize = 200;
 
-/// Whether filling the plan takes little for certain.
-pub(super) fn is_small(plan: &Plan, looked: &[Looked]) -> bool {
+/// How many bytes of a call are counted exactly, where a tokenizer counts: more are estimated.
+pub(super) fn counted_bytes(small: bool) -> usize {
+    if small {
+        SMALL_COUNTED_BYTES
+    } else {
+        COUNTED_BYTES
+    }
+}
+
+/// Whether filling the plan takes little for certain; `counted`, if a tokenizer reads each value.
+pub(super) fn is_small(plan: &Plan, looked: &[Looked], counted: bool) -> bool {
     let size = |wanted: usize| match looked.get(wanted) {
         Some(Ok(stored)) => stored.document().raw().len(),
         _ => 0,
     };
-    // What a selector reads is read once; what a bare reference copies is copied each time.
+    let most = if counted {
+        SMALL_COUNTED_BYTES
+    } else {
+        SMALL_BYTES
+    };
+    // What a selector reads is read once; what a bare reference copies is copied each time, and so
+    // may be what is counted.
     let mut read = vec![false; looked.len()];
     let mut is_read_already = |wanted: usize| match read.get_mut(wanted) {
         Some(read) => std::mem::replace(read, true),
@@ -28,10 +49,10 @@ pub(super) fn is_small(plan: &Plan, looked: &[Looked]) -> bool {
         && plan
             .references
             .iter()
-            .try_fold(SMALL_BYTES, |left, planned| {
+            .try_fold(most, |left, planned| {
                 match planned.reference.select.as_deref() {
                     Some(selector) if !is_plain_path(selector) => None,
-                    Some(_) if is_read_already(planned.wanted) => Some(left),
+                    Some(_) if !counted && is_read_already(planned.wanted) => Some(left),
                     _ => left.checked_sub(size(planned.wanted)),
                 }
             })
@@ -71,19 +92,27 @@ pub(super) async fn run<T: Send + 'static>(
     let Ok(runtime) = tokio::runtime::Handle::try_current() else {
         return work();
     };
-    match runtime.spawn_blocking(work).await {
-        Ok(done) => done,
-        Err(error) => match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            // The runtime shuts down and drops this future before it could look.
-            Err(_) => std::future::pending().await,
+    // Here, too, because a runtime that has shut down drops what it is given.
+    let work = Arc::new(Mutex::new(Some(work)));
+    let take = |work: &Mutex<Option<_>>| work.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let given = Arc::clone(&work);
+    match runtime
+        .spawn_blocking(move || take(&given).map(|work| work()))
+        .await
+    {
+        Ok(Some(done)) => done,
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        Ok(None) | Err(_) => match take(&work) {
+            Some(work) => work(),
+            // It was begun, and what was begun is not given up.
+            None => std::future::pending().await,
         },
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{is_plain_path, is_small};
+    use super::{is_plain_path, is_small, run};
     use crate::{
         ToolResult,
         canonical::Stored,
@@ -123,13 +152,15 @@ mod tests {
 
     #[test]
     fn work_is_small_only_if_references_selectors_and_results_are() {
-        let small = |arguments: Value, bytes: usize| {
+        let judged = |arguments: Value, bytes: usize, counted: bool| {
             let plan = Plan::of(&arguments, None).unwrap();
             let result = ToolResult::json(format!("\"{}\"", "x".repeat(bytes - 2)));
             let stored = Stored::Result(Arc::new(result.into_stored()));
             let looked: Vec<Looked> = plan.wanted.iter().map(|_| Ok(stored.clone())).collect();
-            is_small(&plan, &looked)
+            is_small(&plan, &looked, counted)
         };
+        let small = |arguments: Value, bytes: usize| judged(arguments, bytes, false);
+        let counted = |arguments: Value, bytes: usize| judged(arguments, bytes, true);
         let bare = json!({"$tool": "c"});
         assert!(small(bare.clone(), 64 << 10));
         assert!(!small(bare.clone(), (64 << 10) + 1));
@@ -142,5 +173,23 @@ mod tests {
         // However many selectors read a result, it is read once.
         assert!(small(json!(vec![selected("a"); 16]), 40 << 10));
         assert!(!small(selected("a[?b]"), 100));
+        // A tokenizer reads what each of them gives.
+        assert!(counted(bare.clone(), 8 << 10));
+        assert!(!counted(bare, (8 << 10) + 1));
+        assert!(counted(json!(vec![selected("a"); 16]), 512));
+        assert!(!counted(json!(vec![selected("a"); 16]), 513));
+    }
+
+    #[test]
+    fn work_is_done_where_the_runtime_has_shut_down() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        let runtime = runtime.unwrap();
+        let handle = runtime.handle().clone();
+        drop(runtime);
+        let _entered = handle.enter();
+        let done = std::pin::pin!(run(false, || 7));
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        let done = Future::poll(done, &mut context);
+        assert_eq!(done, std::task::Poll::Ready(7));
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     suggest::{ParameterSchema, Suggestion, Trial},
 };
 use crossfeed_jmespath::Arena;
-use crossfeed_wire::{ArtifactId, CallId, Pointer};
+use crossfeed_wire::{ArtifactId, CallId};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -58,9 +58,8 @@ impl Session {
         most: usize,
     ) -> Result<Vec<Suggestion>, Failure> {
         let fail = |error: Error| {
-            let mut failure = Failure::new(Pointer::root(), error);
-            failure.call_id = Some(call_id.clone());
-            failure.artifact_id = artifact_id.cloned();
+            let failure = Failure::of_call(call_id, error).with_artifact(artifact_id);
+            self.note_told(&failure);
             failure
         };
         let wanted = Wanted {

@@ -3,10 +3,11 @@ use crate::{
     ContextOptions, Engine, EngineOptions, InputSchema, ParameterSchema, ResolveError, ToolResult,
 };
 use crossfeed_json::Document;
-use crossfeed_store::StoredArtifact;
+use crossfeed_store::{MemoryLimits, MemoryStore, StoredArtifact};
 use crossfeed_tokens::TokenCounter;
 use crossfeed_wire::{ArtifactId, CallId, Pointer, Scope};
 use serde_json::{Value, json};
+use std::{sync::Arc, time::Duration};
 
 const SEARCH: &str =
     r#"{"total": 2, "items": [{"title": "a", "url": "u/1"}, {"title": "b", "url": "u/2"}]}"#;
@@ -15,12 +16,20 @@ fn call(id: &str) -> CallId {
     CallId::parse(id).unwrap()
 }
 
-/// A session that counts bytes for tokens, with a search under `c` and a failed call under `bad`.
-async fn session() -> Session {
-    let tokens = TokenCounter::new("bytes", str::len);
+async fn record(session: &Session, id: &str, result: ToolResult) {
+    session.record(&call(id), result).await.unwrap();
+}
+
+/// A session that counts tokens so.
+fn counted_by(tokens: TokenCounter) -> Session {
     let context = ContextOptions::default().with_tokens(tokens);
     let options = EngineOptions::default().with_context(context);
-    let session = Engine::in_memory(options).session(Scope::parse("t", "p", "s").unwrap());
+    Engine::in_memory(options).session(Scope::parse("t", "p", "s").unwrap())
+}
+
+/// A session that counts bytes for tokens, with a search under `c` and a failed call under `bad`.
+async fn session() -> Session {
+    let session = counted_by(TokenCounter::new("bytes", str::len));
     let search = ToolResult::json(SEARCH).with_tool("search");
     session.record(&call("c"), search).await.unwrap();
     let failed = ToolResult::text("no such table")
@@ -132,7 +141,7 @@ async fn unknown_ids_are_answered_with_those_that_are_there() {
     let error = refused(&session, artifact("report"), None).await;
     assert_eq!(
         error.failures()[0].error.advice(),
-        "found: reports (of call c)\ntry: reports"
+        "found: reports of call c\ntry: reports of call c"
     );
     // Another session has nothing of this one.
     let other = session
@@ -332,4 +341,131 @@ async fn a_host_asks_for_what_fits() {
         .unwrap();
     let found = session.suggest(&call("text"), &parameter, 3).await.unwrap();
     assert_eq!(found[0].to_string(), "@");
+}
+
+#[tokio::test]
+async fn what_is_dropped_half_way_is_in_no_books() {
+    // A tokenizer that waits until it may count.
+    let (begun, begins) = std::sync::mpsc::channel();
+    let (go, gone) = std::sync::mpsc::channel::<()>();
+    let gone = std::sync::Mutex::new(gone);
+    let tokens = TokenCounter::new("slow", move |text| {
+        let _ = begun.send(());
+        let _ = gone.lock().unwrap().recv();
+        text.len()
+    });
+    let session = counted_by(tokens);
+    let long = ToolResult::json(format!("\"{}\"", "x".repeat(50_000)));
+    session.record(&call("long"), long).await.unwrap();
+    let arguments = json!({"x": {"$tool": "long"}});
+    let dropped = {
+        let (session, arguments) = (session.clone(), arguments.clone());
+        tokio::spawn(async move { session.resolve(arguments, None).await })
+    };
+    let waited = tokio::task::spawn_blocking(move || begins.recv());
+    waited.await.unwrap().unwrap();
+    dropped.abort();
+    assert!(dropped.await.unwrap_err().is_cancelled());
+    // It ends all the same, with nobody who waits for it.
+    drop(go);
+    while Arc::strong_count(session.inner()) > 1 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!(session.usage(), Default::default());
+    session.resolve(arguments, None).await.unwrap();
+    assert_eq!(session.usage().bytes_moved, 50_002);
+}
+
+#[tokio::test]
+async fn what_a_counter_says_is_summed_without_overflow() {
+    let session = counted_by(TokenCounter::new("much", |_| usize::MAX));
+    record(&session, "c", ToolResult::json("[1, 2]")).await;
+    let two = json!({"_refs": {"x": {"_tool": "c"}, "y": {"_tool": "c"}}, "z": {"$tool": "c"}});
+    session.resolve(two, None).await.unwrap();
+    let sums = session.usage();
+    assert_eq!((sums.references, sums.referred), (u64::MAX, u64::MAX));
+    refused(&session, json!({"$tool": "none"}), None).await;
+    assert_eq!(session.usage().avoided(), 0);
+}
+
+#[tokio::test]
+async fn a_wrong_id_is_no_use_of_others() {
+    let mut limits = MemoryLimits::default();
+    limits.session_results = 2;
+    let store = Arc::new(MemoryStore::new(limits));
+    let engine = Engine::new(EngineOptions::default(), store);
+    let session = engine.session(Scope::parse("t", "p", "s").unwrap());
+    let short = r#"{"content": [{"type": "text", "text": "hi"}]}"#;
+    for id in ["call_1", "call_2"] {
+        record(&session, id, ToolResult::undeclared(short)).await;
+    }
+    for id in ["call_l", "cal_1", "else"] {
+        refused(&session, json!({"$tool": id}), None).await;
+    }
+    record(&session, "call_3", ToolResult::json("3")).await;
+    let oldest = session.get(&call("call_1")).await.unwrap_err();
+    assert_eq!(oldest.code().as_str(), "result.evicted");
+    session.get(&call("call_2")).await.unwrap();
+}
+
+#[tokio::test]
+async fn calls_that_failed_are_not_offered() {
+    let session = session().await;
+    let says = r#"{"content": [{"type": "text", "text": "no such table"}], "isError": true}"#;
+    // The same again is a no-op all the same.
+    for _ in 0..2 {
+        for (id, result) in [
+            ("cc", ToolResult::undeclared(says)),
+            ("ccc", ToolResult::mcp(says)),
+            ("c2", ToolResult::json(says)),
+            (
+                "c3",
+                ToolResult::undeclared(r#"{"isError": true, "rows": 5}"#),
+            ),
+        ] {
+            record(&session, id, result).await;
+        }
+    }
+    // `bad` was recorded as failed, `cc` and `ccc` say so; data may say what it wants.
+    for wanted in ["bax", "cccc"] {
+        let error = refused(&session, json!({"$tool": wanted}), None).await;
+        let advice = error.failures()[0].error.advice();
+        let (found, _) = advice.split_once('\n').unwrap();
+        assert_eq!(found, "found: c3, c2, c (search)", "{wanted}");
+    }
+    let error = refused(&session, json!({"$tool": "cc"}), None).await;
+    assert_eq!(error.failures()[0].error.code().as_str(), "result.failed");
+}
+
+#[tokio::test]
+async fn any_number_of_unknown_ids_is_answered() {
+    let session = session().await;
+    // All alike: compared pair by pair they would take some 10^9 steps.
+    let end = "ab".repeat(126);
+    for n in 0..900 {
+        record(&session, &format!("{n:03}{end}"), ToolResult::json("1")).await;
+    }
+    let unknown: Vec<Value> = (0..60)
+        .map(|n| json!({"$tool": format!("x{n:02}{end}")}))
+        .collect();
+    let error = refused(&session, json!(unknown), None).await;
+    let advice = |n: usize| error.failures()[n].error.advice();
+    assert_eq!(error.failures().len(), 60);
+    assert!(advice(0).contains("\ntry: "), "{}", advice(0));
+    // The last ones get those that were used last, or nothing: the id is unknown all the same.
+    assert!(advice(31).contains("\nuse the"), "{}", advice(31));
+    assert!(advice(32).starts_with("use the"), "{}", advice(32));
+}
+
+#[tokio::test]
+async fn a_failure_is_an_error() {
+    async fn shape(session: &Session, id: &str) -> Result<(), Box<dyn std::error::Error>> {
+        session.shape(&CallId::parse(id)?).await?;
+        Ok(())
+    }
+    let error = shape(&session().await, "none").await.unwrap_err();
+    let message = error.to_string();
+    assert!(message.starts_with("no result of call `none`"), "{message}");
+    // All that there is to say is in the message.
+    assert!(error.source().is_none());
 }

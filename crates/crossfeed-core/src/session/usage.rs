@@ -1,16 +1,57 @@
 //! What a session's results cost and saved, and the end of a session.
 
 use super::Session;
-use crate::account::TokenAccount;
+use crate::{account::TokenAccount, error::Failure};
 use crossfeed_store::StoreError;
+use crossfeed_wire::Fault;
 
 impl Session {
     /// What results, references and errors of this session took of the model's context, and what
     /// they kept out of it. The sums are kept while the engine lives, for the 10,000 sessions that
     /// were used last.
+    ///
+    /// ```
+    /// use crossfeed_core::{Engine, EngineOptions, RenderOptions, ToolResult};
+    /// use crossfeed_wire::{CallId, Scope};
+    /// use serde_json::json;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let engine = Engine::in_memory(EngineOptions::default());
+    /// let session = engine.session(Scope::parse("acme", "support", "conversation-42")?);
+    /// let call = CallId::parse("call_1")?;
+    /// let pages = json!({"pages": vec!["some page of a book"; 1000]});
+    /// session.record(&call, ToolResult::json(pages.to_string())).await?;
+    ///
+    /// let shown = session.render(&call, &RenderOptions::default()).await;
+    /// let shown = shown.map_err(|failure| failure.to_string())?;
+    /// session.resolve(json!({"book": {"$tool": "call_1", "$select": "pages"}}), None).await?;
+    ///
+    /// let usage = session.usage();
+    /// assert_eq!(usage.shown, shown.tokens as u64);
+    /// assert_eq!(usage.whole, shown.whole_tokens as u64);
+    /// // Neither the result nor the argument that it became went through the context.
+    /// assert!(usage.avoided() > 10_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn usage(&self) -> TokenAccount {
         self.inner().accounts.sums(&self.scope)
+    }
+
+    /// Notes that the model was shown something else of this session, such as a list of its artifacts:
+    /// what it takes is counted as shown.
+    pub fn note_shown(&self, text: &str) {
+        let tokens = self.inner().options.context.tokens.count(text);
+        self.account().show_more(tokens);
+    }
+
+    /// Notes what a failure costs, if it is one that the model is told.
+    pub(super) fn note_told(&self, failure: &Failure) {
+        if failure.error.fault() == Fault::Model {
+            self.note_failure(failure);
+        }
     }
 
     /// Removes all that the session holds: results, artifacts, what is remembered of those that have

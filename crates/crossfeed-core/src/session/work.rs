@@ -1,11 +1,11 @@
 //! One resolution, after its look-ups: work that does not wait.
 
-use super::Resolved;
+use super::{Resolved, size::counted_bytes};
 use crate::{
     account::Account,
     engine::Inner,
     error::{Failure, ResolveError},
-    resolve::{Filled, Looked, Plan, Step, fill},
+    resolve::{Filled, Looked, Plan, Step, Tally, fill},
     validate::{self, InputSchema},
 };
 use serde_json::Value;
@@ -17,45 +17,69 @@ pub(super) struct Work {
     pub(super) plan: Plan,
     pub(super) looked: Vec<Looked>,
     pub(super) schema: Option<InputSchema>,
-    /// The session's books; none where there is nothing to note.
-    pub(super) account: Option<Arc<Account>>,
+    /// Whether it is done on the async thread.
+    pub(super) small: bool,
+}
+
+/// What came of one resolution, and what its references cost and brought.
+pub(super) struct Worked {
+    pub(super) resolved: Result<Resolved, ResolveError>,
+    /// Tokens of the references as they were written.
+    written: usize,
+    /// Tokens of what came in their places.
+    referred: usize,
+    /// Bytes of what came from results.
+    moved: usize,
+}
+
+impl Worked {
+    /// Notes it in the books of the session: only when the caller gets the answer, because what is
+    /// dropped half-way brought nothing.
+    pub(super) fn book(
+        self,
+        account: impl FnOnce() -> Arc<Account>,
+    ) -> Result<Resolved, ResolveError> {
+        let (written, referred, moved) = (self.written, self.referred, self.moved);
+        if (written, referred, moved) != (0, 0, 0) {
+            account().refer(written, referred, moved);
+        }
+        self.resolved
+    }
 }
 
 impl Work {
-    pub(super) fn resolve(&self, arguments: Value) -> Result<Resolved, ResolveError> {
-        let written = match self.account {
-            Some(_) => self.written_tokens(&arguments),
-            None => 0,
-        };
-        let resolved = self.resolved(arguments);
-        if let Some(account) = &self.account {
-            // What a call that does not run was to bring never came.
-            let lineage = resolved.as_ref().map_or(&[][..], |r| r.lineage.as_slice());
-            let referred = lineage.iter().map(|link| link.tokens).sum();
-            let moved = lineage.iter().filter(|link| !link.source.used_default);
-            let moved = moved.map(|link| link.source.bytes_out).sum();
-            account.refer(written, referred, moved);
+    pub(super) fn resolve(&self, arguments: Value) -> Worked {
+        let tokens = &self.inner.options.context.tokens;
+        let tally = Tally::new(tokens, counted_bytes(self.small));
+        let written = self.written_tokens(&arguments, &tally);
+        let resolved = self.resolved(arguments, &tally);
+        // What a call that does not run was to bring never came.
+        let lineage = resolved.as_ref().map_or(&[][..], |r| r.lineage.as_slice());
+        let moved = lineage.iter().filter(|link| !link.source.used_default);
+        Worked {
+            written,
+            referred: sum(lineage.iter().map(|link| link.tokens)),
+            moved: sum(moved.map(|link| link.source.bytes_out)),
+            resolved,
         }
-        resolved
     }
 
     /// What the references took that the model wrote: with their keys and braces, as they stand in
     /// the arguments.
-    fn written_tokens(&self, arguments: &Value) -> usize {
-        let tokens = &self.inner.options.context.tokens;
-        let count = |value: Option<&Value>| value.map_or(0, |v| tokens.count(&v.to_string()));
+    fn written_tokens(&self, arguments: &Value, tally: &Tally<'_>) -> usize {
+        let count = |value: Option<&Value>| value.map_or(0, |v| tally.of_text(&v.to_string()));
         let of_step = |step: &Step| match step {
             Step::Literal(_) => 0,
             Step::Put { at, .. } => count(arguments.pointer(at.as_str())),
             Step::Map { object, key, .. } => {
                 let map = arguments.pointer(object.as_str()).and_then(|o| o.get(key));
-                tokens.count(key) + count(map)
+                tally.of_text(key).saturating_add(count(map))
             }
         };
-        self.plan.steps.iter().map(of_step).sum()
+        sum(self.plan.steps.iter().map(of_step))
     }
 
-    fn resolved(&self, arguments: Value) -> Result<Resolved, ResolveError> {
+    fn resolved(&self, arguments: Value, tally: &Tally<'_>) -> Result<Resolved, ResolveError> {
         let filled = if self.plan.is_empty() {
             Filled {
                 arguments,
@@ -69,6 +93,7 @@ impl Work {
                 &self.looked,
                 &self.inner.selectors,
                 limits,
+                tally,
             )
             .map_err(|failures| {
                 let mut failures = self.in_order(failures);
@@ -103,4 +128,9 @@ impl Work {
         failures.sort_by_key(|failure| order.get(&failure.at).copied());
         failures
     }
+}
+
+/// A sum of what a host's counter gave, which may be anything.
+fn sum(counts: impl Iterator<Item = usize>) -> usize {
+    counts.fold(0, usize::saturating_add)
 }

@@ -13,7 +13,7 @@ mod tests;
 mod wish;
 
 pub use offer::Offer;
-pub(crate) use offer::There;
+pub(crate) use offer::{There, effort};
 pub use parameter::{ParameterError, ParameterSchema};
 pub(crate) use wish::Wish;
 

@@ -3,6 +3,7 @@
 //! What comes in: an id as a model wrote it, and the ids of the same session. What goes out: the few
 //! that it may have meant. Ids of other sessions never come here.
 
+use crate::likeness::Effort;
 use std::sync::Arc;
 
 /// How many ids are offered.
@@ -14,13 +15,42 @@ const ALIKE: f64 = 0.75;
 /// The most characters of a tool's name that are shown.
 const TOOL_CHARS: usize = 64;
 
+/// Before the id of an artifact's call.
+const OF_CALL: &str = "of call ";
+
+/// The pairs of characters that are looked at for all unknown ids of one call: some hundredths of a
+/// second.
+const PAIRS: usize = 2_000_000;
+
 /// Something of the session that has an id.
 #[derive(Clone, Debug)]
 pub(crate) struct There {
     /// The id as the model has to write it.
-    pub(crate) id: String,
+    id: String,
+    /// The id, whatever the case.
+    folded: String,
     /// What it is: the tool of a call, the call of an artifact.
-    pub(crate) of: Option<Arc<str>>,
+    of: Option<Arc<str>>,
+}
+
+impl There {
+    pub(crate) fn new(id: &str, of: Option<Arc<str>>) -> Self {
+        Self {
+            id: id.to_owned(),
+            folded: id.to_lowercase(),
+            of,
+        }
+    }
+
+    /// An artifact, which takes the id of its call to be named: all of it.
+    pub(crate) fn of_call(id: &str, call_id: &str) -> Self {
+        Self::new(id, Some(format!("{OF_CALL}{call_id}").into()))
+    }
+}
+
+/// The effort for all unknown ids of one call.
+pub(crate) fn effort() -> Effort {
+    Effort::new(PAIRS)
 }
 
 /// The ids that a session has in place of one that it has not.
@@ -38,16 +68,13 @@ pub struct Offer {
 
 impl Offer {
     /// What to offer for `wanted` of what is there, the most recently used last.
-    pub(crate) fn of(wanted: &str, there: &[There]) -> Self {
+    /// Where no effort is left, none is alike.
+    pub(crate) fn of(wanted: &str, there: &[There], effort: &mut Effort) -> Self {
         let latest = there.iter().rev().take(LOOKED_AT);
         let wanted = wanted.to_lowercase();
         let mut alike: Vec<(f64, &There)> = latest
             .clone()
-            .map(|one| {
-                let id = one.id.to_lowercase();
-                (strsim::normalized_damerau_levenshtein(&wanted, &id), one)
-            })
-            .filter(|(likeness, _)| *likeness >= ALIKE)
+            .filter_map(|one| Some((effort.likeness(&wanted, &one.folded, ALIKE)?, one)))
             .collect();
         // Stable: of those that are equally alike the latest come first.
         alike.sort_by(|(a, _), (b, _)| b.total_cmp(a));
@@ -59,10 +86,12 @@ impl Offer {
         let line = |one: &There| {
             let of = one.of.as_deref();
             let of = of.map(|of| {
-                of.chars()
-                    .filter(|c| !c.is_control())
-                    .take(TOOL_CHARS)
-                    .collect()
+                let chars = if of.starts_with(OF_CALL) {
+                    usize::MAX
+                } else {
+                    TOOL_CHARS
+                };
+                of.chars().filter(|c| !c.is_control()).take(chars).collect()
             });
             (one.id.clone(), of)
         };
@@ -82,12 +111,17 @@ impl Offer {
             return format!("found: no {things} in this session\n{otherwise}");
         }
         let ids = self.ids.iter().map(|(id, of)| match of {
+            Some(of) if of.starts_with(OF_CALL) => format!("{id} {of}"),
             Some(of) => format!("{id} ({of})"),
             None => id.clone(),
         });
         let ids = ids.collect::<Vec<_>>().join(", ");
         if self.alike {
-            let first = self.ids.first().map_or("", |(id, _)| id);
+            let first = match self.ids.first() {
+                Some((id, Some(of))) if of.starts_with(OF_CALL) => format!("{id} {of}"),
+                Some((id, _)) => id.clone(),
+                None => String::new(),
+            };
             return format!("found: {ids}\ntry: {first}");
         }
         let more = match in_all - self.ids.len() {

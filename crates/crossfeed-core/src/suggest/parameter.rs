@@ -4,9 +4,12 @@
 //! values, and what the schema says that helps to choose among those that fit.
 
 use super::{place, wish::Wish};
-use crate::validate::{InputSchema, Steps};
+use crate::{
+    likeness::Effort,
+    validate::{InputSchema, Steps},
+};
 use crossfeed_schema::{Dialect, SchemaError, check};
-use crossfeed_wire::{ErrorCode, Fault, Pointer};
+use crossfeed_wire::{ErrorCode, Fault, Pointer, fragment::encoded};
 use serde_json::{Map, Value, json};
 
 /// The address of the document within the schema that judges a part of it, where it has none of its
@@ -52,7 +55,7 @@ pub enum ParameterError {
     Nowhere {
         /// The pointer, of a long one the beginning.
         at: String,
-        /// The parameters that are there, as pointers: the first 20.
+        /// The parameters that are there, as pointers: the first 20 of at most 200 bytes.
         parameters: Vec<String>,
     },
 }
@@ -74,21 +77,55 @@ impl ParameterError {
     #[must_use]
     pub fn advice(&self) -> String {
         match self {
-            Self::Schema(_) => "give a schema that is valid in its dialect".to_owned(),
+            Self::Schema(error) => schema_advice(error),
             Self::Nowhere { parameters, .. } if parameters.is_empty() => {
                 "found: no parameters\ntry: the whole schema, with the pointer ``".to_owned()
             }
             Self::Nowhere { at, parameters } => {
-                let like = |name: &&String| strsim::normalized_damerau_levenshtein(at, name);
-                let nearest = parameters
-                    .iter()
-                    .rev()
-                    .max_by(|a, b| like(a).total_cmp(&like(b)));
-                let nearest = nearest.map_or("", String::as_str);
+                // Both are short: this takes less than a million pairs of characters.
+                let mut effort = Effort::new(usize::MAX);
+                let alike = parameters.iter().rev().map(|name| {
+                    let likeness = effort.likeness(at, name, 0.0);
+                    (likeness.unwrap_or(0.0), name)
+                });
+                let nearest = alike.max_by(|(a, _), (b, _)| a.total_cmp(b));
+                let nearest = nearest.map_or("", |(_, name)| name);
                 format!("found: {}\ntry: {nearest}", parameters.join(", "))
             }
         }
     }
+}
+
+/// One next step for a schema that is none; the message says what is wrong, and where.
+fn schema_advice(error: &SchemaError) -> String {
+    match error {
+        SchemaError::NoSchema { .. } => {
+            "try: {\"type\": \"string\"}, or the whole schema of the tool and a pointer to the parameter"
+                .to_owned()
+        }
+        SchemaError::Invalid { at, .. } => {
+            format!("correct the value of `{}`, or leave it out", cut(at.as_str()))
+        }
+        SchemaError::Dangling { reference, .. } => format!(
+            "give the whole schema that `{}` is part of, with a pointer to the parameter",
+            cut(reference)
+        ),
+        SchemaError::Cyclic { at, .. } => format!(
+            "put the schema that is meant in place of `{}`",
+            cut(at.as_str())
+        ),
+        SchemaError::Remote { reference, .. } => format!(
+            "put what `{}` refers to under `$defs`, and refer to that",
+            cut(reference)
+        ),
+        SchemaError::TooDeep => "try: a schema with fewer levels".to_owned(),
+        _ => "give a schema that is valid in its dialect".to_owned(),
+    }
+}
+
+/// The beginning of what a message quotes.
+fn cut(text: &str) -> String {
+    text.chars().take(QUOTED).collect()
 }
 
 impl ParameterSchema {
@@ -118,7 +155,7 @@ impl ParameterSchema {
             return Self::of(document, &found, name_in_schema(at));
         }
         Self::of_argument(document, at)?.ok_or_else(|| ParameterError::Nowhere {
-            at: at.as_str().chars().take(QUOTED).collect(),
+            at: cut(at.as_str()),
             parameters: place::parameters(document),
         })
     }
@@ -140,7 +177,8 @@ impl ParameterSchema {
         name: Option<String>,
     ) -> Result<Self, ParameterError> {
         let wish = Wish::of(document, found, name);
-        let schema = InputSchema::compile(judge(document, found)?)?;
+        let schema = InputSchema::compile(judge(document, found)?);
+        let schema = schema.map_err(|error| in_document(error, found))?;
         Ok(Self { schema, wish })
     }
 
@@ -189,7 +227,7 @@ fn judge(document: &Value, found: &place::Found) -> Result<Value, SchemaError> {
         let parts = places.iter().filter_map(|at| document.pointer(at));
         parts.cloned().collect()
     };
-    if found.all == [""] && found.any.is_empty() {
+    if is_whole(found) {
         return Ok(document.clone());
     }
     let (all, any) = (parts(&found.all), parts(&found.any));
@@ -213,9 +251,7 @@ fn judge(document: &Value, found: &place::Found) -> Result<Value, SchemaError> {
         .filter(|address| !address.is_empty())
         .unwrap_or(DOCUMENT);
     let links = |places: &[String]| -> Vec<Value> {
-        let links = places
-            .iter()
-            .map(|at| format!("{address}#{}", place::encoded(at)));
+        let links = places.iter().map(|at| format!("{address}#{}", encoded(at)));
         links.map(|link| json!({"$ref": link})).collect()
     };
     let mut schema = combined(Some(dialect), links(&found.all), links(&found.any));
@@ -234,6 +270,34 @@ fn judge(document: &Value, found: &place::Found) -> Result<Value, SchemaError> {
         );
     }
     Ok(schema)
+}
+
+/// Whether a document judges as it is.
+fn is_whole(found: &place::Found) -> bool {
+    found.all == [""] && found.any.is_empty()
+}
+
+/// An error of a schema that judges by parts of a document, with its place in that.
+fn in_document(error: SchemaError, found: &place::Found) -> SchemaError {
+    match error {
+        SchemaError::Invalid { at, message } if !is_whole(found) => SchemaError::Invalid {
+            at: place_in_document(&at, found).unwrap_or(at),
+            message,
+        },
+        other => other,
+    }
+}
+
+fn place_in_document(at: &Pointer, found: &place::Found) -> Option<Pointer> {
+    let mut tokens = at.tokens();
+    let parts = match tokens.next()?.as_str() {
+        "allOf" => &found.all,
+        "anyOf" => &found.any,
+        _ => return None,
+    };
+    let part = parts.get(tokens.next()?.parse::<usize>().ok()?)?;
+    let part = Pointer::parse(part)?;
+    Some(tokens.fold(part, |at, token| at.key(&token)))
 }
 
 /// All schemas of the one list, and one of the other.

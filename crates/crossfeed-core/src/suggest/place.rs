@@ -3,7 +3,7 @@
 //! What comes in: the document of a schema and a pointer. What goes out: the places of the schemas
 //! that are meant, as pointers from the document's root.
 
-use crossfeed_wire::Pointer;
+use crossfeed_wire::{Pointer, fragment::decoded};
 use serde_json::Value;
 use std::collections::HashSet;
 
@@ -11,6 +11,8 @@ use std::collections::HashSet;
 const FOLLOWED: usize = 1000;
 /// The most parameters that are named where a pointer leads nowhere.
 const NAMED: usize = 20;
+/// The most bytes of a parameter's pointer that is named.
+const NAMED_BYTES: usize = 200;
 
 /// What a keyword holds.
 #[derive(Clone, Copy, PartialEq)]
@@ -126,7 +128,7 @@ pub(super) fn parameters(root: &Value) -> Vec<String> {
         let properties = root.pointer(at).and_then(|schema| schema.get("properties"));
         for name in properties.and_then(Value::as_object).into_iter().flatten() {
             let pointer = Pointer::root().key(name.0).as_str().to_owned();
-            if named.len() < NAMED && !named.contains(&pointer) {
+            if named.len() < NAMED && pointer.len() <= NAMED_BYTES && !named.contains(&pointer) {
                 named.push(pointer);
             }
         }
@@ -180,31 +182,6 @@ fn target(root: &Value, reference: &Value) -> Option<String> {
         let pointer = decoded(fragment)?;
         root.pointer(&pointer).is_some().then_some(pointer)
     })
-}
-
-/// A fragment with its percent-encoding taken off (RFC 3986, section 2.1).
-fn decoded(fragment: &str) -> Option<String> {
-    let mut parts = fragment.split('%');
-    let mut bytes = parts.next()?.as_bytes().to_vec();
-    for part in parts {
-        let code = u8::from_str_radix(part.get(..2)?, 16).ok()?;
-        bytes.push(code);
-        bytes.extend_from_slice(part.get(2..)?.as_bytes());
-    }
-    String::from_utf8(bytes).ok()
-}
-
-/// A JSON Pointer as the fragment of a URI (RFC 6901, section 6).
-pub(super) fn encoded(pointer: &str) -> String {
-    let mut out = String::with_capacity(pointer.len());
-    for byte in pointer.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/?".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
 }
 
 /// The schemas for the member or item `token` of what schemas are for.

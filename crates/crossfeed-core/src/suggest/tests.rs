@@ -1,4 +1,4 @@
-use super::{Offer, ParameterError, ParameterSchema, Suggestion, There, Trial};
+use super::{Fits, Offer, ParameterSchema, Suggestion, There, Trial, effort};
 use crate::select::SelectOptions;
 use crossfeed_jmespath::{Arena, Budget, Expression, View, evaluate};
 use crossfeed_json::Document;
@@ -10,8 +10,20 @@ fn pointer(text: &str) -> Pointer {
     Pointer::parse(text).unwrap()
 }
 
-/// The suggestions on a document, and what `see` makes of the document's view.
+/// The suggestions on a document.
 fn suggest(json: &str, parameter: &ParameterSchema, most: usize) -> Vec<Suggestion> {
+    let mut steps = parameter.steps();
+    let mut fits = |value: Value, _: Option<&str>| parameter.accepts(&value, &mut steps);
+    suggest_by(json, parameter, most, &mut fits)
+}
+
+/// The same by a judge of its own.
+fn suggest_by(
+    json: &str,
+    parameter: &ParameterSchema,
+    most: usize,
+    fits: &mut Fits<'_>,
+) -> Vec<Suggestion> {
     let document = Document::new(json.to_owned());
     let view = View::from(document.root().unwrap());
     let options = SelectOptions::default();
@@ -24,9 +36,7 @@ fn suggest(json: &str, parameter: &ParameterSchema, most: usize) -> Vec<Suggesti
         options: &options,
         repairs: false,
     };
-    let mut steps = parameter.steps();
-    let mut fits = |value: Value, _: Option<&str>| parameter.accepts(&value, &mut steps);
-    trial.fitting(parameter.wish(), most, &mut fits)
+    trial.fitting(parameter.wish(), most, fits)
 }
 
 /// What a document offers the parameter of a schema at a pointer.
@@ -288,11 +298,58 @@ fn a_pointer_that_leads_nowhere_says_what_is_there() {
         "`/a` leads to no schema and names no parameter",
         "found: no parameters\ntry: the whole schema, with the pointer ``",
     );
-    assert!(matches!(
-        ParameterSchema::new(&json!({"type": "objekt"})),
-        Err(ParameterError::Schema(_))
-    ));
-    assert!(ParameterSchema::at(&tool("a", json!({"$ref": "#/gone"})), &pointer("/a")).is_err());
+}
+
+#[test]
+fn a_schema_that_is_none_says_what_to_do() {
+    check_error(
+        json!([]),
+        "",
+        "a schema is an object or a boolean, this is array",
+        "try: {\"type\": \"string\"}, or the whole schema of the tool and a pointer to the parameter",
+    );
+    check_error(
+        json!({"$ref": "#"}),
+        "",
+        "`#` at `/$ref` leads back to itself",
+        "put the schema that is meant in place of `/$ref`",
+    );
+    let gone = json!({"$ref": "#/gone"});
+    check_error(
+        tool("a", gone),
+        "/a",
+        "`#/gone` at `/properties/a/$ref` leads nowhere",
+        "give the whole schema that `#/gone` is part of, with a pointer to the parameter",
+    );
+    let remote = json!({"$ref": "https://a.example/s.json"});
+    check_error(
+        tool("a", remote),
+        "/a",
+        "`https://a.example/s.json` at `/properties/a/$ref` is in another document, and nothing is fetched",
+        "put what `https://a.example/s.json` refers to under `$defs`, and refer to that",
+    );
+    // Each is said to be where it is in the document that was given.
+    let pattern = json!({"pattern": "["});
+    let bogus = json!({"type": "bogus"});
+    for (schema, at, place) in [
+        (pattern.clone(), "", "/pattern"),
+        (tool("a", pattern), "/properties/a", "/properties/a/pattern"),
+        (bogus.clone(), "", "/type"),
+        (json!({"allOf": [bogus]}), "", "/allOf/0/type"),
+        (tool("a", bogus.clone()), "/a", "/properties/a/type"),
+        (
+            json!({"anyOf": [{}, {"properties": {"a": {"items": bogus}}}]}),
+            "/a",
+            "/anyOf/1/properties/a/items/type",
+        ),
+    ] {
+        let error = ParameterSchema::at(&schema, &pointer(at)).unwrap_err();
+        let message = error.to_string();
+        let start = format!("the schema is not valid at `{place}`: ");
+        assert!(message.starts_with(&start), "{schema}: {message}");
+        let advice = format!("correct the value of `{place}`, or leave it out");
+        assert_eq!(error.advice(), advice);
+    }
 }
 
 #[test]
@@ -312,10 +369,9 @@ fn long_lists_hide_nothing_that_is_small() {
 #[test]
 fn unknown_ids_are_offered_what_is_alike() {
     let there = |ids: &[(&str, Option<&str>)]| -> Vec<There> {
-        let there = ids.iter().map(|(id, of)| There {
-            id: (*id).to_owned(),
-            of: of.map(Into::into),
-        });
+        let there = ids
+            .iter()
+            .map(|(id, of)| There::new(id, of.map(Into::into)));
         there.collect()
     };
     let calls = there(&[
@@ -323,7 +379,9 @@ fn unknown_ids_are_offered_what_is_alike() {
         ("call_2", None),
         ("job", Some("fetch")),
     ]);
-    let advice = |id: &str, there: &[There]| Offer::of(id, there).advice("results", "do this");
+    let advice = |id: &str, there: &[There]| {
+        Offer::of(id, there, &mut effort()).advice("results", "do this")
+    };
     assert_eq!(
         advice("call_l", &calls),
         "found: call_2, call_1 (search)\ntry: call_2"
@@ -343,6 +401,44 @@ fn unknown_ids_are_offered_what_is_alike() {
         "found: no results in this session\ndo this"
     );
     assert_eq!(Offer::default().advice("results", "do this"), "do this");
+}
+
+#[test]
+fn only_so_many_values_are_judged() {
+    let members = (0..1000).map(|n| format!("\"m{n}\": [{n}]"));
+    let json = format!("{{{}}}", members.collect::<Vec<_>>().join(","));
+    let any = ParameterSchema::new(&json!({})).unwrap();
+    let mut judged = 0;
+    let none = suggest_by(&json, &any, 3, &mut |_, _| {
+        judged += 1;
+        false
+    });
+    assert!(none.is_empty());
+    assert_eq!(judged, 60);
+    // Nor is more judged than was asked for.
+    judged = 0;
+    let found = suggest_by(&json, &any, 3, &mut |_, _| {
+        judged += 1;
+        true
+    });
+    assert_eq!((found.len(), judged), (3, 3));
+}
+
+#[test]
+fn any_number_of_unknown_ids_is_compared_for_one_effort() {
+    // All alike but for what would have to be looked at pair by pair: 10^10 pairs together.
+    let id = |n: usize| format!("{}{n:04}{}", "x".repeat(60), "ab".repeat(96));
+    let there: Vec<There> = (0..1000).map(|n| There::new(&id(n), None)).collect();
+    let mut effort = effort();
+    let mut alike = 0;
+    for n in 0..1000 {
+        let wanted = format!("{}{n:04}{}", "x".repeat(60), "ba".repeat(96));
+        alike += usize::from(Offer::of(&wanted, &there, &mut effort).alike);
+        alike += usize::from(Offer::of(&id(n), &there, &mut effort).alike);
+    }
+    // The first is compared with all, the last with none.
+    assert!((1..1000).contains(&alike), "{alike}");
+    assert!(Offer::of(&id(1), &there, &mut super::effort()).alike);
 }
 
 fn documents() -> impl Strategy<Value = Value> {

@@ -5,7 +5,7 @@
 //! elsewhere.
 
 use super::place::{self, Found};
-use crate::paths::Candidate;
+use crate::{likeness::Effort, paths::Candidate};
 use crossfeed_jmespath::{Kind, View};
 use crossfeed_wire::Pointer;
 use serde_json::Value;
@@ -13,6 +13,8 @@ use std::collections::HashSet;
 
 /// How many characters of a name are compared.
 const NAME_CHARS: usize = 64;
+/// From which likeness on a name is taken for another spelling of the parameter's.
+const ALIKE: f64 = 0.7;
 /// The most bytes of a text whose look is judged.
 const LOOKED_BYTES: usize = 2048;
 /// How many words of descriptions are kept.
@@ -175,8 +177,9 @@ impl Wish {
         if within && (wanted.contains(&name) || name.contains(wanted)) {
             return 5;
         }
-        let likeness = strsim::normalized_damerau_levenshtein(wanted, &name);
-        if likeness > 0.7 { 4 } else { 0 }
+        // Of names this short there is effort enough.
+        let alike = Effort::new(usize::MAX).likeness(wanted, &name, ALIKE);
+        if alike.is_some() { 4 } else { 0 }
     }
 }
 

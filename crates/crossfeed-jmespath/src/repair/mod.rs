@@ -44,6 +44,8 @@ pub struct Repair {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Rule {
+    /// What hints say of a value's type is no part of its path: `items[0].id[number]` is `items[0].id`.
+    TypeSuffix,
     /// jq maps over a pipe: `items[] | .name` is `items[].name`.
     JqPipe,
     /// A subscript with a string: `headers['x-id']` is `headers."x-id"`.
@@ -76,6 +78,7 @@ impl Rule {
     /// The rule's stable name.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::TypeSuffix => "type-suffix",
             Self::JqPipe => "jq-pipe",
             Self::StringSubscript => "string-subscript",
             Self::RootSign => "root-sign",
@@ -165,7 +168,8 @@ const READINGS: [Reading; MAX_CANDIDATES] = [
 ];
 
 /// The order of the rules: none makes work for an earlier one.
-const ORDER: [Rule; 13] = [
+const ORDER: [Rule; 14] = [
+    Rule::TypeSuffix,
     Rule::StringSubscript,
     Rule::JqPipe,
     Rule::RootSign,
@@ -214,6 +218,7 @@ fn apply(
     has_key: &dyn Fn(&str) -> bool,
 ) -> Option<String> {
     match rule {
+        Rule::TypeSuffix => path::type_suffix(tokens),
         Rule::StringSubscript => path::string_subscript(tokens),
         Rule::JqPipe if !reading.jq_pipe => None,
         Rule::JqPipe => path::jq_pipe(tokens),

@@ -1,10 +1,58 @@
-//! Paths: JSONPath's `$`, jq's dots and pipes, subscripts with strings, and keys that need quotes.
+//! Paths: JSONPath's `$`, jq's dots and pipes, subscripts with strings, types from hints, and keys that need quotes.
 //!
 //! In: tokens. Out: the repaired text, where there is something to repair. Deliberately not here: comparisons and calls.
 
 use super::compare::lone_after;
 use super::edit::{Edit, quoted, raw_content};
 use crate::token::{Enclosing, Kind, Tokens, decode_quoted, is_identifier};
+
+/// `items[0].id[number]` becomes `items[0].id`, and `items[array-2-items]` becomes `items`: hints say the type of a value
+/// behind its path. Only where no list can stand, as for [`string_subscript`].
+pub(super) fn type_suffix(tokens: &Tokens<'_>) -> Option<String> {
+    let mut edit = Edit::new(tokens);
+    let mut suffix_at = None;
+    for index in 0..tokens.len() {
+        if tokens.kind(index) != Kind::LBracket
+            || tokens.kind(index + 2) != Kind::RBracket
+            || !matches!(tokens.kind(index + 1), Kind::Word | Kind::Loose)
+            || !is_type(tokens.text(index + 1))
+        {
+            continue;
+        }
+        let follows = match tokens.behind(index, 1) {
+            Kind::Dollar | Kind::At => true,
+            Kind::RBracket => {
+                suffix_at == index.checked_sub(1)
+                    || (matches!(
+                        tokens.behind(index, 2),
+                        Kind::Number | Kind::Raw | Kind::Quoted
+                    ) && tokens.behind(index, 3) == Kind::LBracket)
+            }
+            kind => kind.is_name(),
+        };
+        if !follows {
+            continue;
+        }
+        suffix_at = Some(index + 2);
+        let next = tokens.kind(index + 3);
+        if next.closes_operand() || is_subscript(next) || next == Kind::Dot {
+            edit.replace(index, index + 2, "");
+        } else {
+            edit.remove(index, index + 2);
+        }
+    }
+    edit.finish()
+}
+
+/// Whether a word is how hints say a type: `number`, `array-2-items`.
+fn is_type(word: &str) -> bool {
+    let items = word.strip_prefix("array-");
+    let items = items.and_then(|rest| rest.strip_suffix("-items"));
+    matches!(
+        word,
+        "null" | "boolean" | "number" | "string" | "object" | "array"
+    ) || items.is_some_and(|n| !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit()))
+}
 
 /// `headers['x-id']` and `headers["x-id"]` become `headers."x-id"`.
 ///

@@ -70,6 +70,40 @@ fn check_rules(input: &str, expected: &[Rule]) {
 }
 
 #[test]
+fn the_type_that_hints_say_is_no_part_of_a_path() {
+    check("[0].id[number]", &["[0].id"]);
+    check("items[array-60-items]", &["items"]);
+    check("@[array-2-items]", &["@"]);
+    check("o[object].a[0][string]", &["o.a[0]"]);
+    check("items[array-2-items][0].id[number]", &["items[0].id"]);
+    check("\"x y\"[null]", &["\"x y\""]);
+    check("a[string][string] == 'x'", &["a == 'x'"]);
+    check("headers['x-id'][string]", &["headers.\"x-id\""]);
+    check("$[array-2-items]", &["@"]);
+    check("[?a[number] > 5].b[boolean]", &["[?a > `5`].b"]);
+    // What may be meant as a list of fields, or is no type.
+    for other in [
+        "[number]",
+        "items[*].[number]",
+        "items[*][string]",
+        "items[][object]",
+        "a[array-items]",
+        "a[array--items]",
+        "a[integer]",
+        "'a[number]'",
+    ] {
+        assert!(
+            candidates(other, &has_key)
+                .iter()
+                .flat_map(|found| &found.repairs)
+                .all(|repair| repair.rule != Rule::TypeSuffix),
+            "{other}"
+        );
+    }
+    check_rules("o[object]", &[Rule::TypeSuffix]);
+}
+
+#[test]
 fn a_quoted_word_in_a_filter_is_a_string() {
     check("[?kind == \"active\"]", &["[?kind == 'active']"]);
     check("[?kind==\"active\"]", &["[?kind=='active']"]);
@@ -547,7 +581,7 @@ fn fragment() -> impl Strategy<Value = String> {
         ]),
         6 => prop::sample::select(vec![
             ".", "..", "[?", "]", "[]", "[*]", "[0]", "[1:]", "[", "(", ")", "{", "}", ",", ":", "|", "||", "&&", "&", "!", "==", "!=", "<",
-            "<=", ">", ">=", "=", "~", "*", "contains(", "join(", "f(", " and ", " or ", "{k:", "~ contains(@, \"x\")", "| .", "['k']",
+            "<=", ">", ">=", "=", "~", "*", "contains(", "join(", "f(", " and ", " or ", "{k:", "~ contains(@, \"x\")", "| .", "['k']", "[number]", "[array-2-items]",
         ]),
         2 => Just(" "),
     ]
@@ -579,6 +613,8 @@ fn expression() -> impl Strategy<Value = String> {
         "a.b",
         "a[0]",
         "a['k']",
+        "a[0][number]",
+        "a[array-2-items]",
         "f(a)",
         "limit",
         "limits",

@@ -6,11 +6,10 @@
 
 use crate::{
     SchemaError,
-    fragment::encoded,
     index::{Index, Target, push_step},
     keywords::Step,
 };
-use crossfeed_wire::Pointer;
+use crossfeed_wire::{Pointer, fragment::encoded};
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
 

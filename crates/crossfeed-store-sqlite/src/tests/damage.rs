@@ -1,13 +1,17 @@
-//! Stores that are not as they were written: never a wrong answer, and nothing is changed.
+//! Stores that are not as they were written: never a wrong answer, and nothing is changed but a file
+//! that can be made whole again.
 
 use super::{
     Directory, artifact, assert_results_work, assert_says, assert_whole, call, get, id, options,
     put, run, scope,
 };
 use crate::SqliteStore;
-use crossfeed_store::{ArtifactLookup, Damage, ResultStore, StoreError};
+use crossfeed_store::{
+    ArtifactLookup, Damage, ListedArtifact, ManualClock, MemoryLimits, Recorded, ResultStore,
+    StoreError,
+};
 use proptest::prelude::*;
-use std::fs;
+use std::{fs, sync::Arc, time::Duration};
 
 /// That a file in the database's place is refused, and left as it is.
 fn check_refused(content: &[u8], expected: fn(&StoreError) -> bool) {
@@ -138,9 +142,14 @@ fn a_row_that_was_changed_is_noticed() {
         };
         let error = run(store.get_artifact(&scope(session), &id(name), &call())).unwrap_err();
         assert_damaged(&error, name);
-        if !change.starts_with("data = ") {
-            let error = run(store.list_artifacts(&scope(session))).unwrap_err();
-            assert!(matches!(error, StoreError::Damaged { .. }), "{error:?}");
+        // A list is not about data, and what is whole is listed in any case.
+        let listed = run(store.list_artifacts(&scope(session))).unwrap();
+        let line = |name: &str| listed.iter().find(|line| line.artifact_id == id(name));
+        let is_marked = line(name).unwrap().damaged;
+        assert_eq!(is_marked, !change.starts_with("data = "), "{change}");
+        if session == "s" {
+            let whole = ListedArtifact::of(&artifact("whole", 20));
+            assert_eq!(line("whole"), Some(&whole));
         }
         // It is neither mistaken for one that has expired, nor overwritten.
         run(store.sweep()).unwrap();
@@ -148,7 +157,7 @@ fn a_row_that_was_changed_is_noticed() {
             &run(store.get_artifact(&scope(session), &id(name), &call())).unwrap_err(),
             name,
         );
-        if session == "s" && !change.starts_with("data = ") {
+        if session == "s" {
             assert_damaged(&put(&store, name, 20).unwrap_err(), name);
         }
         assert_whole(&store, "whole", 20);
@@ -175,46 +184,139 @@ fn a_file_that_was_changed_is_noticed_and_can_be_given_again() {
         change(&directory.0.join("data").join(digest.to_string()));
         assert_damaged(&get(&store, "a").unwrap_err(), "a");
         assert_whole(&store, "whole", 2001);
-        put(&store, "a", 2000).unwrap();
+        // Who may not write cannot say that it is there.
+        let reader = SqliteStore::open(&directory, options().with_read_only(true)).unwrap();
+        assert_damaged(&put(&reader, "a", 2000).unwrap_err(), "a");
+        assert_eq!(put(&store, "a", 2000).unwrap(), Recorded::Unchanged);
         assert_whole(&store, "a", 2000);
+        assert_eq!(put(&reader, "a", 2000).unwrap(), Recorded::Unchanged);
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+#[test]
+fn ids_that_cannot_be_read_keep_no_other_from_being_listed() {
+    let directory = Directory::new();
+    let store = directory.open();
+    put(&store, "a", 20).unwrap();
+    put(&store, "whole", 20).unwrap();
+    let other = directory.connection();
+    other
+        .execute("UPDATE artifacts SET call_id = '' WHERE number = 1", [])
+        .unwrap();
+    let listed = run(store.list_artifacts(&scope("s"))).unwrap();
+    assert_eq!(listed, [ListedArtifact::of(&artifact("whole", 20))]);
+}
 
-    /// Whatever becomes of some bytes of the database, what is read is what was written, or an error
-    /// says that it is not, or it is not found: the last where the damage hides a row.
+/// The bytes of a database with six artifacts.
+fn six() -> Vec<u8> {
+    let directory = Directory::new();
+    let store = directory.open();
+    for n in 0..6 {
+        put(&store, &format!("a{n}"), 150 * n).unwrap();
+    }
+    drop(store);
+    fs::read(directory.database()).unwrap()
+}
+
+/// That a damaged database of [`six`] gives what was written, or says that it is not, or does not
+/// find it: the last where the damage hides a row.
+fn check_no_wrong_answer(bytes: &[u8]) {
+    let directory = Directory::new();
+    fs::write(directory.database(), bytes).unwrap();
+    let Ok(store) = SqliteStore::open(&directory, options()) else {
+        return;
+    };
+    for n in 0..6 {
+        let name = format!("a{n}");
+        if let Ok(ArtifactLookup::Found(found)) = get(&store, &name) {
+            assert!(found.is_same_record(&artifact(&name, 150 * n)), "{name}");
+        }
+    }
+    for line in run(store.list_artifacts(&scope("s"))).unwrap_or_default() {
+        let made = (0..6).map(|n| artifact(&format!("a{n}"), 150 * n));
+        let made: Vec<_> = made.map(|made| ListedArtifact::of(&made)).collect();
+        assert!(line.damaged || made.contains(&line), "{line:?}");
+    }
+    assert_results_work(&store);
+}
+
+#[test]
+fn an_index_that_leads_to_another_row_is_noticed() {
+    let whole = six();
+    let key = "tenantprojectsa";
+    let keys: Vec<_> = (0..whole.len())
+        .filter(|at| whole[*at..].starts_with(key.as_bytes()))
+        .collect();
+    // Each stands in the table and in the index of names.
+    assert!(keys.len() >= 12, "{keys:?}");
+    for at in keys {
+        for byte in at..at + key.len() + 4 {
+            let mut bytes = whole.clone();
+            bytes[byte] += 1;
+            check_no_wrong_answer(&bytes);
+        }
+    }
+}
+
+/// Makes an index that has something else in the place of a column.
+fn mislead(directory: &Directory, index: &str, column: &str, other: &str) {
+    let connection = directory.connection();
+    let query = format!("SELECT sql FROM sqlite_schema WHERE name = '{index}'");
+    let sql: String = connection.query_row(&query, [], |row| row.get(0)).unwrap();
+    let wrong = sql.replacen(column, other, 1);
+    assert_ne!(sql, wrong);
+    connection
+        .execute_batch(&format!(
+            "DROP INDEX {index}; {wrong}; PRAGMA writable_schema = ON; \
+             UPDATE sqlite_schema SET sql = '{sql}' WHERE name = '{index}'"
+        ))
+        .unwrap();
+}
+
+#[test]
+fn an_index_cannot_make_anything_expire() {
+    let directory = Directory::new();
+    let limits = MemoryLimits::default().with_artifact_time_to_live(Some(Duration::from_secs(60)));
+    let clock = Arc::new(ManualClock::new());
+    let open = || {
+        let options = options().with_limits(limits.clone());
+        SqliteStore::open_with_clock(&directory, options, clock.clone()).unwrap()
+    };
+    put(&open(), "a", 20).unwrap();
+    mislead(
+        &directory,
+        "artifacts_expiring",
+        "expires_at",
+        "recorded_at",
+    );
+    clock.advance(Duration::from_secs(30));
+    let store = open();
+    run(store.sweep()).unwrap();
+    put(&store, "b", 20).unwrap();
+    assert_whole(&store, "a", 20);
+}
+
+#[test]
+fn an_index_cannot_list_what_is_of_another_session() {
+    let directory = Directory::new();
+    put(&directory.open(), "a", 20).unwrap();
+    mislead(&directory, "artifacts_kept", "session", "artifact_id");
+    let listed = run(directory.open().list_artifacts(&scope("a"))).unwrap();
+    assert_eq!(listed, []);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn damage_is_never_a_wrong_answer(
         places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
     ) {
-        let directory = Directory::new();
-        let store = directory.open();
-        for n in 0..6 {
-            put(&store, &format!("a{n}"), 150 * n).unwrap();
-        }
-        drop(store);
-        let mut bytes = fs::read(directory.database()).unwrap();
+        let mut bytes = six();
         for (place, byte) in places {
             let place = place.index(bytes.len());
             bytes[place] = byte;
         }
-        fs::write(directory.database(), &bytes).unwrap();
-        if let Ok(store) = SqliteStore::open(&directory, options()) {
-            for n in 0..6 {
-                let name = format!("a{n}");
-                if let Ok(ArtifactLookup::Found(found)) = get(&store, &name) {
-                    prop_assert!(found.is_same_record(&artifact(&name, 150 * n)), "{}", name);
-                }
-            }
-            let listed = run(store.list_artifacts(&scope("s"))).unwrap_or_default();
-            for line in listed {
-                let made = (0..6).map(|n| artifact(&format!("a{n}"), 150 * n));
-                let made: Vec<_> = made.map(|made| crossfeed_store::ListedArtifact::of(&made)).collect();
-                prop_assert!(made.contains(&line), "{:?}", line);
-            }
-            assert_results_work(&store);
-        }
+        check_no_wrong_answer(&bytes);
     }
 }

@@ -33,6 +33,7 @@ fn a_full_disk_keeps_what_is_there() {
     put(&store, "before", 900).unwrap();
     let limit = |pages: i64| {
         let writer = store.artifacts().writer().unwrap();
+        let writer = writer.connection();
         writer
             .pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))
             .unwrap();
@@ -66,7 +67,6 @@ fn a_full_disk_keeps_what_is_there() {
 
 #[test]
 fn a_file_system_says_what_a_database_says() {
-    let fault = |kind: io::ErrorKind| fault::io(io::Error::from(kind));
     for (kind, expected) in [
         (io::ErrorKind::StorageFull, "its disk is full"),
         (io::ErrorKind::QuotaExceeded, "its disk is full"),
@@ -74,8 +74,160 @@ fn a_file_system_says_what_a_database_says() {
         (io::ErrorKind::ReadOnlyFilesystem, "it can only be read"),
         (io::ErrorKind::TimedOut, "cannot answer"),
     ] {
-        assert_says(&fault(kind), expected, "");
+        assert_says(&fault::writing("data/x", kind.into()), expected, "");
+        // What cannot be read is not one of those: it can not even be read.
+        let error = fault::reading("data/x", kind.into());
+        assert_says(&error, "cannot answer", "");
+        assert_cause(&error, "data/x: ");
     }
+}
+
+/// That an error names what it is about.
+fn assert_cause(error: &StoreError, expected: &str) {
+    let cause = std::error::Error::source(error).unwrap().to_string();
+    assert!(cause.contains(expected), "{cause}");
+}
+
+#[test]
+fn one_deadline_is_for_all_waiting() {
+    let directory = Directory::new();
+    let store = directory.open();
+    let mut turn = store.artifacts().writer().unwrap();
+    // Another request of this process waits for as long as for another process, and no longer.
+    let error = put(&store, "a", 20).unwrap_err();
+    assert!(matches!(error, StoreError::Locked { .. }), "{error:?}");
+    assert_says(&error, "more than 50 ms", "try again");
+    // By now this one has none of its time left for others.
+    let transaction = turn.begin().unwrap();
+    let left: i64 = transaction
+        .pragma_query_value(None, "busy_timeout", |row| row.get(0))
+        .unwrap();
+    assert_eq!(left, 0);
+    drop(transaction);
+    drop(turn);
+    put(&store, "a", 20).unwrap();
+    assert_whole(&store, "a", 20);
+}
+
+#[test]
+fn a_runtime_that_has_shut_down_is_an_answer() {
+    let directory = Directory::new();
+    let store = directory.open();
+    let runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = { runtime }.build().unwrap();
+    let handle = runtime.handle().clone();
+    runtime.shutdown_background();
+    let _current = handle.enter();
+    let error = get(&store, "a").unwrap_err();
+    assert!(matches!(error, StoreError::Unavailable { .. }), "{error:?}");
+    assert_results_work(&store);
+}
+
+#[test]
+fn what_is_in_the_place_of_a_file_is_named() {
+    for (file, is_directory, expected) in [
+        ("", false, "the store's directory: it is no directory"),
+        ("artifacts.db", true, "artifacts.db: it is no file"),
+        ("data", false, "data: "),
+    ] {
+        let directory = Directory::new();
+        let place = directory.0.join("place");
+        let path = if file.is_empty() {
+            place.clone()
+        } else {
+            fs::create_dir(&place).unwrap();
+            place.join(file)
+        };
+        if is_directory {
+            fs::create_dir(path).unwrap();
+        } else {
+            fs::write(path, "").unwrap();
+        }
+        let error = SqliteStore::open(&place, options()).unwrap_err();
+        assert!(matches!(error, StoreError::Unavailable { .. }), "{error:?}");
+        assert_cause(&error, expected);
+    }
+    // SQLite itself does not say why it cannot open a file; it is not because it may only be read.
+    let directory = Directory::new();
+    drop(directory.open());
+    fs::create_dir(directory.0.join("artifacts.db-wal")).unwrap();
+    let error = SqliteStore::open(&directory, options()).unwrap_err();
+    assert!(matches!(error, StoreError::Unavailable { .. }), "{error:?}");
+    assert_cause(&error, "artifacts.db: ");
+}
+
+#[test]
+fn a_store_that_must_exist_is_not_made() {
+    let directory = Directory::new();
+    let place = directory.0.join("a/b");
+    let only = || options().with_must_exist(true);
+    let check_absent = || {
+        for options in [only(), only().with_read_only(true)] {
+            let error = SqliteStore::open(&place, options).unwrap_err();
+            assert!(matches!(error, StoreError::Absent), "{error:?}");
+            assert_says(&error, "no store", "directory of a store");
+        }
+    };
+    check_absent();
+    assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
+    fs::create_dir_all(&place).unwrap();
+    check_absent();
+    assert_eq!(fs::read_dir(&place).unwrap().count(), 0);
+    // Nothing is in it: somebody was stopped before the store was made.
+    fs::write(place.join("artifacts.db"), "").unwrap();
+    check_absent();
+    assert_eq!(fs::metadata(place.join("artifacts.db")).unwrap().len(), 0);
+    drop(SqliteStore::open(&place, options()).unwrap());
+    let store = SqliteStore::open(&place, only()).unwrap();
+    put(&store, "a", 2000).unwrap();
+    assert_whole(&store, "a", 2000);
+}
+
+#[test]
+fn each_new_directory_is_flushed_into_its_parent() {
+    let directory = Directory::new();
+    let changed = |path: &str| open::changed_by_making(&directory.0.join(path));
+    let at = |path: &str| directory.0.join(path);
+    assert_eq!(changed("a/b/c"), [at("a/b/c"), at("a/b"), at("a"), at("")]);
+    fs::create_dir(at("a")).unwrap();
+    assert_eq!(changed("a/b"), [at("a/b"), at("a")]);
+    assert_eq!(changed("a"), [at("a"), at("")]);
+    let relative = open::changed_by_making("crossfeed-none/b".as_ref());
+    assert_eq!(
+        relative,
+        ["crossfeed-none/b", "crossfeed-none", "."].map(std::path::PathBuf::from)
+    );
+}
+
+#[test]
+fn what_is_committed_is_flushed() {
+    let directory = Directory::new();
+    let store = directory.open();
+    let turn = store.artifacts().writer().unwrap();
+    let level: i64 = turn
+        .connection()
+        .pragma_query_value(None, "synchronous", |row| row.get(0))
+        .unwrap();
+    assert_eq!(level, 2, "FULL");
+}
+
+#[cfg(unix)]
+#[test]
+fn nobody_else_can_look_into_the_files() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = Directory::new();
+    fs::set_permissions(&directory.0, fs::Permissions::from_mode(0o755)).unwrap();
+    let store = directory.open();
+    put(&store, "small", 20).unwrap();
+    put(&store, "large", 2000).unwrap();
+    let mut paths = directory.files();
+    let names = ["artifacts.db", "artifacts.db-wal", "artifacts.db-shm"];
+    paths.extend(names.map(|name| directory.0.join(name)));
+    for path in &paths {
+        let mode = fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{path:?}");
+    }
+    assert_eq!(paths.len(), 4);
 }
 
 #[test]
@@ -110,12 +262,8 @@ fn a_store_that_is_opened_for_reading_is_not_written() {
 fn nothing_is_made_where_nothing_may_be_written() {
     let directory = Directory::new();
     let error = SqliteStore::open(&directory, options().with_read_only(true)).unwrap_err();
-    assert!(matches!(error, StoreError::ReadOnly { .. }), "{error:?}");
+    assert!(matches!(error, StoreError::Absent), "{error:?}");
     assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
-    let file = directory.0.join("file");
-    fs::write(&file, "").unwrap();
-    let error = SqliteStore::open(&file, options()).unwrap_err();
-    assert!(matches!(error, StoreError::Unavailable { .. }), "{error:?}");
 }
 
 #[test]
@@ -142,11 +290,15 @@ fn a_directory_without_permission_to_write_can_be_read() {
     put(&store, "a", 2000).unwrap();
     drop(store);
     let set = |mode| {
-        for path in [
+        let mut paths = [
             directory.0.join("data"),
             directory.database(),
             directory.0.clone(),
-        ] {
+        ];
+        if mode == 0o755 {
+            paths.reverse();
+        }
+        for path in paths {
             fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
         }
     };
@@ -160,6 +312,25 @@ fn a_directory_without_permission_to_write_can_be_read() {
     let store = SqliteStore::open(&directory, options()).unwrap();
     assert_whole(&store, "a", 2000);
     let error = put(&store, "b", 20).unwrap_err();
+    let none = SqliteStore::open(directory.0.join("new"), options()).unwrap_err();
+    drop(store);
+    set(0);
+    let closed = SqliteStore::open(&directory, options()).unwrap_err();
     set(0o755);
     assert!(matches!(error, StoreError::ReadOnly { .. }), "{error:?}");
+    assert!(matches!(none, StoreError::ReadOnly { .. }), "{none:?}");
+    assert!(
+        matches!(closed, StoreError::Unavailable { .. }),
+        "{closed:?}"
+    );
+    assert_cause(&closed, "artifacts.db: ");
+    // A file that cannot be read is not damaged: nobody knows.
+    let store = directory.open();
+    put(&store, "c", 3000).unwrap();
+    for path in directory.files() {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o000)).unwrap();
+    }
+    let error = get(&store, "c").unwrap_err();
+    assert!(matches!(error, StoreError::Unavailable { .. }), "{error:?}");
+    assert_cause(&error, "data/");
 }

@@ -1,7 +1,7 @@
 //! What holds of every rendering.
 
 use super::{judge::marks, session_with};
-use crate::{RenderOptions, Session, ToolResult};
+use crate::{RenderOptions, Session, ShownHints, ToolResult};
 use crossfeed_tokens::TokenCounter;
 use crossfeed_wire::{CallId, internal::is_internal};
 use futures_util::FutureExt;
@@ -166,6 +166,64 @@ proptest! {
         for (counter, scale) in counters().iter().zip([1, 4, 1]) {
             check(&value, counter, budget * scale)?;
             check(&value, counter, budget * scale / 10)?;
+        }
+    }
+
+    #[test]
+    fn whoever_counts_there_is_an_answer(value in json(), budget in 0..300_usize) {
+        let counters = [
+            TokenCounter::new("nothing", |_| 0),
+            TokenCounter::new("one", |_| 1),
+            TokenCounter::new("no end", |_| usize::MAX),
+            TokenCounter::new("whim", |text| text.len() * 7919 % 401),
+        ];
+        let mut whole = json!({"content": [{"type": "text", "text": "a"}], "isError": false});
+        whole["structuredContent"] = value.clone();
+        let options = [
+            RenderOptions::default().with_budget(budget),
+            RenderOptions::default().with_preview_tokens(0).with_hints(ShownHints::Always),
+        ];
+        for (counter, value) in counters.iter().flat_map(|counter| [(counter, &value), (counter, &whole)]) {
+            let (session, id) = session_with(ToolResult::undeclared(value.to_string()), counter.clone());
+            for options in &options {
+                if let Ok(rendered) = render(&session, &id, options) {
+                    prop_assert!(rendered.tokens <= options.whole_tokens.max(options.preview_tokens));
+                    prop_assert_eq!(rendered.tokens, counter.count(&rendered.json));
+                }
+            }
+            for select in [None, Some("@"), Some("nothing")] {
+                let retrieved = session.retrieve(&id, select).now_or_never().unwrap();
+                prop_assert!(retrieved.is_ok() || select == Some("nothing"));
+            }
+            // What is summed up does not overflow.
+            session.note_shown("a");
+            prop_assert!(session.usage().shown >= counter.count("a") as u64);
+            let _ = session.usage().avoided();
+        }
+    }
+
+    #[test]
+    fn more_room_never_shows_less(value in json(), budget in 0..400_usize, fitting in any::<bool>()) {
+        let (session, id) = session_with(ToolResult::json(value.to_string()), TokenCounter::default());
+        let options = |budget: usize| {
+            let options = RenderOptions::default().with_budget(budget).with_hints(ShownHints::Always);
+            if fitting { options.with_fitting(vec!["@".to_owned()]) } else { options }
+        };
+        match render(&session, &id, &options(budget)) {
+            Ok(rendered) if rendered.whole => {
+                for more in [1, 2, 5, 20, 100] {
+                    let more = render(&session, &id, &options(budget + more)).unwrap();
+                    prop_assert!(more.whole, "{} {}", rendered.json, more.json);
+                }
+            }
+            Ok(_) => {}
+            Err(failure) => {
+                let crate::Error::Render(crate::RenderError::BudgetTooSmall { needed, .. }) = failure.error else {
+                    return Err(TestCaseError::fail(failure.to_string()));
+                };
+                prop_assert!(render(&session, &id, &options(needed)).is_ok());
+                prop_assert!(render(&session, &id, &options(needed - 1)).is_err());
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod judge;
 mod laws;
+mod said;
 
 use super::{RenderOptions, Rendered, ShownHints};
 use crate::{ContextOptions, Engine, EngineOptions, Failure, StripPolicy, ToolResult};
@@ -129,11 +130,15 @@ fn every_cut_is_marked() {
         ),
     );
     let text = json!("x".repeat(100)).to_string();
-    check(
-        undeclared(&format!("[{text},{text},{text},{text}]")),
-        55,
-        &format!(r#"{{"value":"… array, 4 items",{}"#, reach("", 413, 104)),
-    );
+    let list = format!("[{text},{text},{text},{text}]");
+    // All of it is reached by its first item, where that has room.
+    for (budget, select) in [(55, r#","$select":"[0]""#), (50, "")] {
+        let expected = format!(
+            r#"{{"value":"… array, 4 items",{}"#,
+            reach(select, 413, 104)
+        );
+        check(undeclared(&list), budget, &expected);
+    }
 }
 
 #[test]
@@ -160,7 +165,7 @@ fn results_of_mcp_keep_their_parts() {
         ),
         LARGE,
         concat!(
-            r#"{"content":[{"type":"text","text":"{\"_toolCallId\":\"c\"}"},{"type": "text", "text": "hi"},"#,
+            r#"{"content":[{"type":"text","text":"{\"_toolCallId\":\"c\",\"_crossfeedParts\":\"refer to the parts below as [0], [1], …\"}"},{"type": "text", "text": "hi"},"#,
             r#"{"type":"text","text":"image (image/png, 5 bytes), not shown; to pass it on: {\"$tool\":\"c\",\"$select\":\"[1]\"}"},"#,
             r#"{"type":"text","text":"resource (application/octet-stream, 6 bytes), not shown; to pass it on: {\"$tool\":\"c\",\"$select\":\"[2]\"}"}"#,
             r#"],"_meta":{"x": 1},"_toolCallId":"c"}"#

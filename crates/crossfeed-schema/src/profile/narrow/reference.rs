@@ -1,11 +1,8 @@
 //! References: to definitions where the provider takes them, else in place.
 
 use super::Narrowing;
-use crate::{
-    fragment::decoded,
-    profile::{fold_schema, is_fold},
-};
-use crossfeed_wire::Pointer;
+use crate::profile::{fold_schema, is_fold};
+use crossfeed_wire::{Pointer, fragment::decoded};
 use serde_json::{Map, Value};
 
 /// How many references are followed that lead to nothing but a reference.

@@ -1,8 +1,20 @@
-//! JSON Pointers in the fragments of URIs.
+//! The percent-encoding of fragments of URIs.
+//!
+//! In: the text of a fragment, without `#`, or what one is to say. Out: the other. Deliberately not
+//! here: what a fragment means; for JSON Pointers there is [`Pointer::from_fragment`](crate::Pointer::from_fragment).
 
 /// A fragment with its percent-encoding taken off (RFC 3986, section 2.1); what is no encoding stays
 /// as it is. `None` where it is no UTF-8 then.
-pub(crate) fn decoded(fragment: &str) -> Option<String> {
+///
+/// ```
+/// use crossfeed_wire::fragment::decoded;
+///
+/// assert_eq!(decoded("/a%20b").as_deref(), Some("/a b"));
+/// assert_eq!(decoded("100%").as_deref(), Some("100%"));
+/// assert_eq!(decoded("%FF"), None);
+/// ```
+#[must_use]
+pub fn decoded(fragment: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.as_bytes();
     while let Some((&byte, tail)) = rest.split_first() {
@@ -21,10 +33,17 @@ pub(crate) fn decoded(fragment: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// A JSON Pointer as the fragment of a URI (RFC 6901, section 6).
-pub(crate) fn encoded(pointer: &str) -> String {
-    let mut out = String::with_capacity(pointer.len());
-    for byte in pointer.bytes() {
+/// A text as the fragment of a URI: what may not stand in one is percent-encoded.
+///
+/// ```
+/// use crossfeed_wire::fragment::encoded;
+///
+/// assert_eq!(encoded("/a b/é"), "/a%20b/%C3%A9");
+/// ```
+#[must_use]
+pub fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
         let plain = byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/?".contains(&byte);
         if plain {
             out.push(char::from(byte));

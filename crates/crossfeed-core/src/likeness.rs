@@ -1,0 +1,117 @@
+//! How alike two names are, for a bounded effort.
+//!
+//! In: what was written and a name that there is, both of any length. Out: a likeness from 0 to 1,
+//! where it is high enough to matter and there is effort left to find it out. Deliberately not here:
+//! which names are compared, and what is made of it.
+
+/// The most characters of two names that are compared: those between what both begin and end with.
+const COMPARED: usize = 64;
+
+/// The effort that may be spent on comparing names: pairs of characters that are looked at.
+#[derive(Debug)]
+pub(crate) struct Effort {
+    left: usize,
+}
+
+impl Effort {
+    pub(crate) fn new(pairs: usize) -> Self {
+        Self { left: pairs }
+    }
+
+    /// The likeness of two names; `None` where it is less than `least`, or no effort is left. Names
+    /// that differ in more than 64 characters are not alike.
+    pub(crate) fn likeness(&mut self, wanted: &str, name: &str, least: f64) -> Option<f64> {
+        if self.left == 0 {
+            return None;
+        }
+        let (a, b) = (wanted.chars().count(), name.chars().count());
+        let (short, long) = (a.min(b), a.max(b));
+        self.spend(long)?;
+        // Each character that one has more is a slip at least.
+        if (short as f64) < least * long as f64 {
+            return None;
+        }
+        let (middle, other) = middles(wanted, name);
+        let (a, b) = (middle.chars().count(), other.chars().count());
+        if a.max(b) > COMPARED {
+            return None;
+        }
+        self.spend(a * b)?;
+        // What both begin and end with takes no slips.
+        let slips = strsim::damerau_levenshtein(middle, other);
+        let likeness = if long == 0 {
+            1.0
+        } else {
+            1.0 - slips as f64 / long as f64
+        };
+        (likeness >= least).then_some(likeness)
+    }
+
+    fn spend(&mut self, pairs: usize) -> Option<()> {
+        let left = self.left.checked_sub(pairs);
+        self.left = left.unwrap_or(0);
+        left.map(|_| ())
+    }
+}
+
+/// Two texts without what both begin and end with.
+fn middles<'t>(a: &'t str, b: &'t str) -> (&'t str, &'t str) {
+    let same = |(a, b): &(char, char)| a == b;
+    let before = a.chars().zip(b.chars()).take_while(same);
+    let before: usize = before.map(|(c, _)| c.len_utf8()).sum();
+    let (a, b) = (&a[before..], &b[before..]);
+    let behind = a.chars().rev().zip(b.chars().rev()).take_while(same);
+    let behind: usize = behind.map(|(c, _)| c.len_utf8()).sum();
+    (&a[..a.len() - behind], &b[..b.len() - behind])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Effort;
+    use proptest::prelude::*;
+
+    fn check(wanted: &str, name: &str, least: f64, expected: Option<f64>) {
+        let found = Effort::new(10_000).likeness(wanted, name, least);
+        assert_eq!(found, expected, "{wanted} {name}");
+    }
+
+    #[test]
+    fn names_are_alike_by_their_slips() {
+        check("call_1", "call_1", 0.75, Some(1.0));
+        check("call", "clal", 0.75, Some(0.75));
+        check("call_1", "job", 0.75, None);
+        check("", "", 0.75, Some(1.0));
+        check("é", "e", 0.5, None);
+    }
+
+    #[test]
+    fn long_names_are_compared_where_they_differ() {
+        let long = "x".repeat(1_000_000);
+        check(&long, &long, 0.75, None);
+        let effort = || Effort::new(3_000_000);
+        assert_eq!(effort().likeness(&long, &long, 0.75), Some(1.0));
+        let slip = format!("{long}y");
+        assert!(effort().likeness(&long, &slip, 0.75).is_some());
+        // It would take 10^12 pairs.
+        let other = "y".repeat(1_000_000);
+        assert_eq!(effort().likeness(&long, &other, 0.0), None);
+    }
+
+    #[test]
+    fn no_more_is_spent_than_there_is() {
+        let mut effort = Effort::new(6 + 9 + 6 + 8);
+        assert!(effort.likeness("abc123", "abcxyz", 0.1).is_some());
+        assert!(effort.likeness("abc123", "abcxyz", 0.1).is_none());
+        // Nothing comes back: what was too much for one is gone for the next.
+        assert!(effort.likeness("a", "a", 0.1).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn the_likeness_is_that_of_all(a in "[ab é]{0,12}", b in "[ab é]{0,12}") {
+            let found = Effort::new(10_000).likeness(&a, &b, 0.0);
+            let whole = strsim::normalized_damerau_levenshtein(&a, &b);
+            prop_assert!((found.unwrap() - whole).abs() < 1e-9, "{:?} {}", found, whole);
+        }
+    }
+}

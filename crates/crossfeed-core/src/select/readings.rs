@@ -1,0 +1,147 @@
+//! The readings of an expression: on which views it is tried, with and without its prefix.
+//!
+//! What comes in: the text of an expression and the views of a result. What goes out: the readings
+//! in their order, and what the last of them gives, that on the object a model was shown. The order
+//! is normative in `specs/select.md`.
+
+use super::{Answered, Outcome, Selection, Selector, Trouble};
+use crossfeed_jmespath::{Kind, View};
+use std::borrow::Cow;
+
+/// One way to read an expression: its text, and the view it is read on.
+pub(super) struct Reading<'a, 'v> {
+    pub(super) text: &'a str,
+    pub(super) view: &'v View<'a>,
+    pub(super) answered: Answered,
+    pub(super) stripped: bool,
+}
+
+impl<'a, 'v> Selector<'a, 'v> {
+    /// The readings in the order in which they are tried.
+    pub(super) fn readings(
+        &self,
+        text: &'a str,
+        stripped: Option<&'a str>,
+    ) -> Vec<Reading<'a, 'v>> {
+        let views = [
+            (Answered::Canonical, Some(&self.views.canonical)),
+            (Answered::Envelope, self.views.envelope.as_ref()),
+        ];
+        let mut readings = Vec::with_capacity(4);
+        for (answered, view) in views {
+            let Some(view) = view else { continue };
+            readings_on(view, answered, text, stripped, &mut readings);
+        }
+        readings
+    }
+
+    /// What the expression gives on the object that a model is shown where that is another than the
+    /// value: `value[0].title` of a list, `text` of a text, `content[1].text` of a tool result of MCP
+    /// before whose parts one with our fields was put. Nothing where it gives nothing there either,
+    /// or looks at anything but the member of that name: `keys(@)` is an error whatever is shown.
+    pub(super) fn as_shown(
+        &self,
+        written: &str,
+        text: &'a str,
+        stripped: Option<&'a str>,
+    ) -> Option<Selection<'a>> {
+        let expression = self.understood(stripped.unwrap_or(text))?;
+        let reads_only = |name: &str| expression.reads_only(name);
+        let view = match &self.views.envelope {
+            Some(envelope) => shown_envelope(envelope, &reads_only)?,
+            None => self.shown_value(&reads_only)?,
+        };
+        let mut readings = Vec::with_capacity(2);
+        readings_on(&view, Answered::Shown, text, stripped, &mut readings);
+        let mut parsed = true;
+        for reading in &readings {
+            match self.read(reading, reading.text) {
+                Ok(Outcome::Found(view, expression)) => {
+                    return Some(self.selection(view, expression, reading, Vec::new(), None));
+                }
+                Ok(Outcome::Emptied(view, expression)) => {
+                    let better = self.repaired(written, std::slice::from_ref(reading), true);
+                    return better.ok().flatten().or_else(|| {
+                        let notice = self.notice(expression, reading.view);
+                        Some(self.selection(view, expression, reading, Vec::new(), notice))
+                    });
+                }
+                Err(Trouble::Parse(_)) => parsed = false,
+                Ok(Outcome::Nothing) | Err(_) => {}
+            }
+        }
+        self.repaired(written, &readings, parsed).ok().flatten()
+    }
+
+    /// The object that a model is shown of a value that is none, if a selector is about its member.
+    fn shown_value(&self, reads_only: &dyn Fn(&str) -> bool) -> Option<View<'a>> {
+        let canonical = &self.views.canonical;
+        if canonical.kind() == Kind::Object {
+            return None;
+        }
+        let is_text = self.views.bare.kind() == Kind::String;
+        let is_opened = canonical.kind() != Kind::String;
+        let names = [("value", is_opened), ("text", is_text)];
+        let names = names
+            .into_iter()
+            .filter(|(name, shown)| *shown && reads_only(name));
+        let members: Vec<_> = names
+            .map(|(name, _)| (Cow::Borrowed(name), canonical.clone()))
+            .collect();
+        (!members.is_empty()).then(|| View::object(members))
+    }
+}
+
+/// Adds the readings of an expression on one view, in the order in which they are tried.
+fn readings_on<'a, 'v>(
+    view: &'v View<'a>,
+    answered: Answered,
+    text: &'a str,
+    stripped: Option<&'a str>,
+    readings: &mut Vec<Reading<'a, 'v>>,
+) {
+    let reading = |text, stripped| Reading {
+        text,
+        view,
+        answered,
+        stripped,
+    };
+    match stripped {
+        None => readings.push(reading(text, false)),
+        Some(rest) => {
+            if view.get("result").is_some() {
+                readings.push(reading(text, false));
+            }
+            readings.push(reading(rest, true));
+        }
+    }
+}
+
+/// An envelope as a model is shown it, if a selector is about its content.
+fn shown_envelope<'a>(envelope: &View<'a>, reads_only: &dyn Fn(&str) -> bool) -> Option<View<'a>> {
+    let content = envelope.get("content").filter(|_| reads_only("content"))?;
+    if content.kind() != Kind::Array {
+        return None;
+    }
+    let parts = std::iter::once(View::null()).chain(content.items());
+    let parts = View::list(parts.collect());
+    Some(View::object(vec![(Cow::Borrowed("content"), parts)]))
+}
+
+/// How many characters of `text` were taken off for a reading. The bare `result` reads as `@`, which
+/// is no error anywhere.
+pub(super) fn prefix_chars(text: &str, reading: &Reading<'_, '_>) -> usize {
+    let prefix = text.strip_suffix(reading.text).filter(|_| reading.stripped);
+    prefix.map_or(0, |prefix| prefix.chars().count())
+}
+
+/// The expression without a leading `result.`, `result[` or a whole `result`.
+pub(super) fn strip_prefix(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix("result")?;
+    match rest.trim_start().as_bytes().first() {
+        None => Some("@"),
+        Some(b'.') => Some(rest.trim_start()[1..].trim_start()),
+        Some(b'[') => Some(rest.trim_start()),
+        _ => None,
+    }
+}

@@ -1,0 +1,296 @@
+//! What a store answers: what it has, or what became of it.
+
+use crate::{ResultKind, StoredArtifact, StoredResult};
+use bytes::Bytes;
+use crossfeed_wire::{ArtifactId, CallId};
+use std::{fmt, sync::Arc};
+
+/// Arguments beyond this length are not remembered of a result that has gone. Longer ones could not
+/// be shown to a model anyway.
+const MAX_REMEMBERED_ARGUMENTS: usize = 4096;
+
+/// What became of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a record is new or it is not; anything else is an error"
+)]
+pub enum Recorded {
+    /// It was not there and now is.
+    New,
+    /// The same was there already; it stays and counts as used.
+    Unchanged,
+}
+
+/// What a store knows of a call id.
+#[derive(Clone, Debug)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a result is there, or there is a reason why it is not"
+)]
+pub enum Lookup {
+    /// The recorded result. It cannot go while this is held, see [pinning](crate::ResultStore#pinning).
+    Found(Arc<StoredResult>),
+    /// Nothing, and why.
+    Missing(Missing),
+}
+
+impl Lookup {
+    /// The result, if it was found.
+    #[must_use]
+    pub fn found(self) -> Option<Arc<StoredResult>> {
+        match self {
+            Self::Found(result) => Some(result),
+            Self::Missing(_) => None,
+        }
+    }
+}
+
+/// Why there is no result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "each has an error code of its own, so a new one is a change for every reader"
+)]
+pub enum Missing {
+    /// Nothing is known of this id in this scope.
+    Unknown,
+    /// It was kept for its time.
+    Expired(Tombstone),
+    /// It had to make room.
+    Evicted(Tombstone),
+}
+
+/// What is remembered of a result that has gone: how to get it again.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Tombstone {
+    tool: Option<Arc<str>>,
+    arguments: Option<Bytes>,
+}
+
+impl Tombstone {
+    /// What to remember of a call: its tool, and its arguments if they have at most 4 KiB.
+    #[must_use]
+    pub fn new(tool: Option<Arc<str>>, arguments: Option<&[u8]>) -> Self {
+        Self {
+            tool,
+            // A copy, since a slice would keep the whole message alive that it was cut from.
+            arguments: arguments
+                .filter(|arguments| arguments.len() <= MAX_REMEMBERED_ARGUMENTS)
+                .map(Bytes::copy_from_slice),
+        }
+    }
+
+    /// What to remember of `result`.
+    #[must_use]
+    pub fn of(result: &StoredResult) -> Self {
+        Self::new(
+            result.shared_tool(),
+            result.arguments().map(|arguments| &arguments[..]),
+        )
+    }
+
+    /// The tool that was called, where it is known.
+    #[must_use]
+    pub fn tool(&self) -> Option<&str> {
+        self.tool.as_deref()
+    }
+
+    /// The raw JSON of what it was called with, where it is known and short.
+    #[must_use]
+    pub fn arguments(&self) -> Option<&Bytes> {
+        self.arguments.as_ref()
+    }
+}
+
+/// Shapes only: arguments have no place in logs.
+impl fmt::Debug for Tombstone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tombstone")
+            .field("tool", &self.tool)
+            .field("arguments", &self.arguments.as_ref().map(Bytes::len))
+            .finish()
+    }
+}
+
+/// What a store knows of an artifact.
+#[derive(Clone, Debug)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "an artifact is there, or there is a reason why it is not"
+)]
+pub enum ArtifactLookup {
+    /// The recorded artifact. It stays valid while it is held, also if it goes from the store.
+    Found(Arc<StoredArtifact>),
+    /// Nothing, and why.
+    Missing(ArtifactMissing),
+}
+
+impl ArtifactLookup {
+    /// The artifact, if it was found.
+    #[must_use]
+    pub fn found(self) -> Option<Arc<StoredArtifact>> {
+        match self {
+            Self::Found(artifact) => Some(artifact),
+            Self::Missing(_) => None,
+        }
+    }
+}
+
+/// Why there is no artifact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "each has an error code of its own, so a new one is a change for every reader"
+)]
+pub enum ArtifactMissing {
+    /// Nothing is known of these ids in this scope.
+    Unknown,
+    /// It was kept for its time. The tombstone names the tool, never its arguments.
+    Expired(Tombstone),
+}
+
+/// One line of [`list_artifacts`](crate::ResultStore::list_artifacts).
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ListedArtifact {
+    /// The artifact's own id.
+    pub artifact_id: ArtifactId,
+    /// The call whose result it was made from.
+    pub call_id: CallId,
+    /// The tool that was called, where it is known.
+    pub tool: Option<Arc<str>>,
+    /// Length of the full data.
+    pub bytes: usize,
+    /// Whether it is too large to be brought into a model's context.
+    pub retrieval_blocked: bool,
+    /// The summary as JSON, where there is one.
+    pub summary: Option<Bytes>,
+    /// Whether it is not what was recorded, so that nothing but its ids is said here, as they are
+    /// now: getting it is [`StoreError::Damaged`](crate::StoreError::Damaged).
+    pub damaged: bool,
+}
+
+impl ListedArtifact {
+    /// The line for an artifact without a summary, of a tool that is not known.
+    #[must_use]
+    pub fn new(artifact_id: ArtifactId, call_id: CallId, bytes: usize) -> Self {
+        Self {
+            artifact_id,
+            call_id,
+            tool: None,
+            bytes,
+            retrieval_blocked: false,
+            summary: None,
+            damaged: false,
+        }
+    }
+
+    /// Names the tool.
+    #[must_use]
+    pub fn with_tool(mut self, tool: Option<Arc<str>>) -> Self {
+        self.tool = tool;
+        self
+    }
+
+    /// Says whether it is too large to be brought into a model's context.
+    #[must_use]
+    pub fn with_retrieval_blocked(mut self, blocked: bool) -> Self {
+        self.retrieval_blocked = blocked;
+        self
+    }
+
+    /// Gives the summary as JSON.
+    #[must_use]
+    pub fn with_summary(mut self, summary: Option<Bytes>) -> Self {
+        self.summary = summary;
+        self
+    }
+
+    /// Says whether it is not what was recorded.
+    #[must_use]
+    pub fn with_damaged(mut self, damaged: bool) -> Self {
+        self.damaged = damaged;
+        self
+    }
+
+    /// The line for `artifact`.
+    #[must_use]
+    pub fn of(artifact: &StoredArtifact) -> Self {
+        Self::new(
+            artifact.artifact_id().clone(),
+            artifact.call_id().clone(),
+            artifact.document().raw().len(),
+        )
+        .with_tool(artifact.shared_tool())
+        .with_retrieval_blocked(artifact.retrieval_blocked())
+        .with_summary(artifact.summary().map(|summary| summary.raw().clone()))
+    }
+}
+
+/// Shapes only: a summary's values have no place in logs.
+impl fmt::Debug for ListedArtifact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ListedArtifact")
+            .field("artifact_id", &self.artifact_id)
+            .field("call_id", &self.call_id)
+            .field("tool", &self.tool)
+            .field("bytes", &self.bytes)
+            .field("retrieval_blocked", &self.retrieval_blocked)
+            .field("summary_bytes", &self.summary.as_ref().map(Bytes::len))
+            .field("damaged", &self.damaged)
+            .finish()
+    }
+}
+
+/// One line of [`list`](crate::ResultStore::list).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Listed {
+    /// The call.
+    pub call_id: CallId,
+    /// The tool that was called, where it is known.
+    pub tool: Option<Arc<str>>,
+    /// What the bytes are.
+    pub kind: ResultKind,
+    /// Whether the call failed.
+    pub failed: bool,
+    /// Length of the raw bytes.
+    pub bytes: usize,
+}
+
+impl Listed {
+    /// The line for a call that succeeded, of a tool that is not known.
+    #[must_use]
+    pub fn new(call_id: CallId, kind: ResultKind, bytes: usize) -> Self {
+        Self {
+            call_id,
+            tool: None,
+            kind,
+            failed: false,
+            bytes,
+        }
+    }
+
+    /// Names the tool.
+    #[must_use]
+    pub fn with_tool(mut self, tool: Option<Arc<str>>) -> Self {
+        self.tool = tool;
+        self
+    }
+
+    /// Says whether the call failed.
+    #[must_use]
+    pub fn with_failed(mut self, failed: bool) -> Self {
+        self.failed = failed;
+        self
+    }
+
+    /// The line for `result`.
+    #[must_use]
+    pub fn of(call_id: CallId, result: &StoredResult) -> Self {
+        Self::new(call_id, result.kind(), result.document().raw().len())
+            .with_tool(result.shared_tool())
+            .with_failed(result.failed())
+    }
+}
