@@ -88,7 +88,12 @@ fn wanted(args: &cli::ArtifactCreate) -> Result<NewArtifact, Stop> {
         wanted = wanted.with_base(base);
     }
     for (index, (name, selector)) in args.details.iter().enumerate() {
-        if args.details.iter().take(index).any(|(known, _)| known == name) {
+        if args
+            .details
+            .iter()
+            .take(index)
+            .any(|(known, _)| known == name)
+        {
             return Err(Stop::Usage(format!("the detail `{name}` is given twice")));
         }
         wanted = wanted.with_detail(name, selector);

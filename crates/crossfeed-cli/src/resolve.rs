@@ -37,7 +37,9 @@ pub(crate) async fn run(
     let results = input::read(&args.results)?;
     let what = "the tool's input schema";
     let schema = args.schema.as_deref();
-    let schema = schema.map(|path| input::read_schema(path, what)).transpose()?;
+    let schema = schema
+        .map(|path| input::read_schema(path, what))
+        .transpose()?;
     let records = records::read(&results).map_err(|NoRecord { line, why }| {
         let file = input::name(&args.results);
         Stop::Usage(format!("line {line} of {file} is no record: {why}"))

@@ -1,7 +1,7 @@
 //! `crossfeed retrieve`: a result, or a part of it, brought into the context.
 
 use crate::{cli, input, records, report::Stop, select};
-use crossfeed::{ContextOptions, Engine, Error, EngineOptions, Retrieved, TokenCounter};
+use crossfeed::{ContextOptions, Engine, EngineOptions, Error, Retrieved, TokenCounter};
 use std::io::Write;
 
 pub(crate) async fn run(args: &cli::Retrieve, out: &mut dyn Write) -> Result<(), Stop> {

@@ -28,8 +28,7 @@ pub(crate) async fn run(
     let session = Engine::new(EngineOptions::default(), records::store()).session(scope);
     session
         .record(&call_id, result(document, args.kind))
-        .await
-        ?;
+        .await?;
     let selected = session
         .select(&call_id, &args.expression)
         .await

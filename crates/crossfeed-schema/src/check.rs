@@ -296,9 +296,13 @@ mod tests {
         refused(
             json!({"properties": {"a": {"pattern": "("}}}),
             "Invalid",
-            "/properties/a",
+            "/properties/a/pattern",
         );
-        refused(json!({"patternProperties": {"(": {}}}), "Invalid", "");
+        refused(
+            json!({"patternProperties": {"(": {}}}),
+            "Invalid",
+            "/patternProperties",
+        );
         refused(
             json!({"$schema": "https://example.com/mine"}),
             "Invalid",

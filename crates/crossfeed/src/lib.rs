@@ -38,8 +38,8 @@
 //! `examples/orchestrator.rs` is a whole agent loop to copy from.
 
 pub use crossfeed_core::{
-    Answered, ArgumentError, ArtifactError, Component, ComponentError, ContextOptions, Created, Engine,
-    EngineOptions, Error, Failure, HintDetail, InputSchema, LimitError, Link, LookupError,
+    Answered, ArgumentError, ArtifactError, Component, ComponentError, ContextOptions, Created,
+    Engine, EngineOptions, Error, Failure, HintDetail, InputSchema, LimitError, Link, LookupError,
     MalformedReference, Misfit, NewArtifact, Notice, Offer, Outline, Oversized, ParameterError,
     ParameterSchema, PreparedTool, RenderError, RenderOptions, Rendered, RepairScope, ResolveError,
     Resolved, Retrieved, SchemaError, SelectError, SelectOptions, SelectReport, Selected, Session,

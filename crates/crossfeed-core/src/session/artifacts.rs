@@ -14,7 +14,7 @@ use crate::{
     resolve::Wanted,
 };
 use crossfeed_store::{ArtifactMissing, ListedArtifact, StoreError, StoredArtifact};
-use crossfeed_wire::{ArtifactId, CallId, Fault, Pointer};
+use crossfeed_wire::{ArtifactId, CallId, Fault};
 use std::sync::Arc;
 
 impl Session {

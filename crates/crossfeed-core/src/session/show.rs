@@ -22,7 +22,7 @@ use crate::{
 };
 use crossfeed_jmespath::{Arena, Budget, Kind, View};
 use crossfeed_json::Cursor;
-use crossfeed_wire::{CallId, Pointer};
+use crossfeed_wire::CallId;
 use serde_json::{Value, json};
 use std::{borrow::Cow, cell::Cell, sync::Arc};
 
