@@ -193,8 +193,7 @@ fn is_true_view(shown: &Value, data: &Value) -> Result<usize, String> {
         (Value::Array(shown), Value::Array(all)) => {
             let (items, mut marks) = match shown.split_last() {
                 Some((Value::String(mark), items))
-                    if shown.len() != all.len()
-                        || *mark.as_str() != all[items.len()] =>
+                    if shown.len() != all.len() || *mark.as_str() != all[items.len()] =>
                 {
                     let hidden =
                         counted(mark, "… ", " more items").or(counted(mark, "… ", " more item"));
