@@ -39,12 +39,7 @@ fn session(
     options: EngineOptions,
     store: Arc<SqliteStore>,
 ) -> Result<Session, Stop> {
-    let scope = records::scope(&kept.session).map_err(|error| {
-        Stop::Usage(format!(
-            "`{}` is no session: {}",
-            kept.session, error.source
-        ))
-    })?;
+    let scope = records::named_scope(&kept.session)?;
     Ok(Engine::new(options, store).session(scope))
 }
 
@@ -64,7 +59,7 @@ async fn create(
     )?);
     let session = session(&args.kept, options, store)?;
     session
-        .record(&args.call_id, select::result(document, args.kind))
+        .record(&args.call_id, records::result(document, args.kind))
         .await?;
     let created = session.create_artifact(wanted).await?;
     for (written, report) in &created.reports {

@@ -1,9 +1,9 @@
 //! `crossfeed hints`: what a model is shown of a result.
 
-use crate::{cli, input, records, report::Stop, retrieve, select};
+use crate::{cli, input, records, report::Stop, retrieve};
 use crossfeed::{
-    Engine, ErrorBody, HintDetail, ParameterSchema, Pointer, RenderOptions, Rendered, Session,
-    ShownHints, StripPolicy,
+    ErrorBody, HintDetail, ParameterSchema, Pointer, RenderOptions, Rendered, Session, ShownHints,
+    StripPolicy,
 };
 use std::{
     ffi::OsStr,
@@ -28,12 +28,7 @@ pub(crate) async fn run(
     input::check_stdin([Some(args.file.as_os_str()), schema])?;
     let options = retrieve::engine(&args.context)?;
     let parameter = place.map(parameter).transpose()?;
-    let document = input::read(&args.file)?;
-    let scope = records::scope("hints").map_err(|error| Stop::Usage(error.to_string()))?;
-    let session = Engine::new(options, records::store()).session(scope);
-    session
-        .record(&args.call_id, select::result(document, args.kind))
-        .await?;
+    let session = records::session(options, &args.call_id, &args.file, args.kind).await?;
     let mut render = RenderOptions::default();
     if args.full {
         render = render.with_detail(HintDetail::Full).with_budget(FULL);

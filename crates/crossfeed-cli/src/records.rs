@@ -1,20 +1,21 @@
-//! Records: the results of earlier calls, one JSON object a line.
+//! Records: the results of earlier calls, one JSON object a line; or one document that is a result.
 //!
 //! What comes in: the bytes of a file. What goes out: results and artifacts that hold the very bytes
-//! of their line. Invalid content of a result is no error; a line that is no record is.
+//! that were read, and a session with the one result. Invalid content of a result is no error; a line
+//! that is no record is.
 
-use crate::cli::Kind;
+use crate::{cli::Kind, input, report::Stop};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use clap::ValueEnum;
 use crossfeed::{
-    ArtifactId, CallId, Scope, ToolResult,
+    ArtifactId, CallId, Engine, EngineOptions, Scope, Session, ToolResult,
     json::Document,
     store::{MemoryLimits, MemoryStore, StoredArtifact},
     wire::ScopeError,
 };
 use serde_json::value::RawValue;
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
 
 /// The media type of bytes of which nothing is known.
 pub(crate) const ANY_MEDIA_TYPE: &str = "application/octet-stream";
@@ -40,6 +41,40 @@ pub(crate) fn plenty() -> MemoryLimits {
 /// The scope of a session: on the command line there is one tenant with one project.
 pub(crate) fn scope(session: &str) -> Result<Scope, ScopeError> {
     Scope::parse("local", "local", session)
+}
+
+/// The same for the session that a command names.
+pub(crate) fn named_scope(session: &str) -> Result<Scope, Stop> {
+    scope(session)
+        .map_err(|error| Stop::Usage(format!("`{session}` is no session: {}", error.source)))
+}
+
+/// A session of its own with the one result that a command was given.
+pub(crate) async fn session(
+    options: EngineOptions,
+    call_id: &CallId,
+    file: &Path,
+    kind: Option<Kind>,
+) -> Result<Session, Stop> {
+    let document = input::read(file)?;
+    let session = Engine::new(options, store()).session(named_scope("default")?);
+    session.record(call_id, result(document, kind)).await?;
+    Ok(session)
+}
+
+/// A document as the result that it is.
+pub(crate) fn result(document: Bytes, kind: Option<Kind>) -> ToolResult {
+    match kind {
+        None => ToolResult::undeclared(document),
+        Some(Kind::Json) => ToolResult::json(document),
+        Some(Kind::Mcp) => ToolResult::mcp(document),
+        Some(Kind::Bytes) => ToolResult::bytes(document, ANY_MEDIA_TYPE),
+        Some(Kind::Text) => match std::str::from_utf8(&document) {
+            Ok(text) => ToolResult::text(text),
+            // A text in another encoding is kept as the bytes that it is.
+            Err(_) => ToolResult::bytes(document, ANY_MEDIA_TYPE),
+        },
+    }
 }
 
 /// One line.

@@ -27,12 +27,7 @@ pub(crate) async fn run(
         Some(args.results.as_os_str()),
         args.schema.as_deref().map(Path::as_os_str),
     ])?;
-    let scope = records::scope(&args.session).map_err(|error| {
-        Stop::Usage(format!(
-            "`{}` is no session: {}",
-            args.session, error.source
-        ))
-    })?;
+    let scope = records::named_scope(&args.session)?;
     let arguments = input::read_or_inline(&args.arguments)?;
     let results = input::read(&args.results)?;
     let what = "the tool's input schema";

@@ -1,17 +1,12 @@
 //! `crossfeed retrieve`: a result, or a part of it, brought into the context.
 
-use crate::{cli, input, records, report::Stop, select};
-use crossfeed::{ContextOptions, Engine, EngineOptions, Error, Retrieved, TokenCounter};
+use crate::{cli, records, report::Stop};
+use crossfeed::{ContextOptions, EngineOptions, Error, Retrieved, TokenCounter};
 use std::io::Write;
 
 pub(crate) async fn run(args: &cli::Retrieve, out: &mut dyn Write) -> Result<(), Stop> {
     let options = engine(&args.context)?;
-    let document = input::read(&args.file)?;
-    let scope = records::scope("retrieve").map_err(|error| Stop::Usage(error.to_string()))?;
-    let session = Engine::new(options, records::store()).session(scope);
-    session
-        .record(&args.call_id, select::result(document, args.kind))
-        .await?;
+    let session = records::session(options, &args.call_id, &args.file, args.kind).await?;
     let brought = session
         .retrieve(&args.call_id, args.select.as_deref())
         .await?;

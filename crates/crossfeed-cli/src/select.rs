@@ -1,14 +1,7 @@
 //! `crossfeed select`: what a selector gives on a document.
 
-use crate::{
-    cli::{self, Kind},
-    input, records,
-    report::Stop,
-};
-use bytes::Bytes;
-use crossfeed::{
-    CallId, Engine, EngineOptions, Error, ErrorBody, Failure, LookupError, SelectReport, ToolResult,
-};
+use crate::{cli, records, report::Stop};
+use crossfeed::{CallId, EngineOptions, Error, ErrorBody, Failure, LookupError, SelectReport};
 use std::io::Write;
 
 /// The id of a document whose call is not named. No message shows it.
@@ -19,16 +12,12 @@ pub(crate) async fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<(), Stop> {
-    let document = input::read(&args.file)?;
-    let scope = records::scope("select").map_err(|error| Stop::Usage(error.to_string()))?;
     let call_id = match &args.call_id {
         Some(call_id) => call_id.clone(),
         None => CallId::parse(UNNAMED).map_err(|error| Stop::Usage(error.to_string()))?,
     };
-    let session = Engine::new(EngineOptions::default(), records::store()).session(scope);
-    session
-        .record(&call_id, result(document, args.kind))
-        .await?;
+    let options = EngineOptions::default();
+    let session = records::session(options, &call_id, &args.file, args.kind).await?;
     let selected = session
         .select(&call_id, &args.expression)
         .await
@@ -45,20 +34,6 @@ pub(crate) async fn run(
     out.write_all(&selected.json)?;
     writeln!(out)?;
     Ok(())
-}
-
-pub(crate) fn result(document: Bytes, kind: Option<Kind>) -> ToolResult {
-    match kind {
-        None => ToolResult::undeclared(document),
-        Some(Kind::Json) => ToolResult::json(document),
-        Some(Kind::Mcp) => ToolResult::mcp(document),
-        Some(Kind::Bytes) => ToolResult::bytes(document, records::ANY_MEDIA_TYPE),
-        Some(Kind::Text) => match std::str::from_utf8(&document) {
-            Ok(text) => ToolResult::text(text),
-            // A text in another encoding is kept as the bytes that it is.
-            Err(_) => ToolResult::bytes(document, records::ANY_MEDIA_TYPE),
-        },
-    }
 }
 
 /// The failure as it is written: there are no arguments here, and perhaps no call that has a name.

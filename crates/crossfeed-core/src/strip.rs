@@ -1,6 +1,6 @@
 //! Stripping: a result without the fields that the engine added to it.
 
-use crossfeed_json::{Document, is_number};
+use crossfeed_json::{Cursor, Document, is_number};
 use crossfeed_wire::internal::is_internal;
 use std::borrow::Cow;
 
@@ -21,6 +21,18 @@ impl StripPolicy {
             Self::Internal => is_internal(key),
             Self::AllUnderscore => key.starts_with('_'),
         }
+    }
+
+    /// Whether a member of an object goes. Most are told by the first byte of their key: wide objects
+    /// are walked over for this.
+    pub(crate) fn strips_member(self, member: Cursor<'_>) -> bool {
+        let key = member.key();
+        matches!(key.raw().first(), Some(b'_' | b'\\')) && self.strips(&key.text())
+    }
+
+    /// Whether what goes is data of the result's own.
+    pub(crate) fn strips_data(self, member: Cursor<'_>) -> bool {
+        self.strips_member(member) && !is_internal(&member.key().text())
     }
 }
 

@@ -20,21 +20,26 @@ const OF_NAME: &str =
 
 /// The row of an artifact, expired or not.
 pub(crate) fn find(connection: &Connection, name: &Name) -> Result<Option<Header>> {
-    let (scope, artifact_id, call_id) = name;
     let query = format!("SELECT {COLUMNS} FROM artifacts WHERE {OF_NAME}");
-    connection
-        .prepare_cached(&query)?
-        .query_row(
-            params![
-                scope.tenant(),
-                scope.project(),
-                scope.session(),
-                artifact_id.as_str(),
-                call_id.as_str()
-            ],
-            Header::read,
-        )
-        .optional()
+    of_name(connection, &query, name, Header::read)
+}
+
+/// The one row of a name.
+fn of_name<T>(
+    connection: &Connection,
+    query: &str,
+    (scope, artifact_id, call_id): &Name,
+    read: impl FnOnce(&Row<'_>) -> Result<T>,
+) -> Result<Option<T>> {
+    let name = params![
+        scope.tenant(),
+        scope.project(),
+        scope.session(),
+        artifact_id.as_str(),
+        call_id.as_str()
+    ];
+    let mut statement = connection.prepare_cached(query)?;
+    statement.query_row(name, read).optional()
 }
 
 /// The data of a row that has it in itself.
@@ -48,21 +53,8 @@ pub(crate) fn data(connection: &Connection, number: i64) -> Result<Option<Vec<u8
 
 /// Of an artifact that has expired and whose row has gone: the tool.
 pub(crate) fn expired(connection: &Connection, name: &Name) -> Result<Option<Option<String>>> {
-    let (scope, artifact_id, call_id) = name;
     let query = format!("SELECT tool FROM expired WHERE {OF_NAME}");
-    connection
-        .prepare_cached(&query)?
-        .query_row(
-            params![
-                scope.tenant(),
-                scope.project(),
-                scope.session(),
-                artifact_id.as_str(),
-                call_id.as_str()
-            ],
-            |row| row.get(0),
-        )
-        .optional()
+    of_name(connection, &query, name, |row| row.get(0))
 }
 
 /// A row of a session.

@@ -38,8 +38,8 @@ pub use lifetime::{
 };
 
 use crate::{
-    ArtifactLookup, ArtifactMissing, Lookup, Missing, ResultKind, ResultStore, StoreError,
-    StoredArtifact, StoredResult,
+    ArtifactLookup, ArtifactMissing, Lookup, Missing, Recorded, ResultKind, ResultStore,
+    StoreError, StoredArtifact, StoredResult,
 };
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -283,6 +283,34 @@ async fn listed(store: &dyn ResultStore, scope: &Scope) -> Vec<String> {
         .into_iter()
         .map(|line| line.call_id.as_str().to_owned())
         .collect()
+}
+
+/// What is recorded under one id at once: several contents, each more than once.
+const RACERS: [&str; 8] = ["0", "1", "2", "3", "0", "1", "2", "3"];
+
+/// Which of the racers was recorded: exactly one is new, the same as that one is no error, and any
+/// other is a duplicate.
+fn winner(
+    outcomes: &[Result<Recorded, StoreError>],
+    is_duplicate: impl Fn(&StoreError) -> bool,
+) -> &'static str {
+    let racers = || RACERS.into_iter().zip(outcomes);
+    let winners: Vec<&str> = racers()
+        .filter(|(_, outcome)| matches!(outcome, Ok(Recorded::New)))
+        .map(|(raw, _)| raw)
+        .collect();
+    assert_eq!(winners.len(), 1, "exactly one must be new: {outcomes:?}");
+    let winner = winners.first().copied().unwrap_or_default();
+    for (raw, outcome) in racers() {
+        assert!(
+            match outcome {
+                Ok(_) => raw == winner,
+                Err(error) => raw != winner && is_duplicate(error),
+            },
+            "`{raw}` against the recorded `{winner}` came to {outcome:?}"
+        );
+    }
+    winner
 }
 
 fn is_duplicate<T>(outcome: &Result<T, StoreError>) -> bool {

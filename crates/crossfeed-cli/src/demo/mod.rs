@@ -44,7 +44,7 @@ pub(crate) async fn run(out: &mut dyn Write) -> Result<(), Stop> {
     let clock = Arc::new(ManualClock::default());
     let store = MemoryStore::with_clock(MemoryLimits::default(), clock.clone());
     let engine = Engine::new(EngineOptions::default(), Arc::new(store));
-    let scope = crate::records::scope("demo").map_err(|error| Stop::Usage(error.to_string()))?;
+    let scope = crate::records::named_scope("demo")?;
     let demo = Demo {
         session: engine.session(scope),
         data: Data::load()?,

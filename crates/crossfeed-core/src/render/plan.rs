@@ -162,11 +162,8 @@ fn marks_in(key: Key<'_>) -> Option<usize> {
 }
 
 /// Whether a policy leaves a member out.
-pub(super) fn strips(policy: Option<StripPolicy>, member: Cursor<'_>) -> bool {
-    let key = member.key();
-    // Most keys are told by their first byte: a wide object is walked over for this.
-    let may_be = matches!(key.raw().first(), Some(b'_' | b'\\'));
-    policy.is_some_and(|policy| may_be && policy.strips(&key.text()))
+fn strips(policy: Option<StripPolicy>, member: Cursor<'_>) -> bool {
+    policy.is_some_and(|policy| policy.strips_member(member))
 }
 
 impl<'a, 'v> Plan<'a, 'v> {

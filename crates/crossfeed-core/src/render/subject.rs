@@ -164,7 +164,7 @@ pub(crate) fn whole_tokens(stored: &Stored, tokens: &TokenCounter) -> usize {
 
 /// A text that holds JSON, as a JSON string: without the fields of its own that are left out.
 pub(super) fn text_of(chars: Chars<'_>, opened: Cursor<'_>, policy: StripPolicy) -> Vec<u8> {
-    let strips = |member: Cursor<'_>| policy.strips(&member.key().text());
+    let strips = |member: Cursor<'_>| policy.strips_member(member);
     if opened.kind() == Kind::Object && opened.items().any(strips) {
         let stripped = strip(&Document::new(opened.raw().to_vec()), policy);
         if let Some(text) = stripped.and_then(|bytes| String::from_utf8(bytes).ok()) {

@@ -120,21 +120,14 @@ impl<'a> Writer<'a, '_> {
     }
 
     fn is_left_out(&mut self, member: Cursor<'_>) -> bool {
-        let key = member.key().text();
-        let left_out = self.known.strip.strips(&key);
-        if left_out && !crossfeed_wire::internal::is_internal(&key) {
-            self.complete = false;
-        }
-        left_out
+        self.complete &= !self.known.strip.strips_data(member);
+        self.known.strip.strips_member(member)
     }
 
     /// Notes whether data is left out of what a text holds.
     fn note_left_out(&mut self, opened: Cursor<'_>) {
         let policy = self.known.strip;
-        let is_data = |member: Cursor<'_>| {
-            let key = member.key().text();
-            policy.strips(&key) && !crossfeed_wire::internal::is_internal(&key)
-        };
+        let is_data = |member| policy.strips_data(member);
         if opened.kind() == Kind::Object && opened.items().any(is_data) {
             self.complete = false;
         }

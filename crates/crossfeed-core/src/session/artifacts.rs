@@ -2,7 +2,7 @@
 
 use super::{
     Session,
-    size::{SMALL_BYTES, is_plain_path, run},
+    size::{SMALL_BYTES, is_plain_path},
     succeeded,
 };
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     resolve::Wanted,
 };
 use crossfeed_store::{ArtifactMissing, ListedArtifact, StoreError, StoredArtifact};
-use crossfeed_wire::{ArtifactId, CallId, Fault};
+use crossfeed_wire::{ArtifactId, CallId};
 use std::sync::Arc;
 
 impl Session {
@@ -62,21 +62,12 @@ impl Session {
     /// ```
     pub async fn create_artifact(&self, wanted: NewArtifact) -> Result<Created, Failure> {
         let created = self.try_create(wanted).await;
-        created.inspect_err(|failure| {
-            // What is the host's to mend is no error that the model was told how to mend.
-            if failure.error.fault() == Fault::Model {
-                self.note_failure(failure);
-            }
-        })
+        created.inspect_err(|failure| self.note_told(failure))
     }
 
     async fn try_create(&self, wanted: NewArtifact) -> Result<Created, Failure> {
         let call_id = wanted.call_id.clone();
-        let stored = match self.get(&call_id).await {
-            Ok(result) => Stored::Result(result),
-            Err(error) => return Err(Failure::of_call(&call_id, error)),
-        };
-        let grows = !stored.document().is_indexed();
+        let stored = self.found(&call_id).await?;
         let small = stored.document().raw().len() <= SMALL_BYTES
             && wanted.component.is_none()
             && wanted.details.len() <= 1
@@ -86,23 +77,20 @@ impl Session {
                 .chain(wanted.details.iter().map(|(_, selector)| selector))
                 .all(|selector| is_plain_path(selector));
         let inner = Arc::clone(self.inner());
-        let made = run(small, move || {
-            succeeded(&wanted.call_id, &stored)
+        let work = move |stored: &Stored| {
+            succeeded(&wanted.call_id, stored)
                 .map_err(|error| Box::new(Failure::of_call(&wanted.call_id, error)))?;
             let maker = Maker {
                 limits: inner.fill_limits(),
                 compiled: &inner.selectors,
             };
-            let Made { artifact, reports } = maker.make(&stored, &wanted)?;
+            let Made { artifact, reports } = maker.make(stored, &wanted)?;
             let context = &inner.options.context;
             let tokens = context.tokens.count_bytes(artifact.document().raw());
             let artifact = artifact.with_retrieval_blocked(tokens > context.limit());
             Ok((artifact, reports, tokens))
-        })
-        .await;
-        if grows {
-            self.measure(std::slice::from_ref(&call_id)).await;
-        }
+        };
+        let made = self.work_on(&call_id, stored, small, work).await;
         let (artifact, reports, tokens) = made.map_err(|failure: Box<Failure>| *failure)?;
         let artifact_id = artifact.artifact_id().clone();
         let refused = |error: Error| {

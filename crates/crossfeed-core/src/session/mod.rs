@@ -23,10 +23,9 @@ use crate::{
     canonical::{Stored, marked},
     engine::{Engine, Inner},
     error::{Error, Failure, LookupError, ResolveError},
-    paths::Keys,
     record::ToolResult,
     resolve::{FillLimits, LimitError, Link, Looked, Plan},
-    select::{SelectReport, Selector},
+    select::SelectReport,
     shape::Shape,
     tool::PreparedTool,
     validate::{InputSchema, TypeRepair},
@@ -37,7 +36,7 @@ use crossfeed_store::{Recorded, StoreError, StoredArtifact};
 use crossfeed_wire::{CallId, Pointer, Scope};
 use futures_util::{StreamExt, stream};
 use serde_json::Value;
-use std::{cell::Cell, sync::Arc, time::Instant};
+use std::{sync::Arc, time::Instant};
 
 /// How many results are looked up at once.
 const LOOKUPS: usize = 32;
@@ -276,14 +275,11 @@ impl Session {
                 return Err(failure);
             }
         };
-        let grows = !stored.document().is_indexed();
         let inner = Arc::clone(self.inner());
         let small = stored.document().raw().len() <= SMALL_BYTES && is_plain_path(expression);
         let (wanted, text) = (call_id.clone(), expression.to_owned());
-        let selected = run(small, move || inner.select(&wanted, &stored, &text)).await;
-        if grows {
-            self.measure(std::slice::from_ref(call_id)).await;
-        }
+        let work = move |stored: &Stored| inner.select(&wanted, stored, &text);
+        let selected = self.work_on(call_id, stored, small, work).await;
         let selected = selected.map_err(fail);
         selected.inspect_err(|failure| self.note_failure(failure))
     }
@@ -300,14 +296,36 @@ impl Session {
     }
 
     async fn try_shape(&self, call_id: &CallId) -> Result<Shape, Failure> {
-        let found = self.get(call_id).await;
-        let stored = found.map_err(|error| Failure::of_call(call_id, error))?;
-        let stored = Stored::Result(stored);
+        let stored = self.found(call_id).await?;
         let inner = Arc::clone(self.inner());
         let small = stored.document().raw().len() <= SMALL_BYTES;
-        let shape = run(small, move || inner.shape(&stored)).await;
-        self.measure(std::slice::from_ref(call_id)).await;
+        let work = move |stored: &Stored| inner.shape(stored);
+        let shape = self.work_on(call_id, stored, small, work).await;
         shape.map_err(|error| Failure::of_call(call_id, error))
+    }
+
+    /// A recorded result, to work on.
+    async fn found(&self, call_id: &CallId) -> Result<Stored, Failure> {
+        let found = self.get(call_id).await.map(Stored::Result);
+        found.map_err(|error| Failure::of_call(call_id, error))
+    }
+
+    /// Works on what is stored of a call, here if that is small, and lets the store count the index
+    /// if a result's was built on the way. Artifacts count theirs themselves.
+    async fn work_on<T: Send + 'static>(
+        &self,
+        call_id: &CallId,
+        stored: Stored,
+        small: bool,
+        work: impl FnOnce(&Stored) -> T + Send + 'static,
+    ) -> T {
+        let is_result = matches!(stored, Stored::Result(_));
+        let grows = is_result && !stored.document().is_indexed();
+        let done = run(small, move || work(&stored)).await;
+        if grows {
+            self.measure(std::slice::from_ref(call_id)).await;
+        }
+        done
     }
 
     /// Lets the store count indexes that were built. That it cannot is no fault of the call, which
@@ -350,16 +368,7 @@ impl Inner {
         let arena = Arena::new();
         let budget = self.fill_limits().budget(stored, &arena);
         let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
-        let selector = Selector {
-            options: &self.options.select,
-            compiled: &self.selectors,
-            views: &views,
-            keys: &Keys::default(),
-            arena: &arena,
-            budget: &budget,
-            explanations: &Cell::new(1),
-        };
-        let selection = selector.select(text)?;
+        let selection = self.select_in(&views, &arena, &budget, text)?;
         let mut json = Vec::new();
         selection
             .view

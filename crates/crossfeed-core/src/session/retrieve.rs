@@ -7,7 +7,7 @@ mod advice;
 
 use super::{
     Session,
-    size::{SMALL_BYTES, is_plain_path, run},
+    size::{SMALL_BYTES, is_plain_path},
     succeeded,
 };
 use crate::{
@@ -121,22 +121,18 @@ impl Session {
         again: bool,
     ) -> Result<Retrieved, Failure> {
         let account = self.account();
-        let grows = matches!(what, Showable::Result(_)) && !stored.document().is_indexed();
         let small =
             stored.document().raw().len() <= SMALL_BYTES && select.is_none_or(is_plain_path);
         let (inner, books, wanted) = (Arc::clone(self.inner()), Arc::clone(&account), what.clone());
         let text = select.map(str::to_owned);
-        let brought = run(small, move || {
+        let work = move |stored: &Stored| {
             let known = (!again && text.is_none()).then_some(&*books);
-            let mark = books.mark(&stored);
-            let brought = inner.bring(&wanted, &stored, text.as_deref(), known, mark)?;
+            let mark = books.mark(stored);
+            let brought = inner.bring(&wanted, stored, text.as_deref(), known, mark)?;
             Ok((brought, mark))
-        });
-        let brought = brought.await;
+        };
         let (call_id, artifact_id) = ids(&what);
-        if grows {
-            self.measure(std::slice::from_ref(call_id)).await;
-        }
+        let brought = self.work_on(call_id, stored, small, work).await;
         let (Brought { retrieved, whole }, mark) = brought.map_err(|refused: Refused| {
             let mut failure = Failure::of_call(call_id, *refused.error);
             failure.artifact_id = artifact_id.cloned();

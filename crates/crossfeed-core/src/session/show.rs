@@ -3,11 +3,7 @@
 //! What comes in: a call id, and how much may be shown. What goes out: what is shown, noted in the
 //! session's account. Deliberately not here: how a preview is made.
 
-use super::{
-    Session,
-    size::{SMALL_BYTES, run},
-    succeeded,
-};
+use super::{Session, size::SMALL_BYTES, succeeded};
 use crate::{
     account::{Account, Extent, Mark, Showable},
     canonical::{Stored, ViewError, Views},
@@ -85,18 +81,14 @@ impl Session {
         let stored = self.found(call_id).await?;
         let small =
             stored.document().raw().len() <= SMALL_BYTES && options.preview_tokens <= SMALL_TOKENS;
-        let grows = !stored.document().is_indexed();
         let account = self.account();
         let (inner, books) = (Arc::clone(self.inner()), Arc::clone(&account));
         let (wanted, options) = (call_id.clone(), options.clone());
-        let shown = run(small, move || {
-            let rendered = inner.show(&wanted, &stored, &options)?;
-            Ok((rendered, books.mark(&stored)))
-        });
-        let shown = shown.await;
-        if grows {
-            self.measure(std::slice::from_ref(call_id)).await;
-        }
+        let work = move |stored: &Stored| {
+            let rendered = inner.show(&wanted, stored, &options)?;
+            Ok((rendered, books.mark(stored)))
+        };
+        let shown = self.work_on(call_id, stored, small, work).await;
         let (rendered, mark) = shown.map_err(|error: Error| Failure::of_call(call_id, error))?;
         let extent = if rendered.complete {
             Extent::Whole
@@ -150,16 +142,12 @@ impl Session {
         detail: HintDetail,
     ) -> Result<StructureHints, Failure> {
         let stored = self.found(call_id).await?;
-        let grows = !stored.document().is_indexed();
         let small = stored.document().raw().len() <= SMALL_BYTES;
         let account = self.account();
         let (inner, books) = (Arc::clone(self.inner()), Arc::clone(&account));
         let wanted = call_id.clone();
-        let hinted = run(small, move || inner.hints(&wanted, &stored, detail, &books));
-        let hinted = hinted.await;
-        if grows {
-            self.measure(std::slice::from_ref(call_id)).await;
-        }
+        let work = move |stored: &Stored| inner.hints(&wanted, stored, detail, &books);
+        let hinted = self.work_on(call_id, stored, small, work).await;
         let hinted = hinted.map_err(|error| Failure::of_call(call_id, error))?;
         let what = Showable::Result(call_id.clone());
         let Hinted {
@@ -170,11 +158,6 @@ impl Session {
         } = hinted;
         account.show(what, mark, Extent::Part, tokens, whole);
         Ok(hints)
-    }
-
-    async fn found(&self, call_id: &CallId) -> Result<Stored, Failure> {
-        let found = self.get(call_id).await.map(Stored::Result);
-        found.map_err(|error| Failure::of_call(call_id, error))
     }
 }
 

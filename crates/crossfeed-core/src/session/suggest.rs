@@ -1,6 +1,6 @@
 //! Suggestions at the session boundary: for a host that asks, and for errors.
 
-use super::{Session, run, succeeded};
+use super::{Session, succeeded};
 use crate::{
     canonical::Stored,
     engine::Inner,
@@ -67,15 +67,9 @@ impl Session {
             artifact_id: artifact_id.cloned(),
         };
         let stored = self.look_up(&wanted).await.map_err(|e| fail(e.into()))?;
-        let grows = !stored.document().is_indexed() && artifact_id.is_none();
         let (inner, schema) = (Arc::clone(self.inner()), schema.clone());
-        let suggested = run(false, move || {
-            inner.suggest(&wanted.call_id, &stored, &schema, most)
-        });
-        let suggested = suggested.await;
-        if grows {
-            self.measure(std::slice::from_ref(call_id)).await;
-        }
+        let work = move |stored: &Stored| inner.suggest(&wanted.call_id, stored, &schema, most);
+        let suggested = self.work_on(call_id, stored, false, work).await;
         suggested.map_err(fail)
     }
 }

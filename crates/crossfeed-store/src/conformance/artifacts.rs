@@ -1,10 +1,10 @@
 //! Behaviours of artifacts.
 
 use super::{
-    Harness, TestLimits, artifact, artifact_id,
+    Harness, RACERS, TestLimits, artifact, artifact_id,
     basics::{all, drop_after},
     call, expired_artifact, found_artifact, has_artifact, listed, put, scope, sure, text, unknown,
-    unknown_artifact,
+    unknown_artifact, winner,
 };
 use crate::{
     ArtifactLookup, ArtifactMissing, Budget, Recorded, ResultStore, StoreError, StoredArtifact,
@@ -217,31 +217,10 @@ pub async fn artifacts_are_listed_oldest_first(store: &dyn ResultStore) {
 /// When the store breaks its contract.
 pub async fn of_several_artifacts_one_is_new(store: &dyn ResultStore) {
     let scope = scope("a");
-    let data = ["0", "1", "2", "3", "0", "1", "2", "3"];
-    let puts = data.map(|raw| store.put_artifact(&scope, artifact("a1", "c1", raw)));
-    let outcomes = all(puts.into()).await;
-    let winners: Vec<&str> = data
-        .into_iter()
-        .zip(&outcomes)
-        .filter(|(_, outcome)| matches!(outcome, Ok(Recorded::New)))
-        .map(|(raw, _)| raw)
-        .collect();
-    assert_eq!(
-        winners.len(),
-        1,
-        "exactly one artifact must be new: {outcomes:?}"
-    );
-    let winner = winners.concat();
-    for (raw, outcome) in data.into_iter().zip(&outcomes) {
-        assert!(
-            match outcome {
-                Ok(_) => raw == winner,
-                Err(error) =>
-                    raw != winner && matches!(error, StoreError::DuplicateArtifact { .. }),
-            },
-            "`{raw}` against the recorded `{winner}` came to {outcome:?}"
-        );
-    }
+    let puts = RACERS.map(|raw| store.put_artifact(&scope, artifact("a1", "c1", raw)));
+    let winner = winner(&all(puts.into()).await, |error| {
+        matches!(error, StoreError::DuplicateArtifact { .. })
+    });
     let found = found_artifact(store, &scope, "a1", "c1", "after a race").await;
     assert!(
         found.document().raw()[..] == *winner.as_bytes(),

@@ -1,10 +1,10 @@
 //! Behaviours that need neither limits nor time.
 
 use super::{
-    artifact, call, found, get, has_artifact, is_duplicate, listed, missing, put, scope, sure,
-    text, unknown,
+    RACERS, artifact, call, found, get, has_artifact, is_duplicate, listed, missing, put, scope,
+    sure, text, unknown, winner,
 };
-use crate::{Lookup, Missing, Recorded, ResultKind, ResultStore, StoredResult};
+use crate::{Lookup, Missing, Recorded, ResultKind, ResultStore, StoreError, StoredResult};
 use crossfeed_json::Document;
 use crossfeed_wire::Scope;
 use std::{
@@ -293,30 +293,10 @@ pub async fn a_removed_session_is_unknown(store: &dyn ResultStore) {
 /// When the store breaks its contract.
 pub async fn of_several_puts_one_is_new(store: &dyn ResultStore) {
     let (scope, id) = (scope("a"), call("c1"));
-    let texts = ["0", "1", "2", "3", "0", "1", "2", "3"];
-    let puts = texts.map(|raw| store.put(&scope, &id, text(raw)));
-    let outcomes = all(puts.into()).await;
-    let winners: Vec<&str> = texts
-        .into_iter()
-        .zip(&outcomes)
-        .filter(|(_, outcome)| matches!(outcome, Ok(Recorded::New)))
-        .map(|(raw, _)| raw)
-        .collect();
-    assert_eq!(
-        winners.len(),
-        1,
-        "exactly one record must be new: {outcomes:?}"
-    );
-    let winner = winners.concat();
-    for (raw, outcome) in texts.into_iter().zip(&outcomes) {
-        assert!(
-            match outcome {
-                Ok(_) => raw == winner,
-                Err(_) => raw != winner && is_duplicate(outcome),
-            },
-            "`{raw}` against the recorded `{winner}` came to {outcome:?}"
-        );
-    }
+    let puts = RACERS.map(|raw| store.put(&scope, &id, text(raw)));
+    let winner = winner(&all(puts.into()).await, |error| {
+        matches!(error, StoreError::Duplicate { .. })
+    });
     let result = found(store, &scope, "c1", "after a race").await;
     assert!(
         result.document().raw()[..] == *winner.as_bytes(),
