@@ -17,6 +17,7 @@
 mod compile;
 mod eval;
 mod expression;
+mod form;
 pub mod guard;
 pub mod repair;
 mod token;
@@ -26,4 +27,5 @@ pub use eval::{
     Arena, Budget, Cost, EvalError, Limits, TypeMismatch, WhyEmpty, evaluate, why_empty,
 };
 pub use expression::{Expression, ParseError, SpineStep};
+pub use form::{Form, FormOver};
 pub use view::{Kind, OutputTooLarge, Unrepresentable, ValueSize, View};

@@ -15,8 +15,10 @@ mod listed;
 mod lookup;
 mod names;
 mod null;
+mod output;
 mod place;
 mod profile;
+mod reflect;
 mod rewrite;
 mod style;
 mod tools;
@@ -28,12 +30,18 @@ pub use guidance::guidance;
 pub use listed::{Decision, ListOptions, Listed, ListedTool, ReadError, rewrite_tools};
 pub use names::{Names, tool_names};
 pub use null::admits_null;
+pub use output::{
+    Child, Descriptor, Drift, DriftKind, INSPECTOR, InspectError, InspectRequest, Inspection,
+    LearnOptions, LearnedSchema, NoProjectedSchema, OutputSchema, Parameter, Summary, descriptors,
+    flat_schema, inspector, projected_schema,
+};
 pub use place::Place;
 pub use profile::{
     Counts, Dropped, EnumValues, Facts, Finding, Limits, NameRule, Narrowed, Nullable, Profile,
     Severity, ToLint, UnknownProfile, decode, encode, fold_schema, is_fold, lint, lint_list,
     narrow,
 };
+pub use reflect::{Reflection, Taken};
 pub use rewrite::{Notice, Rewritten, rewrite};
 pub use style::{Spelling, Style};
 pub use tools::{

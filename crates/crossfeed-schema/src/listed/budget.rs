@@ -3,13 +3,21 @@
 //! What comes in: one tool after the other. What goes out: for each the richest rung of the
 //! profile's ladder that keeps the list inside the limits, and why the ones above it did not.
 
-use super::options::{Choice, ListOptions};
+use super::{
+    options::{Choice, ListOptions},
+    rung::{Form, Rung, forms, ladder, name, shown},
+};
 use crate::{
     Counts, Dropped, Facts, Names, Notice, Profile, STRICT_MARK, SchemaError, Shape, Spelling,
-    Style, Tool, check, narrow, rewrite,
+    Style, Tool, check,
+    reflect::{self, Injected},
+    rewrite,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::borrow::Cow;
+
+/// Why a tool that has our other parameters already gets no references.
+const SHOWN_BEFORE: &str = "it was shown before without references";
 
 /// How one tool is shown.
 #[derive(Debug, Default)]
@@ -23,6 +31,7 @@ pub(super) struct Shown {
     pub(super) names: Names,
     pub(super) notices: Vec<Notice>,
     pub(super) dropped: Vec<Dropped>,
+    pub(super) reflected: Vec<&'static str>,
     pub(super) error: Option<SchemaError>,
     pub(super) why: String,
 }
@@ -44,13 +53,6 @@ impl Marks {
     }
 }
 
-/// One way to show a tool.
-#[derive(Clone, Copy, Debug)]
-struct Rung {
-    style: Option<(Style, Spelling)>,
-    strict: bool,
-}
-
 /// What the tools so far have used of what a list may use.
 pub(super) struct Budget<'o> {
     options: &'o ListOptions,
@@ -59,14 +61,6 @@ pub(super) struct Budget<'o> {
     unions: usize,
     added: usize,
     forms: Vec<Form>,
-}
-
-/// What the references of a rung look like once they are in the provider's subset: by this a tool
-/// is known that was rewritten before.
-struct Form {
-    rung: Rung,
-    key: String,
-    schema: Value,
 }
 
 /// What one tool would use.
@@ -91,27 +85,51 @@ impl<'o> Budget<'o> {
     }
 
     /// Decides how the next tool of the list is shown.
-    pub(super) fn take(&mut self, tool: &Tool<'_>, marks: Marks) -> Shown {
+    pub(super) fn take(&mut self, tool: &Tool<'_>, marks: Marks, injected: Injected) -> Shown {
         let own = tool.input_schema();
-        let alone = self.left_alone(tool, marks, &own);
+        let ours = reflect::found(&own);
+        let alone = match ours.is_empty() {
+            true => self.left_alone(tool, marks, &own),
+            false => self
+                .left_alone(tool, marks, &reflect::without(&own, &ours))
+                .or_else(|| (!is_rewritten(&own)).then_some(SHOWN_BEFORE)),
+        };
+        let mut shown = self.shown(tool, &own, (marks, alone), injected);
+        if shown.error.is_none() && shown.reflected.is_empty() {
+            shown.reflected = ours;
+        }
+        shown
+    }
+
+    fn shown(
+        &mut self,
+        tool: &Tool<'_>,
+        own: &Value,
+        (marks, alone): (Marks, Option<&'static str>),
+        injected: Injected,
+    ) -> Shown {
         match self.options.choice {
-            Choice::Style(style, spelling) => by_name(&own, style, spelling, alone),
+            Choice::Style(style, spelling) => by_name(own, style, spelling, alone, injected),
             Choice::Profile(profile) => {
                 let again = self.again(tool, profile);
-                let names = Names::of(&own, |name, at_root| profile.admits_property(name, at_root));
+                let names = Names::of(own, |name, at_root| profile.admits_property(name, at_root));
                 // Rewriting judges a schema itself, and that is most of its time.
                 let is_judged = again.is_none() && alone.is_none() && names.is_empty();
-                if !is_judged && let Err(error) = check(&own) {
+                if !is_judged && let Err(error) = check(own) {
                     return as_it_came(error);
                 }
                 if let Some(shown) = again {
                     return shown;
                 }
                 let renamed = match names.is_empty() {
-                    true => Cow::Borrowed(&*own),
-                    false => Cow::Owned(names.apply(&own)),
+                    true => Cow::Borrowed(own),
+                    false => Cow::Owned(names.apply(own)),
                 };
-                let shown = self.climb(marks, profile, &own, &renamed, alone);
+                let injected = match injected.is_empty() || check(own).is_ok() {
+                    true => injected.free_in(&renamed),
+                    false => Injected::default(),
+                };
+                let shown = self.climb((marks, alone), profile, (own, &renamed), &injected);
                 Shown { names, ..shown }
             }
         }
@@ -149,11 +167,10 @@ impl<'o> Budget<'o> {
 
     fn climb(
         &mut self,
-        marks: Marks,
+        (marks, alone): (Marks, Option<&'static str>),
         profile: Profile,
-        own: &Value,
-        renamed: &Value,
-        alone: Option<&'static str>,
+        (own, renamed): (&Value, &Value),
+        injected: &Injected,
     ) -> Shown {
         let marked = marks.not_strict;
         let mut refused: Vec<String> = Vec::new();
@@ -163,6 +180,12 @@ impl<'o> Budget<'o> {
         let rungs: Vec<_> = ladder(profile)
             .into_iter()
             .filter(|rung| (alone.is_none() || rung.style.is_none()) && !(marked && rung.strict))
+            // References are worth more than the choice of fields.
+            .flat_map(|rung| {
+                let reflects = (!injected.is_empty()).then_some(true);
+                let each = reflects.into_iter().chain([false]);
+                each.map(move |reflects| Rung { reflects, ..rung })
+            })
             .collect();
         for (index, rung) in rungs.iter().enumerate() {
             let is_last = index + 1 == rungs.len();
@@ -172,7 +195,7 @@ impl<'o> Budget<'o> {
                 profile.plain()
             };
             let facts = facts_of.facts();
-            let mut shown = match shown(renamed, *rung, facts_of) {
+            let mut shown = match shown(renamed, *rung, facts_of, injected) {
                 Ok(shown) => shown,
                 Err(error) => {
                     if let Err(error) = check(own) {
@@ -185,7 +208,7 @@ impl<'o> Budget<'o> {
             let schema = shown.schema.as_ref().unwrap_or(renamed);
             let used = Use {
                 counts: Counts::of(schema),
-                added: self.added_tokens(own, schema, *rung),
+                added: self.added_tokens(own, schema, &shown),
             };
             if let Some(over) = self.over(&used, *rung, facts).filter(|_| !is_last) {
                 refused.push(format!("{} {over}", name(*rung, profile)));
@@ -255,13 +278,20 @@ impl<'o> Budget<'o> {
     }
 
     /// By how many tokens a schema grows; a tool without references costs nothing.
-    fn added_tokens(&self, own: &Value, shown: &Value, rung: Rung) -> usize {
-        if self.options.max_added_tokens.is_none() || rung.style.is_none() {
+    fn added_tokens(&self, own: &Value, schema: &Value, shown: &Shown) -> usize {
+        let adds = shown.style.is_some() || !shown.reflected.is_empty();
+        if self.options.max_added_tokens.is_none() || !adds {
             return 0;
         }
         let count = |schema: &Value| self.options.tokens.count(&schema.to_string());
-        count(shown).saturating_sub(count(own))
+        count(schema).saturating_sub(count(own))
     }
+}
+
+/// Whether a schema admits references already, so that rewriting leaves it as it is.
+fn is_rewritten(schema: &Value) -> bool {
+    let again = rewrite(schema, Style::Inline, Style::Inline.spelling());
+    again.is_ok_and(|again| again.schema == *schema)
 }
 
 /// Whether a schema declares nothing that a reference could be put into.
@@ -293,79 +323,30 @@ fn takes_nothing(schema: &Value) -> bool {
         && !composed.iter().any(|key| schema.contains_key(*key))
 }
 
-/// The ways of a profile to show a tool, the richest first: its own styles; where it is strict, the
-/// styles of one that is not, but for the one at every value, which would be told beside the list;
-/// and last no references at all.
-fn ladder(profile: Profile) -> Vec<Rung> {
-    let rung = |style: Option<(Style, Spelling)>, strict| Rung { style, strict };
-    let own = profile.facts().styles.iter();
-    let mut rungs: Vec<_> = own
-        .map(|style| rung(Some(*style), profile.is_strict()))
-        .collect();
-    if profile.is_strict() {
-        let plain = profile.plain().facts().styles.iter();
-        let outside = plain.filter(|(style, _)| *style != Style::Inline);
-        rungs.extend(outside.map(|style| rung(Some(*style), false)));
-        rungs.push(rung(None, true));
-    }
-    rungs.push(rung(None, false));
-    rungs
-}
-
-/// The forms that differ from what the rewriter knows again by itself.
-fn forms(profile: Profile) -> Vec<Form> {
-    let any = json!({"type": "object", "properties": {"a": {"type": "string"}}});
-    let form = |rung: Rung| {
-        let (style, spelling) = rung.style?;
-        let judged = if rung.strict {
-            profile
-        } else {
-            profile.plain()
-        };
-        let rewritten = rewrite(&any, style, spelling).ok()?;
-        let narrowed = narrow(&rewritten.schema, judged);
-        let key = rewritten.references?;
-        let property = |schema: &Value| schema.get("properties")?.get(&key).cloned();
-        let schema = property(&narrowed.schema)?;
-        (property(&rewritten.schema)? != schema).then_some(Form { rung, key, schema })
-    };
-    ladder(profile).into_iter().filter_map(form).collect()
-}
-
-/// A tool on a rung of a profile.
-fn shown(schema: &Value, rung: Rung, profile: Profile) -> Result<Shown, SchemaError> {
-    let mut shown = Shown {
-        style: rung.style,
-        ..Shown::default()
-    };
-    let narrowed = match rung.style {
-        Some((style, spelling)) => {
-            let rewritten = rewrite(schema, style, spelling)?;
-            shown.references = rewritten.references;
-            shown.notices = rewritten.notices;
-            narrow(&rewritten.schema, profile)
-        }
-        None => narrow(schema, profile),
-    };
-    shown.schema = Some(narrowed.schema);
-    shown.folded = narrowed.folded;
-    shown.dropped = narrowed.dropped;
-    Ok(shown)
-}
-
 /// A style that was asked for: it is applied whatever it costs.
-fn by_name(own: &Value, style: Style, spelling: Spelling, alone: Option<&str>) -> Shown {
+fn by_name(
+    own: &Value,
+    style: Style,
+    spelling: Spelling,
+    alone: Option<&str>,
+    injected: Injected,
+) -> Shown {
     if let Some(alone) = alone {
-        return match check(own) {
-            Ok(_) => Shown {
-                why: alone.to_owned(),
-                ..Shown::default()
-            },
-            Err(error) => as_it_came(error),
+        if let Err(error) = check(own) {
+            return as_it_came(error);
+        }
+        let mut schema = own.clone();
+        let reflected = injected.free_in(own).put(&mut schema);
+        return Shown {
+            schema: (!reflected.is_empty()).then_some(schema),
+            reflected,
+            why: alone.to_owned(),
+            ..Shown::default()
         };
     }
     match rewrite(own, style, spelling) {
-        Ok(rewritten) => Shown {
+        Ok(mut rewritten) => Shown {
+            reflected: injected.free_in(own).put(&mut rewritten.schema),
             schema: Some(rewritten.schema),
             style: Some((style, spelling)),
             references: rewritten.references,
@@ -382,18 +363,6 @@ fn as_it_came(error: SchemaError) -> Shown {
         why: format!("its schema cannot be used: {error}"),
         error: Some(error),
         ..Shown::default()
-    }
-}
-
-/// A rung in words.
-fn name(rung: Rung, profile: Profile) -> String {
-    let style = rung
-        .style
-        .map_or("no references", |(style, _)| style.as_str());
-    match (profile.is_strict(), rung.strict) {
-        (true, true) => format!("{style} (strict)"),
-        (true, false) => format!("{style} (not strict)"),
-        (false, _) => style.to_owned(),
     }
 }
 

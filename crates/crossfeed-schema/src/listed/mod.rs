@@ -16,6 +16,7 @@ mod error;
 mod folds;
 mod options;
 mod read;
+mod rung;
 pub(crate) mod spot;
 #[cfg(test)]
 mod tests;
@@ -25,7 +26,7 @@ pub use options::ListOptions;
 
 use crate::{
     Change, Converted, Dropped, Lost, Names, Notice, Passed, SchemaError, Shape, Spelling, Style,
-    ToolList, guidance, tool_names,
+    Taken, ToolList, guidance, reflect, tool_names,
 };
 use budget::{Budget, Marks, Shown};
 use options::Choice;
@@ -79,6 +80,7 @@ pub struct ListedTool {
     names: Names,
     notices: Vec<Notice>,
     dropped: Vec<Dropped>,
+    reflected: Vec<&'static str>,
     error: Option<SchemaError>,
 }
 
@@ -105,8 +107,11 @@ pub struct ListedTool {
 /// ```
 #[must_use]
 pub fn rewrite_tools(list: &ToolList, options: &ListOptions) -> Listed {
-    // Not every shape has a place for marks.
-    let marks: Vec<_> = list.tools().map(|tool| Marks::of(&tool)).collect();
+    // Not every shape has a place for marks, nor for output schemas.
+    let marks: Vec<_> = list
+        .tools()
+        .map(|tool| (Marks::of(&tool), injected(&tool, options)))
+        .collect();
     let converted = options.shape.map(|shape| list.to_shape(shape));
     let (list, lost) = match &converted {
         Some(Converted { list, lost }) => (list, lost.clone()),
@@ -124,8 +129,8 @@ pub fn rewrite_tools(list: &ToolList, options: &ListOptions) -> Listed {
         .tools()
         .zip(shown_names)
         .zip(marks)
-        .map(|((tool, shown_name), marks)| {
-            let shown = budget.take(&tool, marks);
+        .map(|((tool, shown_name), (marks, injected))| {
+            let shown = budget.take(&tool, marks, injected);
             listed(&tool, shown_name, shown)
         })
         .collect();
@@ -144,6 +149,13 @@ pub fn rewrite_tools(list: &ToolList, options: &ListOptions) -> Listed {
         tools,
         lost,
     }
+}
+
+fn injected(tool: &crate::Tool<'_>, options: &ListOptions) -> reflect::Injected {
+    let reflection = options.reflections.get(tool.name());
+    reflection
+        .map(|reflection| reflection.injected(tool.output_schema()))
+        .unwrap_or_default()
 }
 
 fn unknown_never(own: &[&str], options: &ListOptions) -> Vec<String> {
@@ -200,7 +212,13 @@ fn strict_field(
 }
 
 fn listed(tool: &crate::Tool<'_>, shown_name: String, shown: Shown) -> ListedTool {
-    let original = tool.input_schema().into_owned();
+    let came = tool.input_schema().into_owned();
+    // Of a list that was rewritten before, the tool's own schema is the one without ours.
+    let ours = reflect::found(&came);
+    let original = match ours.is_empty() {
+        true => came.clone(),
+        false => reflect::without(&came, &ours),
+    };
     ListedTool {
         decision: Decision {
             tool: tool.name().to_owned(),
@@ -209,7 +227,7 @@ fn listed(tool: &crate::Tool<'_>, shown_name: String, shown: Shown) -> ListedToo
             why: shown.why,
         },
         shown_name,
-        shown: shown.schema.unwrap_or_else(|| original.clone()),
+        shown: shown.schema.unwrap_or(came),
         original,
         spelling: shown.style.map(|(_, spelling)| spelling),
         references: shown.references,
@@ -218,6 +236,7 @@ fn listed(tool: &crate::Tool<'_>, shown_name: String, shown: Shown) -> ListedToo
         names: shown.names,
         notices: shown.notices,
         dropped: shown.dropped,
+        reflected: shown.reflected,
         error: shown.error,
     }
 }
@@ -235,7 +254,8 @@ impl Listed {
     }
 
     /// What a model is to be told once of this list: how references are written in each of the
-    /// styles that it uses. Empty where no tool admits one.
+    /// styles that it uses, and how parts of a result are asked for. Empty where no tool admits
+    /// either.
     #[must_use]
     pub fn guidance(&self) -> String {
         let mut used: Vec<(Style, Spelling, bool)> = Vec::new();
@@ -255,7 +275,9 @@ impl Listed {
         let texts = used
             .iter()
             .map(|(style, spelling, folds)| guidance(*style, *spelling, *folds));
-        texts.collect::<Vec<_>>().join("\n\n")
+        let reflected = |name| self.tools.iter().any(|tool| tool.reflected.contains(&name));
+        let parts = reflect::guidance(reflected(reflect::SELECT), reflected(reflect::FIELDS));
+        texts.chain(parts).collect::<Vec<_>>().join("\n\n")
     }
 }
 
@@ -330,6 +352,20 @@ impl ListedTool {
     #[must_use]
     pub fn dropped(&self) -> &[Dropped] {
         &self.dropped
+    }
+
+    /// The parameters that were added to ask for parts of a result: `_select`, `_fields`.
+    #[must_use]
+    pub fn reflected(&self) -> &[&'static str] {
+        &self.reflected
+    }
+
+    /// Takes what the model asked of the result out of arguments; to be done before references are
+    /// looked for, since `_select` is a word of theirs, too. [`Self::read`] does it as well, and
+    /// forgets what was asked. A parameter of the tool's own stays.
+    #[must_use = "the arguments hold it no longer"]
+    pub fn take_projection(&self, arguments: &mut Value) -> Taken {
+        reflect::take(&self.reflected, &self.shown, arguments)
     }
 
     /// Why its schema is none: it is listed as it came, and a call of it that holds a reference

@@ -1,8 +1,8 @@
 //! What is asked of a list.
 
-use crate::{Profile, Shape, Spelling, Style};
+use crate::{Profile, Reflection, Shape, Spelling, Style};
 use crossfeed_tokens::TokenCounter;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// What decides the style of each tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub struct ListOptions {
     /// Tools that admit no references, by name. None by default: who marks tools in their `_meta`
     /// needs no list.
     pub never: HashSet<String>,
+    /// Tools whose results a model may ask for parts of, by name. None by default.
+    pub reflections: HashMap<String, Reflection>,
     /// The shape of the list that is shown; that in which it came by default.
     pub shape: Option<Shape>,
     /// How many tokens all schemas together may grow by under a profile; no limit by default,
@@ -47,10 +49,19 @@ impl ListOptions {
         Self::of(Choice::Profile(profile))
     }
 
+    #[cfg(test)]
+    pub(crate) fn profile_of(&self) -> Option<Profile> {
+        match self.choice {
+            Choice::Profile(profile) => Some(profile),
+            Choice::Style(..) => None,
+        }
+    }
+
     fn of(choice: Choice) -> Self {
         Self {
             choice,
             never: HashSet::new(),
+            reflections: HashMap::new(),
             shape: None,
             max_added_tokens: None,
             tokens: TokenCounter::default(),
@@ -70,6 +81,14 @@ impl ListOptions {
     #[must_use]
     pub fn with_never(mut self, tool: impl Into<String>) -> Self {
         self.never.insert(tool.into());
+        self
+    }
+
+    /// A tool whose results a model may ask for parts of: `_select`, and `_fields` where the kind of
+    /// resource is given. Nothing is added where no keys are known.
+    #[must_use]
+    pub fn with_reflection(mut self, tool: impl Into<String>, reflection: Reflection) -> Self {
+        self.reflections.insert(tool.into(), reflection);
         self
     }
 

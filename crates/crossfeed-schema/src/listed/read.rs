@@ -28,7 +28,8 @@ const COMPARED: usize = 1_000;
 const COMPARED_CHARS: usize = 100;
 
 impl ListedTool {
-    /// Reads arguments back. Those of a tool whose schema is none stay as they are.
+    /// Reads arguments back, without what asks for parts of the result
+    /// ([`ListedTool::take_projection`]). Those of a tool whose schema is none stay as they are.
     ///
     /// # Errors
     ///
@@ -60,6 +61,8 @@ impl ListedTool {
             return Err(vec![ReadError::TooDeep]);
         }
         let mut arguments = arguments;
+        // Who wants to know what was asked takes it out before.
+        let _ = self.take_projection(&mut arguments);
         let own = Ground::of(&self.original);
         if self.folded > 0 {
             let shown = Ground::of(&self.shown);

@@ -42,6 +42,18 @@ impl<'l> Tool<'l> {
         self.schema(true)
     }
 
+    /// The schema of what it returns, where it declares one. Only MCP has a place for it.
+    #[must_use]
+    pub fn output_schema(&self) -> Option<&'l Value> {
+        match self.shape {
+            Shape::Mcp => self
+                .declaration
+                .get("outputSchema")
+                .filter(|own| !own.is_null()),
+            _ => None,
+        }
+    }
+
     fn schema(&self, as_sent: bool) -> Cow<'l, Value> {
         let key = self.schema_key();
         match self.declaration.get(key).filter(|schema| !schema.is_null()) {

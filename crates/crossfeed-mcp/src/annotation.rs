@@ -1,0 +1,105 @@
+//! What a tool's definition says about projecting its results.
+
+use crate::{KEY, capability::member};
+use crossfeed_projection::Views;
+use serde_json::{Map, Value, json};
+
+/// What a tool's definition says: whether its results may be projected, and which views it
+/// recommends.
+///
+/// ```
+/// use crossfeed_mcp::Annotation;
+/// use serde_json::json;
+///
+/// let tool = json!({
+///     "name": "list_issues",
+///     "_meta": {"dev.crossfeed/projection": {
+///         "supported": true,
+///         "recommendedViews": {"brief": ["items[].id", "items[].title"], "all": null}
+///     }}
+/// });
+/// let annotation = Annotation::read(&tool).expect("an annotation");
+/// assert!(annotation.supported);
+/// assert_eq!(annotation.views.names().collect::<Vec<_>>(), ["brief", "all"]);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Annotation {
+    /// Whether its results may be projected.
+    pub supported: bool,
+    /// The views it recommends, by name.
+    pub views: Views,
+}
+
+/// Supported, without views: what a tool is that says nothing.
+impl Default for Annotation {
+    fn default() -> Self {
+        Self {
+            supported: true,
+            views: Views::new(),
+        }
+    }
+}
+
+impl Annotation {
+    /// The same with these views.
+    #[must_use]
+    pub fn with_views(mut self, views: Views) -> Self {
+        self.views = views;
+        self
+    }
+
+    /// The same with or without support.
+    #[must_use]
+    pub fn with_supported(mut self, supported: bool) -> Self {
+        self.supported = supported;
+        self
+    }
+
+    /// The annotation as it is written.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        let mut views = Map::new();
+        for name in self.views.names() {
+            let paths = self.views.get(name).flatten();
+            let texts =
+                paths.map(|paths| paths.iter().map(ToString::to_string).collect::<Vec<_>>());
+            views.insert(name.to_owned(), json!(texts));
+        }
+        json!({"supported": self.supported, "recommendedViews": views})
+    }
+
+    /// Adds the annotation to a tool's definition, under `_meta`.
+    pub fn annotate(&self, tool: &mut Value) {
+        member(member(tool, "_meta"), KEY);
+        tool["_meta"][KEY] = self.to_value();
+    }
+
+    /// What a tool's definition says, under `_meta` or as `annotations.projectionHint`; `None` where
+    /// it says nothing. A view that cannot be read is left out.
+    #[must_use]
+    pub fn read(tool: &Value) -> Option<Self> {
+        let own = tool.get("_meta").and_then(|meta| meta.get(KEY));
+        let hint = || {
+            tool.get("annotations")
+                .and_then(|a| a.get("projectionHint"))
+        };
+        let said = own.or_else(hint)?.as_object()?;
+        let mut this = Self::default().with_supported(said.get("supported") == Some(&true.into()));
+        let views = said.get("recommendedViews").and_then(Value::as_object);
+        for (name, paths) in views.into_iter().flatten() {
+            let one = json!({name: paths});
+            let Ok(view) = Views::parse(&one) else {
+                continue;
+            };
+            this.views = match view.get(name).flatten() {
+                Some(paths) => {
+                    let paths = paths.iter().map(ToString::to_string);
+                    this.views.clone().with(name, paths).unwrap_or(this.views)
+                }
+                None => this.views.with_everything(name),
+            };
+        }
+        Some(this)
+    }
+}

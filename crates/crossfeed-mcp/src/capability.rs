@@ -1,0 +1,100 @@
+//! What a server says it can do.
+
+use crate::{BARE_KEY, KEY, Mode};
+use crossfeed_projection::MAX_PATH_STEPS;
+use serde_json::{Map, Value, json};
+
+/// What a server can do, as it declares it when a client initialises.
+///
+/// ```
+/// use crossfeed_mcp::{Capability, Mode};
+/// use serde_json::json;
+///
+/// let mut capabilities = json!({"tools": {}});
+/// let capability = Capability::default().with_modes([Mode::Include]).with_max_depth(4);
+/// capability.declare(&mut capabilities);
+/// assert_eq!(
+///     capabilities["experimental"]["dev.crossfeed/projection"],
+///     json!({"supported": true, "modes": ["include"], "maxDepth": 4})
+/// );
+/// assert_eq!(Capability::read(&capabilities), Some(capability));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Capability {
+    /// What may be asked, each once.
+    pub modes: Vec<Mode>,
+    /// How many names deep a path may reach; brackets do not count.
+    pub max_depth: usize,
+}
+
+/// All modes, and paths as deep as data nests.
+impl Default for Capability {
+    fn default() -> Self {
+        Self {
+            modes: Mode::ALL.to_vec(),
+            max_depth: MAX_PATH_STEPS,
+        }
+    }
+}
+
+impl Capability {
+    /// The same with these modes only.
+    #[must_use]
+    pub fn with_modes(mut self, modes: impl IntoIterator<Item = Mode>) -> Self {
+        self.modes = Vec::new();
+        for mode in modes {
+            if !self.modes.contains(&mode) {
+                self.modes.push(mode);
+            }
+        }
+        self
+    }
+
+    /// The same with another depth.
+    #[must_use]
+    pub fn with_max_depth(mut self, max_depth: usize) -> Self {
+        self.max_depth = max_depth;
+        self
+    }
+
+    /// The capability as it is declared.
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        let modes: Vec<&str> = self.modes.iter().map(|mode| mode.as_str()).collect();
+        json!({"supported": true, "modes": modes, "maxDepth": self.max_depth})
+    }
+
+    /// Adds the capability to a server's `capabilities`, under `experimental`.
+    pub fn declare(&self, capabilities: &mut Value) {
+        member(member(capabilities, "experimental"), KEY);
+        capabilities["experimental"][KEY] = self.to_value();
+    }
+
+    /// What a server's `capabilities` declare, under `experimental` or as `tools.projection`; `None`
+    /// where nothing is declared, or that it is not supported. Unknown modes are left out, and no
+    /// `maxDepth` is no limit of the server's.
+    #[must_use]
+    pub fn read(capabilities: &Value) -> Option<Self> {
+        let own = capabilities.get("experimental").and_then(|e| e.get(KEY));
+        let bare = || capabilities.get("tools").and_then(|t| t.get(BARE_KEY));
+        let declared = own.or_else(bare)?.as_object()?;
+        if declared.get("supported") != Some(&Value::Bool(true)) {
+            return None;
+        }
+        let modes = declared.get("modes").and_then(Value::as_array);
+        let modes = modes.into_iter().flatten().filter_map(Value::as_str);
+        let depth = declared.get("maxDepth").and_then(Value::as_u64);
+        let depth = depth.and_then(|depth| usize::try_from(depth).ok());
+        let this = Self::default().with_modes(modes.filter_map(Mode::from_word));
+        Some(this.with_max_depth(depth.unwrap_or(MAX_PATH_STEPS)))
+    }
+}
+
+/// The member of an object, made where it is missing; what is no object becomes one.
+pub(crate) fn member<'v>(value: &'v mut Value, key: &str) -> &'v mut Value {
+    if !value.is_object() {
+        *value = Value::Object(Map::new());
+    }
+    &mut value[key]
+}

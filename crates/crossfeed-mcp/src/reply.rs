@@ -1,0 +1,56 @@
+//! What a server says about what it did.
+
+use crate::{KEY, Mode};
+use crossfeed_projection::Diagnostics;
+use serde_json::{Map, Value, json};
+
+/// What is said in the `_meta` of a result whose request asked for a projection.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Reply {
+    /// Whether the result is projected.
+    pub applied: bool,
+    /// How it was asked for, where that could be told.
+    pub mode: Option<Mode>,
+    /// The name of the view that was applied.
+    pub view: Option<String>,
+    /// The paths that were applied, in canonical text; `None` for everything.
+    pub fields: Option<Vec<String>>,
+    /// The schema of the projected `structuredContent`.
+    pub projected_schema: Option<Value>,
+    /// Why nothing was applied.
+    pub reason: Option<String>,
+    /// What there is to say about the request and the result.
+    pub diagnostics: Diagnostics,
+}
+
+impl Reply {
+    /// The reply as it is written under [`KEY`].
+    #[must_use]
+    pub fn to_value(&self) -> Value {
+        let mut reply = Map::new();
+        let mut put = |key: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                reply.insert(key.to_owned(), value);
+            }
+        };
+        put("applied", Some(self.applied.into()));
+        put("mode", self.mode.map(|mode| mode.as_str().into()));
+        put("view", self.view.as_deref().map(Value::from));
+        if self.applied {
+            put("fields", Some(json!(self.fields)));
+        }
+        put("projectedSchema", self.projected_schema.clone());
+        put("reason", self.reason.as_deref().map(Value::from));
+        let diagnostics = (!self.diagnostics.is_empty()).then(|| self.diagnostics.to_value());
+        put("diagnostics", diagnostics);
+        Value::Object(reply)
+    }
+
+    /// Whether a result says that it was projected: what a client looks at before it relies on it.
+    #[must_use]
+    pub fn is_applied(result: &Value) -> bool {
+        let meta = result.get("_meta").and_then(|meta| meta.get(KEY));
+        meta.and_then(|reply| reply.get("applied")) == Some(&Value::Bool(true))
+    }
+}

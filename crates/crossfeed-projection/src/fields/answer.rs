@@ -1,0 +1,331 @@
+//! A plan on one value.
+//!
+//! What comes in: a [`Plan`], and a value. What goes out: one [`Projection`] from the root of that
+//! value, and the projected bytes. Deliberately not here: what names mean.
+
+use super::{
+    Computed, Plan, ProjectionError,
+    collection::{Envelope, envelope_of},
+    computed::{self, COMPUTED},
+    known::nearest,
+};
+use crate::{Diagnostic, DiagnosticKind, Diagnostics, Path, PathTree, Projection, Step};
+use crossfeed_json::{Cursor, Document, Kind};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+/// How many resources are asked for names that may have been meant.
+const ASKED: usize = 10;
+/// How many of its keys each tells.
+const ASKED_KEYS: usize = 100;
+
+/// What a plan is for one value.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Resolved {
+    /// The projection, from the root of the value.
+    pub projection: Projection,
+    /// Where the resources are, where the value is a collection in an envelope: `items[]`.
+    pub envelope: Option<Path>,
+    /// The names of the computed fields that are asked for, in the order of their declaration.
+    pub computed: Vec<String>,
+}
+
+/// What was projected.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Applied {
+    /// How the plan was understood on the value.
+    pub resolved: Resolved,
+    /// What the caller should know.
+    pub diagnostics: Diagnostics,
+}
+
+impl Plan {
+    /// The projection for a value: whether it is a list, a collection or one resource decides where
+    /// the fields are.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectionError::NeitherPresetNorField`] for one word that is neither.
+    pub fn resolve(&self, value: Cursor<'_>) -> Result<Resolved, ProjectionError> {
+        let envelope = self.envelope(value);
+        self.judge_word(value, envelope)?;
+        let asks = !(self.include.is_empty() && self.fields.is_empty());
+        let mut projection = Projection::new().with_rules(Arc::clone(&self.rules));
+        if asks && !self.everything {
+            projection = projection.with_include(self.tree(envelope));
+        }
+        if !self.exclude.is_empty() {
+            projection = projection.with_exclude(PathTree::of(self.exclude.iter().cloned()));
+        }
+        Ok(Resolved {
+            projection,
+            computed: self.computed(envelope),
+            envelope: envelope.map(|envelope| Path {
+                steps: envelope.steps(),
+            }),
+        })
+    }
+
+    /// Appends the projected value.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::resolve`].
+    pub fn project(
+        &self,
+        value: Cursor<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Applied, ProjectionError> {
+        let resolved = self.resolve(value)?;
+        let fields: Vec<_> = self.kind.computed.iter().collect();
+        let asked: Vec<&Computed> = fields
+            .into_iter()
+            .filter(|field| resolved.computed.iter().any(|name| name == field.name()))
+            .collect();
+        let mut found = Diagnostics::default();
+        if asked.is_empty() {
+            found = resolved.projection.write(value, out);
+        } else {
+            let envelope = self.envelope(value);
+            let bytes = computed::written(value, |see| each(value, envelope, see), &asked);
+            let document = Document::new(bytes);
+            match document.root() {
+                Ok(value) => found = resolved.projection.write(value, out),
+                // Only what was computed can nest too deep, or be too much.
+                Err(error) => {
+                    let said = format!("the computed fields cannot be written: {error}");
+                    found.push(Diagnostic::new(DiagnosticKind::Ignored, COMPUTED, said));
+                    found.extend(resolved.projection.write(value, out));
+                }
+            }
+        }
+        Ok(Applied {
+            diagnostics: self.told(found, resolved.envelope.as_ref()),
+            resolved,
+        })
+    }
+
+    /// Whether every value passes as it is.
+    #[must_use]
+    pub fn is_everything(&self) -> bool {
+        let asks = !(self.include.is_empty() && self.fields.is_empty());
+        (self.everything || !asks)
+            && self.exclude.is_empty()
+            && self.rules.never_is_empty()
+            && self.computed(None).is_empty()
+    }
+
+    /// What is known of the request before there is a value.
+    #[must_use]
+    pub fn diagnostics(&self) -> &Diagnostics {
+        &self.diagnostics
+    }
+
+    fn envelope(&self, value: Cursor<'_>) -> Option<&Envelope> {
+        if self.fields.is_empty() && self.kind.computed.is_empty() {
+            return None;
+        }
+        let first = |path: &'_ Path| -> Option<String> {
+            let mut names = path.steps().iter();
+            match names.find(|step| !matches!(step, Step::EachItem | Step::Index(_)))? {
+                Step::Key(name) if name != COMPUTED => Some(name.clone()),
+                _ => None,
+            }
+        };
+        // What is never shown has no say: where it is, is not told.
+        let names = self.fields.iter().filter_map(first);
+        let names: Vec<String> = names.filter(|name| !self.hides(name)).collect();
+        let names: HashSet<&str> = names.iter().map(String::as_str).collect();
+        envelope_of(value, &self.kind.envelopes, self.operation, &names)
+    }
+
+    /// Whether a field of a resource is never shown.
+    fn hides(&self, name: &str) -> bool {
+        let field = [Step::Key(name.to_owned())];
+        self.kind.hides(&field, &self.rules)
+    }
+
+    fn tree(&self, envelope: Option<&Envelope>) -> PathTree {
+        let Some(envelope) = envelope.filter(|_| !self.fields.is_empty()) else {
+            return PathTree::of(self.include.iter().chain(&self.fields).cloned());
+        };
+        let to = envelope.steps();
+        let fields = self.fields.iter().map(|path| {
+            // Who writes `[].id` means each resource, too.
+            let own = match path.steps() {
+                [Step::EachItem, own @ ..] if !own.is_empty() => own,
+                own => own,
+            };
+            Path {
+                steps: to.iter().chain(own).cloned().collect(),
+            }
+        });
+        let tree = PathTree::of(self.include.iter().cloned().chain(fields));
+        let around = envelope.around().into_iter();
+        around.fold(tree, |tree, steps| tree.with_rest_at(&steps))
+    }
+
+    /// The computed fields that some path asks for.
+    fn computed(&self, envelope: Option<&Envelope>) -> Vec<String> {
+        if self.kind.computed.is_empty() {
+            return Vec::new();
+        }
+        let mut names = HashSet::new();
+        let mut all = false;
+        let to = envelope.map(Envelope::steps).unwrap_or_default();
+        let to: Vec<_> = to.iter().filter(|step| !is_list_step(step)).collect();
+        let asked = self.include.iter().filter_map(|path| {
+            let own: Vec<Step> = path
+                .steps()
+                .iter()
+                .filter(|s| !is_list_step(s))
+                .cloned()
+                .collect();
+            let within = own.len() > to.len() && own.iter().zip(&to).all(|(own, to)| own == *to);
+            let own = own.get(to.len()..).filter(|_| within)?;
+            computed_name(own).map(|name| name.map(str::to_owned))
+        });
+        let of_fields = self
+            .fields
+            .iter()
+            .filter_map(|path| computed_name(path.steps()).map(|name| name.map(str::to_owned)));
+        for name in asked.chain(of_fields) {
+            match name {
+                Some(name) => {
+                    names.insert(name);
+                }
+                None => all = true,
+            }
+        }
+        let declared = self.kind.computed.iter().map(Computed::name);
+        let asked = declared.filter(|name| all || names.contains(*name));
+        asked.map(str::to_owned).collect()
+    }
+
+    /// A word alone is a preset that is misspelt, unless it is a field.
+    fn judge_word(
+        &self,
+        value: Cursor<'_>,
+        envelope: Option<&Envelope>,
+    ) -> Result<(), ProjectionError> {
+        let Some(word) = &self.word else {
+            return Ok(());
+        };
+        let is_known = self
+            .kind
+            .fields
+            .iter()
+            .any(|path| matches!(path.steps().first(), Some(Step::Key(name)) if name == word));
+        // Whether what is never shown is there is not told.
+        if is_known || word == COMPUTED || self.hides(word) {
+            return Ok(());
+        }
+        let (mut looked, mut there) = (0_usize, false);
+        let mut seen: Vec<String> = Vec::new();
+        each(value, envelope, &mut |resource| {
+            there = there || resource.get(word).is_some();
+            if looked < ASKED && !there {
+                let keys = resource.members().take(ASKED_KEYS);
+                seen.extend(keys.map(|(key, _)| key.text().into_owned()));
+            }
+            looked += 1;
+        });
+        // Where there is nothing, no field is missing.
+        if there || looked == 0 {
+            return Ok(());
+        }
+        let told = self.kind.without(&self.rules);
+        let known = told.fields.iter().filter_map(Path::as_name);
+        let names = self.presets.iter().map(String::as_str).chain(known);
+        let shown = seen.iter().filter(|name| !self.hides(name));
+        let names = names.chain(shown.map(String::as_str));
+        Err(ProjectionError::NeitherPresetNorField {
+            name: word.clone(),
+            valid: self.presets.clone(),
+            nearest: nearest(word, names, &self.rules).into_iter().next(),
+        })
+    }
+
+    /// What is to be told of a projection: what is both not known and not there is told once.
+    fn told(&self, found: Diagnostics, envelope: Option<&Path>) -> Diagnostics {
+        if self.diagnostics.is_empty() {
+            return found;
+        }
+        let at = |path: &str| match envelope {
+            Some(envelope) => format!("{envelope}.{path}"),
+            None => path.to_owned(),
+        };
+        let known: HashMap<String, &[String]> = self
+            .diagnostics
+            .iter()
+            .map(|noted| (at(&noted.path), noted.nearest.as_slice()))
+            .collect();
+        let mut told = Diagnostics::default();
+        let mut missed: HashSet<String> = HashSet::new();
+        for mut noted in found.iter().cloned() {
+            if let (DiagnosticKind::UnknownField, Some(nearest)) =
+                (noted.kind, known.get(&noted.path))
+            {
+                if noted.nearest.is_empty() {
+                    noted.nearest = nearest.to_vec();
+                }
+                missed.insert(noted.path.clone());
+            }
+            told.push(noted);
+        }
+        for noted in &self.diagnostics {
+            if !missed.contains(&at(&noted.path)) {
+                told.push(noted.clone());
+            }
+        }
+        // At most one for each path of the request.
+        for _ in 0..found.more().saturating_add(self.diagnostics.more()) {
+            told.count_one();
+        }
+        told
+    }
+}
+
+/// Calls `see` for each object that is a resource of a value.
+fn each(value: Cursor<'_>, envelope: Option<&Envelope>, see: &mut dyn FnMut(Cursor<'_>)) {
+    match envelope {
+        None => each_object(value, see),
+        Some(envelope) => {
+            let items = envelope.list(value).into_iter().flat_map(Cursor::items);
+            for resource in items.filter_map(|item| envelope.resource(item)) {
+                each_object(resource, see);
+            }
+        }
+    }
+}
+
+/// A list that a name crosses means its items, and so do lists in it.
+fn each_object(value: Cursor<'_>, see: &mut dyn FnMut(Cursor<'_>)) {
+    match value.kind() {
+        Kind::Object => see(value),
+        Kind::Array => {
+            for item in value.items() {
+                each_object(item, see);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_list_step(step: &Step) -> bool {
+    matches!(step, Step::EachItem | Step::Index(_))
+}
+
+/// What a path asks of `_computed`: one field, or all; `None` where it asks for something else.
+pub(super) fn computed_name(steps: &[Step]) -> Option<Option<&str>> {
+    let mut names = steps.iter().filter(|step| !is_list_step(step));
+    match (names.next()?, names.next()) {
+        (Step::Key(name), Some(Step::Key(field))) if name == COMPUTED => Some(Some(field)),
+        (Step::Key(name), _) if name == COMPUTED => Some(None),
+        _ => None,
+    }
+}

@@ -1,0 +1,146 @@
+//! Resource types and views read from JSON documents, for hosts that keep them in files.
+
+use super::{
+    Computed, Defaults, Operation, ProjectionError, ResourceType, ResourceTypes, Views,
+    presets::{FULL, parse_each},
+};
+use crate::Path;
+use crossfeed_wire::reference::type_name;
+use serde_json::{Map, Value};
+
+impl Views {
+    /// Reads `{"name": [paths] or null}`; null is everything, and a string is a comma list.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectionError::Form`], [`ProjectionError::Path`].
+    pub fn parse(document: &Value) -> Result<Self, ProjectionError> {
+        let mut views = Self::new();
+        for (name, paths) in object("views", document)? {
+            views.put(name.clone(), paths_or_all(name, paths)?);
+        }
+        Ok(views)
+    }
+}
+
+impl ResourceTypes {
+    /// Reads `{"types": {"issue": {"presets", "fields", "envelopes", "defaults", "computed"}}}`, or
+    /// what stands under `types` alone. Each member may be left out.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectionError::Form`], [`ProjectionError::Path`], [`ProjectionError::FullIsEverything`].
+    ///
+    /// ```
+    /// use crossfeed_projection::ResourceTypes;
+    /// use serde_json::json;
+    ///
+    /// let types = ResourceTypes::parse(&json!({"types": {"issue": {
+    ///     "presets": {"minimal": ["id", "title"]}, "defaults": {"search": "minimal"},
+    /// }}}))?;
+    /// assert_eq!(ResourceTypes::parse(&types.introspect())?.introspect(), types.introspect());
+    /// # Ok::<(), crossfeed_projection::ProjectionError>(())
+    /// ```
+    pub fn parse(document: &Value) -> Result<Self, ProjectionError> {
+        let types = document.get("types").unwrap_or(document);
+        let mut parsed = Self::new();
+        for (name, kind) in object("types", types)? {
+            parsed = parsed.with(ResourceType::parse(name, kind)?);
+        }
+        Ok(parsed)
+    }
+}
+
+impl ResourceType {
+    /// Reads one kind.
+    ///
+    /// # Errors
+    ///
+    /// As [`ResourceTypes::parse`].
+    pub fn parse(name: &str, document: &Value) -> Result<Self, ProjectionError> {
+        let mut kind = Self::new(name);
+        let members = object(name, document)?;
+        for (key, value) in members.iter().filter(|(_, value)| !value.is_null()) {
+            match key.as_str() {
+                "presets" => {
+                    for (preset, paths) in object(key, value)? {
+                        let paths = paths_or_all(preset, paths)?;
+                        if preset == FULL && paths.is_some() {
+                            return Err(ProjectionError::FullIsEverything);
+                        }
+                        kind.presets.put(preset.clone(), paths);
+                    }
+                }
+                "fields" => kind.fields = paths(key, value)?,
+                "envelopes" => kind = kind.with_envelopes(texts(key, value)?)?,
+                "computed" => kind = computed(kind, value)?,
+                "defaults" => kind.defaults = defaults(object(key, value)?)?,
+                _ => {}
+            }
+        }
+        Ok(kind)
+    }
+}
+
+fn computed(mut kind: ResourceType, value: &Value) -> Result<ResourceType, ProjectionError> {
+    const EXPECTED: &str = "a list of objects with a `name`";
+    let Value::Array(items) = value else {
+        return Err(form("computed", EXPECTED, value));
+    };
+    for item in items {
+        let text = |key: &str| item.get(key).and_then(Value::as_str);
+        let name = text("name").ok_or_else(|| form("computed", EXPECTED, item))?;
+        let description = text("description").unwrap_or_default();
+        kind = kind.with_computed(Computed::declared(name, description));
+    }
+    Ok(kind)
+}
+
+fn defaults(members: &Map<String, Value>) -> Result<Defaults, ProjectionError> {
+    let mut defaults = Defaults::default();
+    for (word, preset) in members.iter().filter(|(_, preset)| !preset.is_null()) {
+        let operation = Operation::from_word(word).ok_or_else(|| ProjectionError::Unknown {
+            what: "kind of operation",
+            name: word.clone(),
+            valid: Operation::ALL.map(|kind| kind.as_str().to_owned()).into(),
+            nearest: None,
+        })?;
+        let name = preset.as_str();
+        let name = name.ok_or_else(|| form(word, "a preset's name", preset))?;
+        defaults = defaults.with(operation, name);
+    }
+    Ok(defaults)
+}
+
+fn paths_or_all(at: &str, value: &Value) -> Result<Option<Vec<Path>>, ProjectionError> {
+    match value {
+        Value::Null => Ok(None),
+        value => paths(at, value).map(Some),
+    }
+}
+
+fn paths(at: &str, value: &Value) -> Result<Vec<Path>, ProjectionError> {
+    parse_each(at, texts(at, value)?)
+}
+
+fn texts<'v>(at: &str, value: &'v Value) -> Result<Vec<&'v str>, ProjectionError> {
+    let read: Option<Vec<&str>> = match value {
+        Value::String(text) => Some(vec![text]),
+        Value::Array(items) => items.iter().map(Value::as_str).collect(),
+        _ => None,
+    };
+    read.ok_or_else(|| form(at, "a list of paths", value))
+}
+
+fn object<'v>(at: &str, value: &'v Value) -> Result<&'v Map<String, Value>, ProjectionError> {
+    let members = value.as_object();
+    members.ok_or_else(|| form(at, "an object", value))
+}
+
+fn form(at: &str, expected: &'static str, found: &Value) -> ProjectionError {
+    ProjectionError::Form {
+        at: at.to_owned(),
+        expected,
+        found: type_name(found),
+    }
+}

@@ -1,0 +1,66 @@
+//! What may be asked for, told as a document.
+
+use super::{Operation, ResourceType, ResourceTypes, presets::FULL};
+use crate::Path;
+use serde_json::{Map, Value, json};
+
+impl ResourceTypes {
+    /// The introspection document: presets, fields, computed fields, envelopes and defaults of
+    /// each kind. [`ResourceTypes::parse`] reads it back.
+    ///
+    /// ```
+    /// use crossfeed_projection::{ResourceType, ResourceTypes};
+    /// use serde_json::json;
+    ///
+    /// let issue = ResourceType::new("issue")
+    ///     .with_preset("minimal", ["id"])?
+    ///     .with_envelopes(["issues"])?;
+    /// let told = ResourceTypes::new().with(issue).introspect();
+    /// assert_eq!(told, json!({"types": {"issue": {
+    ///     "presets": {"minimal": ["id"], "full": null},
+    ///     "fields": [], "computed": [], "envelopes": ["issues"], "defaults": {},
+    /// }}}));
+    /// # Ok::<(), crossfeed_projection::ProjectionError>(())
+    /// ```
+    #[must_use]
+    pub fn introspect(&self) -> Value {
+        let types: Map<_, _> = self
+            .iter()
+            .map(|kind| (kind.name().to_owned(), kind.introspect()))
+            .collect();
+        json!({"types": types})
+    }
+}
+
+impl ResourceType {
+    /// What may be asked for of this kind.
+    #[must_use]
+    pub fn introspect(&self) -> Value {
+        let mut presets: Map<_, _> = self
+            .presets
+            .iter()
+            .map(|(name, paths)| (name.to_owned(), paths.map_or(Value::Null, texts)))
+            .collect();
+        presets.entry(FULL).or_insert(Value::Null);
+        let computed = self.computed.iter();
+        let computed: Vec<_> = computed
+            .map(|own| json!({"name": own.name(), "description": own.description()}))
+            .collect();
+        let defaults: Map<_, _> = Operation::ALL
+            .into_iter()
+            .filter_map(|kind| Some((kind.as_str().to_owned(), self.default_preset(kind)?.into())))
+            .collect();
+        let envelopes: Vec<_> = self.envelopes.iter().map(|at| at.to_string()).collect();
+        json!({
+            "presets": presets,
+            "fields": texts(&self.fields),
+            "computed": computed,
+            "envelopes": envelopes,
+            "defaults": defaults,
+        })
+    }
+}
+
+fn texts(paths: &[Path]) -> Value {
+    paths.iter().map(|path| path.to_string()).collect()
+}

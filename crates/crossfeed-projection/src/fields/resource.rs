@@ -1,0 +1,220 @@
+//! What a host says of the kinds of things that its tools return.
+
+use super::{
+    Computed, Defaults, Operation, ProjectionError, Views,
+    collection::Envelope,
+    known::is_hidden,
+    presets::{FULL, parse_each},
+};
+use crate::{Path, RevealRules, Step};
+
+/// Where a collection's items are looked for unless a host says otherwise, the most common first.
+pub const ENVELOPES: [&str; 9] = [
+    "items",
+    "results",
+    "data",
+    "edges[].node",
+    "nodes",
+    "records",
+    "hits",
+    "hits.hits",
+    "data.items",
+];
+
+/// A kind of resource: its presets, its fields, and where a collection of it keeps its items.
+///
+/// ```
+/// use crossfeed_projection::ResourceType;
+///
+/// let issue = ResourceType::new("issue")
+///     .with_preset("minimal", ["id", "title"])?
+///     .with_fields(["id", "title", "body", "assignee.login"])?;
+/// assert_eq!(issue.preset_names(), ["minimal", "full"]);
+/// # Ok::<(), crossfeed_projection::ProjectionError>(())
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ResourceType {
+    pub(super) name: String,
+    pub(super) presets: Views,
+    pub(super) fields: Vec<Path>,
+    pub(super) computed: Vec<Computed>,
+    pub(super) envelopes: Vec<Envelope>,
+    pub(super) defaults: Defaults,
+}
+
+impl ResourceType {
+    /// A kind of which nothing is known but the preset `full`, in the usual envelopes.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            presets: Views::new(),
+            fields: Vec::new(),
+            computed: Vec::new(),
+            envelopes: Envelope::usual(),
+            defaults: Defaults::default(),
+        }
+    }
+
+    /// A preset; each text may be a comma list.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectionError::Path`], [`ProjectionError::FullIsEverything`].
+    pub fn with_preset(
+        mut self,
+        name: impl Into<String>,
+        paths: impl IntoIterator<Item = impl AsRef<str>>,
+    ) -> Result<Self, ProjectionError> {
+        let name = name.into();
+        if name == FULL {
+            return Err(ProjectionError::FullIsEverything);
+        }
+        self.presets = self.presets.with(name, paths)?;
+        Ok(self)
+    }
+
+    /// A preset that is everything, as `full` is.
+    #[must_use]
+    pub fn with_everything(mut self, name: impl Into<String>) -> Self {
+        self.presets = self.presets.with_everything(name);
+        self
+    }
+
+    /// The fields that are known: others are noted, with the nearest of these.
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectionError::Path`].
+    pub fn with_fields(
+        mut self,
+        fields: impl IntoIterator<Item = impl AsRef<str>>,
+    ) -> Result<Self, ProjectionError> {
+        self.fields = parse_each("fields", fields)?;
+        Ok(self)
+    }
+
+    /// One more computed field; of two with one name the last counts.
+    #[must_use]
+    pub fn with_computed(mut self, computed: Computed) -> Self {
+        let own = &mut self.computed;
+        match own.iter_mut().find(|own| own.name() == computed.name()) {
+            Some(own) => *own = computed,
+            None => own.push(computed),
+        }
+        self
+    }
+
+    /// Where the items of a collection are, in place of the usual [`ENVELOPES`]: names, and once
+    /// `[]` where each item wraps the resource (`edges[].node`).
+    ///
+    /// # Errors
+    ///
+    /// [`ProjectionError::Path`], [`ProjectionError::Form`] for other paths.
+    pub fn with_envelopes(
+        mut self,
+        envelopes: impl IntoIterator<Item = impl AsRef<str>>,
+    ) -> Result<Self, ProjectionError> {
+        let paths = parse_each("envelopes", envelopes)?;
+        self.envelopes = paths.iter().map(Envelope::of).collect::<Result<_, _>>()?;
+        Ok(self)
+    }
+
+    /// What is asked for where nothing is.
+    #[must_use]
+    pub fn with_defaults(mut self, defaults: Defaults) -> Self {
+        self.defaults = defaults;
+        self
+    }
+
+    /// The same without names that may not be shown, to be told of: what is left out here is not
+    /// what hides it in a result.
+    #[must_use]
+    pub fn without(&self, rules: &RevealRules) -> Self {
+        let mut told = self.clone();
+        let shown = |path: &Path| !self.hides(path.steps(), rules);
+        told.fields.retain(shown);
+        told.presets.retain(shown);
+        told.computed
+            .retain(|computed| !rules.is_never_name(computed.name()));
+        told
+    }
+
+    /// Whether rules hide a field of this kind, alone or in a collection.
+    pub(super) fn hides(&self, field: &[Step], rules: &RevealRules) -> bool {
+        if rules.never_is_empty() {
+            return false;
+        }
+        let within = |envelope: &Envelope| {
+            let mut steps = envelope.steps();
+            steps.extend_from_slice(field);
+            is_hidden(&steps, rules)
+        };
+        is_hidden(field, rules) || self.envelopes.iter().any(within)
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The presets that may be asked for, in the order in which they were given; `full` is always
+    /// among them.
+    #[must_use]
+    pub fn preset_names(&self) -> Vec<&str> {
+        let own = self.presets.names().filter(|name| *name != FULL);
+        own.chain([FULL]).collect()
+    }
+
+    /// The preset of a kind of operation where nothing is asked for; one that this type does not
+    /// have is everything.
+    #[must_use]
+    pub fn default_preset(&self, operation: Operation) -> Option<&str> {
+        self.defaults.of(operation)
+    }
+}
+
+/// Kinds of resources by their names, in the order in which they were given.
+#[derive(Clone, Debug, Default)]
+pub struct ResourceTypes {
+    pub(super) types: Vec<ResourceType>,
+}
+
+impl ResourceTypes {
+    /// No kinds.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// One more kind; of two with one name the last counts.
+    #[must_use]
+    pub fn with(mut self, kind: ResourceType) -> Self {
+        match self.types.iter_mut().find(|own| own.name == kind.name) {
+            Some(own) => *own = kind,
+            None => self.types.push(kind),
+        }
+        self
+    }
+
+    /// The same without names that may not be shown, to be told of.
+    #[must_use]
+    pub fn without(&self, rules: &RevealRules) -> Self {
+        Self {
+            types: self.types.iter().map(|kind| kind.without(rules)).collect(),
+        }
+    }
+
+    /// The kind of a name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&ResourceType> {
+        self.types.iter().find(|kind| kind.name == name)
+    }
+
+    /// The kinds.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &ResourceType> {
+        self.types.iter()
+    }
+}

@@ -1,0 +1,278 @@
+//! What a host says of its kinds of resources: envelopes, computed fields, defaults, and documents.
+
+use super::{ISSUE, ask, check, issue};
+use crate::{
+    Computed, Defaults, Operation, ProjectionError, ProjectionRequest, ResourceType, ResourceTypes,
+    RevealRules, Views,
+};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+#[test]
+fn envelopes_are_a_hosts_choice() {
+    let kind = ResourceType::new("row")
+        .with_envelopes(["rows[].cells", "list"])
+        .unwrap();
+    let value = r#"{"rows":[{"cells":{"a":1,"b":2},"at":0}],"items":[{"a":1,"b":2}]}"#;
+    let expected = r#"{"rows":[{"cells":{"a":1},"at":0}],"items":[{"a":1,"b":2}]}"#;
+    check(
+        &ask(json!({"fields": ["a"]})).of(kind),
+        value,
+        expected,
+        &[],
+    );
+    for path in ["a[][]", "[]", "a[0]", "*", "a[].b[].c"] {
+        let error = ResourceType::new("row").with_envelopes([path]).unwrap_err();
+        assert!(
+            matches!(error, ProjectionError::Form { .. }),
+            "{path}: {error}"
+        );
+    }
+}
+
+#[test]
+fn computed_fields_are_computed_when_they_are_asked_for() {
+    let age = |fields: Value| ask(json!({"fields": fields})).of(issue());
+    let expected = r#"{"id":1,"_computed":{"age":10}}"#;
+    check(&age(json!(["id", "_computed.age"])), ISSUE, expected, &[]);
+    let list = format!("[{ISSUE},[{ISSUE}],3,{{}}]");
+    let expected = r#"[{"_computed":{"age":10}},[{"_computed":{"age":10}}],3,{}]"#;
+    check(
+        &age(json!(["_computed.age"])),
+        &list,
+        expected,
+        &["met_scalar _computed.age"],
+    );
+    let items = r#"{"n":1,"items":[{"id":3,"x":0}]}"#;
+    let expected = r#"{"n":1,"items":[{"id":3,"_computed":{"age":30}}]}"#;
+    check(&age(json!(["id", "_computed.age"])), items, expected, &[]);
+    // The data's own is data, and wins.
+    let own = r#"{"id":1,"_computed":{"age":"own","z":2}}"#;
+    check(
+        &age(json!(["_computed.age"])),
+        own,
+        r#"{"_computed":{"age":"own"}}"#,
+        &[],
+    );
+    let other = r#"{"id":1,"_computed":{"z":2}}"#;
+    check(
+        &age(json!(["_computed.age"])),
+        other,
+        r#"{"_computed":{"age":10}}"#,
+        &[],
+    );
+    check(
+        &age(json!(["_computed.z"])),
+        other,
+        r#"{"_computed":{"z":2}}"#,
+        &[],
+    );
+    let scalar = r#"{"id":1,"_computed":5}"#;
+    check(
+        &age(json!(["_computed.age"])),
+        scalar,
+        r#"{"_computed":5}"#,
+        &["met_scalar _computed.age"],
+    );
+    check(
+        &age(json!(["_computed.nope"])),
+        ISSUE,
+        "{}",
+        &["unknown_field _computed.nope"],
+    );
+    let include = ask(json!({"include": ["id", "_computed.age"]})).of(issue());
+    check(&include, ISSUE, r#"{"id":1,"_computed":{"age":10}}"#, &[]);
+    // Everything is what the data has; one that is asked for besides is there, too.
+    check(&age(json!("full")), r#"{"id":1}"#, r#"{"id":1}"#, &[]);
+    let with = ask(json!({"preset": "full", "fields": ["_computed.age"]})).of(issue());
+    check(
+        &with,
+        r#"{"id":1}"#,
+        r#"{"id":1,"_computed":{"age":10}}"#,
+        &[],
+    );
+}
+
+#[test]
+fn never_rules_hold_for_what_is_computed() {
+    let kind = ResourceType::new("user")
+        .with_computed(Computed::new("all", "", |user| user.to_value().ok()));
+    let mut asked = ask(json!({"fields": ["_computed", "secret"]})).of(kind);
+    asked.rules = RevealRules::parse([""; 0], ["secret"]).unwrap();
+    let (projected, _) = asked.answer(r#"{"id":1,"secret":2}"#).unwrap();
+    assert_eq!(projected, r#"{"_computed":{"all":{"id":1}}}"#);
+    // Neither is it told whether it is there.
+    asked.request = json!({"fields": "secret"});
+    assert!(asked.answer(r#"{"id":1,"secret":2}"#).is_ok());
+    assert!(asked.answer(r#"{"id":1}"#).is_ok());
+    asked.request = json!({"fields": "secrit"});
+    let error = asked.answer(r#"{"id":1,"secret":2}"#).unwrap_err();
+    assert_eq!(error.advice(), "try: full");
+    // Nor where it is: what is read as a collection does not depend on it.
+    asked.request = json!({"fields": ["secret"]});
+    let (with, _) = asked.answer(r#"{"secret":1,"items":[]}"#).unwrap();
+    let (without, _) = asked.answer(r#"{"items":[]}"#).unwrap();
+    assert_eq!(with, without);
+}
+
+#[test]
+fn what_may_not_be_shown_is_not_suggested() {
+    let rules = RevealRules::parse([""; 0], ["mail", "items.titled"]).unwrap();
+    let kind = issue()
+        .with_fields(["titled", "owner.mail", "age"])
+        .unwrap();
+    let kind = kind.with_preset("p", ["owner[].mail", "age"]).unwrap();
+    let told = kind.without(&rules).introspect();
+    assert_eq!(
+        (&told["fields"], &told["presets"]["p"]),
+        (&json!(["age"]), &json!(["age"]))
+    );
+    let mut asked = ask(json!({"fields": "titlex"})).of(kind);
+    asked.rules = rules;
+    let value = r#"{"items":[{"titled":1,"x":2}]}"#;
+    let error = asked.answer(value).unwrap_err();
+    assert_eq!(error.advice(), "try: minimal");
+    asked.request = json!({"fields": ["titlex", "owner.mial"]});
+    let (request, _) = ProjectionRequest::from_value(&asked.request);
+    let rules = Arc::new(asked.rules.clone());
+    let plan = request
+        .plan(&Views::new(), asked.resource.as_ref(), None, &rules)
+        .unwrap();
+    assert!(
+        plan.diagnostics()
+            .iter()
+            .all(|noted| noted.nearest.is_empty())
+    );
+}
+
+#[test]
+fn what_is_computed_too_deep_is_left_out() {
+    let kind = ResourceType::new("x").with_computed(Computed::new("deep", "", |_| {
+        Some((0..127).fold(json!(1), |inner, _| json!([inner])))
+    }));
+    let asked = ask(json!({"fields": ["id", "_computed.deep"]})).of(kind);
+    let (projected, told) = asked.answer(r#"{"id":1}"#).unwrap();
+    assert_eq!(projected, r#"{"id":1}"#);
+    assert_eq!(told[0], "ignored _computed");
+}
+
+#[test]
+fn defaults_are_for_those_who_ask_for_nothing() {
+    let kind = || issue().with_defaults(Defaults::usual());
+    let short = r#"{"id":1,"title":"a","owner":{"name":"n"}}"#;
+    check(
+        &ask(json!({})).of(kind()).when(Operation::Single),
+        ISSUE,
+        ISSUE,
+        &[],
+    );
+    check(
+        &ask(json!({})).of(kind()).when(Operation::Collection),
+        ISSUE,
+        short,
+        &[],
+    );
+    let search = ask(json!(null)).of(kind()).when(Operation::Search);
+    check(&search, ISSUE, r#"{"id":1,"title":"a"}"#, &[]);
+    // Without opting in, or where something is said, results are whole.
+    check(
+        &ask(json!({})).of(issue()).when(Operation::Search),
+        ISSUE,
+        ISSUE,
+        &[],
+    );
+    check(
+        &ask(json!({"fields": []}))
+            .of(kind())
+            .when(Operation::Search),
+        ISSUE,
+        ISSUE,
+        &[],
+    );
+    check(
+        &ask(json!({"preset": "full"}))
+            .of(kind())
+            .when(Operation::Search),
+        ISSUE,
+        ISSUE,
+        &[],
+    );
+    check(&ask(json!({})).of(kind()), ISSUE, ISSUE, &[]);
+    let bare = ResourceType::new("x").with_defaults(Defaults::usual());
+    check(
+        &ask(json!({})).of(bare).when(Operation::Search),
+        ISSUE,
+        ISSUE,
+        &[],
+    );
+}
+
+#[test]
+fn kinds_are_told_and_read_back() {
+    let types = ResourceTypes::new().with(issue().with_defaults(Defaults::usual()));
+    let told = types.introspect();
+    assert_eq!(
+        told,
+        json!({"types": {"issue": {
+            "presets": {"minimal": ["id", "title"], "standard": ["id", "title", "owner.name"],
+                "all": null, "full": null},
+            "fields": ["id", "title", "body", "owner.name", "owner.mail"],
+            "computed": [{"name": "age", "description": "days since"},
+                {"name": "bomb", "description": "is never asked for"}],
+            "envelopes": ["items", "results", "data", "edges[].node", "nodes", "records", "hits",
+                "hits.hits", "data.items"],
+            "defaults": {"single": "full", "collection": "standard", "search": "minimal"},
+        }}})
+    );
+    assert_eq!(
+        ResourceTypes::parse(&told)
+            .unwrap()
+            .introspect()
+            .to_string(),
+        told.to_string()
+    );
+    assert_eq!(
+        ResourceTypes::parse(&told["types"]).unwrap().introspect(),
+        told
+    );
+}
+
+#[test]
+fn documents_of_the_wrong_form_are_refused() {
+    for (document, said) in [
+        (json!([]), "`types` must be an object, not array"),
+        (
+            json!({"types": {"a": 7}}),
+            "`a` must be an object, not number",
+        ),
+        (
+            json!({"a": {"presets": {"full": ["x"]}}}),
+            "the preset `full` is always everything",
+        ),
+        (
+            json!({"a": {"presets": {"p": [1]}}}),
+            "`p` must be a list of paths, not array",
+        ),
+        (
+            json!({"a": {"fields": 1}}),
+            "`fields` must be a list of paths, not number",
+        ),
+        (
+            json!({"a": {"computed": [{}]}}),
+            "`computed` must be a list of objects with a `name`, not object",
+        ),
+        (
+            json!({"a": {"defaults": {"delete": "p"}}}),
+            "there is no kind of operation `delete`; there are `single`, `collection`, `search`",
+        ),
+    ] {
+        let error = ResourceTypes::parse(&document).unwrap_err();
+        assert_eq!(error.to_string(), said, "{document}");
+        assert!(!error.advice().is_empty());
+    }
+    assert!(Views::parse(&json!({"a": "id,b"})).is_ok());
+    assert_eq!(
+        Views::parse(&json!({"a": {}})).unwrap_err().to_string(),
+        "`a` must be a list of paths, not object"
+    );
+}

@@ -1,0 +1,174 @@
+//! Paths: which fields of a value are meant.
+//!
+//! What comes in: the text of a path, or a comma list of them. What goes out: [`Path`]s, whose
+//! printed form reads back as the same path, or where in the text the first fault is. Deliberately
+//! not here: what a path finds in a value, which is the business of [`crate::PathTree`] and
+//! [`crate::Projection`].
+//!
+//! The grammar is normative in `specs/projection.md`.
+
+mod error;
+mod parse;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::{PathError, PathErrorKind};
+
+use std::fmt;
+
+/// Characters that a path may have as it is written.
+pub const MAX_PATH_CHARS: usize = 1000;
+/// Steps that a path may have: data nests no deeper.
+pub const MAX_PATH_STEPS: usize = 127;
+/// Paths that one list may have.
+pub const MAX_PATHS: usize = 10_000;
+
+/// One step of a path.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "the path language is these four steps; whoever walks a path must know all of them"
+)]
+pub enum Step {
+    /// The member of this name: `name`, `"a name"`.
+    Key(String),
+    /// Every member of an object: `*`.
+    EachKey,
+    /// Every item of a list: `[]`, `[*]`.
+    EachItem,
+    /// One item of a list: `[0]`.
+    Index(usize),
+}
+
+/// Which fields of a value are meant: at least one step from its root.
+///
+/// ```
+/// use crossfeed_projection::{Path, Step};
+///
+/// let path = Path::parse(r#"items[*]."a name".id"#)?;
+/// assert_eq!(path.to_string(), r#"items[]."a name".id"#);
+/// assert_eq!(path.steps()[0], Step::Key("items".to_owned()));
+/// assert_eq!(path.steps()[1], Step::EachItem);
+/// # Ok::<(), crossfeed_projection::PathError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Path {
+    pub(crate) steps: Vec<Step>,
+}
+
+impl Path {
+    /// Reads one path; blanks around it do not count.
+    ///
+    /// # Errors
+    ///
+    /// [`PathError`] says what is wrong and at which byte: `a..b` has an empty segment at byte 2.
+    pub fn parse(text: &str) -> Result<Self, PathError> {
+        parse::one(text)
+    }
+
+    /// Reads a comma list: `id,author.name,"a,b"`. Commas within quotes and brackets do not split,
+    /// blanks around an entry do not count, and a text of nothing but blanks is an empty list.
+    ///
+    /// # Errors
+    ///
+    /// [`PathError`] as for [`Self::parse`]; its offset counts from the beginning of the list.
+    /// More than [`MAX_PATHS`] entries are [`PathErrorKind::TooManyPaths`].
+    pub fn parse_list(text: &str) -> Result<Vec<Self>, PathError> {
+        parse::list(text)
+    }
+
+    /// The path of one top-level key, whatever characters it holds.
+    #[must_use]
+    pub fn key(name: impl Into<String>) -> Self {
+        Self {
+            steps: vec![Step::Key(name.into())],
+        }
+    }
+
+    /// The path of these steps.
+    ///
+    /// # Errors
+    ///
+    /// [`PathErrorKind::Empty`] where there are none, [`PathErrorKind::TooManySteps`] beyond
+    /// [`MAX_PATH_STEPS`], [`PathErrorKind::TooLong`] where its text is longer than
+    /// [`MAX_PATH_CHARS`] characters.
+    pub fn from_steps(steps: impl IntoIterator<Item = Step>) -> Result<Self, PathError> {
+        let path = Self {
+            steps: steps.into_iter().take(MAX_PATH_STEPS + 1).collect(),
+        };
+        let text = path.to_string();
+        let kind = if path.steps.is_empty() {
+            PathErrorKind::Empty
+        } else if path.steps.len() > MAX_PATH_STEPS {
+            PathErrorKind::TooManySteps
+        } else if text.chars().count() > MAX_PATH_CHARS {
+            PathErrorKind::TooLong
+        } else {
+            return Ok(path);
+        };
+        Err(PathError::new(kind, &text, 0))
+    }
+
+    /// The steps from the root, at least one.
+    #[must_use]
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// Whether some step is [`Step::Index`].
+    #[must_use]
+    pub fn has_index(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Index(_)))
+    }
+
+    /// The path's only name, where it is one name and nothing else.
+    #[must_use]
+    pub fn as_name(&self) -> Option<&str> {
+        match self.steps.as_slice() {
+            [Step::Key(name)] => Some(name),
+            _ => None,
+        }
+    }
+}
+
+/// The canonical text: names bare where they can be, `[]` for each item.
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_steps(f, &self.steps)
+    }
+}
+
+impl std::str::FromStr for Path {
+    type Err = PathError;
+
+    fn from_str(text: &str) -> Result<Self, PathError> {
+        Self::parse(text)
+    }
+}
+
+/// Steps as a path is written; nothing for none.
+pub(crate) fn write_steps(f: &mut dyn fmt::Write, steps: &[Step]) -> fmt::Result {
+    for (at, step) in steps.iter().enumerate() {
+        if at > 0 && matches!(step, Step::Key(_) | Step::EachKey) {
+            f.write_str(".")?;
+        }
+        match step {
+            Step::Key(name) if is_bare(name) => f.write_str(name)?,
+            Step::Key(name) => f.write_str(&crossfeed_json::quoted(name))?,
+            Step::EachKey => f.write_str("*")?,
+            Step::EachItem => f.write_str("[]")?,
+            Step::Index(index) => write!(f, "[{index}]")?,
+        }
+    }
+    Ok(())
+}
+
+/// Whether a name needs no quotes.
+fn is_bare(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(is_bare_char)
+}
+
+fn is_bare_char(c: char) -> bool {
+    !matches!(c, '.' | '[' | ']' | '"' | '*' | ',') && !c.is_control() && !c.is_whitespace()
+}

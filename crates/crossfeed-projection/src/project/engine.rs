@@ -1,0 +1,273 @@
+//! The walk: over a value and its states at once, writing what stays.
+
+use super::{
+    known::{Fate, States, text_of},
+    seen::kind_of,
+    state::{Given, State},
+};
+use crate::reveal::{Redacted, Suspects, WITHHELD};
+use crossfeed_json::{Cursor, Document, Kind, escape_into};
+
+/// JSON within strings within JSON: levels that are looked into. What lies deeper is withheld.
+const MAX_LEVELS: usize = 16;
+/// Open objects and lists over all levels. Data nests at most 127, and this bounds the recursion.
+const MAX_NESTING: usize = 400;
+
+pub(super) struct Engine<'p> {
+    given: Given<'p>,
+    pub(super) states: States<'p>,
+    pub(super) redacted: Redacted,
+    nesting: usize,
+    level: usize,
+}
+
+/// The document that a walk is in.
+struct Within {
+    /// Where never-names could stand; `None` where there are no never-names.
+    suspects: Option<Suspects>,
+}
+
+impl Within {
+    fn suspects(&mut self, value: Cursor<'_>) -> bool {
+        self.suspects.as_mut().is_some_and(|suspects| {
+            let start = value.offset();
+            suspects.within(start, start + value.raw().len())
+        })
+    }
+}
+
+/// What becomes of a string that may hold JSON.
+enum Opened {
+    AsItIs,
+    Rewritten(Vec<u8>),
+    Withheld,
+}
+
+impl<'p> Engine<'p> {
+    pub(super) fn new(given: Given<'p>) -> Self {
+        Self {
+            given,
+            states: States::new(given),
+            redacted: Redacted::default(),
+            nesting: 0,
+            level: 0,
+        }
+    }
+
+    pub(super) fn run(&mut self, value: Cursor<'_>, out: &mut Vec<u8>) {
+        let root = self.states.number(State::root(self.given));
+        let mut within = self.within(value);
+        self.value(value, root, &mut within, out);
+    }
+
+    fn within(&self, value: Cursor<'_>) -> Within {
+        let rules = self.given.rules;
+        let scan = || rules.scan().suspects(value.raw(), value.offset());
+        Within {
+            suspects: rules.has_never_names().then(scan),
+        }
+    }
+
+    fn value(&mut self, value: Cursor<'_>, number: u32, within: &mut Within, out: &mut Vec<u8>) {
+        let known = self.states.at(number);
+        if known.copies && !within.suspects(value) {
+            value.write(out);
+            return;
+        }
+        known.met |= kind_of(value);
+        match value.kind() {
+            Kind::Object => {
+                self.nesting += 1;
+                self.object(value, number, within, out);
+                self.nesting -= 1;
+            }
+            Kind::Array => {
+                self.nesting += 1;
+                self.list(value, number, within, out);
+                self.nesting -= 1;
+            }
+            Kind::String => self.string(value, number, within, out),
+            _ => out.extend_from_slice(value.raw()),
+        }
+    }
+
+    fn list(&mut self, list: Cursor<'_>, number: u32, within: &mut Within, out: &mut Vec<u8>) {
+        out.push(b'[');
+        let first = out.len();
+        let mut kept = 0;
+        for (at, item) in list.items().enumerate() {
+            match self.states.item(number, at, &mut kept) {
+                Fate::State(child) => {
+                    if out.len() > first {
+                        out.push(b',');
+                    }
+                    self.value(item, child, within, out);
+                }
+                Fate::Hidden => self.redacted.fields += 1,
+                Fate::Gone => {}
+            }
+        }
+        out.push(b']');
+    }
+
+    fn object(&mut self, object: Cursor<'_>, number: u32, within: &mut Within, out: &mut Vec<u8>) {
+        out.push(b'{');
+        let first = out.len();
+        if self.states.at(number).few.is_some() {
+            let (members, count) = self.wanted(object, number);
+            for &(member, fate) in members.iter().flatten().take(count) {
+                self.member(member, fate, first, within, out);
+            }
+        } else {
+            for (place, (key, member)) in object.members().enumerate() {
+                let fate = self.states.member(number, place, key.raw());
+                self.member(member, fate, first, within, out);
+            }
+        }
+        out.push(b'}');
+    }
+
+    #[inline]
+    fn member(
+        &mut self,
+        member: Cursor<'_>,
+        fate: Fate,
+        first: usize,
+        within: &mut Within,
+        out: &mut Vec<u8>,
+    ) {
+        match fate {
+            Fate::State(child) => {
+                if out.len() > first {
+                    out.push(b',');
+                }
+                out.push(b'"');
+                out.extend_from_slice(member.key().raw());
+                out.extend_from_slice(b"\":");
+                self.value(member, child, within, out);
+            }
+            Fate::Hidden => self.redacted.fields += 1,
+            Fate::Gone => {}
+        }
+    }
+
+    /// The wanted members of an object in the source's order. They are looked for where they stood in
+    /// the object before, all at once, and else member by member until all are found.
+    fn wanted<'a>(
+        &mut self,
+        object: Cursor<'a>,
+        number: u32,
+    ) -> ([Option<(Cursor<'a>, Fate)>; 8], usize) {
+        let mut found = [None; 8];
+        let mut count = 0;
+        let Some(mut few) = self.states.at(number).few.take() else {
+            return (found, count);
+        };
+        for wanted in &few {
+            match object.get_at(&wanted.name, wanted.prediction) {
+                Some(member) => {
+                    found[count] = Some((member, wanted.fate.unwrap_or(Fate::Gone)));
+                    count += 1;
+                }
+                None => break,
+            }
+        }
+        if count == few.len() {
+            found[..count].sort_unstable_by_key(|found| found.map(|(member, _)| member.ordinal()));
+        } else {
+            count = 0;
+            for (key, member) in object.members() {
+                let raw = key.raw();
+                let plain = memchr::memchr(b'\\', raw).is_none();
+                let is_it = |name: &str| match plain {
+                    true => name.as_bytes() == raw,
+                    false => *name == *text_of(raw),
+                };
+                let Some(wanted) = few.iter_mut().find(|wanted| is_it(&wanted.name)) else {
+                    continue;
+                };
+                let fate = match wanted.fate {
+                    Some(fate) => fate,
+                    None => self.states.named(number, &wanted.name),
+                };
+                wanted.fate = Some(fate);
+                wanted.prediction = object.prediction(member);
+                found[count] = Some((member, fate));
+                count += 1;
+                if count == few.len() {
+                    break;
+                }
+            }
+        }
+        self.states.at(number).few = Some(few);
+        (found, count)
+    }
+
+    fn string(&mut self, string: Cursor<'_>, number: u32, within: &mut Within, out: &mut Vec<u8>) {
+        let paths = !self.states.at(number).state.never.is_empty();
+        let suspect = within.suspects(string);
+        if !paths && !suspect {
+            out.extend_from_slice(string.raw());
+            return;
+        }
+        let text = string.as_str().unwrap_or_default();
+        match self.open(&text, number, suspect) {
+            Opened::AsItIs => out.extend_from_slice(string.raw()),
+            Opened::Rewritten(json) => {
+                out.push(b'"');
+                escape_into(out, &String::from_utf8_lossy(&json));
+                out.push(b'"');
+            }
+            Opened::Withheld => {
+                self.redacted.strings += 1;
+                out.push(b'"');
+                out.extend_from_slice(WITHHELD.as_bytes());
+                out.push(b'"');
+            }
+        }
+    }
+
+    /// Looks into a string. JSON is taken apart like the value it stands for; of what is no JSON
+    /// nothing can be taken out, so it stays or goes.
+    fn open(&mut self, text: &str, number: u32, suspect: bool) -> Opened {
+        let rules = self.given.rules;
+        let state = self.states.at(number).state.revealed();
+        let paths = !state.never.is_empty();
+        let json = text.trim_start_matches([' ', '\t', '\n', '\r']);
+        if json.starts_with(['{', '[', '"']) {
+            if self.level == MAX_LEVELS || self.nesting >= MAX_NESTING {
+                return Opened::Withheld;
+            }
+            let document = Document::new(text.to_owned());
+            match document.root() {
+                Ok(root) => return self.reopened(root, state),
+                Err(error) if error.is_limit() => return Opened::Withheld,
+                Err(_) => {}
+            }
+        }
+        // A path into what cannot be read: fail closed only where it looks like what it leads into.
+        let broken = paths && json.starts_with(['{', '[']);
+        if broken || (suspect && rules.holds_never_key(text)) {
+            return Opened::Withheld;
+        }
+        Opened::AsItIs
+    }
+
+    fn reopened(&mut self, root: Cursor<'_>, state: State) -> Opened {
+        let before = self.redacted;
+        let number = self.states.number(state);
+        let mut within = self.within(root);
+        let mut out = Vec::new();
+        self.level += 1;
+        self.value(root, number, &mut within, &mut out);
+        self.level -= 1;
+        if root.document_has_duplicates() {
+            // What a key had before its last value stands in the text only, and goes with it.
+            self.redacted.fields += 1;
+        }
+        if self.redacted == before {
+            return Opened::AsItIs;
+        }
+        Opened::Rewritten(out)
+    }
+}

@@ -1,0 +1,276 @@
+//! The states that a value was found to lead to, numbered, and what was found out about each.
+//!
+//! What a member's name or an item's position makes of a state is worked out once, when data first
+//! has it; from then on it is a look-up, and for objects that look like the one before not even that.
+
+use super::{
+    seen::Seen,
+    state::{Given, State},
+    steps::{Held, Steps, held, wants_list},
+};
+use crossfeed_json::Prediction;
+use std::collections::{BTreeSet, HashMap};
+
+/// Names that are wanted of an object are looked for one by one up to this many.
+const FEW: usize = 8;
+/// Names of the object before that are remembered by their place.
+const SEQUENCE: usize = 64;
+/// Names that nothing names are remembered up to this many.
+const MOST_OTHERS: usize = 4096;
+
+/// What happens to a child: the number of its state, or that it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    State(u32),
+    /// Nobody asked for it, or it is excluded.
+    Gone,
+    /// It is never shown.
+    Hidden,
+}
+
+/// One wanted name of an object of which everything else goes.
+#[derive(Debug)]
+pub(super) struct Wanted {
+    pub(super) name: Box<str>,
+    /// What was found out when data first had it.
+    pub(super) fate: Option<Fate>,
+    pub(super) prediction: Prediction,
+}
+
+#[derive(Debug)]
+pub(super) struct Known {
+    pub(super) state: State,
+    /// Nothing is cut here; only never-names may still have to go.
+    pub(super) copies: bool,
+    /// Kinds of values that were met, see [`super::seen`].
+    pub(super) met: u8,
+    /// The wanted names, where they are few and nothing else stays.
+    pub(super) few: Option<Vec<Wanted>>,
+    by_name: HashMap<Box<[u8]>, Fate>,
+    sequence: Vec<(Box<[u8]>, Fate)>,
+    other: Option<Fate>,
+    each_item: Option<Fate>,
+    /// Whether items are included that no position names.
+    includes_each: bool,
+    sources: BTreeSet<usize>,
+    kept: BTreeSet<usize>,
+}
+
+#[derive(Debug)]
+pub(super) struct States<'p> {
+    given: Given<'p>,
+    known: Vec<Known>,
+    numbers: HashMap<State, u32>,
+    pub(super) seen: Seen,
+}
+
+impl<'p> States<'p> {
+    pub(super) fn new(given: Given<'p>) -> Self {
+        Self {
+            given,
+            known: Vec::new(),
+            numbers: HashMap::new(),
+            seen: Seen::new(given),
+        }
+    }
+
+    pub(super) fn all(&self) -> &[Known] {
+        &self.known
+    }
+
+    #[inline]
+    pub(super) fn at(&mut self, number: u32) -> &mut Known {
+        &mut self.known[number as usize]
+    }
+
+    pub(super) fn number(&mut self, state: State) -> u32 {
+        if let Some(&number) = self.numbers.get(&state) {
+            return number;
+        }
+        // Each state but the first comes of a value of the data: there are fewer than 2^32.
+        let number = self.known.len() as u32;
+        let (sources, kept) = state.positions(self.given);
+        let copies = state.keeps_all() && state.never.is_empty();
+        let steps = Steps::to_item(&state, self.given, None, None);
+        self.known.push(Known {
+            copies,
+            met: 0,
+            few: few(&state, self.given),
+            by_name: HashMap::new(),
+            sequence: Vec::new(),
+            other: None,
+            each_item: None,
+            includes_each: steps.is_kept(&state),
+            sources,
+            kept,
+            state: state.clone(),
+        });
+        self.numbers.insert(state, number);
+        number
+    }
+
+    /// What happens to the member whose name is written `raw`, the `place`th of its object.
+    #[inline]
+    pub(super) fn member(&mut self, number: u32, place: usize, raw: &[u8]) -> Fate {
+        let known = &self.known[number as usize];
+        if let Some((name, fate)) = known.sequence.get(place)
+            && **name == *raw
+        {
+            return *fate;
+        }
+        let fate = match known.by_name.get(raw) {
+            Some(&fate) => fate,
+            None => self.new_member(number, raw),
+        };
+        let sequence = &mut self.at(number).sequence;
+        if place == sequence.len() && place < SEQUENCE {
+            sequence.push((raw.into(), fate));
+        }
+        fate
+    }
+
+    fn new_member(&mut self, number: u32, raw: &[u8]) -> Fate {
+        let name = text_of(raw);
+        let named = is_named(&self.known[number as usize].state, self.given, &name);
+        let fate = if named {
+            self.named(number, &name)
+        } else if let Some(fate) = self.at(number).other {
+            fate
+        } else {
+            let state = &self.known[number as usize].state;
+            let steps = Steps::to_key(state, self.given, None);
+            let fate = self.fate(number, steps, None);
+            self.at(number).other = Some(fate);
+            fate
+        };
+        let known = self.at(number);
+        if named || known.by_name.len() < MOST_OTHERS {
+            known.by_name.insert(raw.into(), fate);
+        }
+        fate
+    }
+
+    /// What happens to the member of this name.
+    pub(super) fn named(&mut self, number: u32, name: &str) -> Fate {
+        let state = &self.known[number as usize].state;
+        let steps = Steps::to_key(state, self.given, Some(name));
+        self.fate(number, steps, Some(name))
+    }
+
+    /// What happens to the item at `source` of its list; `kept` counts those that are included.
+    #[inline]
+    pub(super) fn item(&mut self, number: u32, source: usize, kept: &mut usize) -> Fate {
+        let known = &self.known[number as usize];
+        if known.sources.is_empty()
+            && known.kept.is_empty()
+            && let Some(fate) = known.each_item
+        {
+            return fate;
+        }
+        self.item_by_position(number, source, kept)
+    }
+
+    fn item_by_position(&mut self, number: u32, source: usize, kept: &mut usize) -> Fate {
+        let given = self.given;
+        let known = &self.known[number as usize];
+        let source = known.sources.contains(&source).then_some(source);
+        let included = match source {
+            Some(_) => Steps::to_item(&known.state, given, source, None).is_kept(&known.state),
+            None => known.includes_each,
+        };
+        if !included {
+            return Fate::Gone;
+        }
+        let position = known.kept.contains(kept).then_some(*kept);
+        *kept += 1;
+        if let (None, None, Some(fate)) = (source, position, known.each_item) {
+            return fate;
+        }
+        let steps = Steps::to_item(&known.state, given, source, position);
+        let fate = self.fate(number, steps, None);
+        if source.is_none() && position.is_none() {
+            self.at(number).each_item = Some(fate);
+        }
+        fate
+    }
+
+    fn fate(&mut self, number: u32, steps: Steps, name: Option<&str>) -> Fate {
+        let state = &self.known[number as usize].state;
+        self.seen.step(state, &steps, name);
+        match state.child(&steps) {
+            Some(child) => Fate::State(self.number(child)),
+            None if steps.is_kept(state) && steps.is_hidden() => Fate::Hidden,
+            None => Fate::Gone,
+        }
+    }
+}
+
+/// The text of a key as it is written.
+pub(super) fn text_of(raw: &[u8]) -> std::borrow::Cow<'_, str> {
+    if memchr::memchr(b'\\', raw).is_none() {
+        return String::from_utf8_lossy(raw);
+    }
+    let document = crossfeed_json::Document::new([b"\"", raw, b"\""].concat());
+    let text = document.root().ok().and_then(|key| {
+        let text = key.as_str()?;
+        Some(text.into_owned())
+    });
+    text.unwrap_or_default().into()
+}
+
+/// Whether a name is treated by itself at an object.
+fn is_named(state: &State, given: Given<'_>, name: &str) -> bool {
+    let rules = given.rules;
+    let include = state.include.as_deref().unwrap_or_default();
+    let trees = [
+        (given.include, include),
+        (Some(rules.always_tree()), &*state.always),
+        (given.exclude, &*state.exclude),
+    ];
+    let in_tree = trees.into_iter().any(|(tree, set)| {
+        let tree = tree.into_iter();
+        tree.flat_map(|tree| held(tree, set))
+            .any(|held| held.branch.by_name.contains_key(name))
+    });
+    let tree = rules.never_tree();
+    let in_never = held(tree, &state.never).any(|held| {
+        // For what is never shown, brackets count as crossed.
+        held.branch.by_name.contains_key(name)
+            || held
+                .behind_brackets()
+                .any(|child| tree.branches[child as usize].by_name.contains_key(name))
+    });
+    in_tree || in_never || rules.is_always_name(name) || rules.is_never_name(name)
+}
+
+/// The wanted names, where they are few and everything else goes.
+fn few(state: &State, given: Given<'_>) -> Option<Vec<Wanted>> {
+    let rules = given.rules;
+    let include = state.include.as_deref()?;
+    let trees = [
+        (given.include, include),
+        (Some(rules.always_tree()), &*state.always),
+    ];
+    let mut names: Vec<&str> = rules.always_names().take(FEW + 1).collect();
+    for (tree, set) in trees {
+        let Some(tree) = tree else { continue };
+        for Held { branch, .. } in held(tree, set) {
+            if branch.rest || branch.each_key.is_some() || names.len() + branch.keys.len() > FEW {
+                return None;
+            }
+            names.extend(branch.keys.iter().map(|(name, _)| &**name));
+        }
+    }
+    let passes = given.include.is_some_and(|tree| wants_list(tree, include));
+    if passes || names.len() > FEW {
+        return None;
+    }
+    names.sort_unstable();
+    names.dedup();
+    let wanted = names.into_iter().map(|name| Wanted {
+        name: name.into(),
+        fate: None,
+        prediction: Prediction::default(),
+    });
+    Some(wanted.collect())
+}

@@ -1,0 +1,135 @@
+//! The engine: a value, cut to the named fields.
+//!
+//! What comes in: a cursor, and a [`Projection`]. What goes out: bytes, and [`Diagnostics`] about
+//! paths that met nothing. Deliberately not here: how callers spell what they want.
+//!
+//! # What holds of every outcome
+//!
+//! - Structure, the order of keys, and the bytes of numbers and strings are the source's.
+//! - What never-rules name is nowhere in it, whatever was asked for.
+//! - Own keys only: nothing is there that was not in the value.
+
+mod diagnostic;
+mod engine;
+mod known;
+mod notes;
+mod place;
+mod seen;
+mod state;
+mod steps;
+
+#[cfg(test)]
+mod tests;
+
+pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, MAX_DIAGNOSTICS};
+pub use place::{MAX_ITEM_PLACES, Place};
+
+use crate::{Redacted, RevealRules, tree::PathTree};
+use crossfeed_json::Cursor;
+use engine::Engine;
+use state::Given;
+use std::sync::Arc;
+
+/// Which fields of a value are kept: included, then excluded, then withheld.
+///
+/// kept = (included paths and what is always kept) without excluded paths, which take nothing that
+/// is always kept, without what is never shown.
+///
+/// ```
+/// use crossfeed_json::Document;
+/// use crossfeed_projection::{Path, PathTree, Projection};
+///
+/// let projection = Projection::new()
+///     .with_include(PathTree::of(Path::parse_list("items.id,items.author")?))
+///     .with_exclude(PathTree::of(Path::parse_list("items.author.mail")?));
+/// let page = Document::new(r#"{"items":[{"id":1.50,"x":0,"author":{"name":"a","mail":"b"}}]}"#);
+/// let mut out = Vec::new();
+/// let diagnostics = projection.write(page.root()?, &mut out);
+/// assert_eq!(out, br#"{"items":[{"id":1.50,"author":{"name":"a"}}]}"#);
+/// assert!(diagnostics.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Projection {
+    pub(crate) include: Option<Arc<PathTree>>,
+    pub(crate) exclude: Option<Arc<PathTree>>,
+    pub(crate) rules: Arc<RevealRules>,
+}
+
+impl Projection {
+    /// The projection that keeps everything.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Keeps only what these paths name; a tree of no paths filters nothing.
+    #[must_use]
+    pub fn with_include(mut self, tree: impl Into<Arc<PathTree>>) -> Self {
+        self.include = Some(tree.into()).filter(|tree| !tree.is_empty());
+        self
+    }
+
+    /// Leaves out what these paths name, of what is included.
+    #[must_use]
+    pub fn with_exclude(mut self, tree: impl Into<Arc<PathTree>>) -> Self {
+        self.exclude = Some(tree.into()).filter(|tree| !tree.is_empty());
+        self
+    }
+
+    /// What is always kept and what is never shown.
+    #[must_use]
+    pub fn with_rules(mut self, rules: impl Into<Arc<RevealRules>>) -> Self {
+        self.rules = rules.into();
+        self
+    }
+
+    /// What is included; `None` for everything.
+    #[must_use]
+    pub fn include(&self) -> Option<&PathTree> {
+        self.include.as_deref()
+    }
+
+    /// What is excluded; `None` for nothing.
+    #[must_use]
+    pub fn exclude(&self) -> Option<&PathTree> {
+        self.exclude.as_deref()
+    }
+
+    /// The rules that no request overrules.
+    #[must_use]
+    pub fn rules(&self) -> &Arc<RevealRules> {
+        &self.rules
+    }
+
+    /// Whether every value passes as it is.
+    #[must_use]
+    pub fn is_everything(&self) -> bool {
+        self.include.is_none() && self.exclude.is_none() && self.rules.never_is_empty()
+    }
+
+    /// What happens to the whole value, and from there to every place within it.
+    #[must_use]
+    pub fn root(&self) -> Place<'_> {
+        Place::root(self)
+    }
+
+    /// Appends the projected value. Paths that met nothing are noted, never refused.
+    pub fn write(&self, value: Cursor<'_>, out: &mut Vec<u8>) -> Diagnostics {
+        let given = Given::from(self);
+        let mut engine = Engine::new(given);
+        engine.run(value, out);
+        notes::notes(&engine, given, value)
+    }
+}
+
+/// Appends the value without what is never shown.
+pub(crate) fn redact(rules: &RevealRules, value: Cursor<'_>, out: &mut Vec<u8>) -> Redacted {
+    let mut engine = Engine::new(Given {
+        include: None,
+        exclude: None,
+        rules,
+    });
+    engine.run(value, out);
+    engine.redacted
+}

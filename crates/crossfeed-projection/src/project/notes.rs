@@ -1,0 +1,317 @@
+//! What is said about paths that met nothing, once the walk is over.
+
+use super::{
+    diagnostic::{Diagnostic, DiagnosticKind, Diagnostics},
+    engine::Engine,
+    known::Known,
+    seen::met,
+    state::Given,
+    steps::CROSSED,
+};
+use crate::{
+    path::{Path, Step, write_steps},
+    tree::{Branch, PathTree},
+};
+use crossfeed_json::Cursor;
+use std::collections::{HashMap, HashSet};
+
+/// Values that are looked at for names that may have been meant, and names that are compared.
+const MOST_PLACES: usize = 64;
+const MOST_NAMES: usize = 200;
+/// Longer names are not guessed at.
+const LONGEST_NAME: usize = 128;
+
+/// One list of paths and what the walk met of it.
+struct Asked<'e> {
+    tree: &'e PathTree,
+    seen: &'e [bool],
+    /// Kinds of values that each node met, and what it met behind a list that it crossed.
+    met: Vec<[u8; 2]>,
+    /// What becomes of a value that ends a path too early.
+    passes: &'static str,
+    /// The names around each node that some path missed.
+    names: HashMap<u32, Vec<String>>,
+}
+
+pub(super) fn notes(engine: &Engine<'_>, given: Given<'_>, value: Cursor<'_>) -> Diagnostics {
+    let seen = &engine.states.seen;
+    let mut notes = Diagnostics::default();
+    if let Some(tree) = given.include {
+        let met = met_by(tree, engine.states.all(), |known| {
+            known.state.include.as_deref().unwrap_or_default()
+        });
+        let mut asked = Asked {
+            tree,
+            seen: &seen.include,
+            met,
+            passes: "it was kept as it is",
+            names: HashMap::new(),
+        };
+        asked.note(given, value, &HashSet::new(), &mut notes);
+    }
+    if let Some(tree) = given.exclude {
+        let met = met_by(tree, engine.states.all(), |known| &known.state.exclude);
+        let mut asked = Asked {
+            tree,
+            seen: &seen.exclude,
+            met,
+            passes: "nothing was left out of it",
+            names: HashMap::new(),
+        };
+        asked.note(given, value, &seen.shielded, &mut notes);
+    }
+    withheld(engine, given, &mut notes);
+    notes
+}
+
+fn met_by<'e>(
+    tree: &PathTree,
+    known: &'e [Known],
+    set: impl Fn(&'e Known) -> &'e [u32],
+) -> Vec<[u8; 2]> {
+    let mut met = vec![[0; 2]; tree.branches.len()];
+    for known in known {
+        for &entry in set(known) {
+            let crossed = usize::from(entry & CROSSED != 0);
+            met[(entry & !CROSSED) as usize][crossed] |= known.met;
+        }
+    }
+    met
+}
+
+fn withheld(engine: &Engine<'_>, given: Given<'_>, notes: &mut Diagnostics) {
+    let seen = &engine.states.seen;
+    for rule in given.rules.never() {
+        let held = match rule.as_name() {
+            Some(name) => seen.never_names.contains(name),
+            None => {
+                node_of(given.rules.never_tree(), rule).is_some_and(|n| seen.never.contains(&n))
+            }
+        };
+        if held {
+            let message = "withheld by a rule of the host; no request can show it";
+            notes.push(Diagnostic::new(
+                DiagnosticKind::Withheld,
+                rule.to_string(),
+                message,
+            ));
+        }
+    }
+    if engine.redacted.strings > 0 {
+        let message = format!(
+            "{} strings were withheld: they may hold what a rule of the host hides, and could not be looked into",
+            engine.redacted.strings
+        );
+        notes.push(Diagnostic::new(DiagnosticKind::Withheld, "", message));
+    }
+}
+
+fn node_of(tree: &PathTree, path: &Path) -> Option<u32> {
+    path.steps()
+        .iter()
+        .try_fold(0, |at, step| child(&tree.branches[at as usize], step))
+}
+
+fn child(branch: &Branch, step: &Step) -> Option<u32> {
+    match step {
+        Step::Key(name) => branch.by_name.get(name.as_str()).copied(),
+        Step::EachKey => branch.each_key,
+        Step::EachItem => branch.each_item,
+        Step::Index(index) => branch.indexes.get(index).copied(),
+    }
+}
+
+impl Asked<'_> {
+    fn note(
+        &mut self,
+        given: Given<'_>,
+        value: Cursor<'_>,
+        shielded: &HashSet<u32>,
+        notes: &mut Diagnostics,
+    ) {
+        for path in self.tree.paths() {
+            if notes.is_full() {
+                // The rest is counted, not worked out.
+                if self.fault(&path, shielded).is_some() {
+                    notes.count_one();
+                }
+                continue;
+            }
+            let Some((kind, at, node)) = self.fault(&path, shielded) else {
+                continue;
+            };
+            let mut note = Diagnostic::new(kind, path.to_string(), self.message(kind, &path, at));
+            if let (DiagnosticKind::UnknownField, Some(Step::Key(name))) =
+                (kind, path.steps().get(at))
+            {
+                let names = self
+                    .names
+                    .entry(node)
+                    .or_insert_with(|| names_around(given, value, &path.steps()[..at]));
+                if names.contains(name) {
+                    note.message = "it is not among what is included".to_owned();
+                } else {
+                    note = note.with_nearest(nearest(name, names));
+                }
+            }
+            notes.push(note);
+        }
+    }
+
+    /// What was wrong with a path, at which of its steps and at which node: the worst that there is,
+    /// else the first.
+    fn fault(&self, path: &Path, shielded: &HashSet<u32>) -> Option<(DiagnosticKind, usize, u32)> {
+        let mut first = None;
+        let mut node = 0_u32;
+        for (at, step) in path.steps().iter().enumerate() {
+            let [own, crossed] = self.met[node as usize];
+            let child = child(&self.tree.branches[node as usize], step)?;
+            let found = self.seen[child as usize];
+            let lists = matches!(step, Step::EachItem | Step::Index(_));
+            let met = if lists { own } else { own | crossed };
+            let missed = !found
+                && match step {
+                    Step::Key(_) => met & met::OBJECT != 0,
+                    Step::Index(_) => met & met::LIST != 0,
+                    Step::EachKey | Step::EachItem => false,
+                };
+            if missed {
+                return Some((DiagnosticKind::UnknownField, at, node));
+            }
+            let ended = if lists && met & (met::OBJECT | met::SCALAR) != 0 {
+                Some(DiagnosticKind::NotAList)
+            } else if met & met::SCALAR != 0 {
+                Some(DiagnosticKind::MetScalar)
+            } else if met & met::NULL != 0 {
+                Some(DiagnosticKind::MetNull)
+            } else {
+                None
+            };
+            first = first.or(ended.map(|kind| (kind, at, node)));
+            if !found {
+                return first;
+            }
+            node = child;
+        }
+        if shielded.contains(&node) {
+            return Some((DiagnosticKind::AlwaysKept, path.steps().len(), node));
+        }
+        first
+    }
+
+    fn message(&self, kind: DiagnosticKind, path: &Path, at: usize) -> String {
+        let place = match at {
+            0 => "the value itself".to_owned(),
+            _ => format!("`{}`", text(&path.steps()[..at])),
+        };
+        let step = text(path.steps().get(at..=at).unwrap_or_default());
+        let passes = self.passes;
+        match kind {
+            DiagnosticKind::UnknownField if step.starts_with('[') => {
+                format!("no list has an item {step} at {place}")
+            }
+            DiagnosticKind::UnknownField => format!("no object has `{step}` at {place}"),
+            DiagnosticKind::NotAList => format!("{place} is no list; {passes}"),
+            DiagnosticKind::MetScalar => {
+                format!("{place} is a scalar, which has no `{step}`; {passes}")
+            }
+            DiagnosticKind::MetNull => format!("{place} is null, which has no `{step}`; {passes}"),
+            _ => "always kept by a rule of the host; it was not left out".to_owned(),
+        }
+    }
+}
+
+fn text(steps: &[Step]) -> String {
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = write_steps(&mut text, steps);
+    text
+}
+
+/// Names that objects have where a path missed one, as far as few steps tell.
+fn names_around(given: Given<'_>, value: Cursor<'_>, steps: &[Step]) -> Vec<String> {
+    let mut places = vec![value];
+    for step in steps {
+        let crossed = matches!(step, Step::Key(_) | Step::EachKey);
+        let from = if crossed {
+            through_lists(places)
+        } else {
+            places
+        };
+        places = from
+            .into_iter()
+            .flat_map(|place| {
+                let next: Vec<_> = match step {
+                    Step::Key(name) => place.get(name).into_iter().collect(),
+                    Step::EachKey => place.members().take(MOST_PLACES).map(|(_, v)| v).collect(),
+                    Step::EachItem => items(place),
+                    Step::Index(index) => place.at(*index).into_iter().collect(),
+                };
+                next
+            })
+            .take(MOST_PLACES)
+            .collect();
+    }
+    let mut seen = HashSet::new();
+    let names = through_lists(places).into_iter().flat_map(|place| {
+        let members = place.members().take(MOST_NAMES);
+        members.map(|(key, _)| key.text().into_owned())
+    });
+    names
+        .filter(|name| name.len() <= LONGEST_NAME && !given.rules.is_never_name(name))
+        .filter(|name| seen.insert(name.clone()))
+        .take(MOST_NAMES)
+        .collect()
+}
+
+fn items(list: Cursor<'_>) -> Vec<Cursor<'_>> {
+    match list.kind() {
+        crossfeed_json::Kind::Array => list.items().take(MOST_PLACES).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Lists crossed to their items, and theirs.
+fn through_lists(places: Vec<Cursor<'_>>) -> Vec<Cursor<'_>> {
+    let mut open = places;
+    open.reverse();
+    let mut through = Vec::new();
+    let mut steps = 0;
+    while let Some(place) = open.pop() {
+        steps += 1;
+        if steps > MOST_PLACES * 4 || through.len() == MOST_PLACES {
+            break;
+        }
+        match place.kind() {
+            crossfeed_json::Kind::Array => open.extend(items(place).into_iter().rev()),
+            _ => through.push(place),
+        }
+    }
+    through
+}
+
+/// Up to three names that are close to `name`, the closest first.
+pub(crate) fn nearest(name: &str, names: &[String]) -> Vec<String> {
+    let wanted = name.to_lowercase();
+    let len = wanted.chars().count();
+    if len > LONGEST_NAME {
+        return Vec::new();
+    }
+    // A name of one letter is near to every other.
+    let allowed = (len / 3).max(1).min(len.saturating_sub(1));
+    let distance = |candidate: &String| {
+        let candidate = candidate.to_lowercase();
+        if len.abs_diff(candidate.chars().count()) > allowed {
+            return None;
+        }
+        Some(strsim::damerau_levenshtein(&wanted, &candidate)).filter(|&far| far <= allowed)
+    };
+    let mut close: Vec<(usize, &String)> = names
+        .iter()
+        .filter_map(|candidate| distance(candidate).map(|far| (far, candidate)))
+        .collect();
+    // Stable: names that are as close stay in the source's order.
+    close.sort_by_key(|(far, _)| *far);
+    let nearest = close.into_iter().take(3);
+    nearest.map(|(_, name)| name.clone()).collect()
+}

@@ -1,0 +1,158 @@
+//! What a projection makes of one place of a value.
+//!
+//! What comes in: a [`Projection`], and the steps to a place. What goes out: whether the value there
+//! stays as it is, goes, or is cut, and what happens within it. The engine writes by the same
+//! [`State`]s, so that whoever says what the outcome looks like (its schema) cannot disagree with it.
+
+use super::{
+    Projection,
+    state::{Given, State},
+};
+use std::collections::HashSet;
+
+/// Places that [`Place::item_places`] tells of.
+pub const MAX_ITEM_PLACES: usize = 20_000;
+
+/// What happens at one place of a value.
+///
+/// A place does not know the data: [`Self::key`] says what happens to a member *if* the value is an
+/// object that has it, [`Self::item`] what happens to an item *if* it is a list. At a scalar or null
+/// a place that is not gone means that the value stays — except that never-rules reach into JSON
+/// that a string holds ([`Self::rewrites_strings`]).
+///
+/// Two places that are equal treat equal values equally, so recursion over a schema ends: there are
+/// finitely many places.
+#[derive(Clone, Debug)]
+pub struct Place<'p> {
+    given: Given<'p>,
+    /// `None` for what goes.
+    state: Option<State>,
+}
+
+impl PartialEq for Place<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.state == other.state
+    }
+}
+
+impl Eq for Place<'_> {}
+
+impl std::hash::Hash for Place<'_> {
+    fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
+        self.state.hash(hasher);
+    }
+}
+
+impl<'p> Place<'p> {
+    pub(super) fn root(projection: &'p Projection) -> Self {
+        let given = Given::from(projection);
+        Self {
+            given,
+            state: Some(State::root(given)),
+        }
+    }
+
+    fn other(&self, state: Option<State>) -> Self {
+        Self {
+            given: self.given,
+            state,
+        }
+    }
+
+    /// Whether the value is left out.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        self.state.is_none()
+    }
+
+    /// Whether the value stays as it is, whatever it is.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        let keeps_all = self.state.as_ref().is_some_and(State::keeps_all);
+        keeps_all && !self.rewrites_strings()
+    }
+
+    /// Whether a string at this place may be rewritten, or withheld, because it holds JSON in which
+    /// there is something that is never shown.
+    #[must_use]
+    pub fn rewrites_strings(&self) -> bool {
+        self.state
+            .as_ref()
+            .is_some_and(|state| self.given.rules.has_never_names() || !state.never.is_empty())
+    }
+
+    /// What happens to the member `name` of an object at this place.
+    #[must_use]
+    pub fn key(&self, name: &str) -> Self {
+        self.step(|state| state.key(self.given, Some(name)))
+    }
+
+    /// What happens to a member whose name is not among [`Self::named_keys`].
+    #[must_use]
+    pub fn other_key(&self) -> Self {
+        self.step(|state| state.key(self.given, None))
+    }
+
+    /// The names that are treated by themselves at an object here, each once: all others fare as
+    /// [`Self::other_key`] says.
+    #[must_use]
+    pub fn named_keys(&self) -> Vec<&'p str> {
+        match &self.state {
+            Some(state) => state.named_keys(self.given),
+            None => Vec::new(),
+        }
+    }
+
+    /// What happens to the item of a list at this place that stands at `source` in the list, and at
+    /// `kept` among the items that are included (what exclude paths count).
+    #[must_use]
+    pub fn item(&self, source: usize, kept: usize) -> Self {
+        self.step(|state| state.item(self.given, Some(source), Some(kept)))
+    }
+
+    /// What happens to an item of a list at this place whose position no path names: to every item
+    /// unless [`Self::has_indexes`].
+    #[must_use]
+    pub fn each_item(&self) -> Self {
+        self.step(|state| state.item(self.given, None, None))
+    }
+
+    /// Whether positions matter at a list here.
+    #[must_use]
+    pub fn has_indexes(&self) -> bool {
+        let positions = self.state.as_ref().map(|state| state.positions(self.given));
+        positions.is_some_and(|(sources, kept)| !(sources.is_empty() && kept.is_empty()))
+    }
+
+    /// Every way in which an item of a list at this place may fare, each once: one place unless
+    /// [`Self::has_indexes`]. Some may be gone. Of more than [`MAX_ITEM_PLACES`] only so many
+    /// are told, and that some may be gone: whoever gets so many must give up.
+    #[must_use]
+    pub fn item_places(&self) -> Vec<Self> {
+        let Some(state) = &self.state else {
+            return vec![self.clone()];
+        };
+        let (sources, kept) = state.positions(self.given);
+        let kept = state.different_kept(self.given, kept);
+        let mut seen = HashSet::new();
+        let mut places = Vec::new();
+        for source in state.different_sources(self.given, sources) {
+            for &kept in &kept {
+                let child = state.item(self.given, source, kept);
+                if seen.insert(child.clone()) {
+                    places.push(self.other(child));
+                }
+                if places.len() == MAX_ITEM_PLACES {
+                    // Of the rest, some may be gone.
+                    places.push(self.other(None));
+                    return places;
+                }
+            }
+        }
+        places
+    }
+
+    fn step(&self, step: impl FnOnce(&State) -> Option<State>) -> Self {
+        self.other(self.state.as_ref().and_then(step))
+    }
+}

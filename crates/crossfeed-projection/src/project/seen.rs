@@ -1,0 +1,77 @@
+//! What a run over a value met, in terms of the paths that were asked for.
+
+use super::{
+    state::{Given, State},
+    steps::{Reached, Steps},
+};
+use crossfeed_json::{Cursor, Kind};
+use std::collections::HashSet;
+
+/// Kinds of values that a node met, as bits.
+pub(super) mod met {
+    pub(in crate::project) const OBJECT: u8 = 1;
+    /// A list that has items.
+    pub(in crate::project) const LIST: u8 = 2;
+    pub(in crate::project) const SCALAR: u8 = 4;
+    pub(in crate::project) const NULL: u8 = 8;
+}
+
+pub(super) fn kind_of(value: Cursor<'_>) -> u8 {
+    match value.kind() {
+        Kind::Object => met::OBJECT,
+        Kind::Array if value.is_empty() => 0,
+        Kind::Array => met::LIST,
+        Kind::Null => met::NULL,
+        _ => met::SCALAR,
+    }
+}
+
+/// Which nodes were reached by some value, and which rules held.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    pub(super) include: Vec<bool>,
+    pub(super) exclude: Vec<bool>,
+    /// Nodes of the exclude tree that would have taken what is always kept.
+    pub(super) shielded: HashSet<u32>,
+    /// Nodes of the never tree that hid something.
+    pub(super) never: HashSet<u32>,
+    pub(super) never_names: HashSet<Box<str>>,
+}
+
+impl Seen {
+    pub(super) fn new(given: Given<'_>) -> Self {
+        let none = |nodes: usize| vec![false; nodes];
+        Self {
+            include: none(given.include.map_or(0, |tree| tree.branches.len())),
+            exclude: none(given.exclude.map_or(0, |tree| tree.branches.len())),
+            ..Self::default()
+        }
+    }
+
+    /// Notes a step that some value of the data took.
+    pub(super) fn step(&mut self, from: &State, steps: &Steps, name: Option<&str>) {
+        fn mark(seen: &mut [bool], reached: &Reached) {
+            for node in reached.nodes() {
+                seen[node as usize] = true;
+            }
+        }
+        if let Some(include) = &steps.include {
+            mark(&mut self.include, include);
+        }
+        if !steps.is_kept(from) {
+            return;
+        }
+        mark(&mut self.exclude, &steps.exclude);
+        if steps.is_shielded(from) {
+            self.shielded.extend(steps.exclude.nodes());
+        }
+        if steps.never_named
+            && let Some(name) = name
+        {
+            self.never_names.insert(name.into());
+        }
+        if steps.never.whole {
+            self.never.extend(steps.never.nodes());
+        }
+    }
+}

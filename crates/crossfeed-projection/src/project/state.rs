@@ -1,0 +1,216 @@
+//! What decides at a place: which nodes of which trees hold there, and what a step makes of them.
+//!
+//! Several paths may hold at one place (`*.x` and `a.y` at `a`), so a place has sets of nodes. Sets
+//! that mean the same are the same: the engine numbers them, and does its thinking once for each.
+
+use super::{
+    Projection,
+    steps::{Held, Set, Steps, held, reach_item},
+};
+use crate::{RevealRules, tree::PathTree};
+use std::collections::{BTreeSet, HashSet};
+
+/// What was asked for, borrowed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Given<'p> {
+    pub(crate) include: Option<&'p PathTree>,
+    pub(crate) exclude: Option<&'p PathTree>,
+    pub(crate) rules: &'p RevealRules,
+}
+
+impl<'p> From<&'p Projection> for Given<'p> {
+    fn from(projection: &'p Projection) -> Self {
+        Self {
+            include: projection.include(),
+            exclude: projection.exclude(),
+            rules: projection.rules(),
+        }
+    }
+}
+
+/// What decides at a place. `include: None` is "whole".
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct State {
+    pub(crate) include: Option<Set>,
+    pub(crate) always: Set,
+    pub(crate) exclude: Set,
+    pub(crate) never: Set,
+    /// Kept by an always-rule: nothing below is cut, but what is never shown.
+    pub(crate) protected: bool,
+}
+
+impl State {
+    pub(crate) fn root(given: Given<'_>) -> Self {
+        let start = |tree: Option<&PathTree>| match tree {
+            Some(tree) if !tree.is_empty() => vec![0],
+            _ => Set::new(),
+        };
+        let rules = given.rules;
+        Self {
+            include: given.include.map(|_| vec![0]),
+            always: start(Some(rules.always_tree())),
+            exclude: start(given.exclude),
+            never: start(Some(rules.never_tree())),
+            protected: false,
+        }
+        .settled()
+    }
+
+    /// Whether nothing is cut at the place but what is never shown.
+    pub(crate) fn keeps_all(&self) -> bool {
+        self.include.is_none() && self.exclude.is_empty()
+    }
+
+    /// States that mean the same are the same.
+    fn settled(mut self) -> Self {
+        if self.protected {
+            self.include = None;
+            self.exclude = Set::new();
+        }
+        if self.keeps_all() {
+            self.always = Set::new();
+            self.protected = false;
+        }
+        self
+    }
+
+    /// What the nodes of this state reach by one step, put together; `None` for what goes.
+    pub(crate) fn child(&self, steps: &Steps) -> Option<Self> {
+        if !steps.is_kept(self) || steps.is_hidden() {
+            return None;
+        }
+        let protected = steps.protects(self);
+        let include = steps.include.as_ref();
+        let mut child = Self {
+            include: include
+                .filter(|include| !include.whole)
+                .map(|include| include.nodes.clone()),
+            always: steps.always.nodes.clone(),
+            exclude: steps.exclude.nodes.clone(),
+            never: steps.never.nodes.clone(),
+            protected,
+        };
+        if steps.exclude.whole && !protected {
+            if child.always.is_empty() {
+                return None;
+            }
+            // Only what is always kept stays of it.
+            child.include = Some(Set::new());
+            child.exclude = Set::new();
+        }
+        Some(child.settled())
+    }
+
+    /// The same place as far as never-rules go, with nothing cut: what holds within JSON that a
+    /// string holds.
+    pub(crate) fn revealed(&self) -> Self {
+        Self {
+            include: None,
+            always: Set::new(),
+            exclude: Set::new(),
+            never: self.never.clone(),
+            protected: false,
+        }
+    }
+
+    /// The state of a member, `None` if it goes; the name `None` stands for all that nothing names.
+    pub(crate) fn key(&self, given: Given<'_>, name: Option<&str>) -> Option<Self> {
+        self.child(&Steps::to_key(self, given, name))
+    }
+
+    /// The state of an item by its position in the source and among the kept ones, `None` if it
+    /// goes; the position `None` stands for all that nothing names.
+    pub(crate) fn item(
+        &self,
+        given: Given<'_>,
+        source: Option<usize>,
+        kept: Option<usize>,
+    ) -> Option<Self> {
+        self.child(&Steps::to_item(self, given, source, kept))
+    }
+
+    /// The names that are treated by themselves at an object, each once, in the order given.
+    pub(crate) fn named_keys<'p>(&self, given: Given<'p>) -> Vec<&'p str> {
+        let rules = given.rules;
+        let include = self.include.as_deref().unwrap_or_default();
+        let trees: [(Option<&'p PathTree>, &[u32]); 4] = [
+            (given.include, include),
+            (Some(rules.always_tree()), &self.always),
+            (given.exclude, &self.exclude),
+            (Some(rules.never_tree()), &self.never),
+        ];
+        let mut seen = HashSet::new();
+        let mut names = Vec::new();
+        for (tree, set) in trees {
+            let Some(tree) = tree else { continue };
+            let here = held(tree, set).flat_map(|held| {
+                // For what is never shown, brackets count as crossed.
+                let behind = held.behind_brackets();
+                let behind = behind.flat_map(|child| &tree.branches[child as usize].keys);
+                held.branch.keys.iter().chain(behind)
+            });
+            names.extend(
+                here.map(|(name, _)| &**name)
+                    .filter(|name| seen.insert(*name)),
+            );
+        }
+        let always = rules.always_names().filter(|_| !self.keeps_all());
+        let rest = always.chain(rules.never_names());
+        names.extend(rest.filter(|name| seen.insert(*name)));
+        names
+    }
+
+    /// Of these positions in the source, and of all others, one each of those that fare differently
+    /// before anything is excluded.
+    pub(crate) fn different_sources(
+        &self,
+        given: Given<'_>,
+        positions: BTreeSet<usize>,
+    ) -> Vec<Option<usize>> {
+        let of = |tree: Option<&PathTree>, set: &[u32], position| {
+            tree.map(|tree| reach_item(tree, set, position))
+        };
+        let include = self.include.as_deref().unwrap_or_default();
+        let mut seen = HashSet::new();
+        let positions = std::iter::once(None).chain(positions.into_iter().map(Some));
+        let different = positions.filter(|&position| {
+            seen.insert([
+                of(given.include, include, position),
+                of(Some(given.rules.always_tree()), &self.always, position),
+                of(Some(given.rules.never_tree()), &self.never, position),
+            ])
+        });
+        different.collect()
+    }
+
+    /// The same for positions among the kept items.
+    pub(crate) fn different_kept(
+        &self,
+        given: Given<'_>,
+        positions: BTreeSet<usize>,
+    ) -> Vec<Option<usize>> {
+        let mut seen = HashSet::new();
+        let positions = std::iter::once(None).chain(positions.into_iter().map(Some));
+        let reach = |position| {
+            let tree = given.exclude;
+            tree.map(|tree| reach_item(tree, &self.exclude, position))
+        };
+        positions
+            .filter(|&position| seen.insert(reach(position)))
+            .collect()
+    }
+
+    /// The positions that are treated by themselves at a list: those in the source, and those among
+    /// the kept items.
+    pub(crate) fn positions(&self, given: Given<'_>) -> (BTreeSet<usize>, BTreeSet<usize>) {
+        let of = |tree: Option<&PathTree>, set: &[u32]| -> BTreeSet<usize> {
+            let held = tree.into_iter().flat_map(|tree| held(tree, set));
+            held.flat_map(Held::positions).collect()
+        };
+        let include = self.include.as_deref().unwrap_or_default();
+        let mut sources = of(given.include, include);
+        sources.extend(of(Some(given.rules.always_tree()), &self.always));
+        sources.extend(of(Some(given.rules.never_tree()), &self.never));
+        (sources, of(given.exclude, &self.exclude))
+    }
+}

@@ -1,0 +1,213 @@
+//! What one step makes of the nodes that hold at a place, tree by tree.
+//!
+//! What comes in: a [`State`] and a step. What goes out: what it reaches in each tree. What that makes
+//! of the child together is the state's business.
+
+use super::state::{Given, State};
+use crate::tree::{Branch, PathTree};
+
+/// The nodes of a tree that hold at a place: sorted, each once. A node that stands at an item because
+/// a list was crossed without brackets is marked with [`CROSSED`].
+pub(crate) type Set = Vec<u32>;
+
+/// The mark of a node that came through a list without brackets. Its own brackets were for that list:
+/// only its names still count.
+pub(crate) const CROSSED: u32 = 1 << 31;
+
+/// What a step reaches in one tree.
+#[derive(Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Reached {
+    /// Some path ends there.
+    pub(crate) whole: bool,
+    pub(crate) nodes: Set,
+}
+
+impl Reached {
+    fn add(&mut self, tree: &PathTree, node: u32) {
+        if tree.branches[node as usize].whole {
+            self.whole = true;
+        }
+        self.nodes.push(node);
+    }
+
+    /// Sorted, each once, so that equal sets are equal.
+    fn done(mut self) -> Self {
+        self.nodes.sort_unstable();
+        self.nodes.dedup();
+        self
+    }
+
+    /// The nodes without marks.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = u32> {
+        self.nodes.iter().map(|entry| entry & !CROSSED)
+    }
+
+    /// Whether some path leads there.
+    pub(crate) fn any(&self) -> bool {
+        self.whole || !self.nodes.is_empty()
+    }
+}
+
+/// A node that holds at a place.
+#[derive(Clone, Copy)]
+pub(crate) struct Held<'t> {
+    entry: u32,
+    pub(crate) branch: &'t Branch,
+}
+
+impl<'t> Held<'t> {
+    /// What brackets lead to: each item, and single ones.
+    pub(crate) fn behind_brackets(self) -> impl Iterator<Item = u32> + use<'t> {
+        let branch = (self.entry & CROSSED == 0).then_some(self.branch);
+        let branch = branch.into_iter();
+        branch.flat_map(|branch| {
+            branch
+                .each_item
+                .into_iter()
+                .chain(branch.indexes.values().copied())
+        })
+    }
+
+    /// The positions that brackets name.
+    pub(crate) fn positions(self) -> impl Iterator<Item = usize> + use<'t> {
+        let branch = (self.entry & CROSSED == 0).then_some(self.branch);
+        branch
+            .into_iter()
+            .flat_map(|branch| branch.indexes.keys().copied())
+    }
+}
+
+pub(crate) fn held<'t>(tree: &'t PathTree, set: &[u32]) -> impl Iterator<Item = Held<'t>> {
+    set.iter().map(|&entry| Held {
+        entry,
+        branch: &tree.branches[(entry & !CROSSED) as usize],
+    })
+}
+
+/// From an object to its member `name`; `None` stands for a name that no node knows.
+pub(crate) fn reach_key(tree: &PathTree, set: &[u32], name: Option<&str>) -> Reached {
+    let mut reached = Reached::default();
+    for Held { branch, .. } in held(tree, set) {
+        let named = name.and_then(|name| branch.by_name.get(name));
+        for &child in named.into_iter().chain(&branch.each_key) {
+            reached.add(tree, child);
+        }
+        reached.whole |= branch.rest && named.is_none();
+    }
+    reached.done()
+}
+
+/// From a list to its item at `position`; `None` stands for a position that no node names.
+pub(crate) fn reach_item(tree: &PathTree, set: &[u32], position: Option<usize>) -> Reached {
+    let mut reached = Reached::default();
+    for Held { entry, branch } in held(tree, set) {
+        if entry & CROSSED == 0 {
+            let indexed = position.and_then(|position| branch.indexes.get(&position));
+            for &child in indexed.into_iter().chain(&branch.each_item) {
+                reached.add(tree, child);
+            }
+        }
+        if branch.crosses() {
+            reached.nodes.push(entry | CROSSED);
+        }
+    }
+    reached.done()
+}
+
+/// Whether brackets stand behind what turned out to be an object or scalar.
+pub(crate) fn wants_list(tree: &PathTree, set: &[u32]) -> bool {
+    held(tree, set).any(|held| held.behind_brackets().next().is_some())
+}
+
+/// What one step reaches in each tree. `include: None` is "whole".
+pub(crate) struct Steps {
+    pub(crate) include: Option<Reached>,
+    pub(crate) always: Reached,
+    pub(crate) exclude: Reached,
+    pub(crate) never: Reached,
+    pub(crate) always_named: bool,
+    pub(crate) never_named: bool,
+}
+
+impl Steps {
+    pub(crate) fn protects(&self, state: &State) -> bool {
+        state.protected || self.always_named || self.always.whole
+    }
+
+    /// Whether the step leads to what is included or always kept.
+    pub(crate) fn is_kept(&self, state: &State) -> bool {
+        self.protects(state) || self.include.as_ref().is_none_or(Reached::any) || self.always.any()
+    }
+
+    /// Whether the step leads to what is never shown.
+    pub(crate) fn is_hidden(&self) -> bool {
+        self.never_named || self.never.whole
+    }
+
+    /// Whether an exclude path that ends here takes nothing, because it is always kept.
+    pub(crate) fn is_shielded(&self, state: &State) -> bool {
+        self.exclude.whole && self.protects(state)
+    }
+
+    pub(crate) fn to_key(state: &State, given: Given<'_>, name: Option<&str>) -> Self {
+        let rules = given.rules;
+        let include = match (&state.include, given.include) {
+            (Some(set), Some(tree)) => {
+                let mut reached = reach_key(tree, set, name);
+                // Brackets behind an object: it passes as it is.
+                reached.whole |= wants_list(tree, set);
+                Some(reached)
+            }
+            (Some(_), None) => Some(Reached::default()),
+            (None, _) => None,
+        };
+        let exclude = match given.exclude {
+            Some(tree) => reach_key(tree, &state.exclude, name),
+            None => Reached::default(),
+        };
+        let tree = rules.never_tree();
+        let mut never = reach_key(tree, &state.never, name);
+        // What is never shown in each item of a list is not shown in an object in the list's place.
+        for held in held(tree, &state.never) {
+            for child in held.behind_brackets() {
+                let behind = reach_key(tree, &[child], name);
+                never.whole |= behind.whole || tree.branches[child as usize].whole;
+                never.nodes.extend(behind.nodes);
+            }
+        }
+        Self {
+            include,
+            always: reach_key(rules.always_tree(), &state.always, name),
+            exclude,
+            never: never.done(),
+            always_named: name.is_some_and(|name| rules.is_always_name(name)),
+            never_named: name.is_some_and(|name| rules.is_never_name(name)),
+        }
+    }
+
+    pub(crate) fn to_item(
+        state: &State,
+        given: Given<'_>,
+        source: Option<usize>,
+        kept: Option<usize>,
+    ) -> Self {
+        let rules = given.rules;
+        let include = match (&state.include, given.include) {
+            (Some(set), Some(tree)) => Some(reach_item(tree, set, source)),
+            (Some(_), None) => Some(Reached::default()),
+            (None, _) => None,
+        };
+        let exclude = match given.exclude {
+            Some(tree) => reach_item(tree, &state.exclude, kept),
+            None => Reached::default(),
+        };
+        Self {
+            include,
+            always: reach_item(rules.always_tree(), &state.always, source),
+            exclude,
+            never: reach_item(rules.never_tree(), &state.never, source),
+            always_named: false,
+            never_named: false,
+        }
+    }
+}

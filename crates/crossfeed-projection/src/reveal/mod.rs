@@ -1,0 +1,242 @@
+//! What is always kept and what is never shown, whatever is asked for.
+//!
+//! What comes in: two lists of entries that a host wrote. What goes out: [`RevealRules`], which
+//! every [`crate::Projection`] obeys, and [`RevealRules::redact`] for values that are shown whole.
+//! Deliberately not here: which tools a rule is for.
+//!
+//! An entry of one name holds at any depth; an entry with more steps is a path from the root. A
+//! never-rule beats everything, and reaches into JSON that a string holds. What cannot be looked
+//! into far enough to be sure is withheld.
+
+mod prose;
+mod scan;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use scan::{Scan, Suspects};
+
+use crate::{Path, PathError, PathTree, Step, project::redact};
+use crossfeed_json::Cursor;
+use std::collections::HashSet;
+
+/// What a withheld string is replaced by.
+pub const WITHHELD: &str = "[withheld]";
+
+/// Which fields are always kept and which are never shown.
+///
+/// ```
+/// use crossfeed_json::Document;
+/// use crossfeed_projection::RevealRules;
+///
+/// let rules = RevealRules::parse(["id"], ["password", "owner.mail"])?;
+/// let user = Document::new(r#"{"id":1,"owner":{"mail":"a@b","log":"{\"password\":\"x\",\"n\":2}"}}"#);
+/// let mut out = Vec::new();
+/// let redacted = rules.redact(user.root()?, &mut out);
+/// assert_eq!(out, br#"{"id":1,"owner":{"log":"{\"n\":2}"}}"#);
+/// assert_eq!(redacted.fields, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct RevealRules {
+    always: Vec<Path>,
+    never: Vec<Path>,
+    always_names: Names,
+    never_names: Names,
+    always_tree: PathTree,
+    never_tree: PathTree,
+    scan: Scan,
+}
+
+impl PartialEq for RevealRules {
+    fn eq(&self, other: &Self) -> bool {
+        self.always == other.always && self.never == other.never
+    }
+}
+
+impl Eq for RevealRules {}
+
+/// What [`RevealRules::redact`] took out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Redacted {
+    /// Fields and items that were left out, those within JSON in strings included.
+    pub fields: usize,
+    /// Strings that were replaced by [`WITHHELD`], because they could not be looked into far enough.
+    pub strings: usize,
+}
+
+impl Redacted {
+    /// Whether anything was taken out.
+    #[must_use]
+    pub fn any(self) -> bool {
+        self.fields + self.strings > 0
+    }
+}
+
+impl RevealRules {
+    /// Rules of these entries: a name (at any depth), or a path of more steps (from the root).
+    ///
+    /// # Errors
+    ///
+    /// [`PathError`] for the first entry that is no path.
+    pub fn parse<A: AsRef<str>, N: AsRef<str>>(
+        always: impl IntoIterator<Item = A>,
+        never: impl IntoIterator<Item = N>,
+    ) -> Result<Self, PathError> {
+        let always: Result<Vec<_>, _> = always
+            .into_iter()
+            .map(|e| Path::parse(e.as_ref()))
+            .collect();
+        let never: Result<Vec<_>, _> = never.into_iter().map(|e| Path::parse(e.as_ref())).collect();
+        Ok(Self::new(always?, never?))
+    }
+
+    /// Rules of entries that were read before.
+    #[must_use]
+    pub fn new(
+        always: impl IntoIterator<Item = Path>,
+        never: impl IntoIterator<Item = Path>,
+    ) -> Self {
+        let always = each_once(always);
+        let never = each_once(never);
+        let names = |paths: &[Path]| Names::of(paths.iter().filter_map(Path::as_name));
+        let (always_names, never_names) = (names(&always), names(&never));
+        let tree = |paths: &[Path]| {
+            PathTree::of(
+                paths
+                    .iter()
+                    .filter(|path| path.as_name().is_none())
+                    .cloned(),
+            )
+        };
+        Self {
+            always_tree: tree(&always),
+            never_tree: tree(&never),
+            scan: Scan::of(never_names.listed.iter().map(|name| &**name)),
+            always_names,
+            never_names,
+            always,
+            never,
+        }
+    }
+
+    /// The rules of both: those for all tools, and those for one.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        let always = self.always.iter().chain(&other.always).cloned();
+        let never = self.never.iter().chain(&other.never).cloned();
+        Self::new(always, never)
+    }
+
+    /// The entries of what is always kept, each once.
+    #[must_use]
+    pub fn always(&self) -> &[Path] {
+        &self.always
+    }
+
+    /// The entries of what is never shown, each once.
+    #[must_use]
+    pub fn never(&self) -> &[Path] {
+        &self.never
+    }
+
+    /// Whether nothing is withheld.
+    #[must_use]
+    pub fn never_is_empty(&self) -> bool {
+        self.never.is_empty()
+    }
+
+    /// Whether a field of this name is never shown, wherever it stands. Fields that only a path of
+    /// more steps names are not known by their name.
+    #[must_use]
+    pub fn is_never_name(&self, name: &str) -> bool {
+        self.never_names.has(name)
+    }
+
+    /// Appends the value without what is never shown. A document in which nothing is to be hidden
+    /// is copied byte for byte.
+    pub fn redact(&self, value: Cursor<'_>, out: &mut Vec<u8>) -> Redacted {
+        redact(self, value, out)
+    }
+
+    /// Whether a text that is no JSON names something that is never shown: one of the names, or the
+    /// last name of a path, as a word of its own.
+    #[must_use]
+    pub fn mentions_never(&self, text: &str) -> bool {
+        let plain = prose::unescaped(text);
+        let last = |path: &Path| match path.steps().last() {
+            Some(Step::Key(name)) => Some(name.clone()),
+            _ => None,
+        };
+        let mut names = self.never.iter().filter_map(last);
+        names.any(|name| prose::mentions(text, &name) || prose::mentions(&plain, &name))
+    }
+
+    /// Whether a field of this name is always kept, wherever it stands.
+    #[must_use]
+    pub fn is_always_name(&self, name: &str) -> bool {
+        self.always_names.has(name)
+    }
+
+    /// Whether a text that is no JSON holds a never-name as a key of JSON all the same: lines of
+    /// JSON, or JSON with something around it.
+    pub(crate) fn holds_never_key(&self, text: &str) -> bool {
+        let plain = prose::unescaped(text);
+        self.never_names().any(|name| {
+            // A name with backslashes of its own is found as it is written.
+            prose::holds_key(text, name) || prose::holds_key(&plain, name)
+        })
+    }
+
+    pub(crate) fn scan(&self) -> &Scan {
+        &self.scan
+    }
+
+    pub(crate) fn has_never_names(&self) -> bool {
+        !self.never_names.listed.is_empty()
+    }
+
+    pub(crate) fn always_names(&self) -> impl Iterator<Item = &str> {
+        self.always_names.listed.iter().map(|name| &**name)
+    }
+
+    pub(crate) fn never_names(&self) -> impl Iterator<Item = &str> {
+        self.never_names.listed.iter().map(|name| &**name)
+    }
+
+    pub(crate) fn always_tree(&self) -> &PathTree {
+        &self.always_tree
+    }
+
+    pub(crate) fn never_tree(&self) -> &PathTree {
+        &self.never_tree
+    }
+}
+
+fn each_once(paths: impl IntoIterator<Item = Path>) -> Vec<Path> {
+    let mut seen = HashSet::new();
+    let paths = paths.into_iter();
+    paths.filter(|path| seen.insert(path.clone())).collect()
+}
+
+/// Names, in the order given and by look-up.
+#[derive(Clone, Debug, Default)]
+struct Names {
+    listed: Vec<Box<str>>,
+    set: HashSet<Box<str>>,
+}
+
+impl Names {
+    fn of<'a>(names: impl Iterator<Item = &'a str>) -> Self {
+        let listed: Vec<Box<str>> = names.map(Into::into).collect();
+        Self {
+            set: listed.iter().cloned().collect(),
+            listed,
+        }
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.set.contains(name)
+    }
+}

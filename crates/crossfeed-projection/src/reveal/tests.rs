@@ -1,0 +1,216 @@
+use super::{Redacted, RevealRules, WITHHELD};
+use crate::Path;
+use crossfeed_json::Document;
+
+fn rules(never: &str) -> RevealRules {
+    RevealRules::new([], Path::parse_list(never).unwrap())
+}
+
+/// What remains of a value, and how many fields and strings went.
+fn check(never: &str, json: &str, expected: &str, counts: (usize, usize)) {
+    let document = Document::new(json.to_owned());
+    let mut out = Vec::new();
+    let Redacted { fields, strings } = rules(never).redact(document.root().unwrap(), &mut out);
+    assert_eq!(
+        String::from_utf8(out).unwrap(),
+        expected,
+        "{never} of {json}"
+    );
+    assert_eq!((fields, strings), counts, "{never} of {json}");
+}
+
+/// `inner` as JSON within `levels` strings.
+fn nested(inner: &str, levels: usize) -> String {
+    (0..levels).fold(inner.to_owned(), |json, _| crossfeed_json::quoted(&json))
+}
+
+#[test]
+fn what_holds_nothing_is_copied() {
+    check(
+        "pw",
+        r#"{ "a" : "the pw is \u00e9" , "b":[ ] }"#,
+        r#"{ "a" : "the pw is \u00e9" , "b":[ ] }"#,
+        (0, 0),
+    );
+    check("", r#"{ "pw" : 1 }"#, r#"{ "pw" : 1 }"#, (0, 0));
+    check("pw", "\"pw\"", "\"pw\"", (0, 0));
+}
+
+#[test]
+fn keys_go_however_they_are_written() {
+    check(
+        "pw",
+        r#"{"pw":1,"b":{"\u0070w":2,"c":[{"p\u0077":3,"d":4}]}}"#,
+        r#"{"b":{"c":[{"d":4}]}}"#,
+        (3, 0),
+    );
+    check(
+        "päss",
+        r#"{"p\u00e4ss":1,"päss":2,"b":3}"#,
+        r#"{"b":3}"#,
+        (1, 0),
+    );
+    check("\"a/b\"", r#"{"a\/b":1,"c":2}"#, r#"{"c":2}"#, (1, 0));
+    check(
+        r#""say \"x\"""#,
+        r#"{"say \"x\"":1,"c":2}"#,
+        r#"{"c":2}"#,
+        (1, 0),
+    );
+    let many: Vec<String> = (0..40).map(|n| format!("k{n}")).collect();
+    check(
+        &many.join(","),
+        r#"{"k39":1,"k40":2}"#,
+        r#"{"k40":2}"#,
+        (1, 0),
+    );
+    // Only the whole name counts.
+    check(
+        "pw",
+        r#"{"pw2":1,"PW":2,"xpw":3}"#,
+        r#"{"pw2":1,"PW":2,"xpw":3}"#,
+        (0, 0),
+    );
+}
+
+#[test]
+fn json_in_strings_is_opened() {
+    check(
+        "pw",
+        r#"["{\"pw\":1,\"n\":1.50}"]"#,
+        r#"["{\"n\":1.50}"]"#,
+        (1, 0),
+    );
+    check(
+        "pw",
+        r#"[" { \"n\" : 1 } "]"#,
+        r#"[" { \"n\" : 1 } "]"#,
+        (0, 0),
+    );
+    check(
+        "pw",
+        r#"["{\"n\":\"pw\"}"]"#,
+        r#"["{\"n\":\"pw\"}"]"#,
+        (0, 0),
+    );
+    check(
+        "pw",
+        r#"["{\"\\u0070w\":1,\"a\":\"\\\"\"}"]"#,
+        r#"["{\"a\":\"\\\"\"}"]"#,
+        (1, 0),
+    );
+    // What stood under a key before its last value is not left in the text.
+    check(
+        "pw",
+        r#"["{\"a\":{\"pw\":7},\"a\":2}"]"#,
+        r#"["{\"a\":2}"]"#,
+        (1, 0),
+    );
+    check("pw", r#"["\u007b\u0022pw\u0022:1}"]"#, r#"["{}"]"#, (1, 0));
+    for levels in 0..10 {
+        let json = nested(r#"{"pw":1,"n":[2]}"#, levels);
+        check("pw", &json, &nested(r#"{"n":[2]}"#, levels), (1, 0));
+    }
+}
+
+#[test]
+fn what_cannot_be_looked_into_is_withheld() {
+    let withheld = format!("\"{WITHHELD}\"");
+    // Lines of JSON, JSON with something around it, broken JSON.
+    for text in [
+        "{\"pw\":1}\n{\"pw\":2}",
+        "data: {\"a\":{\"pw\" : 1}}",
+        "{\"pw\":1",
+        "\u{feff}{\"pw\":1}",
+        "x {\\\"pw\\\":1}",
+        "x \"\\u0070w\": 1",
+    ] {
+        check("pw", &crossfeed_json::quoted(text), &withheld, (0, 1));
+    }
+    let deep = format!("{}{{\"pw\":1}}{}", "[".repeat(200), "]".repeat(200));
+    check("pw", &crossfeed_json::quoted(&deep), &withheld, (0, 1));
+    // Texts that only speak of it stay.
+    for text in ["set \"pw\" first", "{pw: 1}", "pw", "[pw]"] {
+        let json = crossfeed_json::quoted(text);
+        check("pw", &json, &json, (0, 0));
+    }
+}
+
+#[test]
+fn strings_within_strings_end_somewhere() {
+    // Quotes within strings double their backslashes at each level, brackets do not.
+    let json = nested("{\"pw\":1}", 18);
+    let document = Document::new(json);
+    let mut out = Vec::new();
+    let redacted = rules("pw").redact(document.root().unwrap(), &mut out);
+    assert_eq!((redacted.fields, redacted.strings), (0, 1));
+    assert!(!String::from_utf8(out).unwrap().contains("pw"));
+    let mut json = "{\"pw\":1}".to_owned();
+    for _ in 0..12 {
+        json = format!(
+            "{}{}{}",
+            "[".repeat(120),
+            crossfeed_json::quoted(&json),
+            "]".repeat(120)
+        );
+    }
+    let document = Document::new(json);
+    let mut out = Vec::new();
+    let redacted = rules("pw").redact(document.root().unwrap(), &mut out);
+    assert_eq!((redacted.fields, redacted.strings), (0, 1));
+}
+
+#[test]
+fn paths_hold_from_the_root() {
+    check(
+        "u.m",
+        r#"{"u":{"m":1,"n":2},"x":{"u":{"m":3}}}"#,
+        r#"{"u":{"n":2},"x":{"u":{"m":3}}}"#,
+        (1, 0),
+    );
+    check(
+        "u.m",
+        r#"{"u":"{\"m\":1"}"#,
+        &format!("{{\"u\":\"{WITHHELD}\"}}"),
+        (0, 1),
+    );
+    check("u.m", r#"{"u":"text"}"#, r#"{"u":"text"}"#, (0, 0));
+    check(
+        "u[].m,u[1]",
+        r#"{"u":[{"m":1},{"m":2},{"n":3}]}"#,
+        r#"{"u":[{},{"n":3}]}"#,
+        (2, 0),
+    );
+    check("u.*", r#"{"u":{"m":1,"n":2}}"#, r#"{"u":{}}"#, (2, 0));
+}
+
+#[test]
+fn prose_mentions_words() {
+    let mentions = |text: &str| rules("pw,user.ssn,\"a b\"").mentions_never(text);
+    for text in [
+        "the pw is x",
+        "pw",
+        "pw=1",
+        "\"ssn\": 3",
+        "a b!",
+        r#"{\"\u0070w\""#,
+    ] {
+        assert!(mentions(text), "{text}");
+    }
+    for text in ["", "pwd", "my_pw_hash", "user", "passn"] {
+        assert!(!mentions(text), "{text}");
+    }
+}
+
+#[test]
+fn rules_add_up() {
+    let both = RevealRules::parse(["id"], ["pw"]).unwrap();
+    let both = both.and(&RevealRules::parse(["id", "page.next"], ["u.m"]).unwrap());
+    assert_eq!(
+        both,
+        RevealRules::parse(["id", "page.next"], ["pw", "u.m"]).unwrap()
+    );
+    assert!(both.is_never_name("pw") && !both.is_never_name("m") && both.is_always_name("id"));
+    assert!(RevealRules::default().never_is_empty() && !both.never_is_empty());
+    assert!(RevealRules::parse(["a..b"], [""; 0]).is_err());
+}

@@ -1,0 +1,243 @@
+//! A set of paths, merged into a tree.
+//!
+//! What comes in: [`Path`]s. What goes out: a [`PathTree`] whose [`Node`]s say what is wanted at a
+//! place. Deliberately not here: what is done with it; how the nodes of several paths act together
+//! at one place is [`crate::Place`]'s.
+
+#[cfg(test)]
+mod tests;
+
+use crate::path::{Path, Step};
+use std::collections::{BTreeMap, HashMap};
+
+/// A set of paths as a tree, built once and asked often.
+///
+/// ```
+/// use crossfeed_projection::{Path, PathTree};
+///
+/// let tree = PathTree::of(Path::parse_list("b,a.x,a,[2].y")?);
+/// let paths: Vec<String> = tree.paths().iter().map(ToString::to_string).collect();
+/// // The whole parent stands for its child.
+/// assert_eq!(paths, ["b", "a", "[2].y"]);
+/// # Ok::<(), crossfeed_projection::PathError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathTree {
+    pub(crate) branches: Vec<Branch>,
+}
+
+/// What the tree holds for one node. Its own number is its place in [`PathTree::branches`]; the root
+/// is the first, parents stand before their children.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Branch {
+    pub(crate) whole: bool,
+    pub(crate) rest: bool,
+    /// In the order in which they were given first.
+    pub(crate) keys: Vec<(Box<str>, u32)>,
+    /// The same by name.
+    pub(crate) by_name: HashMap<Box<str>, u32>,
+    pub(crate) each_key: Option<u32>,
+    pub(crate) each_item: Option<u32>,
+    pub(crate) indexes: BTreeMap<usize, u32>,
+}
+
+impl Branch {
+    /// Whether something is asked of the members of an object. At a list this is what crosses it
+    /// implicitly.
+    pub(crate) fn crosses(&self) -> bool {
+        self.rest || !self.keys.is_empty() || self.each_key.is_some()
+    }
+}
+
+impl Default for PathTree {
+    fn default() -> Self {
+        Self::of([])
+    }
+}
+
+impl PathTree {
+    /// The tree of these paths; of none, the tree that wants nothing.
+    #[must_use]
+    pub fn of(paths: impl IntoIterator<Item = Path>) -> Self {
+        let mut tree = Self {
+            branches: vec![Branch::default()],
+        };
+        for path in paths {
+            let at = tree.reach(path.steps());
+            tree.branches[at as usize].whole = true;
+        }
+        tree
+    }
+
+    /// The same tree, and at the node that `steps` lead to (the root for none) every key that the
+    /// node does not name is wanted whole: what an envelope is, whose items are cut and whose other
+    /// keys stay.
+    ///
+    /// ```
+    /// use crossfeed_projection::{Path, PathTree, Projection};
+    /// use crossfeed_json::Document;
+    ///
+    /// let tree = PathTree::of(Path::parse_list("items[].id")?).with_rest_at(&[]);
+    /// let page = Document::new(r#"{"total":2,"items":[{"id":1,"x":0},{"id":2}],"next":null}"#);
+    /// let mut out = Vec::new();
+    /// Projection::new().with_include(tree).write(page.root()?, &mut out);
+    /// assert_eq!(out, br#"{"total":2,"items":[{"id":1},{"id":2}],"next":null}"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_rest_at(mut self, steps: &[Step]) -> Self {
+        let at = self.reach(steps);
+        self.branches[at as usize].rest = true;
+        self
+    }
+
+    /// The node that `steps` lead to, made where it is missing.
+    fn reach(&mut self, steps: &[Step]) -> u32 {
+        let mut at = 0_usize;
+        for step in steps {
+            // Nodes are numbered by paths of at most 127 steps, 10,000 of them a request.
+            let new = self.branches.len() as u32;
+            let branch = &mut self.branches[at];
+            let child = match step {
+                Step::Key(name) => match branch.by_name.get(name.as_str()) {
+                    Some(&child) => child,
+                    None => {
+                        branch.keys.push((name.as_str().into(), new));
+                        branch.by_name.insert(name.as_str().into(), new);
+                        new
+                    }
+                },
+                Step::EachKey => *branch.each_key.get_or_insert(new),
+                Step::EachItem => *branch.each_item.get_or_insert(new),
+                Step::Index(index) => *branch.indexes.entry(*index).or_insert(new),
+            };
+            if child == new {
+                self.branches.push(Branch::default());
+            }
+            at = child as usize;
+        }
+        at as u32
+    }
+
+    /// What is wanted of the whole value.
+    #[must_use]
+    pub fn root(&self) -> Node<'_> {
+        Node { tree: self, at: 0 }
+    }
+
+    /// Whether no path is in the tree.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.branches.len() == 1 && !self.branches[0].rest
+    }
+
+    /// The paths that remain, a whole parent standing for its children: names in the order given,
+    /// then `*`, then `[]`, then indexes by number.
+    #[must_use]
+    pub fn paths(&self) -> Vec<Path> {
+        let mut paths = Vec::new();
+        let mut open = vec![(0_u32, Vec::new())];
+        while let Some((at, steps)) = open.pop() {
+            let branch = &self.branches[at as usize];
+            if branch.whole {
+                paths.push(Path { steps });
+                continue;
+            }
+            let more = |step: Step| {
+                let mut steps = steps.clone();
+                steps.push(step);
+                steps
+            };
+            let named = branch.keys.iter();
+            let named = named.map(|(name, child)| (*child, more(Step::Key(name.to_string()))));
+            let each_key = branch.each_key.map(|child| (child, more(Step::EachKey)));
+            let each_item = branch.each_item.map(|child| (child, more(Step::EachItem)));
+            let indexes = branch.indexes.iter();
+            let indexes = indexes.map(|(index, child)| (*child, more(Step::Index(*index))));
+            let children: Vec<_> = named
+                .chain(each_key)
+                .chain(each_item)
+                .chain(indexes)
+                .collect();
+            open.extend(children.into_iter().rev());
+        }
+        paths
+    }
+}
+
+/// What is wanted at one place, by the paths that lead there step for step. [`crate::Place`] says
+/// what all of a projection's nodes together make of a place.
+///
+/// - **Whole** ([`Self::is_whole`]): everything below, and nothing else about the node counts.
+/// - **At an object**, a member is wanted by [`Self::key`] of its name and by [`Self::each_key`],
+///   both together; where [`Self::rest_is_whole`], a member that [`Self::key`] does not know is
+///   wanted whole. A node that has only [`Self::each_item`] or [`Self::indexes`] found no list: the
+///   object passes as it is.
+/// - **At a list**, the item at position `n` is wanted by [`Self::each_item`] and by
+///   [`Self::indexes`] at `n`, both together. Where the node names keys, has [`Self::each_key`] or
+///   [`Self::rest_is_whole`], the list is crossed without brackets: the node itself stands at every
+///   item too, and so through lists of lists, there with its names alone ([`Self::key`],
+///   [`Self::each_key`], [`Self::rest_is_whole`]): its brackets were for the first list. An item that
+///   nothing of this reaches is left out.
+/// - **At anything else** the value passes as it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Node<'t> {
+    tree: &'t PathTree,
+    at: u32,
+}
+
+impl<'t> Node<'t> {
+    fn branch(self) -> &'t Branch {
+        &self.tree.branches[self.at as usize]
+    }
+
+    fn other(self, at: u32) -> Self {
+        Self {
+            tree: self.tree,
+            at,
+        }
+    }
+
+    /// Whether a path ends here: the place is meant whole.
+    #[must_use]
+    pub fn is_whole(self) -> bool {
+        self.branch().whole
+    }
+
+    /// Whether every key that is not named here is meant whole.
+    #[must_use]
+    pub fn rest_is_whole(self) -> bool {
+        self.branch().rest
+    }
+
+    /// What paths that name this key want of it; paths through `*` are [`Self::each_key`].
+    #[must_use]
+    pub fn key(self, name: &str) -> Option<Self> {
+        let child = self.branch().by_name.get(name)?;
+        Some(self.other(*child))
+    }
+
+    /// The keys that are named here, in the order in which they were given first.
+    pub fn keys(self) -> impl Iterator<Item = (&'t str, Self)> {
+        let keys = self.branch().keys.iter();
+        keys.map(move |(name, child)| (&**name, self.other(*child)))
+    }
+
+    /// What `*` wants of every key.
+    #[must_use]
+    pub fn each_key(self) -> Option<Self> {
+        self.branch().each_key.map(|child| self.other(child))
+    }
+
+    /// What `[]` wants of every item.
+    #[must_use]
+    pub fn each_item(self) -> Option<Self> {
+        self.branch().each_item.map(|child| self.other(child))
+    }
+
+    /// What is wanted of single items, by position.
+    pub fn indexes(self) -> impl Iterator<Item = (usize, Self)> {
+        let indexes = self.branch().indexes.iter();
+        indexes.map(move |(index, child)| (*index, self.other(*child)))
+    }
+}

@@ -1,0 +1,103 @@
+//! Why the inspector has no answer.
+
+use crossfeed_projection::PathError;
+use crossfeed_wire::{ErrorBody, ErrorCode, Fault};
+
+/// Why the inspector has no answer. All of them are the asker's to mend: the code is
+/// `projection.invalid`, what a path names is not there to name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InspectError {
+    /// A parameter of another type: `{"max_depth": "deep"}`.
+    #[error("`{parameter}` is {expected}")]
+    Arguments {
+        /// Its name; `arguments` for all of them.
+        parameter: &'static str,
+        /// What it should be.
+        expected: &'static str,
+    },
+    /// `field_path` is no path: `a..b`.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// A field that is not there: `users[].male`.
+    #[error("`{path}` is unknown: {at} has no field `{name}`")]
+    UnknownField {
+        /// The path as it was asked for.
+        path: String,
+        /// What was reached, and where: ``the object `users[]` ``.
+        at: String,
+        /// The name that it does not have.
+        name: String,
+        /// Paths that are there and that look like it, up to three.
+        nearest: Vec<String>,
+        /// Fields that are there, up to ten.
+        known: Vec<String>,
+    },
+    /// `[]` or `[0]` on what is no list: `id[]`.
+    #[error("`{path}` is unknown: {at} is no list")]
+    NotAList {
+        /// The path as it was asked for.
+        path: String,
+        /// What was reached, and where.
+        at: String,
+        /// The path of what was reached.
+        instead: String,
+    },
+    /// The key of the envelope that is opened already: `data.id`.
+    #[error("`{path}` is unknown: paths begin inside the envelope's `{key}`")]
+    Envelope {
+        /// The path as it was asked for.
+        path: String,
+        /// The key of the envelope.
+        key: &'static str,
+        /// The same path from where paths begin.
+        instead: String,
+    },
+}
+
+impl InspectError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Arguments { .. } => ErrorCode::ArgumentsInvalid,
+            _ => ErrorCode::ProjectionInvalid,
+        }
+    }
+
+    /// Who can act.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        Fault::Model
+    }
+
+    /// The error as it is written in JSON.
+    #[must_use]
+    pub fn body(&self) -> ErrorBody {
+        let mut body = ErrorBody::new(self.code(), self.to_string());
+        body.advice = Some(self.advice());
+        body
+    }
+
+    /// What is there, and one next step.
+    #[must_use]
+    pub fn advice(&self) -> String {
+        match self {
+            Self::Arguments { parameter, .. } => format!("leave `{parameter}` out, or correct it"),
+            Self::Path(error) => error.advice().to_string(),
+            Self::UnknownField { nearest, known, .. } => {
+                match (nearest.as_slice(), known.as_slice()) {
+                    ([], []) => "inspect a place above it".to_owned(),
+                    ([], known) => format!("it has: {}", known.join(", ")),
+                    (nearest, _) => format!("try: {}", nearest.join(", ")),
+                }
+            }
+            Self::NotAList { instead, .. } | Self::Envelope { instead, .. } => {
+                match instead.is_empty() {
+                    true => "try the empty path, which is the whole value".to_owned(),
+                    false => format!("try: {instead}"),
+                }
+            }
+        }
+    }
+}

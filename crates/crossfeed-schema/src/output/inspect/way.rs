@@ -1,0 +1,120 @@
+//! From the root to the place that a path names.
+
+use super::InspectError;
+use crate::output::read::{ENVELOPED, Fields, Node, Reader};
+use crossfeed_projection::{Path, Step};
+
+/// Names that an error offers.
+const OFFERED: usize = 3;
+/// Names that an error lists.
+const LISTED: usize = 10;
+/// Names that are compared with the one that is not there.
+const COMPARED: usize = 2_000;
+/// Characters of a name that an error repeats.
+const EXCERPT: usize = 120;
+/// How like the nearest names are, at least.
+const LIKENESS: f64 = 0.5;
+
+/// The place that a path names.
+pub(super) fn reach<'s>(reader: &Reader<'s>, text: &str) -> Result<Node<'s>, InspectError> {
+    let (mut node, is_enveloped) = reader.start();
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(node);
+    }
+    let path = Path::parse(text)?;
+    for (at, step) in path.steps().iter().enumerate() {
+        let way = path.steps().get(..at).unwrap_or_default();
+        let next = match step {
+            Step::EachItem => reader.items(&node, None),
+            Step::Index(position) => reader.items(&node, Some(*position)),
+            Step::EachKey => {
+                let fields = reader.fields(&node);
+                reader.any_field(fields)
+            }
+            Step::Key(name) => {
+                let fields = reader.fields(&node);
+                let field = fields.named.iter().find(|field| field.name == name);
+                let inner = field.map(|field| reader.field(field));
+                if inner.is_none() && at == 0 && is_enveloped && name == ENVELOPED {
+                    return Err(InspectError::Envelope {
+                        path: text.to_owned(),
+                        key: ENVELOPED,
+                        instead: written(path.steps().get(1..).unwrap_or_default()),
+                    });
+                }
+                if inner.is_none() {
+                    return Err(unknown(text, way, &node, name, &fields));
+                }
+                inner
+            }
+        };
+        let Some(next) = next else {
+            return Err(match step {
+                Step::EachItem | Step::Index(_) => InspectError::NotAList {
+                    path: text.to_owned(),
+                    at: described(&node, way),
+                    instead: written(way),
+                },
+                _ => unknown(text, way, &node, "*", &Fields::default()),
+            });
+        };
+        node = next;
+    }
+    Ok(node)
+}
+
+fn unknown(
+    text: &str,
+    way: &[Step],
+    node: &Node<'_>,
+    name: &str,
+    fields: &Fields<'_>,
+) -> InspectError {
+    let wanted = name.to_lowercase();
+    let candidates = fields.named.iter().take(COMPARED).map(|field| field.name);
+    let mut like: Vec<_> = candidates
+        .filter(|known| known.len() <= EXCERPT && wanted.len() <= EXCERPT)
+        .map(|known| {
+            let likeness = strsim::normalized_damerau_levenshtein(&wanted, &known.to_lowercase());
+            (likeness, known)
+        })
+        .filter(|(likeness, _)| *likeness >= LIKENESS)
+        .collect();
+    like.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    let nearest = like.iter().take(OFFERED).map(|(_, known)| {
+        let step = Step::Key((*known).to_owned());
+        written(&[way, std::slice::from_ref(&step)].concat())
+    });
+    let known = fields.named.iter().take(LISTED);
+    InspectError::UnknownField {
+        path: text.to_owned(),
+        at: described(node, way),
+        name: excerpt(name),
+        nearest: nearest.filter(|path| !path.is_empty()).collect(),
+        known: known.map(|field| excerpt(field.name)).collect(),
+    }
+}
+
+/// ``the object `users[]` ``, `the object at the root`.
+fn described(node: &Node<'_>, way: &[Step]) -> String {
+    let word = match node.word() {
+        "unknown" => "value",
+        word => word,
+    };
+    match way {
+        [] => format!("the {word} at the root"),
+        way => format!("the {word} `{}`", written(way)),
+    }
+}
+
+fn written(steps: &[Step]) -> String {
+    Path::from_steps(steps.iter().cloned()).map_or_else(|_| String::new(), |path| path.to_string())
+}
+
+fn excerpt(name: &str) -> String {
+    match name.char_indices().nth(EXCERPT) {
+        Some((end, _)) => format!("{}…", name.get(..end).unwrap_or_default()),
+        None => name.to_owned(),
+    }
+}

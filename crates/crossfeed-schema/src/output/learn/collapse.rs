@@ -1,0 +1,135 @@
+//! Objects whose keys are data: when they count as that, and what becomes of what was known.
+
+use super::place::{Fields, Members, Place};
+
+/// Keys whose values all have one type, before they count as data.
+const ALIKE_KEYS: usize = 64;
+/// Keys before it matters that ever new ones come.
+const NEW_KEYS: usize = 16;
+/// Objects before it does.
+const NEW_OBJECTS: u64 = 8;
+/// Keys that look like data, before they count as it.
+const DATA_KEYS: usize = 2;
+/// Hexadecimal digits of an id that is none of a programmer's words.
+const LONG_ID: usize = 16;
+
+impl Fields {
+    /// Whether the keys are data.
+    pub(super) fn are_data(&self, max_keys: usize) -> bool {
+        let count = self.keys.len();
+        if count > max_keys {
+            return true;
+        }
+        if count >= DATA_KEYS && self.keys.iter().all(|key| is_data(&key.name)) {
+            return true;
+        }
+        if count <= NEW_KEYS || !self.are_alike() {
+            return false;
+        }
+        let seen: u64 = self.keys.iter().map(|key| key.count).sum();
+        let is_sparse = seen < self.objects.saturating_mul(count as u64) / 4;
+        count > ALIKE_KEYS || (self.objects >= NEW_OBJECTS && is_sparse)
+    }
+
+    /// Whether all values have one type.
+    fn are_alike(&self) -> bool {
+        let mut types = self.keys.iter().map(|key| key.place.types);
+        let first = types.next();
+        types.all(|next| Some(next) == first)
+    }
+
+    /// What any value is.
+    fn united(self) -> Place {
+        let places = self.keys.into_iter().map(|key| key.place);
+        let mut any = places.reduce(Place::and).unwrap_or_default();
+        any.is_loose |= self.left_aside;
+        any
+    }
+}
+
+impl Members {
+    /// The same, keys being data.
+    pub(super) fn collapsed(self) -> Self {
+        match self {
+            Self::Fields(fields) => Self::Data(fields.united()),
+            data => data,
+        }
+    }
+
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Fields(mut fields), Self::Fields(more)) => {
+                // Numbers of objects go on where the first ones end.
+                fields.first = fields.first.min(more.first);
+                fields.left_aside |= more.left_aside;
+                fields.lacked_room |= more.lacked_room;
+                for mut key in more.keys {
+                    key.last = key.last.saturating_add(fields.objects);
+                    match fields
+                        .by_name
+                        .get(&key.name)
+                        .and_then(|at| fields.keys.get_mut(*at))
+                    {
+                        Some(known) => {
+                            known.place = std::mem::take(&mut known.place).and(key.place);
+                            known.count = known.count.saturating_add(key.count);
+                            known.last = key.last;
+                        }
+                        None => {
+                            fields.by_name.insert(key.name.clone(), fields.keys.len());
+                            fields.keys.push(key);
+                        }
+                    }
+                }
+                fields.objects = fields.objects.saturating_add(more.objects);
+                Self::Fields(fields)
+            }
+            (one, other) => match (one.collapsed(), other.collapsed()) {
+                (Self::Data(one), Self::Data(other)) => Self::Data(one.and(other)),
+                (one, _) => one,
+            },
+        }
+    }
+}
+
+impl Place {
+    /// What both places are.
+    fn and(self, other: Self) -> Self {
+        let both = |one: Option<Box<Self>>, other: Option<Box<Self>>| match (one, other) {
+            (Some(one), Some(other)) => Some(Box::new(one.and(*other))),
+            (one, other) => one.or(other),
+        };
+        Self {
+            first: self.first.min(other.first),
+            types: self.types.or(other.types),
+            is_loose: self.is_loose || other.is_loose,
+            lacked_room: self.lacked_room || other.lacked_room,
+            members: match (self.members, other.members) {
+                (Some(one), Some(other)) => Some(Box::new(one.and(*other))),
+                (one, other) => one.or(other),
+            },
+            items: both(self.items, other.items),
+        }
+    }
+}
+
+/// Whether a key is no word of a programmer: a number, a date, a UUID, a long hexadecimal id.
+fn is_data(key: &str) -> bool {
+    let bytes = key.as_bytes();
+    let all = |wanted: fn(&u8) -> bool| !bytes.is_empty() && bytes.iter().all(wanted);
+    let is_date = || {
+        let date = bytes.get(..10).unwrap_or_default().iter().enumerate();
+        let mut fits = date.map(|(at, byte)| match at {
+            4 | 7 => *byte == b'-',
+            _ => byte.is_ascii_digit(),
+        });
+        bytes.len() >= 10 && fits.all(|fits| fits)
+    };
+    let is_id = || {
+        let digits = bytes.iter().filter(|byte| byte.is_ascii_digit()).count();
+        bytes.len() >= LONG_ID
+            && digits > 0
+            && all(|byte| byte.is_ascii_hexdigit() || *byte == b'-')
+    };
+    all(u8::is_ascii_digit) || is_date() || is_id()
+}

@@ -1,0 +1,59 @@
+//! What changed between results.
+
+use crossfeed_projection::{Path, Step};
+
+/// One change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Drift {
+    /// Where, as a path; empty for the whole value.
+    pub path: String,
+    /// What.
+    pub kind: DriftKind,
+    /// In which result it was seen first, counted from 1.
+    pub observation: u64,
+}
+
+/// What changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DriftKind {
+    /// A key that every object here had is missing from one.
+    Missing,
+    /// A key that no object here had.
+    New,
+    /// A type that no value here had. That a place was null alone, and that an integer becomes a
+    /// number with a fraction, are no changes.
+    Type {
+        /// The types so far.
+        from: Vec<&'static str>,
+        /// The one that came.
+        to: &'static str,
+    },
+}
+
+/// The changes so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Drifts {
+    pub(super) kept: Vec<Drift>,
+    pub(super) dropped: u64,
+}
+
+impl Drifts {
+    pub(super) fn note(&mut self, way: &[Step], kind: DriftKind, observation: u64, limit: usize) {
+        let path = match way {
+            [] => Some(String::new()),
+            way => Path::from_steps(way.iter().cloned())
+                .ok()
+                .map(|path| path.to_string()),
+        };
+        match path {
+            Some(path) if self.kept.len() < limit => self.kept.push(Drift {
+                path,
+                kind,
+                observation,
+            }),
+            _ => self.dropped = self.dropped.saturating_add(1),
+        }
+    }
+}

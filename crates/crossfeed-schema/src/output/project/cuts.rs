@@ -1,0 +1,170 @@
+//! What a projection does at each place, by number.
+//!
+//! What comes in: a [`Projection`]. What goes out: numbers for its places, equal for places that
+//! treat equal values equally, so that what was made for one of them is found again. Deliberately
+//! not here: what happens at a place, which the projection itself says.
+
+use crossfeed_projection::{Place, Projection};
+use std::{collections::HashMap, rc::Rc};
+
+/// A place that is not gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct CutId(usize);
+
+impl CutId {
+    /// Where nothing happens, nor anywhere within.
+    pub(super) const WHOLE: Self = Self(0);
+}
+
+/// The places of a projection that have been met.
+pub(super) struct Cuts<'p> {
+    projection: &'p Projection,
+    /// By number, the one where nothing happens left out.
+    places: Vec<Place<'p>>,
+    known: HashMap<Place<'p>, CutId>,
+    names: HashMap<CutId, Rc<[&'p str]>>,
+}
+
+/// How the items of a list fare.
+pub(super) struct ItemCuts {
+    /// The ways, each once, without the one of those that go.
+    pub(super) cuts: Vec<CutId>,
+    /// Whether some go, so that the others close up.
+    pub(super) goes: bool,
+}
+
+impl<'p> Cuts<'p> {
+    /// The places of a projection, and that of the whole value, where that is not gone.
+    pub(super) fn of(projection: &'p Projection) -> (Self, Option<CutId>) {
+        let mut cuts = Self {
+            projection,
+            places: Vec::new(),
+            known: HashMap::new(),
+            names: HashMap::new(),
+        };
+        let root = cuts.number(projection.root());
+        (cuts, root)
+    }
+
+    fn number(&mut self, place: Place<'p>) -> Option<CutId> {
+        if place.is_gone() {
+            return None;
+        }
+        if place.is_whole() {
+            return Some(CutId::WHOLE);
+        }
+        if let Some(known) = self.known.get(&place) {
+            return Some(*known);
+        }
+        self.places.push(place.clone());
+        let id = CutId(self.places.len());
+        self.known.insert(place, id);
+        Some(id)
+    }
+
+    fn place(&self, cut: CutId) -> Option<&Place<'p>> {
+        self.places.get(cut.0.checked_sub(1)?)
+    }
+
+    /// What happens to the member of this name; `None` where it goes.
+    pub(super) fn member(&mut self, cut: CutId, name: &str) -> Option<CutId> {
+        match self.place(cut) {
+            None => Some(CutId::WHOLE),
+            Some(place) => {
+                let inner = place.key(name);
+                self.number(inner)
+            }
+        }
+    }
+
+    /// What happens to members that are not among [`Self::names`].
+    pub(super) fn other_member(&mut self, cut: CutId) -> Option<CutId> {
+        match self.place(cut) {
+            None => Some(CutId::WHOLE),
+            Some(place) => {
+                let inner = place.other_key();
+                self.number(inner)
+            }
+        }
+    }
+
+    /// The names whose members fare by themselves.
+    pub(super) fn names(&mut self, cut: CutId) -> Rc<[&'p str]> {
+        if let Some(names) = self.names.get(&cut) {
+            return Rc::clone(names);
+        }
+        let names = self.place(cut).map(Place::named_keys).unwrap_or_default();
+        let names: Rc<[&str]> = names.into();
+        self.names.insert(cut, Rc::clone(&names));
+        names
+    }
+
+    /// Whether an object may lose members.
+    pub(super) fn loses_members(&mut self, cut: CutId) -> bool {
+        if self.other_member(cut).is_none() {
+            return true;
+        }
+        let names = self.names(cut);
+        names.iter().any(|name| self.member(cut, name).is_none())
+    }
+
+    /// How the items of a list fare, whatever their positions.
+    pub(super) fn items(&mut self, cut: CutId) -> ItemCuts {
+        let places = match self.place(cut) {
+            None => return ItemCuts::all(CutId::WHOLE),
+            Some(place) => place.item_places(),
+        };
+        self.item_cuts(places)
+    }
+
+    /// How the item at a position of the source may fare.
+    pub(super) fn item(&mut self, cut: CutId, source: usize) -> ItemCuts {
+        let places = match self.place(cut) {
+            None => return ItemCuts::all(CutId::WHOLE),
+            Some(place) if !place.has_indexes() => vec![place.each_item()],
+            // Where it stands among those that are included depends on what stands before it.
+            Some(place) => (0..=source).map(|kept| place.item(source, kept)).collect(),
+        };
+        self.item_cuts(places)
+    }
+
+    fn item_cuts(&mut self, places: Vec<Place<'p>>) -> ItemCuts {
+        let mut found = ItemCuts {
+            cuts: Vec::new(),
+            goes: false,
+        };
+        for place in places {
+            match self.number(place) {
+                None => found.goes = true,
+                Some(cut) if found.cuts.contains(&cut) => {}
+                Some(cut) => found.cuts.push(cut),
+            }
+        }
+        found
+    }
+
+    /// Whether strings here may be rewritten, because of what JSON in them holds.
+    pub(super) fn rewrites_strings(&self, cut: CutId) -> bool {
+        self.place(cut).is_some_and(Place::rewrites_strings)
+    }
+
+    /// Whether there are fields that are never shown.
+    pub(super) fn withholds(&self) -> bool {
+        !self.projection.rules().never_is_empty()
+    }
+
+    /// Whether a text names what is never shown.
+    pub(super) fn mentions_withheld(&self, text: &str) -> bool {
+        let rules = self.projection.rules();
+        self.withholds() && (rules.is_never_name(text) || rules.mentions_never(text))
+    }
+}
+
+impl ItemCuts {
+    fn all(cut: CutId) -> Self {
+        Self {
+            cuts: vec![cut],
+            goes: false,
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Keywords for objects: what is asserted of members that stay, and of how many there are.
+
+use super::{
+    NoProjectedSchema,
+    cuts::CutId,
+    make::{Maker, Pieces, is_anything, is_known},
+};
+use serde_json::{Map, Value, json};
+
+type Done<T> = Result<T, NoProjectedSchema>;
+
+impl<'s> Maker<'s, '_> {
+    /// Makes what asserts something of members.
+    pub(super) fn members(
+        &mut self,
+        object: &'s Map<String, Value>,
+        cut: CutId,
+        pieces: &mut Pieces,
+    ) -> Done<()> {
+        let is_cut = self.cuts.loses_members(cut);
+        self.names_of_members(object, cut, is_cut, pieces)?;
+        let closed = self.schemas_of_members(object, cut, pieces)?;
+        if let Some(rest) = object.get("unevaluatedProperties")
+            && is_known("unevaluatedProperties", self.dialect)
+        {
+            if cut == CutId::WHOLE && self.faithful {
+                let made = self.schema(rest, cut)?;
+                pieces.put("unevaluatedProperties", made.schema);
+            } else {
+                pieces.exact &= is_anything(rest);
+            }
+        }
+        debug_assert!(!closed || is_cut);
+        Ok(())
+    }
+
+    /// `properties`, `patternProperties` and `additionalProperties`. Whether members go that nothing
+    /// names.
+    fn schemas_of_members(
+        &mut self,
+        object: &'s Map<String, Value>,
+        cut: CutId,
+        pieces: &mut Pieces,
+    ) -> Done<bool> {
+        let map = |keyword| object.get(keyword).and_then(Value::as_object);
+        let (declared, patterns) = (map("properties"), map("patternProperties"));
+        let additional = object.get("additionalProperties");
+        let other = self.cuts.other_member(cut);
+        let mut properties = Map::new();
+        for (name, schema) in declared.into_iter().flatten() {
+            match self.cuts.member(cut, name) {
+                None => pieces.exact &= is_anything(schema),
+                Some(inner) => {
+                    let made = self.schema(schema, inner)?;
+                    pieces.exact &= made.exact;
+                    properties.insert(name.clone(), made.schema);
+                }
+            }
+        }
+        let names = match patterns.is_some() || additional.is_some_and(|rest| !is_anything(rest)) {
+            true => self.cuts.names(cut),
+            false => std::rc::Rc::default(),
+        };
+        let mut left = Map::new();
+        let mut withheld = false;
+        for (pattern, schema) in patterns.into_iter().flatten() {
+            let (mut cuts, mut goes) = (Vec::from_iter(other), other.is_none());
+            for &name in names.iter() {
+                self.count(1)?;
+                if self.patterns.matches(pattern, name) {
+                    match self.cuts.member(cut, name) {
+                        None => goes = true,
+                        Some(inner) if cuts.contains(&inner) => {}
+                        Some(inner) => cuts.push(inner),
+                    }
+                }
+            }
+            pieces.exact &= !goes || is_anything(schema);
+            if self.cuts.mentions_withheld(pattern) {
+                withheld = true;
+            } else if !cuts.is_empty() {
+                let schema = self.either_cut(schema, &cuts, pieces)?;
+                left.insert(pattern.clone(), schema);
+            }
+        }
+        let mut rest = additional.cloned();
+        if withheld {
+            // What the pattern named would be judged by the rest.
+            pieces.exact = false;
+            rest = None;
+        } else if let Some(additional) = additional.filter(|rest| !is_anything(rest)) {
+            let is_nothing = *additional == Value::Bool(false);
+            for &name in names.iter() {
+                self.count(1)?;
+                let mut patterns = patterns.into_iter().flat_map(Map::keys);
+                if declared.is_some_and(|declared| declared.contains_key(name))
+                    || patterns.any(|pattern| self.patterns.matches(pattern, name))
+                {
+                    continue;
+                }
+                match self.cuts.member(cut, name) {
+                    None => pieces.exact = false,
+                    // It is no additional one then, and must be none.
+                    Some(_) if is_nothing => {}
+                    Some(inner) => {
+                        let made = self.schema(additional, inner)?;
+                        pieces.exact &= made.exact;
+                        properties.insert(name.to_owned(), made.schema);
+                    }
+                }
+            }
+            rest = Some(match other {
+                Some(inner) => {
+                    let made = self.schema(additional, inner)?;
+                    pieces.exact &= made.exact;
+                    made.schema
+                }
+                None => {
+                    pieces.exact = false;
+                    json!(false)
+                }
+            });
+        }
+        if declared.is_some() || !properties.is_empty() {
+            pieces.put("properties", Value::Object(properties));
+        }
+        if !left.is_empty() {
+            pieces.put("patternProperties", Value::Object(left));
+        }
+        if let Some(rest) = rest {
+            pieces.put("additionalProperties", rest);
+        }
+        Ok(other.is_none())
+    }
+
+    /// What is asserted of which members there are, and of how many.
+    fn names_of_members(
+        &mut self,
+        object: &'s Map<String, Value>,
+        cut: CutId,
+        is_cut: bool,
+        pieces: &mut Pieces,
+    ) -> Done<()> {
+        if let Some(names) = object.get("required") {
+            let left = self.left_of(names, cut);
+            let all = names.as_array().map_or(0, Vec::len);
+            self.count(left.len())?;
+            pieces.exact &= left.len() == all;
+            if !left.is_empty() || all == 0 {
+                pieces.put("required", Value::Array(left));
+            }
+        }
+        if let Some(least) = object.get("minProperties") {
+            match is_cut {
+                true => pieces.exact = false,
+                false => pieces.put("minProperties", least.clone()),
+            }
+        }
+        if let Some(most) = object.get("maxProperties") {
+            pieces.exact &= !is_cut;
+            pieces.put("maxProperties", most.clone());
+        }
+        if let Some(names) = object.get("propertyNames")
+            && is_known("propertyNames", self.dialect)
+        {
+            pieces.exact &= !is_cut;
+            if self.cuts.withholds() {
+                pieces.exact = false; // it may be a list of names
+            } else {
+                let made = self.schema(names, CutId::WHOLE)?;
+                pieces.exact &= made.exact;
+                pieces.put("propertyNames", made.schema);
+            }
+        }
+        Ok(())
+    }
+
+    /// Those of a list of names whose members stay.
+    pub(super) fn left_of(&mut self, names: &Value, cut: CutId) -> Vec<Value> {
+        let names = names.as_array().into_iter().flatten();
+        let stays = |name: &&Value| match name {
+            Value::String(name) => self.cuts.member(cut, name).is_some(),
+            _ => false,
+        };
+        names.filter(stays).cloned().collect()
+    }
+
+    /// The schema of what is cut in one of some ways.
+    pub(super) fn either_cut(
+        &mut self,
+        schema: &'s Value,
+        cuts: &[CutId],
+        pieces: &mut Pieces,
+    ) -> Done<Value> {
+        let mut branches = Vec::with_capacity(cuts.len());
+        for cut in cuts {
+            let made = self.schema(schema, *cut)?;
+            pieces.exact &= made.exact;
+            branches.push(made.schema);
+        }
+        pieces.exact &= branches.len() == 1;
+        Ok(self.either(branches))
+    }
+
+    /// One schema that admits what any of these admits.
+    pub(super) fn either(&self, branches: Vec<Value>) -> Value {
+        let mut distinct: Vec<Value> = Vec::with_capacity(branches.len());
+        let mut known = std::collections::HashSet::new();
+        for branch in branches {
+            if is_anything(&branch) {
+                return self.anything();
+            }
+            if known.insert(branch.to_string()) {
+                distinct.push(branch);
+            }
+        }
+        match distinct.len() {
+            1 => distinct.swap_remove(0),
+            _ => json!({"anyOf": distinct}),
+        }
+    }
+}
+
+impl Pieces {
+    /// Adds a keyword.
+    pub(super) fn put(&mut self, keyword: &str, value: Value) {
+        self.keywords.insert(keyword.to_owned(), value);
+    }
+}

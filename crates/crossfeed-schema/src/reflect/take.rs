@@ -1,0 +1,62 @@
+//! Taking what a model asked for out of its arguments.
+
+use super::SELECT;
+use crate::{decode, is_fold};
+use crossfeed_json::{MAX_DEPTH, dismantle, is_deeper};
+use crossfeed_projection::{Diagnostics, ProjectionRequest};
+use serde_json::{Map, Value, json};
+
+/// What a reference names its call by.
+const TOOL: &str = "_tool";
+
+/// What was taken out of arguments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Taken {
+    /// What the model asked for; nothing where it said nothing that can be read.
+    pub request: ProjectionRequest,
+    /// What was ignored.
+    pub diagnostics: Diagnostics,
+}
+
+/// Whether arguments are, as a whole, a reference in the spelling that shares our word.
+fn is_reference(members: &Map<String, Value>, shown: &Value) -> bool {
+    let own = shown.get("properties").and_then(|own| own.get(TOOL));
+    own.is_none() && members.get(TOOL).is_some_and(Value::is_string)
+}
+
+/// Takes the parameters `names` out of arguments; `shown` is the schema that the model saw.
+pub(crate) fn take(names: &[&'static str], shown: &Value, arguments: &mut Value) -> Taken {
+    let Value::Object(members) = arguments else {
+        return Taken::default();
+    };
+    let mut written = Map::new();
+    let is_reference = is_reference(members, shown);
+    for name in names {
+        // Arguments that are one reference have a selector, not a list of keys.
+        if is_reference && *name == SELECT && members.get(SELECT).is_some_and(Value::is_string) {
+            continue;
+        }
+        let Some(value) = members.shift_remove(*name) else {
+            continue;
+        };
+        let property = shown.get("properties").and_then(|own| own.get(*name));
+        let value = match (property.is_some_and(is_fold), &value) {
+            (true, Value::String(text)) => match decode(text) {
+                Some(list @ Value::Array(_)) => list,
+                _ => value,
+            },
+            _ if is_deeper(&value, MAX_DEPTH) => {
+                dismantle(value);
+                json!({})
+            }
+            _ => value,
+        };
+        written.insert((*name).to_owned(), value);
+    }
+    let (request, diagnostics) = ProjectionRequest::from_value(&Value::Object(written));
+    Taken {
+        request,
+        diagnostics,
+    }
+}
