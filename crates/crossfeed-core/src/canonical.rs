@@ -244,7 +244,7 @@ pub(crate) fn is_enveloped(root: Cursor<'_>, kind: ResultKind) -> bool {
 }
 
 /// The value of `{"type": "text", "value": …}` with no other key.
-fn wrapped_value(root: Cursor<'_>) -> Option<Cursor<'_>> {
+pub(crate) fn wrapped_value(root: Cursor<'_>) -> Option<Cursor<'_>> {
     let wrapper = root.len() == Some(2) && text_of(root.get("type")?)? == "text";
     wrapper.then(|| root.get("value"))?
 }
@@ -334,7 +334,7 @@ const FAILURE_CHARS: usize = 500;
 
 /// The message of a failed call: recorded as failed, or an MCP result with `isError: true`. `None`
 /// for a call that did not fail.
-fn failure(result: &StoredResult) -> Option<String> {
+pub(crate) fn failure(result: &StoredResult) -> Option<String> {
     let document = result.document();
     let mcp_error = || {
         let root = document.root().ok()?;

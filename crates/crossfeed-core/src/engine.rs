@@ -3,12 +3,14 @@
 use crate::{
     account::Accounts,
     context::ContextOptions,
+    project::LearnedSchemas,
+    reveal::RevealPolicy,
     select::{SelectOptions, Selectors},
     session::Session,
     tool::PreparedTool,
     validate::{InputSchema, RepairScope, Schemas},
 };
-use crossfeed_schema::{ListedTool, SchemaError};
+use crossfeed_schema::{LearnOptions, ListedTool, SchemaError};
 use crossfeed_store::{MemoryLimits, MemoryStore, ResultStore};
 use crossfeed_wire::Scope;
 use serde_json::Value;
@@ -31,10 +33,16 @@ pub struct EngineOptions {
     pub resolve_time: Duration,
     /// The context of the model, and how tokens are counted.
     pub context: ContextOptions,
+    /// What of results is never revealed to a model; nothing is hidden by default.
+    pub reveal: RevealPolicy,
     /// Compiled selectors that are kept: 512, some hundreds of kilobytes.
     pub kept_selectors: NonZeroUsize,
     /// Compiled schemas that are kept: 256, more than the tools of most agents.
     pub kept_schemas: NonZeroUsize,
+    /// Output schemas that are learned and kept, of all tenants together: 1000, some megabytes.
+    pub kept_learned: NonZeroUsize,
+    /// How much is learned of a tool's output.
+    pub learn: LearnOptions,
 }
 
 /// At least one.
@@ -54,8 +62,11 @@ impl Default for EngineOptions {
             max_resolved_bytes: 128 << 20,
             resolve_time: Duration::from_secs(5),
             context: ContextOptions::default(),
+            reveal: RevealPolicy::default(),
             kept_selectors: at_least_one(512),
             kept_schemas: at_least_one(256),
+            kept_learned: at_least_one(1000),
+            learn: LearnOptions::default(),
         }
     }
 }
@@ -102,6 +113,20 @@ impl EngineOptions {
         self.context = context;
         self
     }
+
+    /// The options with other bounds of what is learned of a tool's output.
+    #[must_use]
+    pub fn with_learn(mut self, learn: LearnOptions) -> Self {
+        self.learn = learn;
+        self
+    }
+
+    /// The options with what is never revealed to a model, and always kept in what it is shown.
+    #[must_use]
+    pub fn with_reveal(mut self, policy: RevealPolicy) -> Self {
+        self.reveal = policy;
+        self
+    }
 }
 
 /// The engine. Cloning shares it; it is `Send` and `Sync`.
@@ -134,6 +159,7 @@ pub(crate) struct Inner {
     pub(crate) store: Arc<dyn ResultStore>,
     pub(crate) selectors: Selectors,
     pub(crate) schemas: Schemas,
+    pub(crate) learned: LearnedSchemas,
     pub(crate) accounts: Accounts,
 }
 
@@ -152,6 +178,7 @@ impl Engine {
         Self(Arc::new(Inner {
             selectors: Selectors::new(options.kept_selectors),
             schemas: Schemas::new(options.kept_schemas),
+            learned: LearnedSchemas::new(options.kept_learned, options.learn.clone()),
             accounts: Accounts::new(),
             options,
             store,

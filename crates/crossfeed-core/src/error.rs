@@ -4,10 +4,12 @@ use crate::{
     artifact::ArtifactError,
     render::RenderError,
     resolve::{LimitError, MalformedReference},
+    reveal::RevealError,
     select::{SelectError, quotable},
     suggest::Offer,
     validate::{ArgumentError, ValidationCost},
 };
+use crossfeed_projection::ProjectionError;
 use crossfeed_schema::{ReadError, SchemaError};
 use crossfeed_store::{ArtifactMissing, Budget as StoreBudget, Missing, StoreError, Tombstone};
 use crossfeed_wire::{ArtifactId, CallId, ErrorBody, ErrorCode, ErrorReport, Fault, Pointer};
@@ -213,6 +215,12 @@ pub enum Error {
     /// A result that cannot be shown as it was asked for.
     #[error(transparent)]
     Render(#[from] RenderError),
+    /// A result of which it cannot be told what may be shown.
+    #[error(transparent)]
+    Reveal(#[from] RevealError),
+    /// A projection that cannot be made as it was asked for.
+    #[error(transparent)]
+    Projection(#[from] ProjectionError),
 }
 
 impl Error {
@@ -231,6 +239,8 @@ impl Error {
             Self::Render(error) => error.code(),
             Self::Artifact(error) => error.code(),
             Self::Store(error) => error.code(),
+            Self::Reveal(error) => error.code(),
+            Self::Projection(error) => error.code(),
         }
     }
 
@@ -239,6 +249,8 @@ impl Error {
     pub fn fault(&self) -> Fault {
         match self {
             Self::Lookup(error) => error.fault(),
+            Self::Reveal(error) => error.fault(),
+            Self::Projection(error) => error.fault(),
             Self::Render(error) => error.fault(),
             Self::Store(error) => match error.fault() {
                 Fault::Backend => Fault::Backend,
@@ -272,6 +284,8 @@ impl Error {
             Self::Render(error) => error.advice(),
             Self::Artifact(error) => error.advice(),
             Self::Store(error) => store_something_else(error).to_owned(),
+            Self::Reveal(error) => error.advice().to_owned(),
+            Self::Projection(error) => error.advice(),
         }
     }
 }

@@ -13,6 +13,8 @@
 //! | suggest | a result and what fits -> selectors that were evaluated |
 //! | hint | a result -> selectors that work on it |
 //! | render | a result -> what the model is shown, within a budget of tokens |
+//! | reveal | a result -> the same without what may never be revealed |
+//! | project | a result and what is asked for -> that, as bytes, and its schema |
 //! | artifact | a result and selectors -> full data and a summary that outlive it |
 //!
 //! Deliberately not here: transport, schema rewriting, how results and artifacts are kept.
@@ -26,9 +28,11 @@ mod error;
 mod hint;
 mod likeness;
 mod paths;
+mod project;
 mod record;
 mod render;
 mod resolve;
+mod reveal;
 mod select;
 mod session;
 mod shape;
@@ -44,11 +48,13 @@ pub use crossfeed_schema::SchemaError;
 pub use engine::{Engine, EngineOptions};
 pub use error::{Error, Failure, LookupError, ResolveError};
 pub use hint::{HintDetail, StructureHints};
+pub use project::{ProjectOptions, Projected, infer_schema};
 pub use record::ToolResult;
 pub use render::{RenderError, RenderOptions, Rendered, ShownHints};
 pub use resolve::{LimitError, Link, MalformedReference, Source};
+pub use reveal::{RevealError, RevealPolicy};
 pub use select::{Answered, Notice, SelectError, SelectOptions, SelectReport};
-pub use session::{Resolved, Selected, Session};
+pub use session::{Resolved, Response, Selected, Session};
 pub use shape::Shape;
 pub use strip::{StripPolicy, strip};
 pub use suggest::{Offer, ParameterError, ParameterSchema, Suggestion};

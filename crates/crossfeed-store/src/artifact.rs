@@ -1,8 +1,9 @@
 //! What is stored of a result beyond its time: one artifact.
 
+use crate::shown::Shown;
 use crossfeed_json::Document;
 use crossfeed_wire::{ArtifactId, CallId};
-use std::{fmt, sync::Arc};
+use std::{any::Any, fmt, sync::Arc};
 
 /// A named selection of a result, which outlives it: its full data, and a summary of it.
 ///
@@ -30,6 +31,7 @@ pub struct StoredArtifact {
     tool: Option<Arc<str>>,
     base: Option<Arc<str>>,
     details: Vec<(String, String)>,
+    shown: Shown<Self>,
 }
 
 impl StoredArtifact {
@@ -45,6 +47,7 @@ impl StoredArtifact {
             tool: None,
             base: None,
             details: Vec::new(),
+            shown: Shown::new(),
         }
     }
 
@@ -152,11 +155,29 @@ impl StoredArtifact {
             + selectors.sum::<usize>()
     }
 
-    /// Bytes held: those to keep, and the indexes once there are any.
+    /// What of it may be shown under `rules`, as for
+    /// [`StoredResult`](crate::StoredResult::shown_under).
+    ///
+    /// # Errors
+    ///
+    /// What `make` fails with; nothing is kept then.
+    pub fn shown_under<E>(
+        self: &Arc<Self>,
+        rules: &Arc<dyn Any + Send + Sync>,
+        make: impl FnOnce() -> Result<Option<Self>, E>,
+    ) -> Result<Arc<Self>, E> {
+        self.shown.of(self, rules, make)
+    }
+
+    /// Bytes held: those to keep, the indexes once there are any, and what may be shown once that was
+    /// made.
     #[must_use]
     pub fn resident_bytes(&self) -> usize {
         let index = |document: &Document| document.resident_bytes() - document.raw().len();
-        self.stored_bytes() + index(&self.document) + self.summary.as_ref().map_or(0, index)
+        self.stored_bytes()
+            + index(&self.document)
+            + self.summary.as_ref().map_or(0, index)
+            + self.shown.kept().map_or(0, Self::resident_bytes)
     }
 
     /// Whether `other` has the same ids, data, summary and block. The tool and the selectors

@@ -19,6 +19,7 @@ pub mod conformance;
 mod contract;
 mod error;
 mod memory;
+mod shown;
 mod stored;
 
 pub use answer::{

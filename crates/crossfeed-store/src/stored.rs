@@ -1,8 +1,9 @@
 //! What is stored of a call: one tool result, as the bytes it came with.
 
+use crate::shown::Shown;
 use bytes::Bytes;
 use crossfeed_json::Document;
-use std::{fmt, sync::Arc};
+use std::{any::Any, fmt, sync::Arc};
 
 /// What the bytes of a result are, as its recorder declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,6 +46,7 @@ pub struct StoredResult {
     failed: bool,
     tool: Option<Arc<str>>,
     arguments: Option<Bytes>,
+    shown: Shown<Self>,
 }
 
 impl StoredResult {
@@ -58,6 +60,7 @@ impl StoredResult {
             failed: false,
             tool: None,
             arguments: None,
+            shown: Shown::new(),
         }
     }
 
@@ -133,12 +136,31 @@ impl StoredResult {
         self.arguments.as_ref()
     }
 
-    /// Bytes held: the document's raw bytes, its index once there is one, and the arguments.
+    /// What of it may be shown under `rules`: `make` says what that is, or `None` where it is all of
+    /// it. It is made once for the rules under which it was asked for first, and kept with the result.
+    ///
+    /// Rules are the same if they lie at the same place.
+    ///
+    /// # Errors
+    ///
+    /// What `make` fails with; nothing is kept then.
+    pub fn shown_under<E>(
+        self: &Arc<Self>,
+        rules: &Arc<dyn Any + Send + Sync>,
+        make: impl FnOnce() -> Result<Option<Self>, E>,
+    ) -> Result<Arc<Self>, E> {
+        self.shown.of(self, rules, make)
+    }
+
+    /// Bytes held: the document's raw bytes, its index once there is one, the arguments, and what may
+    /// be shown once that was made.
     ///
     /// It grows when the index is built, so ask again after a selection.
     #[must_use]
     pub fn resident_bytes(&self) -> usize {
-        self.document.resident_bytes() + self.arguments.as_ref().map_or(0, Bytes::len)
+        self.document.resident_bytes()
+            + self.arguments.as_ref().map_or(0, Bytes::len)
+            + self.shown.kept().map_or(0, Self::resident_bytes)
     }
 
     /// Whether `other` says the same about a call: the same bytes, kind and failure. The tool, its
@@ -168,6 +190,7 @@ impl fmt::Debug for StoredResult {
 mod tests {
     use super::{ResultKind, StoredResult};
     use crossfeed_json::Document;
+    use std::{any::Any, sync::Arc};
 
     #[test]
     fn size_follows_the_index() {
@@ -181,6 +204,26 @@ mod tests {
     fn arguments_count() {
         let result = StoredResult::new(Document::new("1"), ResultKind::Json).with_arguments("{}");
         assert_eq!(result.resident_bytes(), 3);
+    }
+
+    #[test]
+    fn what_may_be_shown_counts_once_it_is_made() {
+        let result = Arc::new(StoredResult::new(
+            Document::new("[1,2,3]"),
+            ResultKind::Json,
+        ));
+        let rules: Arc<dyn Any + Send + Sync> = Arc::new(1);
+        let make = || {
+            Ok::<_, ()>(Some(StoredResult::new(
+                Document::new("[1]"),
+                ResultKind::Json,
+            )))
+        };
+        let shown = result.shown_under(&rules, make).unwrap();
+        assert_eq!(&shown.document().raw()[..], b"[1]");
+        assert_eq!(result.resident_bytes(), 10);
+        shown.document().root().unwrap();
+        assert_eq!(result.resident_bytes(), 7 + shown.resident_bytes());
     }
 
     #[test]

@@ -29,6 +29,9 @@
 //! What the model reads of a result is a rendering: `Session::render` shows a small one whole and of
 //! a large one a preview, within a budget of tokens, with selectors that were tried on the data.
 //!
+//! Callers ask for parts of results in whichever spelling they know: `Session::project` cuts a stored
+//! one, and `Session::respond` gives a `Response` that shows its observers everything and is cut last.
+//!
 //! # Features
 //!
 //! - `sqlite`: `store_sqlite::SqliteStore`, whose artifacts survive a restart.
@@ -41,13 +44,16 @@ pub use crossfeed_core::{
     Answered, ArgumentError, ArtifactError, Component, ComponentError, ContextOptions, Created,
     Engine, EngineOptions, Error, Failure, HintDetail, InputSchema, LimitError, Link, LookupError,
     MalformedReference, Misfit, NewArtifact, Notice, Offer, Outline, Oversized, ParameterError,
-    ParameterSchema, PreparedTool, RenderError, RenderOptions, Rendered, RepairScope, ResolveError,
-    Resolved, Retrieved, SchemaError, SelectError, SelectOptions, SelectReport, Selected, Session,
-    Shape, ShownHints, Source, StripPolicy, StructureHints, Suggestion, TokenAccount, ToolResult,
-    TypeRepair, ValidationCost, strip,
+    ParameterSchema, PreparedTool, ProjectOptions, Projected, RenderError, RenderOptions, Rendered,
+    RepairScope, ResolveError, Resolved, Response, Retrieved, RevealError, RevealPolicy,
+    SchemaError, SelectError, SelectOptions, SelectReport, Selected, Session, Shape, ShownHints,
+    Source, StripPolicy, StructureHints, Suggestion, TokenAccount, ToolResult, TypeRepair,
+    ValidationCost, infer_schema, strip,
 };
 pub use crossfeed_jmespath as jmespath;
 pub use crossfeed_json as json;
+pub use crossfeed_mcp as mcp;
+pub use crossfeed_projection as projection;
 pub use crossfeed_schema as schema;
 pub use crossfeed_store as store;
 #[cfg(feature = "sqlite")]

@@ -6,6 +6,7 @@ use crate::{
     error::{Error, Failure},
     paths::Keys,
     resolve::{FillLimits, LimitError},
+    reveal::{RevealPolicy, Whole},
     select::{SelectError, SelectReport, Selection, Selector, Selectors},
     shape::Shape,
     suggest::{OFFERED, ParameterSchema, Trial},
@@ -33,6 +34,7 @@ pub(crate) struct Made {
 pub(crate) struct Maker<'m> {
     pub(crate) limits: FillLimits<'m>,
     pub(crate) compiled: &'m Selectors,
+    pub(crate) reveal: &'m RevealPolicy,
 }
 
 /// What went wrong, and with which selector: on the base's value, if it is that of a detail.
@@ -56,9 +58,16 @@ impl<E: Into<Error>> From<E> for Trouble<'_> {
 type Members<'a> = Vec<(Cow<'a, str>, View<'a>)>;
 
 impl Maker<'_> {
-    /// Makes the artifact that is wanted from a result that did not fail.
-    pub(crate) fn make(&self, stored: &Stored, wanted: &NewArtifact) -> Result<Made, Box<Failure>> {
-        self.try_make(stored, wanted).map_err(|trouble| {
+    /// Makes the artifact that is wanted from a result that did not fail: selectors work on what may
+    /// be shown of it. Full data that nothing picks from is all of its value, which is for tools, if
+    /// what a model may see of it then, by the same rules, is what it may see of the result.
+    pub(crate) fn make(
+        &self,
+        whole: &Whole,
+        shown: &Stored,
+        wanted: &NewArtifact,
+    ) -> Result<Made, Box<Failure>> {
+        self.try_make(whole, shown, wanted).map_err(|trouble| {
             let mut failure = Failure::new(Pointer::root(), *trouble.error);
             failure.call_id = Some(wanted.call_id.clone());
             failure.artifact_id = trouble.is_detail.then(|| wanted.artifact_id.clone());
@@ -67,7 +76,12 @@ impl Maker<'_> {
         })
     }
 
-    fn try_make<'w>(&self, stored: &Stored, wanted: &'w NewArtifact) -> Result<Made, Trouble<'w>> {
+    fn try_make<'w>(
+        &self,
+        whole: &Whole,
+        stored: &Stored,
+        wanted: &'w NewArtifact,
+    ) -> Result<Made, Trouble<'w>> {
         let mut reports = Vec::new();
         let base = Document::new(self.base(stored, wanted, &mut reports)?);
         let (data, summary) = if wanted.details.is_empty() && wanted.component.is_none() {
@@ -75,8 +89,21 @@ impl Maker<'_> {
         } else {
             self.parts(&base, wanted, &mut reports)?
         };
+        let data = match data {
+            Some(data) => data,
+            None if wanted.base.is_none() && whole.hides_from(stored) => {
+                let all = Document::new(self.base(whole.unseen(), wanted, &mut reports)?);
+                // Without its envelope less may be known of what it holds.
+                if self.reveal.shows_as(stored.tool(), &all, &base) {
+                    all
+                } else {
+                    base
+                }
+            }
+            None => base,
+        };
         let (artifact_id, call_id) = (wanted.artifact_id.clone(), wanted.call_id.clone());
-        let mut made = StoredArtifact::new(artifact_id, call_id, data.unwrap_or(base));
+        let mut made = StoredArtifact::new(artifact_id, call_id, data);
         if let Some(summary) = summary {
             made = made.with_summary(summary);
         }

@@ -4,12 +4,14 @@ use super::{
     LimitError, MalformedReference, count_of, depth_of,
     plan::{Plan, Planned},
     put::Filler,
+    shown::{Shown, shown},
     tally::Tally,
 };
 use crate::{
     canonical::{Stored, Views},
     error::{Error, Failure, LookupError},
     paths::Keys,
+    reveal::{RevealPolicy, Whole},
     select::{SelectError, SelectOptions, SelectReport, Selector, Selectors},
 };
 use crossfeed_jmespath::{Arena, Budget, Unrepresentable, ValueSize, View};
@@ -62,7 +64,7 @@ pub struct Link {
 }
 
 /// What the store said of a wanted result.
-pub(crate) type Looked = Result<Stored, LookupError>;
+pub(crate) type Looked = Result<Whole, LookupError>;
 
 /// The outcome of filling.
 #[derive(Debug)]
@@ -115,6 +117,7 @@ pub(crate) fn fill(
     looked: &[Looked],
     compiled: &Selectors,
     limits: FillLimits<'_>,
+    reveal: &RevealPolicy,
     tally: &Tally<'_>,
 ) -> Result<Filled, Vec<Failure>> {
     let mut failures: Vec<Failure> = plan
@@ -126,6 +129,10 @@ pub(crate) fn fill(
             Failure::new(broken.at.clone(), error.into())
         })
         .collect();
+    let shown = match reveal.hides() {
+        true => shown(plan, looked, reveal),
+        false => Vec::new(),
+    };
     let arena = Arena::new();
     let mut maker = Maker {
         arena: &arena,
@@ -133,6 +140,8 @@ pub(crate) fn fill(
         limits,
         tally,
         looked,
+        hides: reveal.hides(),
+        shown: &shown,
         opened: HashMap::new(),
         known: HashMap::new(),
         made: Vec::new(),
@@ -218,9 +227,12 @@ struct Maker<'a, 'o> {
     limits: FillLimits<'o>,
     tally: &'o Tally<'o>,
     looked: &'a [Looked],
-    /// What opening each wanted result gave, so that it happens once, however many selectors there
-    /// are.
-    opened: HashMap<usize, Result<Opened<'a>, NotOpened>>,
+    /// Whether anything is never revealed.
+    hides: bool,
+    shown: &'a [Shown],
+    /// What opening each wanted result gave, for selectors and for passing it on unseen, so that it
+    /// happens once, however many selectors there are.
+    opened: HashMap<(usize, bool), Result<Opened<'a>, NotOpened>>,
     known: HashMap<(usize, Option<&'a str>), Result<usize, Error>>,
     made: Vec<Made>,
     /// Bytes that may still be brought into the arguments.
@@ -264,8 +276,8 @@ impl<'a> Maker<'a, '_> {
 
     fn make(&mut self, planned: &'a Planned) -> Result<Made, Error> {
         let reference = &planned.reference;
-        let stored = match self.looked.get(planned.wanted) {
-            Some(Ok(stored)) => stored,
+        let whole = match self.looked.get(planned.wanted) {
+            Some(Ok(whole)) => whole,
             Some(Err(error)) => return Err(error.clone().into()),
             None => {
                 let call_id = reference.call_id.clone();
@@ -276,8 +288,19 @@ impl<'a> Maker<'a, '_> {
             let limit = self.limits.time;
             return Err(LimitError::OutOfTime { limit }.into());
         }
+        // A selector sees what the model may; without one all is passed on, unseen.
+        let selects = reference.select.is_some();
+        let asked = || selects || whole.unseen().failure().is_some();
+        let stored = match self.shown.get(planned.wanted) {
+            Some(Some(Err(error))) if asked() => return Err((*error).into()),
+            Some(Some(Ok(shown))) if asked() => shown,
+            _ if selects && self.hides => {
+                return Err(LookupError::unknown(reference.call_id.clone()).into());
+            }
+            _ => whole.unseen(),
+        };
         let budget = self.limits.budget(stored, self.arena);
-        let opened = self.opened.entry(planned.wanted);
+        let opened = self.opened.entry((planned.wanted, selects));
         let opened = opened.or_insert_with(|| open(stored, self.arena, &budget));
         let Opened { views, keys } = opened.clone().map_err(|why| match why {
             NotOpened::Limit(error) => Error::Limit(error),

@@ -9,6 +9,7 @@ mod fill;
 mod malformed;
 mod plan;
 mod put;
+mod shown;
 mod tally;
 
 pub(crate) use fill::{FillLimits, Filled, Looked, fill};

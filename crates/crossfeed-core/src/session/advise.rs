@@ -2,9 +2,9 @@
 
 use super::work::Work;
 use crate::{
-    canonical::Stored,
     error::{Error, Failure},
     resolve::{Link, Step},
+    reveal::Whole,
     suggest::{Fits, OFFERED, ParameterSchema, Trial, Wish},
     validate::{self, InputSchema, RepairScope, Steps},
 };
@@ -163,8 +163,9 @@ impl Work {
         self.inner.options.repairs != RepairScope::Off
     }
 
-    /// What a trial on a result gives; nothing where the result cannot be read.
-    fn on<T>(&self, stored: &Stored, attempt: impl FnOnce(&Trial<'_, '_>) -> T) -> Option<T> {
+    /// What a trial on what may be shown of a result gives; nothing where that cannot be read.
+    fn on<T>(&self, stored: &Whole, attempt: impl FnOnce(&Trial<'_, '_>) -> T) -> Option<T> {
+        let stored = &stored.shown(&self.inner.options.reveal).ok()?;
         let arena = Arena::new();
         let budget = self.inner.fill_limits().budget(stored, &arena);
         let views = stored.views(&arena, &budget).ok()?;
@@ -177,7 +178,11 @@ impl Work {
         }))
     }
 
-    fn stored(&self, call_id: &CallId, artifact_id: Option<&ArtifactId>) -> Option<&Stored> {
+    pub(super) fn stored(
+        &self,
+        call_id: &CallId,
+        artifact_id: Option<&ArtifactId>,
+    ) -> Option<&Whole> {
         let place = self.plan.wanted.iter().position(|wanted| {
             wanted.call_id == *call_id && wanted.artifact_id.as_ref() == artifact_id
         })?;

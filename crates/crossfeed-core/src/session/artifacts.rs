@@ -1,8 +1,8 @@
 //! A session's artifacts: made, listed, found, and brought into the context.
 
 use super::{
-    Session,
-    size::{SMALL_BYTES, is_plain_path},
+    Session, is_small_result,
+    size::{SMALL_BYTES, is_plain_path, run},
     succeeded,
 };
 use crate::{
@@ -12,7 +12,9 @@ use crate::{
     context::Retrieved,
     error::{Error, Failure, LookupError},
     resolve::Wanted,
+    reveal::Whole,
 };
+use bytes::Bytes;
 use crossfeed_store::{ArtifactMissing, ListedArtifact, StoreError, StoredArtifact};
 use crossfeed_wire::{ArtifactId, CallId};
 use std::sync::Arc;
@@ -68,7 +70,7 @@ impl Session {
     async fn try_create(&self, wanted: NewArtifact) -> Result<Created, Failure> {
         let call_id = wanted.call_id.clone();
         let stored = self.found(&call_id).await?;
-        let small = stored.document().raw().len() <= SMALL_BYTES
+        let small = is_small_result(&stored)
             && wanted.component.is_none()
             && wanted.details.len() <= 1
             && wanted
@@ -77,20 +79,23 @@ impl Session {
                 .chain(wanted.details.iter().map(|(_, selector)| selector))
                 .all(|selector| is_plain_path(selector));
         let inner = Arc::clone(self.inner());
-        let work = move |stored: &Stored| {
-            succeeded(&wanted.call_id, stored)
-                .map_err(|error| Box::new(Failure::of_call(&wanted.call_id, error)))?;
+        let work = move |stored: &Whole| {
+            let refused = |error: Error| Box::new(Failure::of_call(&wanted.call_id, error));
+            let shown = stored.shown(&inner.options.reveal);
+            let shown = shown.map_err(|error| refused(error.into()))?;
+            succeeded(&wanted.call_id, &shown).map_err(|error| refused(error.into()))?;
             let maker = Maker {
                 limits: inner.fill_limits(),
                 compiled: &inner.selectors,
+                reveal: &inner.options.reveal,
             };
-            let Made { artifact, reports } = maker.make(stored, &wanted)?;
+            let Made { artifact, reports } = maker.make(stored, &shown, &wanted)?;
             let context = &inner.options.context;
             let tokens = context.tokens.count_bytes(artifact.document().raw());
             let artifact = artifact.with_retrieval_blocked(tokens > context.limit());
             Ok((artifact, reports, tokens))
         };
-        let made = self.work_on(&call_id, stored, small, work).await;
+        let made = self.work_on_whole(&call_id, stored, small, work).await;
         let (artifact, reports, tokens) = made.map_err(|failure: Box<Failure>| *failure)?;
         let artifact_id = artifact.artifact_id().clone();
         let refused = |error: Error| {
@@ -117,16 +122,31 @@ impl Session {
         })
     }
 
-    /// The artifacts of this session, oldest first.
+    /// The artifacts of this session, oldest first, as a model may see them: a summary is without what
+    /// may never be revealed, and is left out where that cannot be told.
     ///
     /// # Errors
     ///
     /// [`StoreError`] when the store cannot be read.
     pub async fn artifacts(&self) -> Result<Vec<ListedArtifact>, StoreError> {
-        self.inner().store.list_artifacts(&self.scope).await
+        let mut listed = self.inner().store.list_artifacts(&self.scope).await?;
+        if !self.inner().options.reveal.hides() {
+            return Ok(listed);
+        }
+        let inner = Arc::clone(self.inner());
+        let bytes = |listed: &ListedArtifact| listed.summary.as_ref().map_or(0, Bytes::len);
+        let small = listed.iter().map(bytes).sum::<usize>() <= SMALL_BYTES;
+        let shown = run(small, move || {
+            for artifact in &mut listed {
+                let (summary, tool) = (artifact.summary.take(), artifact.tool.as_deref());
+                artifact.summary = summary.and_then(|it| inner.options.reveal.summary(tool, it));
+            }
+            listed
+        });
+        Ok(shown.await)
     }
 
-    /// An artifact with its full data.
+    /// An artifact with its full data: for hosts, not for models.
     ///
     /// # Errors
     ///
@@ -140,8 +160,8 @@ impl Session {
             call_id: call_id.clone(),
             artifact_id: Some(artifact_id.clone()),
         };
-        match self.look_up(&wanted).await? {
-            Stored::Artifact(artifact) => Ok(artifact),
+        match self.look_up(&wanted).await?.unseen() {
+            Stored::Artifact(artifact) => Ok(Arc::clone(artifact)),
             Stored::Result(_) => Err(LookupError::artifact_missing(
                 artifact_id.clone(),
                 call_id.clone(),
@@ -165,7 +185,7 @@ impl Session {
         match self.artifact(artifact_id, call_id).await {
             Ok(artifact) => {
                 let what = Showable::Artifact(artifact_id.clone(), call_id.clone());
-                self.bring(what, Stored::Artifact(artifact), select, false)
+                self.bring(what, Stored::Artifact(artifact).into(), select, false)
                     .await
             }
             Err(error) => Ok(self.noted(Retrieved::Missing(error))),

@@ -1,7 +1,7 @@
 //! The law of internal fields: at the top of a result they are the engine's, and nobody's data.
 
 use super::Session;
-use crate::{Engine, EngineOptions, HintDetail, RenderOptions, ToolResult};
+use crate::{Engine, EngineOptions, HintDetail, ProjectOptions, RenderOptions, ToolResult};
 use crossfeed_jmespath::{Expression, SpineStep};
 use crossfeed_json::Document;
 use crossfeed_wire::{
@@ -90,6 +90,12 @@ async fn check(recorded: Recorded, value: &Value) {
     assert_eq!(selected, canonical, "{recorded:?}");
     let resolved = session.resolve(json!({"$tool": "c"}), None).await.unwrap();
     assert_eq!(resolved.arguments, bare, "{recorded:?}");
+    let all = ProjectOptions::default();
+    let cut = session.response(&call).await.unwrap().cut(&all).await;
+    for projected in [session.project(&call, &all).await, cut] {
+        let projected: Value = serde_json::from_slice(&projected.unwrap().json).unwrap();
+        assert_eq!(projected, canonical, "{recorded:?}");
+    }
     // Nested ones are data, and may be offered.
     let hints = session.hints(&call, HintDetail::Full).await.unwrap();
     for selector in hints.selectors() {

@@ -24,25 +24,32 @@ enum Listing {
 }
 
 impl Session {
-    /// A recorded result. It stays where it is while the answer is held.
+    /// A recorded result, all of it: for hosts, not for models. It stays where it is while the answer
+    /// is held.
     ///
     /// # Errors
     ///
     /// [`LookupError`] says whether it is unknown, expired or evicted, or the store is away.
     pub async fn get(&self, call_id: &CallId) -> Result<Arc<StoredResult>, LookupError> {
-        let mut looked = [self.find(call_id).await.map(Stored::Result)];
+        let mut looked = [self
+            .find(call_id)
+            .await
+            .map(|result| Stored::Result(result).into())];
         self.offer(&mut looked).await;
         let [looked] = looked;
-        match looked? {
-            Stored::Result(result) => Ok(result),
+        match looked?.unseen() {
+            Stored::Result(result) => Ok(Arc::clone(result)),
             Stored::Artifact(_) => Err(LookupError::unknown(call_id.clone())),
         }
     }
 
-    async fn find(&self, call_id: &CallId) -> Result<Arc<StoredResult>, LookupError> {
+    pub(super) async fn find(&self, call_id: &CallId) -> Result<Arc<StoredResult>, LookupError> {
         match self.inner().store.get(&self.scope, call_id).await {
             Ok(Lookup::Found(result)) => Ok(result),
-            Ok(Lookup::Missing(missing)) => Err(LookupError::missing(call_id.clone(), missing)),
+            Ok(Lookup::Missing(missing)) => {
+                let missing = self.inner().options.reveal.forget(missing);
+                Err(LookupError::missing(call_id.clone(), missing))
+            }
             Err(error) => Err(LookupError::Store(Arc::new(error))),
         }
     }
@@ -51,11 +58,12 @@ impl Session {
     pub(super) async fn find_wanted(&self, wanted: &Wanted) -> Looked {
         let call_id = &wanted.call_id;
         let Some(artifact_id) = &wanted.artifact_id else {
-            return self.find(call_id).await.map(Stored::Result);
+            let found = self.find(call_id).await;
+            return found.map(|result| Stored::Result(result).into());
         };
         let store = &self.inner().store;
         match store.get_artifact(&self.scope, artifact_id, call_id).await {
-            Ok(ArtifactLookup::Found(artifact)) => Ok(Stored::Artifact(artifact)),
+            Ok(ArtifactLookup::Found(artifact)) => Ok(Stored::Artifact(artifact).into()),
             Ok(ArtifactLookup::Missing(missing)) => {
                 let (artifact_id, call_id) = (artifact_id.clone(), call_id.clone());
                 Err(LookupError::artifact_missing(artifact_id, call_id, missing))

@@ -4,34 +4,45 @@ mod advise;
 mod artifacts;
 #[cfg(test)]
 mod laws;
+mod learn;
 mod look_up;
+mod project;
+#[cfg(test)]
+mod project_tests;
+mod respond;
 mod retrieve;
+#[cfg(test)]
+mod reveal_laws;
+mod select;
 mod show;
 mod size;
 mod suggest;
 #[cfg(test)]
 mod tests;
 mod usage;
+mod withhold;
 mod work;
 
+pub use respond::Response;
+
 use self::{
-    size::{SMALL_BYTES, is_plain_path, is_small, run},
+    size::{SMALL_BYTES, is_small, run},
     work::Work,
 };
 use crate::{
     account::Account,
     canonical::{Stored, marked},
     engine::{Engine, Inner},
-    error::{Error, Failure, LookupError, ResolveError},
+    error::{Failure, LookupError, ResolveError},
     record::ToolResult,
     resolve::{FillLimits, LimitError, Link, Looked, Plan},
+    reveal::{RevealError, Whole},
     select::SelectReport,
-    shape::Shape,
     tool::PreparedTool,
     validate::{InputSchema, TypeRepair},
 };
-use crossfeed_jmespath::Arena;
 use crossfeed_json::dismantle;
+use crossfeed_projection::{Diagnostics, ProjectionRequest};
 use crossfeed_store::{Recorded, StoreError, StoredArtifact};
 use crossfeed_wire::{CallId, Pointer, Scope};
 use futures_util::{StreamExt, stream};
@@ -64,6 +75,23 @@ pub struct Resolved {
     pub lineage: Vec<Link>,
     /// Types that were repaired for the tool's schema.
     pub repairs: Vec<TypeRepair>,
+    /// What the model asked of the result, by parameters that were added for it when the tool was
+    /// listed: for the [cut](Response::cut). `None` where it asked for nothing.
+    pub projection: Option<ProjectionRequest>,
+    /// What was ignored of that.
+    pub diagnostics: Diagnostics,
+}
+
+impl Resolved {
+    fn new(arguments: Value, lineage: Vec<Link>, repairs: Vec<TypeRepair>) -> Self {
+        Self {
+            arguments,
+            lineage,
+            repairs,
+            projection: None,
+            diagnostics: Diagnostics::default(),
+        }
+    }
 }
 
 /// A selected value as bytes.
@@ -155,11 +183,7 @@ impl Session {
             return Err(refusal(LimitError::TooManyReferences { found, limit }));
         }
         if plan.is_empty() && schema.is_none() {
-            return Ok(Resolved {
-                arguments,
-                lineage: Vec::new(),
-                repairs: Vec::new(),
-            });
+            return Ok(Resolved::new(arguments, Vec::new(), Vec::new()));
         }
         if plan.wanted.is_empty() {
             let work = self.work(plan, Vec::new(), schema, true);
@@ -176,23 +200,20 @@ impl Session {
         self.offer(&mut looked).await;
         let is_counted = self.inner().options.context.tokens.is_exact_for(1);
         let small = is_small(&plan, &looked, is_counted);
-        let grown: Vec<CallId> = plan
-            .wanted
-            .iter()
-            .zip(&looked)
-            .filter(
-                |(_, looked)| matches!(looked, Ok(Stored::Result(r)) if !r.document().is_indexed()),
-            )
-            .map(|(wanted, _)| wanted.call_id.clone())
-            .collect();
         let work = self.work(plan, looked, schema, small);
-        let worked = run(small, move || work.resolve(arguments)).await;
+        let (worked, grown) = run(small, move || {
+            let before = work.resident_bytes();
+            let worked = work.resolve(arguments);
+            (worked, work.grown(&before))
+        })
+        .await;
         self.measure(&grown).await;
         worked.book(|| self.account())
     }
 
     /// Reads the arguments of a call back from the schema that the model was shown, then resolves
-    /// and judges them: [`Self::resolve`] by the tool's own names and schema.
+    /// and judges them: [`Self::resolve`] by the tool's own names and schema. What the model asked of
+    /// the result, by parameters that were added to the tool's own, is taken out first.
     ///
     /// # Errors
     ///
@@ -227,9 +248,14 @@ impl Session {
         tool: &PreparedTool,
         arguments: Value,
     ) -> Result<Resolved, ResolveError> {
+        let mut arguments = arguments;
+        let asked = tool.listed().take_projection(&mut arguments);
         let read = tool.read(arguments);
         let (arguments, schema) = read.inspect_err(|error| self.note_failure(error))?;
-        self.resolve(arguments, schema).await
+        let mut resolved = self.resolve(arguments, schema).await?;
+        resolved.projection = Some(asked.request).filter(|request| !request.is_unsaid());
+        resolved.diagnostics = asked.diagnostics;
+        Ok(resolved)
     }
 
     fn work(
@@ -259,69 +285,43 @@ impl Session {
         self.account().fail(tokens.count(&error.to_string()));
     }
 
-    /// Evaluates a selector on a recorded result.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] says what is wrong with the result or the selector.
-    pub async fn select(&self, call_id: &CallId, expression: &str) -> Result<Selected, Failure> {
-        let fail =
-            |error: Error| Failure::of_call(call_id, error).with_expression(Some(expression));
-        let stored = match self.get(call_id).await {
-            Ok(result) => Stored::Result(result),
-            Err(error) => {
-                let failure = fail(error.into());
-                self.note_failure(&failure);
-                return Err(failure);
-            }
-        };
-        let inner = Arc::clone(self.inner());
-        let small = stored.document().raw().len() <= SMALL_BYTES && is_plain_path(expression);
-        let (wanted, text) = (call_id.clone(), expression.to_owned());
-        let work = move |stored: &Stored| inner.select(&wanted, stored, &text);
-        let selected = self.work_on(call_id, stored, small, work).await;
-        let selected = selected.map_err(fail);
-        selected.inspect_err(|failure| self.note_failure(failure))
-    }
-
-    /// The shape of a recorded result's canonical value: what a model may be told of it without
-    /// being shown any of it.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] when there is no such result, or it cannot be read.
-    pub async fn shape(&self, call_id: &CallId) -> Result<Shape, Failure> {
-        let shape = self.try_shape(call_id).await;
-        shape.inspect_err(|failure| self.note_told(failure))
-    }
-
-    async fn try_shape(&self, call_id: &CallId) -> Result<Shape, Failure> {
-        let stored = self.found(call_id).await?;
-        let inner = Arc::clone(self.inner());
-        let small = stored.document().raw().len() <= SMALL_BYTES;
-        let work = move |stored: &Stored| inner.shape(stored);
-        let shape = self.work_on(call_id, stored, small, work).await;
-        shape.map_err(|error| Failure::of_call(call_id, error))
-    }
-
     /// A recorded result, to work on.
-    async fn found(&self, call_id: &CallId) -> Result<Stored, Failure> {
-        let found = self.get(call_id).await.map(Stored::Result);
+    async fn found(&self, call_id: &CallId) -> Result<Whole, Failure> {
+        let found = self.get(call_id).await;
+        let found = found.map(|result| Stored::Result(result).into());
         found.map_err(|error| Failure::of_call(call_id, error))
     }
 
-    /// Works on what is stored of a call, here if that is small, and lets the store count the index
-    /// if a result's was built on the way. Artifacts count theirs themselves.
-    async fn work_on<T: Send + 'static>(
+    /// Works on what may be shown of what is stored of a call.
+    async fn work_on<T: Send + 'static, E: From<RevealError> + Send + 'static>(
         &self,
         call_id: &CallId,
-        stored: Stored,
+        stored: Whole,
         small: bool,
-        work: impl FnOnce(&Stored) -> T + Send + 'static,
+        work: impl FnOnce(&Stored) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E> {
+        let inner = Arc::clone(self.inner());
+        let work = move |stored: &Whole| work(&stored.shown(&inner.options.reveal)?);
+        self.work_on_whole(call_id, stored, small, work).await
+    }
+
+    /// Works on all that is stored of a call, here if that is small, and lets the store count what was
+    /// made on the way of a result: its index, and what may be shown. Artifacts count theirs
+    /// themselves.
+    async fn work_on_whole<T: Send + 'static>(
+        &self,
+        call_id: &CallId,
+        stored: Whole,
+        small: bool,
+        work: impl FnOnce(&Whole) -> T + Send + 'static,
     ) -> T {
-        let is_result = matches!(stored, Stored::Result(_));
-        let grows = is_result && !stored.document().is_indexed();
-        let done = run(small, move || work(&stored)).await;
+        let is_result = matches!(stored.unseen(), Stored::Result(_));
+        let (done, grows) = run(small, move || {
+            let before = stored.resident_bytes();
+            let done = work(&stored);
+            (done, is_result && stored.resident_bytes() != before)
+        })
+        .await;
         if grows {
             self.measure(std::slice::from_ref(call_id)).await;
         }
@@ -335,6 +335,11 @@ impl Session {
             let _ = self.inner().store.measure(&self.scope, call_id).await;
         }
     }
+}
+
+/// Whether what is stored is small enough to be worked on where the call is.
+fn is_small_result(stored: &Whole) -> bool {
+    stored.unseen().document().raw().len() <= SMALL_BYTES
 }
 
 /// Refuses the result of a call that failed.
@@ -361,32 +366,5 @@ impl Inner {
             time: self.options.resolve_time,
             deadline: Instant::now() + self.options.resolve_time,
         }
-    }
-
-    fn select(&self, call_id: &CallId, stored: &Stored, text: &str) -> Result<Selected, Error> {
-        succeeded(call_id, stored)?;
-        let arena = Arena::new();
-        let budget = self.fill_limits().budget(stored, &arena);
-        let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
-        let selection = self.select_in(&views, &arena, &budget, text)?;
-        let mut json = Vec::new();
-        selection
-            .view
-            .write(&mut json, budget.output_bytes())
-            .map_err(|error| crate::select::SelectError::TooCostly {
-                expression: text.to_owned(),
-                why: error.to_string(),
-            })?;
-        Ok(Selected {
-            json,
-            report: selection.report,
-        })
-    }
-
-    fn shape(&self, stored: &Stored) -> Result<Shape, Error> {
-        let arena = Arena::new();
-        let budget = self.fill_limits().budget(stored, &arena);
-        let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
-        Ok(Shape::of(&views.canonical))
     }
 }

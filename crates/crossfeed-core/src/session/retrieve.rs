@@ -5,11 +5,7 @@
 
 mod advice;
 
-use super::{
-    Session,
-    size::{SMALL_BYTES, is_plain_path},
-    succeeded,
-};
+use super::{Session, is_small_result, size::is_plain_path, succeeded};
 use crate::{
     account::{Account, Extent, Mark, Showable},
     canonical::Stored,
@@ -18,6 +14,7 @@ use crate::{
     error::{Error, Failure},
     render::whole_tokens,
     resolve::LimitError,
+    reveal::Whole,
     strip::{StripPolicy, strip},
 };
 use advice::{in_place, within};
@@ -84,7 +81,7 @@ impl Session {
         match self.get(call_id).await {
             Ok(result) => {
                 let what = Showable::Result(call_id.clone());
-                let stored = Stored::Result(result);
+                let stored = Stored::Result(result).into();
                 self.bring(what, stored, select, again).await
             }
             Err(error) => Ok(self.noted(Retrieved::Missing(error))),
@@ -105,7 +102,7 @@ impl Session {
         match self.artifact(artifact_id, call_id).await {
             Ok(artifact) => {
                 let what = Showable::Artifact(artifact_id.clone(), call_id.clone());
-                let stored = Stored::Artifact(artifact);
+                let stored = Stored::Artifact(artifact).into();
                 self.bring(what, stored, None, true).await
             }
             Err(error) => Ok(self.noted(Retrieved::Missing(error))),
@@ -116,13 +113,12 @@ impl Session {
     pub(super) async fn bring(
         &self,
         what: Showable,
-        stored: Stored,
+        stored: Whole,
         select: Option<&str>,
         again: bool,
     ) -> Result<Retrieved, Failure> {
         let account = self.account();
-        let small =
-            stored.document().raw().len() <= SMALL_BYTES && select.is_none_or(is_plain_path);
+        let small = is_small_result(&stored) && select.is_none_or(is_plain_path);
         let (inner, books, wanted) = (Arc::clone(self.inner()), Arc::clone(&account), what.clone());
         let text = select.map(str::to_owned);
         let work = move |stored: &Stored| {

@@ -3,7 +3,7 @@
 //! What comes in: a call id, and how much may be shown. What goes out: what is shown, noted in the
 //! session's account. Deliberately not here: how a preview is made.
 
-use super::{Session, size::SMALL_BYTES, succeeded};
+use super::{Session, is_small_result, succeeded};
 use crate::{
     account::{Account, Extent, Mark, Showable},
     canonical::{Stored, ViewError, Views},
@@ -79,8 +79,7 @@ impl Session {
         options: &RenderOptions,
     ) -> Result<Rendered, Failure> {
         let stored = self.found(call_id).await?;
-        let small =
-            stored.document().raw().len() <= SMALL_BYTES && options.preview_tokens <= SMALL_TOKENS;
+        let small = is_small_result(&stored) && options.preview_tokens <= SMALL_TOKENS;
         let account = self.account();
         let (inner, books) = (Arc::clone(self.inner()), Arc::clone(&account));
         let (wanted, options) = (call_id.clone(), options.clone());
@@ -142,7 +141,7 @@ impl Session {
         detail: HintDetail,
     ) -> Result<StructureHints, Failure> {
         let stored = self.found(call_id).await?;
-        let small = stored.document().raw().len() <= SMALL_BYTES;
+        let small = is_small_result(&stored);
         let account = self.account();
         let (inner, books) = (Arc::clone(self.inner()), Arc::clone(&account));
         let wanted = call_id.clone();

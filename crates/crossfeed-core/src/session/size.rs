@@ -30,7 +30,7 @@ pub(super) fn counted_bytes(small: bool) -> usize {
 /// Whether filling the plan takes little for certain; `counted`, if a tokenizer reads each value.
 pub(super) fn is_small(plan: &Plan, looked: &[Looked], counted: bool) -> bool {
     let size = |wanted: usize| match looked.get(wanted) {
-        Some(Ok(stored)) => stored.document().raw().len(),
+        Some(Ok(stored)) => stored.unseen().document().raw().len(),
         _ => 0,
     };
     let most = if counted {
@@ -156,7 +156,8 @@ mod tests {
             let plan = Plan::of(&arguments, None).unwrap();
             let result = ToolResult::json(format!("\"{}\"", "x".repeat(bytes - 2)));
             let stored = Stored::Result(Arc::new(result.into_stored()));
-            let looked: Vec<Looked> = plan.wanted.iter().map(|_| Ok(stored.clone())).collect();
+            let wanted = plan.wanted.iter();
+            let looked: Vec<Looked> = wanted.map(|_| Ok(stored.clone().into())).collect();
             is_small(&plan, &looked, counted)
         };
         let small = |arguments: Value, bytes: usize| judged(arguments, bytes, false);

@@ -3,11 +3,14 @@
 use super::{Resolved, size::counted_bytes};
 use crate::{
     account::Account,
+    canonical::Stored,
     engine::Inner,
     error::{Failure, ResolveError},
     resolve::{Filled, Looked, Plan, Step, Tally, fill},
+    reveal::Whole,
     validate::{self, InputSchema},
 };
+use crossfeed_wire::CallId;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -64,6 +67,23 @@ impl Work {
         }
     }
 
+    /// Bytes held of each result that is wanted, as many as there are wanted.
+    pub(super) fn resident_bytes(&self) -> Vec<usize> {
+        let bytes = |looked: &Looked| match looked.as_ref().map(Whole::unseen) {
+            Ok(Stored::Result(result)) => result.resident_bytes(),
+            _ => 0,
+        };
+        self.looked.iter().map(bytes).collect()
+    }
+
+    /// The calls whose results take more than before.
+    pub(super) fn grown(&self, before: &[usize]) -> Vec<CallId> {
+        let now = self.resident_bytes();
+        let both = self.plan.wanted.iter().zip(before.iter().zip(now));
+        let grown = both.filter(|(_, (before, now))| *before != now);
+        grown.map(|(wanted, _)| wanted.call_id.clone()).collect()
+    }
+
     /// What the references took that the model wrote: with their keys and braces, as they stand in
     /// the arguments.
     fn written_tokens(&self, arguments: &Value, tally: &Tally<'_>) -> usize {
@@ -93,6 +113,7 @@ impl Work {
                 &self.looked,
                 &self.inner.selectors,
                 limits,
+                &self.inner.options.reveal,
                 tally,
             )
             .map_err(|failures| {
@@ -111,15 +132,12 @@ impl Work {
             repairs = validate::validate(&mut arguments, schema, &lineage, scope).map_err(
                 |mut failures| {
                     self.advise_misfits(&mut failures, &mut arguments, schema, &lineage);
+                    self.withhold(&mut failures, &mut arguments, &lineage);
                     ResolveError::new(failures)
                 },
             )?;
         }
-        Ok(Resolved {
-            arguments,
-            lineage,
-            repairs,
-        })
+        Ok(Resolved::new(arguments, lineage, repairs))
     }
 
     /// Failures in the order in which the walk over the arguments came by their places.

@@ -1,0 +1,327 @@
+//! What each form of an expression gives.
+
+use super::{
+    inside::{Found, Inner, Look},
+    kinds::Kinds,
+    schema::Dictionary,
+};
+use crossfeed_jmespath::{Form, FormOver, SpineStep};
+use serde_json::{Map, Value, json};
+
+/// The inference for one expression.
+pub(super) struct Inference<'w, 's> {
+    words: &'w Dictionary<'s>,
+    look: Look<'w, 's>,
+}
+
+impl<'w, 's> Inference<'w, 's> {
+    pub(super) fn new(words: &'w Dictionary<'s>) -> Self {
+        Self {
+            words,
+            look: Look::new(words),
+        }
+    }
+
+    /// What an expression gives on an instance of a schema; `None` where too much would have to be
+    /// said.
+    pub(super) fn outcome(&mut self, form: &Form<'_>, schema: &Value) -> Option<Found> {
+        self.form(form, &Found::there(schema.clone()))
+    }
+
+    /// Recursion is bounded by the nesting of the expression.
+    fn form(&mut self, form: &Form<'_>, on: &Found) -> Option<Found> {
+        let mut found = match form {
+            Form::Current => on.clone(),
+            Form::Path(steps) => self.path(steps, on),
+            Form::Literal(document) => {
+                let value = document.root().ok()?.to_value().ok()?;
+                self.literal(value)
+            }
+            Form::Text(text) => self.literal(json!(text)),
+            Form::Chain(parts) => {
+                let mut found = on.clone();
+                for part in parts {
+                    found = self.form(part, &found)?;
+                }
+                found
+            }
+            Form::Projection { source, over, each } => {
+                let source = self.form(source, on)?;
+                self.projection(&source, over, each)?
+            }
+            Form::Or(parts) => {
+                let mut schemas = Vec::with_capacity(parts.len());
+                let mut absent = false;
+                for (at, part) in parts.iter().enumerate() {
+                    let one = self.form(part, on)?;
+                    let is_last = at + 1 == parts.len();
+                    absent = one.absent;
+                    schemas.push(match is_last {
+                        true => one.schema,
+                        // Only what is truthy ends it.
+                        false => self.words.without_null(one.schema),
+                    });
+                }
+                Found {
+                    schema: self.words.any(schemas),
+                    absent,
+                }
+            }
+            Form::And(parts) => self.either(parts, on)?,
+            Form::Not(_) | Form::Compare { ordered: false } => boolean(),
+            Form::Compare { ordered: true } => Found {
+                absent: true,
+                ..boolean()
+            },
+            Form::List(parts) => {
+                let items: Option<Vec<_>> = parts.iter().map(|part| self.value(part, on)).collect();
+                self.built(self.words.tuple(items?), on)
+            }
+            Form::Hash(members) => {
+                let mut properties = Map::new();
+                for (key, value) in members {
+                    properties.insert((*key).to_owned(), self.value(value, on)?);
+                }
+                let keys: Vec<_> = properties.keys().cloned().collect();
+                let schema = json!({
+                    "type": "object",
+                    "properties": properties,
+                    "required": keys,
+                    "additionalProperties": false,
+                });
+                self.built(schema, on)
+            }
+            Form::Call(function, arguments) => self.call(function, arguments, on)?,
+            _ => return None,
+        };
+        found.schema = self.words.bounded(found.schema)?;
+        Some(found)
+    }
+
+    fn null(&self) -> Found {
+        Found::there(json!({"type": "null"}))
+    }
+
+    fn literal(&self, value: Value) -> Found {
+        match value {
+            Value::Null => self.null(),
+            value => Found::there(self.words.constant(value)),
+        }
+    }
+
+    /// The value of a member of what an expression builds: null where there is none.
+    fn value(&mut self, form: &Form<'_>, on: &Found) -> Option<Value> {
+        let found = self.form(form, on)?;
+        Some(match found.absent {
+            true => self.words.or_null(found.schema),
+            false => found.schema,
+        })
+    }
+
+    /// A list or object that is built of anything but null.
+    fn built(&self, schema: Value, on: &Found) -> Found {
+        Found {
+            schema,
+            absent: on.absent || self.words.kinds(&on.schema).admit(Kinds::NULL),
+        }
+    }
+
+    fn path(&mut self, steps: &[SpineStep<'_>], on: &Found) -> Found {
+        let mut found = on.clone();
+        for step in steps {
+            let inner = match step {
+                SpineStep::Field(name) => Inner::Member(name),
+                SpineStep::Index(index) => Inner::Item(*index),
+                SpineStep::Each => Inner::Items,
+            };
+            let Some(next) = self.look.within(&found.schema, inner, true) else {
+                return self.null();
+            };
+            found = Found {
+                absent: found.absent || next.absent,
+                ..next
+            };
+        }
+        found
+    }
+
+    /// Any of what some parts give.
+    fn either(&mut self, parts: &[Form<'_>], on: &Found) -> Option<Found> {
+        let mut schemas = Vec::with_capacity(parts.len());
+        let mut absent = false;
+        for part in parts {
+            let one = self.form(part, on)?;
+            absent |= one.absent;
+            schemas.push(one.schema);
+        }
+        Some(Found {
+            schema: self.words.any(schemas),
+            absent,
+        })
+    }
+
+    fn projection(
+        &mut self,
+        source: &Found,
+        over: &FormOver<'_>,
+        each: &Form<'_>,
+    ) -> Option<Found> {
+        let inner = match over {
+            FormOver::Values => Inner::Members,
+            _ => Inner::Items,
+        };
+        let Some(mut item) = self.look.within(&source.schema, inner, true) else {
+            // An empty list has no items, and is one.
+            return Some(match self.words.kinds(&source.schema).admit(Kinds::ARRAY) {
+                true => Found {
+                    schema: json!({"type": "array", "maxItems": 0}),
+                    absent: true,
+                },
+                false => self.null(),
+            });
+        };
+        if matches!(over, FormOver::Flattened) {
+            item.schema = self.flattened(item.schema)?;
+        }
+        let one = self.form(each, &Found::there(item.schema))?;
+        let items = self.words.without_null(one.schema);
+        Some(Found {
+            schema: self.list_of(items),
+            absent: source.absent || item.absent,
+        })
+    }
+
+    /// The items of the items that are lists, and the others.
+    fn flattened(&mut self, item: Value) -> Option<Value> {
+        let kinds = self.words.kinds(&item);
+        if !kinds.admit(Kinds::ARRAY) {
+            return Some(item);
+        }
+        let inner = self.look.within(&item, Inner::Items, false);
+        let inner = inner.map_or_else(|| self.words.nothing(), |inner| inner.schema);
+        self.words.bounded(match kinds.are_only(Kinds::ARRAY) {
+            true => inner,
+            false => self.words.any([inner, self.no_list(item)]),
+        })
+    }
+
+    /// Those instances of a schema that are no lists.
+    fn no_list(&self, schema: Value) -> Value {
+        let refused = json!({"not": {"type": "array"}});
+        self.words.all(vec![schema, refused])
+    }
+
+    fn list_of(&self, items: Value) -> Value {
+        if self.words.is_nothing(&items) {
+            return json!({"type": "array", "maxItems": 0});
+        }
+        match self.words.is_anything(&items) {
+            true => json!({"type": "array"}),
+            false => json!({"type": "array", "items": items}),
+        }
+    }
+
+    /// The items of what is a list, else the function fails.
+    fn items_of(&mut self, form: &Form<'_>, on: &Found) -> Option<Value> {
+        let list = self.form(form, on)?;
+        let items = self.look.within(&list.schema, Inner::Items, false);
+        Some(items.map_or_else(|| self.words.nothing(), |items| items.schema))
+    }
+
+    /// What a function gives where it does not fail.
+    fn call(&mut self, function: &str, arguments: &[Form<'_>], on: &Found) -> Option<Found> {
+        let there = |schema: Value| Some(Found::there(schema));
+        let or_none = |schema: Value| {
+            Some(Found {
+                schema,
+                absent: true,
+            })
+        };
+        let list = match (function, arguments) {
+            ("map", [_, list]) => Some(list),
+            (_, [first, ..]) => Some(first),
+            _ => None,
+        }?;
+        match function {
+            "length" => there(json!({"type": "integer", "minimum": 0})),
+            "contains" | "starts_with" | "ends_with" => Some(boolean()),
+            "join" | "to_string" => there(json!({"type": "string"})),
+            "keys" => there(json!({"type": "array", "items": {"type": "string"}})),
+            "type" => there(json!({"type": "string", "enum": TYPES})),
+            "abs" => there(json!({"type": "number"})),
+            // Beyond the range of floats there is none.
+            "avg" | "ceil" | "floor" | "sum" | "to_number" => or_none(json!({"type": "number"})),
+            "merge" => there(json!({"type": "object"})),
+            "values" => {
+                let object = self.form(list, on)?;
+                let members = self.look.within(&object.schema, Inner::Members, false);
+                let members = members.map_or_else(|| self.words.nothing(), |found| found.schema);
+                there(self.list_of(members))
+            }
+            "sort" | "sort_by" => {
+                let items = self.items_of(list, on)?;
+                there(self.list_of(items))
+            }
+            "max" | "min" | "max_by" | "min_by" => or_none(self.items_of(list, on)?),
+            "reverse" => {
+                let items = self.items_of(list, on)?;
+                let kinds = self.form(list, on)?;
+                let kinds = self.words.kinds(&kinds.schema);
+                let mut either = Vec::new();
+                if kinds.admit(Kinds::ARRAY) {
+                    either.push(self.list_of(items));
+                }
+                if kinds.admit(Kinds::STRING) {
+                    either.push(json!({"type": "string"}));
+                }
+                there(self.words.any(either))
+            }
+            "to_array" => {
+                let value = self.form(list, on)?;
+                let kinds = self.words.kinds(&value.schema);
+                if !value.absent && kinds.are_only(Kinds::ARRAY) {
+                    return Some(value);
+                }
+                let items = self.items_of(list, on)?;
+                let one = match value.absent {
+                    true => self.words.or_null(value.schema),
+                    false => value.schema,
+                };
+                let either = match kinds.admit(Kinds::ARRAY) {
+                    true => self.words.any([items, self.no_list(one)]),
+                    false => one,
+                };
+                there(self.list_of(either))
+            }
+            "map" => {
+                let [Form::Reference(each), list] = arguments else {
+                    return None;
+                };
+                let items = self.items_of(list, on)?;
+                let each = self.value(each, &Found::there(items))?;
+                there(self.list_of(each))
+            }
+            "not_null" => {
+                let mut schemas = Vec::with_capacity(arguments.len());
+                let mut absent = true;
+                for argument in arguments {
+                    let one = self.form(argument, on)?;
+                    absent &= one.absent || self.words.kinds(&one.schema).admit(Kinds::NULL);
+                    schemas.push(self.words.without_null(one.schema));
+                }
+                Some(Found {
+                    schema: self.words.any(schemas),
+                    absent,
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The words that `type` gives.
+const TYPES: [&str; 6] = ["array", "boolean", "null", "number", "object", "string"];
+
+fn boolean() -> Found {
+    Found::there(json!({"type": "boolean"}))
+}

@@ -1,0 +1,241 @@
+//! From the schema of a value to that of what is within it.
+
+use super::{kinds::Kinds, schema::Dictionary};
+use crossfeed_schema::compile;
+use serde_json::{Map, Value, json};
+
+/// How deep references and combinators are followed; beyond, nothing is told.
+pub(super) const DEEPEST: usize = 48;
+/// How many schemas are looked at for one expression.
+const MOST: usize = 20_000;
+
+/// What is within a value.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Inner<'a> {
+    /// The member of this name.
+    Member(&'a str),
+    /// The item at this place, from the end if negative.
+    Item(i64),
+    /// Any item.
+    Items,
+    /// Any member.
+    Members,
+}
+
+impl Inner<'_> {
+    /// The kind of values that have it.
+    fn holder(self) -> Kinds {
+        match self {
+            Self::Member(_) | Self::Members => Kinds::OBJECT,
+            Self::Item(_) | Self::Items => Kinds::ARRAY,
+        }
+    }
+}
+
+/// The schema of a value that may be absent.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub(super) schema: Value,
+    /// Whether there may be none, which is null wherever it is asked for.
+    pub(super) absent: bool,
+}
+
+impl Found {
+    pub(super) fn there(schema: Value) -> Self {
+        Self {
+            schema,
+            absent: false,
+        }
+    }
+}
+
+/// Looks into schemas, as often as it may.
+pub(super) struct Look<'w, 's> {
+    pub(super) words: &'w Dictionary<'s>,
+    left: usize,
+}
+
+impl<'w, 's> Look<'w, 's> {
+    pub(super) fn new(words: &'w Dictionary<'s>) -> Self {
+        Self { words, left: MOST }
+    }
+
+    /// What is within instances of a schema; `Err` where there is never any. A string that holds JSON
+    /// is looked into where `opens`.
+    pub(super) fn within(
+        &mut self,
+        schema: &Value,
+        inner: Inner<'_>,
+        opens: bool,
+    ) -> Option<Found> {
+        self.find(schema, inner, Kinds::ALL, opens, 0)
+    }
+
+    fn unknown(&self) -> Found {
+        Found {
+            schema: self.words.anything(),
+            absent: true,
+        }
+    }
+
+    /// `None` where the value is never of a kind that has it, or never has it.
+    fn find(
+        &mut self,
+        schema: &Value,
+        inner: Inner<'_>,
+        outer: Kinds,
+        opens: bool,
+        depth: usize,
+    ) -> Option<Found> {
+        let kinds = self.words.kinds(schema) & outer;
+        if opens && kinds.admit(Kinds::STRING) {
+            return Some(self.unknown()); // it may be the text of what is looked for
+        }
+        if !kinds.admit(inner.holder()) {
+            return None;
+        }
+        let Value::Object(object) = schema else {
+            return Some(self.unknown());
+        };
+        if depth >= DEEPEST || self.left == 0 {
+            return Some(self.unknown());
+        }
+        self.left -= 1;
+        // Each source says something of the same value: what one says is never there is not.
+        let mut found = vec![self.own(object, inner)?];
+        let mut sources: Vec<&Value> = Vec::new();
+        sources.extend(self.words.target(object));
+        let branches = |keyword| object.get(keyword).and_then(Value::as_array);
+        sources.extend(branches("allOf").into_iter().flatten());
+        for source in sources {
+            found.push(self.find(source, inner, kinds, opens, depth + 1)?);
+        }
+        for keyword in ["anyOf", "oneOf"] {
+            if let Some(branches) = branches(keyword) {
+                let mut either = Vec::with_capacity(branches.len());
+                let mut absent = false;
+                for branch in branches {
+                    match self.find(branch, inner, kinds, opens, depth + 1) {
+                        Some(one) => {
+                            absent |= one.absent;
+                            either.push(one.schema);
+                        }
+                        None => absent = true,
+                    }
+                }
+                if either.is_empty() {
+                    return None;
+                }
+                found.push(Found {
+                    schema: self.words.any(either),
+                    absent,
+                });
+            }
+        }
+        let absent = !kinds.are_only(inner.holder()) || found.iter().all(|one| one.absent);
+        let schemas = found.into_iter().map(|one| one.schema).collect();
+        Some(Found {
+            schema: self.words.all(schemas),
+            absent,
+        })
+    }
+
+    /// What the keywords of a schema themselves say; `None` for what they refuse.
+    fn own(&mut self, object: &Map<String, Value>, inner: Inner<'_>) -> Option<Found> {
+        match inner {
+            Inner::Member(name) => self.member(object, name),
+            Inner::Item(index) => self.item(object, index),
+            Inner::Items => {
+                let (listed, rest) = self.items(object);
+                let most = object.get("maxItems").and_then(Value::as_u64);
+                if most == Some(0) {
+                    return None;
+                }
+                let schemas = listed.iter().cloned().chain([rest]);
+                Some(Found::there(self.words.any(schemas)))
+            }
+            Inner::Members => {
+                let map = |keyword| object.get(keyword).and_then(Value::as_object);
+                let named = map("properties").into_iter().flatten();
+                let named = named.chain(map("patternProperties").into_iter().flatten());
+                let rest = object.get("additionalProperties").cloned();
+                let rest = rest.unwrap_or_else(|| self.words.anything());
+                let schemas = named.map(|(_, schema)| schema.clone()).chain([rest]);
+                Some(Found::there(self.words.any(schemas)))
+            }
+        }
+    }
+
+    fn member(&mut self, object: &Map<String, Value>, name: &str) -> Option<Found> {
+        let map = |keyword| object.get(keyword).and_then(Value::as_object);
+        let mut schemas: Vec<Value> = Vec::new();
+        schemas.extend(
+            map("properties")
+                .and_then(|declared| declared.get(name))
+                .cloned(),
+        );
+        for (pattern, schema) in map("patternProperties").into_iter().flatten() {
+            self.left = self.left.saturating_sub(1);
+            match matches(pattern, name) {
+                Some(true) => schemas.push(schema.clone()),
+                Some(false) => {}
+                None => return Some(self.unknown()),
+            }
+        }
+        if schemas.is_empty() {
+            schemas.extend(object.get("additionalProperties").cloned());
+        }
+        if schemas.contains(&Value::Bool(false)) {
+            return None;
+        }
+        let required = object.get("required").and_then(Value::as_array);
+        let is_required = |names: &Vec<Value>| names.iter().any(|one| one == name);
+        Some(Found {
+            schema: self.words.all(schemas),
+            absent: !required.is_some_and(is_required),
+        })
+    }
+
+    fn item(&self, object: &Map<String, Value>, index: i64) -> Option<Found> {
+        let (listed, rest) = self.items(object);
+        let bound = |keyword| object.get(keyword).and_then(Value::as_u64);
+        let least = bound("minItems").unwrap_or(0);
+        let distance = index.unsigned_abs();
+        let (schema, absent) = match usize::try_from(index) {
+            Ok(at) => (listed.get(at).unwrap_or(&rest).clone(), least <= distance),
+            Err(_) => {
+                let all = listed.iter().cloned().chain([rest]);
+                (self.words.any(all), least < distance)
+            }
+        };
+        if self.words.is_nothing(&schema) || bound("maxItems").is_some_and(|most| most == 0) {
+            return None;
+        }
+        Some(Found { schema, absent })
+    }
+
+    /// The schemas of the items that are listed one by one, and that of those behind them.
+    fn items<'o>(&self, object: &'o Map<String, Value>) -> (&'o [Value], Value) {
+        let list = |keyword| object.get(keyword).and_then(Value::as_array);
+        let (listed, rest) = match self.words.lists_by_prefix() {
+            true => (list("prefixItems"), object.get("items")),
+            false => match list("items") {
+                Some(listed) => (Some(listed), object.get("additionalItems")),
+                None => (None, object.get("items")),
+            },
+        };
+        let rest = rest.cloned().unwrap_or_else(|| self.words.anything());
+        // What stands in draft 4 for no schema is no schema there.
+        let rest = match rest {
+            Value::Bool(false) => self.words.nothing(),
+            rest => rest,
+        };
+        (listed.map_or(&[], Vec::as_slice), rest)
+    }
+}
+
+/// Whether a name matches a pattern; `None` where that cannot be told.
+fn matches(pattern: &str, name: &str) -> Option<bool> {
+    let validator = compile(&json!({"pattern": pattern})).ok()?;
+    Some(validator.is_valid(&Value::String(name.to_owned())))
+}

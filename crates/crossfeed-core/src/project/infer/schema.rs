@@ -1,0 +1,210 @@
+//! Schemas as they are put together, in the words of a dialect.
+
+use super::{fits, kinds::Kinds};
+use crossfeed_schema::Dialect;
+use serde_json::{Map, Value, json};
+use std::cell::Cell;
+
+/// A schema whose references all lead to its definitions, and its dialect.
+pub(super) struct Dictionary<'s> {
+    flat: &'s Value,
+    dialect: Dialect,
+    /// How many more schemas may be looked at for their kinds.
+    left: Cell<usize>,
+}
+
+/// How many schemas are looked at for their kinds: references and combinators fan out.
+const LOOKS: usize = 200_000;
+
+impl<'s> Dictionary<'s> {
+    pub(super) fn of(flat: &'s Value, dialect: Dialect) -> Self {
+        Self {
+            flat,
+            dialect,
+            left: Cell::new(LOOKS),
+        }
+    }
+
+    /// Takes one look; false where none is left.
+    pub(super) fn looks(&self) -> bool {
+        let left = self.left.get();
+        self.left.set(left.saturating_sub(1));
+        left > 0
+    }
+
+    /// The schema of the whole value.
+    pub(super) fn root(&self) -> &'s Value {
+        self.flat
+    }
+
+    /// Whether the items that are listed one by one are in a keyword of their own.
+    pub(super) fn lists_by_prefix(&self) -> bool {
+        self.dialect >= Dialect::Draft202012
+    }
+
+    pub(super) fn has_const(&self) -> bool {
+        self.dialect > Dialect::Draft4
+    }
+
+    /// What a schema refers to within the document.
+    pub(super) fn target(&self, schema: &Map<String, Value>) -> Option<&'s Value> {
+        let reference = schema.get("$ref")?.as_str()?;
+        let (keyword, name) = reference.strip_prefix("#/")?.split_once('/')?;
+        self.flat.get(keyword)?.get(name)
+    }
+
+    pub(super) fn anything(&self) -> Value {
+        match self.dialect {
+            Dialect::Draft4 => json!({}),
+            _ => json!(true),
+        }
+    }
+
+    pub(super) fn is_anything(&self, schema: &Value) -> bool {
+        *schema == Value::Bool(true) || schema.as_object().is_some_and(Map::is_empty)
+    }
+
+    /// The schema of no value.
+    pub(super) fn nothing(&self) -> Value {
+        match self.dialect {
+            Dialect::Draft4 => json!({"not": {}}),
+            _ => json!(false),
+        }
+    }
+
+    pub(super) fn is_nothing(&self, schema: &Value) -> bool {
+        *schema == self.nothing()
+    }
+
+    pub(super) fn is_null(&self, schema: &Value) -> bool {
+        *schema == json!({"type": "null"})
+    }
+
+    /// The schema of one value.
+    pub(super) fn constant(&self, value: Value) -> Value {
+        match self.has_const() {
+            true => json!({"const": value}),
+            false => json!({"enum": [value]}),
+        }
+    }
+
+    /// The schema of a list of which each item has one of its own.
+    pub(super) fn tuple(&self, items: Vec<Value>) -> Value {
+        let count = items.len();
+        match self.lists_by_prefix() {
+            true => {
+                json!({"type": "array", "prefixItems": items, "minItems": count, "maxItems": count})
+            }
+            false => json!({"type": "array", "items": items, "minItems": count, "maxItems": count}),
+        }
+    }
+
+    pub(super) fn kinds(&self, schema: &Value) -> Kinds {
+        Kinds::of(schema, self, 0)
+    }
+
+    /// One schema for what is valid by any of these.
+    pub(super) fn any(&self, schemas: impl IntoIterator<Item = Value>) -> Value {
+        let mut distinct: Vec<Value> = Vec::new();
+        for schema in schemas {
+            if self.is_anything(&schema) {
+                return schema;
+            }
+            if !self.is_nothing(&schema) && !distinct.contains(&schema) {
+                distinct.push(schema);
+            }
+        }
+        match distinct.len() {
+            0 => self.nothing(),
+            1 => distinct.swap_remove(0),
+            _ => json!({"anyOf": distinct}),
+        }
+    }
+
+    /// One schema for what is valid by all of these.
+    pub(super) fn all(&self, schemas: Vec<Value>) -> Value {
+        let mut distinct: Vec<Value> = Vec::new();
+        for schema in schemas {
+            if !self.is_anything(&schema) && !distinct.contains(&schema) {
+                distinct.push(schema);
+            }
+        }
+        match distinct.len() {
+            0 => self.anything(),
+            1 => distinct.swap_remove(0),
+            _ => json!({"allOf": distinct}),
+        }
+    }
+
+    /// The schema, and null.
+    pub(super) fn or_null(&self, schema: Value) -> Value {
+        match self.kinds(&schema).admit(Kinds::NULL) && self.is_null(&schema) {
+            true => schema,
+            false => self.any([schema, json!({"type": "null"})]),
+        }
+    }
+
+    /// The schema without null, as far as it says so by type or union.
+    pub(super) fn without_null(&self, schema: Value) -> Value {
+        if !self.kinds(&schema).admit(Kinds::NULL) {
+            return schema;
+        }
+        if self.is_null(&schema) {
+            return self.nothing();
+        }
+        let Value::Object(mut object) = schema else {
+            return schema;
+        };
+        if let Some(Value::Array(words)) = object.get_mut("type") {
+            words.retain(|word| word != "null");
+            return match &mut words[..] {
+                [] => self.nothing(),
+                [one] => {
+                    let one = one.take();
+                    object.insert("type".to_owned(), one);
+                    Value::Object(object)
+                }
+                _ => Value::Object(object),
+            };
+        }
+        if object.len() == 1
+            && let Some(Value::Array(branches)) = object.get_mut("anyOf")
+        {
+            let branches = std::mem::take(branches).into_iter();
+            return self.any(branches.map(|branch| self.without_null(branch)));
+        }
+        Value::Object(object)
+    }
+
+    /// The schema, as long as it is small enough to go on with.
+    pub(super) fn bounded(&self, schema: Value) -> Option<Value> {
+        fits(&schema).then_some(schema)
+    }
+}
+
+/// How many values there are, this one included.
+pub(super) fn values_in(value: &Value) -> usize {
+    1 + match value {
+        Value::Object(members) => members.values().map(values_in).sum::<usize>(),
+        Value::Array(items) => items.iter().map(values_in).sum(),
+        _ => 0,
+    }
+}
+
+/// Adds the names of the definitions that something within a value refers to.
+pub(super) fn referred_to(value: &Value, prefix: &str, names: &mut Vec<String>) {
+    match value {
+        Value::Object(members) => {
+            if let Some(Value::String(text)) = members.get("$ref") {
+                names.extend(text.strip_prefix(prefix).map(str::to_owned));
+            }
+            members
+                .values()
+                .for_each(|value| referred_to(value, prefix, names));
+        }
+        Value::Array(items) => items
+            .iter()
+            .for_each(|item| referred_to(item, prefix, names)),
+        _ => {}
+    }
+}

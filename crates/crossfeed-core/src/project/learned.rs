@@ -1,0 +1,110 @@
+//! What was learned of the outputs of tools that declare no schema.
+//!
+//! What comes in: results, without what may never be revealed. What goes out: what is known of a
+//! tool's output, of the same tenant and project only.
+
+use crossfeed_json::Cursor;
+use crossfeed_schema::{LearnOptions, LearnedSchema};
+use crossfeed_wire::Scope;
+use lru::LruCache;
+use std::{
+    num::NonZeroUsize,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// Whose output it is: what one tenant's or project's tools return is nothing for another's.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Tool {
+    tenant: String,
+    project: String,
+    name: String,
+}
+
+impl Tool {
+    fn of(scope: &Scope, name: &str) -> Self {
+        Self {
+            tenant: scope.tenant().to_owned(),
+            project: scope.project().to_owned(),
+            name: name.to_owned(),
+        }
+    }
+}
+
+type Learned = Arc<Mutex<LearnedSchema>>;
+
+/// The schemas of the tools that were learned of last.
+#[derive(Debug)]
+pub(crate) struct LearnedSchemas {
+    kept: Mutex<LruCache<Tool, Learned>>,
+    options: LearnOptions,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl LearnedSchemas {
+    pub(crate) fn new(capacity: NonZeroUsize, options: LearnOptions) -> Self {
+        Self {
+            kept: Mutex::new(LruCache::new(capacity)),
+            options,
+        }
+    }
+
+    /// Learns from a result of a tool.
+    pub(crate) fn observe(&self, scope: &Scope, tool: &str, result: Cursor<'_>) {
+        let tool = Tool::of(scope, tool);
+        let new = || Arc::new(Mutex::new(LearnedSchema::new(self.options.clone())));
+        let learned = Arc::clone(lock(&self.kept).get_or_insert(tool, new));
+        // Results of other tools are not kept waiting.
+        lock(&learned).observe(result);
+    }
+
+    /// What was learned of a tool.
+    pub(crate) fn of(&self, scope: &Scope, tool: &str) -> Option<LearnedSchema> {
+        let learned = Arc::clone(lock(&self.kept).get(&Tool::of(scope, tool))?);
+        let learned = lock(&learned).clone();
+        Some(learned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LearnedSchemas;
+    use crossfeed_json::Document;
+    use crossfeed_wire::Scope;
+    use std::num::NonZeroUsize;
+
+    fn scope(tenant: &str, project: &str, session: &str) -> Scope {
+        Scope::parse(tenant, project, session).unwrap()
+    }
+
+    /// How many results of tool `t` are known in a scope.
+    fn check(learned: &LearnedSchemas, scope: &Scope, expected: u64) {
+        let known = learned
+            .of(scope, "t")
+            .map_or(0, |known| known.observations());
+        assert_eq!(known, expected, "{scope:?}");
+    }
+
+    #[test]
+    fn what_is_learned_stays_in_its_project_and_is_bounded() {
+        let two = NonZeroUsize::new(2).unwrap();
+        let learned = LearnedSchemas::new(two, Default::default());
+        let result = Document::new(r#"{"a": 1}"#);
+        let observe = |scope: &Scope, tool: &str| {
+            learned.observe(scope, tool, result.root().unwrap());
+        };
+        let here = scope("a", "p", "s");
+        observe(&here, "t");
+        observe(&scope("a", "p", "other session"), "t");
+        check(&learned, &here, 2);
+        check(&learned, &scope("b", "p", "s"), 0);
+        check(&learned, &scope("a", "q", "s"), 0);
+        observe(&here, "u");
+        observe(&scope("b", "p", "s"), "t");
+        // The least recently used has gone.
+        check(&learned, &here, 0);
+        check(&learned, &scope("b", "p", "s"), 1);
+    }
+}

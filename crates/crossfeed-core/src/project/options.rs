@@ -1,0 +1,108 @@
+//! What is asked of a result, and what comes of it.
+
+use crossfeed_projection::{Diagnostics, Operation, ProjectionRequest, ResourceType, Views};
+use serde_json::Value;
+use std::{fmt, sync::Arc};
+
+/// How a result is projected. The default keeps all that may be revealed.
+///
+/// ```
+/// use crossfeed_core::ProjectOptions;
+/// use crossfeed_projection::ProjectionRequest;
+/// use serde_json::json;
+///
+/// let options = ProjectOptions::default()
+///     .with_request(ProjectionRequest::new().with_include(["items.id"]))
+///     .with_output_schema(json!({"type": "object"}));
+/// assert!(options.select.is_none());
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct ProjectOptions {
+    /// What is asked for.
+    pub request: ProjectionRequest,
+    /// What the names of views, and of presets that no resource type has, stand for.
+    pub views: Arc<Views>,
+    /// The kind of resource that the result is, or is a collection of.
+    pub resource: Option<Arc<ResourceType>>,
+    /// The kind of the operation that the tool is.
+    pub operation: Option<Operation>,
+    /// The schema of the tool's output as it is declared. Without one the schema that was learned of
+    /// the tool is used, where there is one.
+    pub output_schema: Option<Arc<Value>>,
+    /// A selector that is evaluated before: what it gives is projected.
+    pub select: Option<String>,
+}
+
+impl ProjectOptions {
+    /// The options with another request.
+    #[must_use]
+    pub fn with_request(mut self, request: ProjectionRequest) -> Self {
+        self.request = request;
+        self
+    }
+
+    /// The options with named views.
+    #[must_use]
+    pub fn with_views(mut self, views: impl Into<Arc<Views>>) -> Self {
+        self.views = views.into();
+        self
+    }
+
+    /// The options for a kind of resource.
+    #[must_use]
+    pub fn with_resource(mut self, resource: impl Into<Arc<ResourceType>>) -> Self {
+        self.resource = Some(resource.into());
+        self
+    }
+
+    /// The options for a kind of operation.
+    #[must_use]
+    pub fn with_operation(mut self, operation: Operation) -> Self {
+        self.operation = Some(operation);
+        self
+    }
+
+    /// The options with the schema that the tool declares for its output.
+    #[must_use]
+    pub fn with_output_schema(mut self, schema: impl Into<Arc<Value>>) -> Self {
+        self.output_schema = Some(schema.into());
+        self
+    }
+
+    /// The options with a selector that is evaluated before.
+    #[must_use]
+    pub fn with_select(mut self, expression: impl Into<String>) -> Self {
+        self.select = Some(expression.into());
+        self
+    }
+}
+
+/// What leaves the engine of a result. Its `Debug` does not say the data.
+#[derive(Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Projected {
+    /// The value as JSON; strings and numbers as they came.
+    pub json: Vec<u8>,
+    /// The schema that the value was found to be valid by, where the output's is known.
+    pub schema: Option<Value>,
+    /// What is to be said of the request. It names nothing that is never revealed, but what the
+    /// request itself names.
+    pub diagnostics: Diagnostics,
+    /// What the value takes of a model's context.
+    pub tokens: usize,
+    /// Whether it is what a call failed with: that is not projected.
+    pub failed: bool,
+}
+
+impl fmt::Debug for Projected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Projected")
+            .field("bytes", &self.json.len())
+            .field("has_schema", &self.schema.is_some())
+            .field("diagnostics", &self.diagnostics.iter().count())
+            .field("tokens", &self.tokens)
+            .field("failed", &self.failed)
+            .finish()
+    }
+}

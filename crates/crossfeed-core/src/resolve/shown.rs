@@ -1,0 +1,33 @@
+//! What of the wanted results selectors may see.
+//!
+//! What comes in: a plan and what was looked up for it. What goes out: for each wanted result that a
+//! selector reads, or whose failure is told, what may be shown of it. Deliberately not here: what is
+//! passed on unseen.
+
+use super::{fill::Looked, plan::Plan};
+use crate::{
+    canonical::Stored,
+    reveal::{RevealError, RevealPolicy},
+};
+
+/// What may be shown of each wanted result, where that is asked for: by a selector, or by a call that
+/// failed, whose message the model is told.
+pub(super) type Shown = Option<Result<Stored, RevealError>>;
+
+pub(super) fn shown(plan: &Plan, looked: &[Looked], reveal: &RevealPolicy) -> Vec<Shown> {
+    let mut is_asked = vec![false; looked.len()];
+    for planned in &plan.references {
+        if let (Some(_), Some(asked)) =
+            (&planned.reference.select, is_asked.get_mut(planned.wanted))
+        {
+            *asked = true;
+        }
+    }
+    let both = looked.iter().zip(is_asked);
+    let shown = both.map(|(looked, is_asked)| {
+        let whole = looked.as_ref().ok()?;
+        let asked = is_asked || whole.unseen().failure().is_some();
+        asked.then(|| whole.shown(reveal))
+    });
+    shown.collect()
+}

@@ -1,0 +1,23 @@
+//! What of a result may never be revealed to a model.
+//!
+//! What comes in: what is stored, and the rules of the tool that it came from. What goes out: the
+//! same without what may never be revealed, made once and kept beside it. Everything that a model may
+//! see, and every expression that a model wrote, works on that; what is stored is for hosts, and for
+//! references without a selector, which pass it on unseen. The rules are normative in
+//! `specs/projection.md`. Deliberately not here: how rules are written and JSON is redacted.
+//!
+//! # Invariants
+//!
+//! - What is stored is reached by [`Whole`] only, whose one way to what may be shown is through the
+//!   rules.
+//! - What cannot be judged is withheld.
+//! - Where no rule hides anything, nothing is made and nothing is read.
+
+mod policy;
+mod redact;
+#[cfg(test)]
+mod tests;
+mod whole;
+
+pub use policy::{RevealError, RevealPolicy};
+pub(crate) use whole::Whole;

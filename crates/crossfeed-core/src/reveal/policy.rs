@@ -1,0 +1,187 @@
+//! Which rules hold for which tool.
+
+use super::redact::shown_json;
+use bytes::Bytes;
+use crossfeed_json::{Document, JsonError};
+use crossfeed_projection::RevealRules;
+use crossfeed_store::{Missing, Tombstone};
+use crossfeed_wire::{ErrorCode, Fault};
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+/// What is always kept and what is never revealed of the results of each tool.
+///
+/// A result whose tool is not known may be that of any: the never-rules of all tools hold for it.
+///
+/// ```
+/// use crossfeed_core::RevealPolicy;
+/// use crossfeed_projection::RevealRules;
+///
+/// let policy = RevealPolicy::default()
+///     .with_every_tool(RevealRules::parse(["id", "error"], ["password"])?)
+///     .with_tool("find_customer", RevealRules::parse(["name"], ["customer.ssn"])?);
+/// assert!(policy.hides());
+/// # Ok::<(), crossfeed_projection::PathError>(())
+/// ```
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct RevealPolicy {
+    every: Arc<RevealRules>,
+    /// Those of every tool and its own, together.
+    tools: BTreeMap<String, Arc<RevealRules>>,
+    own: BTreeMap<String, RevealRules>,
+    /// The never-rules of all tools together.
+    unnamed: Arc<RevealRules>,
+}
+
+impl Default for RevealPolicy {
+    fn default() -> Self {
+        let none = Arc::new(RevealRules::default());
+        Self {
+            every: Arc::clone(&none),
+            tools: BTreeMap::new(),
+            own: BTreeMap::new(),
+            unnamed: none,
+        }
+    }
+}
+
+/// What is never revealed has no place in logs, nor its names.
+impl fmt::Debug for RevealPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RevealPolicy")
+            .field("tools", &self.own.len())
+            .field("never", &self.unnamed.never().len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl RevealPolicy {
+    /// The policy with these rules for every tool.
+    #[must_use]
+    pub fn with_every_tool(mut self, rules: RevealRules) -> Self {
+        self.every = Arc::new(rules);
+        self.merged()
+    }
+
+    /// The policy with rules for one tool, beside those for every tool.
+    #[must_use]
+    pub fn with_tool(mut self, tool: impl Into<String>, rules: RevealRules) -> Self {
+        self.own.insert(tool.into(), rules);
+        self.merged()
+    }
+
+    fn merged(mut self) -> Self {
+        let own = self.own.iter();
+        let both = own.map(|(tool, own)| (tool.clone(), Arc::new(self.every.and(own))));
+        self.tools = both.collect();
+        let all = self.own.values();
+        let all = all.fold((*self.every).clone(), |all, own| all.and(own));
+        self.unnamed = Arc::new(all);
+        self
+    }
+
+    /// The rules for the results of a tool; of one that is not known, those of all.
+    #[must_use]
+    pub fn rules(&self, tool: Option<&str>) -> &Arc<RevealRules> {
+        match tool {
+            Some(tool) => self.tools.get(tool).unwrap_or(&self.every),
+            None => &self.unnamed,
+        }
+    }
+
+    /// Whether anything of any tool is never revealed.
+    #[must_use]
+    pub fn hides(&self) -> bool {
+        !self.unnamed.never_is_empty()
+    }
+
+    /// The rules for the results of a tool, if they hide anything.
+    pub(super) fn hiding(&self, tool: Option<&str>) -> Option<&Arc<RevealRules>> {
+        let rules = self.rules(tool);
+        (!rules.never_is_empty()).then_some(rules)
+    }
+
+    /// Whether a text names anything that is never revealed of any tool.
+    pub(crate) fn names_hidden(&self, text: &str) -> bool {
+        self.hides() && self.unnamed.mentions_never(text)
+    }
+
+    /// What is remembered of a result that has gone, without arguments that name what is never
+    /// revealed: of whichever tool, since references bring the results of any into arguments.
+    pub(crate) fn forget(&self, missing: Missing) -> Missing {
+        match missing {
+            Missing::Unknown => Missing::Unknown,
+            Missing::Expired(tombstone) => Missing::Expired(self.without_arguments(tombstone)),
+            Missing::Evicted(tombstone) => Missing::Evicted(self.without_arguments(tombstone)),
+        }
+    }
+
+    /// What of an artifact's summary may be shown.
+    pub(crate) fn summary(&self, tool: Option<&str>, summary: Bytes) -> Option<Bytes> {
+        let Some(rules) = self.hiding(tool) else {
+            return Some(summary);
+        };
+        match shown_json(&Document::new(summary.clone()), rules) {
+            Ok(Some(shown)) => Some(shown.into()),
+            Ok(None) => Some(summary),
+            Err(_) => None,
+        }
+    }
+
+    /// Whether what may be shown of a document, as of an artifact of a tool, is `shown`.
+    pub(crate) fn shows_as(&self, tool: Option<&str>, whole: &Document, shown: &Document) -> bool {
+        let Some(rules) = self.hiding(tool) else {
+            return false;
+        };
+        let Ok(Some(judged)) = shown_json(whole, rules) else {
+            return false;
+        };
+        let compact = |document: &Document| {
+            let mut json = Vec::new();
+            document.root().ok()?.write_compact(&mut json);
+            Some(json)
+        };
+        let judged = compact(&Document::new(judged));
+        judged.is_some() && judged == compact(shown)
+    }
+
+    fn without_arguments(&self, tombstone: Tombstone) -> Tombstone {
+        let named = |arguments: &[u8]| self.names_hidden(&String::from_utf8_lossy(arguments));
+        if !tombstone.arguments().is_some_and(|bytes| named(bytes)) {
+            return tombstone;
+        }
+        Tombstone::new(tombstone.tool().map(Arc::from), None)
+    }
+}
+
+/// Why nothing of a result is shown, although it is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RevealError {
+    /// JSON beyond a limit, of a tool some of whose fields are never revealed: 128 lists within each
+    /// other.
+    #[error("the result is withheld: it cannot be told what of it may be revealed: {0}")]
+    Unjudged(JsonError),
+}
+
+impl RevealError {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        ErrorCode::LimitExceeded
+    }
+
+    /// Who can act.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        Fault::Model
+    }
+
+    /// One next step.
+    #[must_use]
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::Unjudged(_) => "try: a call that returns less, or flatter, data",
+        }
+    }
+}

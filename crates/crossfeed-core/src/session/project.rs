@@ -1,0 +1,215 @@
+//! What leaves a session of its results, cut to what was asked for.
+//!
+//! What comes in: a call id, and what is asked for. What goes out: the projected value, noted in the
+//! session's account. Deliberately not here: how a value is projected, and when a host does it: last,
+//! for which there is [`super::Response`].
+
+use super::{Session, is_small_result, size::is_plain_path, succeeded};
+use crate::{
+    account::{Extent, Mark, Showable},
+    canonical::Stored,
+    engine::Inner,
+    error::{Error, Failure},
+    project::{Asked, ProjectOptions, Projected, announced, scrubbed, scrubbed_error},
+    render::whole_tokens,
+    resolve::LimitError,
+    reveal::Whole,
+    select::SelectError,
+};
+use bytes::Bytes;
+use crossfeed_jmespath::{Arena, Budget, View};
+use crossfeed_json::Document;
+use crossfeed_projection::{Diagnostic, DiagnosticKind};
+use crossfeed_wire::{CallId, Scope};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// What is said where something is withheld: not what it is.
+const WITHHELD: &str = "some of the result is withheld by a rule of the host; no request shows it";
+
+impl Session {
+    /// A recorded result's canonical value, or what a selector picks of it, cut to what is asked for:
+    /// always without what may never be revealed.
+    ///
+    /// A schema comes with it where the tool's output has one, declared or learned, and the projected
+    /// value was found to be valid by what becomes of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] when there is no such result, it is of a failed call or cannot be read, the
+    /// selector picks nothing or is refused, or the request names what there is not to name:
+    /// `projection.invalid`.
+    ///
+    /// ```
+    /// use crossfeed_core::{Engine, EngineOptions, ProjectOptions, ToolResult};
+    /// use crossfeed_projection::ProjectionRequest;
+    /// use crossfeed_wire::{CallId, Scope};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let engine = Engine::in_memory(EngineOptions::default());
+    /// let session = engine.session(Scope::parse("acme", "support", "conversation-42")?);
+    /// let call = CallId::parse("call_1")?;
+    /// let found = r#"{"items": [{"id": 1, "body": "a"}, {"id": 2, "body": "b"}], "next": null}"#;
+    /// session.record(&call, ToolResult::json(found)).await?;
+    ///
+    /// let request = ProjectionRequest::new().with_include(["items.id"]);
+    /// let options = ProjectOptions::default().with_request(request);
+    /// let projected = session.project(&call, &options).await?;
+    /// assert_eq!(projected.json, br#"{"items":[{"id":1},{"id":2}]}"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn project(
+        &self,
+        call_id: &CallId,
+        options: &ProjectOptions,
+    ) -> Result<Projected, Failure> {
+        let projected = match self.found(call_id).await {
+            Ok(stored) => self.cut(call_id, stored, options, false).await,
+            Err(failure) => Err(failure),
+        };
+        projected.inspect_err(|failure| self.note_told(failure))
+    }
+
+    /// Cuts what is stored of a call. `failures`, if what a call failed with is passed on as it is.
+    pub(super) async fn cut(
+        &self,
+        call_id: &CallId,
+        stored: Whole,
+        options: &ProjectOptions,
+        failures: bool,
+    ) -> Result<Projected, Failure> {
+        let select = options.select.as_deref();
+        let small = is_small_result(&stored) && select.is_none_or(is_plain_path);
+        let account = self.account();
+        let (inner, books) = (Arc::clone(self.inner()), Arc::clone(&account));
+        let (wanted, scope, options) = (call_id.clone(), self.scope.clone(), options.clone());
+        let work = move |whole: &Whole| {
+            let stored = &whole.shown(&inner.options.reveal)?;
+            let (mark, counter) = (books.mark(stored), &inner.options.context.tokens);
+            let mut projected = if failures && stored.failure().is_some() {
+                inner.failed(stored)?
+            } else {
+                succeeded(&wanted, stored)?;
+                inner.project(&scope, stored, &options)?
+            };
+            if whole.hides_from(stored) {
+                let withheld = Diagnostic::new(DiagnosticKind::Withheld, "", WITHHELD);
+                projected.diagnostics.push(withheld);
+            }
+            Ok((projected, mark, whole_tokens(stored, counter)))
+        };
+        let cut: Result<(Projected, Mark, usize), Error> =
+            self.work_on_whole(call_id, stored, small, work).await;
+        let (projected, mark, whole) = cut.map_err(|error| {
+            let is_selected = matches!(error, Error::Select(_));
+            Failure::of_call(call_id, error).with_expression(select.filter(|_| is_selected))
+        })?;
+        let what = Showable::Result(call_id.clone());
+        account.show(what, mark, Extent::Part, projected.tokens, whole);
+        Ok(projected)
+    }
+}
+
+impl Inner {
+    fn project(
+        &self,
+        scope: &Scope,
+        stored: &Stored,
+        options: &ProjectOptions,
+    ) -> Result<Projected, Error> {
+        let arena = Arena::new();
+        let budget = self.fill_limits().budget(stored, &arena);
+        let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
+        let (view, selected) = match options.select.as_deref() {
+            None => (views.canonical.clone(), None),
+            Some(text) => {
+                let selection = self.select_in(&views, &arena, &budget, text)?;
+                (selection.view, Some(selection.report))
+            }
+        };
+        let built = match view.as_cursor() {
+            Some(_) => None,
+            None => Some(Document::new(written(&view, options, &budget)?)),
+        };
+        let root = match (view.as_cursor(), &built) {
+            (Some(cursor), _) => Ok(cursor),
+            (None, Some(built)) => built.root(),
+            (None, None) => return Err(LimitError::TooLarge { limit: 0 }.into()),
+        };
+        let root = root.map_err(LimitError::Unreadable)?;
+        let rules = self.options.reveal.rules(stored.tool());
+        let request = &options.request;
+        let resource = options.resource.as_deref();
+        let plan = request.plan(&options.views, resource, options.operation, rules);
+        let plan = plan.map_err(|error| scrubbed_error(error, rules))?;
+        let mut json = Vec::new();
+        let applied = plan.project(root, &mut json);
+        let applied = applied.map_err(|error| scrubbed_error(error, rules))?;
+        let mut diagnostics = applied.diagnostics;
+        let (json, mut schema) = (Bytes::from(json), None);
+        if let Some(output) = self.output_schema(scope, stored, options) {
+            let asked = Asked {
+                selected: selected.as_ref(),
+                projection: &applied.resolved.projection,
+                rules,
+            };
+            let value = Document::new(json.clone());
+            match announced(&output, &asked, &value, &self.schemas) {
+                Ok(told) => schema = Some(told),
+                Err(why) => diagnostics.push(why),
+            }
+        }
+        Ok(Projected {
+            tokens: self.options.context.tokens.count_bytes(&json),
+            json: json.into(),
+            schema,
+            diagnostics: scrubbed(diagnostics, request, rules),
+            failed: false,
+        })
+    }
+
+    /// What a call failed with, as it may be shown.
+    fn failed(&self, stored: &Stored) -> Result<Projected, Error> {
+        let arena = Arena::new();
+        let budget = self.fill_limits().budget(stored, &arena);
+        let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
+        let json = written(&views.canonical, &ProjectOptions::default(), &budget)?;
+        Ok(Projected {
+            tokens: self.options.context.tokens.count_bytes(&json),
+            json,
+            schema: None,
+            diagnostics: Default::default(),
+            failed: true,
+        })
+    }
+
+    /// The schema of a tool's output: as it is declared, else as it was learned.
+    fn output_schema(
+        &self,
+        scope: &Scope,
+        stored: &Stored,
+        options: &ProjectOptions,
+    ) -> Option<Arc<Value>> {
+        if let Some(declared) = &options.output_schema {
+            return Some(Arc::clone(declared));
+        }
+        let learned = self.learned.of(scope, stored.tool()?)?;
+        learned.schema().map(Arc::new)
+    }
+}
+
+/// A value as JSON.
+fn written(view: &View<'_>, options: &ProjectOptions, budget: &Budget) -> Result<Vec<u8>, Error> {
+    let (mut json, limit) = (Vec::new(), budget.output_bytes());
+    match (view.write(&mut json, limit), &options.select) {
+        (Ok(()), _) => Ok(json),
+        (Err(why), Some(text)) => Err(SelectError::TooCostly {
+            expression: text.clone(),
+            why: why.to_string(),
+        }
+        .into()),
+        (Err(_), None) => Err(LimitError::TooLarge { limit }.into()),
+    }
+}

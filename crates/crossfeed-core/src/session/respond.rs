@@ -1,0 +1,194 @@
+//! The late cut: everything that a host derives from a result sees all of it, and only what leaves is
+//! cut.
+//!
+//! What comes in: what a tool returned. It is recorded, before anything else can happen to it. What
+//! goes out: a [`Response`], which shows the full value to whoever observes it and is used up by the
+//! cut. Deliberately not here: what the cut does; protocols.
+//!
+//! # Invariants
+//!
+//! - The cut takes the response: behind it there is no way to the full value but [`Session::get`].
+//! - Rules of what is always kept and never revealed hold at the cut, whatever is asked for.
+//! - Where redaction or projection fails, what leaves is the error.
+
+use super::Session;
+use crate::{
+    canonical::{Stored, marked},
+    error::{Error, Failure, LookupError},
+    project::{ProjectOptions, Projected},
+    record::ToolResult,
+    reveal::Whole,
+};
+use crossfeed_projection::RevealRules;
+use crossfeed_store::{StoreError, StoredResult};
+use crossfeed_wire::CallId;
+use std::{fmt, sync::Arc};
+
+/// A recorded result on its way to whoever asked for it. Its `Debug` does not say the data.
+///
+/// ```
+/// use crossfeed_core::{Engine, EngineOptions, ProjectOptions, RevealPolicy, ToolResult};
+/// use crossfeed_projection::{ProjectionRequest, RevealRules};
+/// use crossfeed_wire::{CallId, Scope};
+///
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let policy = RevealPolicy::default().with_every_tool(RevealRules::parse(["id"], ["token"])?);
+/// let engine = Engine::in_memory(EngineOptions::default().with_reveal(policy));
+/// let session = engine.session(Scope::parse("acme", "support", "conversation-42")?);
+/// let returned = ToolResult::json(r#"{"id": 7, "name": "a", "token": "t0p"}"#);
+/// let mut response = session.respond(&CallId::parse("call_1")?, returned).await?;
+///
+/// // The host's rules see all of it.
+/// let bytes = response.observe("audit", |full| full.document().raw().len());
+/// assert_eq!(bytes, 38);
+///
+/// // What leaves is cut.
+/// let request = ProjectionRequest::new().with_include(["name", "token"]);
+/// let wire = response.cut(&ProjectOptions::default().with_request(request)).await?;
+/// assert_eq!(wire.json, br#"{"id":7,"name":"a"}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "nothing leaves without the cut"]
+pub struct Response {
+    session: Session,
+    call_id: CallId,
+    full: Arc<StoredResult>,
+    observed: Vec<String>,
+}
+
+impl fmt::Debug for Response {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Response")
+            .field("call_id", &self.call_id)
+            .field("full", &self.full)
+            .field("observed", &self.observed)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// Records what a tool returned, and begins the response that is made of it.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`], as for [`Self::record`]: what is not recorded does not leave.
+    pub async fn respond(
+        &self,
+        call_id: &CallId,
+        result: ToolResult,
+    ) -> Result<Response, StoreError> {
+        let result = marked(result.into_stored());
+        let own = copy(&result);
+        self.inner().store.put(&self.scope, call_id, result).await?;
+        // What is stored, so that one index serves all; it may be gone again already.
+        let full = match self.find(call_id).await {
+            Ok(stored) => stored,
+            Err(_) => Arc::new(own),
+        };
+        Ok(self.response_of(call_id, full))
+    }
+
+    /// Begins a response of a result that was recorded before.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] when there is no such result.
+    pub async fn response(&self, call_id: &CallId) -> Result<Response, Failure> {
+        let full = self.get(call_id).await;
+        let full = full.map_err(|error| Failure::of_call(call_id, error))?;
+        Ok(self.response_of(call_id, full))
+    }
+
+    fn response_of(&self, call_id: &CallId, full: Arc<StoredResult>) -> Response {
+        Response {
+            session: self.clone(),
+            call_id: call_id.clone(),
+            full,
+            observed: Vec::new(),
+        }
+    }
+}
+
+/// The same record of the same bytes.
+fn copy(result: &StoredResult) -> StoredResult {
+    let document = crossfeed_json::Document::new(result.document().raw().clone());
+    let mut copy = StoredResult::new(document, result.kind()).with_failed(result.failed());
+    if let Some(media_type) = result.media_type() {
+        copy = copy.with_media_type(media_type);
+    }
+    match result.tool() {
+        Some(tool) => copy.with_tool(tool),
+        None => copy,
+    }
+}
+
+impl Response {
+    /// The call.
+    #[must_use]
+    pub fn call_id(&self) -> &CallId {
+        &self.call_id
+    }
+
+    /// All of the result: for rules, interfaces, suggestions and storage of the host.
+    #[must_use]
+    pub fn full(&self) -> &StoredResult {
+        &self.full
+    }
+
+    /// Shows all of the result to an observer, and gives what it made of it.
+    pub fn observe<T>(
+        &mut self,
+        name: impl Into<String>,
+        observer: impl FnOnce(&StoredResult) -> T,
+    ) -> T {
+        self.observed.push(name.into());
+        observer(&self.full)
+    }
+
+    /// Who has observed the result, in order.
+    #[must_use]
+    pub fn observed(&self) -> &[String] {
+        &self.observed
+    }
+
+    /// Cuts the result to what is asked for. What a call failed with is not projected.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] when the request or the result cannot be answered or judged, as for
+    /// [`Session::project`]: the error is then what leaves.
+    pub async fn cut(self, options: &ProjectOptions) -> Result<Projected, Failure> {
+        let whole = Whole::from(Stored::Result(self.full));
+        let cut = self.session.cut(&self.call_id, whole, options, true).await;
+        cut.inspect_err(|failure| self.session.note_told(failure))
+    }
+
+    /// Cuts the result by a protocol's own rules: `cut` sees what may be revealed of the result, and
+    /// the rules that hold for its tool, and nothing else of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] when it cannot be told what may be revealed: the error is then what leaves.
+    pub async fn cut_with<T: Send + 'static>(
+        self,
+        cut: impl FnOnce(&StoredResult, &Arc<RevealRules>) -> T + Send + 'static,
+    ) -> Result<T, Failure> {
+        let Self {
+            session,
+            call_id,
+            full,
+            ..
+        } = self;
+        let whole = Whole::from(Stored::Result(full));
+        let small = super::is_small_result(&whole);
+        let inner = Arc::clone(session.inner());
+        let work = move |stored: &Stored| match stored {
+            Stored::Result(shown) => Ok(cut(shown, inner.options.reveal.rules(shown.tool()))),
+            Stored::Artifact(of) => Err(LookupError::unknown(of.call_id().clone()).into()),
+        };
+        let done = session.work_on(&call_id, whole, small, work).await;
+        done.map_err(|error: Error| Failure::of_call(&call_id, error))
+    }
+}

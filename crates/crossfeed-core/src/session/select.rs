@@ -1,0 +1,89 @@
+//! Selecting from a recorded result, and its shape.
+
+use super::{Selected, Session, is_small_result, size::is_plain_path, succeeded};
+use crate::{
+    canonical::Stored,
+    engine::Inner,
+    error::{Error, Failure},
+    resolve::LimitError,
+    shape::Shape,
+};
+use crossfeed_jmespath::Arena;
+use crossfeed_wire::CallId;
+use std::sync::Arc;
+
+impl Session {
+    /// Evaluates a selector on a recorded result.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] says what is wrong with the result or the selector.
+    pub async fn select(&self, call_id: &CallId, expression: &str) -> Result<Selected, Failure> {
+        let fail =
+            |error: Error| Failure::of_call(call_id, error).with_expression(Some(expression));
+        let stored = match self.get(call_id).await {
+            Ok(result) => Stored::Result(result).into(),
+            Err(error) => {
+                let failure = fail(error.into());
+                self.note_failure(&failure);
+                return Err(failure);
+            }
+        };
+        let inner = Arc::clone(self.inner());
+        let small = is_small_result(&stored) && is_plain_path(expression);
+        let (wanted, text) = (call_id.clone(), expression.to_owned());
+        let work = move |stored: &Stored| inner.select(&wanted, stored, &text);
+        let selected = self.work_on(call_id, stored, small, work).await;
+        let selected = selected.map_err(fail);
+        selected.inspect_err(|failure| self.note_failure(failure))
+    }
+
+    /// The shape of a recorded result's canonical value: what a model may be told of it without
+    /// being shown any of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] when there is no such result, or it cannot be read.
+    pub async fn shape(&self, call_id: &CallId) -> Result<Shape, Failure> {
+        let shape = self.try_shape(call_id).await;
+        shape.inspect_err(|failure| self.note_told(failure))
+    }
+
+    async fn try_shape(&self, call_id: &CallId) -> Result<Shape, Failure> {
+        let stored = self.found(call_id).await?;
+        let inner = Arc::clone(self.inner());
+        let small = is_small_result(&stored);
+        let work = move |stored: &Stored| inner.shape(stored);
+        let shape = self.work_on(call_id, stored, small, work).await;
+        shape.map_err(|error| Failure::of_call(call_id, error))
+    }
+}
+
+impl Inner {
+    fn select(&self, call_id: &CallId, stored: &Stored, text: &str) -> Result<Selected, Error> {
+        succeeded(call_id, stored)?;
+        let arena = Arena::new();
+        let budget = self.fill_limits().budget(stored, &arena);
+        let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
+        let selection = self.select_in(&views, &arena, &budget, text)?;
+        let mut json = Vec::new();
+        selection
+            .view
+            .write(&mut json, budget.output_bytes())
+            .map_err(|error| crate::select::SelectError::TooCostly {
+                expression: text.to_owned(),
+                why: error.to_string(),
+            })?;
+        Ok(Selected {
+            json,
+            report: selection.report,
+        })
+    }
+
+    fn shape(&self, stored: &Stored) -> Result<Shape, Error> {
+        let arena = Arena::new();
+        let budget = self.fill_limits().budget(stored, &arena);
+        let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
+        Ok(Shape::of(&views.canonical))
+    }
+}

@@ -1,0 +1,98 @@
+//! What is said of values that passed unseen and do not fit.
+//!
+//! What comes in: what does not fit the tool's schema, and where values stand that references brought
+//! in. What goes out: the same without a word of what may never be revealed. Deliberately not here:
+//! selectors, which see nothing of it.
+
+use super::work::Work;
+use crate::{
+    canonical::Stored,
+    error::{Error, Failure},
+    resolve::Link,
+    shape::Shape,
+};
+use crossfeed_jmespath::Arena;
+use crossfeed_wire::Pointer;
+use serde_json::Value;
+
+/// What is said of an expectation that names what came.
+const EXPECTED: &str = "what the tool's schema asks for";
+/// How such an expectation reads: it lists the keys that are too many.
+const NAMES_WHAT_CAME: &str = "no property ";
+
+impl Work {
+    /// Says of failures that concern values some of which may never be revealed what would be said if
+    /// they had come without that.
+    pub(super) fn withhold(
+        &self,
+        failures: &mut [Failure],
+        arguments: &mut Value,
+        lineage: &[Link],
+    ) {
+        if !self.inner.options.reveal.hides() {
+            return;
+        }
+        let concerns = |at: &Pointer, link: &Link| at.is_within(&link.at) || link.at.is_within(at);
+        let mut hiding: Vec<&Link> = Vec::new();
+        for link in lineage {
+            let is_bare = link.source.select.is_none() && !link.source.used_default;
+            let is_asked = || failures.iter().any(|failure| concerns(&failure.at, link));
+            if !(is_bare && is_asked()) {
+                continue;
+            }
+            let Some(shown) = self.shown_value(link) else {
+                continue;
+            };
+            if let Some(place) = arguments.pointer_mut(link.at.as_str()) {
+                *place = as_repaired(shown, place);
+            }
+            hiding.push(link);
+        }
+        for failure in failures {
+            let Error::Arguments(error) = &mut failure.error else {
+                continue;
+            };
+            let Some(link) = hiding.iter().find(|link| concerns(&failure.at, link)) else {
+                continue;
+            };
+            if error.expected.contains(NAMES_WHAT_CAME) {
+                error.expected = EXPECTED.to_owned();
+            }
+            if arguments.pointer(failure.at.as_str()).is_none() {
+                failure.at = link.at.clone();
+                error.expected = EXPECTED.to_owned();
+            }
+            let found = arguments.pointer(failure.at.as_str());
+            error.found = Shape::of_value(found.unwrap_or(&Value::Null));
+        }
+    }
+
+    /// What may be shown of the value that a link brought in; `None` where that is all of it, null
+    /// where it cannot be told.
+    fn shown_value(&self, link: &Link) -> Option<Value> {
+        let source = &link.source;
+        let whole = self.stored(&source.call_id, source.artifact_id.as_ref())?;
+        let value = |shown: &Stored| {
+            let arena = Arena::new();
+            let budget = self.inner.fill_limits().budget(shown, &arena);
+            let views = shown.views(&arena, &budget).ok()?;
+            let most = self.inner.options.max_resolved_bytes;
+            Some(views.bare.to_sized_value(most).ok()?.0)
+        };
+        match whole.shown(&self.inner.options.reveal) {
+            Ok(shown) if !whole.hides_from(&shown) => None,
+            Ok(shown) => Some(value(&shown).unwrap_or_default()),
+            Err(_) => Some(Value::Null),
+        }
+    }
+}
+
+/// A text as what it was read for, where it stood for a list or an object.
+fn as_repaired(shown: Value, place: &Value) -> Value {
+    match &shown {
+        Value::String(text) if place.is_array() || place.is_object() => {
+            serde_json::from_str(text).unwrap_or(shown)
+        }
+        _ => shown,
+    }
+}

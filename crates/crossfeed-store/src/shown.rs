@@ -1,0 +1,86 @@
+//! What of something stored may be shown under rules, kept beside it.
+//!
+//! What comes in: who asks, and how what may be shown is made. What goes out: the same as before, if
+//! the same asked. Deliberately not here: rules, and what they hide.
+
+use std::{
+    any::Any,
+    sync::{Arc, OnceLock},
+};
+
+/// The rules under which something is shown: only whether they are the same counts here.
+type Rules = Arc<dyn Any + Send + Sync>;
+
+/// What may be shown, made once for the rules under which it was asked for first. Others make it anew
+/// each time: a process has one set of rules for a tool.
+pub(crate) struct Shown<T>(OnceLock<(Rules, Option<Arc<T>>)>);
+
+impl<T> Shown<T> {
+    pub(crate) fn new() -> Self {
+        Self(OnceLock::new())
+    }
+
+    /// What may be shown of `whole`; `make` gives `None` where that is all of it.
+    pub(crate) fn of<E>(
+        &self,
+        whole: &Arc<T>,
+        rules: &Rules,
+        make: impl FnOnce() -> Result<Option<T>, E>,
+    ) -> Result<Arc<T>, E> {
+        // The rules are held, so that no others can come to lie where they lay.
+        let known = || {
+            let (known, shown) = self.0.get()?;
+            std::ptr::addr_eq(Arc::as_ptr(known), Arc::as_ptr(rules)).then_some(shown)
+        };
+        let shown = |shown: &Option<Arc<T>>| Arc::clone(shown.as_ref().unwrap_or(whole));
+        if let Some(known) = known() {
+            return Ok(shown(known));
+        }
+        let made = make()?.map(Arc::new);
+        let _ = self.0.set((Arc::clone(rules), made.clone()));
+        // Of several that made it at once, one is kept and shared.
+        Ok(shown(known().unwrap_or(&made)))
+    }
+
+    /// What is kept, if it is not all of it.
+    pub(crate) fn kept(&self) -> Option<&T> {
+        self.0.get()?.1.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Rules, Shown};
+    use std::{convert::Infallible, sync::Arc};
+
+    /// What is shown, and whether it was made now.
+    fn check(shown: &Shown<u8>, rules: &Rules, made: Option<u8>) -> (u8, bool) {
+        let mut is_new = false;
+        let found = shown.of(&Arc::new(7), rules, || {
+            is_new = true;
+            Ok::<_, Infallible>(made)
+        });
+        (*found.unwrap(), is_new)
+    }
+
+    #[test]
+    fn it_is_made_once_for_the_rules_that_came_first() {
+        // No zero-sized rules, which may all lie at one place.
+        let (one, other): (Rules, Rules) = (Arc::new(1_u8), Arc::new(1_u8));
+        let shown = Shown::new();
+        assert_eq!(check(&shown, &one, Some(1)), (1, true));
+        assert_eq!(check(&shown, &one, Some(2)), (1, false));
+        assert_eq!(check(&shown, &other, Some(3)), (3, true));
+        assert_eq!(check(&shown, &other, None), (7, true));
+        assert_eq!(shown.kept(), Some(&1));
+        let all = Shown::new();
+        assert_eq!(check(&all, &one, None), (7, true));
+        assert_eq!(check(&all, &one, Some(1)), (7, false));
+        assert_eq!(all.kept(), None);
+        assert!(
+            Shown::<u8>::new()
+                .of(&Arc::new(7), &one, || Err(()))
+                .is_err()
+        );
+    }
+}
