@@ -5,6 +5,7 @@
 
 use crate::{
     own_suite::{Canonical, Errors, Group, Outcome, References, Select, Story},
+    projection_specs::{Inspections, Learned, Projected, Projections, Summaries},
     schema_specs::{Profiles, Schemas},
     view_specs::{Artifacts, Views},
 };
@@ -61,6 +62,11 @@ fn examples_hold() {
                 "profiles" => judge::<Profiles>(text, &mut note),
                 "schemas" => judge::<Schemas>(text, &mut note),
                 "views" => judge::<Views>(text, &mut note),
+                "projection" => judge::<Projections>(text, &mut note),
+                "projected" => judge::<Projected>(text, &mut note),
+                "summaries" => judge::<Summaries>(text, &mut note),
+                "inspections" => judge::<Inspections>(text, &mut note),
+                "learned" => judge::<Learned>(text, &mut note),
                 "artifacts" => judge::<Artifacts>(text, &mut note),
                 "sessions" => judge::<Story>(text, &mut note),
                 other => panic!("{name}: a block of kind `{other}`"),
@@ -70,7 +76,7 @@ fn examples_hold() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(
-        pages_with_examples >= 8,
+        pages_with_examples >= 10,
         "{pages_with_examples} pages have examples"
     );
 }

@@ -11,7 +11,10 @@ mod deep;
 mod demo;
 mod hints;
 mod input;
+mod learn;
 mod lint;
+mod output;
+mod project;
 mod records;
 mod report;
 mod resolve;
@@ -59,6 +62,10 @@ fn run(
         Command::Retrieve(args) => block_on(retrieve::run(args, out)),
         Command::Artifact(args) => block_on(artifact::run(&args.command, out, err)),
         Command::Resolve(args) => block_on(resolve::run(args, out, err)),
+        Command::Project(args) => block_on(project::run(args, out)),
+        Command::Summarize(args) => output::summarize(args, out),
+        Command::Inspect(args) => output::inspect(args, out),
+        Command::Learn(args) => block_on(learn::run(args, out)),
         Command::Rewrite(args) => rewrite::run(args, out, err),
         Command::Lint(args) => lint::run(args, json, out, err),
         Command::Strip(args) => strip::run(args, out),

@@ -10,8 +10,8 @@ use crossfeed::{
     ErrorBody, ErrorCode,
     json::{Document, JsonError, JsonErrorKind},
     schema::{
-        Decision, ListOptions, Listed, ListedTool, Lost, Profile, SchemaError, Shape, Spelling,
-        Style, ToolList, ToolListError, guidance, rewrite_tools,
+        Decision, ListOptions, Listed, ListedTool, Lost, Profile, Reflection, SchemaError, Shape,
+        Spelling, Style, ToolList, ToolListError, guidance, rewrite_tools,
     },
 };
 use serde_json::{Value, json};
@@ -19,6 +19,8 @@ use std::{io::Write, path::Path};
 
 /// What a schema without a tool is called.
 const ALONE: &str = "schema";
+/// Every tool of a list.
+const ALL: &str = "all";
 /// The byte order mark, which some editors put before UTF-8.
 const MARK: &[u8] = "\u{feff}".as_bytes();
 
@@ -50,13 +52,15 @@ pub(crate) fn run(
                  `--as` prints it in another"
             );
         }
+        let options = reflecting(options, &list, args, err);
         let mut listed = rewrite_tools(&list, &options);
         remarks(&listed, &aside, args, err);
         (std::mem::take(&mut listed.value), listed)
     } else {
-        if args.shape.is_some() || !args.never.is_empty() {
+        if args.shape.is_some() || !args.never.is_empty() || !args.reflect.is_empty() {
             return Err(Stop::Usage(
-                "`--as` and `--never` are for lists of tools, and this is one schema".to_owned(),
+                "`--as`, `--never` and `--reflect` are for lists of tools, and this is one schema"
+                    .to_owned(),
             ));
         }
         schema(&document, &options, args, err)?
@@ -87,6 +91,26 @@ fn options(args: &cli::Rewrite) -> Result<ListOptions, Stop> {
     options.max_added_tokens = args.max_added_tokens;
     options.never.extend(args.never.iter().cloned());
     Ok(options)
+}
+
+/// The options with the tools whose output a model may ask for parts of.
+fn reflecting(
+    options: ListOptions,
+    list: &ToolList,
+    args: &cli::Rewrite,
+    err: &mut dyn Write,
+) -> ListOptions {
+    let all = args.reflect.iter().any(|name| name == ALL);
+    for name in args.reflect.iter().filter(|name| *name != ALL) {
+        if !list.tools().any(|tool| tool.name() == name) {
+            let _ = writeln!(err, "notice: `--reflect {name}` names no tool of the list");
+        }
+    }
+    let wanted = |name: &str| all || args.reflect.iter().any(|wanted| wanted == name);
+    let tools = list.tools().filter(|tool| wanted(tool.name()));
+    tools.fold(options, |options, tool| {
+        options.with_reflection(tool.name(), Reflection::new())
+    })
 }
 
 fn spelling(args: &cli::Rewrite, style: Style) -> Spelling {

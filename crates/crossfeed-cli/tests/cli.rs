@@ -5,6 +5,8 @@
     reason = "a test's helpers may fail like the test"
 )]
 
+#[path = "cli/outputs.rs"]
+mod outputs;
 #[path = "cli/schemas.rs"]
 mod schemas;
 #[path = "cli/shown.rs"]
@@ -811,6 +813,10 @@ fn help_is_an_answer() {
         &["resolve", "-h"],
         &["strip", "--help"],
         &["demo", "--help"],
+        &["project", "--help"],
+        &["summarize", "--help"],
+        &["inspect", "--help"],
+        &["learn", "--help"],
     ] {
         let Run { status, out, err } = run(args, "");
         assert_eq!((status, err.as_str()), (0, ""), "{args:?}");
@@ -903,7 +909,7 @@ fn the_readme_shows_what_the_commands_print() {
     let own = Path::new(env!("CARGO_BIN_EXE_crossfeed")).parent().unwrap();
     let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap());
     let blocks = readme_blocks("console");
-    assert_eq!(blocks.len(), 4);
+    assert_eq!(blocks.len(), 6);
     for step in blocks.iter().flat_map(|block| block.split("$ ").skip(1)) {
         let (command, expected) = step.split_once('\n').unwrap();
         let output = Command::new("sh")

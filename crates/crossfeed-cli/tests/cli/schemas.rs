@@ -346,7 +346,7 @@ fn a_command_that_says_too_little_is_refused() {
     check_usage(
         &["rewrite", "--style", "refs", "--as", "gemini"],
         SCHEMA,
-        "`--as` and `--never` are for lists",
+        "`--as`, `--never` and `--reflect` are for lists",
     );
     check_usage(
         &["rewrite", "/nowhere", "--style", "refs"],

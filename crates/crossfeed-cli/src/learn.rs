@@ -1,0 +1,80 @@
+//! `crossfeed learn`: results in, a schema that all of them fit out.
+
+use crate::{cli, input, project::rules, records, report::Stop};
+use bytes::Bytes;
+use crossfeed::{
+    CallId, Engine, EngineOptions, ErrorCode, RevealPolicy,
+    json::Document,
+    schema::{Drift, DriftKind},
+};
+use serde_json::{Value, json};
+use std::io::Write;
+
+/// The tool that all results are of.
+const TOOL: &str = "tool";
+
+pub(crate) async fn run(args: &cli::Learn, out: &mut dyn Write) -> Result<(), Stop> {
+    let policy = RevealPolicy::default().with_every_tool(rules(&[], &args.never)?);
+    let engine = EngineOptions::default().with_reveal(policy);
+    let session = Engine::new(engine, records::store()).session(records::named_scope("default")?);
+    for (index, result) in results(&input::read(&args.file)?)?.into_iter().enumerate() {
+        let id = format!("result_{index}");
+        let call = CallId::parse(&id).map_err(|error| Stop::Usage(error.to_string()))?;
+        let result = records::result(result, None).with_tool(TOOL);
+        session.record(&call, result).await?;
+        session.learn(&call).await?;
+    }
+    let learned = session.learned(TOOL);
+    let schema = learned.as_ref().and_then(|learned| learned.schema());
+    let Some((learned, schema)) = learned.zip(schema) else {
+        let nothing = "there is no result to learn from: give one JSON value a line";
+        return Err(Stop::answer(ErrorCode::SchemaInvalid, nothing));
+    };
+    if args.schema_only {
+        return Ok(writeln!(out, "{schema}")?);
+    }
+    let drift: Vec<Value> = learned.drift().iter().map(drifted).collect();
+    let answer = json!({
+        "schema": schema,
+        "observations": learned.observations(),
+        "drift": drift,
+    });
+    Ok(writeln!(out, "{answer}")?)
+}
+
+/// What a later result changed.
+fn drifted(drift: &Drift) -> Value {
+    let (kind, more) = match &drift.kind {
+        DriftKind::Missing => ("missing", json!({})),
+        DriftKind::New => ("new", json!({})),
+        DriftKind::Type { from, to } => ("type", json!({"from": from, "to": to})),
+        _ => ("other", json!({})),
+    };
+    let mut value = json!({"path": drift.path, "kind": kind, "observation": drift.observation});
+    if let (Some(value), Value::Object(more)) = (value.as_object_mut(), more) {
+        value.extend(more);
+    }
+    value
+}
+
+/// One JSON document, or one a line.
+fn results(file: &Bytes) -> Result<Vec<Bytes>, Stop> {
+    if Document::new(file.clone()).root().is_ok() {
+        return Ok(vec![file.clone()]);
+    }
+    let mut results = Vec::new();
+    for (index, line) in file.split(|&byte| byte == b'\n').enumerate() {
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            continue;
+        }
+        let line = file.slice_ref(line);
+        if let Err(error) = Document::new(line.clone()).root() {
+            let number = index + 1;
+            let message = format!("line {number} is no JSON: {error}");
+            return Err(Stop::Usage(message));
+        }
+        results.push(line);
+    }
+    Ok(results)
+}

@@ -1,0 +1,202 @@
+//! `crossfeed project`: a result, cut to the fields that somebody asks for.
+
+use crate::{cli, input, records, report::Stop};
+use crossfeed::{
+    CallId, Engine, EngineOptions, ErrorBody, ErrorCode, ProjectOptions, Projected, RevealPolicy,
+    json::Document,
+    mcp::{Annotation, Capability, KEY, Projector, Tool},
+    projection::{
+        FieldsValue, Operation, PathError, ProjectionError, ProjectionRequest, ResourceType,
+        ResourceTypes, RevealRules, Views,
+    },
+};
+use serde_json::{Value, json};
+use std::{ffi::OsStr, io::Write};
+
+/// The call of the one result.
+const CALL: &str = "call_1";
+
+pub(crate) async fn run(args: &cli::Project, out: &mut dyn Write) -> Result<(), Stop> {
+    let file = (!args.describe).then_some(args.file.as_os_str());
+    let schema = args.schema.as_ref().map(|path| path.as_os_str());
+    let inputs = [&args.views, &args.types, &args.mcp].map(|input| input.as_deref());
+    input::check_stdin(inputs.into_iter().chain([file, schema]))?;
+    let types = args.types.as_deref().map(types).transpose()?;
+    if let (Some(types), true) = (&types, args.describe) {
+        return Ok(writeln!(out, "{}", types.introspect())?);
+    }
+    let rules = rules(&args.always, &args.never)?;
+    let views = match &args.views {
+        Some(views) => Views::parse(&value(views)?).map_err(invalid)?,
+        None => Views::default(),
+    };
+    if let Some(request) = &args.mcp {
+        return over_mcp(args, value(request)?, views, rules, out);
+    }
+    let mut options = ProjectOptions::default()
+        .with_request(request(args))
+        .with_views(views);
+    if let Some(types) = &types {
+        options = options.with_resource(resource(types, args.resource.as_deref())?);
+    }
+    if let Some(operation) = args.operation {
+        options = options.with_operation(match operation {
+            cli::Operation::Single => Operation::Single,
+            cli::Operation::Collection => Operation::Collection,
+            cli::Operation::Search => Operation::Search,
+        });
+    }
+    if let Some(path) = &args.schema {
+        options = options.with_output_schema(input::read_schema(path, &input::name(path))?);
+    }
+    let projected = cut(args, rules, &options).await?;
+    write(&projected, out)
+}
+
+/// The tool result as a server sends it that takes every mode.
+fn over_mcp(
+    args: &cli::Project,
+    request: Value,
+    views: Views,
+    rules: RevealRules,
+    out: &mut dyn Write,
+) -> Result<(), Stop> {
+    let mut tool = Tool::default();
+    tool.annotation = Annotation::default().with_supported(true).with_views(views);
+    if let Some(path) = &args.schema {
+        tool.output_schema = Some(input::read_schema(path, &input::name(path))?);
+    }
+    let params = match request.get("_meta") {
+        Some(_) => request,
+        None => json!({"_meta": {KEY: request}}),
+    };
+    let document = Document::new(input::read(&args.file)?);
+    let projector = Projector::new(Capability::default()).with_rules(rules);
+    let projected = projector.project(&tool, &params, &document);
+    let projected = projected.map_err(|error| {
+        let name = input::name(&args.file);
+        Stop::Usage(format!("{name} is no tool result of MCP: {error}"))
+    })?;
+    out.write_all(&projected.json)?;
+    Ok(writeln!(out)?)
+}
+
+/// The one result, cut as it would be on its way out of a host.
+async fn cut(
+    args: &cli::Project,
+    rules: RevealRules,
+    options: &ProjectOptions,
+) -> Result<Projected, Stop> {
+    let policy = RevealPolicy::default().with_every_tool(rules);
+    let engine = EngineOptions::default().with_reveal(policy);
+    let session = Engine::new(engine, records::store()).session(records::named_scope("default")?);
+    let call = CallId::parse(CALL).map_err(|error| Stop::Usage(error.to_string()))?;
+    let result = records::result(input::read(&args.file)?, args.kind);
+    let response = session.respond(&call, result).await?;
+    Ok(response.cut(options).await?)
+}
+
+/// The value in the bytes that were cut.
+fn write(projected: &Projected, out: &mut dyn Write) -> Result<(), Stop> {
+    out.write_all(b"{\"value\":")?;
+    out.write_all(&projected.json)?;
+    if let Some(schema) = &projected.schema {
+        write!(out, ",\"schema\":{schema}")?;
+    }
+    if projected.failed {
+        write!(out, ",\"failed\":true")?;
+    }
+    Ok(writeln!(
+        out,
+        ",\"diagnostics\":{}}}",
+        projected.diagnostics.to_value()
+    )?)
+}
+
+fn request(args: &cli::Project) -> ProjectionRequest {
+    let mut request = ProjectionRequest::new();
+    let (include, exclude) = (said(&args.include), said(&args.exclude));
+    if !include.is_empty() {
+        request = request.with_include(include);
+    }
+    if !exclude.is_empty() {
+        request = request.with_exclude(exclude);
+    }
+    let keys = said(&args.select).into_iter();
+    let keys: Vec<&str> = keys
+        .flat_map(|keys| keys.split(','))
+        .map(str::trim)
+        .collect();
+    if !keys.is_empty() {
+        request = request.with_select(keys.into_iter().filter(|key| !key.is_empty()));
+    }
+    request = match said(&args.fields).as_slice() {
+        [] => request,
+        [one] => request.with_fields(*one),
+        several => {
+            let several = several.iter().map(|&field| field.to_owned()).collect();
+            request.with_fields(FieldsValue::List(several))
+        }
+    };
+    if let Some(view) = &args.view {
+        request = request.with_view(view);
+    }
+    if let Some(preset) = &args.preset {
+        request = request.with_preset(preset);
+    }
+    request
+}
+
+/// The lists that say something: an empty one filters nothing.
+fn said(lists: &[String]) -> Vec<&str> {
+    let lists = lists.iter().map(|list| list.trim());
+    lists.filter(|list| !list.is_empty()).collect()
+}
+
+/// What is always kept and what is never shown.
+pub(crate) fn rules(always: &[String], never: &[String]) -> Result<RevealRules, Stop> {
+    let paths = |lists: &[String]| -> Result<Vec<String>, PathError> {
+        let mut paths = Vec::new();
+        for list in said(lists) {
+            let read = crossfeed::projection::Path::parse_list(list)?;
+            paths.extend(read.iter().map(ToString::to_string));
+        }
+        Ok(paths)
+    };
+    let read = || RevealRules::parse(paths(always)?, paths(never)?);
+    read().map_err(|error| ErrorBody::new(ErrorCode::ProjectionInvalid, error.to_string()).into())
+}
+
+fn types(text: &OsStr) -> Result<ResourceTypes, Stop> {
+    ResourceTypes::parse(&value(text)?).map_err(invalid)
+}
+
+/// The type that is named, or the only one.
+fn resource(types: &ResourceTypes, name: Option<&str>) -> Result<ResourceType, Stop> {
+    let mut all = types.iter();
+    let found = match (name, all.next(), all.next()) {
+        (Some(name), ..) => types.get(name),
+        (None, only, None) => only,
+        (None, ..) => None,
+    };
+    found.cloned().ok_or_else(|| {
+        let names: Vec<_> = types.iter().map(|kind| kind.name()).collect();
+        let names = names.join(", ");
+        Stop::Usage(format!("`--type` is one of those in `--types`: {names}"))
+    })
+}
+
+/// The value of a file, or of the text itself.
+fn value(text: &OsStr) -> Result<Value, Stop> {
+    let document = Document::new(input::read_or_inline(text)?);
+    let unread = |why: String| {
+        let name = input::name(std::path::Path::new(text));
+        Stop::Usage(format!("{name} is no JSON that can be read: {why}"))
+    };
+    let root = document.root().map_err(|error| unread(error.to_string()))?;
+    root.to_value().map_err(|error| unread(error.to_string()))
+}
+
+fn invalid(error: ProjectionError) -> Stop {
+    error.body().into()
+}

@@ -1,0 +1,292 @@
+//! Parts of outputs, and what outputs hold: `crossfeed project`, `summarize`, `inspect`, `learn`.
+
+use super::{check, check_usage, file, run};
+use serde_json::{Value, json};
+
+const PAGE: &str = r#"{"items": [{"id": 1, "title": "a", "body": "…"}, {"id": 2, "title": "b"}], "total": 2.50, "next": null}"#;
+
+/// What a command prints, read.
+fn answer(args: &[&str], stdin: &str) -> Value {
+    let run = run(args, stdin);
+    assert_eq!((run.status, run.err.as_str()), (0, ""), "{args:?}");
+    serde_json::from_str(&run.out).unwrap()
+}
+
+fn project(args: &[&str], stdin: &str) -> Value {
+    let args: Vec<&str> = ["project"].iter().chain(args).copied().collect();
+    answer(&args, stdin)
+}
+
+#[test]
+fn project_prints_the_value_in_its_bytes() {
+    check(
+        &["project", "--include", "items.id,total"],
+        PAGE,
+        0,
+        "{\"value\":{\"items\":[{\"id\":1},{\"id\":2}],\"total\":2.50},\"diagnostics\":[]}\n",
+        "",
+    );
+}
+
+#[test]
+fn every_way_to_ask_is_taken() {
+    let views = r#"{"minimal": ["id"], "short": ["items.title"], "all": null}"#;
+    let items = |items: Value| json!({"items": items, "total": 2.5, "next": null});
+    let ids = items(json!([{"id": 1}, {"id": 2}]));
+    let cases: [(&[&str], Value); 9] = [
+        (
+            &["--select", "total, next"],
+            json!({"total": 2.5, "next": null}),
+        ),
+        (&["--fields", "id"], ids.clone()),
+        (&["--fields", "minimal"], ids.clone()),
+        (&["--preset", "minimal"], ids.clone()),
+        (
+            &["--view", "short"],
+            json!({"items": [{"title": "a"}, {"title": "b"}]}),
+        ),
+        (
+            &["--view", "all", "--exclude", "items"],
+            json!({"total": 2.5, "next": null}),
+        ),
+        (
+            &["--preset", "minimal", "--fields", "title", "--fields", "id"],
+            items(json!([{"id": 1, "title": "a"}, {"id": 2, "title": "b"}])),
+        ),
+        (
+            &["--include", "", "--select", " ", "--fields", ""],
+            serde_json::from_str(PAGE).unwrap(),
+        ),
+        (
+            &["--never", "title,body,next", "--include", "items"],
+            json!({"items": [{"id": 1}, {"id": 2}]}),
+        ),
+    ];
+    for (args, expected) in cases {
+        let args: Vec<&str> = ["--views", views].iter().chain(args).copied().collect();
+        assert_eq!(project(&args, PAGE)["value"], expected, "{args:?}");
+    }
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    let found = project(&["--fields", "id,titel"], PAGE);
+    assert_eq!(found["diagnostics"][0]["kind"], "unknown_field");
+    assert_eq!(found["diagnostics"][0]["nearest"], json!(["title"]));
+    check(
+        &[
+            "project",
+            "--preset",
+            "minmal",
+            "--views",
+            r#"{"minimal": ["id"]}"#,
+        ],
+        PAGE,
+        1,
+        "",
+        "error[projection.invalid]: there is no preset `minmal`; there are `minimal`, `full`\n\
+         try: minimal\n",
+    );
+    let run = run(&["--json", "project", "--include", "items[0"], PAGE);
+    let error: Value = serde_json::from_str(&run.out).unwrap();
+    assert_eq!(
+        (run.status, &error["error"]["code"]),
+        (1, &json!("projection.invalid"))
+    );
+    check_usage(&["project", "--views", "nope.json"], PAGE, "no such file");
+    check_usage(&["project", "--views", "-"], PAGE, "only one input");
+}
+
+#[test]
+fn the_schema_of_what_is_left_is_printed() {
+    let schema = file(
+        "project.schema.json",
+        r#"{"type": "object", "properties": {"items": {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id", "title"]}}}, "required": ["items", "total"]}"#,
+    );
+    let found = project(&["--include", "items.id", "--schema", &schema], PAGE);
+    assert_eq!(found["schema"]["required"], json!(["items"]));
+    assert_eq!(
+        found["schema"]["properties"]["items"]["items"]["required"],
+        json!(["id"])
+    );
+    let broken = project(
+        &["--include", "items.id", "--schema", &schema],
+        r#"{"items": [{"id": "x"}]}"#,
+    );
+    assert_eq!(broken["schema"], Value::Null);
+    assert_eq!(broken["diagnostics"][0]["kind"], "breaks_schema");
+    assert_eq!(broken["value"], json!({"items": [{"id": "x"}]}));
+}
+
+#[test]
+fn types_have_presets_defaults_and_a_description() {
+    let types = file(
+        "project.types.json",
+        r#"{"types": {"issue": {"presets": {"minimal": ["id"]}, "fields": ["id", "title"], "defaults": {"search": "minimal"}}}}"#,
+    );
+    let found = project(&["--types", &types, "--operation", "search"], PAGE);
+    assert_eq!(found["value"]["items"], json!([{"id": 1}, {"id": 2}]));
+    let whole = project(
+        &[
+            "--types",
+            &types,
+            "--operation",
+            "search",
+            "--preset",
+            "full",
+        ],
+        PAGE,
+    );
+    assert_eq!(whole["value"]["items"][0]["body"], "…");
+    let described = answer(&["project", "--types", &types, "--describe"], "");
+    assert_eq!(
+        described["types"]["issue"]["presets"]["minimal"],
+        json!(["id"])
+    );
+    check_usage(
+        &["project", "--types", &types, "--type", "pull"],
+        PAGE,
+        "issue",
+    );
+}
+
+#[test]
+fn a_result_of_mcp_is_projected_as_a_server_does() {
+    let result =
+        r#"{"content": [{"type": "text", "text": "x"}], "structuredContent": {"id": 1, "n": 2}}"#;
+    let asked = |request: &str| answer(&["project", "--mcp", request], result);
+    let found = asked(r#"{"mode": "include", "fields": ["id"]}"#);
+    assert_eq!(found["structuredContent"], json!({"id": 1}));
+    assert_eq!(
+        found["content"],
+        json!([{"type": "text", "text": "{\"id\":1}"}])
+    );
+    assert_eq!(found["_meta"]["dev.crossfeed/projection"]["applied"], true);
+    let found = asked(r#"{"mode": "guess"}"#);
+    assert_eq!(found["structuredContent"], json!({"id": 1, "n": 2}));
+    assert_eq!(found["_meta"]["dev.crossfeed/projection"]["applied"], false);
+    check_usage(&["project", "--mcp", "{}"], "[]", "no tool result");
+}
+
+const OUTPUT: &str = r#"{"type": "object", "properties": {"items": {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "string"}, "key": {"type": "string"}, "owner": {"type": "object"}}}}, "total": {"type": "integer"}}}"#;
+
+#[test]
+fn marks_can_be_followed() {
+    let found = answer(&["summarize", "--tool-id", "search"], OUTPUT);
+    let expected = json!({
+        "output_fields": [
+            "items[].id: string",
+            "items[].key: string",
+            "items[].owner: object (unknown keys; inspect_tool_output(tool_id=\"search\", field_path=\"items[].owner\"))",
+            "total: integer",
+        ],
+        "has_hidden_fields": true,
+    });
+    assert_eq!(found, expected);
+    let seen = answer(
+        &[
+            "inspect",
+            "--tool-id",
+            "search",
+            "--field-path",
+            "items[].owner",
+        ],
+        OUTPUT,
+    );
+    assert_eq!(
+        (&seen["node_type"], &seen["total_child_fields"]),
+        (&json!("object"), &json!(0))
+    );
+    let never = answer(&["summarize", "--never", "owner,key"], OUTPUT);
+    assert_eq!(
+        never["output_fields"],
+        json!(["items[].id: string", "total: integer"])
+    );
+}
+
+#[test]
+fn inspect_pages_and_says_what_is_near() {
+    let one = answer(
+        &["inspect", "--max-fields", "1", "--max-depth", "1"],
+        OUTPUT,
+    );
+    assert_eq!(
+        (
+            &one["truncated"],
+            one["flattened_fields"].as_array().unwrap().len()
+        ),
+        (&json!(true), 1)
+    );
+    let rest = answer(&["inspect", "--offset", "1"], OUTPUT);
+    assert_eq!(
+        rest["children"],
+        json!([{"name": "total", "type": "integer"}])
+    );
+    check(
+        &["inspect", "--field-path", "items[].ownr"],
+        OUTPUT,
+        1,
+        "",
+        "error[projection.invalid]: `items[].ownr` is unknown: the object `items[]` has no field `ownr`\n\
+         try: items[].owner\n",
+    );
+}
+
+#[test]
+fn lists_of_tools_are_described() {
+    let tools = file(
+        "outputs.tools.json",
+        &format!(
+            r#"{{"tools": [{{"name": "search", "inputSchema": {{"type": "object", "properties": {{"q": {{"type": "string"}}}}, "required": ["q"]}}, "outputSchema": {OUTPUT}}}, {{"name": "quiet", "inputSchema": {{"type": "object"}}}}]}}"#
+        ),
+    );
+    let found = answer(&["summarize", &tools], "");
+    let ids: Vec<_> = found["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| &tool["id"])
+        .collect();
+    assert_eq!(ids, ["inspect_tool_output", "search", "quiet"]);
+    assert_eq!(found["tools"][1]["signature"], "search(q: string)");
+    let one = answer(&["summarize", &tools, "--tool-id", "search"], "");
+    assert_eq!(one, answer(&["summarize", "--tool-id", "search"], OUTPUT));
+    check_usage(&["inspect", &tools], "", "`search`, `quiet`");
+    check_usage(
+        &["inspect", &tools, "--tool-id", "quiet"],
+        "",
+        "crossfeed learn",
+    );
+    let listed = answer(
+        &["rewrite", "--style", "refs", &tools, "--reflect", "all"],
+        "",
+    );
+    assert_eq!(
+        listed["tools"][0]["inputSchema"]["properties"]["_select"]["items"]["enum"],
+        json!(["items", "total"])
+    );
+    assert_eq!(
+        listed["tools"][1]["inputSchema"]["properties"].get("_select"),
+        None
+    );
+}
+
+#[test]
+fn schemas_are_learned() {
+    let lines = "{\"id\": 1, \"secret\": 2}\n\n{\"id\": \"x\"}\n";
+    let found = answer(&["learn", "--never", "secret"], lines);
+    assert_eq!(found["observations"], 2);
+    assert_eq!(
+        found["schema"]["properties"],
+        json!({"id": {"type": ["integer", "string"]}})
+    );
+    assert_eq!(found["drift"][0]["path"], "id");
+    let schema = run(&["learn", "--schema-only"], lines).out;
+    let summary = answer(&["summarize"], &schema);
+    assert_eq!(
+        summary["output_fields"],
+        json!(["id: union", "secret: integer"])
+    );
+    check_usage(&["learn"], "{\"id\": 1}\nno json\n", "line 2");
+    assert_eq!(run(&["learn"], "").status, 1);
+}
