@@ -3,23 +3,23 @@
 use super::{
     NoProjectedSchema,
     cuts::{CutId, Cuts},
+    definitions::Definition,
+    links::{Link, links},
     value::is_address,
 };
 use crate::{
     Dialect,
     check::checked,
-    index::{Index, REFERENCES},
+    index::Index,
     keywords,
     lookup::{Patterns, address},
 };
 use crossfeed_projection::Projection;
 use serde_json::{Map, Value, json};
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 /// Values that a projected schema may hold beyond those of the schema itself.
 const GROWTH: usize = 10_000;
-/// How deep references are followed at once; what lies deeper is made after.
-const FOLLOWED: usize = 48;
 
 /// A schema that was made.
 pub(super) struct Made {
@@ -57,44 +57,26 @@ pub(super) struct Pieces {
     pub(super) exact: bool,
 }
 
-/// Where a reference leads.
-#[derive(Clone, Copy)]
-enum Link<'s> {
-    /// To a schema of the document, which has this name.
-    Here(&'s Value, &'s str),
-    /// To a published one, at this address.
-    Published(&'s str),
-    /// To one that depends on how the schema was reached.
-    Dynamic,
-}
-
-/// A definition that is made, or about to be.
-struct Definition {
-    /// The reference to it.
-    reference: String,
-    exact: bool,
-}
-
 /// What making a schema knows.
 pub(super) struct Maker<'s, 'p> {
     pub(super) dialect: Dialect,
     pub(super) cuts: Cuts<'p>,
     pub(super) patterns: Patterns<'s>,
     /// By keyword, and the address of the schema that refers.
-    links: HashMap<(&'static str, usize), Link<'s>>,
+    pub(super) links: HashMap<(&'static str, usize), Link<'s>>,
     /// Whether a schema in the document can be made to mean the same at another place: no reference
     /// depends on how it was reached.
     pub(super) faithful: bool,
-    known: HashMap<(usize, CutId), Definition>,
-    names: HashMap<String, usize>,
-    definitions: Map<String, Value>,
-    waiting: VecDeque<(&'s Value, CutId, String)>,
-    depth: usize,
+    pub(super) known: HashMap<(usize, CutId), Definition>,
+    pub(super) names: HashMap<String, usize>,
+    pub(super) definitions: Map<String, Value>,
+    pub(super) waiting: VecDeque<(&'s Value, CutId, String)>,
+    pub(super) depth: usize,
     made: usize,
     limit: usize,
 }
 
-type Done<T> = Result<T, NoProjectedSchema>;
+pub(super) type Done<T> = Result<T, NoProjectedSchema>;
 
 /// Makes the projected schema.
 pub(super) fn made(
@@ -280,141 +262,6 @@ impl<'s, 'p> Maker<'s, 'p> {
             },
         }))
     }
-
-    fn references(
-        &mut self,
-        object: &'s Map<String, Value>,
-        at: usize,
-        cut: CutId,
-        pieces: &mut Pieces,
-    ) -> Done<()> {
-        for keyword in REFERENCES {
-            if !object.contains_key(keyword) || !is_known(keyword, self.dialect) {
-                continue;
-            }
-            let link = self.links.get(&(keyword, at)).copied();
-            let reference = match link {
-                Some(link) => self.referred(link, cut)?,
-                None => None,
-            };
-            match reference {
-                None => pieces.exact = false,
-                Some(Made { schema, exact }) => {
-                    pieces.exact &= exact;
-                    match schema {
-                        Value::Object(schema) if pieces.keywords.is_empty() => {
-                            pieces.keywords = schema;
-                        }
-                        schema => pieces.besides.push(schema),
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// A reference to the definition for what a link leads to.
-    fn referred(&mut self, link: Link<'s>, cut: CutId) -> Done<Option<Made>> {
-        let (target, name) = match link {
-            Link::Here(target, name) => (target, name),
-            Link::Published(text) if cut == CutId::WHOLE => {
-                return Ok(Some(Made {
-                    schema: json!({"$ref": text}),
-                    exact: true,
-                }));
-            }
-            _ => return Ok(None),
-        };
-        let key = (address(target), cut);
-        if !self.known.contains_key(&key) {
-            let name = self.fresh(name);
-            let exact = cut == CutId::WHOLE && self.faithful;
-            let reference = format!("#/{}/{name}", self.definitions_keyword());
-            self.known.insert(key, Definition { reference, exact });
-            if exact || self.depth > FOLLOWED {
-                self.waiting.push_back((target, cut, name));
-            } else {
-                let made = self.schema(target, cut)?;
-                self.definitions.insert(name, made.schema);
-                if let Some(known) = self.known.get_mut(&key) {
-                    known.exact = made.exact;
-                }
-            }
-        }
-        Ok(self.known.get(&key).map(|known| Made {
-            schema: json!({"$ref": known.reference}),
-            exact: known.exact,
-        }))
-    }
-
-    fn definitions_keyword(&self) -> &'static str {
-        match self.dialect <= Dialect::Draft7 {
-            true => "definitions",
-            false => "$defs",
-        }
-    }
-
-    /// A name for a definition that no other has, as near as can be to the one it had.
-    fn fresh(&mut self, name: &str) -> String {
-        let plain = |c: char| match c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') {
-            true => c,
-            false => '_',
-        };
-        let base: String = match name.is_empty() || self.cuts.mentions_withheld(name) {
-            true => "schema".to_owned(),
-            false => name.chars().take(100).map(plain).collect(),
-        };
-        loop {
-            let count = self.names.entry(base.clone()).or_insert(0);
-            *count += 1;
-            let name = match *count {
-                1 => return base,
-                count => format!("{base}_{count}"),
-            };
-            if !self.names.contains_key(&name) {
-                self.names.insert(name.clone(), 1);
-                return name;
-            }
-        }
-    }
-
-    /// The document: the dialect first, then the schema, then those definitions that are in use.
-    fn assembled(mut self, root: &Value, schema: Value) -> Value {
-        let Value::Object(schema) = schema else {
-            return schema;
-        };
-        let keyword = self.definitions_keyword();
-        let prefix = format!("#/{keyword}/");
-        let mut used = HashSet::new();
-        let mut open: Vec<String> = Vec::new();
-        schema
-            .values()
-            .for_each(|value| referred_to(value, &prefix, &mut open));
-        if let Some(Value::String(text)) = schema.get("$ref") {
-            open.extend(text.strip_prefix(&prefix).map(str::to_owned));
-        }
-        while let Some(name) = open.pop() {
-            if let Some(definition) = self.definitions.get(&name)
-                && used.insert(name)
-            {
-                referred_to(definition, &prefix, &mut open);
-            }
-        }
-        self.definitions.retain(|name, _| used.contains(name));
-        let mut out = Map::new();
-        let declared = match Dialect::declared(root) == Some(self.dialect) {
-            true => root.get("$schema").cloned(),
-            // Without the keyword that it was told by it would be read as another.
-            false => Some(json!("http://json-schema.org/draft-07/schema#")),
-        };
-        out.extend(declared.map(|declared| ("$schema".to_owned(), declared)));
-        out.extend(schema);
-        if !self.definitions.is_empty() {
-            let definitions = std::mem::take(&mut self.definitions);
-            out.insert(keyword.to_owned(), Value::Object(definitions));
-        }
-        Value::Object(out)
-    }
 }
 
 /// Assertions that are no schemas and are made together with those that are.
@@ -487,75 +334,4 @@ fn is_of_another(object: &Map<String, Value>, dialect: Dialect) -> bool {
     object
         .get("$schema")
         .is_some_and(|declared| Dialect::declared(&json!({"$schema": declared})) != Some(dialect))
-}
-
-/// Adds the names of the definitions that something within a value refers to.
-fn referred_to(value: &Value, prefix: &str, names: &mut Vec<String>) {
-    match value {
-        Value::Object(members) => {
-            if let Some(Value::String(text)) = members.get("$ref") {
-                names.extend(text.strip_prefix(prefix).map(str::to_owned));
-            }
-            members
-                .values()
-                .for_each(|value| referred_to(value, prefix, names));
-        }
-        Value::Array(items) => items
-            .iter()
-            .for_each(|item| referred_to(item, prefix, names)),
-        _ => {}
-    }
-}
-
-/// Where the references of a document lead.
-fn links<'s>(
-    root: &'s Value,
-    dialect: Dialect,
-    index: &'s Index,
-) -> HashMap<(&'static str, usize), Link<'s>> {
-    let mut anchors: HashMap<&str, usize> = HashMap::new();
-    let mut recursive = 0;
-    keywords::visit_all(root, index, &mut |object, _| {
-        if let Some(Value::String(name)) = object.get("$dynamicAnchor") {
-            *anchors.entry(name).or_default() += 1;
-        }
-        recursive += usize::from(object.get("$recursiveAnchor") == Some(&Value::Bool(true)));
-    });
-    let mut links = HashMap::new();
-    for (at, keyword, target) in index.links() {
-        if !is_known(keyword, dialect) {
-            continue;
-        }
-        let Some(holder) = root.pointer(at) else {
-            continue;
-        };
-        let text = holder.get(keyword).and_then(Value::as_str);
-        let text = text.unwrap_or_default();
-        let link = match target {
-            crate::index::Target::Published if text.contains("://") => Link::Published(text),
-            crate::index::Target::Published => Link::Dynamic,
-            crate::index::Target::Here { at: to, .. } => {
-                let Some(schema) = root.pointer(to) else {
-                    continue;
-                };
-                let fragment = text.split_once('#').map_or("", |(_, fragment)| fragment);
-                let moves = match keyword {
-                    "$dynamicRef" => {
-                        schema.get("$dynamicAnchor").and_then(Value::as_str) == Some(fragment)
-                            && anchors.get(fragment).is_none_or(|count| *count > 1)
-                    }
-                    "$recursiveRef" => {
-                        schema.get("$recursiveAnchor") == Some(&Value::Bool(true)) && recursive > 1
-                    }
-                    _ => false,
-                };
-                match moves {
-                    true => Link::Dynamic,
-                    false => Link::Here(schema, to.rsplit('/').next().unwrap_or_default()),
-                }
-            }
-        };
-        links.insert((keyword, address(holder)), link);
-    }
-    links
 }

@@ -16,8 +16,10 @@
 
 mod applied;
 mod cuts;
+mod definitions;
 mod error;
 mod flat;
+mod links;
 mod list;
 mod make;
 mod object;
@@ -34,7 +36,7 @@ use crossfeed_projection::Projection;
 use serde_json::Value;
 
 /// Gives the schema of what a projection leaves of the instances of a schema: whatever is valid by
-/// `schema` is, projected, valid by the outcome (DESIGN.md, law 7).
+/// `schema` is, projected, valid by the outcome (`specs/projection.md`).
 ///
 /// The dialect stays, and `$schema` with it; of a projection that leaves everything the outcome is
 /// the schema itself.
