@@ -50,6 +50,22 @@ pub(crate) fn read(path: &Path) -> Result<Bytes, Stop> {
         .map_err(|error| Stop::Usage(format!("cannot read {}: {error}", name(path))))
 }
 
+/// Refuses what was declared to be JSON and is none.
+pub(crate) fn check_json(bytes: &Bytes, path: &Path) -> Result<(), Stop> {
+    let document = Document::new(bytes.clone());
+    let mark = match bytes.starts_with("\u{feff}".as_bytes()) {
+        true => "; it begins with a byte order mark",
+        false => "",
+    };
+    match document.root() {
+        Err(error) if !error.is_limit() => Err(Stop::Usage(format!(
+            "{} is no JSON: {error}{mark}",
+            name(path)
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// The value of a JSON file; `what` it is says the error where it is none.
 pub(crate) fn read_schema(path: &Path, what: &str) -> Result<Value, Stop> {
     let document = Document::new(read(path)?);

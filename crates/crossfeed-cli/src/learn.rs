@@ -1,6 +1,6 @@
 //! `crossfeed learn`: results in, a schema that all of them fit out.
 
-use crate::{cli, input, project::rules, records, report::Stop};
+use crate::{cli, input, project::rules, records, report::Stop, select};
 use bytes::Bytes;
 use crossfeed::{
     CallId, Engine, EngineOptions, ErrorCode, RevealPolicy,
@@ -13,21 +13,36 @@ use std::io::Write;
 /// The tool that all results are of.
 const TOOL: &str = "tool";
 
-pub(crate) async fn run(args: &cli::Learn, out: &mut dyn Write) -> Result<(), Stop> {
+pub(crate) async fn run(
+    args: &cli::Learn,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<(), Stop> {
     let policy = RevealPolicy::default().with_every_tool(rules(&[], &args.never)?);
     let engine = EngineOptions::default().with_reveal(policy);
     let session = Engine::new(engine, records::store()).session(records::named_scope("default")?);
+    let mut failed = 0;
     for (index, result) in results(&input::read(&args.file)?)?.into_iter().enumerate() {
         let id = format!("result_{index}");
         let call = CallId::parse(&id).map_err(|error| Stop::Usage(error.to_string()))?;
         let result = records::result(result, None).with_tool(TOOL);
         session.record(&call, result).await?;
-        session.learn(&call).await?;
+        let learned = session.learn(&call).await;
+        failed += usize::from(!learned.map_err(select::unnamed)?);
+    }
+    if failed > 0 {
+        let _ = writeln!(
+            err,
+            "notice: {failed} results of failed calls teach nothing"
+        );
     }
     let learned = session.learned(TOOL);
     let schema = learned.as_ref().and_then(|learned| learned.schema());
     let Some((learned, schema)) = learned.zip(schema) else {
-        let nothing = "there is no result to learn from: give one JSON value a line";
+        let nothing = match failed {
+            0 => "there is no result to learn from: give one JSON value a line",
+            _ => "there is no result to learn from: all are of failed calls",
+        };
         return Err(Stop::answer(ErrorCode::SchemaInvalid, nothing));
     };
     if args.schema_only {
@@ -71,7 +86,8 @@ fn results(file: &Bytes) -> Result<Vec<Bytes>, Stop> {
         let line = file.slice_ref(line);
         if let Err(error) = Document::new(line.clone()).root() {
             let number = index + 1;
-            let message = format!("line {number} is no JSON: {error}");
+            let message =
+                format!("line {number} is no JSON: {error}; give one document, or one a line");
             return Err(Stop::Usage(message));
         }
         results.push(line);

@@ -7,9 +7,12 @@ use crate::{
     rewrite::{invalid, read},
 };
 use crossfeed::{
-    ErrorBody,
+    ErrorBody, ErrorCode,
     projection::RevealRules,
-    schema::{Descriptor, InspectRequest, OutputSchema, SchemaError, ToolList, check, descriptors},
+    schema::{
+        Descriptor, INSPECTOR, InspectRequest, OutputSchema, SchemaError, ToolList, check,
+        descriptors,
+    },
 };
 use serde_json::{Value, json};
 use std::{io::Write, path::Path};
@@ -17,12 +20,22 @@ use std::{io::Write, path::Path};
 /// What a schema without a tool is called.
 const ALONE: &str = "tool";
 
-pub(crate) fn summarize(args: &cli::Summarize, out: &mut dyn Write) -> Result<(), Stop> {
+pub(crate) fn summarize(
+    args: &cli::Summarize,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<(), Stop> {
     let rules = rules(&[], &args.never)?;
     let (document, _) = read(&args.file)?;
     let answer = match (ToolList::is_list(&document), &args.tool_id) {
         (true, None) => {
             let list = list(document, &args.file)?;
+            if list.tools().any(|tool| tool.name() == INSPECTOR) {
+                let _ = writeln!(
+                    err,
+                    "notice: the tool `{INSPECTOR}` of the list is left out: the name is the inspector's"
+                );
+            }
             let of = |tool: crossfeed::schema::Tool<'_>| {
                 let output = tool.output_schema().map(|schema| output(schema, &rules));
                 let (name, says) = (tool.name(), tool.description());
@@ -81,24 +94,28 @@ fn schema(document: Value, id: Option<&str>, file: &Path) -> Result<(Value, Stri
             .collect();
         names.join(", ")
     };
+    let refused = |message: String, advice: String| {
+        let mut body = ErrorBody::new(ErrorCode::ProjectionInvalid, message);
+        body.advice = Some(advice);
+        Stop::from(body)
+    };
+    let those = || match names().as_str() {
+        "" => "the list has no tools".to_owned(),
+        names => format!("it has: {names}"),
+    };
     let Some(id) = id else {
-        return Err(Stop::Usage(format!(
-            "`--tool-id` picks a tool of the list: {}",
-            names()
-        )));
+        let message = format!("`--tool-id` picks a tool of the list; {}", those());
+        return Err(Stop::Usage(message));
     };
     let Some(tool) = list.tools().find(|tool| tool.name() == id) else {
-        return Err(Stop::Usage(format!(
-            "the list has no tool `{id}`: {}",
-            names()
-        )));
+        return Err(refused(format!("the list has no tool `{id}`"), those()));
     };
     match tool.output_schema() {
         Some(schema) => Ok((schema.clone(), id.to_owned())),
-        None => Err(Stop::Usage(format!(
-            "the tool `{id}` declares no output schema: learn one from its results with \
-             `crossfeed learn`"
-        ))),
+        None => Err(refused(
+            format!("the tool `{id}` declares no output schema"),
+            "learn one from its results: `crossfeed learn`".to_owned(),
+        )),
     }
 }
 

@@ -1,12 +1,17 @@
 //! `crossfeed project`: a result, cut to the fields that somebody asks for.
 
-use crate::{cli, input, records, report::Stop};
+use crate::{
+    cli::{self, Kind},
+    input, records,
+    report::Stop,
+    select,
+};
 use crossfeed::{
     CallId, Engine, EngineOptions, ErrorBody, ErrorCode, ProjectOptions, Projected, RevealPolicy,
     json::Document,
     mcp::{Annotation, Capability, KEY, Projector, Tool},
     projection::{
-        FieldsValue, Operation, PathError, ProjectionError, ProjectionRequest, ResourceType,
+        FieldsValue, Operation, Path, ProjectionError, ProjectionRequest, ResourceType,
         ResourceTypes, RevealRules, Views,
     },
 };
@@ -22,10 +27,10 @@ pub(crate) async fn run(args: &cli::Project, out: &mut dyn Write) -> Result<(), 
     let inputs = [&args.views, &args.types, &args.mcp].map(|input| input.as_deref());
     input::check_stdin(inputs.into_iter().chain([file, schema]))?;
     let types = args.types.as_deref().map(types).transpose()?;
-    if let (Some(types), true) = (&types, args.describe) {
-        return Ok(writeln!(out, "{}", types.introspect())?);
-    }
     let rules = rules(&args.always, &args.never)?;
+    if let (Some(types), true) = (&types, args.describe) {
+        return Ok(writeln!(out, "{}", types.without(&rules).introspect())?);
+    }
     let views = match &args.views {
         Some(views) => Views::parse(&value(views)?).map_err(invalid)?,
         None => Views::default(),
@@ -75,10 +80,14 @@ fn over_mcp(
     let projected = projector.project(&tool, &params, &document);
     let projected = projected.map_err(|error| {
         let name = input::name(&args.file);
-        Stop::Usage(format!("{name} is no tool result of MCP: {error}"))
+        let message = format!("{name} is no tool result of MCP: {error}");
+        Stop::answer(ErrorCode::ProjectionInvalid, message)
     })?;
     out.write_all(&projected.json)?;
-    Ok(writeln!(out)?)
+    match projected.json.ends_with(b"\n") {
+        true => Ok(()),
+        false => Ok(writeln!(out)?),
+    }
 }
 
 /// The one result, cut as it would be on its way out of a host.
@@ -91,9 +100,14 @@ async fn cut(
     let engine = EngineOptions::default().with_reveal(policy);
     let session = Engine::new(engine, records::store()).session(records::named_scope("default")?);
     let call = CallId::parse(CALL).map_err(|error| Stop::Usage(error.to_string()))?;
-    let result = records::result(input::read(&args.file)?, args.kind);
+    let document = input::read(&args.file)?;
+    if args.kind == Some(Kind::Json) {
+        input::check_json(&document, &args.file)?;
+    }
+    let result = records::result(document, args.kind);
     let response = session.respond(&call, result).await?;
-    Ok(response.cut(options).await?)
+    let cut = response.cut(options).await;
+    cut.map_err(|failure| select::unnamed(failure).into())
 }
 
 /// The value in the bytes that were cut.
@@ -155,16 +169,26 @@ fn said(lists: &[String]) -> Vec<&str> {
 
 /// What is always kept and what is never shown.
 pub(crate) fn rules(always: &[String], never: &[String]) -> Result<RevealRules, Stop> {
-    let paths = |lists: &[String]| -> Result<Vec<String>, PathError> {
-        let mut paths = Vec::new();
-        for list in said(lists) {
-            let read = crossfeed::projection::Path::parse_list(list)?;
-            paths.extend(read.iter().map(ToString::to_string));
-        }
-        Ok(paths)
-    };
-    let read = || RevealRules::parse(paths(always)?, paths(never)?);
-    read().map_err(|error| ErrorBody::new(ErrorCode::ProjectionInvalid, error.to_string()).into())
+    // An empty variable of a shell must not leave everything open.
+    if never.iter().any(|list| list.trim().is_empty()) {
+        return Err(Stop::Usage(
+            "a list of what is never shown is empty: give names or paths, or leave it out"
+                .to_owned(),
+        ));
+    }
+    Ok(RevealRules::new(paths(always)?, paths(never)?))
+}
+
+fn paths(lists: &[String]) -> Result<Vec<Path>, Stop> {
+    let mut paths = Vec::new();
+    for list in said(lists) {
+        paths.extend(Path::parse_list(list).map_err(|error| {
+            let mut body = ErrorBody::new(error.code(), error.to_string());
+            body.advice = Some(error.advice().to_string());
+            body
+        })?);
+    }
+    Ok(paths)
 }
 
 fn types(text: &OsStr) -> Result<ResourceTypes, Stop> {
@@ -190,7 +214,7 @@ fn resource(types: &ResourceTypes, name: Option<&str>) -> Result<ResourceType, S
 fn value(text: &OsStr) -> Result<Value, Stop> {
     let document = Document::new(input::read_or_inline(text)?);
     let unread = |why: String| {
-        let name = input::name(std::path::Path::new(text));
+        let name = input::name(text.as_ref());
         Stop::Usage(format!("{name} is no JSON that can be read: {why}"))
     };
     let root = document.root().map_err(|error| unread(error.to_string()))?;

@@ -4,6 +4,7 @@ use crate::{
     cli::{self, Sign},
     deep::SetAside,
     input,
+    project::rules,
     report::Stop,
 };
 use crossfeed::{
@@ -15,7 +16,7 @@ use crossfeed::{
     },
 };
 use serde_json::{Value, json};
-use std::{io::Write, path::Path};
+use std::{io::Write, path::Path, sync::Arc};
 
 /// What a schema without a tool is called.
 const ALONE: &str = "schema";
@@ -52,7 +53,7 @@ pub(crate) fn run(
                  `--as` prints it in another"
             );
         }
-        let options = reflecting(options, &list, args, err);
+        let options = reflecting(options, &list, args, err)?;
         let mut listed = rewrite_tools(&list, &options);
         remarks(&listed, &aside, args, err);
         (std::mem::take(&mut listed.value), listed)
@@ -99,7 +100,8 @@ fn reflecting(
     list: &ToolList,
     args: &cli::Rewrite,
     err: &mut dyn Write,
-) -> ListOptions {
+) -> Result<ListOptions, Stop> {
+    let rules = Arc::new(rules(&[], &args.withhold)?);
     let all = args.reflect.iter().any(|name| name == ALL);
     for name in args.reflect.iter().filter(|name| *name != ALL) {
         if !list.tools().any(|tool| tool.name() == name) {
@@ -108,9 +110,10 @@ fn reflecting(
     }
     let wanted = |name: &str| all || args.reflect.iter().any(|wanted| wanted == name);
     let tools = list.tools().filter(|tool| wanted(tool.name()));
-    tools.fold(options, |options, tool| {
-        options.with_reflection(tool.name(), Reflection::new())
-    })
+    Ok(tools.fold(options, |options, tool| {
+        let reflection = Reflection::new().with_rules(Arc::clone(&rules));
+        options.with_reflection(tool.name(), reflection)
+    }))
 }
 
 fn spelling(args: &cli::Rewrite, style: Style) -> Spelling {

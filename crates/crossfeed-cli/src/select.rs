@@ -18,10 +18,14 @@ pub(crate) async fn run(
     };
     let options = EngineOptions::default();
     let session = records::session(options, &call_id, &args.file, args.kind).await?;
-    let selected = session
-        .select(&call_id, &args.expression)
-        .await
-        .map_err(|failure| body(failure, args.call_id.is_some()))?;
+    let selected =
+        session
+            .select(&call_id, &args.expression)
+            .await
+            .map_err(|failure| match args.call_id {
+                Some(_) => placeless(failure.body()),
+                None => unnamed(failure),
+            })?;
     // Remarks that cannot be written do not keep the answer back.
     if args.explain {
         for line in remarks(&args.expression, &selected.report) {
@@ -36,16 +40,19 @@ pub(crate) async fn run(
     Ok(())
 }
 
-/// The failure as it is written: there are no arguments here, and perhaps no call that has a name.
-fn body(mut failure: Failure, named: bool) -> ErrorBody {
-    if !named {
-        failure.call_id = None;
-    }
-    let mut body = failure.body();
-    body.at = None;
-    if let (false, Error::Lookup(LookupError::Failed { message, .. })) = (named, &failure.error) {
+/// The failure of a document that is no call of anybody's.
+pub(crate) fn unnamed(mut failure: Failure) -> ErrorBody {
+    failure.call_id = None;
+    let mut body = placeless(failure.body());
+    if let Error::Lookup(LookupError::Failed { message, .. }) = &failure.error {
         body.message = format!("the call failed: {message}");
     }
+    body
+}
+
+/// An error where there are no arguments that it could have a place in.
+fn placeless(mut body: ErrorBody) -> ErrorBody {
+    body.at = None;
     body
 }
 

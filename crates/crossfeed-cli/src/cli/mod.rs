@@ -371,6 +371,9 @@ pub(crate) struct Rewrite {
     /// output schema has; a tool's name, or `all`; may be given more than once
     #[arg(long, value_name = "NAME")]
     pub(crate) reflect: Vec<String>,
+    /// Output fields that `--reflect` never offers: a name, or a path from the root
+    #[arg(long, value_name = "PATHS", requires = "reflect")]
+    pub(crate) withhold: Vec<String>,
     /// Print what a model is to be told of references, in place of the schemas
     ///
     /// With `--style` nothing is read; with `--profile` the list says which styles are in use.

@@ -154,7 +154,7 @@ pub(crate) struct Inspect {
 
 /// Learn an output schema from results
 ///
-/// Reads JSON values, one a line or one after the other, and prints {"schema", "observations", "drift"}:
+/// Reads one JSON document, or one a line, and prints {"schema", "observations", "drift"}:
 /// a schema that all of them fit, without a value of theirs, and what later ones changed.
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -3,6 +3,18 @@
 use super::{check, check_usage, file, run};
 use serde_json::{Value, json};
 
+/// An error that is an answer: as text on standard error, as JSON on standard output.
+fn check_error(args: &[&str], stdin: &str, says: &str) {
+    let text = run(args, stdin);
+    assert_eq!((text.status, text.out.as_str()), (1, ""), "{args:?}");
+    assert!(text.err.contains(says), "{args:?}: {}", text.err);
+    let args: Vec<&str> = ["--json"].iter().chain(args).copied().collect();
+    let json = run(&args, stdin);
+    let error: Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!(json.status, 1, "{args:?}");
+    assert_eq!(error["error"].get("call_id"), None, "{args:?}");
+}
+
 const PAGE: &str = r#"{"items": [{"id": 1, "title": "a", "body": "…"}, {"id": 2, "title": "b"}], "total": 2.50, "next": null}"#;
 
 /// What a command prints, read.
@@ -98,6 +110,64 @@ fn what_is_not_there_is_said() {
 }
 
 #[test]
+fn errors_name_no_call_that_nobody_gave() {
+    check_error(
+        &["project", "--preset", "x"],
+        PAGE,
+        "there is no preset `x`",
+    );
+    let failed = r#"{"content": [{"type": "text", "text": "no"}], "isError": true}"#;
+    check_error(&["project", "--never", "a b"], PAGE, "quote");
+    let told = project(&["--include", "id"], failed);
+    assert_eq!(
+        (&told["value"], &told["failed"]),
+        (&json!("no"), &json!(true))
+    );
+    let run = run(&["learn"], failed);
+    assert_eq!(run.status, 1);
+    assert!(run.err.contains("all are of failed calls"), "{}", run.err);
+}
+
+#[test]
+fn a_word_is_a_field_where_no_presets_are() {
+    let found = project(&["--fields", "due"], PAGE);
+    assert_eq!(found["value"]["items"], json!([{}, {}]));
+    assert_eq!(found["diagnostics"][0]["path"], "items[].due");
+    check_error(
+        &["project", "--fields", "minimal"],
+        PAGE,
+        "neither a preset nor a field",
+    );
+}
+
+#[test]
+fn what_is_never_shown_is_closed() {
+    check_usage(&["project", "--never", ""], PAGE, "is empty");
+    let types = r#"{"t": {"fields": ["id", "pin"], "presets": {"minimal": ["id", "pin"]}}}"#;
+    let described = answer(
+        &["project", "--types", types, "--describe", "--never", "pin"],
+        "",
+    );
+    assert!(!described.to_string().contains("pin"), "{described}");
+    let tools = r#"{"tools": [{"name": "t", "inputSchema": {"type": "object"}, "outputSchema": {"type": "object", "properties": {"id": {}, "pin": {}}}}]}"#;
+    let listed = answer(
+        &[
+            "rewrite",
+            "--style",
+            "refs",
+            "--reflect",
+            "t",
+            "--withhold",
+            "pin",
+        ],
+        tools,
+    );
+    let shown = &listed["tools"][0]["inputSchema"]["properties"]["_select"];
+    assert_eq!(shown["items"]["enum"], json!(["id"]));
+    check_usage(&["project", "--kind", "json"], "bad{", "is no JSON");
+}
+
+#[test]
 fn the_schema_of_what_is_left_is_printed() {
     let schema = file(
         "project.schema.json",
@@ -165,7 +235,7 @@ fn a_result_of_mcp_is_projected_as_a_server_does() {
     let found = asked(r#"{"mode": "guess"}"#);
     assert_eq!(found["structuredContent"], json!({"id": 1, "n": 2}));
     assert_eq!(found["_meta"]["dev.crossfeed/projection"]["applied"], false);
-    check_usage(&["project", "--mcp", "{}"], "[]", "no tool result");
+    check_error(&["project", "--mcp", "{}"], "[]", "no tool result");
 }
 
 const OUTPUT: &str = r#"{"type": "object", "properties": {"items": {"type": "array", "items": {"type": "object", "properties": {"id": {"type": "string"}, "key": {"type": "string"}, "owner": {"type": "object"}}}}, "total": {"type": "integer"}}}"#;
@@ -252,10 +322,15 @@ fn lists_of_tools_are_described() {
     let one = answer(&["summarize", &tools, "--tool-id", "search"], "");
     assert_eq!(one, answer(&["summarize", "--tool-id", "search"], OUTPUT));
     check_usage(&["inspect", &tools], "", "`search`, `quiet`");
-    check_usage(
+    check_error(
         &["inspect", &tools, "--tool-id", "quiet"],
         "",
         "crossfeed learn",
+    );
+    check_error(
+        &["inspect", &tools, "--tool-id", "no"],
+        "",
+        "`search`, `quiet`",
     );
     let listed = answer(
         &["rewrite", "--style", "refs", &tools, "--reflect", "all"],

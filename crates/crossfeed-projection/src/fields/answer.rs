@@ -220,8 +220,11 @@ impl Plan {
             .fields
             .iter()
             .any(|path| matches!(path.steps().first(), Some(Step::Key(name)) if name == word));
+        // Where no presets are, no word is one that is misspelt, but for those that are usual.
+        let usual = ["minimal", "standard"].contains(&word.as_str());
+        let has_presets = self.presets.iter().any(|name| name != super::presets::FULL);
         // Whether what is never shown is there is not told.
-        if is_known || word == COMPUTED || self.hides(word) {
+        if is_known || word == COMPUTED || self.hides(word) || !(has_presets || usual) {
             return Ok(());
         }
         let (mut looked, mut there) = (0_usize, false);
