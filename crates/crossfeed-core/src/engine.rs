@@ -173,6 +173,10 @@ impl fmt::Debug for Engine {
 
 impl Engine {
     /// An engine over a store.
+    ///
+    /// Several may share one, each with options of its own. What may be shown of a result by the rules
+    /// of [`EngineOptions::reveal`] is kept with it only for the engine that asked first, or one with a
+    /// clone of the same policy; any other makes it anew each time.
     #[must_use]
     pub fn new(options: EngineOptions, store: Arc<dyn ResultStore>) -> Self {
         Self(Arc::new(Inner {

@@ -24,16 +24,19 @@ use serde_json::{Map, Value, json};
 pub struct Capability {
     /// What may be asked, each once.
     pub modes: Vec<Mode>,
-    /// How many names deep a path may reach; brackets do not count.
+    /// How many steps a path may have: names, `*` and brackets, each of which leads deeper.
     pub max_depth: usize,
 }
 
-/// All modes, and paths as deep as data nests.
+/// Steps that a path may have where a server says nothing else.
+const MAX_DEPTH: usize = 10;
+
+/// All modes, and paths of up to 10 steps.
 impl Default for Capability {
     fn default() -> Self {
         Self {
             modes: Mode::ALL.to_vec(),
-            max_depth: MAX_PATH_STEPS,
+            max_depth: MAX_DEPTH,
         }
     }
 }

@@ -9,7 +9,8 @@
 //! - What was not applied is not claimed, and nothing is refused: a request that cannot be followed
 //!   gives the whole result.
 //! - `content` and `structuredContent` agree.
-//! - What never-rules hide leaves through no result, whatever was asked for.
+//! - What never-rules hide leaves through no result, whatever was asked for: it is taken out first.
+//! - What another said under our keys is not passed on.
 //! - Bytes outside what changed stay as they came.
 
 mod annotation;

@@ -14,7 +14,8 @@ pub struct Reply {
     pub mode: Option<Mode>,
     /// The name of the view that was applied.
     pub view: Option<String>,
-    /// The paths that were applied, in canonical text; `None` for everything.
+    /// The paths that were applied, in canonical text, but those of a view that name what is never
+    /// shown; `None` for everything.
     pub fields: Option<Vec<String>>,
     /// The schema of the projected `structuredContent`.
     pub projected_schema: Option<Value>,

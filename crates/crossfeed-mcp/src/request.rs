@@ -65,9 +65,10 @@ impl Request {
     /// [`RequestError`] where what they ask for cannot be told.
     pub fn read(params: &Value) -> Result<Option<Self>, RequestError> {
         let meta = params.get("_meta");
-        let written = meta.and_then(|meta| meta.get(KEY).or_else(|| meta.get(BARE_KEY)));
-        let request = match written {
-            None | Some(Value::Null) => return Ok(None),
+        // `null` asks for nothing.
+        let under = |key| meta?.get(key).filter(|written| !written.is_null());
+        let request = match under(KEY).or_else(|| under(BARE_KEY)) {
+            None => return Ok(None),
             Some(Value::Object(request)) => request,
             Some(_) => return Err(RequestError::NotAnObject),
         };

@@ -17,6 +17,7 @@ pub use fields::{
 pub use path::{MAX_PATH_CHARS, MAX_PATH_STEPS, MAX_PATHS, Path, PathError, PathErrorKind, Step};
 pub use project::{
     Diagnostic, DiagnosticKind, Diagnostics, MAX_DIAGNOSTICS, MAX_ITEM_PLACES, Place, Projection,
+    nearest,
 };
-pub use reveal::{Redacted, RevealRules, WITHHELD};
+pub use reveal::{Redacted, RedactedResult, RevealRules, WITHHELD};
 pub use tree::{Node, PathTree};

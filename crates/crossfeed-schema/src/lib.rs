@@ -33,7 +33,7 @@ pub use null::admits_null;
 pub use output::{
     Child, Descriptor, Drift, DriftKind, INSPECTOR, InspectError, InspectRequest, Inspection,
     LearnOptions, LearnedSchema, NoProjectedSchema, OutputSchema, Parameter, Summary, descriptors,
-    flat_schema, inspector, projected_schema,
+    flat_schema, inspector, is_anything, projected_schema, values_in, without_unused_definitions,
 };
 pub use place::Place;
 pub use profile::{

@@ -72,12 +72,19 @@ impl Maker<'_> {
                 if self.random.percent(25) {
                     to["maxProperties"] = json!(3);
                 }
+                if self.random.percent(25) {
+                    to["type"] = json!(*self.random.of(&["string", "object", "array"]));
+                }
                 to
             }
             8 => json!({"$ref": "#"}),
             9 => json!({"type": "boolean", "title": "a secret"}),
             10 => {
-                json!({"type": "array", "items": {"type": "integer"}, "minItems": 1, "uniqueItems": true})
+                let items = match self.random.percent(50) {
+                    true => json!({"type": "integer"}),
+                    false => self.leaf(),
+                };
+                json!({"type": "array", "items": items, "minItems": 1, "uniqueItems": true})
             }
             _ => json!({"type": "object", "minProperties": 1}),
         }

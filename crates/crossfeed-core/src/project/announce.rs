@@ -3,12 +3,14 @@
 use super::infer_schema;
 use crate::{
     select::{Answered, SelectReport},
-    validate::Schemas,
+    shape::Shape,
+    validate::{InputSchema, Schemas, Steps},
 };
 use crossfeed_jmespath::Expression;
 use crossfeed_json::Document;
-use crossfeed_projection::{Diagnostic, DiagnosticKind, Projection, RevealRules};
+use crossfeed_projection::{Diagnostic, DiagnosticKind, Path, Projection, RevealRules, Step};
 use crossfeed_schema::projected_schema;
+use crossfeed_wire::Pointer;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -23,7 +25,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) rules: &'a Arc<RevealRules>,
 }
 
-/// A schema, or why there is none.
+/// A schema, or why there is none: it says nothing of what is never revealed.
 pub(crate) type Announced = Result<Value, Diagnostic>;
 
 /// The schema of a projected value, which is valid by it.
@@ -33,44 +35,82 @@ pub(crate) fn announced(
     value: &Document,
     schemas: &Schemas,
 ) -> Announced {
+    let none = |cause: String| no_schema(&cause, asked.rules);
     if value.raw().len() > JUDGED_BYTES {
-        return Err(none("the value is too large to be judged by a schema"));
+        return Err(none("the value is too large to be judged".to_owned()));
     }
-    let schema = projected(schema, asked)?;
-    let breaks = |why: &str| Diagnostic::new(DiagnosticKind::BreaksSchema, "", why);
+    let schema = projected(schema, asked).map_err(none)?;
     let compiled = schemas
         .get(&schema)
-        .map_err(|_| none("the schema of the outcome cannot be compiled"))?;
-    let value = value
-        .root()
-        .ok()
-        .and_then(|root| root.to_value().ok())
-        .ok_or_else(|| {
-            none("the value cannot be judged: it holds a number beyond 64-bit floats")
-        })?;
+        .map_err(|error| none(format!("that of the outcome cannot be used: {error}")))?;
+    let value = value.root().ok().and_then(|root| root.to_value().ok());
+    let beyond = || none("the value holds a number beyond 64-bit floats".to_owned());
+    let value = value.ok_or_else(beyond)?;
     let mut steps = compiled.steps(&value);
     match compiled.accepts(&value, &mut steps) {
         Ok(true) => Ok(schema),
-        Ok(false) => Err(breaks(
-            "the result does not fit the schema of its tool's output: no schema is announced",
-        )),
-        Err(_) => Err(none("it takes too much to judge the value by its schema")),
+        Ok(false) => Err(breaks_schema(&value, &compiled, &mut steps)),
+        Err(_) => Err(none("it takes too much to judge the value".to_owned())),
     }
 }
 
-fn none(why: &str) -> Diagnostic {
-    Diagnostic::new(DiagnosticKind::NoSchema, "", why)
+/// Says why no schema can be told: what a schema says of itself may name what is never revealed.
+fn no_schema(cause: &str, rules: &RevealRules) -> Diagnostic {
+    let mut message = "no schema is announced".to_owned();
+    if !rules.mentions_never(cause) {
+        message.push_str(": ");
+        message.push_str(cause);
+    }
+    Diagnostic::new(DiagnosticKind::NoSchema, "", message)
 }
 
-fn projected(schema: &Value, asked: &Asked<'_>) -> Announced {
+/// Says where a projected value breaks the schema of it: both are without what is never revealed.
+fn breaks_schema(value: &Value, schema: &InputSchema, steps: &mut Steps) -> Diagnostic {
+    let mut message =
+        "the result does not fit the schema of its tool's output: no schema is announced"
+            .to_owned();
+    let mut path = String::new();
+    // It may take more to say what does not fit than that it does not.
+    if let Ok(Some(finding)) = schema.first_finding(value, steps) {
+        let found = value.pointer(finding.at.as_str()).unwrap_or(&Value::Null);
+        let (expected, found) = (&finding.expected, Shape::of_value(found));
+        message = format!("{message}: expected {expected}, found {found}");
+        path = path_of(value, &finding.at);
+    }
+    Diagnostic::new(DiagnosticKind::BreaksSchema, path, message)
+}
+
+/// A place of a value, as paths are written; the root as nothing.
+fn path_of(value: &Value, at: &Pointer) -> String {
+    let mut steps = Vec::new();
+    let mut around = Some(value);
+    for token in at.tokens() {
+        let (step, next) = match around {
+            Some(Value::Array(items)) => match token.parse() {
+                Ok(index) => (Step::Index(index), items.get(index)),
+                Err(_) => break,
+            },
+            Some(Value::Object(members)) => {
+                let next = members.get(&token);
+                (Step::Key(token), next)
+            }
+            _ => break,
+        };
+        steps.push(step);
+        around = next;
+    }
+    Path::from_steps(steps).map_or_else(|_| String::new(), |path| path.to_string())
+}
+
+/// The schema of a projected value, or why none can be told.
+fn projected(schema: &Value, asked: &Asked<'_>) -> Result<Value, String> {
     let of = |schema: &Value, projection: &Projection| {
-        projected_schema(schema, projection)
-            .map_err(|error| none(&format!("no schema of the outcome can be told: {error}")))
+        projected_schema(schema, projection).map_err(|error| error.to_string())
     };
     let Some(selected) = asked.selected else {
         return of(schema, asked.projection);
     };
-    let untold = || none("no schema of what the selector gives can be told");
+    let untold = || "that of what the selector gives cannot be told".to_owned();
     if selected.view != Answered::Canonical {
         return Err(untold());
     }

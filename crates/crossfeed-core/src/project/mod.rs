@@ -10,10 +10,8 @@ mod announce;
 mod infer;
 mod learned;
 mod options;
-mod scrub;
 
 pub(crate) use announce::{Asked, announced};
 pub use infer::infer_schema;
 pub(crate) use learned::LearnedSchemas;
 pub use options::{ProjectOptions, Projected};
-pub(crate) use scrub::{scrubbed, scrubbed_error};

@@ -149,11 +149,15 @@ pub struct Rendered {
     pub json: String,
     /// The tokens of that, by the session's counter.
     pub tokens: usize,
-    /// Whether nothing was cut: there are no marks and no note. Binary data is described, and keys
-    /// are left out under [`StripPolicy::AllUnderscore`], all the same.
+    /// Whether nothing was cut: there are no marks, and no note of a cut. Binary data is described,
+    /// and keys are left out under [`StripPolicy::AllUnderscore`], all the same.
     pub whole: bool,
-    /// Whether the model has seen all of the result's data: nothing was cut, described or left out.
+    /// Whether the model has seen all of the result's data that it may: nothing was cut, described or
+    /// left out.
     pub complete: bool,
+    /// Whether some of the result may never be revealed and was taken out before. What is shown says
+    /// so.
+    pub withheld: bool,
     /// The tokens that the result would have taken as it came; of binary data only what describes it
     /// is counted.
     pub whole_tokens: usize,
@@ -166,6 +170,7 @@ impl fmt::Debug for Rendered {
             .field("tokens", &self.tokens)
             .field("whole", &self.whole)
             .field("complete", &self.complete)
+            .field("withheld", &self.withheld)
             .field("whole_tokens", &self.whole_tokens)
             .finish()
     }

@@ -1,4 +1,4 @@
-//! Our own fields: the call id, hints, and the note that something is hidden.
+//! Our own fields: the call id, hints, and the note that something is hidden or withheld.
 
 use super::subject::Known;
 use crossfeed_json::quoted;
@@ -10,6 +10,10 @@ const NOTE: &str = "cut by crossfeed: … marks what is hidden, a reference like
 const NOTE_OF_FAILED: &str = "cut by crossfeed: … marks what is hidden";
 /// What is said where there is no room for more.
 const NOTE_IN_SHORT: &str = "cut by crossfeed";
+
+/// What is said where a rule of the host has taken something out before, as a member of the note:
+/// not what it is.
+const WITHHELD: &str = "\"withheld\":\"some of it, by a rule of the host\"";
 
 /// How much is said of a cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,18 +57,22 @@ impl<'h> Frame<'h> {
         tokens: usize,
     ) -> String {
         let text = match self.note {
-            Note::Short => return format!("{{\"note\":{}}}", quoted(NOTE_IN_SHORT)),
+            Note::Short => NOTE_IN_SHORT,
             _ if known.referable => NOTE,
             _ => NOTE_OF_FAILED,
         };
-        let select = select.filter(|_| self.note == Note::Full);
-        let mut json = format!(
-            "{{\"note\":{},\"bytes\":{bytes},\"tokens\":{tokens}",
-            quoted(text)
-        );
-        if known.referable {
-            json.push_str(",\"reach\":");
-            json.push_str(&known.reference(select.filter(|select| !select.is_empty())));
+        let mut json = format!("{{\"note\":{}", quoted(text));
+        if self.note != Note::Short {
+            json.push_str(&format!(",\"bytes\":{bytes},\"tokens\":{tokens}"));
+            if known.referable {
+                let select = select.filter(|_| self.note == Note::Full);
+                json.push_str(",\"reach\":");
+                json.push_str(&known.reference(select.filter(|select| !select.is_empty())));
+            }
+        }
+        if known.withheld {
+            json.push(',');
+            json.push_str(WITHHELD);
         }
         json.push('}');
         json
@@ -83,8 +91,8 @@ pub(super) struct Ours {
 }
 
 impl Ours {
-    /// The fields beside a result. One of MCP has them in its content, too, with what is said of its
-    /// `parts`.
+    /// The fields beside a result; `note` is what is said of a cut. One of MCP has them in its content,
+    /// too, with what is said of its `parts`.
     pub(super) fn of(
         known: &Known<'_, '_>,
         enveloped: bool,
@@ -93,6 +101,8 @@ impl Ours {
         note: Option<&str>,
     ) -> Self {
         let id = format!("\"{TOOL_CALL_ID}\":{}", quoted(known.call_id.as_str()));
+        let withheld = known.withheld.then(|| format!("{{{WITHHELD}}}"));
+        let note = note.or(withheld.as_deref());
         let fields = |hints: Option<&str>| {
             let mut all = id.clone();
             for (key, value) in [(STRUCTURE_HINTS, hints), (PREVIEW, note)] {

@@ -200,6 +200,7 @@ impl<'a> Search<'a, '_> {
             tokens: counted.tokens,
             whole,
             complete,
+            withheld: self.known.withheld,
             whole_tokens: self.whole_tokens,
         }
     }

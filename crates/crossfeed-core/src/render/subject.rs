@@ -19,6 +19,8 @@ pub(crate) struct Known<'a, 'v> {
     pub(crate) call_id: &'v CallId,
     /// Whether it can be referred to: the call did not fail.
     pub(crate) referable: bool,
+    /// Whether some of it was taken out before, by a rule of the host.
+    pub(crate) withheld: bool,
     pub(crate) spelling: Spelling,
     pub(crate) strip: StripPolicy,
     /// The object or list that a string is the text of.

@@ -6,6 +6,7 @@
 //! the session's work, judging the outcome that of [`crate::validate`].
 
 mod fill;
+mod lineage;
 mod malformed;
 mod plan;
 mod put;
@@ -13,7 +14,7 @@ mod shown;
 mod tally;
 
 pub(crate) use fill::{FillLimits, Filled, Looked, fill};
-pub use fill::{Link, Source};
+pub use lineage::{Link, Source};
 pub use malformed::MalformedReference;
 pub(crate) use plan::{Plan, Step, Wanted};
 pub(crate) use tally::Tally;

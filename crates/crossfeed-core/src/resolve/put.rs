@@ -5,7 +5,8 @@
 
 use super::{
     LimitError, MalformedReference,
-    fill::{Link, Made, failure},
+    fill::{Made, failure},
+    lineage::Link,
     plan::{Plan, Planned, Step},
 };
 use crate::error::{Error, Failure};

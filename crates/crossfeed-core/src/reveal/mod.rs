@@ -8,8 +8,8 @@
 //!
 //! # Invariants
 //!
-//! - What is stored is reached by [`Whole`] only, whose one way to what may be shown is through the
-//!   rules.
+//! - What the engine shows or evaluates of what is stored, it reaches by [`Whole`] only, whose one way
+//!   to what may be shown is through the rules. Hosts are given it as it is.
 //! - What cannot be judged is withheld.
 //! - Where no rule hides anything, nothing is made and nothing is read.
 

@@ -2,7 +2,7 @@
 
 use super::redact::shown_json;
 use bytes::Bytes;
-use crossfeed_json::{Document, JsonError};
+use crossfeed_json::{Cursor, Document, JsonError, Kind};
 use crossfeed_projection::RevealRules;
 use crossfeed_store::{Missing, Tombstone};
 use crossfeed_wire::{ErrorCode, Fault};
@@ -101,11 +101,6 @@ impl RevealPolicy {
         (!rules.never_is_empty()).then_some(rules)
     }
 
-    /// Whether a text names anything that is never revealed of any tool.
-    pub(crate) fn names_hidden(&self, text: &str) -> bool {
-        self.hides() && self.unnamed.mentions_never(text)
-    }
-
     /// What is remembered of a result that has gone, without arguments that name what is never
     /// revealed: of whichever tool, since references bring the results of any into arguments.
     pub(crate) fn forget(&self, missing: Missing) -> Missing {
@@ -145,12 +140,47 @@ impl RevealPolicy {
         judged.is_some() && judged == compact(shown)
     }
 
+    /// Whether what is recorded of one tool is shown by rules that hide all that those of another do.
+    /// A tool that is not known is that of the record.
+    pub(crate) fn covers(&self, recorded: Option<&str>, tool: Option<&str>) -> bool {
+        let (held, asked) = (self.rules(recorded), self.rules(tool.or(recorded)));
+        Arc::ptr_eq(held, asked) || asked.never().iter().all(|path| held.never().contains(path))
+    }
+
     fn without_arguments(&self, tombstone: Tombstone) -> Tombstone {
-        let named = |arguments: &[u8]| self.names_hidden(&String::from_utf8_lossy(arguments));
-        if !tombstone.arguments().is_some_and(|bytes| named(bytes)) {
+        let is_hidden = |arguments: &Bytes| {
+            let document = Document::new(arguments.clone());
+            let root = document.root();
+            root.map_or(true, |root| is_hidden_in(root, &self.unnamed))
+        };
+        if !(self.hides() && tombstone.arguments().is_some_and(is_hidden)) {
             return tombstone;
         }
         Tombstone::new(tombstone.tool().map(Arc::from), None)
+    }
+}
+
+/// Whether something of remembered arguments is never revealed. A reference without a selector may
+/// have brought any part of them from the root of a result, so that each is judged as one. They are
+/// short.
+fn is_hidden_in(cursor: Cursor<'_>, rules: &RevealRules) -> bool {
+    let is_named = |text: &str| rules.mentions_never(text);
+    // Of keys that stand twice only one value is seen here, but all are remembered.
+    if cursor.document_has_duplicates() || rules.redact(cursor, &mut Vec::new()).any() {
+        return true;
+    }
+    match cursor.kind() {
+        Kind::String => {
+            let text = cursor.as_str().unwrap_or_default().into_owned();
+            let inner = Document::new(text.clone());
+            is_named(&text) || inner.root().is_ok_and(|root| is_hidden_in(root, rules))
+        }
+        Kind::Object => {
+            let mut members = cursor.items();
+            members.any(|member| is_named(&member.key().text()) || is_hidden_in(member, rules))
+        }
+        Kind::Array => cursor.items().any(|item| is_hidden_in(item, rules)),
+        _ => false,
     }
 }
 

@@ -99,7 +99,7 @@ fn what_cannot_be_judged_is_withheld() {
         let resource = json!({"uri": "a://b", "blob": STANDARD.encode(text)});
         json!({"content": [{"type": "resource", "resource": resource}]})
     };
-    check_mcp(blob(r#"{"pin": 7}"#), Some(blob("[withheld]")));
+    check_mcp(blob(r#"{"pin": 7}"#), Some(blob("{}")));
     check_mcp(blob("{}"), None);
     let wide: Vec<u8> = r#"{"pin": 7}"#.bytes().flat_map(|byte| [byte, 0]).collect();
     let shown = redact::result(&of(ResultKind::Bytes, wide), &rules()).unwrap();
@@ -133,6 +133,47 @@ fn what_stands_twice_hides_nothing() {
 }
 
 #[test]
+fn what_goes_makes_no_envelope_of_what_was_none() {
+    let part = json!({"type": "text", "text": "{\"owner\":1}"});
+    let envelope = json!({"content": [part], "isError": true});
+    let wrapper = json!({"type": "text", "value": {"owner": 1}});
+    for (kind, own) in [
+        (ResultKind::Undeclared, &envelope),
+        (ResultKind::Undeclared, &wrapper),
+        (ResultKind::Mcp, &wrapper),
+    ] {
+        let mut whole = own.clone();
+        whole["pin"] = json!(1);
+        let whole = of(kind, whole.to_string());
+        let shown = redact::result(&whole, &rules()).unwrap().unwrap();
+        assert_eq!(&shown.document().raw()[..], own.to_string().as_bytes());
+        assert_eq!((shown.kind(), shown.failed()), (ResultKind::Json, false));
+    }
+    // What was one stays one.
+    let whole = json!({"content": [part], "_meta": {"pin": 1}});
+    let shown = redact::result(&of(ResultKind::Undeclared, whole.to_string()), &rules());
+    assert_eq!(shown.unwrap().unwrap().kind(), ResultKind::Mcp);
+    let wrapper = json!({"type": "text", "value": {"pin": 1}});
+    let shown = redact::result(&of(ResultKind::Undeclared, wrapper.to_string()), &rules());
+    assert_eq!(shown.unwrap().unwrap().kind(), ResultKind::Undeclared);
+}
+
+#[test]
+fn an_envelope_is_judged_as_whoever_sends_it_on_judges_it() {
+    for result in [
+        json!({"content": [{"type": "x", "pin": 1, "owner": {"mail": 2}}, "pin: 3"]}),
+        json!({"content": [{"type": "text", "text": "7"}], "structuredContent": {"pin": 7}}),
+        json!({"content": [{"type": "text", "text": "7"}], "structuredContent": {"n": 7}}),
+    ] {
+        let whole = of(ResultKind::Mcp, result.to_string());
+        let sent = rules().redact_result(whole.document().root().unwrap());
+        let shown = redact::result(&whole, &rules()).unwrap();
+        let shown = shown.map(|shown| shown.document().raw().to_vec());
+        assert_eq!(shown, sent.map(|sent| sent.json), "{result}");
+    }
+}
+
+#[test]
 fn what_a_call_failed_with_is_withheld_where_it_names_what_is_hidden() {
     let failed = |kind, text: &str| {
         let result = of(kind, text).with_failed(true).with_tool("t");
@@ -148,7 +189,7 @@ fn what_a_call_failed_with_is_withheld_where_it_names_what_is_hidden() {
         assert!(shown.failed() && shown.tool() == Some("t"));
     }
     // What says that it failed may be what is hidden.
-    let rules = RevealRules::parse([] as [&str; 0], ["isError"]).unwrap();
+    let rules = RevealRules::parse([] as [&str; 0], ["*"]).unwrap();
     let result = of(ResultKind::Mcp, r#"{"content": [], "isError": true}"#);
     let shown = redact::result(&result, &rules).unwrap().unwrap();
     assert!(shown.failed());

@@ -182,13 +182,7 @@ impl Session {
         call_id: &CallId,
         select: Option<&str>,
     ) -> Result<Retrieved, Failure> {
-        match self.artifact(artifact_id, call_id).await {
-            Ok(artifact) => {
-                let what = Showable::Artifact(artifact_id.clone(), call_id.clone());
-                self.bring(what, Stored::Artifact(artifact).into(), select, false)
-                    .await
-            }
-            Err(error) => Ok(self.noted(Retrieved::Missing(error))),
-        }
+        let what = Showable::Artifact(artifact_id.clone(), call_id.clone());
+        self.retrieve_what(what, select, false).await
     }
 }

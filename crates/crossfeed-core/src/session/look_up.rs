@@ -31,16 +31,19 @@ impl Session {
     ///
     /// [`LookupError`] says whether it is unknown, expired or evicted, or the store is away.
     pub async fn get(&self, call_id: &CallId) -> Result<Arc<StoredResult>, LookupError> {
-        let mut looked = [self
-            .find(call_id)
-            .await
-            .map(|result| Stored::Result(result).into())];
-        self.offer(&mut looked).await;
-        let [looked] = looked;
-        match looked?.unseen() {
+        match self.whole(call_id).await?.unseen() {
             Stored::Result(result) => Ok(Arc::clone(result)),
             Stored::Artifact(_) => Err(LookupError::unknown(call_id.clone())),
         }
+    }
+
+    /// All that is recorded of a call, or why it is not there and what is.
+    pub(super) async fn whole(&self, call_id: &CallId) -> Looked {
+        self.look_up(&Wanted {
+            call_id: call_id.clone(),
+            artifact_id: None,
+        })
+        .await
     }
 
     pub(super) async fn find(&self, call_id: &CallId) -> Result<Arc<StoredResult>, LookupError> {

@@ -20,6 +20,8 @@ mod suggest;
 #[cfg(test)]
 mod tests;
 mod usage;
+#[cfg(test)]
+mod withheld_tests;
 mod withhold;
 mod work;
 
@@ -43,7 +45,7 @@ use crate::{
 };
 use crossfeed_json::dismantle;
 use crossfeed_projection::{Diagnostics, ProjectionRequest};
-use crossfeed_store::{Recorded, StoreError, StoredArtifact};
+use crossfeed_store::{Lookup, Recorded, StoreError, StoredArtifact, StoredResult};
 use crossfeed_wire::{CallId, Pointer, Scope};
 use futures_util::{StreamExt, stream};
 use serde_json::Value;
@@ -73,7 +75,8 @@ pub struct Resolved {
     pub arguments: Value,
     /// Which argument came from which call, in the order in which they were put.
     pub lineage: Vec<Link>,
-    /// Types that were repaired for the tool's schema.
+    /// Types that were repaired for the tool's schema, but within values some of which may never be
+    /// revealed.
     pub repairs: Vec<TypeRepair>,
     /// What the model asked of the result, by parameters that were added for it when the tool was
     /// listed: for the [cut](Response::cut). `None` where it asked for nothing.
@@ -124,15 +127,32 @@ impl Session {
     /// # Errors
     ///
     /// [`StoreError`]: the id is taken by another result, the result is larger than the limits
-    /// allow, or the store is away. Never because of what the result holds.
+    /// allow, or the store is away. Never because of what the result holds. The same of another tool
+    /// is another result where that tool's rules hide more than those of the tool that it was
+    /// recorded of, for it is shown by the latter.
     pub async fn record(
         &self,
         call_id: &CallId,
         result: ToolResult,
     ) -> Result<Recorded, StoreError> {
-        let store = &self.inner().store;
-        let result = marked(result.into_stored());
-        store.put(&self.scope, call_id, result).await
+        self.put(call_id, marked(result.into_stored())).await
+    }
+
+    async fn put(&self, call_id: &CallId, result: StoredResult) -> Result<Recorded, StoreError> {
+        let Inner { store, options, .. } = &**self.inner();
+        let reveal = &options.reveal;
+        let tool = result.tool().filter(|_| reveal.hides()).map(str::to_owned);
+        let recorded = store.put(&self.scope, call_id, result).await?;
+        if recorded == Recorded::Unchanged
+            && tool.is_some()
+            && let Lookup::Found(first) = store.get(&self.scope, call_id).await?
+            && !reveal.covers(first.tool(), tool.as_deref())
+        {
+            return Err(StoreError::Duplicate {
+                call_id: call_id.clone(),
+            });
+        }
+        Ok(recorded)
     }
 
     /// Records an artifact: full data that outlives the result it was made from.
@@ -287,8 +307,7 @@ impl Session {
 
     /// A recorded result, to work on.
     async fn found(&self, call_id: &CallId) -> Result<Whole, Failure> {
-        let found = self.get(call_id).await;
-        let found = found.map(|result| Stored::Result(result).into());
+        let found = self.whole(call_id).await;
         found.map_err(|error| Failure::of_call(call_id, error))
     }
 

@@ -10,7 +10,7 @@ use crate::{
     canonical::Stored,
     engine::Inner,
     error::{Error, Failure},
-    project::{Asked, ProjectOptions, Projected, announced, scrubbed, scrubbed_error},
+    project::{Asked, ProjectOptions, Projected, announced},
     render::whole_tokens,
     resolve::LimitError,
     reveal::Whole,
@@ -143,11 +143,11 @@ impl Inner {
         let request = &options.request;
         let resource = options.resource.as_deref();
         let plan = request.plan(&options.views, resource, options.operation, rules);
-        let plan = plan.map_err(|error| scrubbed_error(error, rules))?;
+        let plan = plan.map_err(|error| rules.scrubbed_error(error))?;
         let mut json = Vec::new();
         let applied = plan.project(root, &mut json);
-        let applied = applied.map_err(|error| scrubbed_error(error, rules))?;
-        let mut diagnostics = applied.diagnostics;
+        let applied = applied.map_err(|error| rules.scrubbed_error(error))?;
+        let mut diagnostics = rules.scrubbed_diagnostics(applied.diagnostics, request);
         let (json, mut schema) = (Bytes::from(json), None);
         if let Some(output) = self.output_schema(scope, stored, options) {
             let asked = Asked {
@@ -165,7 +165,7 @@ impl Inner {
             tokens: self.options.context.tokens.count_bytes(&json),
             json: json.into(),
             schema,
-            diagnostics: scrubbed(diagnostics, request, rules),
+            diagnostics,
             failed: false,
         })
     }

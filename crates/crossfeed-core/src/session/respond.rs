@@ -13,10 +13,12 @@
 
 use super::Session;
 use crate::{
+    account::{Extent, Showable},
     canonical::{Stored, marked},
     error::{Error, Failure, LookupError},
     project::{ProjectOptions, Projected},
     record::ToolResult,
+    render::whole_tokens,
     reveal::Whole,
 };
 use crossfeed_projection::RevealRules;
@@ -81,7 +83,7 @@ impl Session {
     ) -> Result<Response, StoreError> {
         let result = marked(result.into_stored());
         let own = copy(&result);
-        self.inner().store.put(&self.scope, call_id, result).await?;
+        self.put(call_id, result).await?;
         // What is stored, so that one index serves all; it may be gone again already.
         let full = match self.find(call_id).await {
             Ok(stored) => stored,
@@ -166,12 +168,13 @@ impl Response {
     }
 
     /// Cuts the result by a protocol's own rules: `cut` sees what may be revealed of the result, and
-    /// the rules that hold for its tool, and nothing else of it.
+    /// the rules that hold for its tool, and nothing else of it. What it gives is what leaves: its
+    /// bytes are counted as shown.
     ///
     /// # Errors
     ///
     /// [`Failure`] when it cannot be told what may be revealed: the error is then what leaves.
-    pub async fn cut_with<T: Send + 'static>(
+    pub async fn cut_with<T: AsRef<[u8]> + Send + 'static>(
         self,
         cut: impl FnOnce(&StoredResult, &Arc<RevealRules>) -> T + Send + 'static,
     ) -> Result<T, Failure> {
@@ -183,12 +186,28 @@ impl Response {
         } = self;
         let whole = Whole::from(Stored::Result(full));
         let small = super::is_small_result(&whole);
-        let inner = Arc::clone(session.inner());
-        let work = move |stored: &Stored| match stored {
-            Stored::Result(shown) => Ok(cut(shown, inner.options.reveal.rules(shown.tool()))),
-            Stored::Artifact(of) => Err(LookupError::unknown(of.call_id().clone()).into()),
+        let account = session.account();
+        let (inner, books) = (Arc::clone(session.inner()), Arc::clone(&account));
+        let work = move |stored: &Stored| {
+            let shown = match stored {
+                Stored::Result(shown) => shown,
+                Stored::Artifact(of) => {
+                    return Err(LookupError::unknown(of.call_id().clone()).into());
+                }
+            };
+            let left = cut(shown, inner.options.reveal.rules(shown.tool()));
+            let counter = &inner.options.context.tokens;
+            let tokens = counter.count_bytes(left.as_ref());
+            let whole = whole_tokens(stored, counter);
+            Ok((left, tokens, books.mark(stored), whole))
         };
         let done = session.work_on(&call_id, whole, small, work).await;
-        done.map_err(|error: Error| Failure::of_call(&call_id, error))
+        let (left, tokens, mark, whole) = done.map_err(|error: Error| {
+            let failure = Failure::of_call(&call_id, error);
+            session.note_told(&failure);
+            failure
+        })?;
+        account.show(Showable::Result(call_id), mark, Extent::Part, tokens, whole);
+        Ok(left)
     }
 }

@@ -13,7 +13,7 @@ use crate::{
     engine::Inner,
     error::{Error, Failure},
     render::whole_tokens,
-    resolve::LimitError,
+    resolve::{LimitError, Wanted},
     reveal::Whole,
     strip::{StripPolicy, strip},
 };
@@ -59,7 +59,8 @@ impl Session {
         call_id: &CallId,
         select: Option<&str>,
     ) -> Result<Retrieved, Failure> {
-        self.retrieve_result(call_id, select, false).await
+        let what = Showable::Result(call_id.clone());
+        self.retrieve_what(what, select, false).await
     }
 
     /// Brings a result's canonical value into the context, also if all of it was shown before: for a
@@ -69,23 +70,8 @@ impl Session {
     ///
     /// As for [`Self::retrieve`].
     pub async fn retrieve_again(&self, call_id: &CallId) -> Result<Retrieved, Failure> {
-        self.retrieve_result(call_id, None, true).await
-    }
-
-    async fn retrieve_result(
-        &self,
-        call_id: &CallId,
-        select: Option<&str>,
-        again: bool,
-    ) -> Result<Retrieved, Failure> {
-        match self.get(call_id).await {
-            Ok(result) => {
-                let what = Showable::Result(call_id.clone());
-                let stored = Stored::Result(result).into();
-                self.bring(what, stored, select, again).await
-            }
-            Err(error) => Ok(self.noted(Retrieved::Missing(error))),
-        }
+        let what = Showable::Result(call_id.clone());
+        self.retrieve_what(what, None, true).await
     }
 
     /// Brings an artifact's full data into the context, also if all of it was shown before: for a host
@@ -99,18 +85,29 @@ impl Session {
         artifact_id: &ArtifactId,
         call_id: &CallId,
     ) -> Result<Retrieved, Failure> {
-        match self.artifact(artifact_id, call_id).await {
-            Ok(artifact) => {
-                let what = Showable::Artifact(artifact_id.clone(), call_id.clone());
-                let stored = Stored::Artifact(artifact).into();
-                self.bring(what, stored, None, true).await
-            }
+        let what = Showable::Artifact(artifact_id.clone(), call_id.clone());
+        self.retrieve_what(what, None, true).await
+    }
+
+    /// Brings something into the context if it is there; `again`, if that was done before.
+    pub(super) async fn retrieve_what(
+        &self,
+        what: Showable,
+        select: Option<&str>,
+        again: bool,
+    ) -> Result<Retrieved, Failure> {
+        let (call_id, artifact_id) = ids(&what);
+        let wanted = Wanted {
+            call_id: call_id.clone(),
+            artifact_id: artifact_id.cloned(),
+        };
+        match self.look_up(&wanted).await {
+            Ok(stored) => self.bring(what, stored, select, again).await,
             Err(error) => Ok(self.noted(Retrieved::Missing(error))),
         }
     }
 
-    /// Brings something stored into the context; `again`, if that was done before.
-    pub(super) async fn bring(
+    async fn bring(
         &self,
         what: Showable,
         stored: Whole,
@@ -148,7 +145,7 @@ impl Session {
     }
 
     /// Notes what the model is told where nothing is brought.
-    pub(super) fn noted(&self, retrieved: Retrieved) -> Retrieved {
+    fn noted(&self, retrieved: Retrieved) -> Retrieved {
         if let Some(body) = retrieved.error_body() {
             let told = [Some(body.message), body.advice].into_iter().flatten();
             let counter = &self.inner().options.context.tokens;

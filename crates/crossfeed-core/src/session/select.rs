@@ -19,23 +19,19 @@ impl Session {
     ///
     /// [`Failure`] says what is wrong with the result or the selector.
     pub async fn select(&self, call_id: &CallId, expression: &str) -> Result<Selected, Failure> {
-        let fail =
-            |error: Error| Failure::of_call(call_id, error).with_expression(Some(expression));
-        let stored = match self.get(call_id).await {
-            Ok(result) => Stored::Result(result).into(),
-            Err(error) => {
-                let failure = fail(error.into());
-                self.note_failure(&failure);
-                return Err(failure);
-            }
-        };
+        let selected = self.try_select(call_id, expression).await;
+        let selected = selected.map_err(|failure| failure.with_expression(Some(expression)));
+        selected.inspect_err(|failure| self.note_failure(failure))
+    }
+
+    async fn try_select(&self, call_id: &CallId, expression: &str) -> Result<Selected, Failure> {
+        let stored = self.found(call_id).await?;
         let inner = Arc::clone(self.inner());
         let small = is_small_result(&stored) && is_plain_path(expression);
         let (wanted, text) = (call_id.clone(), expression.to_owned());
         let work = move |stored: &Stored| inner.select(&wanted, stored, &text);
         let selected = self.work_on(call_id, stored, small, work).await;
-        let selected = selected.map_err(fail);
-        selected.inspect_err(|failure| self.note_failure(failure))
+        selected.map_err(|error| Failure::of_call(call_id, error))
     }
 
     /// The shape of a recorded result's canonical value: what a model may be told of it without

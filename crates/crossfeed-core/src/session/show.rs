@@ -13,6 +13,7 @@ use crate::{
     paths::Keys,
     render::{Known, RenderOptions, Rendered, Trouble, show, whole_tokens},
     resolve::LimitError,
+    reveal::Whole,
     select::{SelectError, Selection, Selector},
     strip::StripPolicy,
 };
@@ -83,11 +84,13 @@ impl Session {
         let account = self.account();
         let (inner, books) = (Arc::clone(self.inner()), Arc::clone(&account));
         let (wanted, options) = (call_id.clone(), options.clone());
-        let work = move |stored: &Stored| {
-            let rendered = inner.show(&wanted, stored, &options)?;
+        let work = move |whole: &Whole| {
+            let stored = &whole.shown(&inner.options.reveal)?;
+            let withheld = whole.hides_from(stored);
+            let rendered = inner.show(&wanted, stored, withheld, &options)?;
             Ok((rendered, books.mark(stored)))
         };
-        let shown = self.work_on(call_id, stored, small, work).await;
+        let shown = self.work_on_whole(call_id, stored, small, work).await;
         let (rendered, mark) = shown.map_err(|error: Error| Failure::of_call(call_id, error))?;
         let extent = if rendered.complete {
             Extent::Whole
@@ -173,6 +176,7 @@ impl Inner {
         &self,
         call_id: &CallId,
         stored: &Stored,
+        withheld: bool,
         options: &RenderOptions,
     ) -> Result<Rendered, Error> {
         let arena = Arena::new();
@@ -193,6 +197,7 @@ impl Inner {
         let known = Known {
             call_id,
             referable: stored.failure().is_none(),
+            withheld,
             spelling: options.spelling,
             strip: options.strip,
             open: &open,

@@ -1,19 +1,22 @@
 //! What is said of values that passed unseen and do not fit.
 //!
-//! What comes in: what does not fit the tool's schema, and where values stand that references brought
-//! in. What goes out: the same without a word of what may never be revealed. Deliberately not here:
-//! selectors, which see nothing of it.
+//! What comes in: what does not fit the tool's schema, or was repaired for it, and where values stand
+//! that references brought in. What goes out: the same without a word of what may never be revealed.
+//! Deliberately not here: selectors, which see nothing of it.
 
 use super::work::Work;
 use crate::{
     canonical::Stored,
     error::{Error, Failure},
     resolve::Link,
+    reveal::RevealError,
     shape::Shape,
+    validate::TypeRepair,
 };
 use crossfeed_jmespath::Arena;
 use crossfeed_wire::Pointer;
 use serde_json::Value;
+use std::collections::HashMap;
 
 /// What is said of an expectation that names what came.
 const EXPECTED: &str = "what the tool's schema asks for";
@@ -35,9 +38,8 @@ impl Work {
         let concerns = |at: &Pointer, link: &Link| at.is_within(&link.at) || link.at.is_within(at);
         let mut hiding: Vec<&Link> = Vec::new();
         for link in lineage {
-            let is_bare = link.source.select.is_none() && !link.source.used_default;
             let is_asked = || failures.iter().any(|failure| concerns(&failure.at, link));
-            if !(is_bare && is_asked()) {
+            if !(is_bare(link) && is_asked()) {
                 continue;
             }
             let Some(shown) = self.shown_value(link) else {
@@ -67,11 +69,38 @@ impl Work {
         }
     }
 
+    /// Leaves out what was repaired within values some of which may never be revealed: a repair names a
+    /// key and the types that stand there.
+    pub(super) fn withhold_repairs(&self, repairs: &mut Vec<TypeRepair>, lineage: &[Link]) {
+        if repairs.is_empty() || !self.inner.options.reveal.hides() {
+            return;
+        }
+        let bare = lineage.iter().filter(|link| is_bare(link));
+        let links: HashMap<&str, &Link> = bare.map(|link| (link.at.as_str(), link)).collect();
+        let mut known = HashMap::new();
+        let mut hides = |place: &str| {
+            let Some((place, link)) = links.get_key_value(place) else {
+                return false;
+            };
+            let hides = || self.shown_of(link).is_some();
+            *known.entry(*place).or_insert_with(hides)
+        };
+        repairs.retain(|repair| !repair.at.and_around().skip(1).any(&mut hides));
+    }
+
+    /// What may be shown of what a link refers to; `None` where that is all of it.
+    fn shown_of(&self, link: &Link) -> Option<Result<Stored, RevealError>> {
+        let source = &link.source;
+        let whole = self.stored(&source.call_id, source.artifact_id.as_ref())?;
+        match whole.shown(&self.inner.options.reveal) {
+            Ok(shown) if !whole.hides_from(&shown) => None,
+            shown => Some(shown),
+        }
+    }
+
     /// What may be shown of the value that a link brought in; `None` where that is all of it, null
     /// where it cannot be told.
     fn shown_value(&self, link: &Link) -> Option<Value> {
-        let source = &link.source;
-        let whole = self.stored(&source.call_id, source.artifact_id.as_ref())?;
         let value = |shown: &Stored| {
             let arena = Arena::new();
             let budget = self.inner.fill_limits().budget(shown, &arena);
@@ -79,12 +108,14 @@ impl Work {
             let most = self.inner.options.max_resolved_bytes;
             Some(views.bare.to_sized_value(most).ok()?.0)
         };
-        match whole.shown(&self.inner.options.reveal) {
-            Ok(shown) if !whole.hides_from(&shown) => None,
-            Ok(shown) => Some(value(&shown).unwrap_or_default()),
-            Err(_) => Some(Value::Null),
-        }
+        let shown = self.shown_of(link)?.ok();
+        Some(shown.as_ref().and_then(value).unwrap_or_default())
     }
+}
+
+/// Whether a link passed on what it refers to unseen.
+fn is_bare(link: &Link) -> bool {
+    link.source.select.is_none() && !link.source.used_default
 }
 
 /// A text as what it was read for, where it stood for a list or an object.

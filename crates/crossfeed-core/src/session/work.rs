@@ -136,6 +136,7 @@ impl Work {
                     ResolveError::new(failures)
                 },
             )?;
+            self.withhold_repairs(&mut repairs, &lineage);
         }
         Ok(Resolved::new(arguments, lineage, repairs))
     }

@@ -9,7 +9,7 @@ use super::{
 use crossfeed_json::{MAX_DEPTH, dismantle, is_deeper};
 use crossfeed_schema::SchemaError;
 use crossfeed_wire::Pointer;
-use jsonschema::Validator;
+use jsonschema::{ValidationError, Validator};
 use lru::LruCache;
 use serde_json::Value;
 use std::{
@@ -103,6 +103,17 @@ impl InputSchema {
         Ok(self.0.validator.is_valid(arguments))
     }
 
+    /// The first thing that does not fit.
+    pub(crate) fn first_finding(
+        &self,
+        value: &Value,
+        steps: &mut Steps,
+    ) -> Result<Option<Finding>, ValidationCost> {
+        self.pay(value, steps, true)?;
+        let found = self.0.validator.validate(value).err();
+        Ok(found.map(|error| Finding::of(&error)))
+    }
+
     /// All that does not fit, in the validator's order.
     pub(crate) fn findings(
         &self,
@@ -110,16 +121,18 @@ impl InputSchema {
         steps: &mut Steps,
     ) -> Result<Vec<Finding>, ValidationCost> {
         self.pay(arguments, steps, true)?;
-        Ok(self
-            .0
-            .validator
-            .iter_errors(arguments)
-            .map(|error| Finding {
-                at: Pointer::parse(error.instance_path().as_str()).unwrap_or_default(),
-                expected: describe::expected(&error),
-                is_type: describe::is_type(&error),
-            })
-            .collect())
+        let errors = self.0.validator.iter_errors(arguments);
+        Ok(errors.map(|error| Finding::of(&error)).collect())
+    }
+}
+
+impl Finding {
+    fn of(error: &ValidationError<'_>) -> Self {
+        Self {
+            at: Pointer::parse(error.instance_path().as_str()).unwrap_or_default(),
+            expected: describe::expected(error),
+            is_type: describe::is_type(error),
+        }
     }
 }
 

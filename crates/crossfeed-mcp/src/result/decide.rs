@@ -1,9 +1,9 @@
 //! Whether a request is followed, and why not.
 
-use super::{META, Projector, STRUCTURED, Tool, parts};
+use super::{Call, META, Projector, STRUCTURED, parts};
 use crate::{Mode, Reply, Request};
 use crossfeed_json::{Cursor, Document, Kind};
-use crossfeed_projection::{Path, PathTree, Step};
+use crossfeed_projection::{Path, PathTree};
 
 /// What is said of a result in which there is no JSON.
 const NOTHING: &str = "the result has no `structuredContent`, and no single text that is JSON";
@@ -28,11 +28,12 @@ impl Projector {
     /// What is to be done, or why nothing is.
     pub(super) fn decide<'a>(
         &self,
-        tool: &Tool,
+        call: &Call<'_>,
         root: Cursor<'a>,
         request: &Request,
     ) -> Result<Wanted<'a>, String> {
-        if tool.has_page || names_page(root) {
+        let tool = call.tool;
+        if call.has_page {
             return Err("the tool has a page that reads the whole result".to_owned());
         }
         if !tool.annotation.supported {
@@ -47,7 +48,9 @@ impl Projector {
             Some(view) => match tool.annotation.views.get(view) {
                 Some(paths) => paths.map(<[Path]>::to_vec),
                 None => {
-                    let names: Vec<_> = tool.annotation.views.names().collect();
+                    let names = tool.annotation.views.names();
+                    let may_be_told = |name: &&str| !self.rules.mentions_never(name);
+                    let names: Vec<_> = names.filter(may_be_told).collect();
                     return Err(match names.is_empty() {
                         true => "the tool has no views".to_owned(),
                         false => format!("the view is none of `{}`", names.join("`, `")),
@@ -56,7 +59,10 @@ impl Projector {
             },
         };
         let most = self.capability.max_depth;
-        let too_deep = paths.iter().flatten().find(|path| depth(path) > most);
+        let too_deep = paths
+            .iter()
+            .flatten()
+            .find(|path| path.steps().len() > most);
         if let Some(path) = too_deep {
             return Err(format!("path `{path}` is deeper than {most}"));
         }
@@ -96,16 +102,8 @@ pub(super) fn about(request: &Request) -> Reply {
     }
 }
 
-/// How many names deep a path reaches.
-fn depth(path: &Path) -> usize {
-    let names = path.steps().iter();
-    names
-        .filter(|step| matches!(step, Step::Key(_) | Step::EachKey))
-        .count()
-}
-
 /// Whether the result itself names a page that shows it.
-fn names_page(root: Cursor<'_>) -> bool {
+pub(super) fn names_page(root: Cursor<'_>) -> bool {
     let meta = root.get(META);
     let page = meta.and_then(|meta| meta.get("ui").or_else(|| meta.get("ui/resourceUri")));
     page.is_some_and(|page| page.kind() != Kind::Null)

@@ -4,26 +4,27 @@
 //! goes out: the bytes with what was asked for cut out of them, and a reply that says so.
 //!
 //! Errors are never projected, and neither is what a page of the tool reads. Never-rules hold for
-//! all of them.
+//! all of them, and before anything else: what is projected is what they leave.
 
 mod decide;
-mod hidden;
+mod meta;
 mod parts;
+mod said;
 mod schema;
 mod splice;
 
-use crate::{Annotation, Capability, KEY, Reply, Request};
+use crate::{Annotation, Capability, Reply, Request, RequestError};
 use crossfeed_json::{Cursor, Document, JsonError, Kind};
-use crossfeed_projection::{Projection, RevealRules};
+use crossfeed_projection::{Projection, RedactedResult, RevealRules};
 use decide::{Source, Wanted, about};
-use hidden::Hidden;
 use serde_json::Value;
 use splice::Edits;
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc};
 
 const STRUCTURED: &str = "structuredContent";
 const CONTENT: &str = "content";
 const META: &str = "_meta";
+const IS_ERROR: &str = "isError";
 
 /// Why bytes are no result of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,6 +36,9 @@ pub enum ResultError {
     /// They are JSON, but no object: `[]`.
     #[error("the result is no object")]
     NotAnObject,
+    /// They are an object, but have nothing that the result of a tool has: `{}`.
+    #[error("the result has none of `content`, `structuredContent` and `isError`")]
+    NotAResult,
 }
 
 /// What is to be known of a tool to project its results.
@@ -99,11 +103,20 @@ pub struct Projected<'d> {
 /// );
 /// # Ok::<(), crossfeed_mcp::ResultError>(())
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Projector {
     capability: Capability,
     rules: Arc<RevealRules>,
-    hidden: Hidden,
+}
+
+/// What is never revealed has no place in logs, nor its names.
+impl fmt::Debug for Projector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Projector")
+            .field("capability", &self.capability)
+            .field("never", &self.rules.never().len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Projector {
@@ -120,14 +133,14 @@ impl Projector {
     #[must_use]
     pub fn with_rules(mut self, rules: impl Into<Arc<RevealRules>>) -> Self {
         self.rules = rules.into();
-        self.hidden = Hidden::new(&self.rules);
         self
     }
 
     /// The result as the `params` of its call ask for it.
     ///
     /// A request that cannot be followed gives the whole result and a reason. What never-rules hide is
-    /// in no result.
+    /// in no result: it is taken out first, and what is left is projected. What came under our keys in
+    /// `_meta` is no word of ours, and goes.
     ///
     /// # Errors
     ///
@@ -142,55 +155,81 @@ impl Projector {
         if root.kind() != Kind::Object {
             return Err(ResultError::NotAnObject);
         }
-        if root.document_has_duplicates() {
-            // Splicing leaves bytes as they are, and what a key had before its last value is not to be
-            // seen: so each key is written once before.
+        let has = |key: &&str| root.get(key).is_some();
+        if ![CONTENT, STRUCTURED, IS_ERROR].iter().any(has) {
+            return Err(ResultError::NotAResult);
+        }
+        let is_error = root.get(IS_ERROR).and_then(Cursor::as_bool) == Some(true);
+        let call = Call {
+            tool,
+            has_page: tool.has_page || decide::names_page(root),
+            request: match Request::read(params) {
+                _ if is_error => Ok(None),
+                request => request,
+            },
+        };
+        let hidden = self.rules.redact_result(root);
+        // Splicing leaves bytes as they are, and what a key had before its last value is not to be
+        // seen: so each key is written once before anything is written anew.
+        let is_changed = || !matches!(call.request, Ok(None)) || meta::is_claimed(root);
+        let once = || {
             let mut once = Vec::new();
             root.write(&mut once);
-            let once = Document::new(once);
-            let projected = self.project(tool, params, &once)?;
-            return Ok(Projected {
-                json: Cow::Owned(projected.json.into_owned()),
-                reply: projected.reply,
-            });
-        }
-        let mut edits = Edits::new(result.raw());
-        let reply = self.edit(tool, params, root, &mut edits);
+            once
+        };
+        let other = match &hidden {
+            Some(hidden) => Some(hidden.json.clone()),
+            None => (root.document_has_duplicates() && is_changed()).then(once),
+        };
+        let Some(other) = other.map(Document::new) else {
+            return self.answer(&call, result, None);
+        };
+        let Projected { json, reply } = self.answer(&call, &other, hidden.as_ref())?;
         Ok(Projected {
-            json: edits.done(),
+            json: Cow::Owned(json.into_owned()),
             reply,
         })
     }
 
-    fn edit(
+    /// What is sent of a document in which nothing is to be hidden any more.
+    fn answer<'d>(
         &self,
-        tool: &Tool,
-        params: &Value,
-        root: Cursor<'_>,
-        edits: &mut Edits<'_>,
-    ) -> Option<Reply> {
-        let is_error = root.get("isError").and_then(Cursor::as_bool) == Some(true);
-        let reply = match Request::read(params) {
+        call: &Call<'_>,
+        document: &'d Document,
+        hidden: Option<&RedactedResult>,
+    ) -> Result<Projected<'d>, ResultError> {
+        let root = document.root().map_err(ResultError::NotJson)?;
+        let mut edits = Edits::new(document.raw());
+        let reply = match &call.request {
             Ok(None) => None,
-            _ if is_error => None,
+            Ok(Some(request)) => Some(match self.decide(call, root, request) {
+                Ok(wanted) => self.apply(call.tool, root, wanted, &mut edits),
+                Err(reason) => Reply {
+                    reason: Some(reason),
+                    ..about(request)
+                },
+            }),
             Err(error) => Some(Reply {
                 reason: Some(error.to_string()),
                 ..Reply::default()
             }),
-            Ok(Some(request)) => Some(match self.decide(tool, root, &request) {
-                Ok(wanted) => self.apply(tool, root, wanted, edits),
-                Err(reason) => Reply {
-                    reason: Some(reason),
-                    ..about(&request)
-                },
-            }),
         };
-        if !reply.as_ref().is_some_and(|reply| reply.applied) {
-            self.hidden.shown(root, edits);
+        let is_applied = reply.as_ref().is_some_and(|reply| reply.applied);
+        if !is_applied && hidden.is_some_and(|hidden| hidden.repeated) {
+            let own = root.get(STRUCTURED).filter(|own| own.kind() != Kind::Null);
+            if let Some(own) = own {
+                parts::regenerate(&parts::of(root), own.raw(), &mut edits);
+            }
         }
-        let said = reply.as_ref().map(|reply| (KEY, reply.to_value()));
-        self.hidden.other_members(root, said, edits);
-        reply
+        let is_cut = hidden.is_some_and(|hidden| hidden.is_cut);
+        let request = call.request.as_ref().ok().and_then(Option::as_ref);
+        let reply = reply.map(|reply| said::of(reply, request, &self.rules, is_cut));
+        let json = reply.as_ref().map(|reply| reply.to_value().to_string());
+        meta::say(root, json.as_ref().map(String::as_bytes), &mut edits);
+        Ok(Projected {
+            json: edits.done(),
+            reply,
+        })
     }
 
     fn apply(
@@ -231,9 +270,14 @@ impl Projector {
                 }
             }
         }
-        let parts = parts::of(root);
-        parts::regenerate(&parts, &json, edits);
-        self.hidden.other_parts(root, &parts, edits);
+        parts::regenerate(&parts::of(root), &json, edits);
         reply
     }
+}
+
+/// What is to be known of a call to answer it.
+struct Call<'a> {
+    tool: &'a Tool,
+    has_page: bool,
+    request: Result<Option<Request>, RequestError>,
 }

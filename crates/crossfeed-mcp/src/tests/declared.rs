@@ -136,6 +136,9 @@ fn our_key_counts_before_the_bare_one() {
         KEY: {"mode": "exclude", "fields": ["b"]}
     }});
     assert_eq!(Request::read(&params).unwrap().unwrap().mode, Mode::Exclude);
+    // `null` asks for nothing.
+    let params = json!({"_meta": {KEY: null, "projection": {"mode": "include", "fields": ["a"]}}});
+    assert_eq!(Request::read(&params).unwrap().unwrap().mode, Mode::Include);
     for params in [json!({}), json!(null), json!({"_meta": 7}), json!([])] {
         assert_eq!(Request::read(&params), Ok(None));
     }

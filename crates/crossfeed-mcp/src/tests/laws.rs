@@ -1,5 +1,6 @@
 use super::{asked, tool};
 use crate::{Capability, Projector, Reply};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use crossfeed_json::Document;
 use crossfeed_projection::RevealRules;
 use proptest::{collection::vec, prelude::*};
@@ -74,16 +75,74 @@ fn request() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Whether a field of this name is anywhere, JSON in strings included; of a text that is no JSON,
-/// whether it has the word.
-fn holds(value: &Value, name: &str) -> bool {
-    match value {
-        Value::Object(members) => {
-            members.contains_key(name) || members.values().any(|v| holds(v, name))
+const SECRET: &str = "S3CR3T";
+
+/// A value that holds the secret where it is hidden, and nowhere else.
+fn secret() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(json!({"pw": SECRET})),
+        Just(json!({"pw": {"n": [SECRET]}, "id": 1})),
+        Just(json!(format!("{{\"pw\":\"{SECRET}\"}}"))),
+        Just(json!({"id": 1, "body": "b"})),
+    ];
+    leaf.prop_recursive(2, 6, 3, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..3).prop_map(Value::from),
+            (inner.clone(), inner).prop_map(|(a, b)| json!({"items": a, "text": b})),
+        ]
+    })
+}
+
+/// A part that holds it, or repeats it.
+fn planted_part() -> impl Strategy<Value = Value> {
+    let text = prop_oneof![
+        2 => secret().prop_map(|value| value.to_string()),
+        1 => Just(format!("the pw is {SECRET}")),
+        1 => Just(format!("it is {SECRET}")),
+    ];
+    let made = (0..8, text, secret()).prop_map(|(kind, text, value)| {
+        let blob = STANDARD.encode(&text);
+        match kind {
+            0 | 1 => json!({"type": "text", "text": text, "_meta": value}),
+            2 => json!({"type": "resource", "resource": {"uri": "u", "text": text, "_meta": value}}),
+            3 => json!({"type": "resource", "resource": {"uri": "u", "blob": blob, "x": value}}),
+            4 => json!({"type": "resource_link", "uri": "u", "name": "n", "description": text, "x": value}),
+            5 => json!({"type": "image", "mimeType": "text/plain", "data": blob, "annotations": value}),
+            6 => json!({"type": "data", "data": value}),
+            _ => json!(text),
         }
-        Value::Array(items) => items.iter().any(|item| holds(item, name)),
+    });
+    (made, any::<bool>()).prop_map(|(mut part, named)| {
+        if let (true, Some(part)) = (named, part.as_object_mut()) {
+            part.insert("pw".to_owned(), json!(SECRET));
+        }
+        part
+    })
+}
+
+/// A result with a hidden field, which its texts may repeat.
+fn planted() -> impl Strategy<Value = Value> {
+    let place = proptest::sample::select(&["structuredContent", "_meta", "x", "isError"][..]);
+    let content = prop_oneof![4 => vec(planted_part(), 0..4).prop_map(Value::from), 1 => secret()];
+    (content, place, secret(), proptest::option::of(secret())).prop_map(
+        |(content, place, value, own)| {
+            let mut result = json!({"content": content, place: {"pw": SECRET, "items": value}});
+            if let Some(own) = own {
+                result["structuredContent"] = json!({"items": own, "pw": SECRET});
+            }
+            result
+        },
+    )
+}
+
+/// Whether something is told: by name, by value, in bytes.
+fn tells(value: &Value, what: &str) -> bool {
+    match value {
+        Value::Object(members) => members.iter().any(|(key, v)| key == what || tells(v, what)),
+        Value::Array(items) => items.iter().any(|item| tells(item, what)),
         Value::String(text) => {
-            serde_json::from_str::<Value>(text).is_ok_and(|inner| holds(&inner, name))
+            let bytes = STANDARD.decode(text).unwrap_or_default();
+            text.contains(what) || String::from_utf8_lossy(&bytes).contains(what)
         }
         _ => false,
     }
@@ -133,17 +192,29 @@ proptest! {
     }
 
     #[test]
-    fn what_is_hidden_is_nowhere(result in result(), request in request()) {
+    fn what_is_hidden_is_nowhere(result in planted(), request in request()) {
         let document = Document::new(result.to_string());
-        let rules = RevealRules::parse([""; 0], ["pw"]).unwrap();
-        let projector = Projector::new(Capability::default()).with_rules(rules);
-        let projected = projector.project(&tool(), &asked(request), &document).unwrap();
+        let rules = || RevealRules::parse([""; 0], ["pw"]).unwrap();
+        let projector = Projector::new(Capability::default()).with_rules(rules());
+        let projected = projector.project(&tool(), &asked(request.clone()), &document).unwrap();
         let mut written: Value = serde_json::from_slice(&projected.json).unwrap();
-        // The schema that is announced may say of the field that it is not there.
-        if let Some(meta) = written.get_mut("_meta").and_then(Value::as_object_mut) {
+        prop_assert!(!tells(&written, SECRET), "{} of {}", written, result);
+        // What the request names itself is said back to it.
+        let is_named = tells(&request, "pw");
+        if is_named && let Some(meta) = written.get_mut("_meta").and_then(Value::as_object_mut) {
             meta.shift_remove(crate::KEY);
         }
-        prop_assert!(!holds(&written, "pw"), "{}", written);
-        prop_assert!(!written.to_string().contains("the pw is"), "{}", written);
+        prop_assert!(!tells(&written, "pw"), "{} of {}", written, result);
+        // It is cut of what the rules leave, and of nothing else.
+        let shown = rules().redact_result(document.root().unwrap());
+        let shown = shown.map_or_else(|| result.to_string(), |shown| String::from_utf8(shown.json).unwrap());
+        let shown = Document::new(shown);
+        let again = Projector::new(Capability::default()).project(&tool(), &asked(request), &shown).unwrap();
+        let mut again: Value = serde_json::from_slice(&again.json).unwrap();
+        for result in [&mut written, &mut again] {
+            result.as_object_mut().unwrap().shift_remove("_meta");
+            result.as_object_mut().unwrap().shift_remove("content");
+        }
+        prop_assert_eq!(written, again);
     }
 }

@@ -102,7 +102,11 @@ fn what_cannot_be_followed_gives_the_whole_and_a_reason() {
         BOTH,
         "path `a[].b[0][].c` is deeper than 2",
     );
-    let (_, reply) = run(&include_only, &tool(), &include(&["a[].id[0]"]), BOTH);
+    // Brackets lead deeper, too.
+    let deep = include(&["[0][0][0]"]);
+    let reason = "path `[0][0][0]` is deeper than 2";
+    refuse(&include_only, &tool(), &deep, BOTH, reason);
+    let (_, reply) = run(&include_only, &tool(), &include(&["a[]", "id.x"]), BOTH);
     assert_eq!(reply["applied"], json!(true));
     let view = asked(json!({"mode": "view", "view": "wide"}));
     refuse(
@@ -159,7 +163,8 @@ fn what_is_no_json_stays_whole() {
         r#"{"content":[],"structuredContent":null}"#,
         r#"{"content":7}"#,
         r#"{"content":[7,{"type":"text"},{"type":"text","text":7}]}"#,
-        "{}",
+        r#"{"structuredContent":null}"#,
+        r#"{"isError":false}"#,
     ] {
         let document = Document::new(result);
         let projected = plain()
@@ -270,4 +275,50 @@ fn what_is_no_result_is_an_error() {
     };
     assert!(matches!(project("{"), ResultError::NotJson(_)));
     assert_eq!(project("[]"), ResultError::NotAnObject);
+    for none in ["{}", r#"{"_meta":{}}"#, r#"{"type":"text","text":"a"}"#] {
+        assert_eq!(project(none), ResultError::NotAResult);
+    }
+}
+
+#[test]
+fn a_claim_of_another_is_none_of_ours() {
+    let claim = r#"{"applied":true,"mode":"include","fields":["zz"]}"#;
+    let claimed = |rest: &str| {
+        format!(
+            r#"{{"_meta":{{"dev.crossfeed/projection":{claim},"a" : 1.0,"projection":{claim}}},{rest}}}"#
+        )
+    };
+    let without = |rest: &str| format!(r#"{{"_meta":{{"a":1.0}},{rest}}}"#);
+    let fine = r#""content":[],"structuredContent":{"id":1}"#;
+    let failed = r#""content":[ ],"isError":true"#;
+    let nothing = json!({});
+    check(&nothing, &claimed(fine), &without(fine), Value::Null);
+    check(&nothing, &claimed(failed), &without(failed), Value::Null);
+    check(
+        &include(&["id"]),
+        &claimed(failed),
+        &without(failed),
+        Value::Null,
+    );
+    let odd = asked(json!({"mode": "zip"}));
+    let reason = "`mode` is none of `include`, `exclude` and `view`";
+    let refused = json!({"applied": false, "reason": reason});
+    check(&odd, &claimed(fine), &without(fine), refused);
+    let applied = json!({"applied": true, "mode": "include", "fields": ["id"]});
+    check(&include(&["id"]), &claimed(fine), &without(fine), applied);
+    // What is no object claims nothing.
+    let odd = r#"{"_meta":["projection"],"content":[]}"#;
+    check(&nothing, odd, odd, Value::Null);
+}
+
+#[test]
+fn keys_that_repeat_stay_where_nothing_is_done() {
+    let twice = r#"{ "content" : [ ] , "a":1, "a": 2 }"#;
+    check(&json!({}), twice, twice, Value::Null);
+    let failed = r#"{"content":[],"isError":true,"a":1,"a":2}"#;
+    check(&include(&["id"]), failed, failed, Value::Null);
+    let twice = r#"{"content":[],"a":1,"a":2,"structuredContent":{"id":1,"id":2,"b":3}}"#;
+    let once = r#"{"content":[],"a":2,"structuredContent":{"id":2}}"#;
+    let applied = json!({"applied": true, "mode": "include", "fields": ["id"]});
+    check(&include(&["id"]), twice, once, applied);
 }

@@ -28,7 +28,7 @@ fn what_is_hidden_is_in_no_result() {
     );
     let cut = r#"{"content":[{"type":"text","text":"{\"id\":1}"}],"structuredContent":{"id":1}}"#;
     let reply = check(&["pw"], &include(&["pw"]), result, cut);
-    assert_eq!(reply["diagnostics"][0]["kind"], json!("withheld"));
+    assert_eq!(reply["diagnostics"][1]["kind"], json!("withheld"));
     // Nothing to hide: not a byte changes.
     check(&["zz", "a.b"], &nothing, result, result);
 }
@@ -69,19 +69,72 @@ fn text_that_is_no_json_may_have_to_go() {
         r#","structuredContent":{"pw":"x"}"#,
         r#","structuredContent":{}"#,
     );
+    // What is left there is told instead, for hosts that read no other.
     check(
         &["pw"],
         &nothing,
         &text("x marks it", own),
-        &text("[withheld]", cut),
+        &text("{}", cut),
     );
+    let several = r#"{"content":[{"type":"text","text":"x"},{"type":"image","data":"a"},{"type":"text","text":"x"}],"structuredContent":{"pw":"x","n":1},"isError":true}"#;
+    let told = r#"{"content":[{"type":"text","text":"{\"n\":1}"},{"type":"image","data":"a"}],"structuredContent":{"n":1},"isError":true}"#;
+    check(&["pw"], &include(&["n"]), several, told);
+    // JSON beyond a limit, which cannot be looked into.
+    let deep = "[".repeat(200) + &"]".repeat(200);
+    check(&["pw"], &nothing, &text(&deep, ""), &gone);
+}
+
+#[test]
+fn parts_that_go_take_what_is_hidden_in_them_along() {
+    let result = r#"{"content":[{"type":"text","text":"{}"},{"type":"text","text":"b","_meta":{"pw":"x"},"tail":"x"},{"type":"text","text":"c","pw":"x"},{"type":"image","data":"aa"}],"structuredContent":{"id":1}}"#;
+    let expected = r#"{"content":[{"type":"text","text":"{\"id\":1}"},{"type":"image","data":"aa"}],"structuredContent":{"id":1}}"#;
+    check(&["pw"], &include(&["id"]), result, expected);
+}
+
+#[test]
+fn a_reply_names_nothing_that_is_hidden() {
+    let rules = || RevealRules::parse([""; 0], ["pw"]).unwrap();
+    let result = r#"{"content":[],"structuredContent":{"id":1,"pw":"x"}}"#;
+    let mut tool = tool();
+    let views = crossfeed_projection::Views::new();
+    let views = views
+        .with("pw", ["id"])
+        .and_then(|views| views.with("v", ["id", "pw"]))
+        .and_then(|views| views.with("deep", ["a.b.c.d.e.f.g.h.i.j.k.pw"]));
+    tool.annotation.views = views.unwrap();
+    let told = |params: &Value| {
+        let (_, reply) = run(&plain().with_rules(rules()), &tool, params, result);
+        let reply = reply.to_string();
+        assert_eq!(reply.matches("\"withheld\"").count(), 1, "{reply}");
+        reply
+    };
+    for asked_for in [
+        include(&["id", "p", "*.x"]),
+        asked(json!({"mode": "exclude", "fields": ["id"]})),
+        asked(json!({"mode": "view", "view": "v"})),
+        asked(json!({"mode": "view", "view": "w"})),
+        asked(json!({"mode": "view", "view": "deep"})),
+        asked(json!({"mode": "zip"})),
+    ] {
+        let reply = told(&asked_for);
+        assert!(!reply.contains("pw"), "{reply}");
+    }
+    let view = |name: &str| told(&asked(json!({"mode": "view", "view": name})));
+    assert!(view("v").contains(r#""fields":["id"]"#));
+    assert!(view("w").contains("the view is none of `v`, `deep`"));
+    assert!(view("deep").contains("the view cannot be followed"));
+    // What a request names is told as what is not there.
+    let same = |name: &str| told(&include(&[name])).replace(name, "?");
+    assert_eq!(same("pw"), same("zz"));
+    assert!(same("pw").contains("unknown_field"));
+    let debug = format!("{:?}", plain().with_rules(rules()));
+    assert!(debug.contains("capability") && !debug.contains("pw"));
 }
 
 #[test]
 fn the_keys_of_the_protocol_stay() {
     let result = r#"{"content":[{"type":"text","text":"fine"}],"structuredContent":{"text":1,"type":2},"x":{"text":3}}"#;
-    let expected =
-        r#"{"content":[{"type":"text","text":"[withheld]"}],"structuredContent":{},"x":{}}"#;
+    let expected = r#"{"content":[{"type":"text","text":"{}"}],"structuredContent":{},"x":{}}"#;
     check(
         &["text", "type", "content", "structuredContent"],
         &json!({}),

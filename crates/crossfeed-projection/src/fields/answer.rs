@@ -7,9 +7,8 @@ use super::{
     Computed, Plan, ProjectionError,
     collection::{Envelope, envelope_of},
     computed::{self, COMPUTED},
-    known::nearest,
 };
-use crate::{Diagnostic, DiagnosticKind, Diagnostics, Path, PathTree, Projection, Step};
+use crate::{Diagnostic, DiagnosticKind, Diagnostics, Path, PathTree, Projection, Step, nearest};
 use crossfeed_json::{Cursor, Document, Kind};
 use std::{
     collections::{HashMap, HashSet},
@@ -18,6 +17,8 @@ use std::{
 
 /// How many resources are asked for names that may have been meant.
 const ASKED: usize = 10;
+/// How many paths are offered in place of one.
+const NEAREST: usize = 3;
 /// How many of its keys each tells.
 const ASKED_KEYS: usize = 100;
 
@@ -52,6 +53,7 @@ impl Plan {
     /// [`ProjectionError::NeitherPresetNorField`] for one word that is neither.
     pub fn resolve(&self, value: Cursor<'_>) -> Result<Resolved, ProjectionError> {
         let envelope = self.envelope(value);
+        let envelope = envelope.as_ref();
         self.judge_word(value, envelope)?;
         let asks = !(self.include.is_empty() && self.fields.is_empty());
         let mut projection = Projection::new().with_rules(Arc::clone(&self.rules));
@@ -91,7 +93,7 @@ impl Plan {
             found = resolved.projection.write(value, out);
         } else {
             let envelope = self.envelope(value);
-            let bytes = computed::written(value, |see| each(value, envelope, see), &asked);
+            let bytes = computed::written(value, |see| each(value, envelope.as_ref(), see), &asked);
             let document = Document::new(bytes);
             match document.root() {
                 Ok(value) => found = resolved.projection.write(value, out),
@@ -104,7 +106,7 @@ impl Plan {
             }
         }
         Ok(Applied {
-            diagnostics: self.told(found, resolved.envelope.as_ref()),
+            diagnostics: self.told(found, value, resolved.envelope.as_ref()),
             resolved,
         })
     }
@@ -125,7 +127,7 @@ impl Plan {
         &self.diagnostics
     }
 
-    fn envelope(&self, value: Cursor<'_>) -> Option<&Envelope> {
+    fn envelope(&self, value: Cursor<'_>) -> Option<Envelope> {
         if self.fields.is_empty() && self.kind.computed.is_empty() {
             return None;
         }
@@ -138,15 +140,15 @@ impl Plan {
         };
         // What is never shown has no say: where it is, is not told.
         let names = self.fields.iter().filter_map(first);
-        let names: Vec<String> = names.filter(|name| !self.hides(name)).collect();
+        let names: Vec<String> = names.filter(|name| !self.hidden.hides_name(name)).collect();
         let names: HashSet<&str> = names.iter().map(String::as_str).collect();
-        envelope_of(value, &self.kind.envelopes, self.operation, &names)
-    }
-
-    /// Whether a field of a resource is never shown.
-    fn hides(&self, name: &str) -> bool {
-        let field = [Step::Key(name.to_owned())];
-        self.kind.hides(&field, &self.rules)
+        envelope_of(
+            value,
+            &self.kind.envelopes,
+            self.operation,
+            &names,
+            &self.hidden,
+        )
     }
 
     fn tree(&self, envelope: Option<&Envelope>) -> PathTree {
@@ -224,7 +226,7 @@ impl Plan {
         let usual = ["minimal", "standard"].contains(&word.as_str());
         let has_presets = self.presets.iter().any(|name| name != super::presets::FULL);
         // Whether what is never shown is there is not told.
-        if is_known || word == COMPUTED || self.hides(word) || !(has_presets || usual) {
+        if is_known || word == COMPUTED || self.hidden.hides_name(word) || !(has_presets || usual) {
             return Ok(());
         }
         let (mut looked, mut there) = (0_usize, false);
@@ -244,20 +246,22 @@ impl Plan {
         let told = self.kind.without(&self.rules);
         let known = told.fields.iter().filter_map(Path::as_name);
         let names = self.presets.iter().map(String::as_str).chain(known);
-        let shown = seen.iter().filter(|name| !self.hides(name));
+        let shown = seen.iter().filter(|name| !self.hidden.hides_name(name));
         let names = names.chain(shown.map(String::as_str));
         Err(ProjectionError::NeitherPresetNorField {
             name: word.clone(),
             valid: self.presets.clone(),
-            nearest: nearest(word, names, &self.rules).into_iter().next(),
+            nearest: nearest(word, names).into_iter().next(),
         })
     }
 
     /// What is to be told of a projection: what is both not known and not there is told once.
-    fn told(&self, found: Diagnostics, envelope: Option<&Path>) -> Diagnostics {
-        if self.diagnostics.is_empty() {
+    fn told(&self, found: Diagnostics, value: Cursor<'_>, envelope: Option<&Path>) -> Diagnostics {
+        let is_missed = |noted: &Diagnostic| noted.kind == DiagnosticKind::UnknownField;
+        if self.diagnostics.is_empty() && !found.iter().any(is_missed) {
             return found;
         }
+        let around = Envelope::all_of(&self.kind.envelopes, value);
         let at = |path: &str| match envelope {
             Some(envelope) => format!("{envelope}.{path}"),
             None => path.to_owned(),
@@ -278,6 +282,9 @@ impl Plan {
                 }
                 missed.insert(noted.path.clone());
             }
+            if noted.nearest.is_empty() && is_missed(&noted) {
+                noted.nearest = self.within(&noted.path, value, &around);
+            }
             told.push(noted);
         }
         for noted in &self.diagnostics {
@@ -291,6 +298,23 @@ impl Plan {
         }
         told
     }
+
+    /// A path that leads nowhere from the root, from where it leads somewhere: `data.id` for `id`.
+    fn within(&self, path: &str, value: Cursor<'_>, around: &[Envelope]) -> Vec<String> {
+        let steps = Path::parse(path).map(|path| path.steps().to_vec());
+        let steps = steps.unwrap_or_default();
+        let Some(Step::Key(name)) = steps.first() else {
+            return Vec::new();
+        };
+        let has = |resource: Cursor<'_>| resource.get(name).is_some();
+        let around = around.iter();
+        let around = around.filter(|own| own.resources(value).take(ASKED).any(has));
+        let paths = around.map(|own| Path {
+            steps: own.steps().into_iter().chain(steps.clone()).collect(),
+        });
+        let shown = paths.filter(|path| !self.hidden.hides(path.steps()));
+        shown.take(NEAREST).map(|path| path.to_string()).collect()
+    }
 }
 
 /// Calls `see` for each object that is a resource of a value.
@@ -298,8 +322,7 @@ fn each(value: Cursor<'_>, envelope: Option<&Envelope>, see: &mut dyn FnMut(Curs
     match envelope {
         None => each_object(value, see),
         Some(envelope) => {
-            let items = envelope.list(value).into_iter().flat_map(Cursor::items);
-            for resource in items.filter_map(|item| envelope.resource(item)) {
+            for resource in envelope.resources(value) {
                 each_object(resource, see);
             }
         }

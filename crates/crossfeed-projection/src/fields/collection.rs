@@ -3,7 +3,7 @@
 //! What comes in: a value, the envelopes of its kind, and the names that are asked for. What goes
 //! out: the envelope that it is, if any. Deliberately not here: what is kept of each resource.
 
-use super::{ENVELOPES, Operation, ProjectionError};
+use super::{ENVELOPES, Operation, ProjectionError, hidden::Hidden};
 use crate::{Path, Step};
 use crossfeed_json::{Cursor, Kind};
 use std::{collections::HashSet, fmt};
@@ -18,14 +18,47 @@ const MEMBERS: usize = 10_000;
 pub(super) struct Envelope {
     list: Vec<String>,
     inner: Vec<String>,
+    /// Whether there is no list, but one resource in its place.
+    holds_one: bool,
 }
+
+/// Names of members that belong to a page and to no resource, in small letters and without `_`.
+const PAGING: [&str; 24] = [
+    "count",
+    "cursor",
+    "endcursor",
+    "hasmore",
+    "hasnext",
+    "hasnextpage",
+    "limit",
+    "links",
+    "meta",
+    "next",
+    "nextcursor",
+    "nextpage",
+    "nextpagetoken",
+    "offset",
+    "page",
+    "pageinfo",
+    "pages",
+    "pagesize",
+    "pagination",
+    "perpage",
+    "previous",
+    "total",
+    "totalcount",
+    "totalpages",
+];
+
+/// The key under which an envelope may hold one resource.
+const HOLDS_ONE: &str = "data";
 
 /// As a path: `edges[].node`.
 impl fmt::Display for Envelope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut steps = self.steps();
         // The list alone says that its items are meant.
-        if self.inner.is_empty() {
+        if self.inner.is_empty() && !self.holds_one {
             steps.pop();
         }
         match Path::from_steps(steps) {
@@ -54,7 +87,11 @@ impl Envelope {
         let list = parts.next().and_then(names);
         let inner = names(parts.next().unwrap_or_default());
         match (list, inner, parts.next()) {
-            (Some(list), Some(inner), None) if !list.is_empty() => Ok(Self { list, inner }),
+            (Some(list), Some(inner), None) if !list.is_empty() => Ok(Self {
+                list,
+                inner,
+                holds_one: false,
+            }),
             _ => Err(ProjectionError::Form {
                 at: "envelopes".to_owned(),
                 expected: "names that lead to a list, such as `items` or `edges[].node`",
@@ -66,7 +103,8 @@ impl Envelope {
     /// The steps to each resource.
     pub(super) fn steps(&self) -> Vec<Step> {
         let key = |name: &String| Step::Key(name.clone());
-        let list = self.list.iter().map(key).chain([Step::EachItem]);
+        let each = (!self.holds_one).then_some(Step::EachItem);
+        let list = self.list.iter().map(key).chain(each);
         list.chain(self.inner.iter().map(key)).collect()
     }
 
@@ -80,14 +118,44 @@ impl Envelope {
     }
 
     /// The list in a value, where it is such an envelope.
-    pub(super) fn list<'a>(&self, value: Cursor<'a>) -> Option<Cursor<'a>> {
+    fn list<'a>(&self, value: Cursor<'a>) -> Option<Cursor<'a>> {
         let list = inside(value, &self.list)?;
-        (list.kind() == Kind::Array).then_some(list)
+        (list.kind() == Kind::Array && !self.holds_one).then_some(list)
     }
 
-    /// The resource in an item.
-    pub(super) fn resource<'a>(&self, item: Cursor<'a>) -> Option<Cursor<'a>> {
-        inside(item, &self.inner)
+    /// The resources in a value; none where it is no such envelope.
+    pub(super) fn resources<'a>(&self, value: Cursor<'a>) -> impl Iterator<Item = Cursor<'a>> {
+        let one = inside(value, &self.list).filter(|_| self.holds_one);
+        let items = self.list(value).into_iter().flat_map(Cursor::items);
+        one.into_iter()
+            .chain(items.filter_map(|item| inside(item, &self.inner)))
+    }
+
+    /// The same where one resource stands in place of the list, if there may be one.
+    fn of_one(&self) -> Option<Self> {
+        let is_it = self.inner.is_empty() && self.list.as_slice() == [HOLDS_ONE];
+        is_it.then(|| Self {
+            holds_one: true,
+            ..self.clone()
+        })
+    }
+
+    /// Whether a value holds nothing besides but what belongs to a page, or is never shown.
+    fn is_page(&self, value: Cursor<'_>, hidden: &Hidden) -> bool {
+        let own = self.list.first().map(String::as_str);
+        let mut members = value.members().map(|(key, _)| key.text());
+        members.all(|key| {
+            let name = key.to_lowercase().replace('_', "");
+            own == Some(&*key) || PAGING.contains(&name.as_str()) || hidden.hides_name(&key)
+        })
+    }
+
+    /// Those of some that a value is, whatever is asked for.
+    pub(super) fn all_of(envelopes: &[Self], value: Cursor<'_>) -> Vec<Self> {
+        let lists = envelopes.iter().filter(|own| own.list(value).is_some());
+        let is_one = |own: &Self| own.resources(value).any(|one| one.kind() == Kind::Object);
+        let ones = envelopes.iter().filter_map(Self::of_one).filter(is_one);
+        lists.cloned().chain(ones).collect()
     }
 }
 
@@ -96,32 +164,45 @@ fn inside<'a>(value: Cursor<'a>, names: &[String]) -> Option<Cursor<'a>> {
 }
 
 /// Which of `envelopes` a value is. Where the operation does not say whether it is a collection,
-/// that side counts on which more of `names` are found; ties go to the envelope, as do ties between
-/// two to the first.
-pub(super) fn envelope_of<'e>(
+/// that side counts on which more of `names` are found; ties go to the collection, as do ties between
+/// two to the first. Where none is found at all, only a list that holds objects is one, or beside
+/// which there is nothing but what belongs to a page.
+///
+/// An envelope that holds one resource is none of a collection: it counts where more is found in it.
+pub(super) fn envelope_of(
     value: Cursor<'_>,
-    envelopes: &'e [Envelope],
+    envelopes: &[Envelope],
     operation: Option<Operation>,
     names: &HashSet<&str>,
-) -> Option<&'e Envelope> {
-    if value.kind() != Kind::Object || operation == Some(Operation::Single) {
+    hidden: &Hidden,
+) -> Option<Envelope> {
+    if value.kind() != Kind::Object {
         return None;
     }
-    let mut best: Option<(usize, &Envelope)> = None;
-    for envelope in envelopes {
-        let Some(list) = envelope.list(value) else {
-            continue;
+    let on_top = found([value].into_iter(), names);
+    let mut best: Option<(usize, Envelope)> = None;
+    for envelope in Envelope::all_of(envelopes, value) {
+        let in_items = found(envelope.resources(value).take(ITEMS), names);
+        let counts = match operation {
+            _ if envelope.holds_one => in_items > on_top,
+            Some(Operation::Single) => false,
+            Some(_) => true,
+            None if in_items == 0 && on_top == 0 => {
+                holds_objects(&envelope, value) || envelope.is_page(value, hidden)
+            }
+            None => in_items >= on_top,
         };
-        let items = list.items().take(ITEMS);
-        let resources = items.filter_map(|item| envelope.resource(item));
-        let found = found(resources, names);
-        if best.is_none_or(|(most, _)| found > most) {
-            best = Some((found, envelope));
+        if counts && best.as_ref().is_none_or(|(most, _)| in_items > *most) {
+            best = Some((in_items, envelope));
         }
     }
-    let (in_items, envelope) = best?;
-    let is_one = operation.is_some() || in_items >= found([value].into_iter(), names);
-    is_one.then_some(envelope)
+    best.map(|(_, envelope)| envelope)
+}
+
+/// Whether a collection is one of resources, as far as is looked.
+fn holds_objects(envelope: &Envelope, value: Cursor<'_>) -> bool {
+    let mut resources = envelope.resources(value).take(ITEMS);
+    resources.any(|resource| matches!(resource.kind(), Kind::Object | Kind::Array))
 }
 
 /// How many of `names` some of `resources` have.

@@ -4,9 +4,12 @@ use super::{
     Computed, Defaults, Operation, ProjectionError, ResourceType, ResourceTypes, Views,
     presets::{FULL, parse_each},
 };
-use crate::Path;
+use crate::{Path, nearest};
 use crossfeed_wire::reference::type_name;
 use serde_json::{Map, Value};
+
+/// What the document of a kind may say.
+const MEMBERS: [&str; 5] = ["presets", "fields", "computed", "envelopes", "defaults"];
 
 impl Views {
     /// Reads `{"name": [paths] or null}`; null is everything, and a string is a comma list.
@@ -25,11 +28,13 @@ impl Views {
 
 impl ResourceTypes {
     /// Reads `{"types": {"issue": {"presets", "fields", "envelopes", "defaults", "computed"}}}`, or
-    /// what stands under `types` alone. Each member may be left out.
+    /// what stands under `types` alone. Each member may be left out; there are no others.
     ///
     /// # Errors
     ///
-    /// [`ProjectionError::Form`], [`ProjectionError::Path`], [`ProjectionError::FullIsEverything`].
+    /// [`ProjectionError::Form`], [`ProjectionError::Path`], [`ProjectionError::FullIsEverything`];
+    /// [`ProjectionError::Unknown`] for another member, another kind of operation, and a default
+    /// that names no preset.
     ///
     /// ```
     /// use crossfeed_projection::ResourceTypes;
@@ -75,7 +80,14 @@ impl ResourceType {
                 "envelopes" => kind = kind.with_envelopes(texts(key, value)?)?,
                 "computed" => kind = computed(kind, value)?,
                 "defaults" => kind.defaults = defaults(object(key, value)?)?,
-                _ => {}
+                _ => return Err(unknown("member", key, &MEMBERS)),
+            }
+        }
+        let presets = kind.preset_names();
+        let defaults = Operation::ALL.map(|of| kind.default_preset(of));
+        for name in defaults.into_iter().flatten() {
+            if !presets.contains(&name) {
+                return Err(unknown("preset", name, &presets));
             }
         }
         Ok(kind)
@@ -99,12 +111,9 @@ fn computed(mut kind: ResourceType, value: &Value) -> Result<ResourceType, Proje
 fn defaults(members: &Map<String, Value>) -> Result<Defaults, ProjectionError> {
     let mut defaults = Defaults::default();
     for (word, preset) in members.iter().filter(|(_, preset)| !preset.is_null()) {
-        let operation = Operation::from_word(word).ok_or_else(|| ProjectionError::Unknown {
-            what: "kind of operation",
-            name: word.clone(),
-            valid: Operation::ALL.map(|kind| kind.as_str().to_owned()).into(),
-            nearest: None,
-        })?;
+        let valid = Operation::ALL.map(Operation::as_str);
+        let operation = Operation::from_word(word);
+        let operation = operation.ok_or_else(|| unknown("kind of operation", word, &valid))?;
         let name = preset.as_str();
         let name = name.ok_or_else(|| form(word, "a preset's name", preset))?;
         defaults = defaults.with(operation, name);
@@ -135,6 +144,15 @@ fn texts<'v>(at: &str, value: &'v Value) -> Result<Vec<&'v str>, ProjectionError
 fn object<'v>(at: &str, value: &'v Value) -> Result<&'v Map<String, Value>, ProjectionError> {
     let members = value.as_object();
     members.ok_or_else(|| form(at, "an object", value))
+}
+
+fn unknown(what: &'static str, name: &str, valid: &[&str]) -> ProjectionError {
+    ProjectionError::Unknown {
+        what,
+        name: name.to_owned(),
+        valid: valid.iter().map(|name| (*name).to_owned()).collect(),
+        nearest: nearest(name, valid.iter().copied()).into_iter().next(),
+    }
 }
 
 fn form(at: &str, expected: &'static str, found: &Value) -> ProjectionError {

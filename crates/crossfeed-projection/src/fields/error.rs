@@ -20,10 +20,11 @@ pub enum ProjectionError {
         /// What is wrong with it.
         error: PathError,
     },
-    /// `{"preset": "tiny"}` where there is no such preset, or a `view`.
+    /// `{"preset": "tiny"}` where there is no such preset, or a `view`; in a document of a host a
+    /// member, a kind of operation or a default that is none.
     #[error("there is no {what} `{}`; there are {}", quoted(name), listed(valid))]
     Unknown {
-        /// `preset` or `view`.
+        /// `preset` or `view`; `member` or `kind of operation` of a document.
         what: &'static str,
         /// The name as it is written.
         name: String,

@@ -18,6 +18,7 @@ mod computed;
 mod defaults;
 mod document;
 mod error;
+mod hidden;
 mod introspect;
 mod known;
 #[cfg(test)]

@@ -6,10 +6,11 @@
 use super::{
     FieldsValue, Operation, ProjectionError, ProjectionRequest, ResourceType, Views,
     answer::computed_name,
-    known::{nearest, unknown},
+    hidden::Hidden,
+    known::unknown,
     presets::{FULL, parse_each},
 };
-use crate::{Diagnostics, MAX_PATHS, Path, RevealRules};
+use crate::{Diagnostics, MAX_PATHS, Path, RevealRules, nearest};
 use std::{collections::HashSet, sync::Arc};
 
 /// A request whose names are known to be right, for values of one kind.
@@ -42,6 +43,7 @@ pub struct Plan {
     pub(super) kind: ResourceType,
     pub(super) presets: Vec<String>,
     pub(super) rules: Arc<RevealRules>,
+    pub(super) hidden: Hidden,
     pub(super) diagnostics: Diagnostics,
 }
 
@@ -71,12 +73,13 @@ impl ProjectionRequest {
             everything: false,
             operation,
             presets: preset_names(&kind, views),
+            hidden: Hidden::of(rules, &kind.envelopes),
             kind,
             rules: Arc::clone(rules),
             diagnostics: Diagnostics::default(),
         };
         plan.read(self, views)?;
-        plan.diagnostics = unknown(&plan.kind, plan.judged(), rules);
+        plan.diagnostics = unknown(&plan.kind, plan.judged(), &plan.hidden);
         Ok(plan)
     }
 }
@@ -146,10 +149,11 @@ impl Plan {
 
     fn no_such(&self, what: &'static str, name: &str, valid: Vec<String>) -> ProjectionError {
         let names = valid.iter().map(String::as_str);
+        let names = names.filter(|name| !self.rules.is_never_name(name));
         ProjectionError::Unknown {
             what,
             name: name.to_owned(),
-            nearest: nearest(name, names, &self.rules).into_iter().next(),
+            nearest: nearest(name, names).into_iter().next(),
             valid,
         }
     }

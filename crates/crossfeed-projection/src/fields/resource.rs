@@ -3,10 +3,11 @@
 use super::{
     Computed, Defaults, Operation, ProjectionError, Views,
     collection::Envelope,
-    known::is_hidden,
+    hidden::Hidden,
     presets::{FULL, parse_each},
 };
-use crate::{Path, RevealRules, Step};
+use crate::{Path, RevealRules};
+use std::sync::Arc;
 
 /// Where a collection's items are looked for unless a host says otherwise, the most common first.
 pub const ENVELOPES: [&str; 9] = [
@@ -133,25 +134,13 @@ impl ResourceType {
     #[must_use]
     pub fn without(&self, rules: &RevealRules) -> Self {
         let mut told = self.clone();
-        let shown = |path: &Path| !self.hides(path.steps(), rules);
+        let hidden = Hidden::of(&Arc::new(rules.clone()), &self.envelopes);
+        let shown = |path: &Path| !hidden.hides(path.steps());
         told.fields.retain(shown);
         told.presets.retain(shown);
         told.computed
             .retain(|computed| !rules.is_never_name(computed.name()));
         told
-    }
-
-    /// Whether rules hide a field of this kind, alone or in a collection.
-    pub(super) fn hides(&self, field: &[Step], rules: &RevealRules) -> bool {
-        if rules.never_is_empty() {
-            return false;
-        }
-        let within = |envelope: &Envelope| {
-            let mut steps = envelope.steps();
-            steps.extend_from_slice(field);
-            is_hidden(&steps, rules)
-        };
-        is_hidden(field, rules) || self.envelopes.iter().any(within)
     }
 
     /// Its name.

@@ -52,7 +52,7 @@ pub enum PathErrorKind {
     /// `a[99999999999]`
     #[error("has an index that no list reaches")]
     HugeIndex,
-    /// Something else within brackets: `a[x]`, `a[01]`.
+    /// Something else within brackets: `a[x]`, `a["x"]`, `a[01]`.
     #[error("has brackets around what is no index")]
     InvalidIndex,
     /// A character that does not belong there: `a b`, `a]`, `a*`, `a[0]b`.
@@ -106,7 +106,9 @@ impl PathError {
             }
             PathErrorKind::NegativeIndex => "count items from the first, which is `[0]`",
             PathErrorKind::HugeIndex => "use `[]` for each item, or a smaller index",
-            PathErrorKind::InvalidIndex => "write `[]` for each item, or a number such as `[0]`",
+            PathErrorKind::InvalidIndex => {
+                "write `[]` for each item, a number such as `[0]`, or a name behind a dot: `b.c`"
+            }
             PathErrorKind::Unexpected => {
                 "put dots between names, and quote a name with odd characters: `\"a b\".id`"
             }

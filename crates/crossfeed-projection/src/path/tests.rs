@@ -63,6 +63,9 @@ fn faults_are_named_at_their_byte() {
     check("a[99999999999]", "HugeIndex 1");
     check("a[9999999999]", "a[9999999999]");
     check("a[x]", "InvalidIndex 1");
+    check(r#"b["c"]"#, "InvalidIndex 1");
+    check("b['c.d']", "InvalidIndex 1");
+    check(r#"b["c"#, "InvalidIndex 1");
     check("a[01]", "InvalidIndex 1");
     check("a[ 0 ]", "InvalidIndex 1");
     check("a[-]", "InvalidIndex 1");
@@ -121,6 +124,14 @@ fn a_long_text_is_refused_at_once() {
     assert!(Path::parse(&names).is_err());
     assert!(Path::parse(&"[".repeat(1_000_000)).is_err());
     assert!(Path::parse(&"[0]".repeat(1_000_000)).is_err());
+}
+
+#[test]
+fn names_in_brackets_are_told_how_they_are_written() {
+    for text in [r#"b["c"]"#, "b['c']", "b[c]"] {
+        let advice = Path::parse(text).unwrap_err().advice();
+        assert!(advice.contains("`b.c`"), "{text}: {advice}");
+    }
 }
 
 #[test]

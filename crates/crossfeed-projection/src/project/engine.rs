@@ -2,7 +2,7 @@
 
 use super::{
     known::{Fate, States, text_of},
-    seen::kind_of,
+    seen::{kind_of, met},
     state::{Given, State},
 };
 use crate::reveal::{Redacted, Suspects, WITHHELD};
@@ -96,7 +96,12 @@ impl<'p> Engine<'p> {
         let first = out.len();
         let mut kept = 0;
         for (at, item) in list.items().enumerate() {
-            match self.states.item(number, at, &mut kept) {
+            let fate = self.states.item(number, at, &mut kept);
+            let known = self.states.at(number);
+            if fate != Fate::Hidden && !known.hides_each {
+                known.met |= met::LIST;
+            }
+            match fate {
                 Fate::State(child) => {
                     if out.len() > first {
                         out.push(b',');
@@ -233,7 +238,7 @@ impl<'p> Engine<'p> {
         let rules = self.given.rules;
         let state = self.states.at(number).state.revealed();
         let paths = !state.never.is_empty();
-        let json = text.trim_start_matches([' ', '\t', '\n', '\r']);
+        let json = text.trim_start_matches(['\u{feff}', ' ', '\t', '\n', '\r']);
         if json.starts_with(['{', '[', '"']) {
             if self.level == MAX_LEVELS || self.nesting >= MAX_NESTING {
                 return Opened::Withheld;
@@ -245,12 +250,14 @@ impl<'p> Engine<'p> {
                 Err(_) => {}
             }
         }
-        // A path into what cannot be read: fail closed only where it looks like what it leads into.
-        let broken = paths && json.starts_with(['{', '[']);
-        if broken || (suspect && rules.holds_never_key(text)) {
-            return Opened::Withheld;
+        // What cannot be read stays only where it does not look like what is hidden in it.
+        let onward = &self.states.at(number).onward;
+        let broken = paths && (json.starts_with(['{', '[']) || onward.may_be_in(text));
+        let is_meant = |key: &str| onward.has(key) || suspect && rules.is_never_name(key);
+        match broken || rules.holds_key(text, is_meant) {
+            true => Opened::Withheld,
+            false => Opened::AsItIs,
         }
-        Opened::AsItIs
     }
 
     fn reopened(&mut self, root: Cursor<'_>, state: State) -> Opened {

@@ -6,7 +6,7 @@
 use super::{
     seen::Seen,
     state::{Given, State},
-    steps::{Held, Steps, held, wants_list},
+    steps::{Held, Onward, Steps, held, wants_list},
 };
 use crossfeed_json::Prediction;
 use std::collections::{BTreeSet, HashMap};
@@ -38,8 +38,10 @@ pub(super) struct Wanted {
 }
 
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct Known<'p> {
     pub(super) state: State,
+    /// What never-paths go on to from here.
+    pub(super) onward: Onward<'p>,
     /// Nothing is cut here; only never-names may still have to go.
     pub(super) copies: bool,
     /// Kinds of values that were met, see [`super::seen`].
@@ -52,6 +54,8 @@ pub(super) struct Known {
     each_item: Option<Fate>,
     /// Whether items are included that no position names.
     includes_each: bool,
+    /// Whether every item is hidden.
+    pub(super) hides_each: bool,
     sources: BTreeSet<usize>,
     kept: BTreeSet<usize>,
 }
@@ -59,7 +63,7 @@ pub(super) struct Known {
 #[derive(Debug)]
 pub(super) struct States<'p> {
     given: Given<'p>,
-    known: Vec<Known>,
+    known: Vec<Known<'p>>,
     numbers: HashMap<State, u32>,
     pub(super) seen: Seen,
 }
@@ -74,12 +78,12 @@ impl<'p> States<'p> {
         }
     }
 
-    pub(super) fn all(&self) -> &[Known] {
+    pub(super) fn all(&self) -> &[Known<'p>] {
         &self.known
     }
 
     #[inline]
-    pub(super) fn at(&mut self, number: u32) -> &mut Known {
+    pub(super) fn at(&mut self, number: u32) -> &mut Known<'p> {
         &mut self.known[number as usize]
     }
 
@@ -93,6 +97,7 @@ impl<'p> States<'p> {
         let copies = state.keeps_all() && state.never.is_empty();
         let steps = Steps::to_item(&state, self.given, None, None);
         self.known.push(Known {
+            onward: Onward::of(self.given.rules.never_tree(), &state.never),
             copies,
             met: 0,
             few: few(&state, self.given),
@@ -101,6 +106,7 @@ impl<'p> States<'p> {
             other: None,
             each_item: None,
             includes_each: steps.is_kept(&state),
+            hides_each: steps.is_hidden(),
             sources,
             kept,
             state: state.clone(),
@@ -240,7 +246,7 @@ fn is_named(state: &State, given: Given<'_>, name: &str) -> bool {
                 .behind_brackets()
                 .any(|child| tree.branches[child as usize].by_name.contains_key(name))
     });
-    in_tree || in_never || rules.is_always_name(name) || rules.is_never_name(name)
+    in_tree || in_never || rules.is_always_name(name) || rules.hides_key(name)
 }
 
 /// The wanted names, where they are few and everything else goes.

@@ -12,6 +12,7 @@
 mod diagnostic;
 mod engine;
 mod known;
+mod nearest;
 mod notes;
 mod place;
 mod seen;
@@ -22,6 +23,7 @@ mod steps;
 mod tests;
 
 pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, MAX_DIAGNOSTICS};
+pub use nearest::nearest;
 pub use place::{MAX_ITEM_PLACES, Place};
 
 use crate::{Redacted, RevealRules, tree::PathTree};

@@ -4,22 +4,21 @@ use super::{
     diagnostic::{Diagnostic, DiagnosticKind, Diagnostics},
     engine::Engine,
     known::Known,
+    nearest::nearest,
     seen::met,
-    state::Given,
+    state::{Given, State},
     steps::CROSSED,
 };
 use crate::{
     path::{Path, Step, write_steps},
     tree::{Branch, PathTree},
 };
-use crossfeed_json::Cursor;
+use crossfeed_json::{Cursor, Kind};
 use std::collections::{HashMap, HashSet};
 
-/// Values that are looked at for names that may have been meant, and names that are compared.
+/// Values that are looked at for names that may have been meant, and names that are taken of them.
 const MOST_PLACES: usize = 64;
 const MOST_NAMES: usize = 200;
-/// Longer names are not guessed at.
-const LONGEST_NAME: usize = 128;
 
 /// One list of paths and what the walk met of it.
 struct Asked<'e> {
@@ -66,8 +65,8 @@ pub(super) fn notes(engine: &Engine<'_>, given: Given<'_>, value: Cursor<'_>) ->
 
 fn met_by<'e>(
     tree: &PathTree,
-    known: &'e [Known],
-    set: impl Fn(&'e Known) -> &'e [u32],
+    known: &'e [Known<'e>],
+    set: impl Fn(&'e Known<'e>) -> &'e [u32],
 ) -> Vec<[u8; 2]> {
     let mut met = vec![[0; 2]; tree.branches.len()];
     for known in known {
@@ -151,7 +150,7 @@ impl Asked<'_> {
                 if names.contains(name) {
                     note.message = "it is not among what is included".to_owned();
                 } else {
-                    note = note.with_nearest(nearest(name, names));
+                    note = note.with_nearest(nearest(name, names.iter().map(String::as_str)));
                 }
             }
             notes.push(note);
@@ -210,7 +209,16 @@ impl Asked<'_> {
             DiagnosticKind::UnknownField if step.starts_with('[') => {
                 format!("no list has an item {step} at {place}")
             }
-            DiagnosticKind::UnknownField => format!("no object has `{step}` at {place}"),
+            DiagnosticKind::UnknownField => match path.steps() {
+                // As JSONPath writes the root.
+                [Step::Key(root), rest @ ..] if at == 0 && root == "$" && !rest.is_empty() => {
+                    format!(
+                        "no object has `$` at {place}; paths begin there: `{}`",
+                        text(rest)
+                    )
+                }
+                _ => format!("no object has `{step}` at {place}"),
+            },
             DiagnosticKind::NotAList => format!("{place} is no list; {passes}"),
             DiagnosticKind::MetScalar => {
                 format!("{place} is a scalar, which has no `{step}`; {passes}")
@@ -228,51 +236,76 @@ fn text(steps: &[Step]) -> String {
     text
 }
 
+/// A value, and what never-rules say of its place. What they hide is not there.
+type Shown<'v> = (Cursor<'v>, State);
+
 /// Names that objects have where a path missed one, as far as few steps tell.
 fn names_around(given: Given<'_>, value: Cursor<'_>, steps: &[Step]) -> Vec<String> {
-    let mut places = vec![value];
+    let given = Given {
+        include: None,
+        exclude: None,
+        rules: given.rules,
+    };
+    let mut places = vec![(value, State::root(given))];
     for step in steps {
         let crossed = matches!(step, Step::Key(_) | Step::EachKey);
         let from = if crossed {
-            through_lists(places)
+            through_lists(given, places)
         } else {
             places
         };
         places = from
-            .into_iter()
-            .flat_map(|place| {
-                let next: Vec<_> = match step {
-                    Step::Key(name) => place.get(name).into_iter().collect(),
-                    Step::EachKey => place.members().take(MOST_PLACES).map(|(_, v)| v).collect(),
-                    Step::EachItem => items(place),
-                    Step::Index(index) => place.at(*index).into_iter().collect(),
-                };
-                next
+            .iter()
+            .flat_map(|place| match step {
+                Step::Key(name) => member(given, place, name).into_iter().collect(),
+                Step::EachKey => members(given, place).map(|(_, shown)| shown).collect(),
+                Step::EachItem => items(given, place),
+                Step::Index(index) => item(given, place, *index).into_iter().collect(),
             })
             .take(MOST_PLACES)
             .collect();
     }
     let mut seen = HashSet::new();
-    let names = through_lists(places).into_iter().flat_map(|place| {
-        let members = place.members().take(MOST_NAMES);
-        members.map(|(key, _)| key.text().into_owned())
-    });
+    let places = through_lists(given, places);
+    let names = places.iter().flat_map(|place| members(given, place));
     names
-        .filter(|name| name.len() <= LONGEST_NAME && !given.rules.is_never_name(name))
+        .map(|(name, _)| name)
         .filter(|name| seen.insert(name.clone()))
         .take(MOST_NAMES)
         .collect()
 }
 
-fn items(list: Cursor<'_>) -> Vec<Cursor<'_>> {
-    match list.kind() {
-        crossfeed_json::Kind::Array => list.items().take(MOST_PLACES).collect(),
+fn member<'v>(given: Given<'_>, (value, state): &Shown<'v>, name: &str) -> Option<Shown<'v>> {
+    Some((value.get(name)?, state.key(given, Some(name))?))
+}
+
+fn members<'v>(
+    given: Given<'_>,
+    (value, state): &Shown<'v>,
+) -> impl Iterator<Item = (String, Shown<'v>)> {
+    let members = value.members().take(MOST_NAMES);
+    members.filter_map(move |(key, member)| {
+        let name = key.text().into_owned();
+        let state = state.key(given, Some(&name))?;
+        Some((name, (member, state)))
+    })
+}
+
+fn item<'v>(given: Given<'_>, (list, state): &Shown<'v>, at: usize) -> Option<Shown<'v>> {
+    Some((list.at(at)?, state.item(given, Some(at), Some(at))?))
+}
+
+fn items<'v>(given: Given<'_>, place: &Shown<'v>) -> Vec<Shown<'v>> {
+    match place.0.kind() {
+        Kind::Array => (0..MOST_PLACES)
+            .filter_map(|at| item(given, place, at))
+            .collect(),
         _ => Vec::new(),
     }
 }
 
 /// Lists crossed to their items, and theirs.
-fn through_lists(places: Vec<Cursor<'_>>) -> Vec<Cursor<'_>> {
+fn through_lists<'v>(given: Given<'_>, places: Vec<Shown<'v>>) -> Vec<Shown<'v>> {
     let mut open = places;
     open.reverse();
     let mut through = Vec::new();
@@ -282,36 +315,10 @@ fn through_lists(places: Vec<Cursor<'_>>) -> Vec<Cursor<'_>> {
         if steps > MOST_PLACES * 4 || through.len() == MOST_PLACES {
             break;
         }
-        match place.kind() {
-            crossfeed_json::Kind::Array => open.extend(items(place).into_iter().rev()),
+        match place.0.kind() {
+            Kind::Array => open.extend(items(given, &place).into_iter().rev()),
             _ => through.push(place),
         }
     }
     through
-}
-
-/// Up to three names that are close to `name`, the closest first.
-pub(crate) fn nearest(name: &str, names: &[String]) -> Vec<String> {
-    let wanted = name.to_lowercase();
-    let len = wanted.chars().count();
-    if len > LONGEST_NAME {
-        return Vec::new();
-    }
-    // A name of one letter is near to every other.
-    let allowed = (len / 3).max(1).min(len.saturating_sub(1));
-    let distance = |candidate: &String| {
-        let candidate = candidate.to_lowercase();
-        if len.abs_diff(candidate.chars().count()) > allowed {
-            return None;
-        }
-        Some(strsim::damerau_levenshtein(&wanted, &candidate)).filter(|&far| far <= allowed)
-    };
-    let mut close: Vec<(usize, &String)> = names
-        .iter()
-        .filter_map(|candidate| distance(candidate).map(|far| (far, candidate)))
-        .collect();
-    // Stable: names that are as close stay in the source's order.
-    close.sort_by_key(|(far, _)| *far);
-    let nearest = close.into_iter().take(3);
-    nearest.map(|(_, name)| name.clone()).collect()
 }

@@ -10,7 +10,7 @@ use super::{
 };
 use std::collections::HashSet;
 
-/// Places that [`Place::item_places`] tells of.
+/// The most places that [`Place::item_places`] tells of.
 pub const MAX_ITEM_PLACES: usize = 20_000;
 
 /// What happens at one place of a value.
@@ -94,7 +94,8 @@ impl<'p> Place<'p> {
     }
 
     /// The names that are treated by themselves at an object here, each once: all others fare as
-    /// [`Self::other_key`] says.
+    /// [`Self::other_key`] says, but for a name that is itself a text with something in it that is never
+    /// shown, whose member is gone ([`Self::key`] knows it).
     #[must_use]
     pub fn named_keys(&self) -> Vec<&'p str> {
         match &self.state {
@@ -125,12 +126,12 @@ impl<'p> Place<'p> {
     }
 
     /// Every way in which an item of a list at this place may fare, each once: one place unless
-    /// [`Self::has_indexes`]. Some may be gone. Of more than [`MAX_ITEM_PLACES`] only so many
-    /// are told, and that some may be gone: whoever gets so many must give up.
+    /// [`Self::has_indexes`]. Some may be gone. `None` where there are more than
+    /// [`MAX_ITEM_PLACES`].
     #[must_use]
-    pub fn item_places(&self) -> Vec<Self> {
+    pub fn item_places(&self) -> Option<Vec<Self>> {
         let Some(state) = &self.state else {
-            return vec![self.clone()];
+            return Some(vec![self.clone()]);
         };
         let (sources, kept) = state.positions(self.given);
         let kept = state.different_kept(self.given, kept);
@@ -139,17 +140,16 @@ impl<'p> Place<'p> {
         for source in state.different_sources(self.given, sources) {
             for &kept in &kept {
                 let child = state.item(self.given, source, kept);
-                if seen.insert(child.clone()) {
-                    places.push(self.other(child));
+                if !seen.insert(child.clone()) {
+                    continue;
                 }
                 if places.len() == MAX_ITEM_PLACES {
-                    // Of the rest, some may be gone.
-                    places.push(self.other(None));
-                    return places;
+                    return None;
                 }
+                places.push(self.other(child));
             }
         }
-        places
+        Some(places)
     }
 
     fn step(&self, step: impl FnOnce(&State) -> Option<State>) -> Self {

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 /// Kinds of values that a node met, as bits.
 pub(super) mod met {
     pub(in crate::project) const OBJECT: u8 = 1;
-    /// A list that has items.
+    /// A list that has items which are not hidden.
     pub(in crate::project) const LIST: u8 = 2;
     pub(in crate::project) const SCALAR: u8 = 4;
     pub(in crate::project) const NULL: u8 = 8;
@@ -19,8 +19,8 @@ pub(super) mod met {
 pub(super) fn kind_of(value: Cursor<'_>) -> u8 {
     match value.kind() {
         Kind::Object => met::OBJECT,
-        Kind::Array if value.is_empty() => 0,
-        Kind::Array => met::LIST,
+        // Items that are hidden do not count, so it is known later.
+        Kind::Array => 0,
         Kind::Null => met::NULL,
         _ => met::SCALAR,
     }
@@ -48,22 +48,26 @@ impl Seen {
         }
     }
 
-    /// Notes a step that some value of the data took.
+    /// Notes a step that some value of the data took. What is hidden was not reached: a request is told
+    /// of it as of what is not there.
     pub(super) fn step(&mut self, from: &State, steps: &Steps, name: Option<&str>) {
         fn mark(seen: &mut [bool], reached: &Reached) {
             for node in reached.nodes() {
                 seen[node as usize] = true;
             }
         }
-        if let Some(include) = &steps.include {
+        let hidden = steps.is_hidden();
+        if let Some(include) = steps.include.as_ref().filter(|_| !hidden) {
             mark(&mut self.include, include);
         }
         if !steps.is_kept(from) {
             return;
         }
-        mark(&mut self.exclude, &steps.exclude);
-        if steps.is_shielded(from) {
-            self.shielded.extend(steps.exclude.nodes());
+        if !hidden {
+            mark(&mut self.exclude, &steps.exclude);
+            if steps.is_shielded(from) {
+                self.shielded.extend(steps.exclude.nodes());
+            }
         }
         if steps.never_named
             && let Some(name) = name

@@ -5,6 +5,7 @@
 
 use super::state::{Given, State};
 use crate::tree::{Branch, PathTree};
+use std::collections::HashSet;
 
 /// The nodes of a tree that hold at a place: sorted, each once. A node that stands at an item because
 /// a list was crossed without brackets is marked with [`CROSSED`].
@@ -119,6 +120,44 @@ pub(crate) fn wants_list(tree: &PathTree, set: &[u32]) -> bool {
     held(tree, set).any(|held| held.behind_brackets().next().is_some())
 }
 
+/// What a path of a tree goes on to, at a text that is no JSON, but holds some.
+#[derive(Debug, Default)]
+pub(crate) struct Onward<'t> {
+    names: HashSet<&'t str>,
+    /// Whether it may be anything that stands in brackets.
+    any: bool,
+}
+
+impl<'t> Onward<'t> {
+    pub(crate) fn of(tree: &'t PathTree, set: &[u32]) -> Self {
+        let mut onward = Self::default();
+        let mut open: Vec<Held<'t>> = held(tree, set).collect();
+        while let Some(held) = open.pop() {
+            let branch = held.branch;
+            onward.any |= branch.whole || branch.rest || branch.each_key.is_some();
+            onward
+                .names
+                .extend(branch.keys.iter().map(|(name, _)| &**name));
+            let behind = held.behind_brackets();
+            open.extend(behind.map(|entry| Held {
+                entry,
+                branch: &tree.branches[entry as usize],
+            }));
+        }
+        onward
+    }
+
+    /// Whether it may be in a text that is no JSON.
+    pub(crate) fn may_be_in(&self, text: &str) -> bool {
+        self.any && text.contains(['{', '['])
+    }
+
+    /// Whether it may be the member of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.names.contains(name)
+    }
+}
+
 /// What one step reaches in each tree. `include: None` is "whole".
 pub(crate) struct Steps {
     pub(crate) include: Option<Reached>,
@@ -181,7 +220,7 @@ impl Steps {
             exclude,
             never: never.done(),
             always_named: name.is_some_and(|name| rules.is_always_name(name)),
-            never_named: name.is_some_and(|name| rules.is_never_name(name)),
+            never_named: name.is_some_and(|name| rules.hides_key(name)),
         }
     }
 

@@ -8,17 +8,21 @@
 //! never-rule beats everything, and reaches into JSON that a string holds. What cannot be looked
 //! into far enough to be sure is withheld.
 
+mod envelope;
 mod prose;
 mod scan;
+mod scrub;
 
 #[cfg(test)]
 mod tests;
 
+pub use envelope::RedactedResult;
 pub(crate) use scan::{Scan, Suspects};
 
 use crate::{Path, PathError, PathTree, Step, project::redact};
 use crossfeed_json::Cursor;
-use std::collections::HashSet;
+use prose::Words;
+use std::{borrow::Cow, collections::HashSet, fmt};
 
 /// What a withheld string is replaced by.
 pub const WITHHELD: &str = "[withheld]";
@@ -37,7 +41,7 @@ pub const WITHHELD: &str = "[withheld]";
 /// assert_eq!(redacted.fields, 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct RevealRules {
     always: Vec<Path>,
     never: Vec<Path>,
@@ -46,6 +50,19 @@ pub struct RevealRules {
     always_tree: PathTree,
     never_tree: PathTree,
     scan: Scan,
+    words: Words,
+    /// Whether some never-rule names nothing: `[0]`, `*`.
+    is_nameless: bool,
+}
+
+/// What is never shown has no place in logs, nor its names.
+impl fmt::Debug for RevealRules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RevealRules")
+            .field("always", &self.always.len())
+            .field("never", &self.never.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl PartialEq for RevealRules {
@@ -110,10 +127,20 @@ impl RevealRules {
                     .cloned(),
             )
         };
+        let mut seen = HashSet::new();
+        let keys = never
+            .iter()
+            .flat_map(keys_of)
+            .filter(|key| seen.insert(*key));
+        let mut seen = HashSet::new();
+        let last_keys = never.iter().filter_map(|path| keys_of(path).last());
+        let last_keys = last_keys.filter(|key| seen.insert(*key));
         Self {
             always_tree: tree(&always),
             never_tree: tree(&never),
-            scan: Scan::of(never_names.listed.iter().map(|name| &**name)),
+            scan: Scan::of(keys.map(|key| (key, never_names.has(key)))),
+            words: Words::of(last_keys),
+            is_nameless: never.iter().any(|path| keys_of(path).next().is_none()),
             always_names,
             never_names,
             always,
@@ -161,16 +188,16 @@ impl RevealRules {
     }
 
     /// Whether a text that is no JSON names something that is never shown: one of the names, or the
-    /// last name of a path, as a word of its own.
+    /// last name of a path, as a word of its own, whatever its case. Where a path has no name, any
+    /// text could hold what it leads to.
     #[must_use]
     pub fn mentions_never(&self, text: &str) -> bool {
-        let plain = prose::unescaped(text);
-        let last = |path: &Path| match path.steps().last() {
-            Some(Step::Key(name)) => Some(name.clone()),
-            _ => None,
-        };
-        let mut names = self.never.iter().filter_map(last);
-        names.any(|name| prose::mentions(text, &name) || prose::mentions(&plain, &name))
+        self.is_nameless || !self.mentioned(text).is_empty()
+    }
+
+    /// The names of what is never shown that a text holds, see [`Self::mentions_never`].
+    pub(crate) fn mentioned(&self, text: &str) -> HashSet<&str> {
+        self.words.found_in(text)
     }
 
     /// Whether a field of this name is always kept, wherever it stands.
@@ -179,14 +206,23 @@ impl RevealRules {
         self.always_names.has(name)
     }
 
-    /// Whether a text that is no JSON holds a never-name as a key of JSON all the same: lines of
-    /// JSON, or JSON with something around it.
-    pub(crate) fn holds_never_key(&self, text: &str) -> bool {
-        let plain = prose::unescaped(text);
-        self.never_names().any(|name| {
-            // A name with backslashes of its own is found as it is written.
-            prose::holds_key(text, name) || prose::holds_key(&plain, name)
-        })
+    /// Whether a text that is no JSON holds a key for which `is_meant` holds all the same: lines of
+    /// JSON, or JSON with something around it. Only keys of never-rules are looked for.
+    pub(crate) fn holds_key(&self, text: &str, is_meant: impl Fn(&str) -> bool) -> bool {
+        self.scan.has_key(text, &is_meant)
+            || match prose::unescaped(text) {
+                Cow::Owned(plain) => self.scan.has_key(&plain, is_meant),
+                Cow::Borrowed(_) => false,
+            }
+    }
+
+    /// Whether a member of this name is never shown wherever it stands: also one whose name is itself
+    /// a text that holds such a key.
+    pub(crate) fn hides_key(&self, name: &str) -> bool {
+        self.is_never_name(name)
+            || self.has_never_names()
+                && name.contains([':', '\\'])
+                && self.holds_key(name, |key| self.is_never_name(key))
     }
 
     pub(crate) fn scan(&self) -> &Scan {
@@ -212,6 +248,14 @@ impl RevealRules {
     pub(crate) fn never_tree(&self) -> &PathTree {
         &self.never_tree
     }
+}
+
+/// The names of a path.
+fn keys_of(path: &Path) -> impl Iterator<Item = &str> {
+    path.steps().iter().filter_map(|step| match step {
+        Step::Key(name) => Some(name.as_str()),
+        Step::EachKey | Step::EachItem | Step::Index(_) => None,
+    })
 }
 
 fn each_once(paths: impl IntoIterator<Item = Path>) -> Vec<Path> {

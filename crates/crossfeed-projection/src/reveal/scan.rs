@@ -1,24 +1,28 @@
-//! Where a never-name could stand: found by a search over raw bytes, so that what holds none is
-//! copied whole.
+//! Where keys of what is never shown could stand: found by a search over bytes, so that what holds
+//! none is copied whole.
 //!
-//! What comes in: names, and JSON as it is written. What goes out: the offsets beyond which nobody
-//! need look. A name stands behind a quote, at any depth of JSON within strings, unless some of it is
-//! written as `\u` and four digits: where those stand for printable ASCII, or for what a name holds,
-//! the place is suspect, too.
+//! What comes in: names, and JSON as it is written, or texts that hold some. What goes out: the
+//! offsets beyond which nobody need look, or the keys of a text. A name stands behind a quote, at any
+//! depth of JSON within strings, unless some of it is written as `\u` and four digits: where those
+//! stand for printable ASCII, or for what a name holds, the place is suspect, too.
+//!
+//! One automaton holds all names, so bytes are read once however many there are.
 
-use memchr::memmem::{self, Finder};
+use super::prose::{automaton, forms};
+use aho_corasick::AhoCorasick;
+use memchr::memmem;
 
-/// With more names than this a search for each would cost more than looking at every key.
-const MOST_NAMES: usize = 16;
 /// Offsets that are kept; where more are found, everything is suspect.
 const MOST_OFFSETS: usize = 1 << 20;
 
-/// The search for some names.
+/// The search for the keys of never-rules.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scan {
-    /// Each name behind a quote.
-    needles: Vec<Finder<'static>>,
-    /// Whether a search cannot tell.
+    /// The key of each pattern, and whether it is never shown wherever it stands.
+    keys: Vec<(Box<str>, bool)>,
+    /// Finds each behind a quote of either kind.
+    search: Option<AhoCorasick>,
+    /// Whether a search over JSON cannot tell.
     blind: bool,
     beyond_ascii: bool,
 }
@@ -32,45 +36,61 @@ pub(crate) enum Suspects {
 }
 
 impl Scan {
-    pub(crate) fn of<'a>(names: impl Iterator<Item = &'a str>) -> Self {
+    /// The search for these keys, each with whether it is never shown wherever it stands.
+    pub(crate) fn of<'a>(keys: impl IntoIterator<Item = (&'a str, bool)>) -> Self {
         let mut scan = Self::default();
-        for name in names {
+        let mut patterns = Vec::new();
+        for (key, anywhere) in keys {
             // These are written with a backslash, or can be.
             let special = |c: char| matches!(c, '"' | '\\' | '/') || c.is_control();
-            scan.blind |= scan.needles.len() == MOST_NAMES || name.contains(special);
-            scan.beyond_ascii |= !name.is_ascii();
-            if !scan.blind {
-                let needle = format!("\"{name}");
-                scan.needles
-                    .push(Finder::new(needle.as_bytes()).into_owned());
+            scan.blind |= anywhere && key.contains(special);
+            scan.beyond_ascii |= anywhere && !key.is_ascii();
+            for form in forms(key) {
+                for quote in ['"', '\''] {
+                    patterns.push(format!("{quote}{form}"));
+                    scan.keys.push((key.into(), anywhere));
+                }
             }
         }
+        scan.search = automaton(&patterns);
         scan
     }
 
     /// Where to look in `raw`, which begins at `base` of its document.
     pub(crate) fn suspects(&self, raw: &[u8], base: usize) -> Suspects {
-        if self.blind {
+        let Some(search) = self.search.as_ref().filter(|_| !self.blind) else {
             return Suspects::Everywhere;
-        }
-        let mut offsets = Vec::new();
-        for needle in &self.needles {
-            let len = needle.needle().len();
+        };
+        let found = search.find_overlapping_iter(raw).filter(|hit| {
             // Behind a key stands its quote, within a string perhaps escaped.
-            let ends = |at: &usize| matches!(raw.get(at + len), Some(b'"' | b'\\'));
-            let found = needle.find_iter(raw).filter(ends);
-            let room = MOST_OFFSETS + 1 - offsets.len().min(MOST_OFFSETS);
-            // Documents are below 4 GiB.
-            offsets.extend(found.take(room).map(|at| (base + at) as u32));
-        }
-        let room = MOST_OFFSETS + 1 - offsets.len().min(MOST_OFFSETS);
+            let ends = matches!(raw.get(hit.end()), Some(b'"' | b'\'' | b'\\'));
+            ends && self.keys[hit.pattern().as_usize()].1
+        });
         let escapes = memmem::find_iter(raw, b"\\u").filter(|&at| self.is_suspect_escape(raw, at));
-        offsets.extend(escapes.take(room).map(|at| (base + at) as u32));
+        let offsets = found.map(|hit| hit.start()).chain(escapes);
+        // Documents are below 4 GiB.
+        let offsets = offsets.map(|at| (base + at) as u32);
+        let mut offsets: Vec<u32> = offsets.take(MOST_OFFSETS + 1).collect();
         if offsets.len() > MOST_OFFSETS {
             return Suspects::Everywhere;
         }
         offsets.sort_unstable();
         Suspects::At(offsets, 0)
+    }
+
+    /// Whether `is_meant` holds for a key that stands in a text: within quotes and before a colon.
+    pub(crate) fn has_key(&self, text: &str, is_meant: impl Fn(&str) -> bool) -> bool {
+        let Some(search) = &self.search else {
+            // What cannot be searched may hold them all.
+            return self.keys.iter().any(|(key, _)| is_meant(key));
+        };
+        search.find_overlapping_iter(text).any(|hit| {
+            let quote = text.get(hit.start()..).and_then(|text| text.chars().next());
+            let behind = text.get(hit.end()..).unwrap_or_default();
+            let behind = quote.and_then(|quote| behind.strip_prefix(quote));
+            behind.is_some_and(|behind| behind.trim_start().starts_with(':'))
+                && is_meant(&self.keys[hit.pattern().as_usize()].0)
+        })
     }
 
     /// Whether the escape at `at` could be a part of a name, or of what stands around one. Escapes

@@ -64,6 +64,14 @@ fn keys_go_however_they_are_written() {
         r#"{"k40":2}"#,
         (1, 0),
     );
+    // Nothing but a code shows that the name is there.
+    check("päss", r#"{"p\u00e4ss":1,"b":3}"#, r#"{"b":3}"#, (1, 0));
+    check(
+        "päss",
+        r#"["{\"p\\u00e4ss\":1,\"b\":3}"]"#,
+        r#"["{\"b\":3}"]"#,
+        (1, 0),
+    );
     // Only the whole name counts.
     check(
         "pw",
@@ -137,6 +145,94 @@ fn what_cannot_be_looked_into_is_withheld() {
 }
 
 #[test]
+fn keys_in_quotes_of_either_kind_count() {
+    let withheld = format!("\"{WITHHELD}\"");
+    for text in [
+        "{'pw': 'S'}",
+        "[{'a': 1, 'pw' : 'S'}]",
+        "x {\\'pw\\': 1}",
+        "row {\"a\\\\b\": 1}",
+        "row {\"say \\\"x\\\"\"\\n: 1}",
+        "row {\"\": 1}",
+        "row {\"\\ud83d\\ude00\": 1}",
+    ] {
+        let json = crossfeed_json::quoted(text);
+        let never = r#"pw,"a\\b","say \"x\"","",😀"#;
+        check(never, &json, &withheld, (0, 1));
+    }
+    // Prose stays, and so do other keys.
+    for text in ["pw: S", "'pw'", "{'pw2': 1}", "\"pw': 1", "{'PW': 1}"] {
+        let json = crossfeed_json::quoted(text);
+        check("pw", &json, &json, (0, 0));
+    }
+}
+
+#[test]
+fn keys_that_hold_json_are_judged() {
+    for key in [
+        r#"{"pw":"S"}"#,
+        r#"x {"pw": 1}"#,
+        "{'pw': 1}",
+        r#""{\"pw\":1}""#,
+        r#"{"\u0070w"\u003a1}"#,
+    ] {
+        let json = format!("{{{}:1,\"b\":2}}", crossfeed_json::quoted(key));
+        check("pw", &json, r#"{"b":2}"#, (1, 0));
+        check("pw", &format!("[{json}]"), r#"[{"b":2}]"#, (1, 0));
+        let text = format!("[{}]", crossfeed_json::quoted(&json));
+        check("pw", &text, r#"["{\"b\":2}"]"#, (1, 0));
+    }
+    let json = r#"{"{\"a\":\"pw\"}":1,"pw: S":2,"a:b\\c":3}"#;
+    check("pw", json, json, (0, 0));
+    // From the root nothing leads into a key.
+    let json = r#"{"{\"pw\":1}":1}"#;
+    check("u.pw", json, json, (0, 0));
+}
+
+#[test]
+fn paths_lead_into_texts_that_are_no_json() {
+    let withheld = format!("{{\"u\":\"{WITHHELD}\"}}");
+    let at_u = |text: &str| format!("{{\"u\":{}}}", crossfeed_json::quoted(text));
+    for (never, text) in [
+        ("u.m", "\u{feff}{\"m\":1}"),
+        ("u.m", "json: {\"m\": 1}"),
+        ("u.m", "json: {'m': 1}"),
+        ("u.m.n", "json: {\"m\": {\"n\": 1}}"),
+        ("u.m", "json: {\\\"m\\\": 1}"),
+        ("u[].m", "json: [{\"m\": 1}]"),
+        ("u[0][].m", "json: [[{\"m\": 1}]]"),
+        ("u[]", "json: [1]"),
+        ("u[3]", "\u{feff}[1]"),
+        ("u.*", "json: {\"a\": 1}"),
+        ("u[].*.x", "json: [{\"a\": 1}]"),
+    ] {
+        check(never, &at_u(text), &withheld, (0, 1));
+    }
+    for (never, text) in [
+        ("u.m", "m: 1"),
+        ("u.m", "json: {\"a\": 1}"),
+        ("u.m.n", "json: {\"n\": 1}"),
+        ("u[].m", "see [1]"),
+        ("u.*", "a: 1"),
+        ("x.m", "json: {\"m\": 1}"),
+    ] {
+        check(never, &at_u(text), &at_u(text), (0, 0));
+    }
+}
+
+#[test]
+fn objects_in_place_of_lists_are_hidden() {
+    check("x[]", r#"{"x":{"a":1}}"#, r#"{"x":{}}"#, (1, 0));
+    check("x[0]", r#"{"x":{"a":1}}"#, r#"{"x":{}}"#, (1, 0));
+    check(
+        "x[].a",
+        r#"{"x":{"a":1,"b":2}}"#,
+        r#"{"x":{"b":2}}"#,
+        (1, 0),
+    );
+}
+
+#[test]
 fn strings_within_strings_end_somewhere() {
     // Quotes within strings double their backslashes at each level, brackets do not.
     let json = nested("{\"pw\":1}", 18);
@@ -184,21 +280,95 @@ fn paths_hold_from_the_root() {
     check("u.*", r#"{"u":{"m":1,"n":2}}"#, r#"{"u":{}}"#, (2, 0));
 }
 
+#[track_caller]
+fn check_mentions(never: &str, text: &str, expected: bool) {
+    let found = rules(never).mentions_never(text);
+    assert_eq!(found, expected, "{never} in {text}");
+}
+
 #[test]
 fn prose_mentions_words() {
-    let mentions = |text: &str| rules("pw,user.ssn,\"a b\"").mentions_never(text);
+    let never = "pw,user.ssn,\"a b\",$ref,\"\",größe,\"x\\\\y\"";
     for text in [
         "the pw is x",
         "pw",
         "pw=1",
         "\"ssn\": 3",
         "a b!",
+        "{\"\": 1}",
+        "x\\y",
+        r#"{"x\\y":1}"#,
+        "($ref)",
         r#"{\"\u0070w\""#,
+        r"\u005cu0070w",
+        r"C:\pw",
+        r"C:\name\pw",
+        // Whatever their case.
+        "Pw: x",
+        "PW",
+        "SSN",
+        "A B",
+        "GRÖSSE",
+        r#"{"gr\u00f6\u00dfe":1}"#,
+        // Behind what writes a control character.
+        r"row:\npw: x",
+        r"row:\\npw: x",
+        r"row:\tpw",
+        r"row:\rpw\nx",
+        r"row:\u000apw",
     ] {
-        assert!(mentions(text), "{text}");
+        check_mentions(never, text, true);
     }
-    for text in ["", "pwd", "my_pw_hash", "user", "passn"] {
-        assert!(!mentions(text), "{text}");
+    for text in [
+        "",
+        "pwd",
+        "my_pw_hash",
+        "user",
+        "passn",
+        "a  b",
+        "a$ref",
+        "\"x\"",
+    ] {
+        check_mentions(never, text, false);
+    }
+    let many: Vec<String> = (0..3000).map(|n| format!("k{n}")).collect();
+    check_mentions(&many.join(","), "all but k3000", false);
+    check_mentions(&many.join(","), "also K2999", true);
+    check_mentions("", "anything", false);
+}
+
+#[test]
+fn a_path_is_known_by_its_last_name() {
+    for never in [
+        "secrets.*",
+        "secrets[]",
+        "secrets[3]",
+        "a.secrets[].*",
+        "*.secrets",
+    ] {
+        check_mentions(never, "{\"secrets\":[1]}\n{}", true);
+        check_mentions(never, "a: 1", false);
+    }
+    // What has no name could be in any text.
+    for never in ["*", "[]", "[0].*", "pw,[]"] {
+        check_mentions(never, "a: 1", true);
+    }
+    check_mentions("[].a", "b: 1", false);
+}
+
+#[test]
+fn names_are_not_in_logs() {
+    let rules = RevealRules::parse(["id"], ["pw", "user.ssn"]).unwrap();
+    assert_eq!(
+        format!("{rules:?}"),
+        "RevealRules { always: 1, never: 2, .. }"
+    );
+    let projection = crate::Projection::new().with_rules(rules);
+    for text in [
+        format!("{projection:?}"),
+        format!("{:?}", projection.root()),
+    ] {
+        assert!(!text.contains("pw") && !text.contains("ssn"), "{text}");
     }
 }
 

@@ -148,6 +148,7 @@ fn parameters(input: &Value) -> Vec<Parameter> {
         .fields(&root)
         .named
         .iter()
+        .filter(|field| !field.is_rest())
         .map(|field| Parameter {
             name: field.name.to_owned(),
             kind: kind(&reader, field),

@@ -16,6 +16,9 @@ mod summary;
 pub use descriptor::{Descriptor, Parameter, descriptors};
 pub use inspect::{Child, INSPECTOR, InspectError, InspectRequest, Inspection, inspector};
 pub use learn::{Drift, DriftKind, LearnOptions, LearnedSchema};
-pub use project::{NoProjectedSchema, flat_schema, projected_schema};
+pub use project::{
+    NoProjectedSchema, flat_schema, is_anything, projected_schema, values_in,
+    without_unused_definitions,
+};
 pub use read::OutputSchema;
 pub use summary::Summary;

@@ -10,7 +10,11 @@
 //! - A parameter of the tool's own wins: nothing is injected under its name, nothing taken out.
 //! - What is shown accepts the arguments that it accepted before, with these parameters besides.
 //! - Our own parameters are known again by their exact form, so that showing twice is showing once.
-//! - The keys are sorted, each once, and none is one that may never be shown.
+//! - The keys are sorted, each once, and none is one that may never be shown. More than 200 are not
+//!   listed: then any string is taken, and one that the result does not have is told of.
+//! - Where `propertyNames`, `maxProperties`, patterns or schemas of dependents would refuse the
+//!   parameters, what is shown admits more than before, and so does the schema that is read from a
+//!   list that is shown again. Judging goes by the tool's own schema, never by what is shown.
 
 mod inject;
 #[cfg(test)]
@@ -32,6 +36,8 @@ pub(crate) use take::take;
 pub(crate) const SELECT: &str = "_select";
 /// The parameter that names a preset, or fields by their paths.
 pub(crate) const FIELDS: &str = "_fields";
+/// Keys that are listed; where there are more, any string is taken.
+const MOST_KEYS: usize = 200;
 /// What is said of [`SELECT`], and by which it is known.
 const SELECT_SAYS: &str = "Only these top-level fields of the result; without it, all of them.";
 /// What is said of [`FIELDS`] at first, and by which it is known.
@@ -151,11 +157,11 @@ impl Reflection {
 }
 
 fn select_schema(keys: &[String]) -> Value {
-    json!({
-        "type": "array",
-        "items": {"type": "string", "enum": keys},
-        "description": SELECT_SAYS,
-    })
+    let items = match keys.len() > MOST_KEYS {
+        true => json!({"type": "string"}),
+        false => json!({"type": "string", "enum": keys}),
+    };
+    json!({"type": "array", "items": items, "description": SELECT_SAYS})
 }
 
 fn fields_schema(resource: &ResourceType) -> Value {

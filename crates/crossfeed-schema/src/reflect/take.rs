@@ -1,13 +1,11 @@
 //! Taking what a model asked for out of its arguments.
 
 use super::SELECT;
-use crate::{decode, is_fold};
+use crate::{Place, decode, is_fold};
 use crossfeed_json::{MAX_DEPTH, dismantle, is_deeper};
 use crossfeed_projection::{Diagnostics, ProjectionRequest};
+use crossfeed_wire::reference::{self, Reading};
 use serde_json::{Map, Value, json};
-
-/// What a reference names its call by.
-const TOOL: &str = "_tool";
 
 /// What was taken out of arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,10 +17,19 @@ pub struct Taken {
     pub diagnostics: Diagnostics,
 }
 
-/// Whether arguments are, as a whole, a reference in the spelling that shares our word.
+/// Whether arguments are, as a whole, a reference, in whichever spelling: its selector may be written
+/// with our word.
 fn is_reference(members: &Map<String, Value>, shown: &Value) -> bool {
-    let own = shown.get("properties").and_then(|own| own.get(TOOL));
-    own.is_none() && members.get(TOOL).is_some_and(Value::is_string)
+    let place = Place::root(Some(shown));
+    // Its parts are strings, but for what stands in for nothing found, which may be large.
+    let parts = members
+        .iter()
+        .filter(|(key, value)| reference::is_sentinel(key) && value.is_string());
+    let parts: Map<_, _> = parts
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    let reading = reference::read_object(&parts, &|key| place.declares(key));
+    matches!(reading, Ok(Reading::Reference(_)))
 }
 
 /// Takes the parameters `names` out of arguments; `shown` is the schema that the model saw.

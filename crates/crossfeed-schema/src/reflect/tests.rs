@@ -113,6 +113,21 @@ fn keys_are_those_of_the_outputs() {
 }
 
 #[test]
+fn many_keys_are_not_listed() {
+    let reflection = |count: usize| {
+        let keys = (0..count).map(|n| (format!("k{n:03}"), json!({})));
+        let properties: Map<_, _> = keys.collect();
+        Reflection::new().with_output(json!({"type": "object", "properties": properties}))
+    };
+    for (count, listed) in [(200, 200), (201, 0)] {
+        let options = ListOptions::style(Style::Refs).with_reflection("t", reflection(count));
+        let shown = list(&json!([tool(json!({"type": "object"}))]), &options);
+        assert_eq!(shown.tools[0].reflected(), [SELECT]);
+        assert_eq!(offered(shown.tools[0].shown_schema()).len(), listed);
+    }
+}
+
+#[test]
 fn other_shapes_have_the_same_parameters() {
     let document = json!([tool(
         json!({"type": "object", "properties": {"q": {"type": "string"}}})
@@ -267,10 +282,31 @@ fn what_was_asked_is_taken_out() {
 
 #[test]
 fn a_reference_as_the_whole_of_the_arguments_keeps_its_selector() {
-    let reference = json!({"_tool": "call_1", SELECT: "items[0]"});
-    let (left, request, told) = taken(&reference);
-    assert_eq!((left, told), (reference, vec![]));
-    assert_eq!(request, ProjectionRequest::new());
+    for reference in [
+        json!({"_tool": "call_1", SELECT: "items[0]"}),
+        json!({"$tool": "call_1", SELECT: "items[0]"}),
+        json!({"$tool": "call_1", "_artifact": "a1", SELECT: "items[0]"}),
+        json!({"_tool": "call_1", "$artifact": "a1", SELECT: "items[0]", "$default": [1]}),
+        json!({"$tool": "call_1", SELECT: "items[0]", "q": 1}),
+    ] {
+        let (left, request, told) = taken(&reference);
+        assert_eq!((left, told), (reference, vec![]));
+        assert_eq!(request, ProjectionRequest::new());
+    }
+    // Without a call it is none.
+    let (left, _, told) = taken(&json!({"$artifact": "a1", SELECT: "items[0]"}));
+    assert_eq!((left, told.len()), (json!({"$artifact": "a1"}), 1));
+    // Neither where the tool has such a parameter itself.
+    for tool_key in ["$tool", "_tool"] {
+        let document = json!([tool(
+            json!({"type": "object", "properties": {tool_key: {}}})
+        )]);
+        let listed = list(&document, &ways()[0]);
+        let mut arguments = json!({tool_key: "call_1", SELECT: "items[0]"});
+        let taken = listed.tools[0].take_projection(&mut arguments);
+        assert_eq!(arguments, json!({tool_key: "call_1"}));
+        assert!(!taken.diagnostics.is_empty());
+    }
     let (left, request, _) = taken(&json!({"_tool": "call_1", SELECT: ["id"]}));
     assert_eq!(left, json!({"_tool": "call_1"}));
     assert_eq!(request.select, Some(vec!["id".to_owned()]));
@@ -321,7 +357,9 @@ fn what_nests_too_deep_is_ignored() {
 
 #[test]
 fn references_come_before_the_choice_of_fields() {
-    let keys: Vec<String> = (0..3_000).map(|n| format!("key_number_{n}")).collect();
+    let keys: Vec<String> = (0..200)
+        .map(|n| format!("key_number_{n}_{}", "of_a_very_long_name_".repeat(5)))
+        .collect();
     let properties: Map<_, _> = keys.iter().map(|key| (key.clone(), json!({}))).collect();
     let many = Reflection::new().with_output(json!({"type": "object", "properties": properties}));
     let document = json!([tool(

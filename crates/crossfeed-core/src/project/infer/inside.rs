@@ -60,7 +60,7 @@ impl<'w, 's> Look<'w, 's> {
         Self { words, left: MOST }
     }
 
-    /// What is within instances of a schema; `Err` where there is never any. A string that holds JSON
+    /// What is within instances of a schema; `None` where there is never any. A string that holds JSON
     /// is looked into where `opens`.
     pub(super) fn within(
         &mut self,

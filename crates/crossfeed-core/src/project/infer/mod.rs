@@ -16,11 +16,10 @@ mod schema;
 mod tests;
 
 use crossfeed_jmespath::Expression;
-use crossfeed_schema::{check, flat_schema};
+use crossfeed_schema::{check, flat_schema, values_in, without_unused_definitions};
 use form::Inference;
-use schema::{Dictionary, values_in};
+use schema::Dictionary;
 use serde_json::{Map, Value};
-use std::collections::HashSet;
 
 /// Values that a schema may hold while it is made: `[@,@]|[@,@]|…` doubles at each step.
 const LARGEST: usize = 20_000;
@@ -64,7 +63,8 @@ const LARGEST: usize = 20_000;
 pub fn infer_schema(output_schema: &Value, expression: &Expression) -> Option<Value> {
     let flat = flat_schema(output_schema).ok()?;
     let dialect = check(&flat).ok()?;
-    let words = Dictionary::of(&flat, dialect);
+    let root = root_of(&flat);
+    let words = Dictionary::of(&root, &flat, dialect);
     let mut inference = Inference::new(&words);
     let outcome = inference.outcome(&expression.form(), words.root())?;
     let found = match expression.is_plain_path() {
@@ -79,45 +79,30 @@ pub fn infer_schema(output_schema: &Value, expression: &Expression) -> Option<Va
     check(&schema).is_ok().then_some(schema)
 }
 
+/// Keywords of a document that are no part of the schema of its value.
+const OF_DOCUMENT: [&str; 3] = ["$schema", "$defs", "definitions"];
+
+/// The schema of the whole value, alone: what is put together of it is to hold no definitions.
+fn root_of(flat: &Value) -> Value {
+    let mut root = flat.clone();
+    if let Value::Object(members) = &mut root {
+        members.retain(|keyword, _| !OF_DOCUMENT.contains(&keyword.as_str()));
+    }
+    root
+}
+
 /// The document: the dialect, the schema, and the definitions that it uses.
 fn assembled(flat: &Value, found: Value) -> Value {
-    let mut out = Map::new();
-    if let Some(declared) = flat.get("$schema") {
-        out.insert("$schema".to_owned(), declared.clone());
-    }
-    let definitions = ["$defs", "definitions"].into_iter();
-    let definitions = definitions.filter_map(|keyword| Some((keyword, flat.get(keyword)?)));
-    if let Value::Object(mut found) = found {
-        // The root of the flat schema brings its own.
-        found.retain(|keyword, _| !matches!(&**keyword, "$schema" | "$defs" | "definitions"));
-        out.extend(found);
-    }
-    for (keyword, known) in definitions {
-        let prefix = format!("#/{keyword}/");
-        let mut open = Vec::new();
-        out.values()
-            .for_each(|value| schema::referred_to(value, &prefix, &mut open));
-        if let Some(name) = out.get("$ref").and_then(Value::as_str) {
-            open.extend(name.strip_prefix(&prefix).map(str::to_owned));
-        }
-        let mut used = HashSet::new();
-        while let Some(name) = open.pop() {
-            if let Some(definition) = known.get(&name)
-                && used.insert(name)
-            {
-                schema::referred_to(definition, &prefix, &mut open);
-            }
-        }
-        let known = known.as_object().into_iter().flatten();
-        let kept: Map<String, Value> = known
-            .filter(|(name, _)| used.contains(*name))
-            .map(|(name, definition)| (name.clone(), definition.clone()))
-            .collect();
-        if !kept.is_empty() {
-            out.insert(keyword.to_owned(), Value::Object(kept));
-        }
-    }
-    Value::Object(out)
+    let Value::Object(found) = found else {
+        return found;
+    };
+    let of_document =
+        |keyword: &'static str| Some((keyword.to_owned(), flat.get(keyword)?.clone()));
+    let [declared, definitions @ ..] = OF_DOCUMENT;
+    let mut out: Map<String, Value> = of_document(declared).into_iter().collect();
+    out.extend(found);
+    out.extend(definitions.into_iter().filter_map(of_document));
+    without_unused_definitions(Value::Object(out))
 }
 
 /// Whether a schema that was made is small enough to go on with.

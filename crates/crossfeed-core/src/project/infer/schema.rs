@@ -1,12 +1,15 @@
 //! Schemas as they are put together, in the words of a dialect.
 
 use super::{fits, kinds::Kinds};
-use crossfeed_schema::Dialect;
+use crossfeed_schema::{Dialect, is_anything};
 use serde_json::{Map, Value, json};
 use std::cell::Cell;
 
 /// A schema whose references all lead to its definitions, and its dialect.
 pub(super) struct Dictionary<'s> {
+    /// The schema of the whole value, alone.
+    root: &'s Value,
+    /// The document, which holds the definitions.
     flat: &'s Value,
     dialect: Dialect,
     /// How many more schemas may be looked at for their kinds.
@@ -17,8 +20,9 @@ pub(super) struct Dictionary<'s> {
 const LOOKS: usize = 200_000;
 
 impl<'s> Dictionary<'s> {
-    pub(super) fn of(flat: &'s Value, dialect: Dialect) -> Self {
+    pub(super) fn of(root: &'s Value, flat: &'s Value, dialect: Dialect) -> Self {
         Self {
+            root,
             flat,
             dialect,
             left: Cell::new(LOOKS),
@@ -34,7 +38,7 @@ impl<'s> Dictionary<'s> {
 
     /// The schema of the whole value.
     pub(super) fn root(&self) -> &'s Value {
-        self.flat
+        self.root
     }
 
     /// Whether the items that are listed one by one are in a keyword of their own.
@@ -61,7 +65,7 @@ impl<'s> Dictionary<'s> {
     }
 
     pub(super) fn is_anything(&self, schema: &Value) -> bool {
-        *schema == Value::Bool(true) || schema.as_object().is_some_and(Map::is_empty)
+        is_anything(schema)
     }
 
     /// The schema of no value.
@@ -179,32 +183,5 @@ impl<'s> Dictionary<'s> {
     /// The schema, as long as it is small enough to go on with.
     pub(super) fn bounded(&self, schema: Value) -> Option<Value> {
         fits(&schema).then_some(schema)
-    }
-}
-
-/// How many values there are, this one included.
-pub(super) fn values_in(value: &Value) -> usize {
-    1 + match value {
-        Value::Object(members) => members.values().map(values_in).sum::<usize>(),
-        Value::Array(items) => items.iter().map(values_in).sum(),
-        _ => 0,
-    }
-}
-
-/// Adds the names of the definitions that something within a value refers to.
-pub(super) fn referred_to(value: &Value, prefix: &str, names: &mut Vec<String>) {
-    match value {
-        Value::Object(members) => {
-            if let Some(Value::String(text)) = members.get("$ref") {
-                names.extend(text.strip_prefix(prefix).map(str::to_owned));
-            }
-            members
-                .values()
-                .for_each(|value| referred_to(value, prefix, names));
-        }
-        Value::Array(items) => items
-            .iter()
-            .for_each(|item| referred_to(item, prefix, names)),
-        _ => {}
     }
 }

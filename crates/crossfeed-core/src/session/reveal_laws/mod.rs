@@ -241,8 +241,10 @@ async fn check(kind: Kind, value: &Value, asked: &str, window: usize) {
             resolved.map(|resolved| resolved.arguments).ok()
         };
         if reference.get("$artifact").is_some() {
-            // Texts beside JSON, and bytes, cannot be judged once they have lost their envelope.
-            if matches!(kind, Kind::Parts | Kind::Bytes) {
+            // Texts in an envelope, and bytes, cannot be judged once they have lost it.
+            let is_text = !value.is_object() && !value.is_array();
+            let is_part = is_text && matches!(kind, Kind::OnePart | Kind::Resource);
+            if is_part || matches!(kind, Kind::Parts | Kind::Bytes) {
                 continue;
             }
             let bare = NewArtifact::new(ArtifactId::parse("bare").unwrap(), call());

@@ -1,9 +1,10 @@
 //! What a host says of its kinds of resources: envelopes, computed fields, defaults, and documents.
 
 use super::{ISSUE, ask, check, issue};
+use crate::fields::hidden::Hidden;
 use crate::{
-    Computed, Defaults, Operation, ProjectionError, ProjectionRequest, ResourceType, ResourceTypes,
-    RevealRules, Views,
+    Computed, Defaults, Operation, Path, ProjectionError, ProjectionRequest, ResourceType,
+    ResourceTypes, RevealRules, Views,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -96,6 +97,7 @@ fn computed_fields_are_computed_when_they_are_asked_for() {
 #[test]
 fn never_rules_hold_for_what_is_computed() {
     let kind = ResourceType::new("user")
+        .with_everything("every")
         .with_computed(Computed::new("all", "", |user| user.to_value().ok()));
     let mut asked = ask(json!({"fields": ["_computed", "secret"]})).of(kind);
     asked.rules = RevealRules::parse([""; 0], ["secret"]).unwrap();
@@ -107,7 +109,7 @@ fn never_rules_hold_for_what_is_computed() {
     assert!(asked.answer(r#"{"id":1}"#).is_ok());
     asked.request = json!({"fields": "secrit"});
     let error = asked.answer(r#"{"id":1,"secret":2}"#).unwrap_err();
-    assert_eq!(error.advice(), "try: full");
+    assert_eq!(error.advice(), "try: every");
     // Nor where it is: what is read as a collection does not depend on it.
     asked.request = json!({"fields": ["secret"]});
     let (with, _) = asked.answer(r#"{"secret":1,"items":[]}"#).unwrap();
@@ -275,4 +277,58 @@ fn documents_of_the_wrong_form_are_refused() {
         Views::parse(&json!({"a": {}})).unwrap_err().to_string(),
         "`a` must be a list of paths, not object"
     );
+}
+
+#[test]
+fn a_document_says_nothing_that_is_not_read() {
+    let refused = |kind: Value, message: &str| {
+        let error = ResourceTypes::parse(&json!({"types": {"x": kind}})).unwrap_err();
+        assert_eq!(error.to_string(), message);
+    };
+    refused(
+        json!({"preset": {}}),
+        "there is no member `preset`; there are `presets`, `fields`, `computed`, `envelopes`, `defaults`",
+    );
+    refused(
+        json!({"presets": {"small": ["id"]}, "defaults": {"search": "smal"}}),
+        "there is no preset `smal`; there are `small`, `full`",
+    );
+    refused(
+        json!({"defaults": {"find": "full"}}),
+        "there is no kind of operation `find`; there are `single`, `collection`, `search`",
+    );
+    let fine =
+        json!({"defaults": {"single": "full", "search": "small"}, "presets": {"small": ["id"]}});
+    assert!(ResourceTypes::parse(&json!({"x": fine})).is_ok());
+}
+
+#[test]
+fn a_hidden_field_is_hidden_wherever_its_resource_stands() {
+    let rules = RevealRules::parse(
+        [""; 0],
+        ["pin", "items.a.b", "*.c", "data[0].d", "deep.*.e", "nodes"],
+    );
+    let rules = Arc::new(rules.unwrap());
+    let hides = |envelopes: &[&str], field: &str| {
+        let kind = ResourceType::new("x").with_envelopes(envelopes).unwrap();
+        Hidden::of(&rules, &kind.envelopes).hides(Path::parse(field).unwrap().steps())
+    };
+    for (envelopes, field, expected) in [
+        (&["items"] as &[_], "pin", true),
+        (&["items"], "x.pin", true),
+        (&["items"], "a.b", true),
+        (&["items"], "a[].b.x", true),
+        (&["items"], "a", false),
+        (&["items"], "c", true),
+        (&["rows"], "a.b", false),
+        (&["rows"], "items.a.b", true),
+        (&["data"], "d", true),
+        (&["deep"], "x.e", true),
+        (&["deep"], "e", false),
+        (&["rows[].nodes"], "x", true),
+        (&["rows"], "nodes.x", true),
+        (&["rows"], "x", false),
+    ] {
+        assert_eq!(hides(envelopes, field), expected, "{envelopes:?} {field}");
+    }
 }

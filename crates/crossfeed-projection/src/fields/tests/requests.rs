@@ -2,7 +2,8 @@
 
 use super::{ISSUE, ask, check, fails, issue, page};
 use crate::{Operation, ProjectionError, ProjectionRequest, ResourceType, RevealRules, Views};
-use serde_json::json;
+use crossfeed_json::Document;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 #[test]
@@ -117,6 +118,78 @@ fn collections_are_filtered_in_their_items() {
     check(&minimal(), &nested, expected, &[]);
     let empty = r#"{"items":[],"next":null}"#;
     check(&minimal(), empty, empty, &[]);
+    check(&minimal(), r#"{"items":[]}"#, r#"{"items":[]}"#, &[]);
+}
+
+#[test]
+fn a_resource_with_an_empty_list_is_no_collection() {
+    let wrong = || ask(json!({"fields": ["nme"]}));
+    for list in ["[]", "[1]", "[null]"] {
+        let user = format!(r#"{{"id":1,"name":"x","items":{list}}}"#);
+        check(&wrong(), &user, "{}", &["unknown_field nme"]);
+        // Who says what it is, is believed.
+        check(
+            &wrong().when(Operation::Collection),
+            &user,
+            &user,
+            &match list {
+                "[1]" => vec!["met_scalar items[].nme"],
+                "[null]" => vec!["met_null items[].nme"],
+                _ => vec![],
+            },
+        );
+    }
+    let order = r#"{"id":1,"items":[{"sku":2}]}"#;
+    let expected = r#"{"id":1,"items":[{}]}"#;
+    check(&wrong(), order, expected, &["unknown_field items[].nme"]);
+    let data = r#"{"id":1,"name":"x","data":[]}"#;
+    check(&wrong(), data, "{}", &["unknown_field nme"]);
+}
+
+#[test]
+fn an_envelope_may_hold_one_resource() {
+    let value = format!(r#"{{"success":true,"data":{ISSUE},"meta":{{"id":7}}}}"#);
+    let expected = r#"{"success":true,"data":{"id":1,"title":"a"},"meta":{"id":7}}"#;
+    let asked = || ask(json!({"fields": ["id", "title"]}));
+    check(&asked(), &value, expected, &[]);
+    for operation in Operation::ALL {
+        check(&asked().when(operation), &value, expected, &[]);
+    }
+    let computed = ask(json!({"fields": ["id", "_computed.age"]})).of(issue());
+    let expected = r#"{"success":true,"data":{"id":1,"_computed":{"age":10}},"meta":{"id":7}}"#;
+    check(&computed, &value, expected, &[]);
+    // A resource that has such a field is none.
+    let own = r#"{"id":1,"title":"a","data":{"id":2}}"#;
+    check(&asked(), own, r#"{"id":1,"title":"a"}"#, &[]);
+    let other = ask(json!({"fields": ["id"]})).of(issue().with_envelopes(["items"]).unwrap());
+    check(&other, &value, "{}", &["unknown_field id"]);
+}
+
+#[test]
+fn a_field_of_the_resource_is_offered_for_one_of_the_root() {
+    let offered = |request: Value, value: &str, rules: RevealRules| -> Vec<String> {
+        let (request, _) = ProjectionRequest::from_value(&request);
+        let plan = request.plan(&Views::new(), None, None, &Arc::new(rules));
+        let document = Document::new(value.to_owned());
+        let root = document.root().unwrap();
+        let applied = plan.unwrap().project(root, &mut Vec::new()).unwrap();
+        let nearest = applied.diagnostics.iter().flat_map(|noted| &noted.nearest);
+        nearest.cloned().collect()
+    };
+    let none = RevealRules::default;
+    let data = format!(r#"{{"data":{ISSUE},"success":true}}"#);
+    assert_eq!(
+        offered(json!({"include": ["id"]}), &data, none()),
+        ["data.id"]
+    );
+    let of_owner = json!({"include": ["owner.name"]});
+    assert_eq!(offered(of_owner, &data, none()), ["data.owner.name"]);
+    assert_eq!(
+        offered(json!({"_select": ["id"]}), &page(), none()),
+        ["items[].id"]
+    );
+    let rules = RevealRules::parse([""; 0], ["data.id"]).unwrap();
+    assert!(offered(json!({"include": ["id"]}), &data, rules).is_empty());
 }
 
 #[test]
@@ -165,10 +238,17 @@ fn a_word_is_a_preset_or_a_field() {
          `standard`, `all`, `full`",
         "try: minimal",
     );
-    fails(
+    // Where there are no presets, it is a field that is not there.
+    check(
         &ask(json!({"fields": "ownr"})),
         ISSUE,
-        "`ownr` is neither a preset nor a field that is there; there are the presets `full`",
+        "{}",
+        &["unknown_field ownr"],
+    );
+    fails(
+        &ask(json!({"fields": "ownr"})).of(ResourceType::new("x").with_everything("all")),
+        ISSUE,
+        "`ownr` is neither a preset nor a field that is there; there are the presets `all`, `full`",
         "try: owner",
     );
     // Where nothing is, nothing is missing.

@@ -304,7 +304,7 @@ fn agrees(value: &Value, out: Option<&Value>, place: &crate::Place<'_>) -> bool 
             if each.is_gone() {
                 return items.is_empty();
             }
-            place.item_places() == [each.clone()]
+            place.item_places() == Some(vec![each.clone()])
                 && source.len() == items.len()
                 && source
                     .iter()
@@ -313,7 +313,7 @@ fn agrees(value: &Value, out: Option<&Value>, place: &crate::Place<'_>) -> bool 
         }
         (Value::Array(source), Value::Array(items)) => {
             // Each item that stays fared in one of the ways that are named.
-            let places = place.item_places();
+            let places = place.item_places().unwrap();
             items.len() <= source.len()
                 && items.iter().all(|out| {
                     let mut fits = source

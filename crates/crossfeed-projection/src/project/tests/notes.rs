@@ -77,6 +77,76 @@ fn excluding_what_is_not_included_is_noted() {
 }
 
 #[test]
+fn a_path_that_begins_as_in_jsonpath_is_told_how_it_is_written() {
+    let message = |paths: &str| {
+        let (_, notes) = run(&include(paths), r#"{"a":1}"#);
+        notes
+            .iter()
+            .map(|note| note.message.clone())
+            .collect::<Vec<_>>()
+    };
+    let hint = "no object has `$` at the value itself; paths begin there: `a.b`";
+    assert_eq!(message("$.a.b"), [hint]);
+    assert_eq!(message("$"), ["no object has `$` at the value itself"]);
+    let (_, notes) = run(&include("$.a"), r#"{"$":{"a":1}}"#);
+    assert!(notes.is_empty(), "{notes:?}");
+}
+
+/// What a request is told of a value with something hidden is what it is told of the same without.
+fn check_hidden(never: &str, paths: &str, json: &str, without: &str) {
+    let hiding = rules("", never);
+    for projection in [include(paths), exclude(paths)] {
+        let (_, notes) = run(&projection.clone().with_rules(hiding.clone()), json);
+        let (_, expected) = run(&projection, without);
+        let request = crate::ProjectionRequest::new().with_include([paths]);
+        let said = hiding.scrubbed_diagnostics(notes, &request);
+        assert_eq!(said, expected, "{never}: {paths} of {json}");
+    }
+}
+
+#[test]
+fn what_is_hidden_is_said_to_be_absent() {
+    let json = r#"{"id":1,"pin":{"pan":1,"x":2},"pit":[{"pin":3,"q":4},{"q":5}]}"#;
+    let without = r#"{"id":1,"pit":[{"q":4},{"q":5}]}"#;
+    for paths in [
+        "pin",
+        "pin.x",
+        "pin.pin",
+        "pin[]",
+        "pin[0].x",
+        "nope",
+        "nope.x",
+        "pit.pin",
+        "pit[].pin",
+        "pit.pin.x",
+        "pit[0].pin",
+        "*.pin",
+        "*.pan",
+        "pan",
+        "*.q",
+        "id.pin",
+        "pin,pin.x,id",
+        "*",
+    ] {
+        check_hidden("pin", paths, json, without);
+    }
+    let without = r#"{"id":1,"pin":{"pan":1},"pit":[{"pin":3},{}]}"#;
+    for paths in [
+        "pin.x", "pin.x.y", "pit.q", "pit[].q", "pit[1].q", "*.x", "*.y", "*.qq",
+    ] {
+        check_hidden("pin.x,pit.q", paths, json, without);
+    }
+    let without = r#"{"id":1,"pin":{"pan":1,"x":2},"pit":[]}"#;
+    for paths in ["pit", "pit[]", "pit[0]", "pit[0].q", "pit.q", "pit[].q"] {
+        check_hidden("pit[]", paths, json, without);
+    }
+    let without = r#"{"id":1,"pin":{},"pit":[{"pin":3,"q":4},{"q":5}]}"#;
+    for paths in ["pin", "pin.x", "pin.pam", "*.pam", "pin.*"] {
+        check_hidden("pin.*", paths, json, without);
+    }
+}
+
+#[test]
 fn rules_say_that_they_held() {
     let json = r#"{"id":1,"pw":2,"u":{"m":3}}"#;
     let withheld = Projection::new().with_rules(rules("id", "pw,u.m,zz"));

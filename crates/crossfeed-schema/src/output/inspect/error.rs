@@ -19,7 +19,13 @@ pub enum InspectError {
     /// `field_path` is no path: `a..b`.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// A field that is not there: `users[].male`.
+    /// A place whose schema takes too much work to be read: unions of unions of unions.
+    #[error("`{path}` is not told: its schema takes too much work to be read")]
+    TooMuch {
+        /// The path as it was asked for.
+        path: String,
+    },
+    /// A field that is not there: `users[].mial`.
     #[error("`{path}` is unknown: {at} has no field `{name}`")]
     UnknownField {
         /// The path as it was asked for.
@@ -84,6 +90,7 @@ impl InspectError {
     pub fn advice(&self) -> String {
         match self {
             Self::Arguments { parameter, .. } => format!("leave `{parameter}` out, or correct it"),
+            Self::TooMuch { .. } => "inspect a place above it".to_owned(),
             Self::Path(error) => error.advice().to_string(),
             Self::UnknownField { nearest, known, .. } => {
                 match (nearest.as_slice(), known.as_slice()) {

@@ -167,10 +167,7 @@ impl<'s> Unfolding<'_, 's> {
                 break;
             }
             let mut steps = steps.clone();
-            steps.push(match field.name {
-                "*" if field.is_rest() => Step::EachKey,
-                name => Step::Key(name.to_owned()),
-            });
+            steps.push(field.step());
             let node = self.reader.field(&field);
             let mut spot = self.spot(at, steps, node, depth);
             spot.is_line = true;

@@ -15,7 +15,8 @@
 //! # What an answer holds
 //!
 //! At most 80 children; `total_child_fields` counts all, and `next_offset` is there while there are
-//! more. The lines are about the children of the answer, in their order: all of them first, then
+//! more. One whose name no path can hold is counted, and left aside. The child `*` stands for fields
+//! that are not named, where they have fields of their own beside those that are. The lines are about the children of the answer, in their order: all of them first, then
 //! those inside them, breadth first, while lines and depth last. A branch that was not unfolded is
 //! the line of its type, and the answer is truncated; so is a place within itself (recursion). An
 //! open object is the line of its type, and nothing is cut there; where its values are known, they
@@ -35,7 +36,11 @@ mod tests;
 pub use error::InspectError;
 pub use request::{INSPECTOR, InspectRequest, inspector};
 
-use super::{OutputSchema, read::Reader};
+use super::{
+    OutputSchema,
+    read::{Field, Reader},
+};
+use crossfeed_projection::Path;
 use serde_json::{Map, Value, json};
 
 /// Children in one answer.
@@ -118,8 +123,8 @@ impl OutputSchema {
     ///         "truncated": false,
     ///     })
     /// );
-    /// let error = schema.inspect(&InspectRequest::of("users[].male")).unwrap_err();
-    /// assert_eq!(error.to_string(), "`users[].male` is unknown: the object `users[]` has no field `male`");
+    /// let error = schema.inspect(&InspectRequest::of("users[].mial")).unwrap_err();
+    /// assert_eq!(error.to_string(), "`users[].mial` is unknown: the object `users[]` has no field `mial`");
     /// assert_eq!(error.advice(), "try: users[].mail");
     /// # Ok::<(), crossfeed_schema::InspectError>(())
     /// ```
@@ -131,18 +136,20 @@ impl OutputSchema {
         let begin = request.offset.min(total);
         let end = total.min(begin.saturating_add(MAX_CHILDREN));
         let page = fields.named.get(begin..end).unwrap_or_default();
-        let children = page.iter().map(|field| Child {
+        let can_be_named = |field: &&Field<'_>| Path::from_steps([field.step()]).is_ok();
+        let children = page.iter().filter(can_be_named).map(|field| Child {
             name: field.name.to_owned(),
             kind: reader.field(field).word(),
         });
-        let children = children.collect();
+        let children: Vec<_> = children.collect();
+        let left_aside = children.len() < page.len();
         let lines = lines::of(&reader, &node, &fields, begin..end, request);
         Ok(Inspection {
             node_type: node.word(),
             children,
             flattened_fields: lines.texts,
             total_child_fields: total,
-            truncated: end < total || lines.cut,
+            truncated: end < total || left_aside || lines.cut || reader.is_tired(),
             next_offset: (end < total).then_some(end),
         })
     }

@@ -373,3 +373,62 @@ fn the_inspector_is_a_tool() {
         &json!({"tool_id": "t", "field_path": ""})
     ));
 }
+
+#[test]
+fn fields_of_what_is_not_declared_are_told() {
+    let entry = json!({"type": "object", "properties": {"k": {"type": "string"}}});
+    let schema = json!({"type": "object", "properties": {"id": {"type": "string"}, "*": {"type": "null"}}, "additionalProperties": entry});
+    let children: &[&str] = &["id: string", "*: null", "*: object"];
+    let lines: &[&str] = &["id: string", "\"*\": null", "*.k: string"];
+    check(&schema, at(""), ("object", children, lines, false));
+    let answer = OutputSchema::new(schema.clone())
+        .inspect(&at("*.k"))
+        .unwrap();
+    assert_eq!(answer.node_type, "string");
+    let answer = OutputSchema::new(schema).inspect(&at("\"*\"")).unwrap();
+    assert_eq!(answer.node_type, "null");
+}
+
+#[test]
+fn what_no_path_can_name_is_counted() {
+    let schema = json!({"type": "object", "properties": {"a": {"type": "null"}, "n".repeat(1001): {"type": "null"}}});
+    let answer = OutputSchema::new(schema.clone()).inspect(&at("")).unwrap();
+    assert_eq!(answer.total_child_fields, 2);
+    check(
+        &schema,
+        at(""),
+        ("object", &["a: null"], &["a: null"], true),
+    );
+}
+
+#[test]
+fn what_takes_too_much_work_is_not_told() {
+    let refs = || (0..60).map(|n| json!({"$ref": format!("#/$defs/d{n}")}));
+    let definitions = (0..60).map(|n| {
+        let next = json!({"$ref": format!("#/$defs/d{}", (n + 1) % 60)});
+        let branches: Vec<_> = refs().collect();
+        (
+            format!("d{n}"),
+            json!({"anyOf": branches, "properties": {format!("p{n}"): next}}),
+        )
+    });
+    let definitions: Map<_, _> = definitions.collect();
+    let schema = json!({"properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": definitions});
+    let names = (1..60).map(|n| format!("p{n}"));
+    let way = names.fold("a".to_owned(), |way, name| format!("{way}.{name}"));
+    refused(
+        &schema,
+        &way,
+        &format!("`{way}` is not told: its schema takes too much work to be read"),
+        "inspect a place above it",
+    );
+    let answer = OutputSchema::new(schema).inspect(&at("")).unwrap();
+    assert!(answer.truncated);
+}
+
+#[test]
+fn near_names_are_offered_the_nearest_first() {
+    let schema = json!({"properties": {"tile": {}, "title": {}, "total": {}}});
+    let message = "`titlee` is unknown: the object at the root has no field `titlee`";
+    refused(&schema, "titlee", message, "try: title, tile");
+}

@@ -2,19 +2,12 @@
 
 use super::InspectError;
 use crate::output::read::{ENVELOPED, Fields, Node, Reader};
-use crossfeed_projection::{Path, Step};
+use crossfeed_projection::{Path, Step, nearest};
 
-/// Names that an error offers.
-const OFFERED: usize = 3;
 /// Names that an error lists.
 const LISTED: usize = 10;
-/// Names that are compared with the one that is not there.
-const COMPARED: usize = 2_000;
 /// Characters of a name that an error repeats.
 const EXCERPT: usize = 120;
-/// How like the nearest names are, at least.
-const LIKENESS: f64 = 0.5;
-
 /// The place that a path names.
 pub(super) fn reach<'s>(reader: &Reader<'s>, text: &str) -> Result<Node<'s>, InspectError> {
     let (mut node, is_enveloped) = reader.start();
@@ -34,7 +27,8 @@ pub(super) fn reach<'s>(reader: &Reader<'s>, text: &str) -> Result<Node<'s>, Ins
             }
             Step::Key(name) => {
                 let fields = reader.fields(&node);
-                let field = fields.named.iter().find(|field| field.name == name);
+                let mut named = fields.named.iter();
+                let field = named.find(|field| field.name == name && !field.is_rest());
                 let inner = field.map(|field| reader.field(field));
                 if inner.is_none() && at == 0 && is_enveloped && name == ENVELOPED {
                     return Err(InspectError::Envelope {
@@ -59,6 +53,11 @@ pub(super) fn reach<'s>(reader: &Reader<'s>, text: &str) -> Result<Node<'s>, Ins
                 _ => unknown(text, way, &node, "*", &Fields::default()),
             });
         };
+        if reader.is_tired() {
+            return Err(InspectError::TooMuch {
+                path: text.to_owned(),
+            });
+        }
         node = next;
     }
     Ok(node)
@@ -71,22 +70,13 @@ fn unknown(
     name: &str,
     fields: &Fields<'_>,
 ) -> InspectError {
-    let wanted = name.to_lowercase();
-    let candidates = fields.named.iter().take(COMPARED).map(|field| field.name);
-    let mut like: Vec<_> = candidates
-        .filter(|known| known.len() <= EXCERPT && wanted.len() <= EXCERPT)
-        .map(|known| {
-            let likeness = strsim::normalized_damerau_levenshtein(&wanted, &known.to_lowercase());
-            (likeness, known)
-        })
-        .filter(|(likeness, _)| *likeness >= LIKENESS)
-        .collect();
-    like.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    let nearest = like.iter().take(OFFERED).map(|(_, known)| {
-        let step = Step::Key((*known).to_owned());
+    let named = fields.named.iter();
+    let nearest = nearest(name, named.clone().filter(|f| !f.is_rest()).map(|f| f.name));
+    let nearest = nearest.into_iter().map(|known| {
+        let step = Step::Key(known);
         written(&[way, std::slice::from_ref(&step)].concat())
     });
-    let known = fields.named.iter().take(LISTED);
+    let known = named.take(LISTED);
     InspectError::UnknownField {
         path: text.to_owned(),
         at: described(node, way),

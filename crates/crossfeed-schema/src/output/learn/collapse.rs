@@ -8,6 +8,10 @@ const ALIKE_KEYS: usize = 64;
 const NEW_KEYS: usize = 16;
 /// Objects before it does.
 const NEW_OBJECTS: u64 = 8;
+/// Objects with keys of one type, of which none has a key of another.
+const VANISHING_OBJECTS: u64 = 4;
+/// Digits of a number that is no position, nor a year.
+const LONG_NUMBER: usize = 6;
 /// Keys that look like data, before they count as it.
 const DATA_KEYS: usize = 2;
 /// Hexadecimal digits of an id that is none of a programmer's words.
@@ -20,7 +24,20 @@ impl Fields {
         if count > max_keys {
             return true;
         }
+        let surely = self.keys.iter().filter(|key| is_surely_data(&key.name));
+        if count > 0 && surely.count() * 2 >= count {
+            return true;
+        }
         if count >= DATA_KEYS && self.keys.iter().all(|key| is_data(&key.name)) {
+            return true;
+        }
+        // None of the objects had a key of another.
+        let all_vanish = || self.keys.iter().all(|key| key.count == 1);
+        if self.objects >= VANISHING_OBJECTS
+            && count as u64 >= self.objects
+            && all_vanish()
+            && self.are_alike()
+        {
             return true;
         }
         if count <= NEW_KEYS || !self.are_alike() {
@@ -59,6 +76,14 @@ impl Members {
     fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Fields(mut fields), Self::Fields(more)) => {
+                // A key that one side left aside is not known by what the other one saw.
+                if more.lacked_room {
+                    let only_here = fields.keys.iter_mut();
+                    for key in only_here.filter(|key| !more.by_name.contains_key(&key.name)) {
+                        key.place.is_loose = true;
+                    }
+                }
+                let lacked_room = fields.lacked_room;
                 // Numbers of objects go on where the first ones end.
                 fields.first = fields.first.min(more.first);
                 fields.left_aside |= more.left_aside;
@@ -76,6 +101,7 @@ impl Members {
                             known.last = key.last;
                         }
                         None => {
+                            key.place.is_loose |= lacked_room;
                             fields.by_name.insert(key.name.clone(), fields.keys.len());
                             fields.keys.push(key);
                         }
@@ -95,9 +121,18 @@ impl Members {
 impl Place {
     /// What both places are.
     fn and(self, other: Self) -> Self {
-        let both = |one: Option<Box<Self>>, other: Option<Box<Self>>| match (one, other) {
+        // Items that one side left aside are not known by what the other one saw.
+        let items = match (self.items, other.items) {
             (Some(one), Some(other)) => Some(Box::new(one.and(*other))),
-            (one, other) => one.or(other),
+            (Some(mut one), None) => {
+                one.is_loose |= other.lacked_room;
+                Some(one)
+            }
+            (None, Some(mut other)) => {
+                other.is_loose |= self.lacked_room;
+                Some(other)
+            }
+            (None, None) => None,
         };
         Self {
             first: self.first.min(other.first),
@@ -108,9 +143,26 @@ impl Place {
                 (Some(one), Some(other)) => Some(Box::new(one.and(*other))),
                 (one, other) => one.or(other),
             },
-            items: both(self.items, other.items),
+            items,
         }
     }
+}
+
+/// Whether a key can be nothing but data: an address of e-mail, a UUID, a long number.
+fn is_surely_data(key: &str) -> bool {
+    let is_mail = || {
+        let parts = key.rsplit_once('@');
+        parts.is_some_and(|(who, at)| !who.is_empty() && at.trim_matches('.').contains('.'))
+    };
+    let is_uuid = || {
+        key.len() == 36
+            && key.bytes().enumerate().all(|(at, byte)| match at {
+                8 | 13 | 18 | 23 => byte == b'-',
+                _ => byte.is_ascii_hexdigit(),
+            })
+    };
+    let is_number = key.len() >= LONG_NUMBER && key.bytes().all(|b| b.is_ascii_digit());
+    is_number || is_uuid() || is_mail()
 }
 
 /// Whether a key is no word of a programmer: a number, a date, a UUID, a long hexadecimal id.

@@ -22,8 +22,8 @@ pub enum DriftKind {
     Missing,
     /// A key that no object here had.
     New,
-    /// A type that no value here had. That a place was null alone, and that an integer becomes a
-    /// number with a fraction, are no changes.
+    /// A type that no value here had, so that the schema before refuses it: an object where null was
+    /// alone, a fraction where integers were.
     Type {
         /// The types so far.
         from: Vec<&'static str>,
@@ -40,6 +40,16 @@ pub(super) struct Drifts {
 }
 
 impl Drifts {
+    /// Forgets what was noted of single keys of an object, and within them.
+    pub(super) fn forget_within(&mut self, way: &[Step]) {
+        self.kept.retain(|drift| {
+            let steps = Path::parse(&drift.path).map(|path| path.steps().to_vec());
+            let steps = steps.unwrap_or_default();
+            let within = steps.strip_prefix(way).and_then(<[Step]>::first);
+            !matches!(within, Some(Step::Key(_)))
+        });
+    }
+
     pub(super) fn note(&mut self, way: &[Step], kind: DriftKind, observation: u64, limit: usize) {
         let path = match way {
             [] => Some(String::new()),

@@ -16,9 +16,11 @@
 //! # Keys that are data
 //!
 //! An object whose keys are data becomes `additionalProperties`: one with more keys than the limit;
-//! one whose keys are all numbers, dates or long ids; one with more than 64 keys whose values all
+//! one of whose keys half or more are addresses of e-mail, UUIDs or long numbers; one whose keys are
+//! all numbers, dates or long ids; four of which none has a key of another; one with more than 64 keys whose values all
 //! have one type; and one in which ever new keys with such values come, so that a key is in fewer
-//! than a quarter of the objects. From then on none of its keys is kept, nor noted as drift.
+//! than a quarter of the objects. From then on none of its keys is kept, nor noted as drift, and what was noted
+//! of them is forgotten; what changes within is noted for all of them, as `users.*`.
 
 mod collapse;
 mod drift;

@@ -54,11 +54,10 @@ impl Observation<'_> {
             _ => value.kind().as_str(),
         };
         let seen = Types::named(to);
-        let is_number = seen == Types::INTEGER || seen == Types::NUMBER;
-        let is_known = place.types.has(seen)
-            || (is_number && (place.types.has(Types::INTEGER) || place.types.has(Types::NUMBER)));
-        let was_null = place.types == Types::NULL;
-        if !is_known && !was_null && place.first != 0 && place.first < self.number {
+        // An integer is a number.
+        let is_known =
+            place.types.has(seen) || (seen == Types::INTEGER && place.types.has(Types::NUMBER));
+        if !is_known && place.first != 0 && place.first < self.number {
             let from = place.types.words();
             self.note(DriftKind::Type { from, to });
         }
@@ -122,6 +121,8 @@ impl Observation<'_> {
             let below = |key: &Key| 1 + key.place.places_below();
             let before: usize = fields.keys.iter().map(below).sum();
             *members = std::mem::take(members).collapsed();
+            // What was noted of keys that are data names them.
+            self.drifts.forget_within(&self.way);
             if let Members::Data(place) = members {
                 *self.places = self.places.saturating_sub(before) + 1 + place.places_below();
             }

@@ -124,7 +124,9 @@ fn what_changes_is_noted() {
     assert_eq!(
         found,
         [
+            (2, "id", &to(&["integer"], "number")),
             (2, "list[].b", &DriftKind::New),
+            (2, "maybe", &to(&["null"], "string")),
             (3, "id", &to(&["number"], "string")),
             (3, "list[].a", &DriftKind::Missing),
             (4, "list", &to(&["array"], "object")),
@@ -135,7 +137,67 @@ fn what_changes_is_noted() {
     );
     let few = learned(LearnOptions::default().with_max_drift(2), &results);
     assert_eq!(few.drift(), &all.drift()[..2]);
-    assert_eq!(few.drift_dropped(), 5);
+    assert_eq!(few.drift_dropped(), 7);
+}
+
+#[test]
+fn keys_that_can_only_be_data_are_seen_at_once() {
+    let any = |value: Value| json!({"type": "object", "additionalProperties": value});
+    let integer = || json!({"type": "integer"});
+    for key in [
+        "a.b+c@example.com",
+        "0f0e0d0c-0000-4000-8000-000000000000",
+        "123456",
+    ] {
+        check(&[json!({key: 1})], any(integer()));
+    }
+    check(&[json!({"a@example.com": 1, "all": 2})], any(integer()));
+    for key in [
+        "@type",
+        "@example.com",
+        "a@b",
+        "12345",
+        "0f0e0d0c-0000-4000-8000-00000000000g",
+    ] {
+        let schema = json!({"type": "object", "properties": {key: integer()}, "required": [key]});
+        check(&[json!({key: 1})], schema);
+    }
+    // Keys that vanish each time.
+    let of = |name: &str| json!({"users": {name: {"age": 1}}});
+    let age = json!({"type": "object", "properties": {"age": integer()}, "required": ["age"]});
+    let users = json!({"type": "object", "properties": {"users": any(age)}, "required": ["users"]});
+    check(&["ann", "bob", "cid", "dan"].map(of), users);
+}
+
+#[test]
+fn what_changes_in_keys_that_are_data_names_none() {
+    let mut results: Vec<_> = ["ann", "bob", "cid", "dan"]
+        .map(|name| json!({"users": {name: {"age": 1}}}))
+        .to_vec();
+    results.push(json!({"users": {"eve": {"age": "x"}}}));
+    results.push(json!({"users": {"fay": 1}}));
+    let learned = learned(LearnOptions::default(), &results);
+    let paths: Vec<_> = learned.drift().iter().map(|drift| &*drift.path).collect();
+    assert_eq!(paths, ["users.*.age", "users.*"]);
+}
+
+#[test]
+fn what_the_schema_before_refuses_is_noted() {
+    let results = |first: Value, second: Value| {
+        let before = learned(LearnOptions::default(), std::slice::from_ref(&first));
+        let validator = jsonschema::validator_for(&before.schema().unwrap()).unwrap();
+        let after = learned(LearnOptions::default(), &[first, second.clone()]);
+        (validator.is_valid(&second), after.drift().is_empty())
+    };
+    for (first, second, expected) in [
+        (json!({"a": null}), json!({"a": {"b": 1}}), false),
+        (json!([1]), json!([1.5]), false),
+        (json!([1.5]), json!([1]), true),
+        (json!({"a": 1}), json!({}), false),
+        (json!([]), json!([1]), true),
+    ] {
+        assert_eq!(results(first, second), (expected, expected));
+    }
 }
 
 #[test]
@@ -210,6 +272,85 @@ proptest! {
         // What was learned can be read.
         let summary = crate::OutputSchema::new(schema).summary("T");
         prop_assert!(summary.output_fields.len() <= 30);
+    }
+}
+
+/// Objects whose keys are data beside others, small enough that all limits are met at once.
+fn crowded() -> impl Strategy<Value = Value> {
+    let leaf = || {
+        let item = || prop_oneof![Just(json!(1)), Just(json!("x")), Just(json!([1]))];
+        prop_oneof![
+            Just(json!(1)),
+            prop::collection::vec(item(), 0..3).prop_map(Value::from),
+            prop::collection::vec(("[qr]", item()), 0..3)
+                .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+        ]
+    };
+    let data = prop::collection::vec(("1[0-3]", leaf()), 0..3)
+        .prop_map(|fields| Value::Object(fields.into_iter().collect()));
+    let words = (0_usize..7).prop_map(|count| {
+        let words = (0..count).map(|n| (format!("k{n}"), json!(n)));
+        Value::Object(words.collect())
+    });
+    (words, data).prop_map(|(n, m)| json!({"n": n, "m": m}))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #[test]
+    fn what_was_left_aside_for_want_of_room_is_not_refused(
+        places in 4_usize..14, keys in 1_usize..6, results in prop::collection::vec(crowded(), 1..5)
+    ) {
+        let options = LearnOptions::default().with_max_places(places).with_max_keys(keys);
+        check_valid(options, &results);
+    }
+}
+
+fn check_valid(options: LearnOptions, results: &[Value]) {
+    let schema = learned(options, results).schema().unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    for result in results {
+        assert!(validator.is_valid(result), "{schema} refuses {result}");
+    }
+}
+
+#[test]
+fn what_one_object_had_no_room_for_is_not_known_by_another() {
+    let options = || LearnOptions::default().with_max_places(8).with_max_keys(5);
+    let words = |count: usize| {
+        let words = (0..count).map(|n| (format!("k{n}"), json!(1)));
+        Value::Object(words.collect())
+    };
+    for (first, second) in [
+        (json!({"10": ["x"]}), json!({"10": [], "11": [1]})),
+        (json!({"10": {"q": "x"}}), json!({"10": {}, "11": {"q": 1}})),
+    ] {
+        let results = [
+            json!({"n": words(5), "m": first}),
+            json!({"n": words(6), "m": second}),
+        ];
+        check_valid(options(), &results);
+    }
+}
+
+#[test]
+fn what_is_left_aside_stays_so_where_keys_become_one() {
+    let few = || LearnOptions::default().with_max_keys(2);
+    for (options, first, second) in [
+        (few().with_max_places(4), json!([1]), json!(["x"])),
+        (few().with_max_places(4), json!({"q": 1}), json!({"q": "x"})),
+        (few().with_max_items(3), json!([1, "x", 1, 1]), json!([1])),
+        (few().with_max_items(3), json!([1]), json!([1, "x", 1, 1])),
+    ] {
+        let none = match first.is_array() {
+            true => json!([]),
+            false => json!({}),
+        };
+        let results = [
+            json!({"m": {"a": first, "b": second}}),
+            json!({"m": {"a": none, "b": none, "c": none}}),
+        ];
+        check_valid(options, &results);
     }
 }
 

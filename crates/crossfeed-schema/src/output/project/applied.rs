@@ -3,7 +3,8 @@
 use super::{
     NoProjectedSchema,
     cuts::CutId,
-    make::{Made, Maker, Pieces, is_anything, is_known},
+    make::{Made, Maker, Pieces, is_known},
+    parts::is_anything,
 };
 use serde_json::{Map, Value, json};
 

@@ -5,7 +5,10 @@
 //! not here: what happens at a place, which the projection itself says.
 
 use crossfeed_projection::{Place, Projection};
-use std::{collections::HashMap, rc::Rc};
+use std::{
+    collections::{HashMap, HashSet},
+    rc::Rc,
+};
 
 /// A place that is not gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,6 +26,25 @@ pub(super) struct Cuts<'p> {
     places: Vec<Place<'p>>,
     known: HashMap<Place<'p>, CutId>,
     names: HashMap<CutId, Rc<[&'p str]>>,
+    losses: HashMap<CutId, Losses>,
+    items: HashMap<CutId, Rc<ItemCuts>>,
+    /// How many places were looked at.
+    looks: usize,
+}
+
+/// Which members an object may lose.
+#[derive(Clone, Copy)]
+pub(super) struct Losses {
+    /// How many of those that fare by themselves.
+    pub(super) names: usize,
+    /// Whether all others go.
+    pub(super) others: bool,
+}
+
+impl Losses {
+    pub(super) fn are_none(self) -> bool {
+        self.names == 0 && !self.others
+    }
 }
 
 /// How the items of a list fare.
@@ -41,12 +63,21 @@ impl<'p> Cuts<'p> {
             places: Vec::new(),
             known: HashMap::new(),
             names: HashMap::new(),
+            losses: HashMap::new(),
+            items: HashMap::new(),
+            looks: 0,
         };
         let root = cuts.number(projection.root());
         (cuts, root)
     }
 
+    /// How many places of the projection were looked at so far: that is what takes time.
+    pub(super) fn looks(&self) -> usize {
+        self.looks
+    }
+
     fn number(&mut self, place: Place<'p>) -> Option<CutId> {
+        self.looks += 1;
         if place.is_gone() {
             return None;
         }
@@ -99,22 +130,36 @@ impl<'p> Cuts<'p> {
         names
     }
 
-    /// Whether an object may lose members.
-    pub(super) fn loses_members(&mut self, cut: CutId) -> bool {
-        if self.other_member(cut).is_none() {
-            return true;
+    /// Which members an object may lose.
+    pub(super) fn losses(&mut self, cut: CutId) -> Losses {
+        if let Some(known) = self.losses.get(&cut) {
+            return *known;
         }
         let names = self.names(cut);
-        names.iter().any(|name| self.member(cut, name).is_none())
+        let gone = names.iter().filter(|name| self.member(cut, name).is_none());
+        let losses = Losses {
+            names: gone.count(),
+            others: self.other_member(cut).is_none(),
+        };
+        self.losses.insert(cut, losses);
+        losses
     }
 
-    /// How the items of a list fare, whatever their positions.
-    pub(super) fn items(&mut self, cut: CutId) -> ItemCuts {
-        let places = match self.place(cut) {
-            None => return ItemCuts::all(CutId::WHOLE),
-            Some(place) => place.item_places(),
+    /// How the items of a list fare, whatever their positions; `None` where there are too many ways.
+    pub(super) fn items(&mut self, cut: CutId) -> Option<Rc<ItemCuts>> {
+        if let Some(known) = self.items.get(&cut) {
+            return Some(Rc::clone(known));
+        }
+        let items = match self.place(cut) {
+            None => ItemCuts::all(CutId::WHOLE),
+            Some(place) => {
+                let places = place.item_places()?;
+                self.item_cuts(places)
+            }
         };
-        self.item_cuts(places)
+        let items = Rc::new(items);
+        self.items.insert(cut, Rc::clone(&items));
+        Some(items)
     }
 
     /// How the item at a position of the source may fare.
@@ -133,10 +178,11 @@ impl<'p> Cuts<'p> {
             cuts: Vec::new(),
             goes: false,
         };
+        let mut known = HashSet::new();
         for place in places {
             match self.number(place) {
                 None => found.goes = true,
-                Some(cut) if found.cuts.contains(&cut) => {}
+                Some(cut) if !known.insert(cut) => {}
                 Some(cut) => found.cuts.push(cut),
             }
         }

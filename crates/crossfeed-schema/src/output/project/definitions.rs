@@ -4,10 +4,10 @@ use super::{
     cuts::CutId,
     links::Link,
     make::{Done, Made, Maker, Pieces, is_known},
+    parts::without_unused_definitions,
 };
 use crate::{Dialect, index::REFERENCES, lookup::address};
 use serde_json::{Map, Value, json};
-use std::collections::HashSet;
 
 /// How deep references are followed at once; what lies deeper is made after.
 const FOLLOWED: usize = 48;
@@ -64,6 +64,7 @@ impl<'s> Maker<'s, '_> {
             }
             _ => return Ok(None),
         };
+        self.reaches(target);
         let key = (address(target), cut);
         if !self.known.contains_key(&key) {
             let name = self.fresh(name);
@@ -123,23 +124,6 @@ impl<'s> Maker<'s, '_> {
             return schema;
         };
         let keyword = self.definitions_keyword();
-        let prefix = format!("#/{keyword}/");
-        let mut used = HashSet::new();
-        let mut open: Vec<String> = Vec::new();
-        schema
-            .values()
-            .for_each(|value| referred_to(value, &prefix, &mut open));
-        if let Some(Value::String(text)) = schema.get("$ref") {
-            open.extend(text.strip_prefix(&prefix).map(str::to_owned));
-        }
-        while let Some(name) = open.pop() {
-            if let Some(definition) = self.definitions.get(&name)
-                && used.insert(name)
-            {
-                referred_to(definition, &prefix, &mut open);
-            }
-        }
-        self.definitions.retain(|name, _| used.contains(name));
         let mut out = Map::new();
         let declared = match Dialect::declared(root) == Some(self.dialect) {
             true => root.get("$schema").cloned(),
@@ -152,24 +136,6 @@ impl<'s> Maker<'s, '_> {
             let definitions = std::mem::take(&mut self.definitions);
             out.insert(keyword.to_owned(), Value::Object(definitions));
         }
-        Value::Object(out)
-    }
-}
-
-/// Adds the names of the definitions that something within a value refers to.
-fn referred_to(value: &Value, prefix: &str, names: &mut Vec<String>) {
-    match value {
-        Value::Object(members) => {
-            if let Some(Value::String(text)) = members.get("$ref") {
-                names.extend(text.strip_prefix(prefix).map(str::to_owned));
-            }
-            members
-                .values()
-                .for_each(|value| referred_to(value, prefix, names));
-        }
-        Value::Array(items) => items
-            .iter()
-            .for_each(|item| referred_to(item, prefix, names)),
-        _ => {}
+        without_unused_definitions(Value::Object(out))
     }
 }

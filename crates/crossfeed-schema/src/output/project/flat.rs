@@ -3,9 +3,8 @@
 use super::{
     NoProjectedSchema,
     cuts::{CutId, Cuts},
-    make,
+    judged, make,
 };
-use crate::check::checked;
 use crossfeed_projection::Projection;
 use serde_json::Value;
 
@@ -18,8 +17,8 @@ use serde_json::Value;
 ///
 /// [`NoProjectedSchema`], as for [`super::projected_schema`].
 pub fn flat_schema(schema: &Value) -> Result<Value, NoProjectedSchema> {
-    let (dialect, index) = checked(schema)?;
+    let (schema, dialect, index) = judged(schema)?;
     let everything = Projection::new();
     let (cuts, _) = Cuts::of(&everything);
-    make::made_with(schema, dialect, &index, cuts, CutId::WHOLE, false)
+    make::made_with(&schema, dialect, &index, cuts, CutId::WHOLE, false)
 }

@@ -3,11 +3,29 @@
 use super::{
     NoProjectedSchema,
     cuts::{CutId, ItemCuts},
-    make::{Maker, Pieces, is_anything, is_known},
+    make::{Maker, Pieces, is_known},
+    parts::is_anything,
 };
+use crate::Dialect;
+use crossfeed_projection::MAX_ITEM_PLACES;
 use serde_json::{Map, Value, json};
 
 type Done<T> = Result<T, NoProjectedSchema>;
+
+/// Keywords that assert something of a list.
+const LISTS: [&str; 8] = [
+    "items",
+    "prefixItems",
+    "additionalItems",
+    "unevaluatedItems",
+    "contains",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+];
+
+/// Beyond, positions are not told apart: each costs as many looks as stand before it.
+const NEAR: usize = 64;
 
 /// What a schema says of the items of a list, by position.
 struct Items<'s> {
@@ -48,7 +66,17 @@ impl<'s> Maker<'s, '_> {
         cut: CutId,
         pieces: &mut Pieces,
     ) -> Done<()> {
+        let is_list = object.get("type").is_some_and(|types| match types {
+            Value::Array(words) => words.iter().any(|word| word == "array"),
+            word => word == "array",
+        });
+        if !is_list && !LISTS.iter().any(|keyword| object.contains_key(*keyword)) {
+            return Ok(());
+        }
         let all = self.cuts.items(cut);
+        let all = all.ok_or(NoProjectedSchema::TooManyWays {
+            limit: MAX_ITEM_PLACES,
+        })?;
         let items = Items::of(object, is_known("prefixItems", self.dialect));
         if all.goes {
             self.closed_up(object, &items, cut, &all, pieces)?;
@@ -158,13 +186,42 @@ impl<'s> Maker<'s, '_> {
                 if !is_anything(&either) {
                     pieces.put("items", either);
                 }
+                self.bounds_of_left(object, cut, all, pieces);
+            }
+        }
+        self.unique(object, items, all, pieces);
+        Ok(())
+    }
+
+    /// How many items are left of a list that has so many.
+    fn bounds_of_left(
+        &mut self,
+        object: &Map<String, Value>,
+        cut: CutId,
+        all: &ItemCuts,
+        pieces: &mut Pieces,
+    ) {
+        let bound = |keyword| usize::try_from(object.get(keyword)?.as_u64()?).ok();
+        if let Some(least) = bound("minItems") {
+            let near = 0..least.min(NEAR);
+            let left = near.filter(|at| !self.cuts.item(cut, *at).goes).count();
+            if left > 0 {
+                pieces.put("minItems", json!(left));
+            }
+        }
+        match bound("maxItems") {
+            Some(most) => {
+                let near = 0..most.min(NEAR);
+                let left = near.filter(|at| !self.cuts_at(cut, *at, all).is_empty());
+                let left = left.count() + most.saturating_sub(NEAR);
+                pieces.put("maxItems", json!(left));
+            }
+            None => {
                 if let Some(most) = object.get("maxItems") {
                     pieces.put("maxItems", most.clone());
                 }
             }
         }
-        self.unique(object, items, all, pieces);
-        Ok(())
     }
 
     /// Items differ as long as nothing within them is cut.
@@ -182,7 +239,9 @@ impl<'s> Maker<'s, '_> {
         let rewrites = all.cuts.iter().any(|cut| self.cuts.rewrites_strings(*cut));
         let are_scalars = !rewrites
             && items.listed.is_none()
-            && items.rest.is_some_and(|(_, rest)| is_scalar(rest));
+            && items
+                .rest
+                .is_some_and(|(_, rest)| is_scalar(rest, self.dialect));
         if is_whole || are_scalars || *unique != Value::Bool(true) {
             pieces.put("uniqueItems", unique.clone());
         } else {
@@ -192,8 +251,6 @@ impl<'s> Maker<'s, '_> {
 
     /// How the item at a position may fare; far behind, in any of the ways.
     fn cuts_at(&mut self, cut: CutId, at: usize, all: &ItemCuts) -> Vec<CutId> {
-        /// Beyond, positions are not told apart: each costs as many looks as stand before it.
-        const NEAR: usize = 64;
         match all.cuts.len() + usize::from(all.goes) {
             1 => all.cuts.clone(),
             _ if at < NEAR => self.cuts.item(cut, at).cuts,
@@ -203,7 +260,10 @@ impl<'s> Maker<'s, '_> {
 }
 
 /// Whether a schema admits neither lists nor objects, as far as its type tells.
-fn is_scalar(schema: &Value) -> bool {
+fn is_scalar(schema: &Value, dialect: Dialect) -> bool {
+    if dialect <= Dialect::Draft7 && schema.get("$ref").is_some() {
+        return false; // beside it no type counts
+    }
     let scalar = |word: &Value| {
         word.as_str()
             .is_some_and(|word| !matches!(word, "object" | "array"))

@@ -5,6 +5,7 @@ use super::{
     cuts::{CutId, Cuts},
     definitions::Definition,
     links::{Link, links},
+    parts::{is_definitions, values_in},
     value::is_address,
 };
 use crate::{
@@ -16,10 +17,12 @@ use crate::{
 };
 use crossfeed_projection::Projection;
 use serde_json::{Map, Value, json};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 /// Values that a projected schema may hold beyond those of the schema itself.
 const GROWTH: usize = 10_000;
+/// Places of the projection that may be looked at for each of them.
+const LOOKS: usize = 20;
 
 /// A schema that was made.
 pub(super) struct Made {
@@ -73,7 +76,9 @@ pub(super) struct Maker<'s, 'p> {
     pub(super) waiting: VecDeque<(&'s Value, CutId, String)>,
     pub(super) depth: usize,
     made: usize,
+    /// What may be made: it grows with each definition that is reached.
     limit: usize,
+    reached: HashSet<usize>,
 }
 
 pub(super) type Done<T> = Result<T, NoProjectedSchema>;
@@ -103,8 +108,8 @@ pub(super) fn made_with(
     cut: CutId,
     refers_to_root: bool,
 ) -> Done<Value> {
-    let limit = GROWTH.saturating_add(values_in(root));
-    let mut maker = Maker::new(root, dialect, index, cuts, limit);
+    let mut maker = Maker::new(root, dialect, index, cuts);
+    maker.reaches(root);
     if refers_to_root {
         let own = Definition {
             reference: "#".to_owned(),
@@ -124,13 +129,7 @@ pub(super) fn made_with(
 }
 
 impl<'s, 'p> Maker<'s, 'p> {
-    fn new(
-        root: &'s Value,
-        dialect: Dialect,
-        index: &'s Index,
-        cuts: Cuts<'p>,
-        limit: usize,
-    ) -> Self {
+    fn new(root: &'s Value, dialect: Dialect, index: &'s Index, cuts: Cuts<'p>) -> Self {
         let links = links(root, dialect, index);
         let mut faithful = !links.values().any(|link| matches!(link, Link::Dynamic));
         keywords::visit_all(root, index, &mut |object, at| {
@@ -148,7 +147,23 @@ impl<'s, 'p> Maker<'s, 'p> {
             waiting: VecDeque::new(),
             depth: 0,
             made: 0,
-            limit,
+            limit: GROWTH,
+            reached: HashSet::new(),
+        }
+    }
+
+    /// Counts a schema that is part of what is asked for, so that definitions that are not do not
+    /// count.
+    pub(super) fn reaches(&mut self, schema: &'s Value) {
+        if self.reached.insert(address(schema)) {
+            let own = match schema {
+                Value::Object(members) => {
+                    let own = members.iter().filter(|(key, _)| !is_definitions(key));
+                    own.map(|(_, value)| values_in(value)).sum()
+                }
+                _ => 0,
+            };
+            self.limit = self.limit.saturating_add(1 + own);
         }
     }
 
@@ -163,8 +178,12 @@ impl<'s, 'p> Maker<'s, 'p> {
     /// Counts values of the outcome, before they are made.
     pub(super) fn count(&mut self, values: usize) -> Done<()> {
         self.made = self.made.saturating_add(values);
-        match self.made > self.limit {
-            true => Err(NoProjectedSchema::TooLarge { limit: self.limit }),
+        if self.made > self.limit {
+            return Err(NoProjectedSchema::TooLarge { limit: self.limit });
+        }
+        let looks = self.limit.saturating_mul(LOOKS);
+        match self.cuts.looks() > looks {
+            true => Err(NoProjectedSchema::TooManyWays { limit: looks }),
             false => Ok(()),
         }
     }
@@ -178,7 +197,8 @@ impl<'s, 'p> Maker<'s, 'p> {
                 exact: true,
             });
         };
-        if cut == CutId::WHOLE && is_plain(schema, self.dialect) {
+        let has_definitions = object.keys().any(|key| is_definitions(key));
+        if cut == CutId::WHOLE && !has_definitions && is_plain(schema, self.dialect) {
             self.count(values_in(schema))?;
             return Ok(Made {
                 schema: schema.clone(),
@@ -255,6 +275,7 @@ impl<'s, 'p> Maker<'s, 'p> {
             }
             "enum" => self.constants(keyword, value, cut),
             "const" if !in_draft_4 => self.constants(keyword, value, cut),
+            // In draft 4 it asserts nothing, and may say of the value what is cut.
             "const" => return Ok(None),
             _ => match self.characters(keyword, value, cut) {
                 Some(part) => part,
@@ -295,24 +316,6 @@ pub(super) fn is_known(keyword: &str, dialect: Dialect) -> bool {
         "if" | "then" | "else" => dialect >= Dialect::Draft7,
         "contains" | "propertyNames" => dialect >= Dialect::Draft6,
         _ => true,
-    }
-}
-
-/// Whether every instance is valid by a schema, as far as a look tells.
-pub(super) fn is_anything(schema: &Value) -> bool {
-    match schema {
-        Value::Bool(valid) => *valid,
-        Value::Object(keywords) => keywords.is_empty(),
-        _ => false,
-    }
-}
-
-/// How many values there are, this one included.
-fn values_in(value: &Value) -> usize {
-    1 + match value {
-        Value::Object(members) => members.values().map(values_in).sum::<usize>(),
-        Value::Array(items) => items.iter().map(values_in).sum(),
-        _ => 0,
     }
 }
 

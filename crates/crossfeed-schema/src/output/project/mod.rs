@@ -23,6 +23,7 @@ mod links;
 mod list;
 mod make;
 mod object;
+mod parts;
 mod value;
 
 #[cfg(test)]
@@ -30,16 +31,19 @@ mod tests;
 
 pub use error::NoProjectedSchema;
 pub use flat::flat_schema;
+pub use parts::{is_anything, values_in, without_unused_definitions};
 
-use crate::check::checked;
+use crate::{Dialect, SchemaError, check::checked, index::Index};
 use crossfeed_projection::Projection;
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// Gives the schema of what a projection leaves of the instances of a schema: whatever is valid by
 /// `schema` is, projected, valid by the outcome (`specs/projection.md`).
 ///
 /// The dialect stays, and `$schema` with it; of a projection that leaves everything the outcome is
-/// the schema itself.
+/// the schema itself. Where the schema cannot be judged by because of definitions that nothing
+/// refers to, it is read without them.
 ///
 /// # Errors
 ///
@@ -67,9 +71,21 @@ pub fn projected_schema(
     schema: &Value,
     projection: &Projection,
 ) -> Result<Value, NoProjectedSchema> {
-    let (dialect, index) = checked(schema)?;
-    if projection.is_everything() {
-        return Ok(schema.clone());
+    let (schema, dialect, index) = judged(schema)?;
+    match projection.is_everything() {
+        true => Ok(schema.into_owned()),
+        false => make::made(&schema, dialect, &index, projection),
     }
-    make::made(schema, dialect, &index, projection)
+}
+
+/// A schema that can be judged by. What is wrong may be nothing that is in use: then it is left out.
+fn judged(schema: &Value) -> Result<(Cow<'_, Value>, Dialect, Index), SchemaError> {
+    match checked(schema) {
+        Ok((dialect, index)) => Ok((Cow::Borrowed(schema), dialect, index)),
+        Err(error) => {
+            let used = without_unused_definitions(schema.clone());
+            let (dialect, index) = checked(&used).map_err(|_| error)?;
+            Ok((Cow::Owned(used), dialect, index))
+        }
+    }
 }

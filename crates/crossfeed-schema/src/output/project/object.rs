@@ -3,9 +3,11 @@
 use super::{
     NoProjectedSchema,
     cuts::CutId,
-    make::{Maker, Pieces, is_anything, is_known},
+    make::{Maker, Pieces, is_known},
+    parts::is_anything,
 };
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 
 type Done<T> = Result<T, NoProjectedSchema>;
 
@@ -17,9 +19,8 @@ impl<'s> Maker<'s, '_> {
         cut: CutId,
         pieces: &mut Pieces,
     ) -> Done<()> {
-        let is_cut = self.cuts.loses_members(cut);
-        self.names_of_members(object, cut, is_cut, pieces)?;
-        let closed = self.schemas_of_members(object, cut, pieces)?;
+        self.names_of_members(object, cut, pieces)?;
+        self.schemas_of_members(object, cut, pieces)?;
         if let Some(rest) = object.get("unevaluatedProperties")
             && is_known("unevaluatedProperties", self.dialect)
         {
@@ -30,18 +31,16 @@ impl<'s> Maker<'s, '_> {
                 pieces.exact &= is_anything(rest);
             }
         }
-        debug_assert!(!closed || is_cut);
         Ok(())
     }
 
-    /// `properties`, `patternProperties` and `additionalProperties`. Whether members go that nothing
-    /// names.
+    /// `properties`, `patternProperties` and `additionalProperties`.
     fn schemas_of_members(
         &mut self,
         object: &'s Map<String, Value>,
         cut: CutId,
         pieces: &mut Pieces,
-    ) -> Done<bool> {
+    ) -> Done<()> {
         let map = |keyword| object.get(keyword).and_then(Value::as_object);
         let (declared, patterns) = (map("properties"), map("patternProperties"));
         let additional = object.get("additionalProperties");
@@ -65,12 +64,13 @@ impl<'s> Maker<'s, '_> {
         let mut withheld = false;
         for (pattern, schema) in patterns.into_iter().flatten() {
             let (mut cuts, mut goes) = (Vec::from_iter(other), other.is_none());
+            let mut known: HashSet<CutId> = other.into_iter().collect();
             for &name in names.iter() {
                 self.count(1)?;
                 if self.patterns.matches(pattern, name) {
                     match self.cuts.member(cut, name) {
                         None => goes = true,
-                        Some(inner) if cuts.contains(&inner) => {}
+                        Some(inner) if !known.insert(inner) => {}
                         Some(inner) => cuts.push(inner),
                     }
                 }
@@ -130,7 +130,7 @@ impl<'s> Maker<'s, '_> {
         if let Some(rest) = rest {
             pieces.put("additionalProperties", rest);
         }
-        Ok(other.is_none())
+        Ok(())
     }
 
     /// What is asserted of which members there are, and of how many.
@@ -138,9 +138,10 @@ impl<'s> Maker<'s, '_> {
         &mut self,
         object: &'s Map<String, Value>,
         cut: CutId,
-        is_cut: bool,
         pieces: &mut Pieces,
     ) -> Done<()> {
+        let losses = self.cuts.losses(cut);
+        let is_cut = !losses.are_none();
         if let Some(names) = object.get("required") {
             let left = self.left_of(names, cut);
             let all = names.as_array().map_or(0, Vec::len);
@@ -151,9 +152,15 @@ impl<'s> Maker<'s, '_> {
             }
         }
         if let Some(least) = object.get("minProperties") {
-            match is_cut {
-                true => pieces.exact = false,
-                false => pieces.put("minProperties", least.clone()),
+            pieces.exact &= !is_cut;
+            let lost = u64::try_from(losses.names).unwrap_or(u64::MAX);
+            let left = least.as_u64().map(|least| least.saturating_sub(lost));
+            match left {
+                _ if !is_cut => pieces.put("minProperties", least.clone()),
+                Some(left) if left > 0 && !losses.others => {
+                    pieces.put("minProperties", json!(left))
+                }
+                _ => {}
             }
         }
         if let Some(most) = object.get("maxProperties") {
@@ -205,7 +212,7 @@ impl<'s> Maker<'s, '_> {
     /// One schema that admits what any of these admits.
     pub(super) fn either(&self, branches: Vec<Value>) -> Value {
         let mut distinct: Vec<Value> = Vec::with_capacity(branches.len());
-        let mut known = std::collections::HashSet::new();
+        let mut known = HashSet::new();
         for branch in branches {
             if is_anything(&branch) {
                 return self.anything();

@@ -58,6 +58,7 @@ fn members_are_cut() {
             "type": "object",
             "properties": {"b": {"type": "integer"}},
             "required": ["b"],
+            "minProperties": 1,
             "additionalProperties": {"type": "null"},
         }),
     );
@@ -79,7 +80,7 @@ fn lists_are_crossed_cut_and_closed_up() {
         schema,
         &projection("[1].a", "", ""),
         instance,
-        json!({"type": "array", "items": cut}),
+        json!({"type": "array", "items": cut, "minItems": 1}),
     );
     check(
         json!({"contains": {"required": ["a", "b"]}, "maxContains": 1}),
@@ -218,6 +219,140 @@ fn what_is_too_large_or_none_is_refused() {
     );
     let error = projected_schema(&json!({"type": "objekt"}), &wide).unwrap_err();
     assert!(matches!(error, NoProjectedSchema::Invalid(_)), "{error:?}");
+}
+
+/// What is left of an instance, which is valid before, is valid after.
+fn stays_true(schema: Value, projection: &Projection, instance: Value) {
+    let outcome = projected_schema(&schema, projection).unwrap();
+    check(schema, projection, instance, outcome);
+}
+
+#[test]
+fn beside_an_old_reference_nothing_counts() {
+    let of_objects = json!({
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "type": "array",
+        "uniqueItems": true,
+        "items": {"$ref": "#/definitions/o", "type": "string"},
+        "definitions": {"o": {"type": "object"}},
+    });
+    let instance = json!([{"a": 1, "b": 1}, {"a": 1, "b": 2}]);
+    stays_true(of_objects, &projection("a", "", ""), instance);
+}
+
+#[test]
+fn what_is_not_told_exactly_is_not_negated() {
+    for (refused, instance, include) in [
+        (
+            json!({"dependentRequired": {"a": ["b"]}}),
+            json!({"a": 1}),
+            "a",
+        ),
+        (
+            json!({"dependentSchemas": {"b": {"required": ["zz"]}}}),
+            json!({"b": 1}),
+            "a",
+        ),
+        (
+            json!({"dependentRequired": {"b": ["zz"]}}),
+            json!({"b": 1}),
+            "a",
+        ),
+        (
+            json!({"propertyNames": {"maxLength": 1}}),
+            json!({"aaa": 1}),
+            "b",
+        ),
+        (json!({"minProperties": 2}), json!({"a": 1}), "b"),
+        (json!({"maxProperties": 1}), json!({"a": 1, "b": 2}), "b"),
+        (json!({"required": ["b"]}), json!({"a": 1}), "a"),
+        (
+            json!({"properties": {"b": {"type": "null"}}}),
+            json!({"b": 1}),
+            "a",
+        ),
+    ] {
+        stays_true(
+            json!({"not": refused}),
+            &projection(include, "", ""),
+            instance,
+        );
+    }
+}
+
+#[test]
+fn how_much_is_left_is_told() {
+    check(
+        json!({"type": "array", "minItems": 5, "maxItems": 9}),
+        &projection("[1]", "", ""),
+        json!([1, 2, 3, 4, 5]),
+        json!({"type": "array", "minItems": 1, "maxItems": 1}),
+    );
+    check(
+        json!({"type": "array", "minItems": 1, "maxItems": 3}),
+        &projection("", "[0],[7]", ""),
+        json!([1]),
+        json!({"type": "array", "maxItems": 2}),
+    );
+    check(
+        json!({"minItems": 70, "maxItems": 80}),
+        &projection("", "[0]", ""),
+        json!(vec![0; 70]),
+        json!({"maxItems": 79}),
+    );
+    check(
+        json!({"minProperties": 4}),
+        &projection("", "a,b", ""),
+        json!({"a": 1, "b": 1, "c": 1, "d": 1}),
+        json!({"minProperties": 2}),
+    );
+    check(
+        json!({"minProperties": 2}),
+        &projection("", "a,b", ""),
+        json!({"a": 1, "b": 1}),
+        json!({}),
+    );
+}
+
+#[test]
+fn what_nothing_refers_to_does_not_count() {
+    let mut schema = json!({"properties": {"a": {"$ref": "#/$defs/a"}, "b": {}}, "$defs": {"a": {"type": "null"}}});
+    let cut = json!({"properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"type": "null"}}});
+    schema["$defs"]["loop"] = json!({"$ref": "#/$defs/loop"});
+    let unused = projected_schema(&schema, &projection("a", "", "")).unwrap();
+    assert_eq!(unused, cut);
+    assert!(projected_schema(&schema, &Projection::new()).is_ok());
+    assert!(flat_schema(&schema).is_ok());
+    schema["properties"]["a"] = json!({"$ref": "#/$defs/loop"});
+    let error = projected_schema(&schema, &projection("a", "", "")).unwrap_err();
+    assert!(error.to_string().contains("#/$defs/loop"), "{error}");
+    // Neither for how much may be made.
+    let paths: Vec<String> = (0..2000).map(|n| format!("k{n}.a")).collect();
+    let wide = projection(&paths.join(","), "", "");
+    let member =
+        json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {}, "c": {}}});
+    let large = json!({"enum": vec![1; 100_000].into_iter().enumerate().map(|(n, _)| n).collect::<Vec<_>>()});
+    let schema = json!({"additionalProperties": member, "$defs": {"large": large}});
+    let error = projected_schema(&schema, &wide).unwrap_err();
+    assert!(
+        matches!(error, NoProjectedSchema::TooLarge { .. }),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn too_many_ways_to_cut_are_refused() {
+    let paths =
+        |name: &str| -> Vec<String> { (0..200).map(|n| format!("[{n}].{name}{n}")).collect() };
+    let by_position = projection(&paths("a").join(","), &paths("b").join(","), "");
+    let branch =
+        |n: usize| json!({"items": {"properties": {format!("a{n}"): {"type": "integer"}}}});
+    let branches: Vec<Value> = (0..50).map(branch).collect();
+    let error = projected_schema(&json!({"anyOf": branches}), &by_position).unwrap_err();
+    assert!(
+        matches!(error, NoProjectedSchema::TooManyWays { .. }),
+        "{error:?}"
+    );
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The fields and the items of a place.
 
 use super::{Node, Reader, Source, Veil, types::Types};
+use crossfeed_projection::Step;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 
@@ -24,15 +25,23 @@ impl Field<'_> {
     pub(in crate::output) fn is_rest(&self) -> bool {
         self.is_rest
     }
+
+    /// The step to it.
+    pub(in crate::output) fn step(&self) -> Step {
+        match self.is_rest {
+            true => Step::EachKey,
+            false => Step::Key(self.name.to_owned()),
+        }
+    }
 }
 
 /// What is known of the members of a place; of a list, those of its items.
 #[derive(Clone, Debug, Default)]
 pub(in crate::output) struct Fields<'s> {
-    /// Those that are declared and not withheld, in the source's order.
+    /// Those that are declared and not withheld, in the source's order; behind them `*`, where fields
+    /// that are not named have fields of their own. As a path it names the declared ones, too.
     pub(in crate::output) named: Vec<Field<'s>>,
-    /// All of them, where none is declared and something is said of their values. Beside declared
-    /// ones `*` names those too, so that no path is the others' own.
+    /// All of them, where none is declared and something is said of their values.
     pub(in crate::output) rest: Option<Field<'s>>,
     /// Whether it may be an object of which no key is known.
     pub(in crate::output) is_open: bool,
@@ -78,7 +87,56 @@ impl<'s> Reader<'s> {
         let mut fields = Merged::default();
         self.gather(node, &mut fields, 0);
         self.works(fields.named.len());
-        fields.done()
+        let mut fields = fields.done();
+        if !fields.named.is_empty()
+            && let Some(rest) = fields.rest.take_if(|rest| self.declares(rest))
+        {
+            fields.named.push(rest);
+        }
+        if !fields.named.is_empty() {
+            fields.rest = None;
+        }
+        fields
+    }
+
+    /// Whether a field has fields of its own that are declared, as far as is looked.
+    fn declares(&self, field: &Field<'s>) -> bool {
+        let mut open = vec![self.field(field)];
+        for _ in 0..CROSSED {
+            let Some(node) = open.pop() else {
+                return false;
+            };
+            if node.may_be(Types::OBJECT) && node.word() != "enum" {
+                let mut members = Members::default();
+                node.members(&mut members);
+                let is_shown = |name: &str| {
+                    let veil = node.veil.as_ref();
+                    veil.is_none_or(|veil| veil.member(name).is_some())
+                };
+                if members.named.iter().any(|(name, _)| is_shown(name)) {
+                    return true;
+                }
+                open.extend(self.rest(&node, members.rest).map(|rest| self.field(&rest)));
+            }
+            open.extend(self.items(&node, None));
+        }
+        false
+    }
+
+    /// The field that stands for those that are not named, by what is said of them.
+    fn rest(&self, node: &Node<'s>, said: Vec<&'s Value>) -> Option<Field<'s>> {
+        let source = Source::any(said.into_iter().map(Source::of));
+        let says_nothing = source.all.is_empty() && source.any.is_empty();
+        let veil = match &node.veil {
+            Some(veil) => Some(veil.other()?),
+            None => None,
+        };
+        (!says_nothing).then_some(Field {
+            name: "*",
+            source,
+            veil,
+            is_rest: true,
+        })
     }
 
     fn gather(&self, node: &Node<'s>, fields: &mut Merged<'s>, crossed: usize) {
@@ -100,17 +158,7 @@ impl<'s> Reader<'s> {
                 };
                 fields.add(name, source.settled(), veil);
             }
-            let rest = Source::any(members.rest.into_iter().map(Source::of));
-            let says_nothing = rest.all.is_empty() && rest.any.is_empty();
-            let veil = node.veil.as_ref().map(Veil::other);
-            if !says_nothing && !matches!(veil, Some(None)) {
-                fields.rest = Some(Field {
-                    name: "*",
-                    source: rest,
-                    veil: veil.flatten(),
-                    is_rest: true,
-                });
-            }
+            fields.rest = self.rest(node, members.rest).or(fields.rest.take());
         }
         if crossed < CROSSED
             && let Some(items) = self.items(node, None)
@@ -156,7 +204,7 @@ impl<'s> Merged<'s> {
     fn done(self) -> Fields<'s> {
         Fields {
             is_open: self.is_open && self.named.is_empty(),
-            rest: self.rest.filter(|_| self.named.is_empty()),
+            rest: self.rest,
             named: self.named,
         }
     }

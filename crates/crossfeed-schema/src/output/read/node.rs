@@ -116,11 +116,11 @@ impl<'s> Assembly<'_, 's> {
                     }
                 };
                 let at = address(schema);
+                self.reader.works(1);
                 if self.left == 0 || !self.way.insert(at) {
                     continue;
                 }
                 self.left -= 1;
-                self.reader.works(1);
                 entered.push(at);
                 node.parts.push(part);
                 if part.contains_key("$ref") || self.reader.links.contains_key(&at) {
@@ -150,6 +150,11 @@ impl<'s> Assembly<'_, 's> {
             }
             let mut branches = Vec::new();
             for branch in group {
+                // What is left out says nothing, as if it were visited.
+                if self.left == 0 || self.reader.is_tired() {
+                    break;
+                }
+                self.reader.works(1);
                 let branch = self.node(&branch, &[], depth + 1);
                 match branch.as_choice() {
                     Some(choice) => branches.extend(choice),

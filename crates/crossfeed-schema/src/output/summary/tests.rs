@@ -258,3 +258,41 @@ fn the_root_comes_first_then_what_is_well_known() {
         true,
     );
 }
+
+#[test]
+fn fields_of_what_is_not_declared_are_listed() {
+    let string = || json!({"type": "string"});
+    let entry = || object(&[("k", string())]);
+    let beside = |keyword: &str, rest: Value| {
+        json!({"type": "object", "properties": {"p": {
+            "type": "object", "properties": {"id": string()}, keyword: rest,
+        }}})
+    };
+    let lines = &["p.id: string", "p.*.k: string"];
+    check(beside("additionalProperties", entry()), lines, false);
+    check(
+        beside("patternProperties", json!({"^x": entry()})),
+        lines,
+        false,
+    );
+    let list = json!({"type": "array", "items": entry()});
+    check(
+        beside("additionalProperties", list),
+        &["p.id: string", "p.*[].k: string"],
+        false,
+    );
+    for rest in [json!(true), string(), json!({"type": "object"}), json!({})] {
+        check(
+            beside("additionalProperties", rest),
+            &["p.id: string"],
+            false,
+        );
+    }
+    // Within itself it is folded.
+    let again = json!({"type": "object", "properties": {"id": string()}, "additionalProperties": {"$ref": "#"}});
+    let schema = OutputSchema::new(again);
+    let summary = schema.summary("T");
+    assert!(summary.has_hidden_fields);
+    assert_eq!(summary.output_fields[0], "id: string");
+    assert_eq!(schema.top_level_keys(), ["id"]);
+}

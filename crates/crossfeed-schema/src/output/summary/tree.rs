@@ -68,7 +68,7 @@ impl Tree {
                 }
                 let path = way.as_ref().and_then(|way| {
                     let mut steps = way.clone();
-                    steps.push(Step::Key(field.name.to_owned()));
+                    steps.push(field.step());
                     Path::from_steps(steps.iter().cloned())
                         .is_ok()
                         .then_some(steps)

@@ -1,0 +1,144 @@
+//! One part of `content`: what is shown of it.
+
+use super::{
+    Envelope, Fate, compact, object, redact,
+    text::{is_media, string, withheld},
+};
+use crossfeed_json::{Cursor, Document, Kind};
+
+impl Envelope<'_> {
+    /// What of a part may be shown; `None` where that is all of it.
+    pub(super) fn part(&mut self, at: usize, part: Cursor<'_>) -> Option<Vec<u8>> {
+        if part.kind() != Kind::Object {
+            return self.held(at, part);
+        }
+        let kind = part.get("type").and_then(Cursor::as_str);
+        let kind = kind.as_deref().unwrap_or_default();
+        let media_type = part.get("mimeType").and_then(Cursor::as_str);
+        let media_type = media_type.as_deref();
+        let shown = object(part, |key, value| match (kind, key) {
+            ("text", "text") => {
+                let shown = self.held(at, value);
+                self.repeated |= self.beside.structured && shown == Some(withheld());
+                shown.into()
+            }
+            ("image" | "audio", "data") => self.media(at, value, media_type).into(),
+            ("resource", "resource") if value.kind() == Kind::Object => {
+                self.resource(at, value).into()
+            }
+            ("resource_link", "uri" | "name") => self.needed(key, value),
+            (_, "type") => self.needed(key, value),
+            _ => self.said(key, value),
+        });
+        if stands_for_a_member(part, kind) {
+            return shown;
+        }
+        // It is itself what it stands for.
+        let shown = self.by_paths(at, part, shown)?;
+        let is_part = Document::new(shown.clone())
+            .root()
+            .is_ok_and(|left| left.get("type").is_some() || part.get("type").is_none());
+        Some(match is_part {
+            true => shown,
+            false => [br#"{"type":"text","text":"#, withheld().as_slice(), b"}"].concat(),
+        })
+    }
+
+    /// What a part stands for.
+    pub(super) fn held(&mut self, at: usize, value: Cursor<'_>) -> Option<Vec<u8>> {
+        match value.as_str() {
+            Some(text) => self.text(at, &text).map(|text| string(&text)),
+            None => {
+                let shown = self.whole(value);
+                self.as_item(at, value, shown)
+            }
+        }
+    }
+
+    fn resource(&mut self, at: usize, resource: Cursor<'_>) -> Option<Vec<u8>> {
+        let media_type = resource.get("mimeType").and_then(Cursor::as_str);
+        let shown = object(resource, |key, value| match key {
+            "text" => self.held(at, value).into(),
+            "blob" => match value.as_str() {
+                Some(encoded) => self.bytes(at, &encoded, media_type.as_deref()).into(),
+                None => self.held(at, value).into(),
+            },
+            "uri" => self.needed(key, value),
+            _ => self.said(key, value),
+        });
+        match has_text(resource) {
+            true => shown,
+            false => self.by_paths(at, resource, shown),
+        }
+    }
+
+    /// Bytes of a picture or of sound: not looked into, unless they say that they are something else.
+    fn media(&mut self, at: usize, value: Cursor<'_>, media_type: Option<&str>) -> Option<Vec<u8>> {
+        match value.as_str() {
+            Some(_) if media_type.is_none() || is_media(media_type) => None,
+            Some(encoded) => self.bytes(at, &encoded, media_type),
+            None => self.held(at, value),
+        }
+    }
+
+    /// A member without which a part is none; what it says may go.
+    fn needed(&mut self, key: &str, value: Cursor<'_>) -> Fate {
+        match value.kind() {
+            Kind::String if key == "name" => self.prose(value).into(),
+            Kind::String => Fate::Stays,
+            _ => self.member(key, value),
+        }
+    }
+
+    /// Any other member.
+    fn said(&mut self, key: &str, value: Cursor<'_>) -> Fate {
+        let is_prose = matches!(key, "name" | "title" | "description");
+        let fate = self.member(key, value);
+        match fate {
+            Fate::Stays if is_prose && value.kind() == Kind::String => self.prose(value).into(),
+            fate => fate,
+        }
+    }
+
+    /// What paths leave of a value of which `shown` is left.
+    fn by_paths(
+        &mut self,
+        at: usize,
+        value: Cursor<'_>,
+        shown: Option<Vec<u8>>,
+    ) -> Option<Vec<u8>> {
+        if self.paths.never_is_empty() {
+            return shown;
+        }
+        let named = shown.map(Document::new);
+        let seen = match named.as_ref().map(Document::root) {
+            None => value,
+            Some(Ok(seen)) => seen,
+            Some(Err(_)) => return Some(withheld()),
+        };
+        let cut = redact(&self.paths, seen);
+        self.found.any |= cut.is_some();
+        let is_same = named.is_none() && cut.is_none();
+        let left = cut.unwrap_or_else(|| compact(seen));
+        let left = Document::new(left);
+        let item = match left.root() {
+            Ok(root) => self.as_item(at, root, None),
+            Err(_) => Some(withheld()),
+        };
+        item.or_else(|| (!is_same).then(|| left.raw().to_vec()))
+    }
+}
+
+/// Whether a part stands for one of its members.
+fn stands_for_a_member(part: Cursor<'_>, kind: &str) -> bool {
+    match kind {
+        "text" => part.get("text").is_some(),
+        "image" | "audio" => part.get("data").is_some(),
+        "resource" => part.get("resource").is_some_and(has_text),
+        _ => false,
+    }
+}
+
+fn has_text(resource: Cursor<'_>) -> bool {
+    resource.get("text").is_some() || resource.get("blob").is_some()
+}

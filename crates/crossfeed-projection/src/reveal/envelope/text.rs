@@ -1,0 +1,178 @@
+//! Texts, and bytes that may be texts: what is shown of them.
+
+use super::{Envelope, redact};
+use crate::{RevealRules, WITHHELD};
+use base64::{
+    Engine as _, alphabet,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig, general_purpose::STANDARD},
+};
+use crossfeed_json::{Cursor, Document, quoted};
+
+impl RevealRules {
+    /// What may be shown of a value that stands alone, the JSON that a text holds judged from its own
+    /// root, and a text that is all there is by what it names; `None` where that is all of it.
+    ///
+    /// ```
+    /// use crossfeed_json::Document;
+    /// use crossfeed_projection::RevealRules;
+    ///
+    /// let rules = RevealRules::parse([""; 0], ["pin"])?;
+    /// let shown = |json: &str| {
+    ///     let shown = rules.redact_value(Document::new(json.to_owned()).root().ok()?)?;
+    ///     String::from_utf8(shown).ok()
+    /// };
+    /// assert_eq!(shown(r#""the pin is 7""#).as_deref(), Some(r#""[withheld]""#));
+    /// assert_eq!(shown(r#"{"pin":7,"n":1}"#).as_deref(), Some(r#"{"n":1}"#));
+    /// assert_eq!(shown(r#""hello""#), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn redact_value(&self, value: Cursor<'_>) -> Option<Vec<u8>> {
+        let Some(text) = value.as_str() else {
+            return redact(self, value);
+        };
+        match Opened::of(&text) {
+            Opened::Container(document) => {
+                let shown = redact(self, document.root().ok()?)?;
+                Some(string(&String::from_utf8_lossy(&shown)))
+            }
+            Opened::Text => {
+                let shown = redact(self, value);
+                // It may be the JSON of a text that holds JSON.
+                let left = shown.as_ref().map(|shown| Document::new(shown.clone()));
+                let left = left.as_ref().and_then(|left| left.root().ok()?.as_str());
+                match self.mentions_never(left.as_ref().unwrap_or(&text)) {
+                    true => Some(withheld()),
+                    false => shown,
+                }
+            }
+            Opened::Unjudged => Some(withheld()),
+        }
+    }
+
+    /// Whether bytes, read as a text, name what is never shown: also a text of two bytes a character.
+    #[must_use]
+    pub fn mentions_never_in(&self, bytes: &[u8]) -> bool {
+        let text = String::from_utf8_lossy(bytes);
+        self.mentions_never(&text)
+            || text.contains('\0') && self.mentions_never(&text.replace('\0', ""))
+    }
+}
+
+/// What a text holds.
+enum Opened {
+    /// A list or an object.
+    Container(Document),
+    /// JSON beyond a limit.
+    Unjudged,
+    /// Anything else.
+    Text,
+}
+
+impl Opened {
+    fn of(text: &str) -> Self {
+        if !text.trim_start().starts_with(['{', '[']) {
+            return Self::Text;
+        }
+        let document = Document::new(text.as_bytes().to_vec());
+        match document.root() {
+            Ok(_) => Self::Container(document),
+            Err(error) if error.is_limit() => Self::Unjudged,
+            Err(_) => Self::Text,
+        }
+    }
+}
+
+impl Envelope<'_> {
+    /// What of a text may be shown that the part at a position stands for; `None` where that is all.
+    pub(super) fn text(&mut self, at: usize, text: &str) -> Option<String> {
+        let document = match Opened::of(text) {
+            Opened::Container(document) => document,
+            Opened::Unjudged => return Some(WITHHELD.to_owned()),
+            Opened::Text => {
+                let goes = self.beside.any || self.rules.mentions_never(text);
+                return goes.then(|| WITHHELD.to_owned());
+            }
+        };
+        let root = document.root().ok()?;
+        let shown = self.whole(root);
+        match self.as_item(at, root, shown) {
+            Some(shown) if shown == withheld() => Some(WITHHELD.to_owned()),
+            Some(shown) => Some(String::from_utf8_lossy(&shown).into_owned()),
+            None => self.beside.structured.then(|| WITHHELD.to_owned()),
+        }
+    }
+
+    /// The same of a text that only says something about a part.
+    pub(super) fn prose(&self, value: Cursor<'_>) -> Option<Vec<u8>> {
+        let goes = self.beside.any || self.rules.mentions_never(&value.as_str()?);
+        goes.then(withheld)
+    }
+
+    /// The same of bytes in base64. Those of media are no text, but for what they name.
+    pub(super) fn bytes(
+        &mut self,
+        at: usize,
+        encoded: &str,
+        media_type: Option<&str>,
+    ) -> Option<Vec<u8>> {
+        let encode = |text: &str| string(&STANDARD.encode(text));
+        let Some(bytes) = decoded(encoded) else {
+            return Some(encode(WITHHELD));
+        };
+        if let Ok(text) = std::str::from_utf8(&bytes)
+            && let Some(shown) = self.text(at, text)
+        {
+            return Some(encode(&shown));
+        }
+        let is_json = std::str::from_utf8(&bytes)
+            .is_ok_and(|text| matches!(Opened::of(text), Opened::Container(_)));
+        let may_repeat = self.beside.any && !is_media(media_type);
+        let goes = !is_json && (may_repeat || self.rules.mentions_never_in(&bytes));
+        goes.then(|| encode(WITHHELD))
+    }
+}
+
+/// Whether bytes of a type are pictures, sound or the like. An `svg` is text.
+pub(super) fn is_media(media_type: Option<&str>) -> bool {
+    let Some(media_type) = media_type.map(str::to_ascii_lowercase) else {
+        return false;
+    };
+    let kinds = ["image/", "audio/", "video/", "font/"];
+    let is_text = ["+xml", "+json"]
+        .iter()
+        .any(|text| media_type.contains(text));
+    !is_text
+        && kinds
+            .iter()
+            .any(|kind| media_type.trim_start().starts_with(kind))
+}
+
+/// Bytes as forgiving readers read them: either alphabet, with padding or without, blanks between.
+fn decoded(encoded: &str) -> Option<Vec<u8>> {
+    const READER: GeneralPurpose = GeneralPurpose::new(
+        &alphabet::STANDARD,
+        GeneralPurposeConfig::new()
+            .with_decode_allow_trailing_bits(true)
+            .with_decode_padding_mode(DecodePaddingMode::Indifferent),
+    );
+    let plain: Vec<u8> = encoded
+        .bytes()
+        .filter(|byte| !byte.is_ascii_whitespace())
+        .map(|byte| match byte {
+            b'-' => b'+',
+            b'_' => b'/',
+            other => other,
+        })
+        .collect();
+    READER.decode(plain).ok()
+}
+
+/// A text as JSON.
+pub(super) fn string(text: &str) -> Vec<u8> {
+    quoted(text).into_bytes()
+}
+
+pub(super) fn withheld() -> Vec<u8> {
+    string(WITHHELD)
+}
