@@ -7,7 +7,7 @@ use crate::SchemaError;
 #[non_exhaustive]
 pub enum NoProjectedSchema {
     /// The schema itself is none, or none that can be judged offline: `{"type": "objekt"}`.
-    #[error("the output schema cannot be judged by: {0}")]
+    #[error("nothing can be judged by the output schema: {0}")]
     Invalid(#[from] SchemaError),
     /// The outcome would hold too many values: a schema whose places are cut in a thousand ways.
     #[error("the projected schema would hold more than {limit} values")]
