@@ -1,24 +1,14 @@
 //! Putting the parameters into a schema that is shown, and knowing them again.
 
 use super::{FIELDS, FIELDS_SAYS, SELECT, SELECT_SAYS};
-use crate::{Place, lookup::Patterns};
+use crate::{Place, lookup::Patterns, rewrite::root::COMBINING};
 use serde_json::{Map, Value, json};
 
-/// Keywords of a root that may refuse a parameter, wherever else it is declared.
-const REFUSING: [&str; 12] = [
-    "allOf",
-    "anyOf",
-    "oneOf",
-    "$ref",
-    "$dynamicRef",
-    "$recursiveRef",
-    "if",
-    "then",
-    "else",
-    "not",
-    "enum",
-    "const",
-];
+/// Whether keywords of a root may refuse a parameter, wherever else it is declared.
+fn refuses(root: &Map<String, Value>) -> bool {
+    let mut refusing = COMBINING.iter().chain(&["enum", "const"]);
+    refusing.any(|key| root.contains_key(*key))
+}
 
 /// The parameters to show, with their schemas.
 #[derive(Clone, Debug, Default)]
@@ -67,7 +57,7 @@ impl Injected {
             Some(word) => word == "object",
         };
         let has_properties = root.get("properties").is_none_or(Value::is_object);
-        if !is_object || !has_properties || REFUSING.iter().any(|key| root.contains_key(*key)) {
+        if !is_object || !has_properties || refuses(root) {
             return Vec::new();
         }
         self.loosen(root);

@@ -18,7 +18,7 @@ mod moves;
 mod nullable;
 mod reads;
 mod reference;
-mod root;
+pub(crate) mod root;
 #[cfg(test)]
 mod tests;
 

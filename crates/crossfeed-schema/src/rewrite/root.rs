@@ -22,7 +22,7 @@ use serde_json::{Map, Value, json};
 const PART: &str = "tool_part";
 
 /// Keywords of a root that are shown as one object.
-const COMBINING: [&str; 10] = [
+pub(crate) const COMBINING: [&str; 10] = [
     "allOf",
     "anyOf",
     "oneOf",
