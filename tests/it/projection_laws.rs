@@ -8,33 +8,16 @@ mod expressions;
 mod generate;
 mod schemas;
 
+use crate::schemas::{corpus::outputs, suite::cases};
 use crossfeed_json::Document;
 use crossfeed_projection::Projection;
 use crossfeed_schema::{NoProjectedSchema, check, compile, projected_schema};
-use crossfeed_tests::{suite, workspace_root};
 use generate::{Random, has_index, instances, projection};
-use serde::Deserialize;
 use serde_json::{Value, json};
-use std::{
-    fs,
-    io::{self, Write as _},
-    path::{Path, PathBuf},
-};
+use std::io::{self, Write as _};
 
 /// How many schemas are made.
 const SEEDS: u64 = 200;
-
-#[derive(Deserialize)]
-struct Group {
-    schema: Value,
-    tests: Vec<Test>,
-}
-
-#[derive(Deserialize)]
-struct Test {
-    data: Value,
-    valid: bool,
-}
 
 /// What was looked at.
 #[derive(Default)]
@@ -70,16 +53,6 @@ impl Tally {
             shown.join("\n- ")
         );
     }
-}
-
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return Vec::new();
-    };
-    let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    files.retain(|path| path.extension().is_some_and(|ending| ending == "json"));
-    files
 }
 
 fn projected(value: &Value, projection: &Projection) -> Value {
@@ -163,36 +136,6 @@ fn truth(schema: &Value, projection: &Projection, valid: &[&Value], tally: &mut 
     }
 }
 
-/// All groups of the official suite, their dialect declared.
-fn groups() -> Vec<Group> {
-    let drafts = [
-        (
-            "draft2020-12",
-            "https://json-schema.org/draft/2020-12/schema",
-        ),
-        ("draft7", "http://json-schema.org/draft-07/schema#"),
-    ];
-    let mut groups = Vec::new();
-    for (draft, dialect) in drafts {
-        for folder in [draft.to_owned(), format!("{draft}/optional")] {
-            for file in files(&suite("json-schema").join(&folder)) {
-                let read: Vec<Group> = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
-                groups.extend(read.into_iter().map(|mut group| {
-                    if let Value::Object(members) = &mut group.schema
-                        && !members.contains_key("$schema")
-                    {
-                        let rest = std::mem::take(members);
-                        members.insert("$schema".to_owned(), json!(dialect));
-                        members.extend(rest);
-                    }
-                    group
-                }));
-            }
-        }
-    }
-    groups
-}
-
 /// The schema as that of one member, so that paths lead into scalars' and lists' schemas from outside.
 fn lifted(schema: &Value) -> Option<Value> {
     let mut root = json!({"type": "object"});
@@ -218,7 +161,7 @@ fn lifted(schema: &Value) -> Option<Value> {
 #[test]
 fn projected_schemas_are_true_over_the_official_suite() {
     let mut tally = Tally::default();
-    for (at, group) in groups().iter().enumerate() {
+    for (at, group) in cases().iter().enumerate() {
         let mut random = Random::new(at as u64 + 1);
         let Ok(own) = compile(&group.schema) else {
             continue;
@@ -281,28 +224,6 @@ fn projected_schemas_are_true_over_made_schemas() {
     }
     tally.report("made schemas");
     assert!(tally.schemas > 100 && tally.instances > 2_000 && tally.changed > 1_000);
-}
-
-/// The output schemas of real tools.
-fn outputs() -> Vec<(String, Value)> {
-    let corpora = workspace_root().join("tests/corpora");
-    let mut found = Vec::new();
-    let mut folders: Vec<_> = fs::read_dir(&corpora)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.is_dir())
-        .collect();
-    folders.sort();
-    for file in folders.iter().flat_map(|folder| files(folder)) {
-        let list: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
-        let tools = list.get("tools").or(Some(&list)).and_then(Value::as_array);
-        for tool in tools.into_iter().flatten() {
-            if let Some(schema) = tool.get("outputSchema").filter(|schema| schema.is_object()) {
-                found.push((tool["name"].to_string(), schema.clone()));
-            }
-        }
-    }
-    found
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! Schemas that admit references, held to their laws over the official suite, real tools and bad input.
 
-mod corpus;
+pub(crate) mod corpus;
 mod generate;
 mod hostile;
 mod laws;
 mod lists;
 mod oracle;
 mod random;
-mod suite;
+pub(crate) mod suite;

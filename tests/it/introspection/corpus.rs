@@ -2,36 +2,11 @@
 //! own, and the pages of every place are complete.
 
 use super::{Line, all_children, inspect, markers_work, read};
+use crate::schemas::corpus::outputs;
 use crossfeed_schema::OutputSchema;
-use crossfeed_tests::workspace_root;
 use serde_json::{Map, Value, json};
-use std::{collections::BTreeSet, fs};
+use std::collections::BTreeSet;
 
-/// Every output schema of the corpus, with the name of its server and tool.
-fn real() -> Vec<(String, Value)> {
-    let folder = workspace_root().join("tests/corpora/tools");
-    let mut files: Vec<_> = fs::read_dir(folder)
-        .unwrap()
-        .map(|f| f.unwrap().path())
-        .collect();
-    files.sort();
-    let mut found = Vec::new();
-    for file in files
-        .iter()
-        .filter(|file| file.extension().is_some_and(|e| e == "json"))
-    {
-        let list: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
-        let tools = list.pointer("/result/tools").or(list.get("tools")).unwrap();
-        for tool in tools.as_array().unwrap() {
-            if let Some(schema) = tool.get("outputSchema") {
-                let server = file.file_stem().unwrap().to_string_lossy();
-                let name = tool["name"].as_str().unwrap();
-                found.push((format!("{server}.{name}"), schema.clone()));
-            }
-        }
-    }
-    found
-}
 /// The leaves of a schema, counted the plain way: the schemas of the corpus have no `allOf`, no
 /// siblings of `$ref` and no envelopes. `false` for what cannot be listed as a leaf.
 fn count<'s>(
@@ -95,7 +70,7 @@ fn count<'s>(
 
 #[test]
 fn every_marker_of_the_corpus_works_when_it_is_followed() {
-    let schemas = real();
+    let schemas = outputs();
     assert_eq!(schemas.len(), 263);
     let (mut hidden, mut shown) = (0, 0);
     for (tool, raw) in schemas {

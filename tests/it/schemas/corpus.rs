@@ -45,6 +45,20 @@ pub(crate) fn servers() -> Vec<(String, Value)> {
     files.iter().map(read).collect()
 }
 
+/// The output schemas that tools declare, each with its server and tool.
+pub(crate) fn outputs() -> Vec<(String, Value)> {
+    let mut found = Vec::new();
+    for (server, list) in servers() {
+        for tool in list["tools"].as_array().unwrap() {
+            if let Some(schema) = tool.get("outputSchema") {
+                let name = tool["name"].as_str().unwrap();
+                found.push((format!("{server}.{name}"), schema.clone()));
+            }
+        }
+    }
+    found
+}
+
 /// All tools, in the order of servers and lists.
 pub(crate) fn tools() -> &'static [Tool] {
     static TOOLS: OnceLock<Vec<Tool>> = OnceLock::new();

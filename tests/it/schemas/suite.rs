@@ -44,17 +44,17 @@ struct Group {
 }
 
 #[derive(Deserialize)]
-struct Test {
+pub(crate) struct Test {
     description: String,
-    data: Value,
-    valid: bool,
+    pub(crate) data: Value,
+    pub(crate) valid: bool,
 }
 
 /// A schema of the suite, its dialect declared.
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) schema: Value,
-    tests: Vec<Test>,
+    pub(crate) tests: Vec<Test>,
 }
 
 fn files(folder: &Path) -> Vec<std::path::PathBuf> {

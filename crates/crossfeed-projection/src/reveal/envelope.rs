@@ -26,7 +26,7 @@ use super::RevealRules;
 use crate::{Path, Step, WITHHELD};
 use crossfeed_json::{Cursor, Document, JsonError, Kind, quoted};
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 use text::withheld;
 
 const STRUCTURED: &str = "structuredContent";
@@ -89,13 +89,41 @@ struct Found {
     structured: bool,
 }
 
-struct Envelope<'r> {
-    rules: &'r RevealRules,
-    /// The rules that are names: what holds where no path begins.
+/// The same rules by where they begin. They are made once for all results.
+pub(super) struct EnvelopeRules {
+    /// Those that are names: what holds where no path begins.
     names: RevealRules,
     /// All others.
     paths: RevealRules,
+    /// Those paths that may begin at the result. It is no list: what begins with brackets is about
+    /// something within.
+    from_here: RevealRules,
     items: ItemRules,
+}
+
+impl EnvelopeRules {
+    fn of(rules: &RevealRules) -> Self {
+        let (names, paths): (Vec<_>, Vec<_>) = rules
+            .never()
+            .iter()
+            .cloned()
+            .partition(|path| path.as_name().is_some());
+        let begins_here = |path: &&Path| {
+            let first = path.steps().first();
+            matches!(first, Some(Step::Key(_) | Step::EachKey))
+        };
+        Self {
+            items: ItemRules::of(&paths),
+            names: RevealRules::new([], names),
+            from_here: RevealRules::new([], paths.iter().filter(begins_here).cloned()),
+            paths: RevealRules::new([], paths),
+        }
+    }
+}
+
+struct Envelope<'r> {
+    rules: &'r RevealRules,
+    by_place: &'r EnvelopeRules,
     /// What was found to be hidden.
     found: Found,
     /// What was found before, when all is gone through again.
@@ -118,16 +146,12 @@ impl From<Option<Vec<u8>>> for Fate {
 
 impl<'r> Envelope<'r> {
     fn new(rules: &'r RevealRules) -> Self {
-        let (names, paths): (Vec<_>, Vec<_>) = rules
-            .never()
-            .iter()
-            .cloned()
-            .partition(|path| path.as_name().is_some());
+        let by_place = rules
+            .by_place
+            .get_or_init(|| Arc::new(EnvelopeRules::of(rules)));
         Self {
             rules,
-            items: ItemRules::of(&paths),
-            names: RevealRules::new([], names),
-            paths: RevealRules::new([], paths),
+            by_place,
             found: Found::default(),
             beside: Found::default(),
             repeated: false,
@@ -142,13 +166,7 @@ impl<'r> Envelope<'r> {
             Some(once) => once.root()?,
             None => result,
         };
-        // A result is no list: what begins with brackets is about something within.
-        let from_here = self.paths.never().iter().filter(|path| {
-            let first = path.steps().first();
-            matches!(first, Some(Step::Key(_) | Step::EachKey))
-        });
-        let from_here = RevealRules::new([], from_here.cloned());
-        let outer = redact(&from_here, own).map(Document::new);
+        let outer = redact(&self.by_place.from_here, own).map(Document::new);
         let seen = match &outer {
             Some(outer) => outer.root()?,
             None => own,
@@ -230,7 +248,7 @@ impl<'r> Envelope<'r> {
             self.found.any = true;
             return Fate::Goes;
         }
-        let shown = redact(&self.names, value);
+        let shown = redact(&self.by_place.names, value);
         self.found.any |= shown.is_some();
         shown.into()
     }
@@ -252,7 +270,7 @@ impl<'r> Envelope<'r> {
     /// What the part at a position stands for, as an item of the list of what all stand for: paths
     /// begin at the list, too.
     fn as_item(&mut self, at: usize, value: Cursor<'_>, shown: Option<Vec<u8>>) -> Option<Vec<u8>> {
-        let Some(rules) = self.items.rules(at) else {
+        let Some(rules) = self.by_place.items.rules(at) else {
             return shown;
         };
         let item = shown.clone().unwrap_or_else(|| compact(value));

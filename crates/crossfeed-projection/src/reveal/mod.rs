@@ -21,8 +21,14 @@ pub(crate) use scan::{Scan, Suspects};
 
 use crate::{Path, PathError, PathTree, Step, project::redact};
 use crossfeed_json::Cursor;
+use envelope::EnvelopeRules;
 use prose::Words;
-use std::{borrow::Cow, collections::HashSet, fmt};
+use std::{
+    borrow::Cow,
+    collections::HashSet,
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 /// What a withheld string is replaced by.
 pub const WITHHELD: &str = "[withheld]";
@@ -53,6 +59,8 @@ pub struct RevealRules {
     words: Words,
     /// Whether some never-rule names nothing: `[0]`, `*`.
     is_nameless: bool,
+    /// What redacting tool results of MCP needs of them, made when the first is redacted.
+    by_place: OnceLock<Arc<EnvelopeRules>>,
 }
 
 /// What is never shown has no place in logs, nor its names.
@@ -145,6 +153,7 @@ impl RevealRules {
             never_names,
             always,
             never,
+            by_place: OnceLock::new(),
         }
     }
 

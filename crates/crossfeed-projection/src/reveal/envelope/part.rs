@@ -107,7 +107,7 @@ impl Envelope<'_> {
         value: Cursor<'_>,
         shown: Option<Vec<u8>>,
     ) -> Option<Vec<u8>> {
-        if self.paths.never_is_empty() {
+        if self.by_place.paths.never_is_empty() {
             return shown;
         }
         let named = shown.map(Document::new);
@@ -116,7 +116,7 @@ impl Envelope<'_> {
             Some(Ok(seen)) => seen,
             Some(Err(_)) => return Some(withheld()),
         };
-        let cut = redact(&self.paths, seen);
+        let cut = redact(&self.by_place.paths, seen);
         self.found.any |= cut.is_some();
         let is_same = named.is_none() && cut.is_none();
         let left = cut.unwrap_or_else(|| compact(seen));
