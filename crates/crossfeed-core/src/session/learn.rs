@@ -1,13 +1,12 @@
 //! Learning what tools return that declare no output schema.
 
-use super::{Session, is_small_result};
+use super::{Session, is_small_result, project::on_root};
 use crate::{
     canonical::Stored,
     error::{Error, Failure},
     resolve::LimitError,
 };
 use crossfeed_jmespath::Arena;
-use crossfeed_json::Document;
 use crossfeed_schema::LearnedSchema;
 use crossfeed_wire::CallId;
 use std::sync::Arc;
@@ -31,16 +30,9 @@ impl Session {
             let arena = Arena::new();
             let budget = inner.fill_limits().budget(stored, &arena);
             let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
-            if let Some(root) = views.canonical.as_cursor() {
+            on_root(&views.canonical, None, &budget, |root| {
                 inner.learned.observe(&scope, tool, root);
-                return Ok(true);
-            }
-            let (mut json, limit) = (Vec::new(), budget.output_bytes());
-            let written = views.canonical.write(&mut json, limit);
-            written.map_err(|_| LimitError::TooLarge { limit })?;
-            let built = Document::new(json);
-            let root = built.root().map_err(LimitError::Unreadable)?;
-            inner.learned.observe(&scope, tool, root);
+            })?;
             Ok(true)
         };
         let learned = self.work_on(call_id, stored, small, work).await;

@@ -18,7 +18,7 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_jmespath::{Arena, Budget, View};
-use crossfeed_json::Document;
+use crossfeed_json::{Cursor, Document};
 use crossfeed_projection::{Diagnostic, DiagnosticKind};
 use crossfeed_wire::{CallId, Scope};
 use serde_json::Value;
@@ -129,23 +129,14 @@ impl Inner {
                 (selection.view, Some(selection.report))
             }
         };
-        let built = match view.as_cursor() {
-            Some(_) => None,
-            None => Some(Document::new(written(&view, options, &budget)?)),
-        };
-        let root = match (view.as_cursor(), &built) {
-            (Some(cursor), _) => Ok(cursor),
-            (None, Some(built)) => built.root(),
-            (None, None) => return Err(LimitError::TooLarge { limit: 0 }.into()),
-        };
-        let root = root.map_err(LimitError::Unreadable)?;
         let rules = self.options.reveal.rules(stored.tool());
         let request = &options.request;
         let resource = options.resource.as_deref();
-        let plan = request.plan(&options.views, resource, options.operation, rules);
-        let plan = plan.map_err(|error| rules.scrubbed_error(error))?;
         let mut json = Vec::new();
-        let applied = plan.project(root, &mut json);
+        let applied = on_root(&view, options.select.as_deref(), &budget, |root| {
+            let plan = request.plan(&options.views, resource, options.operation, rules)?;
+            plan.project(root, &mut json)
+        })?;
         let applied = applied.map_err(|error| rules.scrubbed_error(error))?;
         let mut diagnostics = rules.scrubbed_diagnostics(applied.diagnostics, request);
         let (json, mut schema) = (Bytes::from(json), None);
@@ -175,7 +166,7 @@ impl Inner {
         let arena = Arena::new();
         let budget = self.fill_limits().budget(stored, &arena);
         let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
-        let json = written(&views.canonical, &ProjectOptions::default(), &budget)?;
+        let json = written(&views.canonical, None, &budget)?;
         Ok(Projected {
             tokens: self.options.context.tokens.count_bytes(&json),
             json,
@@ -200,13 +191,32 @@ impl Inner {
     }
 }
 
-/// A value as JSON.
-fn written(view: &View<'_>, options: &ProjectOptions, budget: &Budget) -> Result<Vec<u8>, Error> {
+/// Works on a value as a place of a document: of one of its own, where an expression built it.
+pub(super) fn on_root<T>(
+    view: &View<'_>,
+    select: Option<&str>,
+    budget: &Budget,
+    work: impl FnOnce(Cursor<'_>) -> T,
+) -> Result<T, Error> {
+    if let Some(root) = view.as_cursor() {
+        return Ok(work(root));
+    }
+    let built = Document::new(written(view, select, budget)?);
+    let root = built.root().map_err(LimitError::Unreadable)?;
+    Ok(work(root))
+}
+
+/// A value as JSON; `select` is what gave it.
+pub(super) fn written(
+    view: &View<'_>,
+    select: Option<&str>,
+    budget: &Budget,
+) -> Result<Vec<u8>, Error> {
     let (mut json, limit) = (Vec::new(), budget.output_bytes());
-    match (view.write(&mut json, limit), &options.select) {
+    match (view.write(&mut json, limit), select) {
         (Ok(()), _) => Ok(json),
         (Err(why), Some(text)) => Err(SelectError::TooCostly {
-            expression: text.clone(),
+            expression: text.to_owned(),
             why: why.to_string(),
         }
         .into()),

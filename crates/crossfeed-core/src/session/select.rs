@@ -1,6 +1,6 @@
 //! Selecting from a recorded result, and its shape.
 
-use super::{Selected, Session, is_small_result, size::is_plain_path, succeeded};
+use super::{Selected, Session, is_small_result, project::written, size::is_plain_path, succeeded};
 use crate::{
     canonical::Stored,
     engine::Inner,
@@ -62,16 +62,8 @@ impl Inner {
         let budget = self.fill_limits().budget(stored, &arena);
         let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
         let selection = self.select_in(&views, &arena, &budget, text)?;
-        let mut json = Vec::new();
-        selection
-            .view
-            .write(&mut json, budget.output_bytes())
-            .map_err(|error| crate::select::SelectError::TooCostly {
-                expression: text.to_owned(),
-                why: error.to_string(),
-            })?;
         Ok(Selected {
-            json,
+            json: written(&selection.view, Some(text), &budget)?,
             report: selection.report,
         })
     }
