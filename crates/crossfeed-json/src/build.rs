@@ -78,6 +78,8 @@ pub(crate) fn build(raw: Bytes) -> Result<Tape, JsonError> {
             slots: Vec::with_capacity((raw.len() / 16).min(SAMPLE) + 8),
             spans: Vec::with_capacity((raw.len() / 128).min(SAMPLE / 8) + 8),
             duplicates: HashMap::new(),
+            depth: 0,
+            plain: false,
             root_underscored: OnceLock::new(),
             raw: raw.clone(),
         },
@@ -206,6 +208,7 @@ impl Builder {
                     if at < raw.len() {
                         return fail(JsonErrorKind::Syntax, at);
                     }
+                    self.tape.plain = scanner.is_plain();
                     return Ok(if scanner.saw_non_ascii() {
                         Encoding::Unknown
                     } else {
@@ -305,6 +308,7 @@ impl Builder {
         // The number of the span is known when the container ends.
         self.push(frame, key, kind, at, 0);
         self.stack.push(*frame);
+        self.tape.depth = self.tape.depth.max(self.stack.len() as u8);
         let slot = frame.last;
         *frame = Frame {
             slot,

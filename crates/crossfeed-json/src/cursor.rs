@@ -126,6 +126,26 @@ impl<'a> Cursor<'a> {
         !self.tape.duplicates.is_empty()
     }
 
+    /// The most lists and objects of the whole document that are open at once: 0 for a scalar, 1
+    /// for `[]`. It is an upper bound for every value in it.
+    #[must_use]
+    pub fn document_depth(self) -> usize {
+        usize::from(self.tape.depth)
+    }
+
+    /// Whether the whole document is ASCII and no string or key in it holds an escape, so that the
+    /// text of every string is what stands between its quotes, a byte for each character.
+    #[must_use]
+    pub fn document_is_plain(self) -> bool {
+        self.tape.plain
+    }
+
+    /// Number of lists and objects around this value.
+    #[must_use]
+    pub fn depth(self) -> usize {
+        usize::from(self.slot().depth)
+    }
+
     /// The members of an object with duplicate keys.
     #[inline]
     fn deduplicated(self) -> Option<&'a [u32]> {

@@ -73,6 +73,10 @@ pub(crate) struct Tape {
     /// For each object with duplicate keys: its members, the last occurrence of each key at the
     /// place of the first.
     pub(crate) duplicates: HashMap<u32, Box<[u32]>>,
+    /// The most objects and lists that are open at once.
+    pub(crate) depth: u8,
+    /// Whether every byte is ASCII and no string or key holds an escape.
+    pub(crate) plain: bool,
     /// Whether a key of the whole object may begin with `_`, once somebody asked.
     pub(crate) root_underscored: OnceLock<bool>,
 }
