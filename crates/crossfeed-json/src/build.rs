@@ -9,8 +9,8 @@
 
 use crate::{
     document::{JsonError, JsonErrorKind, MAX_DEPTH},
-    index::{LONG_KEY, Slot, Span, Tape, kind},
-    keys::{self, Distinct},
+    index::{Large, ListedKey, NEAR, Tape, Word, kind},
+    keys::{self, Distinct, Listed},
     lex::{Text, fail},
     scan::{Scanner, skip_blanks},
     string,
@@ -28,10 +28,15 @@ struct Frame {
     count: u32,
     /// The slot of the last child so far.
     last: u32,
-    /// Number of hashes that belong to the containers around this one.
-    hashes: u32,
+    /// Number of listed keys that belong to the containers around this one.
+    keys: u32,
+    /// How many keys were where they were in the object before, or [`LISTED`].
+    expected: u32,
     shape: Shape,
 }
+
+/// The keys of an object are not those of the object before: they are listed.
+const LISTED: u32 = u32::MAX;
 
 /// As wide as the other fields of a frame: no padding to copy.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,49 +48,66 @@ enum Shape {
     Object,
 }
 
-/// The key of the value that comes next, as one word: a structure with padding would go through
-/// memory piece by piece. The start in the low half, the length above it, then the flags.
-#[derive(Clone, Copy)]
-struct Key(u64);
-
-impl Key {
-    /// What stands for a key outside objects.
-    const NONE: Self = Self(0);
-
-    #[inline(always)]
-    fn new(start: usize, len: usize, flags: u8) -> Self {
-        let len = len.min(LONG_KEY as usize) as u64;
-        Self(u64::from(offset(start)) | len << 32 | u64::from(flags) << 48)
-    }
-}
+/// What surrounds the document's value.
+const OUTSIDE: Frame = Frame {
+    slot: 0,
+    count: 0,
+    last: 0,
+    keys: 0,
+    expected: LISTED,
+    shape: Shape::Outside,
+};
 
 struct Builder {
     tape: Tape,
-    /// The containers around the innermost one, outermost first.
-    stack: Vec<Frame>,
-    /// The hashes of the keys so far of all open objects.
-    hashes: Vec<u64>,
+    /// The containers around the innermost one, outermost first; `depth` of them.
+    stack: [Frame; STACK],
+    depth: usize,
+    /// The offset behind the last scalar or opening bracket.
+    leaf_end: usize,
+    /// The keys so far of all open objects that are not as expected.
+    keys: Vec<Listed>,
     distinct: Distinct,
+    /// Large containers whose numbers are not below stand beside the tape.
+    far_larges_from: u32,
 }
+
+/// A power of two, so that a remainder spares a check.
+const STACK: usize = 128;
+const _: () = assert!(MAX_DEPTH < STACK);
+
+/// How far brackets may be from the last scalar within, blanks included, to be looked for there.
+const MOST_BLANKS: usize = 512;
 
 /// Reads all bytes once.
 pub(crate) fn build(raw: Bytes) -> Result<Tape, JsonError> {
+    build_with(raw, Word::MOST_LARGES)
+}
+
+/// As [`build`], with fewer large containers whose numbers stand in their words.
+pub(crate) fn build_with(raw: Bytes, far_larges_from: u32) -> Result<Tape, JsonError> {
     if raw.len() >= u32::MAX as usize {
         return fail(JsonErrorKind::TooLarge, u32::MAX as usize);
     }
     let mut builder = Builder {
         tape: Tape {
-            slots: Vec::with_capacity((raw.len() / 16).min(SAMPLE) + 8),
-            spans: Vec::with_capacity((raw.len() / 128).min(SAMPLE / 8) + 8),
+            words: Vec::with_capacity((raw.len() / 16).min(SAMPLE) + 8),
+            larges: Vec::new(),
+            far_larges: Vec::new(),
+            long_ends: Vec::new(),
+            keys: Vec::new(),
             duplicates: HashMap::new(),
             depth: 0,
             plain: false,
             root_underscored: OnceLock::new(),
             raw: raw.clone(),
         },
-        stack: Vec::with_capacity(16),
-        hashes: Vec::with_capacity(64),
+        stack: [OUTSIDE; STACK],
+        depth: 0,
+        leaf_end: 0,
+        keys: Vec::with_capacity(32),
         distinct: Distinct::default(),
+        far_larges_from,
     };
     let outcome = builder.document();
     if !matches!(outcome, Ok(Encoding::Ascii))
@@ -96,8 +118,11 @@ pub(crate) fn build(raw: Bytes) -> Result<Tape, JsonError> {
     }
     outcome?;
     let mut tape = builder.tape;
-    fit(&mut tape.slots);
-    fit(&mut tape.spans);
+    fit(&mut tape.words);
+    fit(&mut tape.larges);
+    fit(&mut tape.long_ends);
+    fit(&mut tape.keys);
+    tape.far_larges.sort_unstable();
     Ok(tape)
 }
 
@@ -144,24 +169,19 @@ impl Builder {
         let raw = self.tape.raw.clone();
         let text = Text(&raw);
         let mut scanner = Scanner::new(&raw);
-        let mut frame = Frame {
-            slot: 0,
-            count: 0,
-            last: 0,
-            hashes: 0,
-            shape: Shape::Outside,
-        };
-        let mut key = Key::NONE;
+        let mut frame = OUTSIDE;
+        // The bits of the next word that tell of its key.
+        let mut key = 0;
         let (mut byte, mut at) = text.token(0)?;
         'value: loop {
             // A value begins with `byte` at `at`: a scalar, or a container that is opened.
             'read: {
                 let start = at;
+                let mut flag = false;
                 let kind = match byte {
                     b'"' => {
-                        let escaped;
-                        (at, escaped) = text.string(&mut scanner, at + 1)?;
-                        kind::STRING | if escaped { kind::ESCAPED } else { 0 }
+                        (at, flag) = text.string(&mut scanner, at + 1)?;
+                        kind::STRING
                     }
                     b'{' => {
                         self.open(&mut frame, key, at, Shape::Object)?;
@@ -169,7 +189,7 @@ impl Builder {
                         if byte == b'}' {
                             break 'read;
                         }
-                        (byte, at, key) = self.member(text, &mut scanner, byte, at)?;
+                        (byte, at, key) = self.member(text, &mut scanner, &mut frame, byte, at)?;
                         continue 'value;
                     }
                     b'[' => {
@@ -178,7 +198,7 @@ impl Builder {
                         if byte == b']' {
                             break 'read;
                         }
-                        key = Key::NONE;
+                        key = 0;
                         continue 'value;
                     }
                     b'-' | b'0'..=b'9' => {
@@ -199,7 +219,10 @@ impl Builder {
                     }
                     _ => return fail(JsonErrorKind::Syntax, at),
                 };
-                self.push(&mut frame, key, kind, start, offset(at));
+                let word = Word::new(offset(start), kind, flag, key | Word::level(self.depth));
+                let word = word.with_field(self.scalar_len(start, at));
+                self.push(&mut frame, word);
+                self.leaf_end = at;
             }
             // Behind a value: a comma, or the ends of containers.
             loop {
@@ -219,7 +242,7 @@ impl Builder {
                 if byte == b',' {
                     (byte, at) = text.token(at + 1)?;
                     if frame.shape == Shape::Object {
-                        (byte, at, key) = self.member(text, &mut scanner, byte, at)?;
+                        (byte, at, key) = self.member(text, &mut scanner, &mut frame, byte, at)?;
                     }
                     continue 'value;
                 }
@@ -234,70 +257,109 @@ impl Builder {
                 at += 1;
                 frame = self.close(frame, at);
                 // Items of a list carry no key of an object that ended before them.
-                key = Key::NONE;
+                key = 0;
             }
         }
     }
 
     /// Reads `"key" :` where `byte` at `at` is the first; gives the first byte of the value, its
-    /// offset and the key.
+    /// offset and what its word tells of the key.
     #[inline(always)]
     fn member(
         &mut self,
         text: Text<'_>,
         scanner: &mut Scanner,
+        frame: &mut Frame,
         byte: u8,
         at: usize,
-    ) -> Result<(u8, usize, Key), JsonError> {
+    ) -> Result<(u8, usize, u64), JsonError> {
+        let start = at + 1;
+        if frame.expected != LISTED {
+            let expected = frame.expected as usize;
+            if let Some(behind) = self.distinct.expected(self.depth, expected, text.0, at) {
+                frame.expected += 1;
+                let (byte, at) = text.token(behind)?;
+                let bits = if at - start > NEAR {
+                    self.list_key(start, behind - 2)
+                } else {
+                    0
+                };
+                return Ok((byte, at, bits));
+            }
+            self.keys.extend(self.distinct.known(self.depth, expected));
+            frame.expected = LISTED;
+        }
         if byte != b'"' {
             return fail(JsonErrorKind::Syntax, at);
         }
-        let start = at + 1;
         let (behind, escaped) = text.string(scanner, start)?;
         let end = behind - 1;
-        self.hashes.push(if escaped {
-            let key = string::decode(&text.0[start..end], true);
-            keys::hash(&key, 0, key.len())
-        } else {
-            keys::hash(text.0, start, end)
+        self.keys.push(Listed {
+            hash: if escaped {
+                let key = string::decode(&text.0[start..end], true);
+                keys::hash(&key, 0, key.len())
+            } else {
+                keys::hash(text.0, start, end)
+            },
+            start: offset(start),
+            end: offset(end),
         });
-        let flags = if escaped { kind::KEY_ESCAPED } else { 0 };
-        let key = Key::new(start, end - start, flags);
         let (colon, at) = text.token(behind)?;
         if colon != b':' {
             return fail(JsonErrorKind::Syntax, at);
         }
         let (byte, at) = text.token(at + 1)?;
-        Ok((byte, at, key))
+        let bits = if escaped || at - start > NEAR {
+            self.list_key(start, end)
+        } else {
+            0
+        };
+        Ok((byte, at, bits))
+    }
+
+    /// Lists the key of the value that comes next.
+    #[cold]
+    #[inline(never)]
+    fn list_key(&mut self, start: usize, end: usize) -> u64 {
+        self.tape.keys.push(ListedKey {
+            slot: offset(self.tape.words.len()),
+            start: offset(start),
+            end: offset(end),
+        });
+        Word::KEY_LISTED
+    }
+
+    /// What the word of a scalar that comes next tells of its length.
+    #[inline(always)]
+    fn scalar_len(&mut self, start: usize, end: usize) -> u32 {
+        let len = offset(end - start);
+        if len < Word::FULL {
+            return len;
+        }
+        let slot = offset(self.tape.words.len());
+        self.tape.long_ends.push((slot, offset(end)));
+        Word::FULL
     }
 
     #[inline(always)]
-    fn push(&mut self, frame: &mut Frame, key: Key, kind: u8, start: usize, end_or_span: u32) {
+    fn push(&mut self, frame: &mut Frame, word: Word) {
         frame.count += 1;
-        frame.last = offset(self.tape.slots.len());
-        if self.tape.slots.len() == self.tape.slots.capacity() {
-            grow(&mut self.tape.slots, start, self.tape.raw.len());
+        frame.last = offset(self.tape.words.len());
+        if self.tape.words.len() == self.tape.words.capacity() {
+            grow(&mut self.tape.words, word.start(), self.tape.raw.len());
         }
-        self.tape.slots.push(Slot {
-            start: offset(start),
-            end_or_span,
-            key: key.0 as u32,
-            key_len: (key.0 >> 32) as u16,
-            kind: (key.0 >> 48) as u8 | kind,
-            // The stack holds at most MAX_DEPTH frames.
-            depth: self.stack.len() as u8,
-        });
+        self.tape.words.push(word);
     }
 
     #[inline(always)]
     fn open(
         &mut self,
         frame: &mut Frame,
-        key: Key,
+        key: u64,
         at: usize,
         shape: Shape,
     ) -> Result<(), JsonError> {
-        if self.stack.len() == MAX_DEPTH {
+        if self.depth == MAX_DEPTH {
             return fail(JsonErrorKind::TooDeep, at);
         }
         let kind = if shape == Shape::Object {
@@ -305,16 +367,22 @@ impl Builder {
         } else {
             kind::ARRAY
         };
-        // The number of the span is known when the container ends.
-        self.push(frame, key, kind, at, 0);
-        self.stack.push(*frame);
-        self.tape.depth = self.tape.depth.max(self.stack.len() as u8);
+        // The last field is known when the container ends.
+        self.push(
+            frame,
+            Word::new(offset(at), kind, false, key | Word::level(self.depth)),
+        );
+        self.stack[self.depth % STACK] = *frame;
+        self.depth += 1;
+        self.tape.depth = self.tape.depth.max(self.depth as u8);
+        self.leaf_end = at + 1;
         let slot = frame.last;
         *frame = Frame {
             slot,
             count: 0,
             last: slot,
-            hashes: offset(self.hashes.len()),
+            keys: offset(self.keys.len()),
+            expected: 0,
             shape,
         };
         Ok(())
@@ -323,25 +391,43 @@ impl Builder {
     /// Ends the container `frame`; gives the one around it.
     #[inline(always)]
     fn close(&mut self, frame: Frame, end: usize) -> Frame {
-        self.tape.slots[frame.slot as usize].end_or_span = offset(self.tape.spans.len());
-        if self.tape.spans.len() == self.tape.spans.capacity() {
-            grow(&mut self.tape.spans, end, self.tape.raw.len());
+        let next = offset(self.tape.words.len());
+        let slot = frame.slot as usize;
+        let small = frame.count <= Word::MOST_CHILDREN
+            && next - frame.slot <= Word::MOST_DISTANCE
+            && end - self.leaf_end <= MOST_BLANKS;
+        let word = self.tape.words[slot];
+        self.tape.words[slot] = if small {
+            word.with_small(frame.count, next - frame.slot)
+        } else {
+            self.large(word, &frame, next, end)
+        };
+        if frame.shape == Shape::Object && frame.expected == LISTED {
+            let keys = &self.keys[frame.keys as usize..];
+            if !self.distinct.check(self.depth, &self.tape.raw, keys) {
+                self.find_duplicates(&frame);
+            }
+            self.keys.truncate(frame.keys as usize);
         }
-        self.tape.spans.push(Span {
+        // Every open container has pushed the one around it.
+        self.depth = self.depth.wrapping_sub(1);
+        self.stack[self.depth % STACK]
+    }
+
+    #[inline(never)]
+    fn large(&mut self, word: Word, frame: &Frame, next: u32, end: usize) -> Word {
+        let number = offset(self.tape.larges.len());
+        self.tape.larges.push(Large {
             end: offset(end),
-            next: offset(self.tape.slots.len()),
+            next,
             count: frame.count,
             last: frame.last,
         });
-        if frame.shape == Shape::Object {
-            let hashes = &self.hashes[frame.hashes as usize..];
-            if !self.distinct.check(self.stack.len(), hashes) {
-                self.find_duplicates(&frame);
-            }
-            self.hashes.truncate(frame.hashes as usize);
+        if number < self.far_larges_from {
+            return word.with_large(number);
         }
-        // Every open container has pushed the one around it.
-        self.stack.pop().unwrap_or(frame)
+        self.tape.far_larges.push((frame.slot, number));
+        word.with_field(Word::FULL)
     }
 
     /// Compares the keys of an object that has just ended.
@@ -353,8 +439,8 @@ impl Builder {
         let mut list: Vec<u32> = Vec::with_capacity(count);
         let mut member = frame.slot + 1;
         for _ in 0..count {
-            let slot = &tape.slots[member as usize];
-            let key = string::decode(tape.raw_key(slot), slot.kind & kind::KEY_ESCAPED != 0);
+            let escaped = tape.word(member).key_listed();
+            let key = string::decode(tape.raw_key(member), escaped);
             match first_place.entry(key) {
                 Entry::Occupied(place) => list[*place.get()] = member,
                 Entry::Vacant(place) => {
@@ -365,7 +451,8 @@ impl Builder {
             member = tape.next(member);
         }
         if list.len() < count {
-            self.tape.slots[frame.slot as usize].kind |= kind::DUPLICATES;
+            let word = &mut self.tape.words[frame.slot as usize];
+            *word = word.with_flag();
             self.tape.duplicates.insert(frame.slot, list.into());
         }
     }

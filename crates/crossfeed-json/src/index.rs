@@ -1,20 +1,27 @@
-//! The structural index: two flat tables beside the bytes. [`crate::build`] fills them.
+//! The structural index: a flat tape of 8-byte words beside the bytes. [`crate::build`] fills it.
 //!
-//! Each value has one [`Slot`], in document order; objects and lists have a [`Span`] beside it. The
-//! children of a container are the slots after its own, reached sibling by sibling.
+//! Each value has one [`Word`], in document order: its slot is its number. The children of a
+//! container are the words behind its own, reached sibling by sibling. What a word has no room for
+//! (long strings, wide containers) or what is seldom asked stands in small lists beside the tape,
+//! or is found again from the bytes, which are known to be JSON.
 //!
 //! # Invariants
 //!
 //! - A slot within `(container, next)` whose depth is one more than the container's is a direct
 //!   child of it; look-ups that guess a slot rest on this.
+//! - The last word before `next` is the container's own or that of its last descendant, a scalar or
+//!   an empty container: ends of containers are found from it.
 //! - Every span of a string or key lies on UTF-8 boundaries, quotes excluded for keys and included
 //!   for values.
 
-use crate::string;
+use crate::{
+    scan::{skip_blanks, skip_blanks_back},
+    string,
+};
 use bytes::Bytes;
 use std::{collections::HashMap, sync::OnceLock};
 
-/// Kinds of values, as the low bits of [`Slot::kind`].
+/// Kinds of values.
 pub(crate) mod kind {
     pub(crate) const NULL: u8 = 0;
     pub(crate) const FALSE: u8 = 1;
@@ -23,37 +30,121 @@ pub(crate) mod kind {
     pub(crate) const STRING: u8 = 4;
     pub(crate) const ARRAY: u8 = 5;
     pub(crate) const OBJECT: u8 = 6;
-    pub(crate) const MASK: u8 = 7;
-    /// The string value holds a backslash.
-    pub(crate) const ESCAPED: u8 = 8;
-    /// The key holds a backslash.
-    pub(crate) const KEY_ESCAPED: u8 = 16;
-    /// The object holds a key twice; its members are listed in [`super::Tape::duplicates`].
-    pub(crate) const DUPLICATES: u8 = 32;
 }
 
-/// A key of at least this many bytes: its length is found again from its closing quote.
-pub(crate) const LONG_KEY: u16 = u16::MAX;
-
-/// One value.
+/// One value, from the lowest bit on:
+///
+/// | bits | |
+/// |---|---|
+/// | 32 | offset of the value's first byte |
+/// | 3 | [`kind`] |
+/// | 1 | string: it holds a backslash; object: it holds a key twice, see [`Tape::duplicates`] |
+/// | 1 | its key is listed, see [`Tape::keys`] |
+/// | 7 | number of containers around it |
+/// | 20 | scalar: number of bytes, or [`Word::FULL`]; container: below |
+///
+/// A container with few children and descendants has 6 bits with the number of children and 13 with
+/// the distance to the next word that is not its own; the highest bit is 0. Others have that bit set
+/// and the number of their [`Large`], or [`Word::FULL`].
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Slot {
-    /// Offset of the value's first byte.
-    pub(crate) start: u32,
-    /// Scalars: the offset behind the value. Containers: the number of its [`Span`].
-    pub(crate) end_or_span: u32,
-    /// Offset of the key's first byte behind the quote; unused in lists.
-    pub(crate) key: u32,
-    /// Length of the key as it is written, or [`LONG_KEY`].
-    pub(crate) key_len: u16,
-    pub(crate) kind: u8,
-    /// Number of containers around the value.
-    pub(crate) depth: u8,
+pub(crate) struct Word(u64);
+
+impl Word {
+    /// Something did not fit into the last field: it is in a list beside the tape.
+    pub(crate) const FULL: u32 = (1 << 20) - 1;
+    const FIELD: u32 = 44;
+    const FLAG: u64 = 1 << 35;
+    pub(crate) const KEY_LISTED: u64 = 1 << 36;
+    const DEPTH: u32 = 37;
+    const LARGE: u32 = 1 << 19;
+    /// A container with more children is a large one.
+    pub(crate) const MOST_CHILDREN: u32 = (1 << 6) - 1;
+    /// A container that is farther from the next word is a large one.
+    pub(crate) const MOST_DISTANCE: u32 = (1 << 13) - 1;
+
+    /// Numbers of large containers from this one on do not fit.
+    pub(crate) const MOST_LARGES: u32 = Self::LARGE - 1;
+
+    /// The bits that tell the depth. `depth` is at most 127.
+    #[inline(always)]
+    pub(crate) fn level(depth: usize) -> u64 {
+        (depth as u64) << Self::DEPTH
+    }
+
+    /// A value without its last field; `bits` are those of the key and the depth.
+    #[inline(always)]
+    pub(crate) fn new(start: u32, kind: u8, flag: bool, bits: u64) -> Self {
+        Self(u64::from(start) | u64::from(kind) << 32 | u64::from(flag) << 35 | bits)
+    }
+
+    /// With the last field, of which nothing was set before.
+    #[inline(always)]
+    pub(crate) fn with_field(self, field: u32) -> Self {
+        Self(self.0 | u64::from(field) << Self::FIELD)
+    }
+
+    /// With the last field of a small container.
+    #[inline(always)]
+    pub(crate) fn with_small(self, children: u32, distance: u32) -> Self {
+        self.with_field(children | distance << 6)
+    }
+
+    /// With the last field of a large container.
+    pub(crate) fn with_large(self, number: u32) -> Self {
+        self.with_field(Self::LARGE | number)
+    }
+
+    pub(crate) fn with_flag(self) -> Self {
+        Self(self.0 | Self::FLAG)
+    }
+
+    #[inline(always)]
+    pub(crate) fn start(self) -> usize {
+        (self.0 as u32) as usize
+    }
+
+    #[inline(always)]
+    pub(crate) fn kind(self) -> u8 {
+        (self.0 >> 32) as u8 & 7
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_container(self) -> bool {
+        self.kind() >= kind::ARRAY
+    }
+
+    /// Of a string: it holds a backslash. Of an object: it holds a key twice.
+    #[inline(always)]
+    pub(crate) fn flag(self) -> bool {
+        self.0 & Self::FLAG != 0
+    }
+
+    #[inline(always)]
+    pub(crate) fn key_listed(self) -> bool {
+        self.0 & Self::KEY_LISTED != 0
+    }
+
+    #[inline(always)]
+    pub(crate) fn depth(self) -> u8 {
+        (self.0 >> Self::DEPTH) as u8 & 127
+    }
+
+    #[inline(always)]
+    pub(crate) fn field(self) -> u32 {
+        (self.0 >> Self::FIELD) as u32
+    }
+
+    /// Number of children and distance to the next word, of a small container.
+    #[inline(always)]
+    fn small(self) -> Option<(u32, u32)> {
+        let field = self.field();
+        (field < Self::LARGE).then_some((field & Self::MOST_CHILDREN, field >> 6))
+    }
 }
 
-/// What an object or list has beside its slot.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Span {
+/// What a list or object has beside the tape if its word has no room for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Large {
     /// The offset behind the closing bracket.
     pub(crate) end: u32,
     /// The first slot behind the container's last descendant.
@@ -64,12 +155,36 @@ pub(crate) struct Span {
     pub(crate) last: u32,
 }
 
+/// A key with escapes, which cannot be read backwards, or one so far from its value that a look-up
+/// should not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ListedKey {
+    /// The slot of the value.
+    pub(crate) slot: u32,
+    /// Offset of the first byte behind the quote.
+    pub(crate) start: u32,
+    /// Offset of the closing quote.
+    pub(crate) end: u32,
+}
+
+/// A key that begins more bytes before its value is listed.
+pub(crate) const NEAR: usize = 128;
+
+/// Numbers by slot, in ascending order of slots.
+pub(crate) type BySlot = Vec<(u32, u32)>;
+
 /// The index of one document.
 #[derive(Debug)]
 pub(crate) struct Tape {
     pub(crate) raw: Bytes,
-    pub(crate) slots: Vec<Slot>,
-    pub(crate) spans: Vec<Span>,
+    pub(crate) words: Vec<Word>,
+    pub(crate) larges: Vec<Large>,
+    /// The numbers of large containers that have no room for them.
+    pub(crate) far_larges: BySlot,
+    /// The offsets behind scalars that are longer than their words can tell.
+    pub(crate) long_ends: BySlot,
+    /// Keys that are not found by reading backwards from their values, in ascending order of slots.
+    pub(crate) keys: Vec<ListedKey>,
     /// For each object with duplicate keys: its members, the last occurrence of each key at the
     /// place of the first.
     pub(crate) duplicates: HashMap<u32, Box<[u32]>>,
@@ -81,6 +196,13 @@ pub(crate) struct Tape {
     pub(crate) root_underscored: OnceLock<bool>,
 }
 
+#[cold]
+#[inline(never)]
+fn find(list: &BySlot, slot: u32) -> u32 {
+    let place = list.partition_point(|&(known, _)| known < slot);
+    list.get(place).map_or(0, |&(_, number)| number)
+}
+
 impl Tape {
     pub(crate) fn resident_bytes(&self) -> usize {
         let duplicates: usize = self
@@ -88,30 +210,166 @@ impl Tape {
             .values()
             .map(|list| size_of_val::<[u32]>(list) + 48)
             .sum();
-        self.slots.capacity() * size_of::<Slot>()
-            + self.spans.capacity() * size_of::<Span>()
+        let lists = [&self.far_larges, &self.long_ends];
+        self.words.capacity() * size_of::<Word>()
+            + self.larges.capacity() * size_of::<Large>()
+            + lists
+                .map(|list| list.capacity() * size_of::<(u32, u32)>())
+                .iter()
+                .sum::<usize>()
+            + self.keys.capacity() * size_of::<ListedKey>()
             + duplicates
+    }
+
+    #[inline(always)]
+    pub(crate) fn word(&self, slot: u32) -> Word {
+        self.words[slot as usize]
+    }
+
+    /// What is beside the tape for the container `word` at `slot`, which is a large one.
+    #[inline]
+    fn large(&self, slot: u32, word: Word) -> &Large {
+        let number = match word.field() {
+            Word::FULL => find(&self.far_larges, slot),
+            field => field - Word::LARGE,
+        };
+        &self.larges[number as usize]
     }
 
     /// The slot behind `slot` and all of its descendants.
     #[inline]
     pub(crate) fn next(&self, slot: u32) -> u32 {
-        let s = &self.slots[slot as usize];
-        if s.kind & kind::MASK >= kind::ARRAY {
-            self.spans[s.end_or_span as usize].next
-        } else {
-            slot + 1
+        let word = self.word(slot);
+        if !word.is_container() {
+            return slot + 1;
+        }
+        match word.small() {
+            Some((_, distance)) => slot + distance,
+            None => self.large(slot, word).next,
         }
     }
 
-    /// The key of a member as it is written, without quotes.
+    /// Number of children of a container, duplicates counted; 0 for scalars.
     #[inline]
-    pub(crate) fn raw_key(&self, slot: &Slot) -> &[u8] {
-        let start = slot.key as usize;
-        if slot.key_len != LONG_KEY {
-            return &self.raw[start..start + slot.key_len as usize];
+    pub(crate) fn count(&self, slot: u32) -> u32 {
+        let word = self.word(slot);
+        if !word.is_container() {
+            return 0;
         }
-        let rest = &self.raw[start..];
-        &rest[..string::closing_quote(rest)]
+        match word.small() {
+            Some((count, _)) => count,
+            None => self.large(slot, word).count,
+        }
+    }
+
+    /// The last child of a container that has some.
+    pub(crate) fn last(&self, slot: u32) -> u32 {
+        let word = self.word(slot);
+        match word.small() {
+            Some((count, _)) => (1..count).fold(slot + 1, |child, _| self.next(child)),
+            None => self.large(slot, word).last,
+        }
+    }
+
+    /// The offset behind a value.
+    #[inline]
+    pub(crate) fn end(&self, slot: u32) -> usize {
+        let word = self.word(slot);
+        if !word.is_container() {
+            return self.scalar_end(slot, word);
+        }
+        match word.small() {
+            Some((_, distance)) => self.small_end(slot, word, distance),
+            None => self.large(slot, word).end as usize,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn scalar_end(&self, slot: u32, word: Word) -> usize {
+        match word.field() {
+            Word::FULL => find(&self.long_ends, slot) as usize,
+            len => word.start() + len as usize,
+        }
+    }
+
+    /// The end of a small container: behind its last descendant come the brackets of all
+    /// containers that end with it.
+    #[inline]
+    fn small_end(&self, slot: u32, word: Word, distance: u32) -> usize {
+        let last_slot = slot + distance - 1;
+        let last = self.word(last_slot);
+        let mut brackets = last.depth() - word.depth();
+        let mut end = if last.is_container() {
+            brackets += 1;
+            last.start() + 1
+        } else {
+            self.scalar_end(last_slot, last)
+        };
+        while brackets > 0 {
+            end = skip_blanks(&self.raw, end) + 1;
+            brackets -= 1;
+        }
+        end
+    }
+
+    /// The offset of the quote behind the key of the value at `start`; `None` outside objects.
+    #[inline]
+    pub(crate) fn key_end(&self, start: usize) -> Option<usize> {
+        let raw: &[u8] = &self.raw;
+        if let Some(quote) = start.checked_sub(2)
+            && raw[quote] == b'"'
+            && raw[quote + 1] == b':'
+        {
+            return Some(quote);
+        }
+        let colon = skip_blanks_back(raw, start).checked_sub(1)?;
+        if raw[colon] != b':' {
+            return None;
+        }
+        skip_blanks_back(raw, colon).checked_sub(1)
+    }
+
+    /// The key of a member as it is written, without quotes; empty outside objects.
+    #[inline]
+    pub(crate) fn raw_key(&self, slot: u32) -> &[u8] {
+        let word = self.word(slot);
+        if word.key_listed() {
+            return self.listed_key(slot);
+        }
+        match self.key_end(word.start()) {
+            Some(end) => &self.raw[string::behind_opening_quote(&self.raw, end)..end],
+            None => &[],
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn listed_key(&self, slot: u32) -> &[u8] {
+        let place = self.keys.partition_point(|key| key.slot < slot);
+        match self.keys.get(place) {
+            Some(key) => &self.raw[key.start as usize..key.end as usize],
+            None => &[],
+        }
+    }
+
+    /// Whether the value at `slot` is a member with this key.
+    #[inline]
+    pub(crate) fn has_key(&self, slot: u32, key: &[u8]) -> bool {
+        let word = self.word(slot);
+        if word.key_listed() {
+            return *string::decode(self.listed_key(slot), true) == *key;
+        }
+        let Some(end) = self.key_end(word.start()) else {
+            return false;
+        };
+        let raw: &[u8] = &self.raw;
+        // Where the key begins is not known: a text that ends like it does, and begins with a
+        // quote, is all of it if no other quote is within.
+        match end.checked_sub(key.len() + 1) {
+            Some(quote) => {
+                raw[quote] == b'"' && raw[quote + 1..end] == *key && !key.contains(&b'"')
+            }
+            None => false,
+        }
     }
 }

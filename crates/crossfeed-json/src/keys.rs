@@ -1,17 +1,17 @@
-//! Are the keys of an object distinct? Answered from hashes, without looking at the keys again.
+//! Are the keys of an object distinct? Answered from hashes, or from what was proven before.
 //!
-//! What comes in: one hash for each key, in order. What goes out: "certainly distinct", or "look
-//! at the keys". Different hashes prove different keys, so the answer never rests on a hash being
-//! good; a bad one only costs time. That also makes a known list of hashes proof for every object
-//! that repeats it: objects in a list mostly have one shape, and checking another of them is one
-//! comparison of slices.
+//! What comes in: the keys, in order. What goes out: "certainly distinct", or "look at the keys".
+//! Different hashes prove different keys, so the answer never rests on a hash being good; a bad one
+//! only costs time. That also makes a known list of keys proof for every object that repeats it or
+//! its beginning: objects in a list mostly have one shape, and a key that is where it was in the
+//! object before is read by comparing bytes, without looking for its end or hashing it.
 
 use crate::scan;
 
 /// Up to this many hashes are compared pair by pair.
 const PAIRWISE: usize = 16;
 
-/// Up to this many hashes are kept as a shape.
+/// Up to this many keys are kept as a shape.
 const SHAPE: usize = 256;
 
 /// A key may be this far from its place in the table; someone who makes keys for one place gets
@@ -21,61 +21,163 @@ const PROBES: usize = 32;
 /// An odd number without pattern; multiplying by it spreads bits upwards.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Checks lists of hashes.
+/// A key of an open object.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Listed {
+    pub(crate) hash: u64,
+    /// Offset of the first byte behind the quote.
+    pub(crate) start: u32,
+    /// Offset of the closing quote.
+    pub(crate) end: u32,
+}
+
+/// A key of a shape with its quotes and the colon behind them, as bytes to compare with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expected {
+    listed: Listed,
+    /// The first eight bytes at most, moved up so that what follows them is no part of it.
+    first: u64,
+    shift: u8,
+    /// Number of bytes; 0 if they are not compared.
+    len: u8,
+    /// The last eight bytes, if there are more than eight.
+    last: u64,
+}
+
+impl Expected {
+    fn new(bytes: &[u8], listed: Listed) -> Self {
+        let none = Self {
+            listed,
+            first: 0,
+            shift: 0,
+            len: 0,
+            last: 0,
+        };
+        let (start, end) = (listed.start as usize, listed.end as usize);
+        // An escape is written as it is compared, but its key must be listed.
+        if end - start > MOST_EXPECTED
+            || bytes.get(end + 1) != Some(&b':')
+            || bytes[start..end].contains(&b'\\')
+        {
+            return none;
+        }
+        let len = end + 3 - start;
+        let (Some(first), Some(last)) = (
+            scan::word(bytes, start - 1),
+            scan::word(bytes, (end + 2).saturating_sub(8)),
+        ) else {
+            return none;
+        };
+        let shift = 64 - 8 * len.min(8);
+        Self {
+            listed,
+            first: first << shift,
+            shift: shift as u8,
+            len: len as u8,
+            last,
+        }
+    }
+
+    /// Whether these bytes stand at `at`; gives the offset behind them.
+    #[inline(always)]
+    fn behind(&self, bytes: &[u8], at: usize) -> Option<usize> {
+        let len = usize::from(self.len);
+        let same = match len {
+            0 => false,
+            1..=8 => scan::word(bytes, at)? << self.shift == self.first,
+            9..=16 => {
+                scan::word(bytes, at)? == self.first
+                    && scan::word(bytes, at + len - 8)? == self.last
+            }
+            _ => {
+                let known = self.listed.start as usize - 1;
+                scan::word(bytes, at)? == self.first
+                    && bytes.get(at..at + len)? == &bytes[known..known + len]
+            }
+        };
+        same.then_some(at + len)
+    }
+}
+
+/// Longer keys are not compared with those before them.
+const MOST_EXPECTED: usize = 64;
+
+/// Checks lists of keys.
 #[derive(Default)]
 pub(crate) struct Distinct {
     /// For each depth the last list that was found distinct.
-    shapes: Vec<Vec<u64>>,
+    shapes: Vec<Vec<Expected>>,
     /// The hash table for long lists: parts of hashes, 0 for free places.
     table: Vec<u32>,
 }
 
 impl Distinct {
+    /// Whether the key at place `n` of the known list for `depth` stands at `at` with its quotes and
+    /// a colon; gives the offset behind them.
+    #[inline(always)]
+    pub(crate) fn expected(
+        &self,
+        depth: usize,
+        n: usize,
+        bytes: &[u8],
+        at: usize,
+    ) -> Option<usize> {
+        self.shapes.get(depth)?.get(n)?.behind(bytes, at)
+    }
+
+    /// The first `count` keys of the known list for `depth`.
+    pub(crate) fn known(&self, depth: usize, count: usize) -> impl Iterator<Item = Listed> {
+        let shape = self.shapes.get(depth).map_or(&[][..], Vec::as_slice);
+        shape.iter().take(count).map(|expected| expected.listed)
+    }
+
     /// Whether all hashes of an object's keys differ; false may also mean "too hard to tell".
     #[inline]
-    pub(crate) fn check(&mut self, depth: usize, hashes: &[u64]) -> bool {
-        match hashes {
-            [] | [_] => true,
-            [a, b] => a != b,
-            _ => {
-                self.shapes.get(depth).is_some_and(|shape| shape == hashes)
-                    || self.check_new(depth, hashes)
-            }
-        }
+    pub(crate) fn check(&mut self, depth: usize, bytes: &[u8], keys: &[Listed]) -> bool {
+        self.is_known(depth, keys) || self.check_new(depth, bytes, keys)
+    }
+
+    fn is_known(&self, depth: usize, keys: &[Listed]) -> bool {
+        let shape = self.shapes.get(depth);
+        shape.is_some_and(|shape| {
+            shape.len() == keys.len()
+                && shape.iter().zip(keys).all(|(a, b)| a.listed.hash == b.hash)
+        })
     }
 
     #[inline(never)]
-    fn check_new(&mut self, depth: usize, hashes: &[u64]) -> bool {
-        let distinct = if hashes.len() <= PAIRWISE {
-            let mut rest = hashes;
+    fn check_new(&mut self, depth: usize, bytes: &[u8], keys: &[Listed]) -> bool {
+        let distinct = if keys.len() <= PAIRWISE {
+            let mut rest = keys;
             loop {
-                let Some((hash, after)) = rest.split_first() else {
+                let Some((key, after)) = rest.split_first() else {
                     break true;
                 };
-                if after.contains(hash) {
+                if after.iter().any(|other| other.hash == key.hash) {
                     break false;
                 }
                 rest = after;
             }
         } else {
-            self.check_long(hashes)
+            self.check_long(keys)
         };
-        if distinct && hashes.len() <= SHAPE {
+        if distinct && keys.len() <= SHAPE {
             if self.shapes.len() <= depth {
                 self.shapes.resize(depth + 1, Vec::new());
             }
-            self.shapes[depth].clear();
-            self.shapes[depth].extend_from_slice(hashes);
+            let shape = &mut self.shapes[depth];
+            shape.clear();
+            shape.extend(keys.iter().map(|&key| Expected::new(bytes, key)));
         }
         distinct
     }
 
-    fn check_long(&mut self, hashes: &[u64]) -> bool {
-        let places = (hashes.len() * 2).next_power_of_two();
+    fn check_long(&mut self, keys: &[Listed]) -> bool {
+        let places = (keys.len() * 2).next_power_of_two();
         self.table.clear();
         self.table.resize(places, 0);
         let shift = 64 - places.trailing_zeros();
-        for &hash in hashes {
+        for &Listed { hash, .. } in keys {
             let mark = (hash as u32).max(1);
             let place = (hash.wrapping_mul(SPREAD) >> shift) as usize;
             let found = (place..place + PROBES)
@@ -137,7 +239,7 @@ fn mix(a: u64, b: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Distinct, SPREAD, hash};
+    use super::{Distinct, Listed, SPREAD, hash};
     use proptest::{collection::vec, prelude::*};
     use std::collections::HashSet;
 
@@ -145,24 +247,35 @@ mod tests {
         hash(key.as_bytes(), 0, key.len())
     }
 
+    /// Keys of no text, with these hashes.
+    fn check(distinct: &mut Distinct, hashes: &[u64]) -> bool {
+        let key = |&hash: &u64| Listed {
+            hash,
+            start: 1,
+            end: 1,
+        };
+        let keys: Vec<_> = hashes.iter().map(key).collect();
+        distinct.check(1, b"\"\"", &keys)
+    }
+
     #[test]
     fn finds_one_repeated_hash_among_many() {
         for count in [2, 3, 12, 13, 16, 17, 100, 256, 257, 70_000] {
             let mut hashes: Vec<u64> = (0..count).map(|n: u64| hash_of(&n.to_string())).collect();
             let mut distinct = Distinct::default();
-            assert!(distinct.check(1, &hashes), "{count}");
+            assert!(check(&mut distinct, &hashes), "{count}");
             let last = hashes.len() - 1;
             for (from, to) in [(0, last), (last, 0), (last / 2, last), (0, 1)] {
                 let kept = hashes[to];
                 hashes[to] = hashes[from];
                 assert_eq!(
-                    distinct.check(1, &hashes),
+                    check(&mut distinct, &hashes),
                     from == to,
                     "{count} {from} {to}"
                 );
                 hashes[to] = kept;
             }
-            assert!(distinct.check(1, &hashes), "{count}");
+            assert!(check(&mut distinct, &hashes), "{count}");
         }
     }
 
@@ -173,7 +286,7 @@ mod tests {
             x.wrapping_mul(2_u64.wrapping_sub(SPREAD.wrapping_mul(x)))
         });
         let crowd: Vec<u64> = (1..1000).map(|n: u64| inverse.wrapping_mul(n)).collect();
-        assert!(!Distinct::default().check(0, &crowd));
+        assert!(!check(&mut Distinct::default(), &crowd));
     }
 
     #[test]

@@ -215,6 +215,15 @@ pub(crate) fn skip_blanks(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
+/// Offset behind the last byte before `at` that is no blank.
+#[inline]
+pub(crate) fn skip_blanks_back(bytes: &[u8], mut at: usize) -> usize {
+    while at > 0 && matches!(bytes[at - 1], b' ' | b'\n' | b'\t' | b'\r') {
+        at -= 1;
+    }
+    at
+}
+
 /// Number of bytes before the first quote, backslash or control character.
 #[inline]
 pub(crate) fn plain_len(bytes: &[u8]) -> usize {

@@ -3,16 +3,11 @@
 use crate::scan::plain_len;
 use std::borrow::Cow;
 
-/// Length of a checked string up to its closing quote.
-pub(crate) fn closing_quote(bytes: &[u8]) -> usize {
-    let mut at = 0;
-    loop {
-        at += plain_len(&bytes[at..]);
-        match bytes.get(at) {
-            Some(b'\\') => at += 2,
-            _ => return at,
-        }
-    }
+/// Where a string without escapes begins, behind its quote: `end` is the offset of the other one.
+#[inline]
+pub(crate) fn behind_opening_quote(bytes: &[u8], end: usize) -> usize {
+    let quote = bytes[..end].iter().rposition(|&byte| byte == b'"');
+    quote.map_or(0, |quote| quote + 1)
 }
 
 /// The bytes that a checked string stands for. A lone surrogate gives its three bytes in the
