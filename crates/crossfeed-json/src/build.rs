@@ -9,8 +9,8 @@
 
 use crate::{
     document::{JsonError, JsonErrorKind, MAX_DEPTH},
-    index::{Large, ListedKey, NEAR, Tape, Word, kind},
-    keys::{self, Distinct, Listed},
+    index::{Large, ListedKey, MAX_OPEN, NEAR, Tape, Word, kind},
+    keys::{self, Distinct, Listed, Node, Shapes},
     lex::{Text, fail},
     scan::{Scanner, skip_blanks},
     string,
@@ -30,13 +30,16 @@ struct Frame {
     last: u32,
     /// Number of listed keys that belong to the containers around this one.
     keys: u32,
-    /// How many keys were where they were in the object before, or [`LISTED`].
-    expected: u32,
+    /// The last key of an object, as long as all are known; or how the others are checked.
+    node: Node,
     shape: Shape,
 }
 
-/// The keys of an object are not those of the object before: they are listed.
-const LISTED: u32 = u32::MAX;
+/// The keys of an object are listed, to be checked when it ends.
+const LISTED: Node = Node::MAX;
+
+/// Each key of an object is greater than the one before; the last one is listed.
+const ASCENDING: Node = Node::MAX - 1;
 
 /// As wide as the other fields of a frame: no padding to copy.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,27 +57,24 @@ const OUTSIDE: Frame = Frame {
     count: 0,
     last: 0,
     keys: 0,
-    expected: LISTED,
+    node: LISTED,
     shape: Shape::Outside,
 };
 
 struct Builder {
     tape: Tape,
     /// The containers around the innermost one, outermost first; `depth` of them.
-    stack: [Frame; STACK],
+    stack: [Frame; MAX_OPEN],
     depth: usize,
     /// The offset behind the last scalar or opening bracket.
     leaf_end: usize,
-    /// The keys so far of all open objects that are not as expected.
+    /// Keys of open objects, see [`LISTED`] and [`ASCENDING`].
     keys: Vec<Listed>,
+    shapes: Shapes,
     distinct: Distinct,
     /// Large containers whose numbers are not below stand beside the tape.
     far_larges_from: u32,
 }
-
-/// A power of two, so that a remainder spares a check.
-const STACK: usize = 128;
-const _: () = assert!(MAX_DEPTH < STACK);
 
 /// How far brackets may be from the last scalar within, blanks included, to be looked for there.
 const MOST_BLANKS: usize = 512;
@@ -102,10 +102,11 @@ pub(crate) fn build_with(raw: Bytes, far_larges_from: u32) -> Result<Tape, JsonE
             root_underscored: OnceLock::new(),
             raw: raw.clone(),
         },
-        stack: [OUTSIDE; STACK],
+        stack: [OUTSIDE; MAX_OPEN],
         depth: 0,
         leaf_end: 0,
         keys: Vec::with_capacity(32),
+        shapes: Shapes::default(),
         distinct: Distinct::default(),
         far_larges_from,
     };
@@ -274,36 +275,24 @@ impl Builder {
         at: usize,
     ) -> Result<(u8, usize, u64), JsonError> {
         let start = at + 1;
-        if frame.expected != LISTED {
-            let expected = frame.expected as usize;
-            if let Some(behind) = self.distinct.expected(self.depth, expected, text.0, at) {
-                frame.expected += 1;
-                let (byte, at) = text.token(behind)?;
-                let bits = if at - start > NEAR {
-                    self.list_key(start, behind - 2)
-                } else {
-                    0
-                };
-                return Ok((byte, at, bits));
-            }
-            self.keys.extend(self.distinct.known(self.depth, expected));
-            frame.expected = LISTED;
+        if frame.node < ASCENDING
+            && let Some((node, behind)) = self.shapes.step(frame.node, text.0, at)
+        {
+            frame.node = node;
+            let (byte, at) = text.token(behind)?;
+            let bits = if self.shapes.is_escaped(node) || at - start > NEAR {
+                self.list_key(start, behind - 2)
+            } else {
+                0
+            };
+            return Ok((byte, at, bits));
         }
         if byte != b'"' {
             return fail(JsonErrorKind::Syntax, at);
         }
         let (behind, escaped) = text.string(scanner, start)?;
         let end = behind - 1;
-        self.keys.push(Listed {
-            hash: if escaped {
-                let key = string::decode(&text.0[start..end], true);
-                keys::hash(&key, 0, key.len())
-            } else {
-                keys::hash(text.0, start, end)
-            },
-            start: offset(start),
-            end: offset(end),
-        });
+        self.check_key(frame, start, end, escaped);
         let (colon, at) = text.token(behind)?;
         if colon != b':' {
             return fail(JsonErrorKind::Syntax, at);
@@ -315,6 +304,86 @@ impl Builder {
             0
         };
         Ok((byte, at, bits))
+    }
+
+    /// Does what is needed to know later whether the key differs from the object's others.
+    #[inline(always)]
+    fn check_key(&mut self, frame: &mut Frame, start: usize, end: usize, escaped: bool) {
+        if frame.node == ASCENDING {
+            if !escaped && let Some(last) = self.keys.last_mut() {
+                let raw = &self.tape.raw;
+                if raw[last.start as usize..last.end as usize] < raw[start..end] {
+                    last.start = offset(start);
+                    last.end = offset(end);
+                    return;
+                }
+            }
+            self.list_all(frame);
+        }
+        let key = self.hashed(start, end, escaped);
+        if frame.node == LISTED {
+            self.keys.push(key);
+        } else {
+            self.new_key(frame, key, escaped);
+        }
+    }
+
+    #[inline(always)]
+    fn hashed(&self, start: usize, end: usize, escaped: bool) -> Listed {
+        let raw: &[u8] = &self.tape.raw;
+        Listed {
+            hash: if escaped {
+                let key = string::decode(&raw[start..end], true);
+                keys::hash(&key, 0, key.len())
+            } else {
+                keys::hash(raw, start, end)
+            },
+            start: offset(start),
+            end: offset(end),
+        }
+    }
+
+    /// A key that does not follow known ones.
+    #[inline(never)]
+    fn new_key(&mut self, frame: &mut Frame, key: Listed, escaped: bool) {
+        let raw: &[u8] = &self.tape.raw;
+        if let Some(node) = self.shapes.add(frame.node, raw, key, escaped) {
+            frame.node = node;
+            return;
+        }
+        let before = self.keys.len();
+        self.keys.extend(self.shapes.before(frame.node));
+        self.keys[before..].reverse();
+        self.keys.push(key);
+        frame.node = LISTED;
+        // Very many keys mostly are in order, if only because they count.
+        let keys = &self.keys[before..];
+        let text = |key: &Listed| &raw[key.start as usize..key.end as usize];
+        let is_plain = |key: &Listed| !text(key).contains(&b'\\');
+        if keys.len() > usize::from(keys::SHAPE)
+            && keys.is_sorted_by(|a, b| text(a) < text(b))
+            && keys.iter().all(is_plain)
+        {
+            self.keys.truncate(before);
+            self.keys.push(key);
+            frame.node = ASCENDING;
+        }
+    }
+
+    /// Lists the keys of an object that ascended until now.
+    #[cold]
+    #[inline(never)]
+    fn list_all(&mut self, frame: &mut Frame) {
+        self.keys.truncate(frame.keys as usize);
+        let behind = offset(self.tape.words.len());
+        let mut member = frame.slot + 1;
+        while member < behind {
+            let key = self.tape.key_place(member);
+            let key = self.hashed(key.start, key.end, false);
+            self.keys.push(key);
+            member = self.tape.next(member);
+        }
+        frame.node = LISTED;
     }
 
     /// Lists the key of the value that comes next.
@@ -372,7 +441,7 @@ impl Builder {
             frame,
             Word::new(offset(at), kind, false, key | Word::level(self.depth)),
         );
-        self.stack[self.depth % STACK] = *frame;
+        self.stack[self.depth % MAX_OPEN] = *frame;
         self.depth += 1;
         self.tape.depth = self.tape.depth.max(self.depth as u8);
         self.leaf_end = at + 1;
@@ -382,7 +451,10 @@ impl Builder {
             count: 0,
             last: slot,
             keys: offset(self.keys.len()),
-            expected: 0,
+            node: match shape {
+                Shape::Object => self.shapes.root(self.depth),
+                _ => LISTED,
+            },
             shape,
         };
         Ok(())
@@ -402,16 +474,24 @@ impl Builder {
         } else {
             self.large(word, &frame, next, end)
         };
-        if frame.shape == Shape::Object && frame.expected == LISTED {
-            let keys = &self.keys[frame.keys as usize..];
-            if !self.distinct.check(self.depth, &self.tape.raw, keys) {
-                self.find_duplicates(&frame);
-            }
-            self.keys.truncate(frame.keys as usize);
+        if frame.node >= ASCENDING {
+            self.check_keys(&frame);
         }
         // Every open container has pushed the one around it.
         self.depth = self.depth.wrapping_sub(1);
-        self.stack[self.depth % STACK]
+        self.stack[self.depth % MAX_OPEN]
+    }
+
+    /// Ends a container whose keys are listed, or a list.
+    #[inline]
+    fn check_keys(&mut self, frame: &Frame) {
+        if frame.shape != Shape::Object {
+            return;
+        }
+        if frame.node == LISTED && !self.distinct.check(&self.keys[frame.keys as usize..]) {
+            self.find_duplicates(frame);
+        }
+        self.keys.truncate(frame.keys as usize);
     }
 
     #[inline(never)]

@@ -227,8 +227,8 @@ impl<'a> Cursor<'a> {
                 .map(|&slot| self.with(slot))
                 .find(|m| m.has_key(key));
         }
-        let next = self.next_slot();
-        let guess = self.guess(next, *prediction);
+        let next = self.tape.behind(self.slot, own);
+        let guess = self.guess(own, next, *prediction);
         if let Some(member) = guess.filter(|m| m.has_key(key)) {
             return Some(member);
         }
@@ -246,11 +246,11 @@ impl<'a> Cursor<'a> {
 
     /// The member at the place where `prediction` found its key before, whatever its key is here.
     #[inline]
-    fn guess(self, next: u32, prediction: Prediction) -> Option<Self> {
+    fn guess(self, own: Word, next: u32, prediction: Prediction) -> Option<Self> {
         let guess = self.slot + prediction.distance;
         let is_member = prediction.distance != 0
             && guess < next
-            && self.tape.word(guess).depth() == self.word().depth() + 1;
+            && self.tape.word(guess).depth() == own.depth() + 1;
         is_member.then(|| self.with(guess))
     }
 
@@ -263,7 +263,7 @@ impl<'a> Cursor<'a> {
         if own.kind() != kind::OBJECT || own.flag() {
             return None;
         }
-        let member = self.guess(self.next_slot(), prediction)?;
+        let member = self.guess(own, self.tape.behind(self.slot, own), prediction)?;
         let near = !member.word().key_listed();
         (near && member.has_key(key)).then_some(member)
     }

@@ -15,11 +15,12 @@
 //!   for values.
 
 use crate::{
+    document::MAX_DEPTH,
     scan::{skip_blanks, skip_blanks_back},
     string,
 };
 use bytes::Bytes;
-use std::{collections::HashMap, sync::OnceLock};
+use std::{collections::HashMap, ops::Range, sync::OnceLock};
 
 /// Kinds of values.
 pub(crate) mod kind {
@@ -142,6 +143,11 @@ impl Word {
     }
 }
 
+/// More than the lists and objects that may be open at once; a power of two, so that a remainder
+/// spares a check.
+pub(crate) const MAX_OPEN: usize = 128;
+const _: () = assert!(MAX_DEPTH < MAX_OPEN);
+
 /// What a list or object has beside the tape if its word has no room for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Large {
@@ -240,9 +246,16 @@ impl Tape {
     #[inline]
     pub(crate) fn next(&self, slot: u32) -> u32 {
         let word = self.word(slot);
-        if !word.is_container() {
-            return slot + 1;
+        if word.is_container() {
+            self.behind(slot, word)
+        } else {
+            slot + 1
         }
+    }
+
+    /// The same of the container `word` at `slot`.
+    #[inline]
+    pub(crate) fn behind(&self, slot: u32, word: Word) -> u32 {
         match word.small() {
             Some((_, distance)) => slot + distance,
             None => self.large(slot, word).next,
@@ -316,12 +329,16 @@ impl Tape {
     #[inline]
     pub(crate) fn key_end(&self, start: usize) -> Option<usize> {
         let raw: &[u8] = &self.raw;
-        if let Some(quote) = start.checked_sub(2)
-            && raw[quote] == b'"'
-            && raw[quote + 1] == b':'
-        {
-            return Some(quote);
+        match raw[..start].last_chunk() {
+            Some([_, b'"', b':']) => Some(start - 2),
+            Some([b'"', b':', b' ']) => Some(start - 3),
+            _ => self.key_end_behind_blanks(start),
         }
+    }
+
+    #[inline(never)]
+    fn key_end_behind_blanks(&self, start: usize) -> Option<usize> {
+        let raw: &[u8] = &self.raw;
         let colon = skip_blanks_back(raw, start).checked_sub(1)?;
         if raw[colon] != b':' {
             return None;
@@ -332,23 +349,29 @@ impl Tape {
     /// The key of a member as it is written, without quotes; empty outside objects.
     #[inline]
     pub(crate) fn raw_key(&self, slot: u32) -> &[u8] {
+        &self.raw[self.key_place(slot)]
+    }
+
+    /// Where the key of a member stands.
+    #[inline]
+    pub(crate) fn key_place(&self, slot: u32) -> Range<usize> {
         let word = self.word(slot);
         if word.key_listed() {
             return self.listed_key(slot);
         }
         match self.key_end(word.start()) {
-            Some(end) => &self.raw[string::behind_opening_quote(&self.raw, end)..end],
-            None => &[],
+            Some(end) => string::behind_opening_quote(&self.raw, end)..end,
+            None => 0..0,
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn listed_key(&self, slot: u32) -> &[u8] {
+    fn listed_key(&self, slot: u32) -> Range<usize> {
         let place = self.keys.partition_point(|key| key.slot < slot);
         match self.keys.get(place) {
-            Some(key) => &self.raw[key.start as usize..key.end as usize],
-            None => &[],
+            Some(key) => key.start as usize..key.end as usize,
+            None => 0..0,
         }
     }
 
@@ -357,19 +380,16 @@ impl Tape {
     pub(crate) fn has_key(&self, slot: u32, key: &[u8]) -> bool {
         let word = self.word(slot);
         if word.key_listed() {
-            return *string::decode(self.listed_key(slot), true) == *key;
+            return *string::decode(self.raw_key(slot), true) == *key;
         }
         let Some(end) = self.key_end(word.start()) else {
             return false;
         };
-        let raw: &[u8] = &self.raw;
+        let Some(quote) = end.checked_sub(key.len() + 1) else {
+            return false;
+        };
         // Where the key begins is not known: a text that ends like it does, and begins with a
         // quote, is all of it if no other quote is within.
-        match end.checked_sub(key.len() + 1) {
-            Some(quote) => {
-                raw[quote] == b'"' && raw[quote + 1..end] == *key && !key.contains(&b'"')
-            }
-            None => false,
-        }
+        self.raw[quote] == b'"' && string::is_unquoted(&self.raw[quote + 1..end], key)
     }
 }

@@ -2,17 +2,29 @@
 //!
 //! What comes in: the keys, in order. What goes out: "certainly distinct", or "look at the keys".
 //! Different hashes prove different keys, so the answer never rests on a hash being good; a bad one
-//! only costs time. That also makes a known list of keys proof for every object that repeats it or
-//! its beginning: objects in a list mostly have one shape, and a key that is where it was in the
-//! object before is read by comparing bytes, without looking for its end or hashing it.
+//! only costs time.
+//!
+//! Objects in a list mostly have one of a few shapes. [`Shapes`] remembers lists of keys that were
+//! proven distinct, as a tree: a key that follows the keys before it as it did in some object before
+//! is read by comparing bytes, without looking for its end and without hashing. [`Distinct`] checks
+//! lists of hashes, for objects of other shapes. Keys that ascend need neither.
 
-use crate::scan;
+use crate::{index::MAX_OPEN, scan};
 
 /// Up to this many hashes are compared pair by pair.
 const PAIRWISE: usize = 16;
 
-/// Up to this many keys are kept as a shape.
-const SHAPE: usize = 256;
+/// Up to this many keys of an object are remembered as a shape.
+pub(crate) const SHAPE: u8 = 128;
+
+/// Keys that are remembered. A document of more shapes is read without.
+const MOST_NODES: usize = 4096;
+
+/// Keys that are remembered behind the same keys.
+const MOST_CHILDREN: u8 = 8;
+
+/// Longer keys are not remembered.
+const MOST_BYTES: usize = 64;
 
 /// A key may be this far from its place in the table; someone who makes keys for one place gets
 /// the slow answer instead of slow probing.
@@ -22,7 +34,7 @@ const PROBES: usize = 32;
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A key of an open object.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Listed {
     pub(crate) hash: u64,
     /// Offset of the first byte behind the quote.
@@ -31,145 +43,191 @@ pub(crate) struct Listed {
     pub(crate) end: u32,
 }
 
-/// A key of a shape with its quotes and the colon behind them, as bytes to compare with.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Expected {
-    listed: Listed,
-    /// The first eight bytes at most, moved up so that what follows them is no part of it.
+/// The number of a node; 0 for none.
+pub(crate) type Node = u32;
+
+/// A key behind certain others.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    /// The first eight bytes of the key with its quotes and a colon, moved up so that what follows
+    /// them is no part of it.
     first: u64,
-    shift: u8,
-    /// Number of bytes; 0 if they are not compared.
-    len: u8,
     /// The last eight bytes, if there are more than eight.
     last: u64,
+    /// Number of bytes with quotes and colon.
+    len: u8,
+    /// How far `first` is moved up.
+    shift: u8,
+    escaped: bool,
+    /// Number of keys up to here.
+    place: u8,
+    children: u8,
+    /// The key that was remembered last behind this one.
+    child: Node,
+    /// Another one behind the same keys.
+    sibling: Node,
+    /// The key before this one.
+    parent: Node,
+    key: Listed,
 }
 
-impl Expected {
-    fn new(bytes: &[u8], listed: Listed) -> Self {
-        let none = Self {
-            listed,
-            first: 0,
-            shift: 0,
-            len: 0,
-            last: 0,
-        };
-        let (start, end) = (listed.start as usize, listed.end as usize);
-        // An escape is written as it is compared, but its key must be listed.
-        if end - start > MOST_EXPECTED
-            || bytes.get(end + 1) != Some(&b':')
-            || bytes[start..end].contains(&b'\\')
-        {
-            return none;
-        }
-        let len = end + 3 - start;
-        let (Some(first), Some(last)) = (
-            scan::word(bytes, start - 1),
-            scan::word(bytes, (end + 2).saturating_sub(8)),
-        ) else {
-            return none;
-        };
-        let shift = 64 - 8 * len.min(8);
-        Self {
-            listed,
-            first: first << shift,
-            shift: shift as u8,
-            len: len as u8,
-            last,
-        }
-    }
-
-    /// Whether these bytes stand at `at`; gives the offset behind them.
+impl Known {
+    /// Whether this key stands at `at`; gives the offset behind its colon.
     #[inline(always)]
     fn behind(&self, bytes: &[u8], at: usize) -> Option<usize> {
         let len = usize::from(self.len);
-        let same = match len {
-            0 => false,
-            1..=8 => scan::word(bytes, at)? << self.shift == self.first,
-            9..=16 => {
-                scan::word(bytes, at)? == self.first
-                    && scan::word(bytes, at + len - 8)? == self.last
+        if scan::word(bytes, at)? << self.shift != self.first {
+            return None;
+        }
+        if len > 8 && scan::word(bytes, at + len - 8)? != self.last {
+            return None;
+        }
+        if len > 16 {
+            let known = self.key.start as usize - 1;
+            if bytes[at..at + len] != bytes[known..known + len] {
+                return None;
             }
-            _ => {
-                let known = self.listed.start as usize - 1;
-                scan::word(bytes, at)? == self.first
-                    && bytes.get(at..at + len)? == &bytes[known..known + len]
-            }
-        };
-        same.then_some(at + len)
+        }
+        Some(at + len)
     }
 }
 
-/// Longer keys are not compared with those before them.
-const MOST_EXPECTED: usize = 64;
+/// Lists of distinct keys, as a tree for each depth.
+#[derive(Debug)]
+pub(crate) struct Shapes {
+    nodes: Vec<Known>,
+    /// For each depth the node before all keys, once there is one.
+    roots: [Node; MAX_OPEN],
+}
 
-/// Checks lists of keys.
+impl Default for Shapes {
+    fn default() -> Self {
+        let mut nodes = Vec::with_capacity(32);
+        nodes.push(Known::default());
+        Self {
+            nodes,
+            roots: [0; MAX_OPEN],
+        }
+    }
+}
+
+impl Shapes {
+    /// Where an object begins.
+    #[inline(always)]
+    pub(crate) fn root(&mut self, depth: usize) -> Node {
+        match self.roots[depth % MAX_OPEN] {
+            0 => self.add_root(depth),
+            root => root,
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_root(&mut self, depth: usize) -> Node {
+        let root = self.nodes.len() as Node;
+        self.nodes.push(Known::default());
+        self.roots[depth % MAX_OPEN] = root;
+        root
+    }
+
+    /// The node of the key at `at`, if it is known behind `node`, and the offset behind its colon.
+    #[inline(always)]
+    pub(crate) fn step(&self, node: Node, bytes: &[u8], at: usize) -> Option<(Node, usize)> {
+        let mut next = self.nodes[node as usize].child;
+        while next != 0 {
+            let known = &self.nodes[next as usize];
+            if let Some(behind) = known.behind(bytes, at) {
+                return Some((next, behind));
+            }
+            next = known.sibling;
+        }
+        None
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_escaped(&self, node: Node) -> bool {
+        self.nodes[node as usize].escaped
+    }
+
+    /// Remembers a key that differs from those before it; `None` if it is not certain that it does,
+    /// or if there is no room.
+    #[inline(never)]
+    pub(crate) fn add(
+        &mut self,
+        node: Node,
+        bytes: &[u8],
+        key: Listed,
+        escaped: bool,
+    ) -> Option<Node> {
+        let before = self.nodes[node as usize];
+        let (start, end) = (key.start as usize, key.end as usize);
+        if before.place == SHAPE
+            || before.children == MOST_CHILDREN
+            || self.nodes.len() >= MOST_NODES
+            || end - start > MOST_BYTES
+            || bytes.get(end + 1) != Some(&b':')
+            || self.before(node).any(|other| other.hash == key.hash)
+        {
+            return None;
+        }
+        let len = end + 3 - start;
+        let shift = 64 - 8 * len.min(8);
+        let new = self.nodes.len() as Node;
+        self.nodes.push(Known {
+            first: scan::word(bytes, start - 1)? << shift,
+            last: match len {
+                ..=8 => 0,
+                _ => scan::word(bytes, end + 2 - 8)?,
+            },
+            len: len as u8,
+            shift: shift as u8,
+            escaped,
+            place: before.place + 1,
+            children: 0,
+            child: 0,
+            sibling: before.child,
+            parent: node,
+            key,
+        });
+        let before = &mut self.nodes[node as usize];
+        before.child = new;
+        before.children += 1;
+        Some(new)
+    }
+
+    /// The keys up to `node`, the last first.
+    pub(crate) fn before(&self, node: Node) -> impl Iterator<Item = Listed> {
+        let mut node = &self.nodes[node as usize];
+        std::iter::from_fn(move || {
+            let key = (node.place > 0).then_some(node.key)?;
+            node = &self.nodes[node.parent as usize];
+            Some(key)
+        })
+    }
+}
+
+/// Checks lists of hashes.
 #[derive(Default)]
 pub(crate) struct Distinct {
-    /// For each depth the last list that was found distinct.
-    shapes: Vec<Vec<Expected>>,
     /// The hash table for long lists: parts of hashes, 0 for free places.
     table: Vec<u32>,
 }
 
 impl Distinct {
-    /// Whether the key at place `n` of the known list for `depth` stands at `at` with its quotes and
-    /// a colon; gives the offset behind them.
-    #[inline(always)]
-    pub(crate) fn expected(
-        &self,
-        depth: usize,
-        n: usize,
-        bytes: &[u8],
-        at: usize,
-    ) -> Option<usize> {
-        self.shapes.get(depth)?.get(n)?.behind(bytes, at)
-    }
-
-    /// The first `count` keys of the known list for `depth`.
-    pub(crate) fn known(&self, depth: usize, count: usize) -> impl Iterator<Item = Listed> {
-        let shape = self.shapes.get(depth).map_or(&[][..], Vec::as_slice);
-        shape.iter().take(count).map(|expected| expected.listed)
-    }
-
     /// Whether all hashes of an object's keys differ; false may also mean "too hard to tell".
-    #[inline]
-    pub(crate) fn check(&mut self, depth: usize, bytes: &[u8], keys: &[Listed]) -> bool {
-        self.is_known(depth, keys) || self.check_new(depth, bytes, keys)
-    }
-
-    fn is_known(&self, depth: usize, keys: &[Listed]) -> bool {
-        let shape = self.shapes.get(depth);
-        shape.is_some_and(|shape| {
-            shape.len() == keys.len()
-                && shape.iter().zip(keys).all(|(a, b)| a.listed.hash == b.hash)
-        })
-    }
-
     #[inline(never)]
-    fn check_new(&mut self, depth: usize, bytes: &[u8], keys: &[Listed]) -> bool {
-        let distinct = if keys.len() <= PAIRWISE {
-            let mut rest = keys;
-            loop {
-                let Some((key, after)) = rest.split_first() else {
-                    break true;
-                };
-                if after.iter().any(|other| other.hash == key.hash) {
-                    break false;
-                }
-                rest = after;
-            }
-        } else {
-            self.check_long(keys)
-        };
-        if distinct && keys.len() <= SHAPE {
-            if self.shapes.len() <= depth {
-                self.shapes.resize(depth + 1, Vec::new());
-            }
-            let shape = &mut self.shapes[depth];
-            shape.clear();
-            shape.extend(keys.iter().map(|&key| Expected::new(bytes, key)));
+    pub(crate) fn check(&mut self, keys: &[Listed]) -> bool {
+        if keys.len() > PAIRWISE {
+            return self.check_long(keys);
         }
-        distinct
+        let mut rest = keys;
+        while let Some((key, after)) = rest.split_first() {
+            if after.iter().any(|other| other.hash == key.hash) {
+                return false;
+            }
+            rest = after;
+        }
+        true
     }
 
     fn check_long(&mut self, keys: &[Listed]) -> bool {
@@ -255,7 +313,7 @@ mod tests {
             end: 1,
         };
         let keys: Vec<_> = hashes.iter().map(key).collect();
-        distinct.check(1, b"\"\"", &keys)
+        distinct.check(&keys)
     }
 
     #[test]

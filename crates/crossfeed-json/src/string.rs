@@ -6,8 +6,55 @@ use std::borrow::Cow;
 /// Where a string without escapes begins, behind its quote: `end` is the offset of the other one.
 #[inline]
 pub(crate) fn behind_opening_quote(bytes: &[u8], end: usize) -> usize {
-    let quote = bytes[..end].iter().rposition(|&byte| byte == b'"');
+    let mut rest = &bytes[..end];
+    // Eight bytes at a time: most keys are that short.
+    while let Some((before, word)) = rest.split_last_chunk() {
+        let quotes = quotes(u64::from_le_bytes(*word));
+        if quotes != 0 {
+            return rest.len() - (quotes.leading_zeros() / 8) as usize;
+        }
+        rest = before;
+    }
+    let quote = rest.iter().rposition(|&byte| byte == b'"');
     quote.map_or(0, |quote| quote + 1)
+}
+
+/// The highest bit of each byte that is a quote, and of no other.
+#[inline(always)]
+fn quotes(word: u64) -> u64 {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let others = word ^ (u64::from(b'"') * 0x0101_0101_0101_0101);
+    !((others & LOW).wrapping_add(LOW) | others | LOW)
+}
+
+/// Whether two texts of one length are the same and hold no quote. Most are shorter than a call of
+/// `memcmp` is worth.
+#[inline(always)]
+pub(crate) fn is_unquoted(a: &[u8], b: &[u8]) -> bool {
+    if let (Some(first), Some(other)) = (a.first_chunk(), b.first_chunk())
+        && let (Some(last), Some(other_last)) = (a.last_chunk(), b.last_chunk())
+        && a.len() <= 16
+    {
+        let first = u64::from_le_bytes(*first);
+        let last = u64::from_le_bytes(*last);
+        return first == u64::from_le_bytes(*other)
+            && last == u64::from_le_bytes(*other_last)
+            && quotes(first) | quotes(last) == 0;
+    }
+    if a.len() > 16 {
+        return a == b && !a.contains(&b'"');
+    }
+    if let (Some(first), Some(other)) = (a.first_chunk(), b.first_chunk())
+        && let (Some(last), Some(other_last)) = (a.last_chunk(), b.last_chunk())
+    {
+        let all = |first: &[u8; 4], last: &[u8; 4]| {
+            u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << 32
+        };
+        let text = all(first, last);
+        return text == all(other, other_last) && quotes(text) == 0;
+    }
+    let pairs = a.iter().zip(b);
+    pairs.fold(true, |same, (a, b)| same & (a == b) & (*a != b'"'))
 }
 
 /// The bytes that a checked string stands for. A lone surrogate gives its three bytes in the
