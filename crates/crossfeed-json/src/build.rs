@@ -12,7 +12,7 @@ use crate::{
     index::{Large, ListedKey, MAX_OPEN, NEAR, Tape, Word, kind},
     keys::{self, Distinct, Listed, Node, Shapes},
     lex::{Text, fail},
-    scan::{Scanner, skip_blanks},
+    scan::Scanner,
     string,
 };
 use bytes::Bytes;
@@ -26,39 +26,26 @@ use std::{
 struct Frame {
     slot: u32,
     count: u32,
-    /// The slot of the last child so far.
-    last: u32,
-    /// Number of listed keys that belong to the containers around this one.
-    keys: u32,
-    /// The last key of an object, as long as all are known; or how the others are checked.
+    /// Of an object the last key, as long as all are known, or how the others are checked.
     node: Node,
-    shape: Shape,
 }
+
+/// Not a container: what surrounds the document's value.
+const OUTSIDE: Node = Node::MAX;
+
+/// A list, which has no keys.
+const ARRAY: Node = Node::MAX - 1;
 
 /// The keys of an object are listed, to be checked when it ends.
-const LISTED: Node = Node::MAX;
+const LISTED: Node = Node::MAX - 2;
 
 /// Each key of an object is greater than the one before; the last one is listed.
-const ASCENDING: Node = Node::MAX - 1;
+const ASCENDING: Node = Node::MAX - 3;
 
-/// As wide as the other fields of a frame: no padding to copy.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u32)]
-enum Shape {
-    /// Not a container: what surrounds the document's value.
-    Outside,
-    Array,
-    Object,
-}
-
-/// What surrounds the document's value.
-const OUTSIDE: Frame = Frame {
+const OUTER: Frame = Frame {
     slot: 0,
     count: 0,
-    last: 0,
-    keys: 0,
-    node: LISTED,
-    shape: Shape::Outside,
+    node: OUTSIDE,
 };
 
 struct Builder {
@@ -68,8 +55,12 @@ struct Builder {
     depth: usize,
     /// The offset behind the last scalar or opening bracket.
     leaf_end: usize,
+    /// The slot of the container that ended last.
+    closed: u32,
     /// Keys of open objects, see [`LISTED`] and [`ASCENDING`].
     keys: Vec<Listed>,
+    /// For each open object with listed keys, how many belong to those around it.
+    outer_keys: Vec<u32>,
     shapes: Shapes,
     distinct: Distinct,
     /// Large containers whose numbers are not below stand beside the tape.
@@ -102,10 +93,12 @@ pub(crate) fn build_with(raw: Bytes, far_larges_from: u32) -> Result<Tape, JsonE
             root_underscored: OnceLock::new(),
             raw: raw.clone(),
         },
-        stack: [OUTSIDE; MAX_OPEN],
+        stack: [OUTER; MAX_OPEN],
         depth: 0,
         leaf_end: 0,
+        closed: 0,
         keys: Vec::with_capacity(32),
+        outer_keys: Vec::new(),
         shapes: Shapes::default(),
         distinct: Distinct::default(),
         far_larges_from,
@@ -170,7 +163,7 @@ impl Builder {
         let raw = self.tape.raw.clone();
         let text = Text(&raw);
         let mut scanner = Scanner::new(&raw);
-        let mut frame = OUTSIDE;
+        let mut frame = OUTER;
         // The bits of the next word that tell of its key.
         let mut key = 0;
         let (mut byte, mut at) = text.token(0)?;
@@ -185,7 +178,7 @@ impl Builder {
                         kind::STRING
                     }
                     b'{' => {
-                        self.open(&mut frame, key, at, Shape::Object)?;
+                        self.open(&mut frame, key, at, kind::OBJECT)?;
                         (byte, at) = text.token(at + 1)?;
                         if byte == b'}' {
                             break 'read;
@@ -194,7 +187,7 @@ impl Builder {
                         continue 'value;
                     }
                     b'[' => {
-                        self.open(&mut frame, key, at, Shape::Array)?;
+                        self.open(&mut frame, key, at, kind::ARRAY)?;
                         (byte, at) = text.token(at + 1)?;
                         if byte == b']' {
                             break 'read;
@@ -227,32 +220,31 @@ impl Builder {
             }
             // Behind a value: a comma, or the ends of containers.
             loop {
-                if frame.shape == Shape::Outside {
-                    at = skip_blanks(&raw, at);
-                    if at < raw.len() {
-                        return fail(JsonErrorKind::Syntax, at);
+                (byte, at) = match text.token(at) {
+                    Ok(token) => token,
+                    Err(_) if frame.node == OUTSIDE => {
+                        self.tape.plain = scanner.is_plain();
+                        return Ok(if scanner.saw_non_ascii() {
+                            Encoding::Unknown
+                        } else {
+                            Encoding::Ascii
+                        });
                     }
-                    self.tape.plain = scanner.is_plain();
-                    return Ok(if scanner.saw_non_ascii() {
-                        Encoding::Unknown
-                    } else {
-                        Encoding::Ascii
-                    });
-                }
-                (byte, at) = text.token(at)?;
-                if byte == b',' {
+                    Err(error) => return Err(error),
+                };
+                if byte == b',' && frame.node != OUTSIDE {
                     (byte, at) = text.token(at + 1)?;
-                    if frame.shape == Shape::Object {
+                    if frame.node < ARRAY {
                         (byte, at, key) = self.member(text, &mut scanner, &mut frame, byte, at)?;
                     }
                     continue 'value;
                 }
-                let closing = if frame.shape == Shape::Object {
-                    b'}'
-                } else {
-                    b']'
+                let fits = match byte {
+                    b'}' => frame.node < ARRAY,
+                    b']' => frame.node == ARRAY,
+                    _ => false,
                 };
-                if byte != closing {
+                if !fits {
                     return fail(JsonErrorKind::Syntax, at);
                 }
                 at += 1;
@@ -346,35 +338,45 @@ impl Builder {
     /// A key that does not follow known ones.
     #[inline(never)]
     fn new_key(&mut self, frame: &mut Frame, key: Listed, escaped: bool) {
-        let raw: &[u8] = &self.tape.raw;
-        if let Some(node) = self.shapes.add(frame.node, raw, key, escaped) {
+        let raw = self.tape.raw.clone();
+        let before = self.keys.len();
+        if self.shapes.place(frame.node) == keys::TRY_ORDER {
+            self.list_known(frame.node, key);
+            let keys = &self.keys[before..];
+            let text = |key: &Listed| &raw[key.start as usize..key.end as usize];
+            let is_plain = |key: &Listed| !text(key).contains(&b'\\');
+            let ascend = keys.is_sorted_by(|a, b| text(a) < text(b)) && keys.iter().all(is_plain);
+            self.keys.truncate(before);
+            if ascend {
+                self.keys.push(key);
+                self.outer_keys.push(offset(before));
+                frame.node = ASCENDING;
+                return;
+            }
+        }
+        if let Some(node) = self.shapes.add(frame.node, &raw, key, escaped) {
             frame.node = node;
             return;
         }
+        self.list_known(frame.node, key);
+        self.outer_keys.push(offset(before));
+        frame.node = LISTED;
+    }
+
+    /// Lists known keys and the one behind them.
+    fn list_known(&mut self, node: Node, key: Listed) {
         let before = self.keys.len();
-        self.keys.extend(self.shapes.before(frame.node));
+        self.keys.extend(self.shapes.before(node));
         self.keys[before..].reverse();
         self.keys.push(key);
-        frame.node = LISTED;
-        // Very many keys mostly are in order, if only because they count.
-        let keys = &self.keys[before..];
-        let text = |key: &Listed| &raw[key.start as usize..key.end as usize];
-        let is_plain = |key: &Listed| !text(key).contains(&b'\\');
-        if keys.len() > usize::from(keys::SHAPE)
-            && keys.is_sorted_by(|a, b| text(a) < text(b))
-            && keys.iter().all(is_plain)
-        {
-            self.keys.truncate(before);
-            self.keys.push(key);
-            frame.node = ASCENDING;
-        }
     }
 
     /// Lists the keys of an object that ascended until now.
     #[cold]
     #[inline(never)]
     fn list_all(&mut self, frame: &mut Frame) {
-        self.keys.truncate(frame.keys as usize);
+        let before = self.outer_keys.last().map_or(0, |&keys| keys as usize);
+        self.keys.truncate(before);
         let behind = offset(self.tape.words.len());
         let mut member = frame.slot + 1;
         while member < behind {
@@ -413,7 +415,6 @@ impl Builder {
     #[inline(always)]
     fn push(&mut self, frame: &mut Frame, word: Word) {
         frame.count += 1;
-        frame.last = offset(self.tape.words.len());
         if self.tape.words.len() == self.tape.words.capacity() {
             grow(&mut self.tape.words, word.start(), self.tape.raw.len());
         }
@@ -421,21 +422,10 @@ impl Builder {
     }
 
     #[inline(always)]
-    fn open(
-        &mut self,
-        frame: &mut Frame,
-        key: u64,
-        at: usize,
-        shape: Shape,
-    ) -> Result<(), JsonError> {
+    fn open(&mut self, frame: &mut Frame, key: u64, at: usize, kind: u8) -> Result<(), JsonError> {
         if self.depth == MAX_DEPTH {
             return fail(JsonErrorKind::TooDeep, at);
         }
-        let kind = if shape == Shape::Object {
-            kind::OBJECT
-        } else {
-            kind::ARRAY
-        };
         // The last field is known when the container ends.
         self.push(
             frame,
@@ -445,17 +435,13 @@ impl Builder {
         self.depth += 1;
         self.tape.depth = self.tape.depth.max(self.depth as u8);
         self.leaf_end = at + 1;
-        let slot = frame.last;
         *frame = Frame {
-            slot,
+            slot: offset(self.tape.words.len()) - 1,
             count: 0,
-            last: slot,
-            keys: offset(self.keys.len()),
-            node: match shape {
-                Shape::Object => self.shapes.root(self.depth),
-                _ => LISTED,
+            node: match kind {
+                kind::OBJECT => self.shapes.root(self.depth),
+                _ => ARRAY,
             },
-            shape,
         };
         Ok(())
     }
@@ -474,7 +460,8 @@ impl Builder {
         } else {
             self.large(word, &frame, next, end)
         };
-        if frame.node >= ASCENDING {
+        self.closed = frame.slot;
+        if matches!(frame.node, LISTED | ASCENDING) {
             self.check_keys(&frame);
         }
         // Every open container has pushed the one around it.
@@ -482,26 +469,30 @@ impl Builder {
         self.stack[self.depth % MAX_OPEN]
     }
 
-    /// Ends a container whose keys are listed, or a list.
-    #[inline]
+    /// Ends an object whose keys are listed.
+    #[inline(never)]
     fn check_keys(&mut self, frame: &Frame) {
-        if frame.shape != Shape::Object {
-            return;
-        }
-        if frame.node == LISTED && !self.distinct.check(&self.keys[frame.keys as usize..]) {
+        let outer = self.outer_keys.pop().map_or(0, |keys| keys as usize);
+        if frame.node == LISTED && !self.distinct.check(self.depth, &self.keys[outer..]) {
             self.find_duplicates(frame);
         }
-        self.keys.truncate(frame.keys as usize);
+        self.keys.truncate(outer);
     }
 
     #[inline(never)]
     fn large(&mut self, word: Word, frame: &Frame, next: u32, end: usize) -> Word {
         let number = offset(self.tape.larges.len());
+        // Either the child that ended last is the last word, or it is a container.
+        let last = if frame.count > 0 && self.tape.next(self.closed) == next {
+            self.closed
+        } else {
+            next - 1
+        };
         self.tape.larges.push(Large {
             end: offset(end),
             next,
             count: frame.count,
-            last: frame.last,
+            last,
         });
         if number < self.far_larges_from {
             return word.with_large(number);

@@ -14,8 +14,16 @@ use crate::{index::MAX_OPEN, scan};
 /// Up to this many hashes are compared pair by pair.
 const PAIRWISE: usize = 16;
 
-/// Up to this many keys of an object are remembered as a shape.
-pub(crate) const SHAPE: u8 = 128;
+/// Up to this many keys of an object are remembered as a shape: a new one is compared with each
+/// before it.
+const SHAPE: u8 = 32;
+
+/// From this many keys on they are tried to be in order: very many keys mostly are, if only because
+/// they count.
+pub(crate) const TRY_ORDER: u8 = 16;
+
+/// Up to this many hashes of a list are kept, to know them again.
+const LIST: usize = 256;
 
 /// Keys that are remembered. A document of more shapes is read without.
 const MOST_NODES: usize = 4096;
@@ -195,6 +203,11 @@ impl Shapes {
         Some(new)
     }
 
+    /// Number of keys up to `node`.
+    pub(crate) fn place(&self, node: Node) -> u8 {
+        self.nodes[node as usize].place
+    }
+
     /// The keys up to `node`, the last first.
     pub(crate) fn before(&self, node: Node) -> impl Iterator<Item = Listed> {
         let mut node = &self.nodes[node as usize];
@@ -209,6 +222,8 @@ impl Shapes {
 /// Checks lists of hashes.
 #[derive(Default)]
 pub(crate) struct Distinct {
+    /// For each depth the last long list that was found distinct.
+    lists: Vec<Vec<u64>>,
     /// The hash table for long lists: parts of hashes, 0 for free places.
     table: Vec<u32>,
 }
@@ -216,9 +231,9 @@ pub(crate) struct Distinct {
 impl Distinct {
     /// Whether all hashes of an object's keys differ; false may also mean "too hard to tell".
     #[inline(never)]
-    pub(crate) fn check(&mut self, keys: &[Listed]) -> bool {
+    pub(crate) fn check(&mut self, depth: usize, keys: &[Listed]) -> bool {
         if keys.len() > PAIRWISE {
-            return self.check_long(keys);
+            return self.is_known(depth, keys) || self.check_long(depth, keys);
         }
         let mut rest = keys;
         while let Some((key, after)) = rest.split_first() {
@@ -230,7 +245,13 @@ impl Distinct {
         true
     }
 
-    fn check_long(&mut self, keys: &[Listed]) -> bool {
+    fn is_known(&self, depth: usize, keys: &[Listed]) -> bool {
+        self.lists.get(depth).is_some_and(|list| {
+            list.len() == keys.len() && list.iter().zip(keys).all(|(hash, key)| *hash == key.hash)
+        })
+    }
+
+    fn check_long(&mut self, depth: usize, keys: &[Listed]) -> bool {
         let places = (keys.len() * 2).next_power_of_two();
         self.table.clear();
         self.table.resize(places, 0);
@@ -245,6 +266,14 @@ impl Distinct {
                 Some(place) if self.table[place] == 0 => self.table[place] = mark,
                 _ => return false,
             }
+        }
+        if keys.len() <= LIST {
+            if self.lists.len() <= depth {
+                self.lists.resize(depth + 1, Vec::new());
+            }
+            let list = &mut self.lists[depth];
+            list.clear();
+            list.extend(keys.iter().map(|key| key.hash));
         }
         true
     }
@@ -313,7 +342,7 @@ mod tests {
             end: 1,
         };
         let keys: Vec<_> = hashes.iter().map(key).collect();
-        distinct.check(&keys)
+        distinct.check(1, &keys)
     }
 
     #[test]
