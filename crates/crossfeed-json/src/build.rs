@@ -116,7 +116,7 @@ pub(crate) fn build_with(raw: Bytes, far_larges_from: u32) -> Result<Tape, JsonE
     fit(&mut tape.larges);
     fit(&mut tape.long_ends);
     fit(&mut tape.keys);
-    tape.far_larges.sort_unstable();
+    fit(&mut tape.far_larges);
     Ok(tape)
 }
 
@@ -497,7 +497,10 @@ impl Builder {
         if number < self.far_larges_from {
             return word.with_large(number);
         }
-        self.tape.far_larges.push((frame.slot, number));
+        // Containers end behind those within them; look-ups go on while the index is built.
+        let far = &mut self.tape.far_larges;
+        let place = far.partition_point(|&(slot, _)| slot < frame.slot);
+        far.insert(place, (frame.slot, number));
         word.with_field(Word::FULL)
     }
 

@@ -318,8 +318,12 @@ impl Tape {
         } else {
             self.scalar_end(last_slot, last)
         };
+        let raw: &[u8] = &self.raw;
         while brackets > 0 {
-            end = skip_blanks(&self.raw, end) + 1;
+            if raw[end] <= b' ' {
+                end = skip_blanks(raw, end);
+            }
+            end += 1;
             brackets -= 1;
         }
         end
@@ -349,18 +353,29 @@ impl Tape {
     /// The key of a member as it is written, without quotes; empty outside objects.
     #[inline]
     pub(crate) fn raw_key(&self, slot: u32) -> &[u8] {
+        let word = self.word(slot);
+        if !word.key_listed()
+            && let Some(end) = self.key_end(word.start())
+        {
+            return string::before_closing_quote(&self.raw[..end]);
+        }
+        self.far_key(slot)
+    }
+
+    /// A key that is listed, or the empty one of a value outside objects.
+    #[inline(never)]
+    fn far_key(&self, slot: u32) -> &[u8] {
         &self.raw[self.key_place(slot)]
     }
 
     /// Where the key of a member stands.
-    #[inline]
     pub(crate) fn key_place(&self, slot: u32) -> Range<usize> {
         let word = self.word(slot);
         if word.key_listed() {
             return self.listed_key(slot);
         }
         match self.key_end(word.start()) {
-            Some(end) => string::behind_opening_quote(&self.raw, end)..end,
+            Some(end) => end - string::before_closing_quote(&self.raw[..end]).len()..end,
             None => 0..0,
         }
     }
@@ -380,7 +395,7 @@ impl Tape {
     pub(crate) fn has_key(&self, slot: u32, key: &[u8]) -> bool {
         let word = self.word(slot);
         if word.key_listed() {
-            return *string::decode(self.raw_key(slot), true) == *key;
+            return *string::decode(self.far_key(slot), true) == *key;
         }
         let Some(end) = self.key_end(word.start()) else {
             return false;

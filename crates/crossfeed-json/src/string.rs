@@ -3,20 +3,20 @@
 use crate::scan::plain_len;
 use std::borrow::Cow;
 
-/// Where a string without escapes begins, behind its quote: `end` is the offset of the other one.
+/// The inside of the string without escapes that ends with these bytes, its closing quote excluded.
 #[inline]
-pub(crate) fn behind_opening_quote(bytes: &[u8], end: usize) -> usize {
-    let mut rest = &bytes[..end];
+pub(crate) fn before_closing_quote(bytes: &[u8]) -> &[u8] {
     // Eight bytes at a time: most keys are that short.
-    while let Some((before, word)) = rest.split_last_chunk() {
+    let mut len = 0;
+    while let Some(word) = bytes[..bytes.len() - len].last_chunk() {
         let quotes = quotes(u64::from_le_bytes(*word));
         if quotes != 0 {
-            return rest.len() - (quotes.leading_zeros() / 8) as usize;
+            return &bytes[bytes.len() - len - (quotes.leading_zeros() / 8) as usize..];
         }
-        rest = before;
+        len += 8;
     }
-    let quote = rest.iter().rposition(|&byte| byte == b'"');
-    quote.map_or(0, |quote| quote + 1)
+    let quote = bytes.iter().rposition(|&byte| byte == b'"');
+    &bytes[quote.map_or(0, |quote| quote + 1)..]
 }
 
 /// The highest bit of each byte that is a quote, and of no other.
@@ -192,7 +192,7 @@ pub fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{decode, escape_into, to_text};
+    use super::{before_closing_quote, decode, escape_into, is_unquoted, to_text};
     use proptest::prelude::*;
 
     fn check(raw: &str, expected: &str) {
@@ -215,6 +215,22 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn reads_keys_backwards(before in "[a\"]{0,20}", key in "[a-zé\u{a2}!#]{0,40}") {
+            let text = format!("{before}\"{key}");
+            prop_assert_eq!(before_closing_quote(text.as_bytes()), key.as_bytes());
+        }
+
+        #[test]
+        fn compares_like_slices(a in "[ab\"]{0,20}", change in any::<proptest::sample::Index>()) {
+            prop_assert_eq!(is_unquoted(a.as_bytes(), a.as_bytes()), !a.contains('"'));
+            if !a.is_empty() {
+                let mut b = a.clone().into_bytes();
+                b[change.index(a.len())] ^= 1;
+                prop_assert!(!is_unquoted(a.as_bytes(), &b));
+            }
+        }
+
         #[test]
         fn escaping_round_trips(text in any::<String>()) {
             let mut out = Vec::new();

@@ -6,11 +6,20 @@ use proptest::prelude::*;
 use serde_json::Value;
 use std::fmt::Write;
 
+fn compact(cursor: Cursor<'_>) -> Vec<u8> {
+    let mut out = Vec::new();
+    cursor.write_compact(&mut out);
+    out
+}
+
 /// Compares a cursor with the model, recursively.
 fn same(cursor: Cursor<'_>, model: &Json, predictions: &mut [Prediction]) {
     for child in cursor.items() {
         assert_eq!(child.depth(), cursor.depth() + 1);
     }
+    // Its bytes are one whole value.
+    let alone = Document::new(cursor.raw().to_vec());
+    assert_eq!(compact(alone.root().unwrap()), compact(cursor));
     match model {
         Json::Atom(text) => {
             assert_eq!(cursor.raw(), text.as_bytes());
@@ -88,9 +97,7 @@ proptest! {
         prop_assert_eq!(root.depth(), 0);
         prop_assert_eq!(root.document_depth(), depth(text.as_bytes()));
         prop_assert_eq!(root.document_is_plain(), text.is_ascii() && !text.contains('\\'));
-        let mut compact = Vec::new();
-        root.write_compact(&mut compact);
-        prop_assert_eq!(String::from_utf8(compact).unwrap(), model.text(""));
+        prop_assert_eq!(String::from_utf8(compact(root)).unwrap(), model.text(""));
         let mut written = Vec::new();
         root.write(&mut written);
         prop_assert!(written.len() <= root.written_len());
