@@ -1,8 +1,9 @@
 //! Cursors: one value of an indexed document, borrowed.
 
 use crate::{
-    index::{Tape, Word, kind},
+    index::Tape,
     string,
+    word::{Word, kind},
 };
 use std::borrow::Cow;
 

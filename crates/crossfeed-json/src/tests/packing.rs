@@ -1,6 +1,6 @@
 //! What a word of the index has no room for: each limit from both sides, against serde_json.
 
-use crate::{Cursor, Document, Prediction, build, index::Word};
+use crate::{Cursor, Document, Prediction, build, word::Word};
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::Value;
 
@@ -212,7 +212,8 @@ fn duplicates_among_many_shapes() {
         let expected: Value = serde_json::from_str(text).unwrap();
         let found = document.root().unwrap().to_value().unwrap();
         // As text, whose order counts.
-        assert!(found.to_string() == expected.to_string(), "{text:.200}");
+        let [found, expected] = [found, expected].map(|value| value.to_string());
+        assert!(found == expected, "{text:.200}");
     };
     let object = |keys: &[String]| {
         let members: Vec<_> = keys.iter().map(|key| format!("\"{key}\":[{{}}]")).collect();
