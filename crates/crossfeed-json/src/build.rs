@@ -18,7 +18,7 @@ use crate::{
     word::{Word, kind},
 };
 use bytes::Bytes;
-use std::{collections::HashMap, sync::OnceLock};
+use std::sync::OnceLock;
 
 /// A container that is still open.
 #[derive(Clone, Copy)]
@@ -86,7 +86,8 @@ pub(crate) fn build_with(raw: Bytes, far_larges_from: u32) -> Result<Tape, JsonE
             far_larges: Vec::new(),
             long_ends: Vec::new(),
             keys: Vec::new(),
-            duplicates: HashMap::new(),
+            duplicates: Vec::new(),
+            distinct_members: Vec::new(),
             depth: 0,
             plain: false,
             root_underscored: OnceLock::new(),
@@ -115,6 +116,8 @@ pub(crate) fn build_with(raw: Bytes, far_larges_from: u32) -> Result<Tape, JsonE
     fit(&mut tape.larges);
     fit(&mut tape.long_ends);
     fit(&mut tape.keys);
+    fit(&mut tape.duplicates);
+    fit(&mut tape.distinct_members);
     fit(&mut tape.far_larges);
     Ok(tape)
 }

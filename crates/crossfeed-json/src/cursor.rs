@@ -148,7 +148,7 @@ impl<'a> Cursor<'a> {
         if word.kind() != kind::OBJECT || !word.flag() {
             return None;
         }
-        self.tape.duplicates.get(&self.slot).map(AsRef::as_ref)
+        self.tape.distinct_members(self.slot)
     }
 
     /// The value of a boolean.

@@ -21,7 +21,7 @@ use crate::{
     word::Word,
 };
 use bytes::Bytes;
-use std::{collections::HashMap, ops::Range, sync::OnceLock};
+use std::{ops::Range, sync::OnceLock};
 
 /// More than the lists and objects that may be open at once; a power of two, so that a remainder
 /// spares a check.
@@ -53,6 +53,16 @@ pub(crate) struct ListedKey {
     pub(crate) end: u32,
 }
 
+/// An object with duplicate keys.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deduplicated {
+    pub(crate) slot: u32,
+    /// Where its members begin in [`Tape::distinct_members`].
+    pub(crate) start: u32,
+    /// Number of distinct members.
+    pub(crate) count: u32,
+}
+
 /// A key that begins more bytes before its value is listed.
 pub(crate) const NEAR: usize = 128;
 
@@ -71,9 +81,10 @@ pub(crate) struct Tape {
     pub(crate) long_ends: BySlot,
     /// Keys that are not found by reading backwards from their values, in ascending order of slots.
     pub(crate) keys: Vec<ListedKey>,
-    /// For each object with duplicate keys: its members, the last occurrence of each key at the
-    /// place of the first.
-    pub(crate) duplicates: HashMap<u32, Box<[u32]>>,
+    /// Objects with duplicate keys, in ascending order of slots.
+    pub(crate) duplicates: Vec<Deduplicated>,
+    /// The members of these, of each the last occurrence of each key at the place of the first.
+    pub(crate) distinct_members: Vec<u32>,
     /// The most objects and lists that are open at once.
     pub(crate) depth: u8,
     /// Whether every byte is ASCII and no string or key holds an escape.
@@ -91,11 +102,6 @@ fn find(list: &BySlot, slot: u32) -> u32 {
 
 impl Tape {
     pub(crate) fn resident_bytes(&self) -> usize {
-        let duplicates: usize = self
-            .duplicates
-            .values()
-            .map(|list| size_of_val::<[u32]>(list) + 48)
-            .sum();
         let lists = [&self.far_larges, &self.long_ends];
         self.words.capacity() * size_of::<Word>()
             + self.larges.capacity() * size_of::<Large>()
@@ -104,7 +110,8 @@ impl Tape {
                 .iter()
                 .sum::<usize>()
             + self.keys.capacity() * size_of::<ListedKey>()
-            + duplicates
+            + self.duplicates.capacity() * size_of::<Deduplicated>()
+            + self.distinct_members.capacity() * size_of::<u32>()
     }
 
     #[inline(always)]
@@ -120,6 +127,17 @@ impl Tape {
             None => find(&self.far_larges, slot),
         };
         &self.larges[number as usize]
+    }
+
+    /// The members of an object with duplicate keys.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn distinct_members(&self, slot: u32) -> Option<&[u32]> {
+        let place = self.duplicates.partition_point(|object| object.slot < slot);
+        let object = self.duplicates.get(place)?;
+        let start = object.start as usize;
+        self.distinct_members
+            .get(start..start + object.count as usize)
     }
 
     /// The slot behind `slot` and all of its descendants.

@@ -9,7 +9,7 @@
 use super::{ASCENDING, Builder, Frame, LISTED, offset};
 use crate::{
     document::{JsonError, JsonErrorKind},
-    index::{ListedKey, NEAR},
+    index::{Deduplicated, ListedKey, NEAR},
     keys::{self, Listed, Node},
     lex::{Text, fail},
     scan::Scanner,
@@ -197,7 +197,16 @@ impl Builder {
         if list.len() < count {
             let word = &mut self.tape.words[frame.slot as usize];
             *word = word.with_flag();
-            self.tape.duplicates.insert(frame.slot, list.into());
+            // Objects end behind those within them.
+            let objects = &mut self.tape.duplicates;
+            let place = objects.partition_point(|object| object.slot < frame.slot);
+            let object = Deduplicated {
+                slot: frame.slot,
+                start: offset(self.tape.distinct_members.len()),
+                count: offset(list.len()),
+            };
+            objects.insert(place, object);
+            self.tape.distinct_members.extend(list);
         }
     }
 }
