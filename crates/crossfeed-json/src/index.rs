@@ -240,12 +240,14 @@ impl Tape {
 
     #[inline(never)]
     fn key_end_behind_blanks(&self, start: usize) -> Option<usize> {
-        let raw: &[u8] = &self.raw;
-        let colon = skip_blanks_back(raw, start).checked_sub(1)?;
-        if raw[colon] != b':' {
+        // A key that is not listed begins within these bytes.
+        let from = start.saturating_sub(NEAR);
+        let before = &self.raw[from..start];
+        let colon = skip_blanks_back(before, before.len()).checked_sub(1)?;
+        if before[colon] != b':' {
             return None;
         }
-        skip_blanks_back(raw, colon).checked_sub(1)
+        Some(from + skip_blanks_back(before, colon).checked_sub(1)?)
     }
 
     /// The key of a member as it is written, without quotes; empty outside objects.

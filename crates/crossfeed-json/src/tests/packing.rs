@@ -66,12 +66,7 @@ fn walk(root: Cursor<'_>, text: &str, levels: usize) {
 
 #[test]
 fn scalars_of_any_length() {
-    for length in [
-        1,
-        Word::FULL - 1,
-        Word::FULL,
-        Word::FULL + 1,
-    ] {
+    for length in [1, Word::FULL - 1, Word::FULL, Word::FULL + 1] {
         let text = "x".repeat((length as usize).saturating_sub(2));
         for scalar in [
             format!("\"{text}\""),
