@@ -42,11 +42,15 @@ fn memory(run: &Run) {
     for (set, make) in data::SETS {
         add(set, make(1_000_000));
     }
-    // The fewest bytes for a container, a value, and an object with a repeated key.
+    let nested = format!("{}{}", "[".repeat(126), "]".repeat(126));
+    // The fewest bytes for a container, a value, an object with a repeated key, with an escaped one
+    // too, and for a container around others.
     for (set, item) in [
         ("worst case: `[[],[],…]`", "[]"),
         ("`[0,0,…]`", "0"),
         (r#"`[{"":0,"":0},…]`"#, r#"{"":0,"":0}"#),
+        (r#"`[{"\n":0,"\n":0},…]`"#, r#"{"\n":0,"\n":0}"#),
+        ("lists nested 126 deep", nested.as_str()),
     ] {
         let items = vec![item; 1_000_000 / (item.len() + 1)];
         add(set, format!("[{}]", items.join(",")).into());

@@ -7,83 +7,101 @@
 //! UTF-8 is checked last, and only if the scanner met a byte beyond ASCII: outside strings the
 //! grammar admits none, and within them the scanner sees every byte.
 
+mod members;
+
 use crate::{
     document::{JsonError, JsonErrorKind, MAX_DEPTH},
-    index::{LONG_KEY, Slot, Span, Tape, kind},
-    keys::{self, Distinct},
+    index::{Large, MAX_OPEN, Tape},
+    keys::{Distinct, Listed, Node, Shapes},
     lex::{Text, fail},
-    scan::{Scanner, skip_blanks},
-    string,
+    scan::Scanner,
+    word::{Word, kind},
 };
 use bytes::Bytes;
-use std::{
-    collections::{HashMap, hash_map::Entry},
-    sync::OnceLock,
-};
+use std::sync::OnceLock;
 
 /// A container that is still open.
 #[derive(Clone, Copy)]
 struct Frame {
     slot: u32,
     count: u32,
-    /// The slot of the last child so far.
-    last: u32,
-    /// Number of hashes that belong to the containers around this one.
-    hashes: u32,
-    shape: Shape,
+    /// Of an object the last key, as long as all are known, or how the others are checked.
+    node: Node,
 }
 
-/// As wide as the other fields of a frame: no padding to copy.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u32)]
-enum Shape {
-    /// Not a container: what surrounds the document's value.
-    Outside,
-    Array,
-    Object,
-}
+/// Not a container: what surrounds the document's value.
+const OUTSIDE: Node = Node::MAX;
 
-/// The key of the value that comes next, as one word: a structure with padding would go through
-/// memory piece by piece. The start in the low half, the length above it, then the flags.
-#[derive(Clone, Copy)]
-struct Key(u64);
+/// A list, which has no keys.
+const ARRAY: Node = Node::MAX - 1;
 
-impl Key {
-    /// What stands for a key outside objects.
-    const NONE: Self = Self(0);
+/// The keys of an object are listed, to be checked when it ends.
+const LISTED: Node = Node::MAX - 2;
 
-    #[inline(always)]
-    fn new(start: usize, len: usize, flags: u8) -> Self {
-        let len = len.min(LONG_KEY as usize) as u64;
-        Self(u64::from(offset(start)) | len << 32 | u64::from(flags) << 48)
-    }
-}
+/// Each key of an object is greater than the one before; the last one is listed.
+const ASCENDING: Node = Node::MAX - 3;
+
+const OUTER: Frame = Frame {
+    slot: 0,
+    count: 0,
+    node: OUTSIDE,
+};
 
 struct Builder {
     tape: Tape,
-    /// The containers around the innermost one, outermost first.
-    stack: Vec<Frame>,
-    /// The hashes of the keys so far of all open objects.
-    hashes: Vec<u64>,
+    /// The containers around the innermost one, outermost first; `depth` of them.
+    stack: [Frame; MAX_OPEN],
+    depth: usize,
+    /// The offset behind the last scalar or opening bracket.
+    leaf_end: usize,
+    /// The slot of the container that ended last.
+    closed: u32,
+    /// Keys of open objects, see [`LISTED`] and [`ASCENDING`].
+    keys: Vec<Listed>,
+    /// For each open object with listed keys, how many belong to those around it.
+    outer_keys: Vec<u32>,
+    shapes: Shapes,
     distinct: Distinct,
+    /// Large containers whose numbers are not below stand beside the tape.
+    far_larges_from: u32,
 }
+
+/// How far brackets may be from the last scalar within, blanks included, to be looked for there.
+const MOST_BLANKS: usize = 512;
 
 /// Reads all bytes once.
 pub(crate) fn build(raw: Bytes) -> Result<Tape, JsonError> {
+    build_with(raw, Word::MOST_LARGES)
+}
+
+/// As [`build`], with fewer large containers whose numbers stand in their words.
+pub(crate) fn build_with(raw: Bytes, far_larges_from: u32) -> Result<Tape, JsonError> {
     if raw.len() >= u32::MAX as usize {
         return fail(JsonErrorKind::TooLarge, u32::MAX as usize);
     }
     let mut builder = Builder {
         tape: Tape {
-            slots: Vec::with_capacity((raw.len() / 16).min(SAMPLE) + 8),
-            spans: Vec::with_capacity((raw.len() / 128).min(SAMPLE / 8) + 8),
-            duplicates: HashMap::new(),
+            words: Vec::with_capacity((raw.len() / 16).min(SAMPLE) + 8),
+            larges: Vec::new(),
+            far_larges: Vec::new(),
+            long_ends: Vec::new(),
+            keys: Vec::new(),
+            duplicates: Vec::new(),
+            distinct_members: Vec::new(),
+            depth: 0,
+            plain: false,
             root_underscored: OnceLock::new(),
             raw: raw.clone(),
         },
-        stack: Vec::with_capacity(16),
-        hashes: Vec::with_capacity(64),
+        stack: [OUTER; MAX_OPEN],
+        depth: 0,
+        leaf_end: 0,
+        closed: 0,
+        keys: Vec::with_capacity(32),
+        outer_keys: Vec::new(),
+        shapes: Shapes::default(),
         distinct: Distinct::default(),
+        far_larges_from,
     };
     let outcome = builder.document();
     if !matches!(outcome, Ok(Encoding::Ascii))
@@ -94,8 +112,13 @@ pub(crate) fn build(raw: Bytes) -> Result<Tape, JsonError> {
     }
     outcome?;
     let mut tape = builder.tape;
-    fit(&mut tape.slots);
-    fit(&mut tape.spans);
+    fit(&mut tape.words);
+    fit(&mut tape.larges);
+    fit(&mut tape.long_ends);
+    fit(&mut tape.keys);
+    fit(&mut tape.duplicates);
+    fit(&mut tape.distinct_members);
+    fit(&mut tape.far_larges);
     Ok(tape)
 }
 
@@ -142,41 +165,36 @@ impl Builder {
         let raw = self.tape.raw.clone();
         let text = Text(&raw);
         let mut scanner = Scanner::new(&raw);
-        let mut frame = Frame {
-            slot: 0,
-            count: 0,
-            last: 0,
-            hashes: 0,
-            shape: Shape::Outside,
-        };
-        let mut key = Key::NONE;
+        let mut frame = OUTER;
+        // The bits of the next word that tell of its key.
+        let mut key = 0;
         let (mut byte, mut at) = text.token(0)?;
         'value: loop {
             // A value begins with `byte` at `at`: a scalar, or a container that is opened.
             'read: {
                 let start = at;
+                let mut flag = false;
                 let kind = match byte {
                     b'"' => {
-                        let escaped;
-                        (at, escaped) = text.string(&mut scanner, at + 1)?;
-                        kind::STRING | if escaped { kind::ESCAPED } else { 0 }
+                        (at, flag) = text.string(&mut scanner, at + 1)?;
+                        kind::STRING
                     }
                     b'{' => {
-                        self.open(&mut frame, key, at, Shape::Object)?;
+                        self.open(&mut frame, key, at, kind::OBJECT)?;
                         (byte, at) = text.token(at + 1)?;
                         if byte == b'}' {
                             break 'read;
                         }
-                        (byte, at, key) = self.member(text, &mut scanner, byte, at)?;
+                        (byte, at, key) = self.member(text, &mut scanner, &mut frame, byte, at)?;
                         continue 'value;
                     }
                     b'[' => {
-                        self.open(&mut frame, key, at, Shape::Array)?;
+                        self.open(&mut frame, key, at, kind::ARRAY)?;
                         (byte, at) = text.token(at + 1)?;
                         if byte == b']' {
                             break 'read;
                         }
-                        key = Key::NONE;
+                        key = 0;
                         continue 'value;
                     }
                     b'-' | b'0'..=b'9' => {
@@ -197,121 +215,90 @@ impl Builder {
                     }
                     _ => return fail(JsonErrorKind::Syntax, at),
                 };
-                self.push(&mut frame, key, kind, start, offset(at));
+                let word = Word::new(offset(start), kind, flag, key | Word::level(self.depth));
+                let word = word.with_field(self.scalar_len(start, at));
+                self.push(&mut frame, word);
+                self.leaf_end = at;
             }
             // Behind a value: a comma, or the ends of containers.
             loop {
-                if frame.shape == Shape::Outside {
-                    at = skip_blanks(&raw, at);
-                    if at < raw.len() {
-                        return fail(JsonErrorKind::Syntax, at);
+                (byte, at) = match text.token(at) {
+                    Ok(token) => token,
+                    Err(_) if frame.node == OUTSIDE => {
+                        self.tape.plain = scanner.is_plain();
+                        return Ok(if scanner.saw_non_ascii() {
+                            Encoding::Unknown
+                        } else {
+                            Encoding::Ascii
+                        });
                     }
-                    return Ok(if scanner.saw_non_ascii() {
-                        Encoding::Unknown
-                    } else {
-                        Encoding::Ascii
-                    });
-                }
-                (byte, at) = text.token(at)?;
-                if byte == b',' {
+                    Err(error) => return Err(error),
+                };
+                if byte == b',' && frame.node != OUTSIDE {
                     (byte, at) = text.token(at + 1)?;
-                    if frame.shape == Shape::Object {
-                        (byte, at, key) = self.member(text, &mut scanner, byte, at)?;
+                    if frame.node < ARRAY {
+                        (byte, at, key) = self.member(text, &mut scanner, &mut frame, byte, at)?;
                     }
                     continue 'value;
                 }
-                let closing = if frame.shape == Shape::Object {
-                    b'}'
-                } else {
-                    b']'
+                let fits = match byte {
+                    b'}' => frame.node < ARRAY,
+                    b']' => frame.node == ARRAY,
+                    _ => false,
                 };
-                if byte != closing {
+                if !fits {
                     return fail(JsonErrorKind::Syntax, at);
                 }
                 at += 1;
                 frame = self.close(frame, at);
                 // Items of a list carry no key of an object that ended before them.
-                key = Key::NONE;
+                key = 0;
             }
         }
     }
 
-    /// Reads `"key" :` where `byte` at `at` is the first; gives the first byte of the value, its
-    /// offset and the key.
+    /// What the word of a scalar that comes next tells of its length.
     #[inline(always)]
-    fn member(
-        &mut self,
-        text: Text<'_>,
-        scanner: &mut Scanner,
-        byte: u8,
-        at: usize,
-    ) -> Result<(u8, usize, Key), JsonError> {
-        if byte != b'"' {
-            return fail(JsonErrorKind::Syntax, at);
+    fn scalar_len(&mut self, start: usize, end: usize) -> u32 {
+        let len = offset(end - start);
+        if len < Word::FULL {
+            return len;
         }
-        let start = at + 1;
-        let (behind, escaped) = text.string(scanner, start)?;
-        let end = behind - 1;
-        self.hashes.push(if escaped {
-            let key = string::decode(&text.0[start..end], true);
-            keys::hash(&key, 0, key.len())
-        } else {
-            keys::hash(text.0, start, end)
-        });
-        let flags = if escaped { kind::KEY_ESCAPED } else { 0 };
-        let key = Key::new(start, end - start, flags);
-        let (colon, at) = text.token(behind)?;
-        if colon != b':' {
-            return fail(JsonErrorKind::Syntax, at);
-        }
-        let (byte, at) = text.token(at + 1)?;
-        Ok((byte, at, key))
+        let slot = offset(self.tape.words.len());
+        self.tape.long_ends.push((slot, offset(end)));
+        Word::FULL
     }
 
     #[inline(always)]
-    fn push(&mut self, frame: &mut Frame, key: Key, kind: u8, start: usize, end_or_span: u32) {
+    fn push(&mut self, frame: &mut Frame, word: Word) {
         frame.count += 1;
-        frame.last = offset(self.tape.slots.len());
-        if self.tape.slots.len() == self.tape.slots.capacity() {
-            grow(&mut self.tape.slots, start, self.tape.raw.len());
+        if self.tape.words.len() == self.tape.words.capacity() {
+            grow(&mut self.tape.words, word.start(), self.tape.raw.len());
         }
-        self.tape.slots.push(Slot {
-            start: offset(start),
-            end_or_span,
-            key: key.0 as u32,
-            key_len: (key.0 >> 32) as u16,
-            kind: (key.0 >> 48) as u8 | kind,
-            // The stack holds at most MAX_DEPTH frames.
-            depth: self.stack.len() as u8,
-        });
+        self.tape.words.push(word);
     }
 
     #[inline(always)]
-    fn open(
-        &mut self,
-        frame: &mut Frame,
-        key: Key,
-        at: usize,
-        shape: Shape,
-    ) -> Result<(), JsonError> {
-        if self.stack.len() == MAX_DEPTH {
+    fn open(&mut self, frame: &mut Frame, key: u64, at: usize, kind: u8) -> Result<(), JsonError> {
+        if self.depth == MAX_DEPTH {
             return fail(JsonErrorKind::TooDeep, at);
         }
-        let kind = if shape == Shape::Object {
-            kind::OBJECT
-        } else {
-            kind::ARRAY
-        };
-        // The number of the span is known when the container ends.
-        self.push(frame, key, kind, at, 0);
-        self.stack.push(*frame);
-        let slot = frame.last;
+        // The last field is known when the container ends.
+        self.push(
+            frame,
+            Word::new(offset(at), kind, false, key | Word::level(self.depth)),
+        );
+        self.stack[self.depth % MAX_OPEN] = *frame;
+        self.depth += 1;
+        self.tape.depth = self.tape.depth.max(self.depth as u8);
+        self.leaf_end = at + 1;
         *frame = Frame {
-            slot,
+            slot: offset(self.tape.words.len()) - 1,
             count: 0,
-            last: slot,
-            hashes: offset(self.hashes.len()),
-            shape,
+            node: match kind {
+                kind::OBJECT => self.shapes.root(self.depth),
+                _ => ARRAY,
+            },
         };
         Ok(())
     }
@@ -319,51 +306,49 @@ impl Builder {
     /// Ends the container `frame`; gives the one around it.
     #[inline(always)]
     fn close(&mut self, frame: Frame, end: usize) -> Frame {
-        self.tape.slots[frame.slot as usize].end_or_span = offset(self.tape.spans.len());
-        if self.tape.spans.len() == self.tape.spans.capacity() {
-            grow(&mut self.tape.spans, end, self.tape.raw.len());
-        }
-        self.tape.spans.push(Span {
-            end: offset(end),
-            next: offset(self.tape.slots.len()),
-            count: frame.count,
-            last: frame.last,
-        });
-        if frame.shape == Shape::Object {
-            let hashes = &self.hashes[frame.hashes as usize..];
-            if !self.distinct.check(self.stack.len(), hashes) {
-                self.find_duplicates(&frame);
-            }
-            self.hashes.truncate(frame.hashes as usize);
+        let next = offset(self.tape.words.len());
+        let slot = frame.slot as usize;
+        let small = frame.count <= Word::MOST_CHILDREN
+            && next - frame.slot <= Word::MOST_DISTANCE
+            && end - self.leaf_end <= MOST_BLANKS;
+        let word = self.tape.words[slot];
+        self.tape.words[slot] = if small {
+            word.with_small(frame.count, next - frame.slot)
+        } else {
+            self.large(word, &frame, next, end)
+        };
+        self.closed = frame.slot;
+        if matches!(frame.node, LISTED | ASCENDING) {
+            self.check_keys(&frame);
         }
         // Every open container has pushed the one around it.
-        self.stack.pop().unwrap_or(frame)
+        self.depth = self.depth.wrapping_sub(1);
+        self.stack[self.depth % MAX_OPEN]
     }
 
-    /// Compares the keys of an object that has just ended.
-    #[cold]
-    fn find_duplicates(&mut self, frame: &Frame) {
-        let tape = &self.tape;
-        let count = frame.count as usize;
-        let mut first_place = HashMap::with_capacity(count);
-        let mut list: Vec<u32> = Vec::with_capacity(count);
-        let mut member = frame.slot + 1;
-        for _ in 0..count {
-            let slot = &tape.slots[member as usize];
-            let key = string::decode(tape.raw_key(slot), slot.kind & kind::KEY_ESCAPED != 0);
-            match first_place.entry(key) {
-                Entry::Occupied(place) => list[*place.get()] = member,
-                Entry::Vacant(place) => {
-                    place.insert(list.len());
-                    list.push(member);
-                }
-            }
-            member = tape.next(member);
+    #[inline(never)]
+    fn large(&mut self, word: Word, frame: &Frame, next: u32, end: usize) -> Word {
+        let number = offset(self.tape.larges.len());
+        // Either the child that ended last is the last word, or it is a container.
+        let last = if frame.count > 0 && self.tape.next(self.closed) == next {
+            self.closed
+        } else {
+            next - 1
+        };
+        self.tape.larges.push(Large {
+            end: offset(end),
+            next,
+            count: frame.count,
+            last,
+        });
+        if number < self.far_larges_from {
+            return word.with_large(number);
         }
-        if list.len() < count {
-            self.tape.slots[frame.slot as usize].kind |= kind::DUPLICATES;
-            self.tape.duplicates.insert(frame.slot, list.into());
-        }
+        // Containers end behind those within them; look-ups go on while the index is built.
+        let far = &mut self.tape.far_larges;
+        let place = far.partition_point(|&(slot, _)| slot < frame.slot);
+        far.insert(place, (frame.slot, number));
+        word.with_field(Word::FULL)
     }
 }
 

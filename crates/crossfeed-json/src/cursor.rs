@@ -1,8 +1,9 @@
 //! Cursors: one value of an indexed document, borrowed.
 
 use crate::{
-    index::{LONG_KEY, Slot, Span, Tape, kind},
+    index::Tape,
     string,
+    word::{Word, kind},
 };
 use std::borrow::Cow;
 
@@ -65,22 +66,21 @@ impl<'a> Cursor<'a> {
     }
 
     #[inline]
-    fn slot(self) -> &'a Slot {
-        &self.tape.slots[self.slot as usize]
+    fn word(self) -> Word {
+        self.tape.word(self.slot)
     }
 
-    /// The span of a container; `None` for scalars.
+    /// The slot behind the value and all within it.
     #[inline]
-    fn span(self) -> Option<&'a Span> {
-        let slot = self.slot();
-        (slot.kind & kind::MASK >= kind::ARRAY).then(|| &self.tape.spans[slot.end_or_span as usize])
+    fn next_slot(self) -> u32 {
+        self.tape.next(self.slot)
     }
 
     /// The type of the value.
     #[inline]
     #[must_use]
     pub fn kind(self) -> Kind {
-        match self.slot().kind & kind::MASK {
+        match self.word().kind() {
             kind::NULL => Kind::Null,
             kind::FALSE | kind::TRUE => Kind::Boolean,
             kind::NUMBER => Kind::Number,
@@ -94,18 +94,13 @@ impl<'a> Cursor<'a> {
     #[inline]
     #[must_use]
     pub fn raw(self) -> &'a [u8] {
-        let slot = self.slot();
-        let end = match self.span() {
-            Some(span) => span.end,
-            None => slot.end_or_span,
-        };
-        &self.tape.raw[slot.start as usize..end as usize]
+        &self.tape.raw[self.word().start()..self.tape.end(self.slot)]
     }
 
     /// Offset of the value's first byte in the document.
     #[must_use]
     pub fn offset(self) -> usize {
-        self.slot().start as usize
+        self.word().start()
     }
 
     /// A number that names this value within its document: its place in document order.
@@ -117,7 +112,7 @@ impl<'a> Cursor<'a> {
     /// Number of values in this one, itself included: what a walk over it costs.
     #[must_use]
     pub fn value_count(self) -> usize {
-        (self.tape.next(self.slot) - self.slot) as usize
+        (self.next_slot() - self.slot) as usize
     }
 
     /// Whether some object of the document holds a key twice.
@@ -126,19 +121,40 @@ impl<'a> Cursor<'a> {
         !self.tape.duplicates.is_empty()
     }
 
+    /// The most lists and objects of the whole document that are open at once: 0 for a scalar, 1
+    /// for `[]`. It is an upper bound for every value in it.
+    #[must_use]
+    pub fn document_depth(self) -> usize {
+        usize::from(self.tape.depth)
+    }
+
+    /// Whether the whole document is ASCII and no string or key in it holds an escape, so that the
+    /// text of every string is what stands between its quotes, a byte for each character.
+    #[must_use]
+    pub fn document_is_plain(self) -> bool {
+        self.tape.plain
+    }
+
+    /// Number of lists and objects around this value.
+    #[must_use]
+    pub fn depth(self) -> usize {
+        usize::from(self.word().depth())
+    }
+
     /// The members of an object with duplicate keys.
     #[inline]
     fn deduplicated(self) -> Option<&'a [u32]> {
-        if self.slot().kind & kind::DUPLICATES == 0 {
+        let word = self.word();
+        if word.kind() != kind::OBJECT || !word.flag() {
             return None;
         }
-        self.tape.duplicates.get(&self.slot).map(AsRef::as_ref)
+        self.tape.distinct_members(self.slot)
     }
 
     /// The value of a boolean.
     #[must_use]
     pub fn as_bool(self) -> Option<bool> {
-        match self.slot().kind & kind::MASK {
+        match self.word().kind() {
             kind::FALSE => Some(false),
             kind::TRUE => Some(true),
             _ => None,
@@ -162,12 +178,13 @@ impl<'a> Cursor<'a> {
     #[inline]
     #[must_use]
     pub fn string_bytes(self) -> Option<Cow<'a, [u8]>> {
-        let slot = self.slot();
-        if slot.kind & kind::MASK != kind::STRING {
+        let word = self.word();
+        if word.kind() != kind::STRING {
             return None;
         }
-        let inside = &self.tape.raw[slot.start as usize + 1..slot.end_or_span as usize - 1];
-        Some(string::decode(inside, slot.kind & kind::ESCAPED != 0))
+        let end = self.tape.scalar_end(self.slot, word);
+        let inside = &self.tape.raw[word.start() + 1..end - 1];
+        Some(string::decode(inside, word.flag()))
     }
 
     /// Number of items of a list or of distinct keys of an object; `None` for scalars.
@@ -176,7 +193,10 @@ impl<'a> Cursor<'a> {
     pub fn len(self) -> Option<usize> {
         match self.deduplicated() {
             Some(members) => Some(members.len()),
-            None => self.span().map(|span| span.count as usize),
+            None => {
+                let count = || self.tape.count(self.slot) as usize;
+                self.word().is_container().then(count)
+            }
         }
     }
 
@@ -197,23 +217,24 @@ impl<'a> Cursor<'a> {
     #[inline]
     #[must_use]
     pub fn get_predicted(self, key: &str, prediction: &mut Prediction) -> Option<Self> {
-        let own = self.slot();
-        if own.kind & kind::MASK != kind::OBJECT {
+        let own = self.word();
+        if own.kind() != kind::OBJECT {
             return None;
         }
-        if own.kind & kind::DUPLICATES != 0 {
+        if own.flag() {
             let members = self.deduplicated()?;
             return members
                 .iter()
                 .map(|&slot| self.with(slot))
                 .find(|m| m.has_key(key));
         }
-        let span = self.span()?;
-        if let Some(member) = self.guess(span, *prediction).filter(|m| m.has_key(key)) {
+        let next = self.tape.behind(self.slot, own);
+        let guess = self.guess(own, next, *prediction);
+        if let Some(member) = guess.filter(|m| m.has_key(key)) {
             return Some(member);
         }
         let mut slot = self.slot + 1;
-        while slot < span.next {
+        while slot < next {
             let member = self.with(slot);
             if member.has_key(key) {
                 prediction.distance = slot - self.slot;
@@ -226,11 +247,11 @@ impl<'a> Cursor<'a> {
 
     /// The member at the place where `prediction` found its key before, whatever its key is here.
     #[inline]
-    fn guess(self, span: &Span, prediction: Prediction) -> Option<Self> {
+    fn guess(self, own: Word, next: u32, prediction: Prediction) -> Option<Self> {
         let guess = self.slot + prediction.distance;
         let is_member = prediction.distance != 0
-            && guess < span.next
-            && self.tape.slots[guess as usize].depth == self.slot().depth + 1;
+            && guess < next
+            && self.tape.word(guess).depth() == own.depth() + 1;
         is_member.then(|| self.with(guess))
     }
 
@@ -239,13 +260,13 @@ impl<'a> Cursor<'a> {
     #[inline]
     #[must_use]
     pub fn get_at(self, key: &str, prediction: Prediction) -> Option<Self> {
-        if self.slot().kind & (kind::MASK | kind::DUPLICATES) != kind::OBJECT {
+        let own = self.word();
+        if own.kind() != kind::OBJECT || own.flag() {
             return None;
         }
-        let member = self.guess(self.span()?, prediction)?;
-        let slot = member.slot();
-        let plain = slot.kind & kind::KEY_ESCAPED == 0 && slot.key_len != LONG_KEY;
-        (plain && member.has_key(key)).then_some(member)
+        let member = self.guess(own, self.tape.behind(self.slot, own), prediction)?;
+        let near = !member.word().key_listed();
+        (near && member.has_key(key)).then_some(member)
     }
 
     /// Whether some key of an object may begin with `_`; that none does is certain. Of a whole document
@@ -276,11 +297,7 @@ impl<'a> Cursor<'a> {
 
     #[inline]
     fn has_key(self, key: &str) -> bool {
-        let slot = self.slot();
-        if slot.kind & kind::KEY_ESCAPED == 0 {
-            return self.tape.raw_key(slot) == key.as_bytes();
-        }
-        *string::decode(self.tape.raw_key(slot), true) == *key.as_bytes()
+        self.tape.has_key(self.slot, key.as_bytes())
     }
 
     #[inline]
@@ -298,13 +315,12 @@ impl<'a> Cursor<'a> {
         if self.kind() != Kind::Array {
             return None;
         }
-        let span = self.span()?;
-        let count = span.count as usize;
+        let count = self.tape.count(self.slot) as usize;
         if index >= count {
             return None;
         }
         if index + 1 == count {
-            return Some(self.with(span.last));
+            return Some(self.with(self.tape.last(self.slot)));
         }
         self.items().nth(index)
     }
@@ -319,10 +335,16 @@ impl<'a> Cursor<'a> {
                 members: members.iter(),
             });
         }
+        self.children()
+    }
+
+    /// The children as they are written; none of scalars.
+    #[inline]
+    fn children(self) -> Items<'a> {
         Items(Walk::Siblings {
             tape: self.tape,
             slot: self.slot + 1,
-            left: self.span().map_or(0, |span| span.count),
+            end: self.next_slot(),
         })
     }
 
@@ -335,22 +357,15 @@ impl<'a> Cursor<'a> {
         Members(Items(Walk::Siblings {
             tape: self.tape,
             slot: 0,
-            left: 0,
+            end: 0,
         }))
     }
 
     /// The members of an object as they are written, each occurrence of a key on its own; none for
     /// anything else.
     pub fn written_members(self) -> impl Iterator<Item = WrittenMember<'a>> {
-        let left = match self.span() {
-            Some(span) if self.kind() == Kind::Object => span.count,
-            _ => 0,
-        };
-        let siblings = Items(Walk::Siblings {
-            tape: self.tape,
-            slot: self.slot + 1,
-            left,
-        });
+        let is_object = self.kind() == Kind::Object;
+        let siblings = is_object.then(|| self.children()).into_iter().flatten();
         siblings.map(|member| WrittenMember {
             key: member.key(),
             end: member.offset() + member.raw().len(),
@@ -360,10 +375,9 @@ impl<'a> Cursor<'a> {
     /// The key under which this value stands; empty outside objects.
     #[must_use]
     pub fn key(self) -> Key<'a> {
-        let slot = self.slot();
         Key {
-            raw: self.tape.raw_key(slot),
-            escaped: slot.kind & kind::KEY_ESCAPED != 0,
+            raw: self.tape.raw_key(self.slot),
+            escaped: self.word().key_listed(),
         }
     }
 }
@@ -382,6 +396,7 @@ pub struct WrittenMember<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Key<'a> {
     raw: &'a [u8],
+    /// There may be escapes.
     escaped: bool,
 }
 
@@ -410,7 +425,8 @@ enum Walk<'a> {
     Siblings {
         tape: &'a Tape,
         slot: u32,
-        left: u32,
+        /// The slot behind the last child and all within it.
+        end: u32,
     },
     Listed {
         tape: &'a Tape,
@@ -428,10 +444,12 @@ impl<'a> Iterator for Items<'a> {
     #[inline]
     fn next(&mut self) -> Option<Cursor<'a>> {
         match &mut self.0 {
-            Walk::Siblings { tape, slot, left } => {
-                *left = left.checked_sub(1)?;
+            Walk::Siblings { tape, slot, end } => {
                 let here = *slot;
                 // The slot behind the last child is another value's: it is not looked at.
+                if here == *end {
+                    return None;
+                }
                 *slot = tape.next(here);
                 Some(Cursor { tape, slot: here })
             }
@@ -441,7 +459,14 @@ impl<'a> Iterator for Items<'a> {
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         let left = match &self.0 {
-            Walk::Siblings { left, .. } => *left as usize,
+            Walk::Siblings { tape, slot, end } => {
+                let (mut slot, mut left) = (*slot, 0);
+                while slot < *end {
+                    slot = tape.next(slot);
+                    left += 1;
+                }
+                left
+            }
             Walk::Listed { members, .. } => members.len(),
         };
         (left, Some(left))

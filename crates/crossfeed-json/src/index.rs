@@ -1,59 +1,36 @@
-//! The structural index: two flat tables beside the bytes. [`crate::build`] fills them.
+//! The structural index: a flat tape of 8-byte words beside the bytes. [`crate::build`] fills it.
 //!
-//! Each value has one [`Slot`], in document order; objects and lists have a [`Span`] beside it. The
-//! children of a container are the slots after its own, reached sibling by sibling.
+//! Each value has one [`Word`], in document order: its slot is its number. The children of a
+//! container are the words behind its own, reached sibling by sibling. What a word has no room for
+//! (long strings, wide containers) or what is seldom asked stands in small lists beside the tape,
+//! or is found again from the bytes, which are known to be JSON.
 //!
 //! # Invariants
 //!
 //! - A slot within `(container, next)` whose depth is one more than the container's is a direct
 //!   child of it; look-ups that guess a slot rest on this.
+//! - The last word before `next` is the container's own or that of its last descendant, a scalar or
+//!   an empty container: ends of containers are found from it.
 //! - Every span of a string or key lies on UTF-8 boundaries, quotes excluded for keys and included
 //!   for values.
 
-use crate::string;
+use crate::{
+    document::MAX_DEPTH,
+    scan::{skip_blanks, skip_blanks_back},
+    string,
+    word::Word,
+};
 use bytes::Bytes;
-use std::{collections::HashMap, sync::OnceLock};
+use std::{ops::Range, sync::OnceLock};
 
-/// Kinds of values, as the low bits of [`Slot::kind`].
-pub(crate) mod kind {
-    pub(crate) const NULL: u8 = 0;
-    pub(crate) const FALSE: u8 = 1;
-    pub(crate) const TRUE: u8 = 2;
-    pub(crate) const NUMBER: u8 = 3;
-    pub(crate) const STRING: u8 = 4;
-    pub(crate) const ARRAY: u8 = 5;
-    pub(crate) const OBJECT: u8 = 6;
-    pub(crate) const MASK: u8 = 7;
-    /// The string value holds a backslash.
-    pub(crate) const ESCAPED: u8 = 8;
-    /// The key holds a backslash.
-    pub(crate) const KEY_ESCAPED: u8 = 16;
-    /// The object holds a key twice; its members are listed in [`super::Tape::duplicates`].
-    pub(crate) const DUPLICATES: u8 = 32;
-}
+/// More than the lists and objects that may be open at once; a power of two, so that a remainder
+/// spares a check.
+pub(crate) const MAX_OPEN: usize = 128;
+const _: () = assert!(MAX_DEPTH < MAX_OPEN);
 
-/// A key of at least this many bytes: its length is found again from its closing quote.
-pub(crate) const LONG_KEY: u16 = u16::MAX;
-
-/// One value.
+/// What a list or object has beside the tape if its word has no room for it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Slot {
-    /// Offset of the value's first byte.
-    pub(crate) start: u32,
-    /// Scalars: the offset behind the value. Containers: the number of its [`Span`].
-    pub(crate) end_or_span: u32,
-    /// Offset of the key's first byte behind the quote; unused in lists.
-    pub(crate) key: u32,
-    /// Length of the key as it is written, or [`LONG_KEY`].
-    pub(crate) key_len: u16,
-    pub(crate) kind: u8,
-    /// Number of containers around the value.
-    pub(crate) depth: u8,
-}
-
-/// What an object or list has beside its slot.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Span {
+pub(crate) struct Large {
     /// The offset behind the closing bracket.
     pub(crate) end: u32,
     /// The first slot behind the container's last descendant.
@@ -64,50 +41,270 @@ pub(crate) struct Span {
     pub(crate) last: u32,
 }
 
+/// A key with escapes, which cannot be read backwards, or one so far from its value that a look-up
+/// should not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ListedKey {
+    /// The slot of the value.
+    pub(crate) slot: u32,
+    /// Offset of the first byte behind the quote.
+    pub(crate) start: u32,
+    /// Offset of the closing quote.
+    pub(crate) end: u32,
+}
+
+/// An object with duplicate keys.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deduplicated {
+    pub(crate) slot: u32,
+    /// Where its members begin in [`Tape::distinct_members`].
+    pub(crate) start: u32,
+    /// Number of distinct members.
+    pub(crate) count: u32,
+}
+
+/// A key that begins more bytes before its value is listed.
+pub(crate) const NEAR: usize = 128;
+
+/// Numbers by slot, in ascending order of slots.
+pub(crate) type BySlot = Vec<(u32, u32)>;
+
 /// The index of one document.
 #[derive(Debug)]
 pub(crate) struct Tape {
     pub(crate) raw: Bytes,
-    pub(crate) slots: Vec<Slot>,
-    pub(crate) spans: Vec<Span>,
-    /// For each object with duplicate keys: its members, the last occurrence of each key at the
-    /// place of the first.
-    pub(crate) duplicates: HashMap<u32, Box<[u32]>>,
+    pub(crate) words: Vec<Word>,
+    pub(crate) larges: Vec<Large>,
+    /// The numbers of large containers that have no room for them.
+    pub(crate) far_larges: BySlot,
+    /// The offsets behind scalars that are longer than their words can tell.
+    pub(crate) long_ends: BySlot,
+    /// Keys that are not found by reading backwards from their values, in ascending order of slots.
+    pub(crate) keys: Vec<ListedKey>,
+    /// Objects with duplicate keys, in ascending order of slots.
+    pub(crate) duplicates: Vec<Deduplicated>,
+    /// The members of these, of each the last occurrence of each key at the place of the first.
+    pub(crate) distinct_members: Vec<u32>,
+    /// The most objects and lists that are open at once.
+    pub(crate) depth: u8,
+    /// Whether every byte is ASCII and no string or key holds an escape.
+    pub(crate) plain: bool,
     /// Whether a key of the whole object may begin with `_`, once somebody asked.
     pub(crate) root_underscored: OnceLock<bool>,
 }
 
+#[cold]
+#[inline(never)]
+fn find(list: &BySlot, slot: u32) -> u32 {
+    let place = list.partition_point(|&(known, _)| known < slot);
+    list.get(place).map_or(0, |&(_, number)| number)
+}
+
 impl Tape {
     pub(crate) fn resident_bytes(&self) -> usize {
-        let duplicates: usize = self
-            .duplicates
-            .values()
-            .map(|list| size_of_val::<[u32]>(list) + 48)
-            .sum();
-        self.slots.capacity() * size_of::<Slot>()
-            + self.spans.capacity() * size_of::<Span>()
-            + duplicates
+        let lists = [&self.far_larges, &self.long_ends];
+        self.words.capacity() * size_of::<Word>()
+            + self.larges.capacity() * size_of::<Large>()
+            + lists
+                .map(|list| list.capacity() * size_of::<(u32, u32)>())
+                .iter()
+                .sum::<usize>()
+            + self.keys.capacity() * size_of::<ListedKey>()
+            + self.duplicates.capacity() * size_of::<Deduplicated>()
+            + self.distinct_members.capacity() * size_of::<u32>()
+    }
+
+    #[inline(always)]
+    pub(crate) fn word(&self, slot: u32) -> Word {
+        self.words[slot as usize]
+    }
+
+    /// What is beside the tape for the container `word` at `slot`, which is a large one.
+    #[inline]
+    fn large(&self, slot: u32, word: Word) -> &Large {
+        let number = match word.large() {
+            Some(number) => number,
+            None => find(&self.far_larges, slot),
+        };
+        &self.larges[number as usize]
+    }
+
+    /// The members of an object with duplicate keys.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn distinct_members(&self, slot: u32) -> Option<&[u32]> {
+        let place = self.duplicates.partition_point(|object| object.slot < slot);
+        let object = self.duplicates.get(place)?;
+        let start = object.start as usize;
+        self.distinct_members
+            .get(start..start + object.count as usize)
     }
 
     /// The slot behind `slot` and all of its descendants.
     #[inline]
     pub(crate) fn next(&self, slot: u32) -> u32 {
-        let s = &self.slots[slot as usize];
-        if s.kind & kind::MASK >= kind::ARRAY {
-            self.spans[s.end_or_span as usize].next
+        let word = self.word(slot);
+        if word.is_container() {
+            self.behind(slot, word)
         } else {
             slot + 1
         }
     }
 
-    /// The key of a member as it is written, without quotes.
+    /// The same of the container `word` at `slot`.
     #[inline]
-    pub(crate) fn raw_key(&self, slot: &Slot) -> &[u8] {
-        let start = slot.key as usize;
-        if slot.key_len != LONG_KEY {
-            return &self.raw[start..start + slot.key_len as usize];
+    pub(crate) fn behind(&self, slot: u32, word: Word) -> u32 {
+        match word.small() {
+            Some((_, distance)) => slot + distance,
+            None => self.large(slot, word).next,
         }
-        let rest = &self.raw[start..];
-        &rest[..string::closing_quote(rest)]
+    }
+
+    /// Number of children of a container, duplicates counted; 0 for scalars.
+    #[inline]
+    pub(crate) fn count(&self, slot: u32) -> u32 {
+        let word = self.word(slot);
+        if !word.is_container() {
+            return 0;
+        }
+        match word.small() {
+            Some((count, _)) => count,
+            None => self.large(slot, word).count,
+        }
+    }
+
+    /// The last child of a container that has some.
+    pub(crate) fn last(&self, slot: u32) -> u32 {
+        let word = self.word(slot);
+        match word.small() {
+            Some((count, _)) => (1..count).fold(slot + 1, |child, _| self.next(child)),
+            None => self.large(slot, word).last,
+        }
+    }
+
+    /// The offset behind a value.
+    #[inline]
+    pub(crate) fn end(&self, slot: u32) -> usize {
+        let word = self.word(slot);
+        if !word.is_container() {
+            return self.scalar_end(slot, word);
+        }
+        match word.small() {
+            Some((_, distance)) => self.small_end(slot, word, distance),
+            None => self.large(slot, word).end as usize,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn scalar_end(&self, slot: u32, word: Word) -> usize {
+        match word.field() {
+            Word::FULL => find(&self.long_ends, slot) as usize,
+            len => word.start() + len as usize,
+        }
+    }
+
+    /// The end of a small container: behind its last descendant come the brackets of all
+    /// containers that end with it.
+    #[inline]
+    fn small_end(&self, slot: u32, word: Word, distance: u32) -> usize {
+        let last_slot = slot + distance - 1;
+        let last = self.word(last_slot);
+        let mut brackets = last.depth() - word.depth();
+        let mut end = if last.is_container() {
+            brackets += 1;
+            last.start() + 1
+        } else {
+            self.scalar_end(last_slot, last)
+        };
+        let raw: &[u8] = &self.raw;
+        while brackets > 0 {
+            if raw[end] <= b' ' {
+                end = skip_blanks(raw, end);
+            }
+            end += 1;
+            brackets -= 1;
+        }
+        end
+    }
+
+    /// The offset of the quote behind the key of the value at `start`; `None` outside objects.
+    #[inline]
+    pub(crate) fn key_end(&self, start: usize) -> Option<usize> {
+        let raw: &[u8] = &self.raw;
+        match raw[..start].last_chunk() {
+            Some([_, b'"', b':']) => Some(start - 2),
+            Some([b'"', b':', b' ']) => Some(start - 3),
+            _ => self.key_end_behind_blanks(start),
+        }
+    }
+
+    #[inline(never)]
+    fn key_end_behind_blanks(&self, start: usize) -> Option<usize> {
+        // A key that is not listed begins within these bytes.
+        let from = start.saturating_sub(NEAR);
+        let before = &self.raw[from..start];
+        let colon = skip_blanks_back(before, before.len()).checked_sub(1)?;
+        if before[colon] != b':' {
+            return None;
+        }
+        Some(from + skip_blanks_back(before, colon).checked_sub(1)?)
+    }
+
+    /// The key of a member as it is written, without quotes; empty outside objects.
+    #[inline]
+    pub(crate) fn raw_key(&self, slot: u32) -> &[u8] {
+        let word = self.word(slot);
+        if !word.key_listed()
+            && let Some(end) = self.key_end(word.start())
+        {
+            return string::before_closing_quote(&self.raw[..end]);
+        }
+        self.far_key(slot)
+    }
+
+    /// A key that is listed, or the empty one of a value outside objects.
+    #[inline(never)]
+    fn far_key(&self, slot: u32) -> &[u8] {
+        &self.raw[self.key_place(slot)]
+    }
+
+    /// Where the key of a member stands.
+    pub(crate) fn key_place(&self, slot: u32) -> Range<usize> {
+        let word = self.word(slot);
+        if word.key_listed() {
+            return self.listed_key(slot);
+        }
+        match self.key_end(word.start()) {
+            Some(end) => end - string::before_closing_quote(&self.raw[..end]).len()..end,
+            None => 0..0,
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn listed_key(&self, slot: u32) -> Range<usize> {
+        let place = self.keys.partition_point(|key| key.slot < slot);
+        match self.keys.get(place) {
+            Some(key) => key.start as usize..key.end as usize,
+            None => 0..0,
+        }
+    }
+
+    /// Whether the value at `slot` is a member with this key.
+    #[inline]
+    pub(crate) fn has_key(&self, slot: u32, key: &[u8]) -> bool {
+        let word = self.word(slot);
+        if word.key_listed() {
+            return *string::decode(self.far_key(slot), true) == *key;
+        }
+        let Some(end) = self.key_end(word.start()) else {
+            return false;
+        };
+        let Some(quote) = end.checked_sub(key.len() + 1) else {
+            return false;
+        };
+        // Where the key begins is not known: a text that ends like it does, and begins with a
+        // quote, is all of it if no other quote is within.
+        self.raw[quote] == b'"' && string::is_unquoted(&self.raw[quote + 1..end], key)
     }
 }

@@ -1,18 +1,38 @@
-//! Are the keys of an object distinct? Answered from hashes, without looking at the keys again.
+//! Are the keys of an object distinct? Answered from hashes, or from what was proven before.
 //!
-//! What comes in: one hash for each key, in order. What goes out: "certainly distinct", or "look
-//! at the keys". Different hashes prove different keys, so the answer never rests on a hash being
-//! good; a bad one only costs time. That also makes a known list of hashes proof for every object
-//! that repeats it: objects in a list mostly have one shape, and checking another of them is one
-//! comparison of slices.
+//! What comes in: the keys, in order. What goes out: "certainly distinct", or "look at the keys".
+//! Different hashes prove different keys, so the answer never rests on a hash being good; a bad one
+//! only costs time.
+//!
+//! Objects in a list mostly have one of a few shapes. [`Shapes`] remembers lists of keys that were
+//! proven distinct, as a tree: a key that follows the keys before it as it did in some object before
+//! is read by comparing bytes, without looking for its end and without hashing. [`Distinct`] checks
+//! lists of hashes, for objects of other shapes. Keys that ascend need neither.
 
-use crate::scan;
+use crate::{index::MAX_OPEN, scan};
 
 /// Up to this many hashes are compared pair by pair.
 const PAIRWISE: usize = 16;
 
-/// Up to this many hashes are kept as a shape.
-const SHAPE: usize = 256;
+/// Up to this many keys of an object are remembered as a shape: a new one is compared with each
+/// before it.
+const SHAPE: u8 = 32;
+
+/// From this many keys on they are tried to be in order: very many keys mostly are, if only because
+/// they count.
+pub(crate) const TRY_ORDER: u8 = 16;
+
+/// Up to this many hashes of a list are kept, to know them again.
+const LIST: usize = 256;
+
+/// Keys that are remembered. A document of more shapes is read without.
+const MOST_NODES: usize = 4096;
+
+/// Keys that are remembered behind the same keys.
+const MOST_CHILDREN: u8 = 8;
+
+/// Longer keys are not remembered.
+const MOST_BYTES: usize = 64;
 
 /// A key may be this far from its place in the table; someone who makes keys for one place gets
 /// the slow answer instead of slow probing.
@@ -21,61 +41,222 @@ const PROBES: usize = 32;
 /// An odd number without pattern; multiplying by it spreads bits upwards.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
+/// A key of an open object.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Listed {
+    pub(crate) hash: u64,
+    /// Offset of the first byte behind the quote.
+    pub(crate) start: u32,
+    /// Offset of the closing quote.
+    pub(crate) end: u32,
+}
+
+/// The number of a node; 0 for none.
+pub(crate) type Node = u32;
+
+/// A key behind certain others.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    /// The first eight bytes of the key with its quotes and a colon, moved up so that what follows
+    /// them is no part of it.
+    first: u64,
+    /// The last eight bytes, if there are more than eight.
+    last: u64,
+    /// Number of bytes with quotes and colon.
+    len: u8,
+    /// How far `first` is moved up.
+    shift: u8,
+    escaped: bool,
+    /// Number of keys up to here.
+    place: u8,
+    children: u8,
+    /// The key that was remembered last behind this one.
+    child: Node,
+    /// Another one behind the same keys.
+    sibling: Node,
+    /// The key before this one.
+    parent: Node,
+    key: Listed,
+}
+
+impl Known {
+    /// Whether this key stands at `at`; gives the offset behind its colon.
+    #[inline(always)]
+    fn behind(&self, bytes: &[u8], at: usize) -> Option<usize> {
+        let len = usize::from(self.len);
+        if scan::word(bytes, at)? << self.shift != self.first {
+            return None;
+        }
+        if len > 8 && scan::word(bytes, at + len - 8)? != self.last {
+            return None;
+        }
+        if len > 16 {
+            let known = self.key.start as usize - 1;
+            if bytes[at..at + len] != bytes[known..known + len] {
+                return None;
+            }
+        }
+        Some(at + len)
+    }
+}
+
+/// Lists of distinct keys, as a tree for each depth.
+#[derive(Debug)]
+pub(crate) struct Shapes {
+    nodes: Vec<Known>,
+    /// For each depth the node before all keys, once there is one.
+    roots: [Node; MAX_OPEN],
+}
+
+impl Default for Shapes {
+    fn default() -> Self {
+        let mut nodes = Vec::with_capacity(32);
+        nodes.push(Known::default());
+        Self {
+            nodes,
+            roots: [0; MAX_OPEN],
+        }
+    }
+}
+
+impl Shapes {
+    /// Where an object begins.
+    #[inline(always)]
+    pub(crate) fn root(&mut self, depth: usize) -> Node {
+        match self.roots[depth % MAX_OPEN] {
+            0 => self.add_root(depth),
+            root => root,
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_root(&mut self, depth: usize) -> Node {
+        let root = self.nodes.len() as Node;
+        self.nodes.push(Known::default());
+        self.roots[depth % MAX_OPEN] = root;
+        root
+    }
+
+    /// The node of the key at `at`, if it is known behind `node`, and the offset behind its colon.
+    #[inline(always)]
+    pub(crate) fn step(&self, node: Node, bytes: &[u8], at: usize) -> Option<(Node, usize)> {
+        let mut next = self.nodes[node as usize].child;
+        while next != 0 {
+            let known = &self.nodes[next as usize];
+            if let Some(behind) = known.behind(bytes, at) {
+                return Some((next, behind));
+            }
+            next = known.sibling;
+        }
+        None
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_escaped(&self, node: Node) -> bool {
+        self.nodes[node as usize].escaped
+    }
+
+    /// Remembers a key that differs from those before it; `None` if it is not certain that it does,
+    /// or if there is no room.
+    #[inline(never)]
+    pub(crate) fn add(
+        &mut self,
+        node: Node,
+        bytes: &[u8],
+        key: Listed,
+        escaped: bool,
+    ) -> Option<Node> {
+        let before = self.nodes[node as usize];
+        let (start, end) = (key.start as usize, key.end as usize);
+        if before.place == SHAPE
+            || before.children == MOST_CHILDREN
+            || self.nodes.len() >= MOST_NODES
+            || end - start > MOST_BYTES
+            || bytes.get(end + 1) != Some(&b':')
+            || self.before(node).any(|other| other.hash == key.hash)
+        {
+            return None;
+        }
+        let len = end + 3 - start;
+        let shift = 64 - 8 * len.min(8);
+        let new = self.nodes.len() as Node;
+        self.nodes.push(Known {
+            first: scan::word(bytes, start - 1)? << shift,
+            last: match len {
+                ..=8 => 0,
+                _ => scan::word(bytes, end + 2 - 8)?,
+            },
+            len: len as u8,
+            shift: shift as u8,
+            escaped,
+            place: before.place + 1,
+            children: 0,
+            child: 0,
+            sibling: before.child,
+            parent: node,
+            key,
+        });
+        let before = &mut self.nodes[node as usize];
+        before.child = new;
+        before.children += 1;
+        Some(new)
+    }
+
+    /// Number of keys up to `node`.
+    pub(crate) fn place(&self, node: Node) -> u8 {
+        self.nodes[node as usize].place
+    }
+
+    /// The keys up to `node`, the last first.
+    pub(crate) fn before(&self, node: Node) -> impl Iterator<Item = Listed> {
+        let mut node = &self.nodes[node as usize];
+        std::iter::from_fn(move || {
+            let key = (node.place > 0).then_some(node.key)?;
+            node = &self.nodes[node.parent as usize];
+            Some(key)
+        })
+    }
+}
+
 /// Checks lists of hashes.
 #[derive(Default)]
 pub(crate) struct Distinct {
-    /// For each depth the last list that was found distinct.
-    shapes: Vec<Vec<u64>>,
+    /// For each depth the last long list that was found distinct.
+    lists: Vec<Vec<u64>>,
     /// The hash table for long lists: parts of hashes, 0 for free places.
     table: Vec<u32>,
 }
 
 impl Distinct {
     /// Whether all hashes of an object's keys differ; false may also mean "too hard to tell".
-    #[inline]
-    pub(crate) fn check(&mut self, depth: usize, hashes: &[u64]) -> bool {
-        match hashes {
-            [] | [_] => true,
-            [a, b] => a != b,
-            _ => {
-                self.shapes.get(depth).is_some_and(|shape| shape == hashes)
-                    || self.check_new(depth, hashes)
-            }
-        }
-    }
-
     #[inline(never)]
-    fn check_new(&mut self, depth: usize, hashes: &[u64]) -> bool {
-        let distinct = if hashes.len() <= PAIRWISE {
-            let mut rest = hashes;
-            loop {
-                let Some((hash, after)) = rest.split_first() else {
-                    break true;
-                };
-                if after.contains(hash) {
-                    break false;
-                }
-                rest = after;
-            }
-        } else {
-            self.check_long(hashes)
-        };
-        if distinct && hashes.len() <= SHAPE {
-            if self.shapes.len() <= depth {
-                self.shapes.resize(depth + 1, Vec::new());
-            }
-            self.shapes[depth].clear();
-            self.shapes[depth].extend_from_slice(hashes);
+    pub(crate) fn check(&mut self, depth: usize, keys: &[Listed]) -> bool {
+        if keys.len() > PAIRWISE {
+            return self.is_known(depth, keys) || self.check_long(depth, keys);
         }
-        distinct
+        let mut rest = keys;
+        while let Some((key, after)) = rest.split_first() {
+            if after.iter().any(|other| other.hash == key.hash) {
+                return false;
+            }
+            rest = after;
+        }
+        true
     }
 
-    fn check_long(&mut self, hashes: &[u64]) -> bool {
-        let places = (hashes.len() * 2).next_power_of_two();
+    fn is_known(&self, depth: usize, keys: &[Listed]) -> bool {
+        self.lists.get(depth).is_some_and(|list| {
+            list.len() == keys.len() && list.iter().zip(keys).all(|(hash, key)| *hash == key.hash)
+        })
+    }
+
+    fn check_long(&mut self, depth: usize, keys: &[Listed]) -> bool {
+        let places = (keys.len() * 2).next_power_of_two();
         self.table.clear();
         self.table.resize(places, 0);
         let shift = 64 - places.trailing_zeros();
-        for &hash in hashes {
+        for &Listed { hash, .. } in keys {
             let mark = (hash as u32).max(1);
             let place = (hash.wrapping_mul(SPREAD) >> shift) as usize;
             let found = (place..place + PROBES)
@@ -85,6 +266,14 @@ impl Distinct {
                 Some(place) if self.table[place] == 0 => self.table[place] = mark,
                 _ => return false,
             }
+        }
+        if keys.len() <= LIST {
+            if self.lists.len() <= depth {
+                self.lists.resize(depth + 1, Vec::new());
+            }
+            let list = &mut self.lists[depth];
+            list.clear();
+            list.extend(keys.iter().map(|key| key.hash));
         }
         true
     }
@@ -137,7 +326,7 @@ fn mix(a: u64, b: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Distinct, SPREAD, hash};
+    use super::{Distinct, Listed, SPREAD, hash};
     use proptest::{collection::vec, prelude::*};
     use std::collections::HashSet;
 
@@ -145,24 +334,35 @@ mod tests {
         hash(key.as_bytes(), 0, key.len())
     }
 
+    /// Keys of no text, with these hashes.
+    fn check(distinct: &mut Distinct, hashes: &[u64]) -> bool {
+        let key = |&hash: &u64| Listed {
+            hash,
+            start: 1,
+            end: 1,
+        };
+        let keys: Vec<_> = hashes.iter().map(key).collect();
+        distinct.check(1, &keys)
+    }
+
     #[test]
     fn finds_one_repeated_hash_among_many() {
         for count in [2, 3, 12, 13, 16, 17, 100, 256, 257, 70_000] {
             let mut hashes: Vec<u64> = (0..count).map(|n: u64| hash_of(&n.to_string())).collect();
             let mut distinct = Distinct::default();
-            assert!(distinct.check(1, &hashes), "{count}");
+            assert!(check(&mut distinct, &hashes), "{count}");
             let last = hashes.len() - 1;
             for (from, to) in [(0, last), (last, 0), (last / 2, last), (0, 1)] {
                 let kept = hashes[to];
                 hashes[to] = hashes[from];
                 assert_eq!(
-                    distinct.check(1, &hashes),
+                    check(&mut distinct, &hashes),
                     from == to,
                     "{count} {from} {to}"
                 );
                 hashes[to] = kept;
             }
-            assert!(distinct.check(1, &hashes), "{count}");
+            assert!(check(&mut distinct, &hashes), "{count}");
         }
     }
 
@@ -173,7 +373,7 @@ mod tests {
             x.wrapping_mul(2_u64.wrapping_sub(SPREAD.wrapping_mul(x)))
         });
         let crowd: Vec<u64> = (1..1000).map(|n: u64| inverse.wrapping_mul(n)).collect();
-        assert!(!Distinct::default().check(0, &crowd));
+        assert!(!check(&mut Distinct::default(), &crowd));
     }
 
     #[test]

@@ -79,6 +79,7 @@ impl Text<'_> {
         mut scanner: Scanner,
         mut at: usize,
     ) -> (Scanner, Result<usize, JsonError>) {
+        scanner.note_escape();
         let outcome = loop {
             match self.byte(at) {
                 Ok(b'"') => break Ok(at),

@@ -23,6 +23,7 @@ mod number;
 mod scan;
 mod string;
 mod value;
+mod word;
 mod write;
 
 #[cfg(test)]

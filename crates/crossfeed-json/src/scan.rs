@@ -32,6 +32,8 @@ pub(crate) struct Scanner {
     /// The mask of the block behind it: made before it is needed, so that nothing waits for it.
     ahead: u64,
     non_ascii: u64,
+    /// Whether [`Self::note_escape`] was called.
+    escapes: bool,
 }
 
 impl Scanner {
@@ -41,6 +43,7 @@ impl Scanner {
             special: 0,
             ahead: 0,
             non_ascii: 0,
+            escapes: false,
         };
         scanner.special = scanner.read(bytes, 0);
         scanner.ahead = scanner.read(bytes, BLOCK);
@@ -82,6 +85,16 @@ impl Scanner {
     /// Whether a byte that is not ASCII stands in a block that was looked at.
     pub(crate) fn saw_non_ascii(&self) -> bool {
         self.non_ascii != 0
+    }
+
+    /// Remembers that a string holds an escape.
+    pub(crate) fn note_escape(&mut self) {
+        self.escapes = true;
+    }
+
+    /// Whether every byte seen is ASCII and no string holds an escape.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.non_ascii == 0 && !self.escapes
     }
 }
 
@@ -198,6 +211,15 @@ pub(crate) fn skip_blanks(bytes: &[u8], mut at: usize) -> usize {
                 break;
             }
         }
+    }
+    at
+}
+
+/// Offset behind the last byte before `at` that is no blank.
+#[inline]
+pub(crate) fn skip_blanks_back(bytes: &[u8], mut at: usize) -> usize {
+    while at > 0 && matches!(bytes[at - 1], b' ' | b'\n' | b'\t' | b'\r') {
+        at -= 1;
     }
     at
 }

@@ -3,16 +3,58 @@
 use crate::scan::plain_len;
 use std::borrow::Cow;
 
-/// Length of a checked string up to its closing quote.
-pub(crate) fn closing_quote(bytes: &[u8]) -> usize {
-    let mut at = 0;
-    loop {
-        at += plain_len(&bytes[at..]);
-        match bytes.get(at) {
-            Some(b'\\') => at += 2,
-            _ => return at,
+/// The inside of the string without escapes that ends with these bytes, its closing quote excluded.
+#[inline]
+pub(crate) fn before_closing_quote(bytes: &[u8]) -> &[u8] {
+    // Eight bytes at a time: most keys are that short.
+    let mut len = 0;
+    while let Some(word) = bytes[..bytes.len() - len].last_chunk() {
+        let quotes = quotes(u64::from_le_bytes(*word));
+        if quotes != 0 {
+            return &bytes[bytes.len() - len - (quotes.leading_zeros() / 8) as usize..];
         }
+        len += 8;
     }
+    let quote = bytes.iter().rposition(|&byte| byte == b'"');
+    &bytes[quote.map_or(0, |quote| quote + 1)..]
+}
+
+/// The highest bit of each byte that is a quote, and of no other.
+#[inline(always)]
+fn quotes(word: u64) -> u64 {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let others = word ^ (u64::from(b'"') * 0x0101_0101_0101_0101);
+    !((others & LOW).wrapping_add(LOW) | others | LOW)
+}
+
+/// Whether two texts of one length are the same and hold no quote. Most are shorter than a call of
+/// `memcmp` is worth.
+#[inline(always)]
+pub(crate) fn is_unquoted(a: &[u8], b: &[u8]) -> bool {
+    if let (Some(first), Some(other)) = (a.first_chunk(), b.first_chunk())
+        && let (Some(last), Some(other_last)) = (a.last_chunk(), b.last_chunk())
+        && a.len() <= 16
+    {
+        let first = u64::from_le_bytes(*first);
+        let last = u64::from_le_bytes(*last);
+        return first == u64::from_le_bytes(*other)
+            && last == u64::from_le_bytes(*other_last)
+            && quotes(first) | quotes(last) == 0;
+    }
+    if a.len() > 16 {
+        return a == b && !a.contains(&b'"');
+    }
+    if let (Some(first), Some(other)) = (a.first_chunk(), b.first_chunk())
+        && let (Some(last), Some(other_last)) = (a.last_chunk(), b.last_chunk())
+    {
+        let all = |first: &[u8; 4], last: &[u8; 4]| {
+            u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << 32
+        };
+        let text = all(first, last);
+        return text == all(other, other_last) && quotes(text) == 0;
+    }
+    let pairs = a.iter().zip(b);
+    pairs.fold(true, |same, (a, b)| same & (a == b) & (*a != b'"'))
 }
 
 /// The bytes that a checked string stands for. A lone surrogate gives its three bytes in the
@@ -150,7 +192,7 @@ pub fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{decode, escape_into, to_text};
+    use super::{before_closing_quote, decode, escape_into, is_unquoted, to_text};
     use proptest::prelude::*;
 
     fn check(raw: &str, expected: &str) {
@@ -173,6 +215,22 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn reads_keys_backwards(before in "[a\"]{0,20}", key in "[a-zé\u{a2}!#]{0,40}") {
+            let text = format!("{before}\"{key}");
+            prop_assert_eq!(before_closing_quote(text.as_bytes()), key.as_bytes());
+        }
+
+        #[test]
+        fn compares_like_slices(a in "[ab\"]{0,20}", change in any::<proptest::sample::Index>()) {
+            prop_assert_eq!(is_unquoted(a.as_bytes(), a.as_bytes()), !a.contains('"'));
+            if !a.is_empty() {
+                let mut b = a.clone().into_bytes();
+                b[change.index(a.len())] ^= 1;
+                prop_assert!(!is_unquoted(a.as_bytes(), &b));
+            }
+        }
+
         #[test]
         fn escaping_round_trips(text in any::<String>()) {
             let mut out = Vec::new();

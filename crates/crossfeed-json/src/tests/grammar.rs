@@ -14,7 +14,7 @@ fn is_json(bytes: &[u8]) -> bool {
 }
 
 /// Depth of valid JSON.
-fn depth(bytes: &[u8]) -> usize {
+pub(super) fn depth(bytes: &[u8]) -> usize {
     let (mut now, mut most, mut quoted) = (0_usize, 0, false);
     let mut bytes = bytes.iter();
     while let Some(byte) = bytes.next() {

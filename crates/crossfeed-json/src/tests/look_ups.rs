@@ -1,13 +1,25 @@
 //! Values, look-ups and duplicate keys against serde_json and a naive model.
 
-use super::{Json, blanks, decoded, json};
+use super::{Json, blanks, decoded, grammar::depth, json};
 use crate::{Cursor, Document, Prediction};
 use proptest::prelude::*;
 use serde_json::Value;
 use std::fmt::Write;
 
+fn compact(cursor: Cursor<'_>) -> Vec<u8> {
+    let mut out = Vec::new();
+    cursor.write_compact(&mut out);
+    out
+}
+
 /// Compares a cursor with the model, recursively.
 fn same(cursor: Cursor<'_>, model: &Json, predictions: &mut [Prediction]) {
+    for child in cursor.items() {
+        assert_eq!(child.depth(), cursor.depth() + 1);
+    }
+    // Its bytes are one whole value.
+    let alone = Document::new(cursor.raw().to_vec());
+    assert_eq!(compact(alone.root().unwrap()), compact(cursor));
     match model {
         Json::Atom(text) => {
             assert_eq!(cursor.raw(), text.as_bytes());
@@ -82,9 +94,10 @@ proptest! {
         let root = document.root().unwrap();
         let model = json.deduplicated();
         same(root, &model, &mut [Prediction::default(); 3]);
-        let mut compact = Vec::new();
-        root.write_compact(&mut compact);
-        prop_assert_eq!(String::from_utf8(compact).unwrap(), model.text(""));
+        prop_assert_eq!(root.depth(), 0);
+        prop_assert_eq!(root.document_depth(), depth(text.as_bytes()));
+        prop_assert_eq!(root.document_is_plain(), text.is_ascii() && !text.contains('\\'));
+        prop_assert_eq!(String::from_utf8(compact(root)).unwrap(), model.text(""));
         let mut written = Vec::new();
         root.write(&mut written);
         prop_assert!(written.len() <= root.written_len());
@@ -298,4 +311,28 @@ fn keys_that_may_begin_with_an_underscore_are_found() {
     check("{}", false);
     check(r#"["_a"]"#, false);
     check(r#""_a""#, false);
+}
+
+#[test]
+fn a_document_knows_its_depth_and_whether_it_is_plain() {
+    let check = |text: &str, depth: usize, plain: bool| {
+        let document = Document::new(text.to_owned());
+        let root = document.root().unwrap();
+        assert_eq!(root.document_depth(), depth, "{text}");
+        assert_eq!(root.document_is_plain(), plain, "{text}");
+    };
+    check("1", 0, true);
+    check("[]", 1, true);
+    check(r#"[{"a":[]},{}]"#, 3, true);
+    check(&format!("[{}1]", " ".repeat(100)), 1, true);
+    check(r#"{"a":"é"}"#, 1, false);
+    check(r#"{"é":""}"#, 1, false);
+    check(&format!("[\"{}é\"]", "x".repeat(100)), 1, false);
+    check(r#"["\n"]"#, 1, false);
+    check(r#"[{"\"":1}]"#, 2, false);
+    check(
+        &format!("{}{}", "[".repeat(127), "]".repeat(127)),
+        127,
+        true,
+    );
 }

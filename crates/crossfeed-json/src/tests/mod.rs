@@ -2,6 +2,7 @@
 
 mod grammar;
 mod look_ups;
+mod packing;
 mod suite;
 
 use proptest::{collection::vec, prelude::*, sample::select};
