@@ -8,7 +8,7 @@ use crate::{
     eval::{Function, Number},
     expression::{ParseError, SpineStep},
 };
-use crossfeed_json::{Document, Kind, quoted};
+use crossfeed_json::{Columns, Document, Kind, quoted};
 use jmespath::ast::{Ast, Comparator};
 
 /// How deep the tree may be. The guard lets through what stays far below; this is the backstop.
@@ -44,6 +44,8 @@ pub(crate) struct Path {
     pub(crate) parts: Box<[Part]>,
     /// What following it costs, in steps: one for each node that the parser made of it.
     pub(crate) steps: u64,
+    /// Which of the columns of the projection around it has what the path leads to.
+    pub(crate) column: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -59,6 +61,18 @@ pub(crate) struct Projection {
     pub(crate) source: Node,
     pub(crate) over: Over,
     pub(crate) each: Node,
+    /// The paths that are followed from every item.
+    pub(crate) columns: Box<[Wanted]>,
+}
+
+/// A path of fields that is followed from every item of a list.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    pub(crate) path: Box<[Box<str>]>,
+    /// Later where it is only followed from items that a filter lets through.
+    pub(crate) when: Columns,
+    /// Whether what it leads to is compared with a number.
+    pub(crate) numbers: bool,
 }
 
 /// What a projection goes over.
@@ -240,7 +254,7 @@ impl Compiler<'_> {
             }
             other => (self.node(other, depth)?, Over::Items),
         };
-        let (over, each) = match (over, rhs) {
+        let (mut over, mut each) = match (over, rhs) {
             (
                 Over::Items,
                 Ast::Condition {
@@ -252,7 +266,21 @@ impl Compiler<'_> {
             }
             (over, rhs) => (over, self.node(rhs, depth)?),
         };
-        Ok(Node::Project(Box::new(Projection { source, over, each })))
+        let mut columns = Vec::new();
+        let when = match &mut over {
+            Over::Filtered(predicate) => {
+                predicate.ask_for_columns(Columns::Now, &mut columns);
+                Columns::Later
+            }
+            _ => Columns::Now,
+        };
+        each.ask_for_columns(when, &mut columns);
+        Ok(Node::Project(Box::new(Projection {
+            source,
+            over,
+            each,
+            columns: columns.into(),
+        })))
     }
 
     /// A literal with the digits it was written with: the parser's tree keeps 64 bits of a number.
@@ -282,6 +310,7 @@ fn chain_of(parts: Vec<Node>) -> Node {
     let mut path = Path {
         parts: Box::default(),
         steps: 1,
+        column: None,
     };
     let mut joined = Vec::new();
     for part in parts {
@@ -303,7 +332,17 @@ impl Path {
         Self {
             parts: [part].into(),
             steps: 1,
+            column: None,
         }
+    }
+
+    /// The fields of a path that is nothing else.
+    pub(crate) fn names(&self) -> Option<Vec<Box<str>>> {
+        let names = self.parts.iter().map(|part| match part {
+            Part::Field(name, _) => Some(name.clone()),
+            Part::Index(_) => None,
+        });
+        names.collect()
     }
 }
 
@@ -369,6 +408,51 @@ fn operator(comparator: &Comparator) -> Operator {
 impl Node {
     pub(crate) fn is_plain_path(&self) -> bool {
         matches!(self, Self::Current | Self::Path(_))
+    }
+
+    /// Gives each path of fields that the node follows from its own value the number of a column.
+    /// What looks at other values, or is no path, is left alone.
+    fn ask_for_columns(&mut self, when: Columns, columns: &mut Vec<Wanted>) {
+        match self {
+            Self::Path(path) => {
+                let Some(names) = path.names().filter(|names| !names.is_empty()) else {
+                    return;
+                };
+                let known = columns.iter().position(|column| *column.path == *names);
+                path.column = known.or(Some(columns.len()));
+                if known.is_none() {
+                    columns.push(Wanted {
+                        path: names.into(),
+                        when,
+                        numbers: false,
+                    });
+                }
+            }
+            Self::Or(parts) | Self::And(parts) | Self::List(parts) => {
+                for part in parts {
+                    part.ask_for_columns(when, columns);
+                }
+            }
+            Self::Hash(hash) => {
+                for value in &mut hash.values {
+                    value.ask_for_columns(when, columns);
+                }
+            }
+            Self::Not(inner) => inner.ask_for_columns(when, columns),
+            Self::Compare(comparison) => {
+                if comparison.constant.is_none() {
+                    return;
+                }
+                comparison.left.ask_for_columns(when, columns);
+                if let (Self::Path(path), Some(Constant::Number(_))) =
+                    (&comparison.left, &comparison.constant)
+                    && let Some(column) = path.column.and_then(|at| columns.get_mut(at))
+                {
+                    column.numbers = true;
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Whether all that the node looks at of its value is the member `name`.

@@ -79,6 +79,7 @@ pub(crate) fn build(raw: Bytes) -> Result<Tape, JsonError> {
             spans: Vec::with_capacity((raw.len() / 128).min(SAMPLE / 8) + 8),
             duplicates: HashMap::new(),
             root_underscored: OnceLock::new(),
+            built: Default::default(),
             raw: raw.clone(),
         },
         stack: Vec::with_capacity(16),

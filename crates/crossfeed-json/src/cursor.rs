@@ -49,7 +49,7 @@ pub struct Prediction {
 /// One value of a document.
 #[derive(Clone, Copy)]
 pub struct Cursor<'a> {
-    tape: &'a Tape,
+    pub(crate) tape: &'a Tape,
     slot: u32,
 }
 
@@ -283,8 +283,9 @@ impl<'a> Cursor<'a> {
         *string::decode(self.tape.raw_key(slot), true) == *key.as_bytes()
     }
 
+    /// Another value of the document.
     #[inline]
-    fn with(self, slot: u32) -> Self {
+    pub(crate) fn with(self, slot: u32) -> Self {
         Self {
             tape: self.tape,
             slot,
@@ -323,6 +324,15 @@ impl<'a> Cursor<'a> {
             tape: self.tape,
             slot: self.slot + 1,
             left: self.span().map_or(0, |span| span.count),
+        })
+    }
+
+    /// The value at `slot`, a child of this one, and those behind it, `left` in all.
+    pub(crate) fn siblings(self, slot: u32, left: usize) -> Items<'a> {
+        Items(Walk::Siblings {
+            tape: self.tape,
+            slot,
+            left: u32::try_from(left).unwrap_or(u32::MAX),
         })
     }
 

@@ -10,7 +10,7 @@
 //! - Every span of a string or key lies on UTF-8 boundaries, quotes excluded for keys and included
 //!   for values.
 
-use crate::string;
+use crate::{string, tables};
 use bytes::Bytes;
 use std::{collections::HashMap, sync::OnceLock};
 
@@ -75,6 +75,8 @@ pub(crate) struct Tape {
     pub(crate) duplicates: HashMap<u32, Box<[u32]>>,
     /// Whether a key of the whole object may begin with `_`, once somebody asked.
     pub(crate) root_underscored: OnceLock<bool>,
+    /// Side tables, as they were found to pay.
+    pub(crate) built: tables::Built,
 }
 
 impl Tape {
@@ -87,6 +89,7 @@ impl Tape {
         self.slots.capacity() * size_of::<Slot>()
             + self.spans.capacity() * size_of::<Span>()
             + duplicates
+            + self.built.resident_bytes()
     }
 
     /// The slot behind `slot` and all of its descendants.

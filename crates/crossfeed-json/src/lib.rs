@@ -22,6 +22,7 @@ mod lex;
 mod number;
 mod scan;
 mod string;
+mod tables;
 mod value;
 mod write;
 
@@ -31,6 +32,7 @@ mod tests;
 pub use cursor::{Cursor, Items, Key, Kind, Members, Prediction, WrittenMember};
 pub use depth::{dismantle, is_deeper};
 pub use document::{Document, JsonError, JsonErrorKind, MAX_DEPTH};
-pub use number::{compare as compare_numbers, is_number};
+pub use number::{compare as compare_numbers, is_number, short as short_number};
 pub use string::{escape_into, quoted};
+pub use tables::{Cell, Column, Columns, Rows, Tables};
 pub use value::{NumberOutOfRange, number as number_value};

@@ -4,6 +4,7 @@ mod budget;
 mod compare;
 mod functions;
 mod number;
+mod rows;
 mod slice;
 
 pub use budget::{Budget, Cost, Limits};
@@ -251,7 +252,16 @@ pub(crate) struct Evaluator<'a, 'b> {
     arena: &'a Arena,
     budget: &'b Budget,
     /// Where each field look-up of the program was answered last.
-    predictions: Vec<Cell<Prediction>>,
+    predictions: Vec<Site>,
+}
+
+/// Where a field look-up was answered last.
+#[derive(Clone, Default)]
+struct Site {
+    small: Cell<Prediction>,
+    /// In objects in which a look-up costs more if it was not answered there. What is read from
+    /// columns is small, so that this does not depend on whether there are some.
+    large: Cell<Prediction>,
 }
 
 pub(crate) type Evaluated<'a> = Result<View<'a>, EvalError>;
@@ -267,7 +277,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         } else {
             expression.sites
         };
-        let predictions = vec![Cell::new(Prediction::default()); sites];
+        let predictions = vec![Site::default(); sites];
         Self {
             arena,
             budget,
@@ -493,20 +503,38 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         name: &str,
         site: usize,
     ) -> Result<Option<Cursor<'a>>, Cost> {
-        let Some(cell) = self.predictions.get(site) else {
+        let Some(site) = self.predictions.get(site) else {
             return compare::look_up(object, name, self.budget);
         };
-        let mut prediction = cell.get();
         if object.raw().len() > SMALL_OBJECT {
-            if let Some(found) = object.get_at(name, prediction) {
-                return Ok(Some(found));
-            }
-            let found = compare::look_up(object, name, self.budget)?;
-            cell.set(found.map_or(prediction, |member| object.prediction(member)));
-            return Ok(found);
+            return self.member_of_large(object, name, &site.large);
         }
+        let mut prediction = site.small.get();
         let found = object.get_predicted(name, &mut prediction);
-        cell.set(prediction);
+        site.small.set(prediction);
+        Ok(found)
+    }
+
+    fn member_of_large(
+        &self,
+        object: Cursor<'a>,
+        name: &str,
+        site: &Cell<Prediction>,
+    ) -> Result<Option<Cursor<'a>>, Cost> {
+        let prediction = site.get();
+        let is_wide = compare::is_wide(object);
+        if is_wide {
+            compare::pay_wide(name, self.budget)?;
+        }
+        if let Some(found) = object.get_at(name, prediction) {
+            return Ok(Some(found));
+        }
+        let found = if is_wide {
+            compare::look_up_wide(object, name, self.budget)?
+        } else {
+            compare::look_up(object, name, self.budget)?
+        };
+        site.set(found.map_or(prediction, |member| object.prediction(member)));
         Ok(found)
     }
 
@@ -522,6 +550,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         // The last is found without a walk.
         if at >= 16 && at + 1 < len {
             self.budget.spend(at as u64 / 16)?;
+            return Ok(list.items_from(at, self.budget.tables()).next());
         }
         Ok(list.at(at))
     }
@@ -538,6 +567,13 @@ impl<'a, 'b> Evaluator<'a, 'b> {
     #[inline(never)]
     fn project(&self, projection: &'a Projection, current: &View<'a>) -> Evaluated<'a> {
         let source = self.eval(&projection.source, current)?;
+        if matches!(projection.over, Over::Items | Over::Filtered(_)) {
+            let opened = self.opened(&source)?.map(View::from);
+            let list = opened.as_ref().unwrap_or(&source);
+            if let Some(out) = self.project_rows(projection, list)? {
+                return Ok(View::list(out));
+            }
+        }
         let mut out = Vec::new();
         let listed = self.each(projection, &source, |item| {
             self.project_item(projection, item, &mut out)
@@ -645,12 +681,10 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         let (first, last) = range.bounds();
         self.budget.spend(last as u64)?;
         let mut wanted = source
-            .items()
-            .enumerate()
-            .skip(first)
-            .take(last.saturating_sub(first))
-            .filter(|(at, _)| range.contains(*at))
-            .map(|(_, value)| value);
+            .items_from(first, self.budget.tables())
+            .zip(first..last)
+            .filter(|(_, at)| range.contains(*at))
+            .map(|(value, _)| value);
         if range.is_forward() {
             return wanted.try_for_each(item);
         }
