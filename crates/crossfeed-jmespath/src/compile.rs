@@ -8,7 +8,7 @@ use crate::{
     eval::{Function, Number},
     expression::{ParseError, SpineStep},
 };
-use crossfeed_json::{Columns, Document, Kind, quoted};
+use crossfeed_json::{Document, Kind, Wanted, quoted};
 use jmespath::ast::{Ast, Comparator};
 
 /// How deep the tree may be. The guard lets through what stays far below; this is the backstop.
@@ -63,16 +63,6 @@ pub(crate) struct Projection {
     pub(crate) each: Node,
     /// The paths that are followed from every item.
     pub(crate) columns: Box<[Wanted]>,
-}
-
-/// A path of fields that is followed from every item of a list.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
-    pub(crate) path: Box<[Box<str>]>,
-    /// Later where it is only followed from items that a filter lets through.
-    pub(crate) when: Columns,
-    /// Whether what it leads to is compared with a number.
-    pub(crate) numbers: bool,
 }
 
 /// What a projection goes over.
@@ -267,14 +257,10 @@ impl Compiler<'_> {
             (over, rhs) => (over, self.node(rhs, depth)?),
         };
         let mut columns = Vec::new();
-        let when = match &mut over {
-            Over::Filtered(predicate) => {
-                predicate.ask_for_columns(Columns::Now, &mut columns);
-                Columns::Later
-            }
-            _ => Columns::Now,
-        };
-        each.ask_for_columns(when, &mut columns);
+        if let Over::Filtered(predicate) = &mut over {
+            predicate.ask_for_columns(true, &mut columns);
+        }
+        each.ask_for_columns(false, &mut columns);
         Ok(Node::Project(Box::new(Projection {
             source,
             over,
@@ -412,7 +398,7 @@ impl Node {
 
     /// Gives each path of fields that the node follows from its own value the number of a column.
     /// What looks at other values, or is no path, is left alone.
-    fn ask_for_columns(&mut self, when: Columns, columns: &mut Vec<Wanted>) {
+    fn ask_for_columns(&mut self, at_once: bool, columns: &mut Vec<Wanted>) {
         match self {
             Self::Path(path) => {
                 let Some(names) = path.names().filter(|names| !names.is_empty()) else {
@@ -421,29 +407,25 @@ impl Node {
                 let known = columns.iter().position(|column| *column.path == *names);
                 path.column = known.or(Some(columns.len()));
                 if known.is_none() {
-                    columns.push(Wanted {
-                        path: names.into(),
-                        when,
-                        numbers: false,
-                    });
+                    columns.push(Wanted::new(names, at_once));
                 }
             }
             Self::Or(parts) | Self::And(parts) | Self::List(parts) => {
                 for part in parts {
-                    part.ask_for_columns(when, columns);
+                    part.ask_for_columns(at_once, columns);
                 }
             }
             Self::Hash(hash) => {
                 for value in &mut hash.values {
-                    value.ask_for_columns(when, columns);
+                    value.ask_for_columns(at_once, columns);
                 }
             }
-            Self::Not(inner) => inner.ask_for_columns(when, columns),
+            Self::Not(inner) => inner.ask_for_columns(at_once, columns),
             Self::Compare(comparison) => {
                 if comparison.constant.is_none() {
                     return;
                 }
-                comparison.left.ask_for_columns(when, columns);
+                comparison.left.ask_for_columns(at_once, columns);
                 if let (Self::Path(path), Some(Constant::Number(_))) =
                     (&comparison.left, &comparison.constant)
                     && let Some(column) = path.column.and_then(|at| columns.get_mut(at))

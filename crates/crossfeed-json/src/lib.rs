@@ -34,5 +34,5 @@ pub use depth::{dismantle, is_deeper};
 pub use document::{Document, JsonError, JsonErrorKind, MAX_DEPTH};
 pub use number::{compare as compare_numbers, is_number, short as short_number};
 pub use string::{escape_into, quoted};
-pub use tables::{Cell, Column, Columns, Rows, Tables};
+pub use tables::{Cell, Rows, Tables, Wanted};
 pub use value::{NumberOutOfRange, number as number_value};

@@ -7,27 +7,23 @@
 //! columns are built and how.
 
 use super::{
-    Budget, Cost, EvalError, Evaluated, Evaluator, ITEM_STEPS, SMALL_OBJECT, compare::unordered,
-    is_truthy, number::order_short,
+    Budget, Cost, EvalError, Evaluated, Evaluator, ITEM_STEPS, SMALL_OBJECT,
+    compare::unordered,
+    functions::{pay_sorting, sorted_places},
+    is_truthy,
+    number::order_short,
 };
 use crate::{
-    compile::{Comparison, Constant, Node, Over, Path, Projection, Wanted},
+    compile::{Comparison, Constant, Node, Over, Path, Projection},
     view::{Repr, View},
 };
-use crossfeed_json::{Cell, Column, Kind, Rows};
-use std::{cmp::Ordering, rc::Rc, sync::Arc};
-
-/// A column as it is used: with its numbers where they are compared.
-struct Used {
-    column: Arc<Column>,
-    numbers: bool,
-}
+use crossfeed_json::{Cell, Kind, Rows, Wanted};
+use std::{cmp::Ordering, rc::Rc};
 
 /// One row under evaluation.
 #[derive(Clone, Copy)]
 struct Row<'r, 'a> {
     rows: &'r Rows<'a>,
-    columns: &'r [Option<Used>],
     at: usize,
 }
 
@@ -39,8 +35,7 @@ impl<'a> Row<'_, 'a> {
     /// The cell of a path, if it has a column.
     #[inline]
     fn cell(self, path: &Path) -> Option<Cell<'a>> {
-        let used = self.columns.get(path.column?)?.as_ref()?;
-        match self.rows.cell(&used.column, self.at) {
+        match self.rows.cell(path.column?, self.at)? {
             Cell::Odd => None,
             cell => Some(cell),
         }
@@ -49,34 +44,21 @@ impl<'a> Row<'_, 'a> {
     /// The number that a path leads to, if it has been read.
     #[inline]
     fn number(self, path: &Path) -> Option<f64> {
-        let used = self.columns.get(path.column?)?.as_ref()?;
-        if !used.numbers {
-            return None;
-        }
-        let number = used.column.known_numbers()?.get(self.at)?;
-        Some(*number).filter(|number| !number.is_nan())
+        let number = *self.rows.numbers(path.column?)?.get(self.at)?;
+        Some(number).filter(|number| !number.is_nan())
     }
 }
 
 impl<'a> Evaluator<'a, '_> {
-    /// The rows of a list, if it has any.
-    pub(super) fn rows(&self, list: &View<'a>) -> Result<Option<Rows<'a>>, Cost> {
+    /// A list as rows with columns, where that pays.
+    fn rows(&self, list: &View<'a>, wanted: &[Wanted]) -> Result<Option<Rows<'a>>, Cost> {
         match list.0 {
-            Repr::Json(list) => {
-                list.rows(SMALL_OBJECT, self.budget.tables(), || self.budget.tick())
+            Repr::Json(list) if !wanted.is_empty() => {
+                let tick = || self.budget.tick();
+                list.rows(wanted, SMALL_OBJECT, self.budget.tables(), tick)
             }
             _ => Ok(None),
         }
-    }
-
-    fn used(&self, rows: &Rows<'a>, wanted: &Wanted) -> Result<Option<Used>, Cost> {
-        let path: Vec<&str> = wanted.path.iter().map(|name| &**name).collect();
-        let tick = || self.budget.tick();
-        let Some(column) = rows.column(&path, wanted.when, tick)? else {
-            return Ok(None);
-        };
-        let numbers = wanted.numbers && rows.numbers(&column, tick)?.is_some();
-        Ok(Some(Used { column, numbers }))
     }
 
     /// What a projection makes of a list, by its columns; `None` where that does not pay.
@@ -86,22 +68,11 @@ impl<'a> Evaluator<'a, '_> {
         projection: &'a Projection,
         list: &View<'a>,
     ) -> Result<Option<Vec<View<'a>>>, EvalError> {
-        if projection.columns.is_empty() {
-            return Ok(None);
-        }
-        let Some(rows) = self.rows(list)? else {
+        let Some(rows) = self.rows(list, &projection.columns)? else {
             return Ok(None);
         };
-        let columns = projection.columns.iter();
-        let columns: Vec<_> = columns
-            .map(|wanted| self.used(&rows, wanted))
-            .collect::<Result<_, _>>()?;
         let mut out = Vec::new();
-        let mut row = Row {
-            rows: &rows,
-            columns: &columns,
-            at: 0,
-        };
+        let mut row = Row { rows: &rows, at: 0 };
         while row.at < rows.len() {
             if let Over::Filtered(Node::Compare(comparison)) = &projection.over
                 && let Some(skipped) = self.skip(comparison, row)?
@@ -134,20 +105,13 @@ impl<'a> Evaluator<'a, '_> {
         else {
             return Ok(None);
         };
-        let used = path.column.and_then(|at| row.columns.get(at));
-        let (
-            Some(Some(Used {
-                column,
-                numbers: true,
-            })),
-            Some(constant),
-        ) = (used, constant.short())
-        else {
+        let numbers = path.column.and_then(|at| row.rows.numbers(at));
+        let (Some(numbers), Some(constant)) = (numbers, constant.short()) else {
             return Ok(None);
         };
-        let numbers = column.known_numbers().and_then(|all| all.get(row.at..));
         let operator = comparison.operator;
-        let skipped = numbers.unwrap_or_default().iter().take_while(|&&number| {
+        let rest = numbers.get(row.at..).unwrap_or_default();
+        let skipped = rest.iter().take_while(|&&number| {
             // NaN is not refused here.
             match number.partial_cmp(&constant) {
                 Some(order) => !operator.holds(order),
@@ -298,10 +262,7 @@ impl<'a> Evaluator<'a, '_> {
 }
 
 /// A list whose items each have a number under one path, all of them told apart by floats.
-pub(super) struct NumberedRows<'a> {
-    rows: Rows<'a>,
-    column: Arc<Column>,
-}
+pub(super) struct NumberedRows<'a>(Rows<'a>);
 
 impl<'a> Evaluator<'a, '_> {
     /// The rows of a list by the numbers that `by` gives on them, if it gives one on each; what
@@ -314,32 +275,26 @@ impl<'a> Evaluator<'a, '_> {
         let Node::Path(path) = by else {
             return Ok(None);
         };
-        let Some(names) = path.names() else {
+        let Some(names) = path.names().filter(|names| !names.is_empty()) else {
             return Ok(None);
         };
-        let Some(rows) = self.rows(list)? else {
+        let wanted = Wanted::new(names, true).with_numbers();
+        let Some(rows) = self.rows(list, &[wanted])? else {
             return Ok(None);
         };
-        let wanted = Wanted::numbers(names);
-        let Some(Used {
-            column,
-            numbers: true,
-        }) = self.used(&rows, &wanted)?
-        else {
-            return Ok(None);
-        };
-        if !column.has_number_in_each_row() {
-            return Ok(None);
+        match rows.numbers(0) {
+            Some(numbers) if !numbers.iter().any(|number| number.is_nan()) => {}
+            _ => return Ok(None),
         }
         self.budget
             .spend_often(rows.len(), path.steps + ITEM_STEPS)?;
-        Ok(Some(NumberedRows { rows, column }))
+        Ok(Some(NumberedRows(rows)))
     }
 }
 
 impl<'a> NumberedRows<'a> {
     fn numbers(&self) -> &[f64] {
-        self.column.known_numbers().unwrap_or_default()
+        self.0.numbers(0).unwrap_or_default()
     }
 
     /// The first of the rows with the largest or smallest number.
@@ -351,28 +306,16 @@ impl<'a> NumberedRows<'a> {
                 (best, of_best) = (row, number);
             }
         }
-        View::from(self.rows.item(best))
+        View::from(self.0.item(best))
     }
 
     /// The items in the order of their numbers.
     pub(super) fn sorted(&self, budget: &Budget) -> Result<Vec<View<'a>>, Cost> {
         let numbers = self.numbers();
-        super::functions::pay_sorting(numbers.len(), budget)?;
-        let places = super::functions::sorted_places(numbers);
-        let items = places
-            .into_iter()
-            .map(|row| View::from(self.rows.item(row)));
+        pay_sorting(numbers.len(), budget)?;
+        let places = sorted_places(numbers);
+        let items = places.into_iter().map(|row| View::from(self.0.item(row)));
         Ok(items.collect())
-    }
-}
-
-impl Wanted {
-    fn numbers(names: Vec<Box<str>>) -> Self {
-        Self {
-            path: names.into(),
-            when: crossfeed_json::Columns::Now,
-            numbers: true,
-        }
     }
 }
 

@@ -22,7 +22,7 @@ mod keys;
 mod places;
 mod rows;
 
-pub use rows::{Cell, Column, Columns, Rows};
+pub use rows::{Cell, Rows, Wanted};
 
 use crate::index::Tape;
 use std::{
@@ -52,8 +52,7 @@ pub(crate) struct Built {
     /// `None` after the first look-up.
     keys: RwLock<HashMap<u32, Option<Arc<keys::Members>>>>,
     places: RwLock<HashMap<u32, Arc<[u32]>>>,
-    /// `None` where rows would not do.
-    rows: RwLock<HashMap<u32, Option<Arc<rows::Table>>>>,
+    rows: RwLock<HashMap<u32, Arc<rows::Table>>>,
     bytes: AtomicUsize,
     /// Those of rows and columns, which are bounded.
     row_bytes: AtomicUsize,

@@ -8,7 +8,7 @@ use crate::{
 use std::sync::{Arc, OnceLock, RwLock};
 
 /// Rows below which a walk is as quick.
-const LEAST_ROWS: usize = 16;
+const LEAST_ROWS: usize = 64;
 
 /// Columns of one list.
 const MOST_COLUMNS: usize = 64;
@@ -22,27 +22,60 @@ const ABSENT: u32 = u32::MAX;
 /// Where a path comes to a string, which may hold JSON: that is not for tables to say.
 const ODD: u32 = u32::MAX - 1;
 
-/// The rows of one list.
-#[derive(Debug)]
+/// The rows of one list, and what has been asked for of them.
+#[derive(Debug, Default)]
 pub(super) struct Table {
-    items: Box<[u32]>,
+    /// The slots of the items; `None` where one is too large to be a row.
+    items: OnceLock<Option<Box<[u32]>>>,
     columns: RwLock<Vec<Arc<Column>>>,
 }
 
-/// The items of a list, none of them large, by number.
+/// For each row, where a path of fields leads in it.
+#[derive(Debug, Default)]
+struct Column {
+    path: Box<[Box<str>]>,
+    cells: OnceLock<Box<[u32]>>,
+    numbers: OnceLock<Box<[f64]>>,
+}
+
+/// A path of fields that is followed from every item of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Wanted {
+    /// The names of the fields; at least one.
+    pub path: Box<[Box<str>]>,
+    /// Whether it is followed from every item right away. If not, it becomes a column when it is
+    /// wanted once more.
+    pub at_once: bool,
+    /// Whether the numbers that it leads to are compared.
+    pub numbers: bool,
+}
+
+impl Wanted {
+    /// A path of fields, wanted at once or not.
+    #[must_use]
+    pub fn new(path: impl IntoIterator<Item = Box<str>>, at_once: bool) -> Self {
+        Self {
+            path: path.into_iter().collect(),
+            at_once,
+            numbers: false,
+        }
+    }
+
+    /// The same with its numbers.
+    #[must_use]
+    pub fn with_numbers(mut self) -> Self {
+        self.numbers = true;
+        self
+    }
+}
+
+/// The items of a list, none of them large, by number, and columns over them.
 #[derive(Clone, Debug)]
 pub struct Rows<'a> {
     list: Cursor<'a>,
     table: Arc<Table>,
-    tables: Tables,
-}
-
-/// For each row, where a path of fields leads in it.
-#[derive(Debug)]
-pub struct Column {
-    path: Box<[Box<str>]>,
-    cells: OnceLock<Box<[u32]>>,
-    numbers: OnceLock<Box<[f64]>>,
+    columns: Vec<Option<Arc<Column>>>,
 }
 
 /// What a path of fields comes to in one row.
@@ -57,101 +90,254 @@ pub enum Cell<'a> {
     Odd,
 }
 
-/// Which columns are asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "now or later")]
-pub enum Columns {
-    /// One that every row of is read now.
-    Now,
-    /// One that few rows of may be read: built if it is asked for again.
-    Later,
-}
-
 impl<'a> Cursor<'a> {
-    /// The items of a list by number; `None` where it is short, or an item is an object of more
-    /// than `largest` bytes, or tables of the document take enough memory already.
+    /// The items of a list by number, with columns for what is wanted of them. `None` where the
+    /// list is short, an item is an object of more than `largest` bytes, or nothing is wanted at
+    /// once or for the second time.
+    ///
+    /// A column may be missing where tables of the document take enough memory already.
     ///
     /// # Errors
     ///
     /// What `tick` gives, which is called now and then.
     pub fn rows<E>(
         self,
+        wanted: &[Wanted],
         largest: usize,
         tables: Tables,
-        mut tick: impl FnMut() -> Result<(), E>,
+        tick: impl FnMut() -> Result<(), E>,
     ) -> Result<Option<Rows<'a>>, E> {
+        let least = match tables {
+            Tables::WherePaying => LEAST_ROWS,
+            Tables::Always => 1,
+            Tables::Never => return Ok(None),
+        };
         let len = self.len().unwrap_or_default();
-        let enough = len >= LEAST_ROWS || (tables == Tables::Always && len > 0);
-        if tables == Tables::Never || self.kind() != Kind::Array || !enough {
+        if self.kind() != Kind::Array || len < least {
             return Ok(None);
         }
-        let built = &self.tape.built;
-        let known = read(&built.rows).get(&self.ordinal()).cloned();
-        let table = match known {
-            Some(known) => known,
-            None => {
-                let bytes = len * size_of::<u32>() + ENTRY;
-                if !built.reserve_rows(self.tape, tables, bytes) {
-                    return Ok(None);
-                }
-                let made = small_items(self, largest, &mut tick);
-                let mut rows = write(&built.rows);
-                let free = !rows.contains_key(&self.ordinal());
-                if !(free && matches!(made, Ok(Some(_)))) {
-                    built.release_rows(bytes);
-                }
-                let made = made?.map(|items| {
-                    Arc::new(Table {
-                        items,
-                        columns: RwLock::default(),
-                    })
-                });
-                if free && made.is_none() {
-                    built.add(ENTRY);
-                }
-                rows.entry(self.ordinal()).or_insert(made).clone()
-            }
+        let Some(table) = self.row_table(tables) else {
+            return Ok(None);
         };
-        Ok(table.map(|table| Rows {
+        if matches!(table.items.get(), Some(None)) {
+            return Ok(None);
+        }
+        let columns: Vec<_> = wanted
+            .iter()
+            .map(|wanted| table.column(wanted, self, tables))
+            .collect();
+        if columns.iter().all(Option::is_none) {
+            return Ok(None);
+        }
+        let fits = build(self, &table, wanted, &columns, largest, tables, tick)?;
+        Ok(fits.then_some(Rows {
             list: self,
             table,
-            tables,
+            columns,
         }))
     }
+
+    fn row_table(self, tables: Tables) -> Option<Arc<Table>> {
+        let built = &self.tape.built;
+        if let Some(table) = read(&built.rows).get(&self.ordinal()) {
+            return Some(Arc::clone(table));
+        }
+        if !built.reserve_rows(self.tape, tables, ENTRY) {
+            return None;
+        }
+        let mut rows = write(&built.rows);
+        if rows.contains_key(&self.ordinal()) {
+            built.release_rows(ENTRY);
+        }
+        Some(Arc::clone(rows.entry(self.ordinal()).or_default()))
+    }
 }
 
-/// The slots of all items, if no object among them is larger than `largest` bytes.
-fn small_items<E>(
+impl Table {
+    /// The column of a path, built or to be built; `None` if it is for later, or one too many.
+    fn column(&self, wanted: &Wanted, list: Cursor<'_>, tables: Tables) -> Option<Arc<Column>> {
+        let is_it = |column: &&Arc<Column>| column.path == wanted.path;
+        if let Some(known) = read(&self.columns).iter().find(is_it) {
+            return Some(Arc::clone(known));
+        }
+        let names: usize = wanted.path.iter().map(|name| name.len()).sum();
+        let mut columns = write(&self.columns);
+        if let Some(known) = columns.iter().find(is_it) {
+            return Some(Arc::clone(known));
+        }
+        let full = columns.len() >= MOST_COLUMNS;
+        if full
+            || !list
+                .tape
+                .built
+                .reserve_rows(list.tape, tables, ENTRY + names)
+        {
+            return None;
+        }
+        let column = Arc::new(Column {
+            path: wanted.path.clone(),
+            ..Column::default()
+        });
+        columns.push(Arc::clone(&column));
+        (wanted.at_once || tables == Tables::Always).then_some(column)
+    }
+}
+
+/// A column in the making.
+struct Making<'c> {
+    column: &'c Column,
+    /// Empty if they are there already.
+    cells: Vec<u32>,
+    numbers: Option<Vec<f64>>,
+    predictions: Vec<Prediction>,
+    bytes: usize,
+}
+
+/// Builds what is missing of a table, in one walk over the list; false where an item is too large.
+/// What there is no memory for stays missing.
+fn build<E>(
     list: Cursor<'_>,
+    table: &Table,
+    wanted: &[Wanted],
+    columns: &[Option<Arc<Column>>],
     largest: usize,
-    tick: &mut impl FnMut() -> Result<(), E>,
-) -> Result<Option<Box<[u32]>>, E> {
-    let mut slots = Vec::with_capacity(list.len().unwrap_or_default());
-    for (row, item) in list.items().enumerate() {
-        if row % TICK == TICK - 1 {
-            tick()?;
-        }
-        if item.kind() == Kind::Object && item.raw().len() > largest {
-            return Ok(None);
-        }
-        slots.push(item.ordinal());
+    tables: Tables,
+    mut tick: impl FnMut() -> Result<(), E>,
+) -> Result<bool, E> {
+    let built = &list.tape.built;
+    let len = list.len().unwrap_or_default();
+    let known = table.items.get();
+    let items_bytes = match known {
+        Some(_) => 0,
+        None => len * size_of::<u32>(),
+    };
+    if !built.reserve_rows(list.tape, tables, items_bytes) {
+        return Ok(false);
     }
-    Ok(Some(slots.into()))
+    let mut making = Vec::new();
+    for (column, wanted) in columns.iter().zip(wanted) {
+        let Some(column) = column else { continue };
+        let cells = column.cells.get().is_none();
+        let numbers = wanted.numbers && column.numbers.get().is_none();
+        let bytes =
+            len * (usize::from(cells) * size_of::<u32>() + usize::from(numbers) * size_of::<f64>());
+        if bytes > 0 && built.reserve_rows(list.tape, tables, bytes) {
+            making.push(Making {
+                column,
+                cells: Vec::with_capacity(if cells { len } else { 0 }),
+                numbers: numbers.then(|| Vec::with_capacity(len)),
+                predictions: vec![Prediction::default(); column.path.len()],
+                bytes,
+            });
+        }
+    }
+    let mut done = Ok(true);
+    match known.and_then(Option::as_ref) {
+        Some(_) if making.is_empty() => {}
+        Some(items) => {
+            for (row, &slot) in items.iter().enumerate() {
+                if row % TICK == TICK - 1
+                    && let Err(stop) = tick()
+                {
+                    done = Err(stop);
+                    break;
+                }
+                making
+                    .iter_mut()
+                    .for_each(|column| column.add(list, row, slot));
+            }
+        }
+        None => {
+            let mut slots = Vec::with_capacity(len);
+            for (row, item) in list.items().enumerate() {
+                if row % TICK == TICK - 1
+                    && let Err(stop) = tick()
+                {
+                    done = Err(stop);
+                    break;
+                }
+                if item.kind() == Kind::Object && item.raw().len() > largest {
+                    done = Ok(false);
+                    break;
+                }
+                slots.push(item.ordinal());
+                making
+                    .iter_mut()
+                    .for_each(|column| column.add(list, row, item.ordinal()));
+            }
+            match done {
+                Ok(true) => keep(&table.items, Some(slots.into()), built, items_bytes),
+                Ok(false) => {
+                    keep(&table.items, None, built, 0);
+                    built.release_rows(items_bytes);
+                }
+                Err(_) => built.release_rows(items_bytes),
+            }
+        }
+    }
+    for made in making {
+        if matches!(done, Ok(true)) {
+            made.keep(built, len);
+        } else {
+            built.release_rows(made.bytes);
+        }
+    }
+    done
 }
 
-impl Column {
-    /// The numbers of the column, if they have been read, see [`Rows::numbers`].
+/// Keeps what was built, unless somebody else was quicker.
+fn keep<T>(place: &OnceLock<T>, value: T, built: &Built, bytes: usize) {
+    if place.set(value).is_err() {
+        built.release_rows(bytes);
+    }
+}
+
+impl Making<'_> {
     #[inline]
-    #[must_use]
-    pub fn known_numbers(&self) -> Option<&[f64]> {
-        self.numbers.get().map(|numbers| &**numbers)
+    fn add(&mut self, list: Cursor<'_>, row: usize, slot: u32) {
+        let cell = match self.column.cells.get() {
+            Some(cells) => cells[row],
+            None => {
+                let cell = self.find(list.with(slot));
+                self.cells.push(cell);
+                cell
+            }
+        };
+        if let Some(numbers) = &mut self.numbers {
+            let number = match cell {
+                ABSENT | ODD => None,
+                slot => Some(list.with(slot)).filter(|place| place.kind() == Kind::Number),
+            };
+            let number = number.and_then(|number| number::short(number.raw()));
+            numbers.push(number.unwrap_or(f64::NAN));
+        }
     }
 
-    /// Whether the column is known to have a number in each row.
-    #[must_use]
-    pub fn has_number_in_each_row(&self) -> bool {
-        let known = self.known_numbers();
-        known.is_some_and(|numbers| !numbers.iter().any(|number| number.is_nan()))
+    /// Where the path leads from an item.
+    #[inline]
+    fn find(&mut self, item: Cursor<'_>) -> u32 {
+        let mut here = item;
+        for (name, prediction) in self.column.path.iter().zip(&mut self.predictions) {
+            match here.get_predicted(name, prediction) {
+                Some(next) => here = next,
+                None if here.kind() == Kind::String => return ODD,
+                None => return ABSENT,
+            }
+        }
+        here.ordinal()
+    }
+
+    /// The cells may have come from elsewhere while these were made: then the numbers are still
+    /// theirs, as a path leads to one place only.
+    fn keep(self, built: &Built, len: usize) {
+        if self.cells.len() == len {
+            let bytes = len * size_of::<u32>();
+            keep(&self.column.cells, self.cells.into(), built, bytes);
+        }
+        if let Some(numbers) = self.numbers {
+            let bytes = len * size_of::<f64>();
+            keep(&self.column.numbers, numbers.into(), built, bytes);
+        }
     }
 }
 
@@ -160,179 +346,41 @@ impl<'a> Rows<'a> {
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "it never is")]
     pub fn len(&self) -> usize {
-        self.table.items.len()
+        self.items().len()
+    }
+
+    fn items(&self) -> &[u32] {
+        let items = self.table.items.get().and_then(Option::as_deref);
+        items.unwrap_or_default()
     }
 
     /// The item that is a row.
     #[inline]
     #[must_use]
     pub fn item(&self, row: usize) -> Cursor<'a> {
-        self.list.with(self.table.items[row])
+        self.list.with(self.items()[row])
     }
 
-    /// The column of a path of fields, if there is memory for it and it is not for later.
-    ///
-    /// # Errors
-    ///
-    /// What `tick` gives, which is called now and then.
-    pub fn column<E>(
-        &self,
-        path: &[&str],
-        when: Columns,
-        tick: impl FnMut() -> Result<(), E>,
-    ) -> Result<Option<Arc<Column>>, E> {
-        let is_it = |column: &&Arc<Column>| {
-            let names = column.path.iter().map(|name| &**name);
-            column.path.len() == path.len() && names.eq(path.iter().copied())
-        };
-        let known = read(&self.table.columns).iter().find(is_it).cloned();
-        let later = when == Columns::Later && self.tables != Tables::Always;
-        let column = match known {
-            Some(column) if column.cells.get().is_some() => return Ok(Some(column)),
-            Some(column) => column,
-            None => {
-                let mut columns = write(&self.table.columns);
-                let raced = columns.iter().find(is_it).cloned();
-                match raced {
-                    Some(column) => column,
-                    None if columns.len() >= MOST_COLUMNS => return Ok(None),
-                    None => {
-                        let column = Arc::new(Column {
-                            path: path.iter().map(|&name| name.into()).collect(),
-                            cells: OnceLock::new(),
-                            numbers: OnceLock::new(),
-                        });
-                        columns.push(Arc::clone(&column));
-                        self.built()
-                            .add(ENTRY + path.iter().map(|n| n.len()).sum::<usize>());
-                        if later {
-                            return Ok(None);
-                        }
-                        column
-                    }
-                }
-            }
-        };
-        let bytes = self.len() * size_of::<u32>();
-        if !self
-            .built()
-            .reserve_rows(self.list.tape, self.tables, bytes)
-        {
-            return Ok(None);
-        }
-        let mut is_ours = false;
-        let cells = self.cells(path, tick).map(|cells| {
-            column.cells.get_or_init(|| {
-                is_ours = true;
-                cells
-            });
-        });
-        if !is_ours {
-            self.built().release_rows(bytes);
-        }
-        cells?;
-        Ok(Some(column))
-    }
-
-    fn built(&self) -> &'a Built {
-        &self.list.tape.built
-    }
-
-    fn cells<E>(
-        &self,
-        path: &[&str],
-        mut tick: impl FnMut() -> Result<(), E>,
-    ) -> Result<Box<[u32]>, E> {
-        let mut predictions = vec![Prediction::default(); path.len()];
-        let mut cells = Vec::with_capacity(self.len());
-        for (row, &slot) in self.table.items.iter().enumerate() {
-            if row % TICK == TICK - 1 {
-                tick()?;
-            }
-            let mut here = self.list.with(slot);
-            let mut cell = None;
-            for (name, prediction) in path.iter().zip(&mut predictions) {
-                let next = here.get_predicted(name, prediction);
-                match next {
-                    Some(next) => here = next,
-                    None => {
-                        cell = Some(if here.kind() == Kind::String {
-                            ODD
-                        } else {
-                            ABSENT
-                        });
-                        break;
-                    }
-                }
-            }
-            cells.push(cell.unwrap_or_else(|| here.ordinal()));
-        }
-        Ok(cells.into())
-    }
-
-    /// What a column's path comes to in a row.
+    /// What a path comes to in a row, the path being one of those that were wanted; `None` if it has
+    /// no column.
     #[inline]
     #[must_use]
-    pub fn cell(&self, column: &Column, row: usize) -> Cell<'a> {
-        match column.cells.get().map(|cells| cells[row]) {
-            None | Some(ODD) => Cell::Odd,
-            Some(ABSENT) => Cell::Absent,
-            Some(slot) => Cell::Place(self.list.with(slot)),
-        }
+    pub fn cell(&self, wanted: usize, row: usize) -> Option<Cell<'a>> {
+        let cells = self.columns.get(wanted)?.as_ref()?.cells.get()?;
+        Some(match cells[row] {
+            ODD => Cell::Odd,
+            ABSENT => Cell::Absent,
+            slot => Cell::Place(self.list.with(slot)),
+        })
     }
 
-    /// For each row the number that a column's path leads to, if floats tell it apart, see
-    /// [`crate::short_number`]; NaN where there is no number, or another. `None` where there is
-    /// no memory for it.
-    ///
-    /// # Errors
-    ///
-    /// What `tick` gives, which is called now and then.
-    pub fn numbers<'c, E>(
-        &self,
-        column: &'c Column,
-        tick: impl FnMut() -> Result<(), E>,
-    ) -> Result<Option<&'c [f64]>, E> {
-        if let Some(numbers) = column.numbers.get() {
-            return Ok(Some(numbers));
-        }
-        let bytes = self.len() * size_of::<f64>();
-        if !self
-            .built()
-            .reserve_rows(self.list.tape, self.tables, bytes)
-        {
-            return Ok(None);
-        }
-        let mut is_ours = false;
-        let numbers = self.read_numbers(column, tick).map(|numbers| {
-            column.numbers.get_or_init(|| {
-                is_ours = true;
-                numbers
-            })
-        });
-        if !is_ours {
-            self.built().release_rows(bytes);
-        }
-        numbers.map(|numbers| Some(&**numbers))
-    }
-
-    fn read_numbers<E>(
-        &self,
-        column: &Column,
-        mut tick: impl FnMut() -> Result<(), E>,
-    ) -> Result<Box<[f64]>, E> {
-        let mut numbers = Vec::with_capacity(self.len());
-        for row in 0..self.len() {
-            if row % TICK == TICK - 1 {
-                tick()?;
-            }
-            numbers.push(match self.cell(column, row) {
-                Cell::Place(place) if place.kind() == Kind::Number => {
-                    number::short(place.raw()).unwrap_or(f64::NAN)
-                }
-                _ => f64::NAN,
-            });
-        }
-        Ok(numbers.into())
+    /// For each row the number that a path leads to, if floats tell it apart, see
+    /// [`crate::short_number`]; NaN where there is no number, or another. `None` if they have not
+    /// been read.
+    #[inline]
+    #[must_use]
+    pub fn numbers(&self, wanted: usize) -> Option<&[f64]> {
+        let column = self.columns.get(wanted)?.as_ref()?;
+        column.numbers.get().map(|numbers| &**numbers)
     }
 }
