@@ -204,6 +204,11 @@ impl Budget {
         Ok(())
     }
 
+    #[cfg(test)]
+    pub(crate) fn steps_left(&self) -> u64 {
+        self.steps_left.get()
+    }
+
     /// When side tables are built.
     pub(crate) fn tables(&self) -> Tables {
         self.tables

@@ -6,6 +6,8 @@ mod functions;
 mod number;
 mod rows;
 mod slice;
+#[cfg(test)]
+mod tests;
 
 pub use budget::{Budget, Cost, Limits};
 pub(crate) use functions::Function;

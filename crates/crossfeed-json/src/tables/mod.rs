@@ -14,7 +14,7 @@
 //!
 //! - A table only says sooner what the document says anyway; no answer depends on whether there is
 //!   one.
-//! - Rows and columns together take at most an eighth of the raw bytes. An index of keys takes
+//! - Rows and columns together take at most a quarter of the raw bytes. An index of keys takes
 //!   about six bytes a member, of which the document has at least seven; places take a quarter of
 //!   a byte an item.
 
@@ -58,6 +58,10 @@ pub(crate) struct Built {
     row_bytes: AtomicUsize,
 }
 
+/// Rows and columns take at most one part in so many of the raw bytes: enough for one column of
+/// numbers and two others over records of a hundred bytes.
+const ROWS_PART: usize = 4;
+
 /// What an entry counts for beside its content.
 const ENTRY: usize = 128;
 
@@ -70,7 +74,7 @@ impl Built {
     fn reserve_rows(&self, tape: &Tape, tables: Tables, bytes: usize) -> bool {
         let most = match tables {
             Tables::Always => usize::MAX,
-            _ => tape.raw.len() / 8,
+            _ => tape.raw.len() / ROWS_PART,
         };
         let reserved = self
             .row_bytes

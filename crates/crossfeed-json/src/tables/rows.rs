@@ -218,16 +218,25 @@ fn build<E>(
     for (column, wanted) in columns.iter().zip(wanted) {
         let Some(column) = column else { continue };
         let cells = column.cells.get().is_none();
-        let numbers = wanted.numbers && column.numbers.get().is_none();
-        let bytes =
-            len * (usize::from(cells) * size_of::<u32>() + usize::from(numbers) * size_of::<f64>());
-        if bytes > 0 && built.reserve_rows(list.tape, tables, bytes) {
+        let mut numbers = wanted.numbers && column.numbers.get().is_none();
+        let bytes = |numbers: bool| {
+            len * (usize::from(cells) * size_of::<u32>() + usize::from(numbers) * size_of::<f64>())
+        };
+        let reserve = |numbers| built.reserve_rows(list.tape, tables, bytes(numbers));
+        // Without its numbers a column is still worth something.
+        if !reserve(numbers) {
+            if !numbers || !reserve(false) {
+                continue;
+            }
+            numbers = false;
+        }
+        if bytes(numbers) > 0 {
             making.push(Making {
                 column,
                 cells: Vec::with_capacity(if cells { len } else { 0 }),
                 numbers: numbers.then(|| Vec::with_capacity(len)),
                 predictions: vec![Prediction::default(); column.path.len()],
-                bytes,
+                bytes: bytes(numbers),
             });
         }
     }
