@@ -42,7 +42,8 @@ pub(crate) enum Node {
 #[derive(Debug)]
 pub(crate) struct Path {
     pub(crate) parts: Box<[Part]>,
-    /// What following it costs, in steps: one for each node that the parser made of it.
+    /// What following it costs, in steps: one for each node that the parser made of it, and for long
+    /// names one for every 64 bytes.
     pub(crate) steps: u64,
     /// Which of the columns of the projection around it has what the path leads to.
     pub(crate) column: Option<usize>,
@@ -315,9 +316,13 @@ fn chain_of(parts: Vec<Node>) -> Node {
 
 impl Path {
     fn of(part: Part) -> Self {
+        let long = match &part {
+            Part::Field(name, _) => name.len() as u64 / 64,
+            Part::Index(_) => 0,
+        };
         Self {
             parts: [part].into(),
-            steps: 1,
+            steps: 1 + long,
             column: None,
         }
     }

@@ -274,13 +274,32 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Whether this value is the member `key` of an object. What that costs depends on `key`, not on
+    /// how long the value's own key is.
     #[inline]
-    fn has_key(self, key: &str) -> bool {
+    #[must_use]
+    pub fn has_key(self, key: &str) -> bool {
         let slot = self.slot();
-        if slot.kind & kind::KEY_ESCAPED == 0 {
+        if slot.kind & kind::KEY_ESCAPED == 0 && slot.key_len != LONG_KEY {
             return self.tape.raw_key(slot) == key.as_bytes();
         }
-        *string::decode(self.tape.raw_key(slot), true) == *key.as_bytes()
+        self.has_odd_key(key)
+    }
+
+    /// [`Self::has_key`] where the own key is long or holds escapes.
+    #[cold]
+    fn has_odd_key(self, key: &str) -> bool {
+        let slot = self.slot();
+        // An escape takes at most six bytes for one.
+        let most = key.len().saturating_mul(6);
+        if usize::from(slot.key_len) > most
+            || (key.len() > usize::from(slot.key_len) && slot.key_len != LONG_KEY)
+        {
+            return false;
+        }
+        let raw = self.tape.raw_key(slot);
+        raw.len() <= most
+            && *string::decode(raw, slot.kind & kind::KEY_ESCAPED != 0) == *key.as_bytes()
     }
 
     /// Another value of the document.

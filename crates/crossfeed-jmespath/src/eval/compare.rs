@@ -282,60 +282,37 @@ pub(super) fn get<'a>(
     Ok(object.get(key))
 }
 
-/// Members from which on a look-up in an object costs the same wherever the member stands: it is
-/// by a table from the second time on.
-const WIDE: usize = 256;
-
-/// What that costs, in steps.
+/// What a look-up in a wide object costs beyond the step of any look-up: it is a few looks into a
+/// table.
 const WIDE_STEPS: u64 = 4;
 
 /// Members that are walked over between two looks at the clock.
 const LOOK_EVERY: usize = 1024;
 
-/// Whether look-ups in the object are by a table.
+/// Takes the steps for a look-up in a wide object: the same whether there is a table yet, as there
+/// is one from the second look-up on.
 #[inline]
-pub(super) fn is_wide(object: Cursor<'_>) -> bool {
-    object.kind() == Kind::Object && object.len().is_some_and(|len| len >= WIDE)
+pub(super) fn pay_wide(budget: &Budget) -> Result<(), Cost> {
+    budget.spend(WIDE_STEPS)
 }
 
-/// Takes the steps for a look-up in a wide object.
-pub(super) fn pay_wide(name: &str, budget: &Budget) -> Result<(), Cost> {
-    budget.spend(WIDE_STEPS)?;
-    budget.read_text(name.len())
-}
-
-/// The member `key` of an object; each step pays for eight members that are walked over, unless it
-/// is wide.
-#[inline(never)]
+/// The member `key` of an object.
+#[inline]
 pub(super) fn look_up<'a>(
     object: Cursor<'a>,
     name: &str,
     budget: &Budget,
 ) -> Result<Option<Cursor<'a>>, Cost> {
-    if is_wide(object) {
-        pay_wide(name, budget)?;
-        return look_up_wide(object, name, budget);
+    if !object.is_wide() {
+        return Ok(object.get(name));
     }
-    for (walked, (key, member)) in object.members().enumerate() {
-        if walked % 8 == 7 {
-            budget.spend(1)?;
-        }
-        // Where the key ends is found by reading it.
-        let written = key.raw().len();
-        budget.read_text(written)?;
-        // An escape takes at most six bytes for one: what is longer cannot be the name.
-        if written < name.len() || written / 6 > name.len() {
-            continue;
-        }
-        if *key.bytes() == *name.as_bytes() {
-            return Ok(Some(member));
-        }
-    }
-    Ok(None)
+    pay_wide(budget)?;
+    look_up_wide(object, name, budget)
 }
 
 /// The member `key` of a wide object, which has been paid for: by its table, the first time by a
 /// walk.
+#[inline(never)]
 pub(super) fn look_up_wide<'a>(
     object: Cursor<'a>,
     name: &str,
@@ -344,15 +321,11 @@ pub(super) fn look_up_wide<'a>(
     if let Some(found) = object.get_in_table(name, budget.tables()) {
         return Ok(found);
     }
-    for (walked, (key, member)) in object.members().enumerate() {
+    for (walked, member) in object.items().enumerate() {
         if walked % LOOK_EVERY == LOOK_EVERY - 1 {
             budget.tick()?;
         }
-        let written = key.raw().len();
-        if written < name.len() || written / 6 > name.len() {
-            continue;
-        }
-        if *key.bytes() == *name.as_bytes() {
+        if member.has_key(name) {
             return Ok(Some(member));
         }
     }

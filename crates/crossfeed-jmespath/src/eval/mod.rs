@@ -254,16 +254,7 @@ pub(crate) struct Evaluator<'a, 'b> {
     arena: &'a Arena,
     budget: &'b Budget,
     /// Where each field look-up of the program was answered last.
-    predictions: Vec<Site>,
-}
-
-/// Where a field look-up was answered last.
-#[derive(Clone, Default)]
-struct Site {
-    small: Cell<Prediction>,
-    /// In objects in which a look-up costs more if it was not answered there. What is read from
-    /// columns is small, so that this does not depend on whether there are some.
-    large: Cell<Prediction>,
+    predictions: Vec<Cell<Prediction>>,
 }
 
 pub(crate) type Evaluated<'a> = Result<View<'a>, EvalError>;
@@ -279,7 +270,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         } else {
             expression.sites
         };
-        let predictions = vec![Site::default(); sites];
+        let predictions = vec![Cell::new(Prediction::default()); sites];
         Self {
             arena,
             budget,
@@ -505,38 +496,21 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         name: &str,
         site: usize,
     ) -> Result<Option<Cursor<'a>>, Cost> {
-        let Some(site) = self.predictions.get(site) else {
+        let Some(cell) = self.predictions.get(site) else {
             return compare::look_up(object, name, self.budget);
         };
-        if object.raw().len() > SMALL_OBJECT {
-            return self.member_of_large(object, name, &site.large);
+        let mut prediction = cell.get();
+        if object.is_wide() {
+            compare::pay_wide(self.budget)?;
+            if let Some(found) = object.get_at(name, prediction) {
+                return Ok(Some(found));
+            }
+            let found = compare::look_up_wide(object, name, self.budget)?;
+            cell.set(found.map_or(prediction, |member| object.prediction(member)));
+            return Ok(found);
         }
-        let mut prediction = site.small.get();
         let found = object.get_predicted(name, &mut prediction);
-        site.small.set(prediction);
-        Ok(found)
-    }
-
-    fn member_of_large(
-        &self,
-        object: Cursor<'a>,
-        name: &str,
-        site: &Cell<Prediction>,
-    ) -> Result<Option<Cursor<'a>>, Cost> {
-        let prediction = site.get();
-        let is_wide = compare::is_wide(object);
-        if is_wide {
-            compare::pay_wide(name, self.budget)?;
-        }
-        if let Some(found) = object.get_at(name, prediction) {
-            return Ok(Some(found));
-        }
-        let found = if is_wide {
-            compare::look_up_wide(object, name, self.budget)?
-        } else {
-            compare::look_up(object, name, self.budget)?
-        };
-        site.set(found.map_or(prediction, |member| object.prediction(member)));
+        cell.set(prediction);
         Ok(found)
     }
 
@@ -695,9 +669,6 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         backwards.into_iter().rev().try_for_each(item)
     }
 }
-
-/// Bytes up to which a look-up in an object is one step, whatever its keys are.
-const SMALL_OBJECT: usize = 4096;
 
 /// The place that an index means in a list of `len` items, from the end if it is negative.
 fn place(index: i64, len: usize) -> Option<usize> {

@@ -1,4 +1,4 @@
-//! Projections over rows: a list of small values of which the paths that an expression follows are
+//! Projections over rows: a list of which the paths that an expression follows are
 //! read from columns.
 //!
 //! What comes in: a projection, or a function's list and path, and the list's [`Rows`]. What goes
@@ -7,7 +7,7 @@
 //! columns are built and how.
 
 use super::{
-    Budget, Cost, EvalError, Evaluated, Evaluator, ITEM_STEPS, SMALL_OBJECT,
+    Budget, Cost, EvalError, Evaluated, Evaluator, ITEM_STEPS,
     compare::unordered,
     functions::{pay_sorting, sorted_places},
     is_truthy,
@@ -55,7 +55,7 @@ impl<'a> Evaluator<'a, '_> {
         match list.0 {
             Repr::Json(list) if !wanted.is_empty() => {
                 let tick = || self.budget.tick();
-                list.rows(wanted, SMALL_OBJECT, self.budget.tables(), tick)
+                list.rows(wanted, self.budget.tables(), tick)
             }
             _ => Ok(None),
         }

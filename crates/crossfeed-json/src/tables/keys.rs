@@ -65,7 +65,7 @@ impl Members {
         range
             .filter(|&at| self.marks[at] == hash as u8)
             .map(|at| object.with(self.slots[at]))
-            .find(|member| *member.key().bytes() == *key.as_bytes())
+            .find(|member| member.has_key(key))
     }
 }
 
@@ -74,7 +74,17 @@ fn bucket(hash: u64, count: usize) -> usize {
     ((hash >> 32) as usize * count) >> 32
 }
 
+/// Members from which on an object is wide.
+const WIDE: usize = 256;
+
 impl<'a> Cursor<'a> {
+    /// Whether the value is an object of so many members that a look-up by a table pays.
+    #[inline]
+    #[must_use]
+    pub fn is_wide(self) -> bool {
+        self.kind() == Kind::Object && self.len().is_some_and(|len| len >= WIDE)
+    }
+
     /// The member `key` of an object by a table of its keys, which is built at the second call;
     /// the outer `None` says that there is no table yet, and nothing of the member.
     ///

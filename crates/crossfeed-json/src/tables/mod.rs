@@ -7,7 +7,7 @@
 //!
 //! - [`keys`]: hash to member, for an object of very many members.
 //! - [`places`]: every sixteenth item of a long list.
-//! - [`rows`]: the items of a list of small values, and for a path of fields the place it leads to
+//! - [`rows`]: the items of a list, and for a path of fields the place it leads to
 //!   in each of them, with its numbers read once.
 //!
 //! # Invariants

@@ -1,4 +1,4 @@
-//! A list of small values as rows, and paths of fields as columns over them.
+//! The items of a list as rows, and paths of fields as columns over them.
 
 use super::{Built, ENTRY, Tables, read, write};
 use crate::{
@@ -19,14 +19,15 @@ const TICK: usize = 1024;
 /// Where a path leads nowhere.
 const ABSENT: u32 = u32::MAX;
 
-/// Where a path comes to a string, which may hold JSON: that is not for tables to say.
+/// Where a path comes to a string, which may hold JSON, or to a wide object, in which look-ups cost
+/// more: that is not for columns to say.
 const ODD: u32 = u32::MAX - 1;
 
 /// The rows of one list, and what has been asked for of them.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// The slots of the items; `None` where one is too large to be a row.
-    items: OnceLock<Option<Box<[u32]>>>,
+    /// The slots of the items.
+    items: OnceLock<Box<[u32]>>,
     columns: RwLock<Vec<Arc<Column>>>,
 }
 
@@ -70,7 +71,7 @@ impl Wanted {
     }
 }
 
-/// The items of a list, none of them large, by number, and columns over them.
+/// The items of a list by number, and columns over them.
 #[derive(Clone, Debug)]
 pub struct Rows<'a> {
     list: Cursor<'a>,
@@ -86,14 +87,14 @@ pub enum Cell<'a> {
     Place(Cursor<'a>),
     /// Nothing.
     Absent,
-    /// A string in which fields were looked for: it may hold JSON.
+    /// A string in which fields were looked for, which may hold JSON; or a wide object, see
+    /// [`Cursor::is_wide`].
     Odd,
 }
 
 impl<'a> Cursor<'a> {
     /// The items of a list by number, with columns for what is wanted of them. `None` where the
-    /// list is short, an item is an object of more than `largest` bytes, or nothing is wanted at
-    /// once or for the second time.
+    /// list is short, or nothing is wanted at once or for the second time.
     ///
     /// A column may be missing where tables of the document take enough memory already.
     ///
@@ -103,7 +104,6 @@ impl<'a> Cursor<'a> {
     pub fn rows<E>(
         self,
         wanted: &[Wanted],
-        largest: usize,
         tables: Tables,
         tick: impl FnMut() -> Result<(), E>,
     ) -> Result<Option<Rows<'a>>, E> {
@@ -119,9 +119,6 @@ impl<'a> Cursor<'a> {
         let Some(table) = self.row_table(tables) else {
             return Ok(None);
         };
-        if matches!(table.items.get(), Some(None)) {
-            return Ok(None);
-        }
         let columns: Vec<_> = wanted
             .iter()
             .map(|wanted| table.column(wanted, self, tables))
@@ -129,7 +126,7 @@ impl<'a> Cursor<'a> {
         if columns.iter().all(Option::is_none) {
             return Ok(None);
         }
-        let fits = build(self, &table, wanted, &columns, largest, tables, tick)?;
+        let fits = build(self, &table, wanted, &columns, tables, tick)?;
         Ok(fits.then_some(Rows {
             list: self,
             table,
@@ -193,14 +190,13 @@ struct Making<'c> {
     bytes: usize,
 }
 
-/// Builds what is missing of a table, in one walk over the list; false where an item is too large.
-/// What there is no memory for stays missing.
+/// Builds what is missing of a table, in one walk over the list; false where there is no
+/// memory for rows. A column that there is none for stays missing.
 fn build<E>(
     list: Cursor<'_>,
     table: &Table,
     wanted: &[Wanted],
     columns: &[Option<Arc<Column>>],
-    largest: usize,
     tables: Tables,
     mut tick: impl FnMut() -> Result<(), E>,
 ) -> Result<bool, E> {
@@ -241,7 +237,7 @@ fn build<E>(
         }
     }
     let mut done = Ok(true);
-    match known.and_then(Option::as_ref) {
+    match known {
         Some(_) if making.is_empty() => {}
         Some(items) => {
             for (row, &slot) in items.iter().enumerate() {
@@ -265,21 +261,13 @@ fn build<E>(
                     done = Err(stop);
                     break;
                 }
-                if item.kind() == Kind::Object && item.raw().len() > largest {
-                    done = Ok(false);
-                    break;
-                }
                 slots.push(item.ordinal());
                 making
                     .iter_mut()
                     .for_each(|column| column.add(list, row, item.ordinal()));
             }
             match done {
-                Ok(true) => keep(&table.items, Some(slots.into()), built, items_bytes),
-                Ok(false) => {
-                    keep(&table.items, None, built, 0);
-                    built.release_rows(items_bytes);
-                }
+                Ok(_) => keep(&table.items, slots.into(), built, items_bytes),
                 Err(_) => built.release_rows(items_bytes),
             }
         }
@@ -327,6 +315,9 @@ impl Making<'_> {
     fn find(&mut self, item: Cursor<'_>) -> u32 {
         let mut here = item;
         for (name, prediction) in self.column.path.iter().zip(&mut self.predictions) {
+            if here.is_wide() {
+                return ODD;
+            }
             match here.get_predicted(name, prediction) {
                 Some(next) => here = next,
                 None if here.kind() == Kind::String => return ODD,
@@ -359,8 +350,7 @@ impl<'a> Rows<'a> {
     }
 
     fn items(&self) -> &[u32] {
-        let items = self.table.items.get().and_then(Option::as_deref);
-        items.unwrap_or_default()
+        self.table.items.get().map_or(&[], |items| items)
     }
 
     /// The item that is a row.
