@@ -11,7 +11,7 @@ use crate::{
     expression::ParseError,
     view::{Repr, View},
 };
-use crossfeed_json::{Kind, is_number};
+use crossfeed_json::{Kind, is_number, short_number};
 use elsa::FrozenMap;
 use std::{borrow::Cow, cmp::Ordering, collections::HashMap};
 
@@ -384,19 +384,6 @@ impl<'a> Call<'_, 'a, '_> {
         }
     }
 
-    /// The items of a list that are all numbers.
-    fn numbers(&self, value: &View<'a>) -> Result<Vec<View<'a>>, EvalError> {
-        self.array(0, value)?;
-        self.evaluator
-            .budget
-            .spend(value.len().unwrap_or_default() as u64)?;
-        let items: Vec<_> = value.items().collect();
-        match items.iter().find(|item| item.kind() != Kind::Number) {
-            None => Ok(items),
-            Some(odd) => Err(self.wrong(0, "an array of numbers", odd)),
-        }
-    }
-
     /// The items of a list that are all numbers, or all strings.
     fn comparable_items(&self, place: usize, value: &View<'a>) -> Result<Vec<View<'a>>, EvalError> {
         self.array(place, value)?;
@@ -545,9 +532,19 @@ impl<'a> Call<'_, 'a, '_> {
     }
 
     fn sum(&self, value: &View<'a>) -> Result<Sum, EvalError> {
+        self.array(0, value)?;
+        let budget = self.evaluator.budget;
+        budget.spend(value.len().unwrap_or_default() as u64)?;
+        if let Some(odd) = value.items().find(|item| item.kind() != Kind::Number) {
+            return Err(self.wrong(0, "an array of numbers", &odd));
+        }
         let mut sum = Sum::Integer(0);
-        for item in self.numbers(value)? {
-            self.evaluator.budget.read_text(item.text_len())?;
+        for item in value.items() {
+            if let Some((short, is_integer)) = short_place(&item) {
+                sum = sum.add_short(short, is_integer);
+                continue;
+            }
+            budget.read_text(item.text_len())?;
             sum = sum.add(&item.digits().unwrap_or_default());
         }
         Ok(sum)
@@ -680,7 +677,27 @@ enum Sum {
     Float(f64),
 }
 
+/// A number in a document that floats tell apart, and whether it is written as an integer.
+#[inline]
+fn short_place(number: &View<'_>) -> Option<(f64, bool)> {
+    let raw = number.as_cursor()?.raw();
+    Some((short_number(raw)?, !raw.contains(&b'.')))
+}
+
 impl Sum {
+    /// [`Self::add`] for a number that is exact as an integer, if it is one, and as a float.
+    #[inline]
+    fn add_short(self, number: f64, is_integer: bool) -> Self {
+        match self {
+            Self::Integer(sum) if is_integer => match sum.checked_add(number as i128) {
+                Some(sum) => Self::Integer(sum),
+                None => Self::Float(sum as f64 + number),
+            },
+            Self::Integer(sum) => Self::Float(sum as f64 + number),
+            Self::Float(sum) => Self::Float(sum + number),
+        }
+    }
+
     fn add(self, digits: &str) -> Self {
         match (self, digits.parse::<i64>()) {
             (Self::Integer(sum), Ok(n)) => match sum.checked_add(n.into()) {

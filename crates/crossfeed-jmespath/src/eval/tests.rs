@@ -240,3 +240,44 @@ fn tables_are_built_where_they_pay() {
     grows("w.key299", &[false, true, false]);
     grows("w", &[false, false]);
 }
+
+#[test]
+fn threads_share_tables() {
+    let items: Vec<_> = (0..500)
+        .map(|n| {
+            // Long enough that there is room for all tables, whoever asks first.
+            let text = "x".repeat(400);
+            let a = n % 17;
+            format!("{{\"id\":{n},\"a\":{a}.5,\"b\":{{\"a\":{n}}},\"text\":\"{text}\"}}")
+        })
+        .collect();
+    let raw = format!("{{\"l\":[{}],\"w\":{}}}", items.join(","), wide(300));
+    let (shared, alone) = (Document::new(raw.clone()), Document::new(raw.clone()));
+    let run = |document: &Document, first: usize, tables| -> Vec<(usize, Outcome)> {
+        let places = (first..EXPRESSIONS.len()).chain(0..first);
+        let mut all: Vec<_> = places
+            .map(|at| {
+                let expression = Expression::parse(EXPRESSIONS[at]).unwrap();
+                (at, outcome(document, &expression, tables, 1_000_000))
+            })
+            .collect();
+        all.sort_by_key(|(at, _)| *at);
+        all
+    };
+    let expected = run(&Document::new(raw), 0, Tables::Never);
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let (shared, expected) = (&shared, &expected);
+            scope.spawn(move || {
+                for _ in 0..3 {
+                    assert_eq!(&run(shared, thread * 5, Tables::WherePaying), expected);
+                }
+            });
+        }
+    });
+    // Whoever was quicker, everything is counted once.
+    for _ in 0..3 {
+        run(&alone, 0, Tables::WherePaying);
+    }
+    assert_eq!(shared.resident_bytes(), alone.resident_bytes());
+}

@@ -24,7 +24,7 @@ mod rows;
 
 pub use rows::{Cell, Rows, Wanted};
 
-use crate::index::Tape;
+use crate::cursor::Cursor;
 use std::{
     collections::HashMap,
     sync::{
@@ -70,11 +70,14 @@ impl Built {
         self.bytes.load(Ordering::Relaxed) + self.row_bytes.load(Ordering::Relaxed)
     }
 
-    /// Takes bytes for rows or columns of this document; false where that would be too many.
-    fn reserve_rows(&self, tape: &Tape, tables: Tables, bytes: usize) -> bool {
+    /// Takes bytes for rows or columns of a list; false where that would be too many. Lists within
+    /// others leave some for the list that is most of the document.
+    fn reserve_rows(&self, list: Cursor<'_>, tables: Tables, bytes: usize) -> bool {
+        let raw = list.tape.raw.len();
         let most = match tables {
             Tables::Always => usize::MAX,
-            _ => tape.raw.len() / ROWS_PART,
+            _ if list.raw().len() >= raw / 2 => raw / ROWS_PART,
+            _ => raw / ROWS_PART / 2,
         };
         let reserved = self
             .row_bytes

@@ -8,7 +8,7 @@ use crate::{
 use std::sync::{Arc, OnceLock, RwLock};
 
 /// Rows below which a walk is as quick.
-const LEAST_ROWS: usize = 64;
+const LEAST_ROWS: usize = 16;
 
 /// Columns of one list.
 const MOST_COLUMNS: usize = 64;
@@ -139,7 +139,7 @@ impl<'a> Cursor<'a> {
         if let Some(table) = read(&built.rows).get(&self.ordinal()) {
             return Some(Arc::clone(table));
         }
-        if !built.reserve_rows(self.tape, tables, ENTRY) {
+        if !built.reserve_rows(self, tables, ENTRY) {
             return None;
         }
         let mut rows = write(&built.rows);
@@ -163,12 +163,7 @@ impl Table {
             return Some(Arc::clone(known));
         }
         let full = columns.len() >= MOST_COLUMNS;
-        if full
-            || !list
-                .tape
-                .built
-                .reserve_rows(list.tape, tables, ENTRY + names)
-        {
+        if full || !list.tape.built.reserve_rows(list, tables, ENTRY + names) {
             return None;
         }
         let column = Arc::new(Column {
@@ -183,8 +178,8 @@ impl Table {
 /// A column in the making.
 struct Making<'c> {
     column: &'c Column,
-    /// Empty if they are there already.
-    cells: Vec<u32>,
+    /// `None` if they are there already.
+    cells: Option<Vec<u32>>,
     numbers: Option<Vec<f64>>,
     predictions: Vec<Prediction>,
     bytes: usize,
@@ -207,7 +202,7 @@ fn build<E>(
         Some(_) => 0,
         None => len * size_of::<u32>(),
     };
-    if !built.reserve_rows(list.tape, tables, items_bytes) {
+    if !built.reserve_rows(list, tables, items_bytes) {
         return Ok(false);
     }
     let mut making = Vec::new();
@@ -218,7 +213,7 @@ fn build<E>(
         let bytes = |numbers: bool| {
             len * (usize::from(cells) * size_of::<u32>() + usize::from(numbers) * size_of::<f64>())
         };
-        let reserve = |numbers| built.reserve_rows(list.tape, tables, bytes(numbers));
+        let reserve = |numbers| built.reserve_rows(list, tables, bytes(numbers));
         // Without its numbers a column is still worth something.
         if !reserve(numbers) {
             if !numbers || !reserve(false) {
@@ -229,7 +224,7 @@ fn build<E>(
         if bytes(numbers) > 0 {
             making.push(Making {
                 column,
-                cells: Vec::with_capacity(if cells { len } else { 0 }),
+                cells: cells.then(|| Vec::with_capacity(len)),
                 numbers: numbers.then(|| Vec::with_capacity(len)),
                 predictions: vec![Prediction::default(); column.path.len()],
                 bytes: bytes(numbers),
@@ -292,14 +287,18 @@ fn keep<T>(place: &OnceLock<T>, value: T, built: &Built, bytes: usize) {
 impl Making<'_> {
     #[inline]
     fn add(&mut self, list: Cursor<'_>, row: usize, slot: u32) {
-        let cell = match self.column.cells.get() {
-            Some(cells) => cells[row],
-            None => {
-                let cell = self.find(list.with(slot));
-                self.cells.push(cell);
-                cell
-            }
+        let known = match self.cells {
+            // Somebody else may have made them in the meantime: what is made here is made whole.
+            Some(_) => None,
+            None => self.column.cells.get(),
         };
+        let cell = match known {
+            Some(cells) => cells[row],
+            None => self.find(list.with(slot)),
+        };
+        if let Some(cells) = &mut self.cells {
+            cells.push(cell);
+        }
         if let Some(numbers) = &mut self.numbers {
             let number = match cell {
                 ABSENT | ODD => None,
@@ -327,12 +326,10 @@ impl Making<'_> {
         here.ordinal()
     }
 
-    /// The cells may have come from elsewhere while these were made: then the numbers are still
-    /// theirs, as a path leads to one place only.
     fn keep(self, built: &Built, len: usize) {
-        if self.cells.len() == len {
+        if let Some(cells) = self.cells {
             let bytes = len * size_of::<u32>();
-            keep(&self.column.cells, self.cells.into(), built, bytes);
+            keep(&self.column.cells, cells.into(), built, bytes);
         }
         if let Some(numbers) = self.numbers {
             let bytes = len * size_of::<f64>();

@@ -3,6 +3,7 @@
 mod grammar;
 mod look_ups;
 mod suite;
+mod tables;
 
 use proptest::{collection::vec, prelude::*, sample::select};
 
