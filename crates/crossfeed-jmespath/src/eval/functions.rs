@@ -193,10 +193,22 @@ impl<'a> Call<'_, 'a, '_> {
             Function::Sum => self.sum(value).map(|sum| sum.into_view()),
             Function::Keys => {
                 self.object(0, value)?;
-                let keys: Vec<_> = value
-                    .members()
-                    .map(|(key, _)| self.built(key.into_owned()))
-                    .collect::<Result<_, _>>()?;
+                let mut keys = Vec::with_capacity(value.len().unwrap_or_default());
+                if let Some(object) = value.as_cursor() {
+                    for (key, _) in object.members() {
+                        keys.push(match key.text() {
+                            Cow::Borrowed(text) => {
+                                self.evaluator.budget.build_text(text.len())?;
+                                View(Repr::Str(text))
+                            }
+                            Cow::Owned(text) => self.built(text)?,
+                        });
+                    }
+                } else {
+                    for (key, _) in value.members() {
+                        keys.push(self.built(key.into_owned())?);
+                    }
+                }
                 self.list(keys)
             }
             Function::Values => {
