@@ -18,7 +18,7 @@ use std::{
 };
 
 /// `MIDDLE` stands for the place of the middle item.
-const EXPRESSIONS: [&str; 11] = [
+const EXPRESSIONS: [&str; 10] = [
     "metadata.total",
     "items[0]",
     "items[-1]",
@@ -28,7 +28,6 @@ const EXPRESSIONS: [&str; 11] = [
     "items[?author.verified].url",
     "sort_by(items, &score)[-5:].title",
     "max_by(items, &score).title",
-    "sum(items[*].views)",
     "length(items)",
 ];
 

@@ -281,3 +281,27 @@ fn threads_share_tables() {
     }
     assert_eq!(shared.resident_bytes(), alone.resident_bytes());
 }
+
+#[test]
+fn a_look_up_in_a_wide_object_costs_four_steps_more() {
+    let spent = |raw: &str, text: &str| {
+        let (document, expression) = (
+            Document::new(raw.to_owned()),
+            Expression::parse(text).unwrap(),
+        );
+        let left = [Tables::Never, Tables::WherePaying, Tables::Always]
+            .map(|tables| outcome(&document, &expression, tables, 1000).unwrap().1);
+        assert!(left.iter().all(|one| *one == left[0]), "{text}: {left:?}");
+        1000 - left[0]
+    };
+    let item = wide(300);
+    assert_eq!(spent(&item, "key7"), 5);
+    assert_eq!(spent(&item, "key299"), 5);
+    assert_eq!(spent(&item, "nothing"), 5);
+    assert_eq!(spent(&wide(100), "key99"), 1);
+    // Where it stood in the item before, it costs the same.
+    let small = format!("[{0},{0},{0}]", wide(1));
+    let large = format!("[{item},{item},{item}]");
+    let more = spent(&large, "[*].key0") - spent(&small, "[*].key0");
+    assert_eq!(more, 3 * 4);
+}
