@@ -172,7 +172,7 @@ fn a_wide_object_is_walked_over_once() {
         members,
         &[
             ("[*].zz|length(@)", value("0")),
-            ("[*].[zz, k99999, k7][]|length(@)", value("12288")),
+            ("[*].[zz, k99999, k7][]|length(@)", value("8192")),
             ("[*].k99999|length(@)", value("4096")),
             ("[*].first|length(@)", value("4096")),
         ],
