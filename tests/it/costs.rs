@@ -148,7 +148,7 @@ fn long_numbers_are_paid_for_by_length() {
 }
 
 #[test]
-fn walks_over_siblings_are_paid_for() {
+fn walks_over_items_are_paid_for() {
     let zeros = format!("[{}0]", "0,".repeat(999_999));
     check(
         format!("{{\"l\":{zeros}}}"),
@@ -159,6 +159,10 @@ fn walks_over_siblings_are_paid_for() {
             ("[*].l[1000000]|length(@)", value("0")),
         ],
     );
+}
+
+#[test]
+fn a_wide_object_is_walked_over_once() {
     let mut members = String::from("{\"first\":0");
     for number in 0..100_000 {
         write!(members, ",\"k{number}\":0").unwrap();
@@ -167,9 +171,8 @@ fn walks_over_siblings_are_paid_for() {
     check(
         members,
         &[
-            ("[*].zz|length(@)", TooManySteps),
-            ("[*].[zz, k99999][]|length(@)", TooManySteps),
-            // Where it stood in the item before, it stands here.
+            ("[*].zz|length(@)", value("0")),
+            ("[*].[zz, k99999, k7][]|length(@)", value("8192")),
             ("[*].k99999|length(@)", value("4096")),
             ("[*].first|length(@)", value("4096")),
         ],
@@ -177,13 +180,12 @@ fn walks_over_siblings_are_paid_for() {
 }
 
 #[test]
-fn long_keys_are_paid_for_by_length() {
+fn long_keys_are_not_read_for_short_names() {
     let key = escaped(MANY);
     check(
         format!("{{{key}:1,\"b\":2}}"),
         &[
-            ("[*].zz|length(@)", TooManySteps),
-            // Where it stood in the item before, it stands here.
+            ("[*].zz|length(@)", value("0")),
             ("[*].b|length(@)", value("4096")),
             ("[*][*]|length(@)", value("0")),
             ("[*].values(@)[]|sum(@)", value("12288")),

@@ -2,7 +2,7 @@
 
 use crate::support::{same, same_json};
 use crossfeed_jmespath::{
-    Arena, Budget, EvalError, Expression, Limits, ParseError, View, evaluate,
+    Arena, Budget, EvalError, Expression, Limits, ParseError, Tables, View, evaluate,
 };
 use crossfeed_json::Document;
 use crossfeed_tests::{ExpectedFailures, suite};
@@ -85,8 +85,18 @@ fn check(case: &Case, document: &Document) -> Result<(), String> {
     }
 }
 
-/// The value as JSON, or the suite's word for the error.
+/// The value as JSON, or the suite's word for the error; the same without side tables, with all of
+/// them, and once they are there.
 fn outcome(expression: &str, document: &Document) -> Result<String, String> {
+    let without = outcome_with(expression, document, Tables::Never);
+    for tables in [Tables::WherePaying, Tables::Always, Tables::WherePaying] {
+        let found = outcome_with(expression, document, tables);
+        assert_eq!(found, without, "`{expression}` with {tables:?}");
+    }
+    without
+}
+
+fn outcome_with(expression: &str, document: &Document, tables: Tables) -> Result<String, String> {
     let expression = Expression::parse(expression).map_err(|error| {
         let word = match error {
             ParseError::Syntax { .. } => "syntax",
@@ -98,7 +108,8 @@ fn outcome(expression: &str, document: &Document) -> Result<String, String> {
         word.to_owned()
     })?;
     let root = document.root().unwrap();
-    let budget = Budget::new(&Limits::default(), root.value_count());
+    let limits = Limits::default().with_tables(tables);
+    let budget = Budget::new(&limits, root.value_count());
     let arena = Arena::new();
     match evaluate(&expression, &View::from(root), &arena, &budget) {
         Ok(found) => Ok(written(&found.unwrap_or(View::null()))),

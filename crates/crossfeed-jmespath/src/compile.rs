@@ -8,7 +8,7 @@ use crate::{
     eval::{Function, Number},
     expression::{ParseError, SpineStep},
 };
-use crossfeed_json::{Document, Kind, quoted};
+use crossfeed_json::{Document, Kind, Wanted, quoted};
 use jmespath::ast::{Ast, Comparator};
 
 /// How deep the tree may be. The guard lets through what stays far below; this is the backstop.
@@ -42,8 +42,11 @@ pub(crate) enum Node {
 #[derive(Debug)]
 pub(crate) struct Path {
     pub(crate) parts: Box<[Part]>,
-    /// What following it costs, in steps: one for each node that the parser made of it.
+    /// What following it costs, in steps: one for each node that the parser made of it, and for long
+    /// names one for every 64 bytes.
     pub(crate) steps: u64,
+    /// Which of the columns of the projection around it has what the path leads to.
+    pub(crate) column: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -59,6 +62,8 @@ pub(crate) struct Projection {
     pub(crate) source: Node,
     pub(crate) over: Over,
     pub(crate) each: Node,
+    /// The paths that are followed from every item.
+    pub(crate) columns: Box<[Wanted]>,
 }
 
 /// What a projection goes over.
@@ -240,7 +245,7 @@ impl Compiler<'_> {
             }
             other => (self.node(other, depth)?, Over::Items),
         };
-        let (over, each) = match (over, rhs) {
+        let (mut over, mut each) = match (over, rhs) {
             (
                 Over::Items,
                 Ast::Condition {
@@ -252,7 +257,17 @@ impl Compiler<'_> {
             }
             (over, rhs) => (over, self.node(rhs, depth)?),
         };
-        Ok(Node::Project(Box::new(Projection { source, over, each })))
+        let mut columns = Vec::new();
+        if let Over::Filtered(predicate) = &mut over {
+            predicate.ask_for_columns(true, &mut columns);
+        }
+        each.ask_for_columns(false, &mut columns);
+        Ok(Node::Project(Box::new(Projection {
+            source,
+            over,
+            each,
+            columns: columns.into(),
+        })))
     }
 
     /// A literal with the digits it was written with: the parser's tree keeps 64 bits of a number.
@@ -282,6 +297,7 @@ fn chain_of(parts: Vec<Node>) -> Node {
     let mut path = Path {
         parts: Box::default(),
         steps: 1,
+        column: None,
     };
     let mut joined = Vec::new();
     for part in parts {
@@ -300,10 +316,24 @@ fn chain_of(parts: Vec<Node>) -> Node {
 
 impl Path {
     fn of(part: Part) -> Self {
+        let long = match &part {
+            Part::Field(name, _) => name.len() as u64 / 64,
+            Part::Index(_) => 0,
+        };
         Self {
             parts: [part].into(),
-            steps: 1,
+            steps: 1 + long,
+            column: None,
         }
+    }
+
+    /// The fields of a path that is nothing else.
+    pub(crate) fn names(&self) -> Option<Vec<Box<str>>> {
+        let names = self.parts.iter().map(|part| match part {
+            Part::Field(name, _) => Some(name.clone()),
+            Part::Index(_) => None,
+        });
+        names.collect()
     }
 }
 
@@ -369,6 +399,47 @@ fn operator(comparator: &Comparator) -> Operator {
 impl Node {
     pub(crate) fn is_plain_path(&self) -> bool {
         matches!(self, Self::Current | Self::Path(_))
+    }
+
+    /// Gives each path of fields that the node follows from its own value the number of a column.
+    /// What looks at other values, or is no path, is left alone.
+    fn ask_for_columns(&mut self, at_once: bool, columns: &mut Vec<Wanted>) {
+        match self {
+            Self::Path(path) => {
+                let Some(names) = path.names().filter(|names| !names.is_empty()) else {
+                    return;
+                };
+                let known = columns.iter().position(|column| *column.path == *names);
+                path.column = known.or(Some(columns.len()));
+                if known.is_none() {
+                    columns.push(Wanted::new(names, at_once));
+                }
+            }
+            Self::Or(parts) | Self::And(parts) | Self::List(parts) => {
+                for part in parts {
+                    part.ask_for_columns(at_once, columns);
+                }
+            }
+            Self::Hash(hash) => {
+                for value in &mut hash.values {
+                    value.ask_for_columns(at_once, columns);
+                }
+            }
+            Self::Not(inner) => inner.ask_for_columns(at_once, columns),
+            Self::Compare(comparison) => {
+                if comparison.constant.is_none() {
+                    return;
+                }
+                comparison.left.ask_for_columns(at_once, columns);
+                if let (Self::Path(path), Some(Constant::Number(_))) =
+                    (&comparison.left, &comparison.constant)
+                    && let Some(column) = path.column.and_then(|at| columns.get_mut(at))
+                {
+                    column.numbers = true;
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Whether all that the node looks at of its value is the member `name`.

@@ -23,6 +23,7 @@ pub mod repair;
 mod token;
 mod view;
 
+pub use crossfeed_json::Tables;
 pub use eval::{
     Arena, Budget, Cost, EvalError, Limits, TypeMismatch, WhyEmpty, evaluate, why_empty,
 };

@@ -5,7 +5,7 @@ use crate::{
     eval::{Budget, Cost},
 };
 pub use crossfeed_json::Kind;
-use crossfeed_json::{Cursor, escape_into};
+use crossfeed_json::{Cursor, Tables, escape_into};
 use serde_json::{Map, Value};
 use std::{borrow::Cow, rc::Rc, slice};
 
@@ -242,6 +242,21 @@ impl<'a> View<'a> {
         match &self.0 {
             Repr::Json(cursor) if cursor.kind() == Kind::Array => Items::Json(cursor.items()),
             Repr::List(items) => Items::Built(items.iter()),
+            _ => Items::Built([].iter()),
+        }
+    }
+
+    /// The items of a list from `first` on.
+    pub(crate) fn items_from(
+        &self,
+        first: usize,
+        tables: Tables,
+    ) -> impl Iterator<Item = Self> + '_ {
+        match &self.0 {
+            Repr::Json(cursor) if cursor.kind() == Kind::Array => {
+                Items::Json(cursor.items_from(first, tables))
+            }
+            Repr::List(items) => Items::Built(items.get(first..).unwrap_or_default().iter()),
             _ => Items::Built([].iter()),
         }
     }

@@ -91,6 +91,7 @@ pub(crate) fn build_with(raw: Bytes, far_larges_from: u32) -> Result<Tape, JsonE
             depth: 0,
             plain: false,
             root_underscored: OnceLock::new(),
+            built: Default::default(),
             raw: raw.clone(),
         },
         stack: [OUTER; MAX_OPEN],

@@ -50,7 +50,7 @@ pub struct Prediction {
 /// One value of a document.
 #[derive(Clone, Copy)]
 pub struct Cursor<'a> {
-    tape: &'a Tape,
+    pub(crate) tape: &'a Tape,
     slot: u32,
 }
 
@@ -295,13 +295,17 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Whether this value is the member `key` of an object. What that costs depends on `key`, not on
+    /// how long the value's own key is.
     #[inline]
-    fn has_key(self, key: &str) -> bool {
+    #[must_use]
+    pub fn has_key(self, key: &str) -> bool {
         self.tape.has_key(self.slot, key.as_bytes())
     }
 
+    /// Another value of the document.
     #[inline]
-    fn with(self, slot: u32) -> Self {
+    pub(crate) fn with(self, slot: u32) -> Self {
         Self {
             tape: self.tape,
             slot,
@@ -341,10 +345,16 @@ impl<'a> Cursor<'a> {
     /// The children as they are written; none of scalars.
     #[inline]
     fn children(self) -> Items<'a> {
+        self.siblings(self.slot + 1, self.tape.count(self.slot))
+    }
+
+    /// The value at `slot`, a child of this one, and those behind it, `left` in all.
+    #[inline]
+    pub(crate) fn siblings(self, slot: u32, left: u32) -> Items<'a> {
         Items(Walk::Siblings {
             tape: self.tape,
-            slot: self.slot + 1,
-            end: self.next_slot(),
+            slot,
+            left,
         })
     }
 
@@ -357,7 +367,7 @@ impl<'a> Cursor<'a> {
         Members(Items(Walk::Siblings {
             tape: self.tape,
             slot: 0,
-            end: 0,
+            left: 0,
         }))
     }
 
@@ -425,8 +435,7 @@ enum Walk<'a> {
     Siblings {
         tape: &'a Tape,
         slot: u32,
-        /// The slot behind the last child and all within it.
-        end: u32,
+        left: u32,
     },
     Listed {
         tape: &'a Tape,
@@ -444,12 +453,10 @@ impl<'a> Iterator for Items<'a> {
     #[inline]
     fn next(&mut self) -> Option<Cursor<'a>> {
         match &mut self.0 {
-            Walk::Siblings { tape, slot, end } => {
+            Walk::Siblings { tape, slot, left } => {
+                *left = left.checked_sub(1)?;
                 let here = *slot;
                 // The slot behind the last child is another value's: it is not looked at.
-                if here == *end {
-                    return None;
-                }
                 *slot = tape.next(here);
                 Some(Cursor { tape, slot: here })
             }
@@ -459,14 +466,7 @@ impl<'a> Iterator for Items<'a> {
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         let left = match &self.0 {
-            Walk::Siblings { tape, slot, end } => {
-                let (mut slot, mut left) = (*slot, 0);
-                while slot < *end {
-                    slot = tape.next(slot);
-                    left += 1;
-                }
-                left
-            }
+            Walk::Siblings { left, .. } => *left as usize,
             Walk::Listed { members, .. } => members.len(),
         };
         (left, Some(left))

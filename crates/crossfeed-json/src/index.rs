@@ -17,7 +17,7 @@
 use crate::{
     document::MAX_DEPTH,
     scan::{skip_blanks, skip_blanks_back},
-    string,
+    string, tables,
     word::Word,
 };
 use bytes::Bytes;
@@ -91,6 +91,8 @@ pub(crate) struct Tape {
     pub(crate) plain: bool,
     /// Whether a key of the whole object may begin with `_`, once somebody asked.
     pub(crate) root_underscored: OnceLock<bool>,
+    /// Side tables, as they were found to pay.
+    pub(crate) built: tables::Built,
 }
 
 #[cold]
@@ -112,6 +114,7 @@ impl Tape {
             + self.keys.capacity() * size_of::<ListedKey>()
             + self.duplicates.capacity() * size_of::<Deduplicated>()
             + self.distinct_members.capacity() * size_of::<u32>()
+            + self.built.resident_bytes()
     }
 
     #[inline(always)]
@@ -290,12 +293,22 @@ impl Tape {
         }
     }
 
-    /// Whether the value at `slot` is a member with this key.
+    /// [`Self::has_key`] where the key is listed.
+    #[cold]
+    fn has_listed_key(&self, slot: u32, key: &[u8]) -> bool {
+        let written = self.far_key(slot);
+        // An escape takes at most six bytes for one: what is longer is not read.
+        let may_be = key.len() <= written.len() && written.len() <= key.len().saturating_mul(6);
+        may_be && *string::decode(written, true) == *key
+    }
+
+    /// Whether the value at `slot` is a member with this key. What that costs depends on `key`, not
+    /// on how long the value's own key is.
     #[inline]
     pub(crate) fn has_key(&self, slot: u32, key: &[u8]) -> bool {
         let word = self.word(slot);
         if word.key_listed() {
-            return *string::decode(self.far_key(slot), true) == *key;
+            return self.has_listed_key(slot, key);
         }
         let Some(end) = self.key_end(word.start()) else {
             return false;

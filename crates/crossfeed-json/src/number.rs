@@ -47,6 +47,55 @@ pub fn is_number(text: &str) -> bool {
     number(text) == Some("")
 }
 
+/// Decimals of at most this many digits are told apart by floats.
+const SHORT_DIGITS: usize = 15;
+
+const FLOAT_POWERS: [f64; SHORT_DIGITS + 1] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+];
+
+/// A JSON number of at most 15 digits, without exponent, as the nearest float; `None` for any other.
+///
+/// Of decimals with at most 15 digits no two have the same nearest 64-bit float, and their floats
+/// have their order: such numbers may be compared as floats.
+///
+/// ```
+/// use crossfeed_json::short_number;
+///
+/// assert_eq!(short_number(b"-1.50"), Some(-1.5));
+/// assert_eq!(short_number(b"9007199254740993"), None);
+/// assert_eq!(short_number(b"1e3"), None);
+/// ```
+#[inline]
+#[must_use]
+pub fn short(number: &[u8]) -> Option<f64> {
+    let (negative, digits) = match number {
+        [b'-', rest @ ..] => (true, rest),
+        all => (false, all),
+    };
+    if digits.len() > SHORT_DIGITS + 1 {
+        return None;
+    }
+    let mut mantissa = 0_i64;
+    let mut point = digits.len();
+    for (place, &byte) in digits.iter().enumerate() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit <= 9 {
+            mantissa = mantissa * 10 + i64::from(digit);
+        } else if byte == b'.' {
+            point = place + 1;
+        } else {
+            return None;
+        }
+    }
+    let scale = digits.len() - point;
+    if scale == 0 && digits.len() > SHORT_DIGITS {
+        return None;
+    }
+    let mantissa = if negative { -mantissa } else { mantissa };
+    Some(mantissa as f64 / FLOAT_POWERS[scale])
+}
+
 /// A number of at most 18 digits without exponent: `mantissa / 10^scale`.
 #[derive(Clone, Copy)]
 struct Short {

@@ -1,5 +1,6 @@
 //! What an evaluation may cost.
 
+use crossfeed_json::Tables;
 use std::{
     cell::Cell,
     time::{Duration, Instant},
@@ -18,6 +19,9 @@ pub struct Limits {
     pub output_bytes: usize,
     /// Time for all that a selection tries: 1 s.
     pub time: Duration,
+    /// When side tables are built beside a document: where they pay. They change neither what a
+    /// selection gives nor what it costs.
+    pub tables: Tables,
 }
 
 impl Default for Limits {
@@ -27,6 +31,7 @@ impl Default for Limits {
             steps_per_value: 50,
             output_bytes: 64 << 20,
             time: Duration::from_secs(1),
+            tables: Tables::WherePaying,
         }
     }
 }
@@ -57,6 +62,13 @@ impl Limits {
     #[must_use]
     pub fn with_time(mut self, time: Duration) -> Self {
         self.time = time;
+        self
+    }
+
+    /// The limits with another rule for side tables.
+    #[must_use]
+    pub fn with_tables(mut self, tables: Tables) -> Self {
+        self.tables = tables;
         self
     }
 }
@@ -96,15 +108,23 @@ pub struct Budget {
     steps_per_value: u64,
     output_bytes: usize,
     time: Duration,
-    deadline: Instant,
+    tables: Tables,
+    /// Known from the first look at the clock on, unless it was given.
+    deadline: Cell<Option<Instant>>,
+    /// The deadline of whoever waits for the selection.
+    latest: Option<Instant>,
 }
 
 /// Steps between two looks at the clock: some tens of microseconds. What costs more at once is
 /// a look of its own.
 const LOOK_EVERY: u64 = 4096;
 
+/// More time than there is, and less than a clock overflows by.
+const FOREVER: Duration = Duration::from_secs(1 << 32);
+
 impl Budget {
-    /// A budget for a selection from a document of `values` values. Its time begins now.
+    /// A budget for a selection from a document of `values` values. Its time begins at the first look
+    /// at the clock, some tens of microseconds into the selection: most end before, and need none.
     #[must_use]
     pub fn new(limits: &Limits, values: usize) -> Self {
         let steps = limits
@@ -119,14 +139,16 @@ impl Budget {
             steps_per_value: limits.steps_per_value,
             output_bytes: limits.output_bytes,
             time: limits.time,
-            deadline: Instant::now() + limits.time,
+            tables: limits.tables,
+            deadline: Cell::new(None),
+            latest: None,
         }
     }
 
     /// The budget, with its time over at `deadline` if that comes first.
     #[must_use]
     pub fn until(mut self, deadline: Instant) -> Self {
-        self.deadline = self.deadline.min(deadline);
+        self.latest = Some(self.latest.map_or(deadline, |known| known.min(deadline)));
         self
     }
 
@@ -163,10 +185,33 @@ impl Budget {
     fn look(&self) -> Result<(), Cost> {
         self.next_look
             .set(self.steps_left.get().saturating_sub(LOOK_EVERY));
-        if Instant::now() > self.deadline {
+        self.tick()
+    }
+
+    /// Looks at the clock: for work that takes no steps.
+    #[cold]
+    pub(crate) fn tick(&self) -> Result<(), Cost> {
+        let now = Instant::now();
+        let deadline = self.deadline.get().unwrap_or_else(|| {
+            let own = now + self.time.min(FOREVER);
+            let deadline = self.latest.map_or(own, |latest| own.min(latest));
+            self.deadline.set(Some(deadline));
+            deadline
+        });
+        if now > deadline {
             return Err(Cost::Time { limit: self.time });
         }
         Ok(())
+    }
+
+    #[cfg(test)]
+    pub(crate) fn steps_left(&self) -> u64 {
+        self.steps_left.get()
+    }
+
+    /// When side tables are built.
+    pub(crate) fn tables(&self) -> Tables {
+        self.tables
     }
 
     /// Takes the steps for reading `bytes` of text, before it is read: none for a short one.

@@ -9,13 +9,13 @@ use crossfeed_json::{Cursor, Kind};
 use std::cmp::Ordering;
 
 impl Operator {
-    fn is_equality(self) -> bool {
+    pub(super) fn is_equality(self) -> bool {
         matches!(self, Self::Equal | Self::NotEqual)
     }
 
     /// Whether it holds between values of this order.
     #[inline]
-    fn holds(self, order: Ordering) -> bool {
+    pub(super) fn holds(self, order: Ordering) -> bool {
         match self {
             Self::Equal => order.is_eq(),
             Self::NotEqual => order.is_ne(),
@@ -71,7 +71,7 @@ impl<'a> Evaluator<'a, '_> {
 }
 
 /// The outcome between two values that have no order, such as a number and a string: they differ.
-fn unordered(operator: Operator) -> Option<bool> {
+pub(super) fn unordered(operator: Operator) -> Option<bool> {
     operator
         .is_equality()
         .then_some(operator == Operator::NotEqual)
@@ -80,7 +80,11 @@ fn unordered(operator: Operator) -> Option<bool> {
 impl Constant {
     /// How the value at `place` compares with this one; `None` if they are of different types.
     #[inline]
-    fn order_of(&self, place: Cursor<'_>, budget: &Budget) -> Result<Option<Ordering>, Cost> {
+    pub(super) fn order_of(
+        &self,
+        place: Cursor<'_>,
+        budget: &Budget,
+    ) -> Result<Option<Ordering>, Cost> {
         let kind = match self {
             Self::Number(_) => Kind::Number,
             Self::Text(_) => Kind::String,
@@ -278,25 +282,50 @@ pub(super) fn get<'a>(
     Ok(object.get(key))
 }
 
-/// The member `key` of an object; each step pays for eight members that are walked over.
-#[inline(never)]
+/// What a look-up in a wide object costs beyond the step of any look-up: it is a few looks into a
+/// table.
+const WIDE_STEPS: u64 = 4;
+
+/// Members that are walked over between two looks at the clock.
+const LOOK_EVERY: usize = 1024;
+
+/// Takes the steps for a look-up in a wide object: the same whether there is a table yet, as there
+/// is one from the second look-up on.
+#[inline]
+pub(super) fn pay_wide(budget: &Budget) -> Result<(), Cost> {
+    budget.spend(WIDE_STEPS)
+}
+
+/// The member `key` of an object.
+#[inline]
 pub(super) fn look_up<'a>(
     object: Cursor<'a>,
     name: &str,
     budget: &Budget,
 ) -> Result<Option<Cursor<'a>>, Cost> {
-    for (walked, (key, member)) in object.members().enumerate() {
-        if walked % 8 == 7 {
-            budget.spend(1)?;
+    if !object.is_wide() {
+        return Ok(object.get(name));
+    }
+    pay_wide(budget)?;
+    look_up_wide(object, name, budget)
+}
+
+/// The member `key` of a wide object, which has been paid for: by its table, the first time by a
+/// walk.
+#[inline(never)]
+pub(super) fn look_up_wide<'a>(
+    object: Cursor<'a>,
+    name: &str,
+    budget: &Budget,
+) -> Result<Option<Cursor<'a>>, Cost> {
+    if let Some(found) = object.get_in_table(name, budget.tables()) {
+        return Ok(found);
+    }
+    for (walked, member) in object.items().enumerate() {
+        if walked % LOOK_EVERY == LOOK_EVERY - 1 {
+            budget.tick()?;
         }
-        // Where the key ends is found by reading it.
-        let written = key.raw().len();
-        budget.read_text(written)?;
-        // An escape takes at most six bytes for one: what is longer cannot be the name.
-        if written < name.len() || written / 6 > name.len() {
-            continue;
-        }
-        if *key.bytes() == *name.as_bytes() {
+        if member.has_key(name) {
             return Ok(Some(member));
         }
     }

@@ -3,14 +3,15 @@
 use super::{
     Budget, Cost, EvalError, Evaluated, Evaluator, ITEM_STEPS, TypeMismatch,
     compare::{equal, order},
-    number::{order_numbers, order_short, short_number},
+    number::{order_numbers, order_short, short_of},
+    rows::NumberedRows,
 };
 use crate::{
     compile::Node,
     expression::ParseError,
     view::{Repr, View},
 };
-use crossfeed_json::{Kind, is_number};
+use crossfeed_json::{Kind, is_number, short_number};
 use elsa::FrozenMap;
 use std::{borrow::Cow, cmp::Ordering, collections::HashMap};
 
@@ -192,10 +193,22 @@ impl<'a> Call<'_, 'a, '_> {
             Function::Sum => self.sum(value).map(|sum| sum.into_view()),
             Function::Keys => {
                 self.object(0, value)?;
-                let keys: Vec<_> = value
-                    .members()
-                    .map(|(key, _)| self.built(key.into_owned()))
-                    .collect::<Result<_, _>>()?;
+                let mut keys = Vec::with_capacity(value.len().unwrap_or_default());
+                if let Some(object) = value.as_cursor() {
+                    for (key, _) in object.members() {
+                        keys.push(match key.text() {
+                            Cow::Borrowed(text) => {
+                                self.evaluator.budget.build_text(text.len())?;
+                                View(Repr::Str(text))
+                            }
+                            Cow::Owned(text) => self.built(text)?,
+                        });
+                    }
+                } else {
+                    for (key, _) in value.members() {
+                        keys.push(self.built(key.into_owned())?);
+                    }
+                }
                 self.list(keys)
             }
             Function::Values => {
@@ -290,6 +303,9 @@ impl<'a> Call<'_, 'a, '_> {
             Function::MaxBy => self.extreme_by(first, second, Ordering::Greater),
             Function::MinBy => self.extreme_by(first, second, Ordering::Less),
             Function::SortBy => {
+                if let Some(rows) = self.numbered(first, second)? {
+                    return Ok(View::list(rows.sorted(self.evaluator.budget)?));
+                }
                 let (mut keys, mut items) = (Vec::new(), Vec::new());
                 self.keyed(first, second, |key, item| {
                     keys.push(key);
@@ -333,13 +349,11 @@ impl<'a> Call<'_, 'a, '_> {
     /// once.
     fn sorted(&self, keys: &[View<'a>], items: &[View<'a>]) -> Evaluated<'a> {
         let budget = self.evaluator.budget;
-        let count = items.len() as u64;
-        budget.spend(count * rounds(items.len()))?;
-        budget.spend(ITEM_STEPS * count)?;
+        pay_sorting(items.len(), budget)?;
         let mut places: Vec<usize> = (0..keys.len()).collect();
-        let numbers: Option<Vec<_>> = keys.iter().map(short_number).collect();
+        let numbers: Option<Vec<_>> = keys.iter().map(short_of).collect();
         if let Some(numbers) = numbers {
-            places.sort_by(|&a, &b| order_short(numbers[a], numbers[b]));
+            places = sorted_places(&numbers);
         } else if keys.iter().all(|key| key.kind() == Kind::Number) {
             let read = keys.iter().map(|key| key.text_len() as u64 / 64).sum();
             budget.spend(rounds(keys.len()).saturating_mul(read))?;
@@ -379,19 +393,6 @@ impl<'a> Call<'_, 'a, '_> {
         match &value.0 {
             Repr::Reference(node) => Ok(node),
             _ => Err(self.wrong(place, "an expression", value)),
-        }
-    }
-
-    /// The items of a list that are all numbers.
-    fn numbers(&self, value: &View<'a>) -> Result<Vec<View<'a>>, EvalError> {
-        self.array(0, value)?;
-        self.evaluator
-            .budget
-            .spend(value.len().unwrap_or_default() as u64)?;
-        let items: Vec<_> = value.items().collect();
-        match items.iter().find(|item| item.kind() != Kind::Number) {
-            None => Ok(items),
-            Some(odd) => Err(self.wrong(0, "an array of numbers", odd)),
         }
     }
 
@@ -436,6 +437,14 @@ impl<'a> Call<'_, 'a, '_> {
         Ok(())
     }
 
+    /// The items of a list by numbers that `by` gives on them, where that is quicker.
+    fn numbered(&self, list: &View<'a>, by: &View<'a>) -> Result<Option<NumberedRows<'a>>, Cost> {
+        match by.0 {
+            Repr::Reference(by) => self.evaluator.numbered(list, by),
+            _ => Ok(None),
+        }
+    }
+
     fn extreme(&self, value: &View<'a>, wanted: Ordering) -> Evaluated<'a> {
         let mut best = Best::new(wanted);
         for item in self.comparable_items(0, value)? {
@@ -445,6 +454,9 @@ impl<'a> Call<'_, 'a, '_> {
     }
 
     fn extreme_by(&self, list: &View<'a>, by: &View<'a>, wanted: Ordering) -> Evaluated<'a> {
+        if let Some(rows) = self.numbered(list, by)? {
+            return Ok(rows.extreme(wanted));
+        }
         let mut best = Best::new(wanted);
         self.keyed(list, by, |key, item| {
             best.offer(&key, &item, self.evaluator.budget)
@@ -532,9 +544,19 @@ impl<'a> Call<'_, 'a, '_> {
     }
 
     fn sum(&self, value: &View<'a>) -> Result<Sum, EvalError> {
+        self.array(0, value)?;
+        let budget = self.evaluator.budget;
+        budget.spend(value.len().unwrap_or_default() as u64)?;
+        if let Some(odd) = value.items().find(|item| item.kind() != Kind::Number) {
+            return Err(self.wrong(0, "an array of numbers", &odd));
+        }
         let mut sum = Sum::Integer(0);
-        for item in self.numbers(value)? {
-            self.evaluator.budget.read_text(item.text_len())?;
+        for item in value.items() {
+            if let Some((short, is_integer)) = short_place(&item) {
+                sum = sum.add_short(short, is_integer);
+                continue;
+            }
+            budget.read_text(item.text_len())?;
             sum = sum.add(&item.digits().unwrap_or_default());
         }
         Ok(sum)
@@ -574,7 +596,7 @@ impl<'a> Best<'a> {
 
     #[inline]
     fn offer(&mut self, key: &View<'a>, item: &View<'a>, budget: &Budget) -> Result<(), Cost> {
-        let short = short_number(key);
+        let short = short_of(key);
         let order = match (&self.found, short) {
             (None, _) => Some(self.wanted),
             (Some((_, Some(best), _)), Some(short)) => Some(order_short(short, *best)),
@@ -589,6 +611,20 @@ impl<'a> Best<'a> {
     fn item(self) -> View<'a> {
         self.found.map_or(View::null(), |(.., item)| item)
     }
+}
+
+/// Takes the steps for sorting so many items.
+pub(super) fn pay_sorting(items: usize, budget: &Budget) -> Result<(), Cost> {
+    let count = items as u64;
+    budget.spend(count * rounds(items))?;
+    budget.spend(ITEM_STEPS * count)
+}
+
+/// The places of numbers in their order.
+pub(super) fn sorted_places(numbers: &[f64]) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..numbers.len()).collect();
+    places.sort_by(|&a, &b| order_short(numbers[a], numbers[b]));
+    places
 }
 
 /// How often an item is compared while as many are sorted.
@@ -653,7 +689,27 @@ enum Sum {
     Float(f64),
 }
 
+/// A number in a document that floats tell apart, and whether it is written as an integer.
+#[inline]
+fn short_place(number: &View<'_>) -> Option<(f64, bool)> {
+    let raw = number.as_cursor()?.raw();
+    Some((short_number(raw)?, !raw.contains(&b'.')))
+}
+
 impl Sum {
+    /// [`Self::add`] for a number that is exact as an integer, if it is one, and as a float.
+    #[inline]
+    fn add_short(self, number: f64, is_integer: bool) -> Self {
+        match self {
+            Self::Integer(sum) if is_integer => match sum.checked_add(number as i128) {
+                Some(sum) => Self::Integer(sum),
+                None => Self::Float(sum as f64 + number),
+            },
+            Self::Integer(sum) => Self::Float(sum as f64 + number),
+            Self::Float(sum) => Self::Float(sum + number),
+        }
+    }
+
     fn add(self, digits: &str) -> Self {
         match (self, digits.parse::<i64>()) {
             (Self::Integer(sum), Ok(n)) => match sum.checked_add(n.into()) {

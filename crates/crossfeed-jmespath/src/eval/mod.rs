@@ -4,7 +4,10 @@ mod budget;
 mod compare;
 mod functions;
 mod number;
+mod rows;
 mod slice;
+#[cfg(test)]
+mod tests;
 
 pub use budget::{Budget, Cost, Limits};
 pub(crate) use functions::Function;
@@ -497,11 +500,12 @@ impl<'a, 'b> Evaluator<'a, 'b> {
             return compare::look_up(object, name, self.budget);
         };
         let mut prediction = cell.get();
-        if object.raw().len() > SMALL_OBJECT {
+        if object.is_wide() {
+            compare::pay_wide(self.budget)?;
             if let Some(found) = object.get_at(name, prediction) {
                 return Ok(Some(found));
             }
-            let found = compare::look_up(object, name, self.budget)?;
+            let found = compare::look_up_wide(object, name, self.budget)?;
             cell.set(found.map_or(prediction, |member| object.prediction(member)));
             return Ok(found);
         }
@@ -522,6 +526,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         // The last is found without a walk.
         if at >= 16 && at + 1 < len {
             self.budget.spend(at as u64 / 16)?;
+            return Ok(list.items_from(at, self.budget.tables()).next());
         }
         Ok(list.at(at))
     }
@@ -538,6 +543,13 @@ impl<'a, 'b> Evaluator<'a, 'b> {
     #[inline(never)]
     fn project(&self, projection: &'a Projection, current: &View<'a>) -> Evaluated<'a> {
         let source = self.eval(&projection.source, current)?;
+        if matches!(projection.over, Over::Items | Over::Filtered(_)) {
+            let opened = self.opened(&source)?.map(View::from);
+            let list = opened.as_ref().unwrap_or(&source);
+            if let Some(out) = self.project_rows(projection, list)? {
+                return Ok(View::list(out));
+            }
+        }
         let mut out = Vec::new();
         let listed = self.each(projection, &source, |item| {
             self.project_item(projection, item, &mut out)
@@ -645,12 +657,10 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         let (first, last) = range.bounds();
         self.budget.spend(last as u64)?;
         let mut wanted = source
-            .items()
-            .enumerate()
-            .skip(first)
-            .take(last.saturating_sub(first))
-            .filter(|(at, _)| range.contains(*at))
-            .map(|(_, value)| value);
+            .items_from(first, self.budget.tables())
+            .zip(first..last)
+            .filter(|(_, at)| range.contains(*at))
+            .map(|(value, _)| value);
         if range.is_forward() {
             return wanted.try_for_each(item);
         }
@@ -659,9 +669,6 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         backwards.into_iter().rev().try_for_each(item)
     }
 }
-
-/// Bytes up to which a look-up in an object is one step, whatever its keys are.
-const SMALL_OBJECT: usize = 4096;
 
 /// The place that an index means in a list of `len` items, from the end if it is negative.
 fn place(index: i64, len: usize) -> Option<usize> {

@@ -4,15 +4,11 @@
 //! have their order. Such a number is therefore compared as a float; any other by its digits.
 
 use crate::view::{Repr, View};
-use crossfeed_json::{Cursor, compare_numbers};
+use crossfeed_json::{Cursor, compare_numbers, short_number as short};
 use std::cmp::Ordering;
 
 /// Decimals of at most this many digits are told apart by floats, and are exact as integers.
 const DIGITS: usize = 15;
-
-const POWERS: [f64; DIGITS + 1] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-];
 
 /// A number that is compared with many others: read once.
 #[derive(Debug)]
@@ -29,6 +25,12 @@ impl Number {
         }
     }
 
+    /// The number as a float, if floats tell it apart.
+    #[inline]
+    pub(super) fn short(&self) -> Option<f64> {
+        self.short
+    }
+
     /// How `number`, a place that holds a number, compares with this one.
     #[inline]
     pub(super) fn order_of(&self, number: Cursor<'_>) -> Ordering {
@@ -42,7 +44,7 @@ impl Number {
 /// The order of two numbers.
 #[inline]
 pub(super) fn order_numbers(left: &View<'_>, right: &View<'_>) -> Ordering {
-    match (short_number(left), short_number(right)) {
+    match (short_of(left), short_of(right)) {
         (Some(left), Some(right)) => order_short(left, right),
         _ => order_digits(left, right),
     }
@@ -54,7 +56,7 @@ fn order_digits(left: &View<'_>, right: &View<'_>) -> Ordering {
     compare_numbers(&left.unwrap_or_default(), &right.unwrap_or_default())
 }
 
-/// The order of what [`short_number`] gave; neither is NaN.
+/// The order of what [`short_of`] gave; neither is NaN.
 #[inline]
 pub(super) fn order_short(left: f64, right: f64) -> Ordering {
     left.partial_cmp(&right).unwrap_or(Ordering::Equal)
@@ -62,7 +64,7 @@ pub(super) fn order_short(left: f64, right: f64) -> Ordering {
 
 /// A number as a float, if floats tell it apart from all that this function gives for others.
 #[inline]
-pub(super) fn short_number(number: &View<'_>) -> Option<f64> {
+pub(super) fn short_of(number: &View<'_>) -> Option<f64> {
     match &number.0 {
         Repr::Json(cursor) => short(cursor.raw()),
         Repr::Integer(n) if n.unsigned_abs() <= 10_u64.pow(DIGITS as u32) => Some(*n as f64),
@@ -71,36 +73,6 @@ pub(super) fn short_number(number: &View<'_>) -> Option<f64> {
         Repr::Digits(digits) => short(digits.as_bytes()),
         _ => None,
     }
-}
-
-/// A JSON number of at most [`DIGITS`] digits, without exponent, as the nearest float.
-#[inline]
-fn short(number: &[u8]) -> Option<f64> {
-    let (negative, digits) = match number {
-        [b'-', rest @ ..] => (true, rest),
-        all => (false, all),
-    };
-    if digits.len() > DIGITS + 1 {
-        return None;
-    }
-    let mut mantissa = 0_i64;
-    let mut point = digits.len();
-    for (place, &byte) in digits.iter().enumerate() {
-        let digit = byte.wrapping_sub(b'0');
-        if digit <= 9 {
-            mantissa = mantissa * 10 + i64::from(digit);
-        } else if byte == b'.' {
-            point = place + 1;
-        } else {
-            return None;
-        }
-    }
-    let scale = digits.len() - point;
-    if scale == 0 && digits.len() > DIGITS {
-        return None;
-    }
-    let mantissa = if negative { -mantissa } else { mantissa };
-    Some(mantissa as f64 / POWERS[scale])
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod grammar;
 mod look_ups;
 mod packing;
 mod suite;
+mod tables;
 
 use proptest::{collection::vec, prelude::*, sample::select};
 

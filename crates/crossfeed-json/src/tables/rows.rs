@@ -1,0 +1,382 @@
+//! The items of a list as rows, and paths of fields as columns over them.
+
+use super::{Built, ENTRY, Tables, read, write};
+use crate::{
+    cursor::{Cursor, Kind, Prediction},
+    number,
+};
+use std::sync::{Arc, OnceLock, RwLock};
+
+/// Rows below which a walk is as quick.
+const LEAST_ROWS: usize = 16;
+
+/// Columns of one list.
+const MOST_COLUMNS: usize = 64;
+
+/// Rows between two ticks of whoever waits for a table.
+const TICK: usize = 1024;
+
+/// Where a path leads nowhere.
+const ABSENT: u32 = u32::MAX;
+
+/// Where a path comes to a string, which may hold JSON, or to a wide object, in which look-ups cost
+/// more: that is not for columns to say.
+const ODD: u32 = u32::MAX - 1;
+
+/// The rows of one list, and what has been asked for of them.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    /// The slots of the items.
+    items: OnceLock<Box<[u32]>>,
+    columns: RwLock<Vec<Arc<Column>>>,
+}
+
+/// For each row, where a path of fields leads in it.
+#[derive(Debug, Default)]
+struct Column {
+    path: Box<[Box<str>]>,
+    cells: OnceLock<Box<[u32]>>,
+    numbers: OnceLock<Box<[f64]>>,
+}
+
+/// A path of fields that is followed from every item of a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Wanted {
+    /// The names of the fields; at least one.
+    pub path: Box<[Box<str>]>,
+    /// Whether it is followed from every item right away. If not, it becomes a column when it is
+    /// wanted once more.
+    pub at_once: bool,
+    /// Whether the numbers that it leads to are compared.
+    pub numbers: bool,
+}
+
+impl Wanted {
+    /// A path of fields, wanted at once or not.
+    #[must_use]
+    pub fn new(path: impl IntoIterator<Item = Box<str>>, at_once: bool) -> Self {
+        Self {
+            path: path.into_iter().collect(),
+            at_once,
+            numbers: false,
+        }
+    }
+
+    /// The same with its numbers.
+    #[must_use]
+    pub fn with_numbers(mut self) -> Self {
+        self.numbers = true;
+        self
+    }
+}
+
+/// The items of a list by number, and columns over them.
+#[derive(Clone, Debug)]
+pub struct Rows<'a> {
+    list: Cursor<'a>,
+    table: Arc<Table>,
+    columns: Vec<Option<Arc<Column>>>,
+}
+
+/// What a path of fields comes to in one row.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::exhaustive_enums, reason = "there is nothing else to come to")]
+pub enum Cell<'a> {
+    /// A value.
+    Place(Cursor<'a>),
+    /// Nothing.
+    Absent,
+    /// A string in which fields were looked for, which may hold JSON; or a wide object, see
+    /// [`Cursor::is_wide`].
+    Odd,
+}
+
+impl<'a> Cursor<'a> {
+    /// The items of a list by number, with columns for what is wanted of them. `None` where the
+    /// list is short, or nothing is wanted at once or for the second time.
+    ///
+    /// A column may be missing where tables of the document take enough memory already.
+    ///
+    /// # Errors
+    ///
+    /// What `tick` gives, which is called now and then.
+    pub fn rows<E>(
+        self,
+        wanted: &[Wanted],
+        tables: Tables,
+        tick: impl FnMut() -> Result<(), E>,
+    ) -> Result<Option<Rows<'a>>, E> {
+        let least = match tables {
+            Tables::WherePaying => LEAST_ROWS,
+            Tables::Always => 1,
+            Tables::Never => return Ok(None),
+        };
+        let len = self.len().unwrap_or_default();
+        if self.kind() != Kind::Array || len < least {
+            return Ok(None);
+        }
+        let Some(table) = self.row_table(tables) else {
+            return Ok(None);
+        };
+        let columns: Vec<_> = wanted
+            .iter()
+            .map(|wanted| table.column(wanted, self, tables))
+            .collect();
+        if columns.iter().all(Option::is_none) {
+            return Ok(None);
+        }
+        let fits = build(self, &table, wanted, &columns, tables, tick)?;
+        Ok(fits.then_some(Rows {
+            list: self,
+            table,
+            columns,
+        }))
+    }
+
+    fn row_table(self, tables: Tables) -> Option<Arc<Table>> {
+        let built = &self.tape.built;
+        if let Some(table) = read(&built.rows).get(&self.ordinal()) {
+            return Some(Arc::clone(table));
+        }
+        if !built.reserve_rows(self, tables, ENTRY) {
+            return None;
+        }
+        let mut rows = write(&built.rows);
+        if rows.contains_key(&self.ordinal()) {
+            built.release_rows(ENTRY);
+        }
+        Some(Arc::clone(rows.entry(self.ordinal()).or_default()))
+    }
+}
+
+impl Table {
+    /// The column of a path, built or to be built; `None` if it is for later, or one too many.
+    fn column(&self, wanted: &Wanted, list: Cursor<'_>, tables: Tables) -> Option<Arc<Column>> {
+        let is_it = |column: &&Arc<Column>| column.path == wanted.path;
+        if let Some(known) = read(&self.columns).iter().find(is_it) {
+            return Some(Arc::clone(known));
+        }
+        let names: usize = wanted.path.iter().map(|name| name.len()).sum();
+        let mut columns = write(&self.columns);
+        if let Some(known) = columns.iter().find(is_it) {
+            return Some(Arc::clone(known));
+        }
+        let full = columns.len() >= MOST_COLUMNS;
+        if full || !list.tape.built.reserve_rows(list, tables, ENTRY + names) {
+            return None;
+        }
+        let column = Arc::new(Column {
+            path: wanted.path.clone(),
+            ..Column::default()
+        });
+        columns.push(Arc::clone(&column));
+        (wanted.at_once || tables == Tables::Always).then_some(column)
+    }
+}
+
+/// A column in the making.
+struct Making<'c> {
+    column: &'c Column,
+    /// `None` if they are there already.
+    cells: Option<Vec<u32>>,
+    numbers: Option<Vec<f64>>,
+    predictions: Vec<Prediction>,
+    bytes: usize,
+}
+
+/// Builds what is missing of a table, in one walk over the list; false where there is no
+/// memory for rows. A column that there is none for stays missing.
+fn build<E>(
+    list: Cursor<'_>,
+    table: &Table,
+    wanted: &[Wanted],
+    columns: &[Option<Arc<Column>>],
+    tables: Tables,
+    mut tick: impl FnMut() -> Result<(), E>,
+) -> Result<bool, E> {
+    let built = &list.tape.built;
+    let len = list.len().unwrap_or_default();
+    let known = table.items.get();
+    let items_bytes = match known {
+        Some(_) => 0,
+        None => len * size_of::<u32>(),
+    };
+    if !built.reserve_rows(list, tables, items_bytes) {
+        return Ok(false);
+    }
+    let mut making = Vec::new();
+    for (column, wanted) in columns.iter().zip(wanted) {
+        let Some(column) = column else { continue };
+        let cells = column.cells.get().is_none();
+        let mut numbers = wanted.numbers && column.numbers.get().is_none();
+        let bytes = |numbers: bool| {
+            len * (usize::from(cells) * size_of::<u32>() + usize::from(numbers) * size_of::<f64>())
+        };
+        let reserve = |numbers| built.reserve_rows(list, tables, bytes(numbers));
+        // Without its numbers a column is still worth something.
+        if !reserve(numbers) {
+            if !numbers || !reserve(false) {
+                continue;
+            }
+            numbers = false;
+        }
+        if bytes(numbers) > 0 {
+            making.push(Making {
+                column,
+                cells: cells.then(|| Vec::with_capacity(len)),
+                numbers: numbers.then(|| Vec::with_capacity(len)),
+                predictions: vec![Prediction::default(); column.path.len()],
+                bytes: bytes(numbers),
+            });
+        }
+    }
+    let mut done = Ok(true);
+    match known {
+        Some(_) if making.is_empty() => {}
+        Some(items) => {
+            for (row, &slot) in items.iter().enumerate() {
+                if row % TICK == TICK - 1
+                    && let Err(stop) = tick()
+                {
+                    done = Err(stop);
+                    break;
+                }
+                making
+                    .iter_mut()
+                    .for_each(|column| column.add(list, row, slot));
+            }
+        }
+        None => {
+            let mut slots = Vec::with_capacity(len);
+            for (row, item) in list.items().enumerate() {
+                if row % TICK == TICK - 1
+                    && let Err(stop) = tick()
+                {
+                    done = Err(stop);
+                    break;
+                }
+                slots.push(item.ordinal());
+                making
+                    .iter_mut()
+                    .for_each(|column| column.add(list, row, item.ordinal()));
+            }
+            match done {
+                Ok(_) => keep(&table.items, slots.into(), built, items_bytes),
+                Err(_) => built.release_rows(items_bytes),
+            }
+        }
+    }
+    for made in making {
+        if matches!(done, Ok(true)) {
+            made.keep(built, len);
+        } else {
+            built.release_rows(made.bytes);
+        }
+    }
+    done
+}
+
+/// Keeps what was built, unless somebody else was quicker.
+fn keep<T>(place: &OnceLock<T>, value: T, built: &Built, bytes: usize) {
+    if place.set(value).is_err() {
+        built.release_rows(bytes);
+    }
+}
+
+impl Making<'_> {
+    #[inline]
+    fn add(&mut self, list: Cursor<'_>, row: usize, slot: u32) {
+        let known = match self.cells {
+            // Somebody else may have made them in the meantime: what is made here is made whole.
+            Some(_) => None,
+            None => self.column.cells.get(),
+        };
+        let cell = match known {
+            Some(cells) => cells[row],
+            None => self.find(list.with(slot)),
+        };
+        if let Some(cells) = &mut self.cells {
+            cells.push(cell);
+        }
+        if let Some(numbers) = &mut self.numbers {
+            let number = match cell {
+                ABSENT | ODD => None,
+                slot => Some(list.with(slot)).filter(|place| place.kind() == Kind::Number),
+            };
+            let number = number.and_then(|number| number::short(number.raw()));
+            numbers.push(number.unwrap_or(f64::NAN));
+        }
+    }
+
+    /// Where the path leads from an item.
+    #[inline]
+    fn find(&mut self, item: Cursor<'_>) -> u32 {
+        let mut here = item;
+        for (name, prediction) in self.column.path.iter().zip(&mut self.predictions) {
+            if here.is_wide() {
+                return ODD;
+            }
+            match here.get_predicted(name, prediction) {
+                Some(next) => here = next,
+                None if here.kind() == Kind::String => return ODD,
+                None => return ABSENT,
+            }
+        }
+        here.ordinal()
+    }
+
+    fn keep(self, built: &Built, len: usize) {
+        if let Some(cells) = self.cells {
+            let bytes = len * size_of::<u32>();
+            keep(&self.column.cells, cells.into(), built, bytes);
+        }
+        if let Some(numbers) = self.numbers {
+            let bytes = len * size_of::<f64>();
+            keep(&self.column.numbers, numbers.into(), built, bytes);
+        }
+    }
+}
+
+impl<'a> Rows<'a> {
+    /// How many rows there are; at least one.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "it never is")]
+    pub fn len(&self) -> usize {
+        self.items().len()
+    }
+
+    fn items(&self) -> &[u32] {
+        self.table.items.get().map_or(&[], |items| items)
+    }
+
+    /// The item that is a row.
+    #[inline]
+    #[must_use]
+    pub fn item(&self, row: usize) -> Cursor<'a> {
+        self.list.with(self.items()[row])
+    }
+
+    /// What a path comes to in a row, the path being one of those that were wanted; `None` if it has
+    /// no column.
+    #[inline]
+    #[must_use]
+    pub fn cell(&self, wanted: usize, row: usize) -> Option<Cell<'a>> {
+        let cells = self.columns.get(wanted)?.as_ref()?.cells.get()?;
+        Some(match cells[row] {
+            ODD => Cell::Odd,
+            ABSENT => Cell::Absent,
+            slot => Cell::Place(self.list.with(slot)),
+        })
+    }
+
+    /// For each row the number that a path leads to, if floats tell it apart, see
+    /// [`crate::short_number`]; NaN where there is no number, or another. `None` if they have not
+    /// been read.
+    #[inline]
+    #[must_use]
+    pub fn numbers(&self, wanted: usize) -> Option<&[f64]> {
+        let column = self.columns.get(wanted)?.as_ref()?;
+        column.numbers.get().map(|numbers| &**numbers)
+    }
+}
