@@ -278,6 +278,26 @@ fn an_index_takes_eight_bytes_for_a_value() {
     }
 }
 
+/// Look-ups that the build itself makes, while containers that began before are still open.
+#[test]
+fn large_containers_without_room_within_others() {
+    let list = |item: &str| format!("[{}]", vec![item; 70].join(","));
+    let inner = list("0");
+    let members: Vec<_> = (0..70)
+        .map(|n| format!("\"k{}\":{inner}", n % 65))
+        .collect();
+    let object = format!("{{{}}}", members.join(","));
+    for text in [
+        list(&inner),
+        format!("[{object},{inner},{}]", list(&object)),
+    ] {
+        for room in [0, 1, 2] {
+            let tape = build::build_with(text.clone().into(), room).unwrap();
+            walk(Cursor::root(&tape), &text, 2);
+        }
+    }
+}
+
 proptest! {
     /// Wide lists in wide lists, with room for the numbers of few of them.
     #[test]
