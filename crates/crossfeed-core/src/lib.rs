@@ -7,6 +7,7 @@
 //! | stage | in -> out |
 //! |---|---|
 //! | [`ToolResult`] | what a tool returned -> a stored result, bytes untouched |
+//! | flight | calls that were begun -> their results, waited for |
 //! | resolve | arguments and looked-up results -> arguments without references |
 //! | select | a result's views and an expression -> a value, or what is there instead |
 //! | validate | resolved arguments and the tool's schema -> the same, or why not |
