@@ -56,8 +56,8 @@ pub(crate) async fn run(out: &mut dyn Write) -> Result<(), Stop> {
     writeln!(out, "crossfeed demo: an agent session, step by step\n")?;
     writeln!(
         out,
-        "The model's turns are scripted; everything else is computed while this runs. The calls of a\n\
-         turn run at once; one that refers to another of its turn waits for it."
+        "The model's turns are scripted; everything else is computed while this runs.\n\
+         The calls of a turn run at once; one that refers to another of its turn waits for it."
     )?;
     entry(out, "data", &demo.data.origin())?;
     entry(out, "user", TASK)?;

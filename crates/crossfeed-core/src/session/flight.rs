@@ -115,13 +115,12 @@ impl Session {
 
     /// What a plan wants, each in its place. What is in flight is waited for.
     pub(super) async fn find_all(&self, plan: &Plan) -> Vec<Looked> {
-        let result_of = |wanted: &'_ Wanted| match wanted.artifact_id {
-            None => Some(wanted.call_id.clone()),
-            // Artifacts are not in flight.
+        // Artifacts are not in flight.
+        let results = plan.wanted.iter().map(|wanted| match wanted.artifact_id {
+            None => Some(&wanted.call_id),
             Some(_) => None,
-        };
-        let wanted: Vec<_> = plan.wanted.iter().map(result_of).collect();
-        let wanted: Vec<_> = wanted.iter().map(Option::as_ref).collect();
+        });
+        let wanted: Vec<_> = results.collect();
         let wait = self.inner().options.wait;
         let timer = || plan.malformed.is_empty().then(|| timer(wait)).flatten();
         let find = |place: usize, outcome| self.find_landed(&plan.wanted[place], outcome);

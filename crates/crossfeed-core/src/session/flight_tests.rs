@@ -11,8 +11,10 @@ use crossfeed_store::{
     Recorded, ResultStore, StoreError, StoredArtifact, StoredResult,
 };
 use crossfeed_wire::{ArtifactId, CallId, ErrorCode, Scope};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::{
+    collections::BTreeSet,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -625,4 +627,87 @@ async fn a_result_says_what_was_known_of_its_call() {
     let stored = session.get(&call("b")).await.unwrap();
     assert_eq!(stored.tool(), Some("fetch"));
     assert_eq!(stored.arguments().map(|a| &a[..]), Some(&b"[]"[..]));
+}
+
+/// How many calls a turn has, at most.
+const TURN: usize = 7;
+
+/// Which calls of a turn each of them refers to.
+fn turn() -> impl Strategy<Value = Vec<BTreeSet<usize>>> {
+    let refers = proptest::collection::btree_set(0..TURN, 0..3);
+    proptest::collection::vec(refers, TURN)
+}
+
+/// The calls that need themselves, by however many others, and those that need such a one.
+fn lost(turn: &[BTreeSet<usize>]) -> (BTreeSet<usize>, BTreeSet<usize>) {
+    let needs = |call: usize| {
+        let mut needed = BTreeSet::new();
+        let mut next = vec![call];
+        while let Some(call) = next.pop() {
+            next.extend(turn[call].iter().filter(|on| needed.insert(**on)));
+        }
+        needed
+    };
+    let on_circle: BTreeSet<_> = (0..TURN)
+        .filter(|call| needs(*call).contains(call))
+        .collect();
+    let lost =
+        (0..TURN).filter(|call| on_circle.contains(call) || !needs(*call).is_disjoint(&on_circle));
+    (on_circle.clone(), lost.collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Whatever the calls of a turn refer to, and in whichever order they run: each of them gets what
+    /// it needs or is told why not, and none waits until its time is over.
+    #[test]
+    fn every_turn_comes_to_an_end(
+        turn in turn(),
+        order in Just((0..TURN).collect::<Vec<_>>()).prop_shuffle(),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+        let (outcomes, took, kept) = runtime.unwrap().block_on(async {
+            let session = session();
+            let began = Instant::now();
+            let mut flights = Vec::new();
+            for number in 0..TURN {
+                flights.push(begin(&session, &format!("c{number}")).await);
+            }
+            let running = order.iter().map(|&number| {
+                let (flight, refers) = (&flights[number], &turn[number]);
+                async move {
+                    let arguments = refers.iter().map(|on| json!({"$tool": format!("c{on}")}));
+                    let arguments = Value::Array(arguments.collect());
+                    let resolved = flight.session().resolve(arguments, None).await;
+                    let codes = match resolved {
+                        Ok(resolved) => {
+                            // What it makes of what it was given: itself and all that.
+                            let result = json!([number, resolved.arguments]).to_string();
+                            flight.complete(ToolResult::json(result)).await.unwrap();
+                            Vec::new()
+                        }
+                        Err(error) => {
+                            flight.fail("refused").await.unwrap();
+                            told(&error).0
+                        }
+                    };
+                    (number, codes)
+                }
+            });
+            let outcomes = futures_util::future::join_all(running).await;
+            drop(flights);
+            (outcomes, began.elapsed(), session.inner().flights.kept())
+        });
+        prop_assert_eq!((took, kept), (AT_ONCE, (0, 0, 0)));
+        let (on_circle, lost) = lost(&turn);
+        let mut told_of_circles = 0;
+        for (number, codes) in outcomes {
+            prop_assert_eq!(codes.is_empty(), !lost.contains(&number), "c{}: {:?}", number, codes);
+            let is_circle = codes.contains(&ErrorCode::ResultCycle);
+            prop_assert!(!is_circle || on_circle.contains(&number));
+            told_of_circles += usize::from(is_circle);
+        }
+        prop_assert_eq!(told_of_circles == 0, on_circle.is_empty());
+    }
 }

@@ -29,7 +29,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`LookupError`] says whether it is unknown, expired or evicted, or the store is away.
+    /// [`LookupError`] says whether it is unknown, in flight, expired or evicted, or the store is away.
     pub async fn get(&self, call_id: &CallId) -> Result<Arc<StoredResult>, LookupError> {
         match self.whole(call_id).await?.unseen() {
             Stored::Result(result) => Ok(Arc::clone(result)),
