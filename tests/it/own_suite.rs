@@ -2,8 +2,8 @@
 
 use crate::support::{artifact, block_on, call, codes, same_json, scope};
 use crossfeed_core::{
-    Answered, Engine, EngineOptions, Error, InputSchema, RepairScope, ResolveError, SelectError,
-    SelectOptions, Session, ToolResult,
+    Answered, Engine, EngineOptions, Error, InFlight, InputSchema, RepairScope, ResolveError,
+    SelectError, SelectOptions, Session, ToolResult,
 };
 use crossfeed_jmespath::Limits;
 use crossfeed_json::Document;
@@ -13,7 +13,7 @@ use crossfeed_store::{
 use crossfeed_tests::{ExpectedFailures, suite};
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use serde_json::Value;
-use std::{fs, sync::Arc, time::Duration};
+use std::{cell::RefCell, collections::HashMap, fs, sync::Arc, time::Duration};
 
 /// A member that is there may be null.
 pub(crate) fn present<'de, D: Deserializer<'de>>(
@@ -555,14 +555,28 @@ impl Group for Errors {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Story {
     name: String,
-    #[serde(default)]
+    #[serde(default = "no_limits")]
     limits: StoreLimits,
     steps: Vec<Step>,
 }
 
-#[derive(Default, Deserialize)]
+fn yes() -> bool {
+    true
+}
+
+fn no_limits() -> StoreLimits {
+    serde_json::from_str("{}").unwrap()
+}
+
+/// Limits of the store, and of calls in flight.
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StoreLimits {
+    /// The most calls in flight.
+    in_flight: Option<usize>,
+    /// Whether references wait for calls in flight.
+    #[serde(default = "yes")]
+    waits: bool,
     time_to_live_ms: Option<u64>,
     max_age_ms: Option<u64>,
     session_bytes: Option<usize>,
@@ -573,9 +587,42 @@ struct StoreLimits {
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Step {
-    Record { record: Record, outcome: String },
-    Wait { ms: u64 },
+    Record {
+        record: Record,
+        outcome: String,
+    },
+    Wait {
+        ms: u64,
+    },
     Resolve(Resolve),
+    /// Begins a call: `begun`, or the code of an error.
+    Begin {
+        call: Begun,
+        outcome: String,
+    },
+    /// A call in flight returns.
+    Complete {
+        record: Record,
+        outcome: String,
+    },
+    /// A call in flight fails.
+    Fail {
+        call_id: String,
+        message: String,
+    },
+    /// A call in flight is dropped.
+    GiveUp {
+        call_id: String,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Begun {
+    call_id: String,
+    session: Option<String>,
+    tool: Option<String>,
+    arguments: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -583,6 +630,11 @@ enum Step {
 struct Resolve {
     arguments: Value,
     session: Option<String>,
+    /// The call in flight that it is for.
+    r#for: Option<String>,
+    /// What happens when it has begun: it ends only then.
+    #[serde(default)]
+    meanwhile: Vec<Step>,
     #[serde(default, deserialize_with = "present")]
     resolved: Option<Value>,
     report: Option<Value>,
@@ -620,35 +672,119 @@ impl Story {
         }
         let clock = Arc::new(ManualClock::new());
         let store: Arc<dyn ResultStore> = Arc::new(MemoryStore::with_clock(limits, clock.clone()));
-        let engine = Engine::new(EngineOptions::default(), store);
-        let session =
-            |name: &Option<String>| engine.session(scope(name.as_deref().unwrap_or("session")));
-        for (number, step) in self.steps.iter().enumerate() {
-            let what = format!("step {}", number + 1);
-            match step {
-                Step::Wait { ms } => clock.advance(Duration::from_millis(*ms)),
-                Step::Record { record, outcome } => {
-                    let found = match record.put(&session(&record.session)).await {
-                        Ok(Recorded::New) => "new",
-                        Ok(Recorded::Unchanged) => "unchanged",
-                        Err(code) => code,
-                    };
-                    equal(&what, found, outcome)?;
-                }
-                Step::Resolve(step) => {
-                    let session = session(&step.session);
-                    match session.resolve(step.arguments.clone(), None).await {
-                        Ok(found) => {
-                            let expected =
-                                step.resolved.as_ref().ok_or(format!("{what} resolves"))?;
-                            equal_json(&what, &found.arguments, expected)?;
+        let mut options = EngineOptions::default();
+        if let Some(calls) = given.in_flight {
+            options = options.with_max_in_flight(calls);
+        }
+        if !given.waits {
+            options = options.with_wait(Duration::ZERO);
+        }
+        let play = Play {
+            engine: Engine::new(options, store),
+            clock,
+            flights: RefCell::default(),
+        };
+        play.steps(&self.steps, "step").await
+    }
+}
+
+/// A story as it is played.
+struct Play {
+    engine: Engine,
+    clock: Arc<ManualClock>,
+    /// The calls in flight, by their ids.
+    flights: RefCell<HashMap<String, InFlight>>,
+}
+
+impl Play {
+    fn session(&self, name: &Option<String>) -> Session {
+        let name = name.as_deref().unwrap_or("session");
+        self.engine.session(scope(name))
+    }
+
+    /// Takes a call in flight, to end it.
+    fn flight(&self, call_id: &str) -> Result<InFlight, String> {
+        let flight = self.flights.borrow_mut().remove(call_id);
+        flight.ok_or(format!("`{call_id}` is not in flight"))
+    }
+
+    async fn steps(&self, steps: &[Step], within: &str) -> Outcome {
+        for (number, step) in steps.iter().enumerate() {
+            let what = format!("{within} {}", number + 1);
+            // What happens meanwhile has steps, too.
+            Box::pin(self.step(step, &what)).await?;
+        }
+        Ok(())
+    }
+
+    async fn step(&self, step: &Step, what: &str) -> Outcome {
+        match step {
+            Step::Wait { ms } => self.clock.advance(Duration::from_millis(*ms)),
+            Step::Record { record, outcome } => {
+                let found = match record.put(&self.session(&record.session)).await {
+                    Ok(Recorded::New) => "new",
+                    Ok(Recorded::Unchanged) => "unchanged",
+                    Err(code) => code,
+                };
+                equal(what, found, outcome)?;
+            }
+            Step::Begin {
+                call: begun,
+                outcome,
+            } => {
+                let session = self.session(&begun.session);
+                let found = match session.begin(&call(&begun.call_id)).await {
+                    Ok(mut flight) => {
+                        if let Some(tool) = &begun.tool {
+                            flight = flight.with_tool(tool.as_str());
                         }
-                        Err(error) => {
-                            let report = serde_json::to_value(error.report()).unwrap();
-                            let expected =
-                                step.report.as_ref().ok_or(format!("{what}: {error}"))?;
-                            equal_json(&what, &report, expected)?;
+                        if let Some(arguments) = &begun.arguments {
+                            flight = flight.with_arguments(arguments.to_string());
                         }
+                        let mut flights = self.flights.borrow_mut();
+                        flights.insert(begun.call_id.clone(), flight);
+                        "begun"
+                    }
+                    Err(error) => error.code().as_str(),
+                };
+                equal(what, found, outcome)?;
+            }
+            Step::Complete { record, outcome } => {
+                let flight = self.flight(&record.call_id)?;
+                let found = match flight.complete(record.to_result()).await {
+                    Ok(Recorded::New) => "new",
+                    Ok(_) => "unchanged",
+                    Err(error) => error.code().as_str(),
+                };
+                equal(what, found, outcome)?;
+            }
+            Step::Fail { call_id, message } => {
+                let flight = self.flight(call_id)?;
+                let failed = flight.fail(message.as_str()).await;
+                failed.map_err(|error| format!("{what}: {error}"))?;
+            }
+            Step::GiveUp { call_id } => drop(self.flight(call_id)?),
+            Step::Resolve(step) => {
+                let own = step.r#for.as_ref().and_then(|call_id| {
+                    let flights = self.flights.borrow();
+                    flights.get(call_id).map(|flight| flight.session().clone())
+                });
+                let session = own.unwrap_or_else(|| self.session(&step.session));
+                let resolving = session.resolve(step.arguments.clone(), None);
+                // It is asked first, so that it waits for what ends meanwhile.
+                let within = format!("{what}, meanwhile");
+                let (found, meanwhile) =
+                    tokio::join!(biased; resolving, self.steps(&step.meanwhile, &within));
+                meanwhile?;
+                match found {
+                    Ok(found) => {
+                        let expected = step.resolved.as_ref().ok_or(format!("{what} resolves"))?;
+                        equal_json(what, &found.arguments, expected)?;
+                    }
+                    Err(error) => {
+                        let report = serde_json::to_value(error.report()).unwrap();
+                        let expected = step.report.as_ref().ok_or(format!("{what}: {error}"))?;
+                        equal_json(what, &report, expected)?;
                     }
                 }
             }

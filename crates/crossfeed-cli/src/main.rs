@@ -74,6 +74,7 @@ fn run(
 
 fn block_on(command: impl Future<Output = Result<(), Stop>>) -> Result<(), Stop> {
     tokio::runtime::Builder::new_current_thread()
+        .enable_time()
         .build()
         .map_err(|error| Stop::Usage(format!("cannot start: {error}")))?
         .block_on(command)

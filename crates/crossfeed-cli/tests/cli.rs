@@ -857,6 +857,7 @@ fn the_demo_is_the_same_every_time() {
         "\nreceived  {\"browser\":\"firefox\",\"version\":\"160\"}\n",
         "\nreceived  {properties: [string(17)](len=112), browsers: [string(6)](len=5)} (",
         "\nengine    repair: ",
+        "\nengine    call_7 is in flight: this call waits until it has returned\n",
         "\nengine    /items is a reference that was written as a string\n",
         "\"_toolCallId\":\"call_1\",\"_structureHints\":{\"terminalPaths\":[\"items[0].name[string]\"",
         "Object\n          with 3 keys: meta, total, items\n",
@@ -889,7 +890,7 @@ fn readme_blocks(kind: &str) -> Vec<String> {
 fn the_readme_shows_what_the_demo_prints() {
     let demo = run(&["demo"], "");
     let blocks = readme_blocks("text");
-    assert_eq!(blocks.len(), 5);
+    assert_eq!(blocks.len(), 6);
     for block in blocks {
         assert!(
             demo.out.contains(&block),

@@ -3,6 +3,7 @@
 use crate::{
     account::Accounts,
     context::ContextOptions,
+    flight::Flights,
     project::LearnedSchemas,
     reveal::RevealPolicy,
     select::{SelectOptions, Selectors},
@@ -31,6 +32,11 @@ pub struct EngineOptions {
     pub max_resolved_bytes: usize,
     /// The time for all selections of one call together: 5 s.
     pub resolve_time: Duration,
+    /// How long the references of one call wait, together, for calls in flight: 60 s, as long as
+    /// clients commonly wait for a tool. With none they do not wait.
+    pub wait: Duration,
+    /// The most calls in flight in one session: 256, more than a turn of any model holds.
+    pub max_in_flight: usize,
     /// The context of the model, and how tokens are counted.
     pub context: ContextOptions,
     /// What of results is never revealed to a model; nothing is hidden by default.
@@ -61,6 +67,8 @@ impl Default for EngineOptions {
             max_references: 10_000,
             max_resolved_bytes: 128 << 20,
             resolve_time: Duration::from_secs(5),
+            wait: Duration::from_secs(60),
+            max_in_flight: 256,
             context: ContextOptions::default(),
             reveal: RevealPolicy::default(),
             kept_selectors: at_least_one(512),
@@ -104,6 +112,20 @@ impl EngineOptions {
     #[must_use]
     pub fn with_resolve_time(mut self, time: Duration) -> Self {
         self.resolve_time = time;
+        self
+    }
+
+    /// The options with another time for which the references of one call wait for calls in flight.
+    #[must_use]
+    pub fn with_wait(mut self, time: Duration) -> Self {
+        self.wait = time;
+        self
+    }
+
+    /// The options with another number of calls in flight in one session.
+    #[must_use]
+    pub fn with_max_in_flight(mut self, calls: usize) -> Self {
+        self.max_in_flight = calls;
         self
     }
 
@@ -161,6 +183,7 @@ pub(crate) struct Inner {
     pub(crate) schemas: Schemas,
     pub(crate) learned: LearnedSchemas,
     pub(crate) accounts: Accounts,
+    pub(crate) flights: Arc<Flights>,
 }
 
 impl fmt::Debug for Engine {
@@ -184,6 +207,7 @@ impl Engine {
             schemas: Schemas::new(options.kept_schemas),
             learned: LearnedSchemas::new(options.kept_learned, options.learn.clone()),
             accounts: Accounts::new(),
+            flights: Arc::new(Flights::new()),
             options,
             store,
         }))

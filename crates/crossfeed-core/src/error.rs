@@ -13,7 +13,7 @@ use crossfeed_projection::ProjectionError;
 use crossfeed_schema::{ReadError, SchemaError};
 use crossfeed_store::{ArtifactMissing, Budget as StoreBudget, Missing, StoreError, Tombstone};
 use crossfeed_wire::{ArtifactId, CallId, ErrorBody, ErrorCode, ErrorReport, Fault, Pointer};
-use std::{borrow::Cow, fmt, sync::Arc};
+use std::{borrow::Cow, fmt, sync::Arc, time::Duration};
 
 /// Why there is no result to refer to.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -52,6 +52,32 @@ pub enum LookupError {
         message: String,
         /// The tool, where it is known.
         tool: Option<String>,
+    },
+    /// The call is in flight: it was begun and has not returned.
+    #[error("call `{call_id}` has not returned{}", after(*waited))]
+    Pending {
+        /// The call.
+        call_id: CallId,
+        /// How long it was waited for; `None` where it was not, since this does not wait for calls or
+        /// something else is wrong.
+        waited: Option<Duration>,
+    },
+    /// The call was in flight, and was given up while it was waited for.
+    #[error("call `{call_id}` was given up before it returned")]
+    GivenUp {
+        /// The call.
+        call_id: CallId,
+        /// How to make it again.
+        tombstone: Tombstone,
+    },
+    /// The call waits for the one that refers to it, by itself or by others: nothing would ever
+    /// return.
+    #[error("{}", circle(path))]
+    Cycle {
+        /// The call.
+        call_id: CallId,
+        /// From the call that refers to it round to itself.
+        path: Vec<CallId>,
     },
     /// No such artifact in this session.
     #[error("no artifact `{artifact_id}` of call `{call_id}` is known in this session")]
@@ -124,6 +150,8 @@ impl LookupError {
             Self::Expired { .. } => ErrorCode::ResultExpired,
             Self::Evicted { .. } => ErrorCode::ResultEvicted,
             Self::Failed { .. } => ErrorCode::ResultFailed,
+            Self::Pending { .. } | Self::GivenUp { .. } => ErrorCode::ResultPending,
+            Self::Cycle { .. } => ErrorCode::ResultCycle,
             Self::ArtifactUnknown { .. } => ErrorCode::ArtifactUnknown,
             Self::ArtifactExpired { .. } => ErrorCode::ArtifactExpired,
             Self::Store(_) => ErrorCode::StoreUnavailable,
@@ -147,7 +175,14 @@ impl LookupError {
                 "results",
                 "use the `_toolCallId` of a result of this session, exactly as it was shown",
             ),
-            Self::Expired { tombstone, .. } | Self::Evicted { tombstone, .. } => run_again(tombstone),
+            Self::Expired { tombstone, .. }
+            | Self::Evicted { tombstone, .. }
+            | Self::GivenUp { tombstone, .. } => run_again(tombstone),
+            Self::Pending { .. } => "refer to that call when it has returned".to_owned(),
+            Self::Cycle { .. } => {
+                "make these calls one after another, the first of them without a reference to the others"
+                    .to_owned()
+            }
             Self::ArtifactExpired { tombstone, .. } => match tombstone.tool() {
                 Some(tool) => format!("call `{tool}` again, then refer to that call"),
                 None => "make the call again, then refer to that call".to_owned(),
@@ -164,6 +199,32 @@ impl LookupError {
             Self::Store(error) if error.may_retry() => "try again".to_owned(),
             Self::Store(_) => "trying again does not help: go on without stored results".to_owned(),
         }
+    }
+}
+
+/// How long a call was waited for.
+fn after(waited: Option<Duration>) -> String {
+    let waited = waited.map(|waited| format!(" after {} ms", waited.as_millis()));
+    waited.unwrap_or_default()
+}
+
+/// The most calls of a circle that are said.
+const CIRCLE_CALLS: usize = 8;
+
+/// Who waits for whom: `a` -> `b` -> `a`.
+fn circle(path: &[CallId]) -> String {
+    let quoted = |id: &CallId| format!("`{id}`");
+    match path {
+        [one, same] if one == same => format!("call `{one}` refers to itself"),
+        [ahead @ .., last] => {
+            let said = ahead.iter().take(CIRCLE_CALLS).map(quoted);
+            let more = ahead.len().saturating_sub(CIRCLE_CALLS);
+            let more = (more > 0).then(|| format!("{more} more"));
+            let all = said.chain(more).chain([quoted(last)]);
+            let all = all.collect::<Vec<_>>().join(" -> ");
+            format!("the calls wait for each other: {all}")
+        }
+        [] => "the calls wait for each other".to_owned(),
     }
 }
 

@@ -7,6 +7,7 @@
 //! | stage | in -> out |
 //! |---|---|
 //! | [`ToolResult`] | what a tool returned -> a stored result, bytes untouched |
+//! | flight | calls that were begun -> their results, waited for |
 //! | resolve | arguments and looked-up results -> arguments without references |
 //! | select | a result's views and an expression -> a value, or what is there instead |
 //! | validate | resolved arguments and the tool's schema -> the same, or why not |
@@ -25,6 +26,7 @@ mod canonical;
 mod context;
 mod engine;
 mod error;
+mod flight;
 mod hint;
 mod likeness;
 mod paths;
@@ -47,6 +49,7 @@ pub use context::{ContextOptions, Outline, Oversized, Retrieved};
 pub use crossfeed_schema::SchemaError;
 pub use engine::{Engine, EngineOptions};
 pub use error::{Error, Failure, LookupError, ResolveError};
+pub use flight::BeginError;
 pub use hint::{HintDetail, StructureHints};
 pub use project::{ProjectOptions, Projected, infer_schema};
 pub use record::ToolResult;
@@ -54,7 +57,7 @@ pub use render::{RenderError, RenderOptions, Rendered, ShownHints};
 pub use resolve::{LimitError, Link, MalformedReference, Source};
 pub use reveal::{RevealError, RevealPolicy};
 pub use select::{Answered, Notice, SelectError, SelectOptions, SelectReport};
-pub use session::{Resolved, Response, Selected, Session};
+pub use session::{InFlight, Resolved, Response, Selected, Session};
 pub use shape::Shape;
 pub use strip::{StripPolicy, strip};
 pub use suggest::{Offer, ParameterError, ParameterSchema, Suggestion};

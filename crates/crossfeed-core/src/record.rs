@@ -89,6 +89,10 @@ impl ToolResult {
         Self(self.0.with_arguments(arguments))
     }
 
+    pub(crate) fn stored(&self) -> &StoredResult {
+        &self.0
+    }
+
     pub(crate) fn into_stored(self) -> StoredResult {
         self.0
     }

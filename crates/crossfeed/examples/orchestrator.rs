@@ -1,21 +1,22 @@
 //! An agent loop to copy from: `cargo run -p crossfeed --example orchestrator`.
 //!
 //! The tool list goes to the provider with every parameter reference-aware. Each call goes the same
-//! way: its references are resolved and the outcome is judged by the tool's own schema, the tool
-//! runs, the result is recorded, and the model is shown a small result whole and of a large one a
-//! preview, with the call id and selectors that work. What was large stays outside the model's
-//! context. Here the model's turns are scripted and the data is a few lines; put your provider's
+//! way: it is begun, its references are resolved and the outcome is judged by the tool's own schema,
+//! the tool runs, the result is recorded, and the model is shown a small result whole and of a large
+//! one a preview, with the call id and selectors that work. What was large stays outside the model's
+//! context. The calls of a turn run at once, and one that refers to another of its turn waits for it. Here the model's turns are scripted and the data is a few lines; put your provider's
 //! client where [`model`] stands.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use crossfeed::{
-    CallId, Engine, EngineOptions, Fault, PreparedTool, RenderOptions, Scope, Session, ToolResult,
+    CallId, Engine, EngineOptions, Fault, InFlight, PreparedTool, RenderOptions, Scope, Session,
+    ToolResult,
     schema::{ListOptions, Listed, Profile, Spelling, ToolList, rewrite_tools},
 };
 use futures_util::future::{BoxFuture, try_join_all};
 use serde_json::{Value, json};
-use std::{collections::HashMap, error::Error};
+use std::{collections::HashMap, error::Error, time::Duration};
 
 /// The most tokens of a result that the model is shown: few, since the data is small.
 const BUDGET: usize = 250;
@@ -47,27 +48,33 @@ struct Agent {
 impl Agent {
     /// Carries out one call. `Err` is the host's to deal with; whatever the model can put right is
     /// a reply.
-    async fn call(&self, (id, name, written): Call) -> Result<Reply, HostError> {
-        let is_error = true;
-        let refuse = |text: String| Ok(Reply { text, is_error });
-        let Some(tool) = self.tools.get(name) else {
-            return refuse(format!("there is no tool `{name}`"));
+    async fn call(&self, flight: &InFlight, (id, name, written): Call) -> Result<Reply, HostError> {
+        // Whoever refers to this call learns that it has failed.
+        let refuse = async |text: String| {
+            flight.fail("the call was refused").await?;
+            let is_error = true;
+            Ok(Reply { text, is_error })
         };
-        let call_id = CallId::parse(id)?;
+        let Some(tool) = self.tools.get(name) else {
+            return refuse(format!("there is no tool `{name}`")).await;
+        };
         let arguments = match serde_json::from_str(written) {
             Ok(arguments) => arguments,
-            Err(error) => return refuse(format!("the arguments are no JSON: {error}")),
+            Err(error) => return refuse(format!("the arguments are no JSON: {error}")).await,
         };
 
-        // 1. Resolve the references; the tool's own schema judges what came of it.
-        let resolved = self.session.resolve_call(&tool.prepared, arguments);
-        let resolved = match resolved.await {
+        // 2. Resolve the references; the tool's own schema judges what came of it. What is in flight
+        // is waited for.
+        let session = flight.session();
+        let resolved = match session.resolve_call(&tool.prepared, arguments).await {
             Ok(resolved) => resolved,
             Err(error) => match error.fault() {
                 // It says what was there and what to try next, and never shows data.
-                Fault::Model => return refuse(error.to_string()),
+                Fault::Model => return refuse(error.to_string()).await,
                 // Log it. The model cannot help, so it gets one neutral line.
-                Fault::Backend => return refuse("the result is not at hand, try again".to_owned()),
+                Fault::Backend => {
+                    return refuse("the result is not at hand, try again".to_owned()).await;
+                }
                 Fault::Host => return Err(error.into()),
             },
         };
@@ -76,26 +83,24 @@ impl Agent {
             println!("  {} of {id} <- {from}, about {bytes} bytes", link.at);
         }
 
-        // 2. Run the tool, 3. record what it returned. A failure is recorded, too: a reference to
+        // 3. Run the tool, 4. record what it returned. A failure is recorded, too: a reference to
         // it then says so.
-        let (result, failure) = match (tool.run)(resolved.arguments).await {
-            Ok(value) => (ToolResult::value(&value), None),
-            Err(message) => (ToolResult::text(message.as_str()).failed(), Some(message)),
+        match (tool.run)(resolved.arguments).await {
+            Ok(value) => flight.complete(ToolResult::value(&value)).await?,
+            Err(text) => {
+                flight.fail(text.as_str()).await?;
+                let is_error = true;
+                return Ok(Reply { text, is_error });
+            }
         };
-        // With tool and arguments, an error can say how to get a result again that has gone.
-        let result = result.with_tool(name).with_arguments(written);
-        self.session.record(&call_id, result).await?;
-        if let Some(message) = failure {
-            return refuse(message);
-        }
 
-        // 4. Show the model how to refer to the result, and what is in it: whole up to so many
+        // 5. Show the model how to refer to the result, and what is in it: whole up to so many
         // tokens, else a preview, in the spelling of the tool list. A real host leaves the budget
         // as it is.
         let options = RenderOptions::default()
             .with_budget(BUDGET)
             .with_spelling(Spelling::Underscore);
-        let rendered = self.session.render(&call_id, &options).await;
+        let rendered = session.render(flight.call_id(), &options).await;
         let rendered = rendered.map_err(|failure| failure.to_string())?;
         Ok(Reply {
             text: rendered.json,
@@ -103,9 +108,18 @@ impl Agent {
         })
     }
 
-    /// Carries out the calls of one turn. They do not depend on each other, so they run at once.
+    /// Carries out the calls of one turn at once.
     async fn turn(&self, calls: &[Call]) -> Result<Vec<Reply>, HostError> {
-        try_join_all(calls.iter().map(|&call| self.call(call))).await
+        // 1. Begin all of them before any runs: so each may refer to any other. A call that is dropped
+        // before it has returned, as by the `?` below, is given up, and nobody waits for it in vain.
+        let mut flights = Vec::new();
+        for (id, name, written) in calls {
+            let flight = self.session.begin(&CallId::parse(id)?).await?;
+            // With tool and arguments, an error can say how to get a result again that has gone.
+            flights.push(flight.with_tool(*name).with_arguments(*written));
+        }
+        let running = flights.iter().zip(calls);
+        try_join_all(running.map(|(flight, &call)| self.call(flight, call))).await
     }
 }
 
@@ -142,9 +156,12 @@ fn tools(engine: &Engine, listed: &Listed) -> HashMap<String, Tool> {
     let tools = listed.tools.iter().map(|tool| {
         let run = run(tool.name());
         let prepared = engine.prepare(tool.clone());
-        // A real tool waits for something here.
         let run = Box::new(move |arguments| -> BoxFuture<'static, _> {
-            Box::pin(async move { run(arguments) })
+            Box::pin(async move {
+                // In place of what a real tool waits for.
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                run(arguments)
+            })
         });
         (tool.shown_name().to_owned(), Tool { prepared, run })
     });
@@ -191,6 +208,7 @@ fn model(turn: usize) -> &'static [Call] {
             "fetch",
             r#"{"urls": [{"_tool": "call_1", "_select": "items[0].link"}]}"#,
         )],
+        // The third call refers to the first, which has not returned yet.
         3 => &[
             (
                 "call_4",
@@ -202,12 +220,12 @@ fn model(turn: usize) -> &'static [Call] {
                 "fetch",
                 r#"{"urls": {"_tool": "call_2", "_select": "items[:2].url"}}"#,
             ),
+            (
+                "call_6",
+                "digest",
+                r#"{"texts": {"_tool": "call_4", "_select": "pages[].text"}}"#,
+            ),
         ],
-        4 => &[(
-            "call_6",
-            "digest",
-            r#"{"texts": {"_tool": "call_4", "_select": "pages[].text"}}"#,
-        )],
         _ => &[],
     }
 }

@@ -1,7 +1,8 @@
 //! `crossfeed demo`: an agent session over bundled data.
 //!
-//! The loop is what any orchestrator does: resolve the references in a call's arguments, run the
-//! tool, record its result, show the model a small one whole and of a large one a preview. What the
+//! The loop is what any orchestrator does: begin all calls of a turn, resolve the references in the
+//! arguments of each, run the tool, record its result, show the model a small one whole and of a large
+//! one a preview. What the
 //! model writes is scripted ([`script`]); the tools are real ([`tools`]), those that keep and read
 //! artifacts are the engine's own ([`kept`]), and every result, resolution, error, preview and count
 //! comes from the engine while it runs. The same bytes come out every time.
@@ -14,9 +15,11 @@ mod tools;
 use crate::{report::Stop, resolve};
 use account::{Entry, Size, Without};
 use crossfeed::{
-    CallId, Engine, EngineOptions, ErrorCode, Fault, RenderOptions, Resolved, Session, Shape,
+    CallId, Engine, EngineOptions, ErrorCode, Fault, InFlight, RenderOptions, Resolved, Session,
+    Shape,
     store::{ManualClock, MemoryLimits, MemoryStore},
 };
+use futures_util::future::try_join_all;
 use script::{Call, TASK, TURNS};
 use serde_json::Value;
 use std::{
@@ -53,7 +56,8 @@ pub(crate) async fn run(out: &mut dyn Write) -> Result<(), Stop> {
     writeln!(out, "crossfeed demo: an agent session, step by step\n")?;
     writeln!(
         out,
-        "The model's turns are scripted; everything else is computed while this runs."
+        "The model's turns are scripted; everything else is computed while this runs.\n\
+         The calls of a turn run at once; one that refers to another of its turn waits for it."
     )?;
     entry(out, "data", &demo.data.origin())?;
     entry(out, "user", TASK)?;
@@ -66,9 +70,10 @@ pub(crate) async fn run(out: &mut dyn Write) -> Result<(), Stop> {
         };
         clock.advance(Duration::from_secs(3600) * turn.hours_later);
         writeln!(out, "\nTurn {number}{passed}: {}", turn.says)?;
-        for call in turn.calls {
-            let call_id = format!("call_{}", entries.len() + 1);
-            let outcome = demo.call(&call_id, call).await?;
+        let ids = (entries.len() + 1..).map(|number| format!("call_{number}"));
+        let calls: Vec<_> = ids.zip(turn.calls).collect();
+        let outcomes = demo.turn(&calls).await?;
+        for ((call_id, call), outcome) in calls.into_iter().zip(outcomes) {
             writeln!(out)?;
             entry(out, "model", &format!("{} {}", call.tool, call.arguments))?;
             for line in &outcome.engine {
@@ -124,29 +129,73 @@ struct Demo {
 }
 
 impl Demo {
-    /// Resolves, runs, records, shows.
-    async fn call(&self, id: &str, call: &Call) -> Result<Outcome, Stop> {
-        if let Some(shown) = kept::call(&self.session, call).await? {
-            return Ok(Outcome {
-                engine: Vec::new(),
-                ran: None,
-                shown,
+    /// Carries out the calls of one turn at once: all of them are begun before any runs, so that each
+    /// may refer to any other.
+    async fn turn(&self, calls: &[(String, &Call)]) -> Result<Vec<Outcome>, Stop> {
+        let mut begun = Vec::new();
+        for (id, call) in calls {
+            let tool = self.tools.iter().find(|tool| tool.name == call.tool);
+            begun.push(match tool {
+                Some(tool) => Some((tool, self.begin(id, call).await?)),
+                None => None,
             });
         }
+        let ids: Vec<_> = calls.iter().map(|(id, _)| id.as_str()).collect();
+        let running = calls.iter().zip(&begun).map(|((_, call), begun)| {
+            let ids = &ids;
+            async move {
+                match begun {
+                    Some((tool, flight)) => self.call(tool, flight, call, ids).await,
+                    None => self.kept(call).await,
+                }
+            }
+        });
+        // Each goes on until it waits for something, the last one first: so what one refers to has
+        // not returned, and the wait for it is the same every time.
+        let mut outcomes = try_join_all(running.rev()).await?;
+        outcomes.reverse();
+        Ok(outcomes)
+    }
+
+    async fn begin(&self, id: &str, call: &Call) -> Result<InFlight, Stop> {
         let call_id = CallId::parse(id).map_err(|error| Stop::Usage(error.to_string()))?;
-        let tool = self.tools.iter().find(|tool| tool.name == call.tool);
-        let tool = tool.ok_or_else(|| Stop::Usage(format!("there is no tool `{}`", call.tool)))?;
+        let flight = self.session.begin(&call_id).await;
+        let flight = flight.map_err(|error| Stop::answer(error.code(), error.to_string()))?;
+        Ok(flight.with_tool(call.tool))
+    }
+
+    /// A call of a tool that works on what the engine keeps.
+    async fn kept(&self, call: &Call) -> Result<Outcome, Stop> {
+        let shown = kept::call(&self.session, call).await?;
+        let shown =
+            shown.ok_or_else(|| Stop::Usage(format!("there is no tool `{}`", call.tool)))?;
+        Ok(Outcome {
+            engine: Vec::new(),
+            ran: None,
+            shown,
+        })
+    }
+
+    /// Resolves, runs, records, shows.
+    async fn call(
+        &self,
+        tool: &Tool,
+        flight: &InFlight,
+        call: &Call,
+        turn: &[&str],
+    ) -> Result<Outcome, Stop> {
         let written: Value = serde_json::from_str(call.arguments)
             .map_err(|error| Stop::answer(ErrorCode::ArgumentsInvalid, error.to_string()))?;
         let texts = serialised(&written);
-        let resolved = match self
-            .session
+        let resolved = flight
+            .session()
             .resolve(written, Some(&tool.input_schema))
-            .await
-        {
+            .await;
+        let resolved = match resolved {
             Ok(resolved) => resolved,
             // What the model can put right is the result of its call.
             Err(error) if error.fault() == Fault::Model => {
+                flight.fail("the call was refused").await?;
                 return Ok(Outcome {
                     engine: vec!["the call is refused; the tool does not run".to_owned()],
                     ran: None,
@@ -156,13 +205,12 @@ impl Demo {
             Err(error) => return Err(error.into()),
         };
         let mut engine = texts;
+        engine.extend(waits(&resolved, turn));
         engine.extend(remarks(&resolved));
         let output = (tool.run)(&self.data, &resolved.arguments).map_err(Stop::Usage)?;
-        self.session
-            .record(&call_id, output.to_result().with_tool(tool.name))
-            .await?;
+        flight.complete(output.to_result()).await?;
         let options = RenderOptions::default().with_budget(BUDGET);
-        let rendered = self.session.render(&call_id, &options).await?;
+        let rendered = self.session.render(flight.call_id(), &options).await?;
         Ok(Outcome {
             engine,
             ran: Some(Ran {
@@ -201,6 +249,18 @@ fn serialised(written: &Value) -> Vec<String> {
         })
         .map(|(name, _)| format!("/{name} is a reference that was written as a string"))
         .collect()
+}
+
+/// What of the same turn was waited for.
+fn waits(resolved: &Resolved, turn: &[&str]) -> Vec<String> {
+    let sources = resolved
+        .lineage
+        .iter()
+        .map(|link| link.source.call_id.as_str());
+    let mut waits: Vec<_> = sources.filter(|id| turn.contains(id)).collect();
+    waits.dedup();
+    let line = |id: &str| format!("{id} is in flight: this call waits until it has returned");
+    waits.into_iter().map(line).collect()
 }
 
 /// What the engine did, but for the view where it is the usual one.

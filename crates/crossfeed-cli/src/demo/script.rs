@@ -68,19 +68,17 @@ pub(super) const TURNS: &[Turn] = &[
     },
     Turn {
         hours_later: 0,
-        says: "An issue for each property that the four others ship.",
-        calls: &[Call {
-            tool: "file_issues",
-            arguments: r#"{"label": "firefox-gap", "items": "{\"$tool\": \"call_6\", \"$select\": \"rows[?supported == 4].{title: join('', ['Support ', name]), key: key}\"}"}"#,
-        }],
-    },
-    Turn {
-        hours_later: 0,
-        says: "And the report over the whole table, with the issues' numbers.",
-        calls: &[Call {
-            tool: "write_report",
-            arguments: r#"{"title": "Standard CSS properties that Firefox lacks", "$refs": {"as_of": {"$tool": "call_4", "$select": "join(' ', [browser, release.version, 'of', release.release_date])"}, "rows": {"$tool": "call_6", "$select": "rows"}, "issues": {"$tool": "call_7", "$select": "filed"}}}"#,
-        }],
+        says: "An issue for each property that the four others ship; and the report, with their numbers.",
+        calls: &[
+            Call {
+                tool: "file_issues",
+                arguments: r#"{"label": "firefox-gap", "items": "{\"$tool\": \"call_6\", \"$select\": \"rows[?supported == 4].{title: join('', ['Support ', name]), key: key}\"}"}"#,
+            },
+            Call {
+                tool: "write_report",
+                arguments: r#"{"title": "Standard CSS properties that Firefox lacks", "$refs": {"as_of": {"$tool": "call_4", "$select": "join(' ', [browser, release.version, 'of', release.release_date])"}, "rows": {"$tool": "call_6", "$select": "rows"}, "issues": {"$tool": "call_7", "$select": "filed"}}}"#,
+            },
+        ],
     },
     Turn {
         hours_later: 0,

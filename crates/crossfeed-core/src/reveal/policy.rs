@@ -147,7 +147,8 @@ impl RevealPolicy {
         Arc::ptr_eq(held, asked) || asked.never().iter().all(|path| held.never().contains(path))
     }
 
-    fn without_arguments(&self, tombstone: Tombstone) -> Tombstone {
+    /// What is remembered of a call, without arguments that name what is never revealed.
+    pub(crate) fn without_arguments(&self, tombstone: Tombstone) -> Tombstone {
         let is_hidden = |arguments: &Bytes| {
             let document = Document::new(arguments.clone());
             let root = document.root();

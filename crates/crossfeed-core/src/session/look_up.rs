@@ -29,7 +29,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`LookupError`] says whether it is unknown, expired or evicted, or the store is away.
+    /// [`LookupError`] says whether it is unknown, in flight, expired or evicted, or the store is away.
     pub async fn get(&self, call_id: &CallId) -> Result<Arc<StoredResult>, LookupError> {
         match self.whole(call_id).await?.unseen() {
             Stored::Result(result) => Ok(Arc::clone(result)),
@@ -46,7 +46,21 @@ impl Session {
         .await
     }
 
+    /// The result of a call that is not in flight.
     pub(super) async fn find(&self, call_id: &CallId) -> Result<Arc<StoredResult>, LookupError> {
+        if self.inner().flights.is_running(&self.scope, call_id) {
+            return Err(LookupError::Pending {
+                call_id: call_id.clone(),
+                waited: None,
+            });
+        }
+        self.find_stored(call_id).await
+    }
+
+    pub(super) async fn find_stored(
+        &self,
+        call_id: &CallId,
+    ) -> Result<Arc<StoredResult>, LookupError> {
         match self.inner().store.get(&self.scope, call_id).await {
             Ok(Lookup::Found(result)) => Ok(result),
             Ok(Lookup::Missing(missing)) => {
@@ -57,11 +71,12 @@ impl Session {
         }
     }
 
-    /// What is wanted; [`Self::offer`] says what there is in place of what is not known.
+    /// What is stored of what is wanted, in flight or not; [`Self::offer`] says what there is in place
+    /// of what is not known.
     pub(super) async fn find_wanted(&self, wanted: &Wanted) -> Looked {
         let call_id = &wanted.call_id;
         let Some(artifact_id) = &wanted.artifact_id else {
-            let found = self.find(call_id).await;
+            let found = self.find_stored(call_id).await;
             return found.map(|result| Stored::Result(result).into());
         };
         let store = &self.inner().store;
@@ -77,7 +92,14 @@ impl Session {
 
     /// What is wanted, or why it is not there and what is.
     pub(super) async fn look_up(&self, wanted: &Wanted) -> Looked {
-        let mut looked = [self.find_wanted(wanted).await];
+        let found = match wanted.artifact_id {
+            None => {
+                let found = self.find(&wanted.call_id).await;
+                found.map(|result| Stored::Result(result).into())
+            }
+            Some(_) => self.find_wanted(wanted).await,
+        };
+        let mut looked = [found];
         self.offer(&mut looked).await;
         let [looked] = looked;
         looked
@@ -128,12 +150,21 @@ impl Session {
         }
     }
 
-    /// The calls whose results can be referred to, the most recently used last.
+    /// The calls whose results can be referred to, the most recently used last; behind them those in
+    /// flight.
     async fn calls_there(&self) -> Option<Vec<There>> {
+        // First, as everywhere: a call that returns in between is in both.
+        let running = self.inner().flights.running(&self.scope);
         let listed = self.inner().store.list(&self.scope).await.ok()?;
-        let listed = listed.into_iter().filter(|listed| !listed.failed);
-        let there = listed.map(|listed| There::new(listed.call_id.as_str(), listed.tool));
-        Some(there.collect())
+        let listed = listed.into_iter();
+        let there = listed.filter(|listed| {
+            let is_running = running.iter().any(|(id, _)| *id == listed.call_id);
+            !listed.failed && !is_running
+        });
+        let there = there.map(|listed| There::new(listed.call_id.as_str(), listed.tool));
+        let running = running.iter();
+        let running = running.map(|(id, tool)| There::new(id.as_str(), tool.clone()));
+        Some(there.chain(running).collect())
     }
 
     async fn artifacts_there(&self) -> Option<Vec<There>> {

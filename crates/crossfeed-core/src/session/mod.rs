@@ -2,6 +2,9 @@
 
 mod advise;
 mod artifacts;
+mod flight;
+#[cfg(test)]
+mod flight_tests;
 #[cfg(test)]
 mod laws;
 mod learn;
@@ -25,6 +28,7 @@ mod withheld_tests;
 mod withhold;
 mod work;
 
+pub use flight::InFlight;
 pub use respond::Response;
 
 use self::{
@@ -36,6 +40,7 @@ use crate::{
     canonical::{Stored, marked},
     engine::{Engine, Inner},
     error::{Failure, LookupError, ResolveError},
+    flight::Actor,
     record::ToolResult,
     resolve::{FillLimits, LimitError, Link, Looked, Plan},
     reveal::{RevealError, Whole},
@@ -47,12 +52,8 @@ use crossfeed_json::dismantle;
 use crossfeed_projection::{Diagnostics, ProjectionRequest};
 use crossfeed_store::{Lookup, Recorded, StoreError, StoredArtifact, StoredResult};
 use crossfeed_wire::{CallId, Pointer, Scope};
-use futures_util::{StreamExt, stream};
 use serde_json::Value;
 use std::{sync::Arc, time::Instant};
-
-/// How many results are looked up at once.
-const LOOKUPS: usize = 32;
 
 /// The scope in which call ids mean something. Cloning is cheap; any number of calls may use it at
 /// once.
@@ -65,6 +66,8 @@ const LOOKUPS: usize = 32;
 pub struct Session {
     engine: Engine,
     scope: Scope,
+    /// The call in flight for which this one is used.
+    actor: Option<Actor>,
 }
 
 /// Arguments with every reference replaced.
@@ -109,7 +112,11 @@ pub struct Selected {
 
 impl Session {
     pub(crate) fn new(engine: Engine, scope: Scope) -> Self {
-        Self { engine, scope }
+        Self {
+            engine,
+            scope,
+            actor: None,
+        }
     }
 
     /// The scope.
@@ -122,7 +129,8 @@ impl Session {
         self.engine.inner()
     }
 
-    /// Records what a tool returned. The same again is a no-op.
+    /// Records what a tool returned. The same again is a no-op. If a call of that id is in flight, it
+    /// has returned then.
     ///
     /// # Errors
     ///
@@ -138,7 +146,14 @@ impl Session {
         self.put(call_id, marked(result.into_stored())).await
     }
 
+    /// Stores a result, then lets the call leave if it is in flight.
     async fn put(&self, call_id: &CallId, result: StoredResult) -> Result<Recorded, StoreError> {
+        let stored = self.store(call_id, result);
+        let flights = &self.inner().flights;
+        flights.land(&self.scope, call_id, stored).await
+    }
+
+    async fn store(&self, call_id: &CallId, result: StoredResult) -> Result<Recorded, StoreError> {
         let Inner { store, options, .. } = &**self.inner();
         let reveal = &options.reveal;
         let tool = result.tool().filter(|_| reveal.hides()).map(str::to_owned);
@@ -168,7 +183,7 @@ impl Session {
     /// schema.
     ///
     /// Without references the arguments are walked over once and come back as they were. Results
-    /// are looked up at once. Work that is not small for certain leaves the async threads where there
+    /// are looked up at once; those of calls in flight are waited for ([`Self::begin`]). Work that is not small for certain leaves the async threads where there
     /// is a tokio runtime: small are up to 16 references without selectors, or with plain paths, to
     /// up to 64 KiB of results, or 8 KiB where a tokenizer counts what they bring.
     ///
@@ -209,14 +224,7 @@ impl Session {
             let work = self.work(plan, Vec::new(), schema, true);
             return work.resolve(arguments).book(|| self.account());
         }
-        // Made before they are streamed: a closure over a borrowed item would keep this future from
-        // being `Send`, which the compiler says only where it is spawned.
-        let lookups: Vec<_> = plan
-            .wanted
-            .iter()
-            .map(|wanted| self.find_wanted(wanted))
-            .collect();
-        let mut looked: Vec<Looked> = stream::iter(lookups).buffered(LOOKUPS).collect().await;
+        let mut looked = self.find_all(&plan).await;
         self.offer(&mut looked).await;
         let is_counted = self.inner().options.context.tokens.is_exact_for(1);
         let small = is_small(&plan, &looked, is_counted);

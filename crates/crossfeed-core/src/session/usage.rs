@@ -55,13 +55,15 @@ impl Session {
     }
 
     /// Removes all that the session holds: results, artifacts, what is remembered of those that have
-    /// gone, and its sums. Every id then reads as unknown.
+    /// gone, and its sums. Every id then reads as unknown, those of calls in flight too; what one of
+    /// them returns later is recorded.
     ///
     /// # Errors
     ///
     /// [`StoreError::Unavailable`] when the store cannot do it now; the sums are kept then.
     pub async fn close(&self) -> Result<(), StoreError> {
         self.inner().store.remove_session(&self.scope).await?;
+        self.inner().flights.close(&self.scope);
         self.inner().accounts.close(&self.scope);
         Ok(())
     }

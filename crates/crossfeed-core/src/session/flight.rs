@@ -1,0 +1,245 @@
+//! Calls in flight: the guard that a host holds while a call runs, and waiting for such calls.
+//!
+//! What comes in: calls that begin, and references to them. What goes out: their results once they
+//! are there, or why they will not be. Deliberately not here: who waits for whom
+//! ([`crate::flight`]).
+
+use super::{Session, size::SMALL_BYTES};
+use crate::{
+    canonical::Stored,
+    error::LookupError,
+    flight::{self, BeginError, Entry, Outcome},
+    record::ToolResult,
+    resolve::{Looked, Plan, Wanted},
+    reveal::Whole,
+};
+use bytes::Bytes;
+use crossfeed_store::{Lookup, Recorded, StoreError, StoredResult, Tombstone};
+use crossfeed_wire::CallId;
+use std::{
+    fmt,
+    panic::catch_unwind,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+/// A call that was begun and has not returned. While it is, references to it wait.
+///
+/// It is in flight until its result is recorded, by [`complete`](Self::complete),
+/// [`fail`](Self::fail) or [`Session::record`]. Dropped before, it is given up: whoever waits is told
+/// at once, and nothing is left behind.
+///
+/// ```
+/// use crossfeed_core::{Engine, EngineOptions, ToolResult};
+/// use crossfeed_wire::{CallId, Scope};
+/// use serde_json::json;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+/// let engine = Engine::in_memory(EngineOptions::default());
+/// let session = engine.session(Scope::parse("acme", "support", "conversation-42")?);
+/// // Two calls of one turn, the second of which needs what the first returns.
+/// let search = session.begin(&CallId::parse("call_1")?).await?.with_tool("search");
+/// let fetch = session.begin(&CallId::parse("call_2")?).await?.with_tool("fetch");
+/// let (found, fetched) = tokio::join!(
+///     async { search.complete(ToolResult::json(r#"{"url": "https://a.example"}"#)).await },
+///     async {
+///         let arguments = json!({"page": {"$tool": "call_1", "$select": "url"}});
+///         fetch.session().resolve(arguments, None).await
+///     },
+/// );
+/// found?;
+/// assert_eq!(fetched?.arguments, json!({"page": "https://a.example"}));
+/// # fetch.fail("no such page").await?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "a call that is dropped is given up"]
+pub struct InFlight {
+    session: Session,
+    entry: Entry<Mutex<flight::Shard>>,
+    tool: Option<Arc<str>>,
+    arguments: Option<Bytes>,
+}
+
+impl fmt::Debug for InFlight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InFlight")
+            .field("call_id", self.entry.call_id())
+            .field("tool", &self.tool)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// Begins a call, so that references to it wait for its result instead of being errors.
+    ///
+    /// Begin all calls of a turn before any of them runs: then each may refer to any other, in
+    /// whichever order they were written. Arguments are to be resolved by [`InFlight::session`], which
+    /// knows which call they are for: calls that wait for each other are told so at once.
+    ///
+    /// All references of one call wait together, for [`EngineOptions::wait`], and not at all where
+    /// something else is wrong with them. Everything else that reads a result does not wait. Calls in
+    /// flight are known to this engine and its clones only: another engine over the same store, here
+    /// or in another process, knows of a call when it has a result.
+    ///
+    /// Waiting takes the timer of the tokio runtime at hand; without a runtime, or with one that was
+    /// built without [`enable_time`](tokio::runtime::Builder::enable_time), references do not wait.
+    /// (Tokio says the latter by a panic, which is caught here; a panic hook hears of it.)
+    ///
+    /// [`EngineOptions::wait`]: crate::EngineOptions::wait
+    ///
+    /// # Errors
+    ///
+    /// [`BeginError`]: the id is taken by a call in flight or by a result that is there, too many calls
+    /// are in flight, or the store is away.
+    pub async fn begin(&self, call_id: &CallId) -> Result<InFlight, BeginError> {
+        let inner = self.inner();
+        let is_recorded = async {
+            let found = inner.store.get(&self.scope, call_id).await?;
+            Ok(matches!(found, Lookup::Found(_)))
+        };
+        let limit = inner.options.max_in_flight;
+        let flights = &inner.flights;
+        let entry = flights.begin(&self.scope, call_id, limit, is_recorded);
+        let entry = entry.await?;
+        let mut session = self.clone();
+        session.actor = Some(entry.actor().clone());
+        Ok(InFlight {
+            session,
+            entry,
+            tool: None,
+            arguments: None,
+        })
+    }
+
+    /// What a plan wants, each in its place. What is in flight is waited for.
+    pub(super) async fn find_all(&self, plan: &Plan) -> Vec<Looked> {
+        // Artifacts are not in flight.
+        let results = plan.wanted.iter().map(|wanted| match wanted.artifact_id {
+            None => Some(&wanted.call_id),
+            Some(_) => None,
+        });
+        let wanted: Vec<_> = results.collect();
+        let wait = self.inner().options.wait;
+        let timer = || plan.malformed.is_empty().then(|| timer(wait)).flatten();
+        let find = |place: usize, outcome| self.find_landed(&plan.wanted[place], outcome);
+        let flights = &self.inner().flights;
+        let actor = self.actor.as_ref();
+        flight::look_up(flights, &self.scope, actor, &wanted, timer, find, dooms).await
+    }
+
+    /// What is wanted of a call that was not in flight, or that was waited for.
+    async fn find_landed(&self, wanted: &Wanted, outcome: Option<Outcome>) -> Looked {
+        let call_id = wanted.call_id.clone();
+        match outcome {
+            None | Some(Outcome::Landed) => self.find_wanted(wanted).await,
+            Some(Outcome::GivenUp(tombstone)) => match self.find_wanted(wanted).await {
+                Err(LookupError::Unknown { .. }) => {
+                    let reveal = &self.inner().options.reveal;
+                    let tombstone = reveal.without_arguments(tombstone);
+                    Err(LookupError::GivenUp { call_id, tombstone })
+                }
+                looked => looked,
+            },
+            Some(Outcome::Circle(path)) => Err(LookupError::Cycle { call_id, path }),
+            Some(Outcome::Overdue) => Err(LookupError::Pending {
+                call_id,
+                waited: Some(self.inner().options.wait),
+            }),
+            Some(Outcome::Stopped) => Err(LookupError::Pending {
+                call_id,
+                waited: None,
+            }),
+        }
+    }
+}
+
+/// Whether what was found keeps a call from running. Of what is large, only what was declared.
+fn dooms(looked: &Looked) -> bool {
+    match looked.as_ref().map(Whole::unseen) {
+        Err(_) => true,
+        Ok(stored @ Stored::Result(result)) => {
+            let is_small = result.document().raw().len() <= SMALL_BYTES;
+            result.failed() || (is_small && stored.failure().is_some())
+        }
+        Ok(Stored::Artifact(_)) => false,
+    }
+}
+
+/// The end of a wait, where there is a timer.
+fn timer(wait: Duration) -> Option<tokio::time::Sleep> {
+    if wait.is_zero() || tokio::runtime::Handle::try_current().is_err() {
+        return None;
+    }
+    // There is no other way to ask a runtime whether it has a timer.
+    catch_unwind(|| tokio::time::sleep(wait)).ok()
+}
+
+impl InFlight {
+    /// Names the tool that is called, so that an error can name it.
+    pub fn with_tool(mut self, tool: impl Into<Arc<str>>) -> Self {
+        self.tool = Some(tool.into());
+        self.described()
+    }
+
+    /// Keeps the arguments of the call as raw JSON, so that an error can say how to make it again.
+    pub fn with_arguments(mut self, arguments: impl Into<Bytes>) -> Self {
+        self.arguments = Some(arguments.into());
+        self.described()
+    }
+
+    fn described(self) -> Self {
+        let tombstone = Tombstone::new(self.tool.clone(), self.arguments.as_deref());
+        self.entry.describe(tombstone);
+        self
+    }
+
+    /// The id of the call.
+    #[must_use]
+    pub fn call_id(&self) -> &CallId {
+        self.entry.call_id()
+    }
+
+    /// The session in which the call runs, on its behalf: what is resolved by it waits for this call's
+    /// sake.
+    #[must_use]
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Records what the call returned: from then on it is no longer in flight, and whoever waits for
+    /// it goes on. Where the result does not say its tool and arguments, they are added.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`], as for [`Session::record`]. The call is then still in flight, so that this may
+    /// be tried again, or the call [fail](Self::fail); or dropped, and so given up.
+    pub async fn complete(&self, result: ToolResult) -> Result<Recorded, StoreError> {
+        let result = self.named(result);
+        self.session.record(self.call_id(), result).await
+    }
+
+    /// Records that the call failed: references to it are then refused with this message.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`], as for [`Self::complete`].
+    pub async fn fail(&self, message: impl Into<String>) -> Result<Recorded, StoreError> {
+        self.complete(ToolResult::text(message).failed()).await
+    }
+
+    /// The result with what is known of the call.
+    fn named(&self, result: ToolResult) -> ToolResult {
+        let stored: &StoredResult = result.stored();
+        let (has_tool, has_arguments) = (stored.tool().is_some(), stored.arguments().is_some());
+        let result = match &self.tool {
+            Some(tool) if !has_tool => result.with_tool(Arc::clone(tool)),
+            _ => result,
+        };
+        match &self.arguments {
+            Some(arguments) if !has_arguments => result.with_arguments(arguments.clone()),
+            _ => result,
+        }
+    }
+}

@@ -1,0 +1,713 @@
+use super::{InFlight, Session};
+use crate::{
+    BeginError, Engine, EngineOptions, HintDetail, LookupError, NewArtifact, ProjectOptions,
+    RenderOptions, ResolveError, RevealPolicy, ToolResult,
+};
+use async_trait::async_trait;
+use crossfeed_json::Document;
+use crossfeed_projection::RevealRules;
+use crossfeed_store::{
+    ArtifactLookup, Listed, ListedArtifact, Lookup, ManualClock, MemoryLimits, MemoryStore,
+    Recorded, ResultStore, StoreError, StoredArtifact, StoredResult,
+};
+use crossfeed_wire::{ArtifactId, CallId, ErrorCode, Scope};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+fn call(id: &str) -> CallId {
+    CallId::parse(id).unwrap()
+}
+
+fn session_with(options: EngineOptions) -> Session {
+    let scope = Scope::parse("t", "p", "s").unwrap();
+    Engine::in_memory(options).session(scope)
+}
+
+fn session() -> Session {
+    session_with(EngineOptions::default())
+}
+
+async fn begin(session: &Session, id: &str) -> InFlight {
+    session.begin(&call(id)).await.unwrap()
+}
+
+/// A reference, as an argument.
+fn to(id: &str) -> Value {
+    json!({"x": {"$tool": id}})
+}
+
+/// The session keeps nothing of any call in flight, nor of any wait.
+fn assert_nothing_kept(session: &Session) {
+    assert_eq!(session.inner().flights.kept(), (0, 0, 0));
+}
+
+/// What is wrong: the codes, and the text as a model reads it.
+fn told(error: &ResolveError) -> (Vec<ErrorCode>, String) {
+    let failures = error.failures().iter();
+    let codes = failures.map(|failure| failure.error.code()).collect();
+    (codes, error.to_string())
+}
+
+/// Resolves while something else is done, after which what is resolved has come to an end, but for
+/// waits. Says what is wrong with it, and how long that took.
+async fn check(
+    session: &Session,
+    arguments: Value,
+    meanwhile: impl Future<Output = ()>,
+    codes: &[ErrorCode],
+    text: &str,
+    took: Duration,
+) {
+    let began = Instant::now();
+    let (resolved, ()) = tokio::join!(session.resolve(arguments.clone(), None), meanwhile);
+    let error = resolved.unwrap_err();
+    assert_eq!(
+        told(&error),
+        (codes.to_vec(), text.to_owned()),
+        "{arguments}"
+    );
+    assert_eq!(began.elapsed(), took, "{arguments}");
+}
+
+const AT_ONCE: Duration = Duration::ZERO;
+const MINUTE: Duration = Duration::from_secs(60);
+
+#[tokio::test(start_paused = true)]
+async fn a_reference_waits_for_its_call() {
+    let session = session();
+    let search = begin(&session, "a").await;
+    let fetch = begin(&session, "b").await;
+    let arguments = json!({"x": {"$tool": "a", "$select": "url"}, "y": {"$tool": "a"}});
+    let waiting = tokio::spawn({
+        let session = fetch.session().clone();
+        async move { session.resolve(arguments, None).await }
+    });
+    tokio::time::sleep(MINUTE / 2).await;
+    assert!(!waiting.is_finished());
+    let result = ToolResult::json(r#"{"url": "u/1"}"#);
+    assert_eq!(search.complete(result).await.unwrap(), Recorded::New);
+    let resolved = waiting.await.unwrap().unwrap();
+    assert_eq!(resolved.arguments, json!({"x": "u/1", "y": {"url": "u/1"}}));
+    assert_eq!(resolved.lineage.len(), 2);
+    // The guard has done its work.
+    drop(search);
+    assert!(session.get(&call("a")).await.is_ok());
+    drop(fetch);
+    assert_nothing_kept(&session);
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_records_the_result_ends_the_flight() {
+    for by in 0..3 {
+        let session = session();
+        let flight = begin(&session, "a").await.with_tool("search");
+        let (resolved, ()) = tokio::join!(session.resolve(to("a"), None), async {
+            let result = ToolResult::json("7");
+            match by {
+                0 => drop(session.record(&call("a"), result).await.unwrap()),
+                1 => drop(session.respond(&call("a"), result).await.unwrap()),
+                _ => drop(flight.complete(result).await.unwrap()),
+            }
+        });
+        assert_eq!(resolved.unwrap().arguments, json!({"x": 7}));
+        // The same again is a no-op, another one is refused, as ever.
+        let again = flight.complete(ToolResult::json("7")).await.unwrap();
+        assert_eq!(again, Recorded::Unchanged);
+        assert!(flight.complete(ToolResult::json("8")).await.is_err());
+        drop(flight);
+        assert_nothing_kept(&session);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_references_wait_under_one_deadline() {
+    let session = session();
+    let [a, b, c] = [
+        begin(&session, "a").await,
+        begin(&session, "b").await,
+        begin(&session, "c").await,
+    ];
+    let text = "call `b` has not returned after 60000 ms (argument `/y`)\n\
+                refer to that call when it has returned\n\
+                call `c` has not returned after 60000 ms (argument `/z`)\n\
+                refer to that call when it has returned";
+    let arguments = json!({"x": {"$tool": "a"}, "y": {"$tool": "b"}, "z": {"$tool": "c"}});
+    let meanwhile = async {
+        tokio::time::sleep(MINUTE - Duration::from_secs(1)).await;
+        a.complete(ToolResult::json("1")).await.unwrap();
+    };
+    let codes = [ErrorCode::ResultPending; 2];
+    check(&session, arguments, meanwhile, &codes, text, MINUTE).await;
+    // What failed can be done later.
+    b.complete(ToolResult::json("2")).await.unwrap();
+    assert!(session.resolve(to("b"), None).await.is_ok());
+    drop((b, c));
+    assert_nothing_kept(&session);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_given_up_says_how_to_make_it_again() {
+    let session = session();
+    let flight = begin(&session, "a").await;
+    let flight = flight
+        .with_tool("search")
+        .with_arguments(r#"{"query": "x"}"#);
+    let text = "call `a` was given up before it returned (argument `/x`)\n\
+                call `search` again with {\"query\": \"x\"}, then refer to that call";
+    let codes = [ErrorCode::ResultPending];
+    check(
+        &session,
+        to("a"),
+        async { drop(flight) },
+        &codes,
+        text,
+        AT_ONCE,
+    )
+    .await;
+    // Of later references there is nothing left to say.
+    let later = session.resolve(to("a"), None).await.unwrap_err();
+    assert_eq!(told(&later).0, [ErrorCode::ResultUnknown]);
+    assert_nothing_kept(&session);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_never_revealed_is_not_told_of_a_call_that_was_given_up() {
+    let rules = RevealRules::parse(["id"], ["token"]).unwrap();
+    let policy = RevealPolicy::default().with_every_tool(rules);
+    let session = session_with(EngineOptions::default().with_reveal(policy));
+    let flight = begin(&session, "a").await;
+    let flight = flight
+        .with_tool("search")
+        .with_arguments(r#"{"token": "t0p"}"#);
+    let text = "call `a` was given up before it returned (argument `/x`)\n\
+                call `search` again, then refer to that call";
+    let codes = [ErrorCode::ResultPending];
+    check(
+        &session,
+        to("a"),
+        async { drop(flight) },
+        &codes,
+        text,
+        AT_ONCE,
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_ends_all_waits_of_a_call() {
+    let session = session();
+    let (a, b) = (
+        begin(&session, "a").await.with_tool("search"),
+        begin(&session, "b").await,
+    );
+    let text = "call `a` failed: no such table (argument `/x`)\n\
+                call `search` again with other arguments, then refer to that call\n\
+                call `b` has not returned (argument `/y`)\n\
+                refer to that call when it has returned";
+    let arguments = json!({"x": {"$tool": "a"}, "y": {"$tool": "b"}});
+    let fail = async { assert!(a.fail("no such table").await.is_ok()) };
+    let codes = [ErrorCode::ResultFailed, ErrorCode::ResultPending];
+    check(&session, arguments.clone(), fail, &codes, text, AT_ONCE).await;
+    // A result that says itself that it failed is no different.
+    let a = begin(&session, "c").await;
+    let failed = r#"{"content": [{"type": "text", "text": "no"}], "isError": true}"#;
+    let fail = async { assert!(a.complete(ToolResult::mcp(failed)).await.is_ok()) };
+    let text = text.replace("`a`", "`c`").replace("no such table", "no");
+    let text = text.replace("call `search` again", "make the call again");
+    let arguments = json!({"x": {"$tool": "c"}, "y": {"$tool": "b"}});
+    check(&session, arguments, fail, &codes, &text, AT_ONCE).await;
+    drop(b);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_wrong_anyway_does_not_wait() {
+    let session = session();
+    let flight = begin(&session, "a").await;
+    let pending = "call `a` has not returned (argument `/x`)\n\
+                   refer to that call when it has returned";
+    for (other, code) in [
+        (json!({"$tool": "q"}), ErrorCode::ResultUnknown),
+        (json!({"$tool": 7}), ErrorCode::ReferenceMalformed),
+    ] {
+        let began = Instant::now();
+        let arguments = json!({"x": {"$tool": "a"}, "y": other});
+        let error = session.resolve(arguments, None).await.unwrap_err();
+        let (codes, text) = told(&error);
+        assert_eq!(codes, [ErrorCode::ResultPending, code], "{text}");
+        assert!(text.starts_with(pending), "{text}");
+        assert_eq!(began.elapsed(), AT_ONCE);
+    }
+    // A call in flight is offered in place of an id that is not known.
+    let error = session.resolve(to("A"), None).await.unwrap_err();
+    assert!(error.to_string().ends_with("found: a\ntry: a"), "{error}");
+    drop(flight);
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_wait_for_each_other_are_told_at_once() {
+    let session = session();
+    let flights = [
+        begin(&session, "a").await,
+        begin(&session, "b").await,
+        begin(&session, "c").await,
+    ];
+    let began = Instant::now();
+    // The third also waits for a call that takes its time.
+    let slow = begin(&session, "slow").await;
+    let arguments = [
+        to("b"),
+        to("c"),
+        json!({"x": {"$tool": "a"}, "y": {"$tool": "slow"}}),
+    ];
+    let resolved = flights.iter().zip(arguments).map(|(flight, arguments)| {
+        let session = flight.session();
+        session.resolve(arguments, None)
+    });
+    let resolved = futures_util::future::join_all(resolved).await;
+    let cycle = |path: &str, at: &str| {
+        let path: Vec<_> = path.chars().map(|id| format!("`{id}`")).collect();
+        format!(
+            "the calls wait for each other: {} (argument `/{at}`)\n\
+             make these calls one after another, the first of them without a reference to the others",
+            path.join(" -> ")
+        )
+    };
+    let texts = resolved
+        .iter()
+        .map(|resolved| resolved.as_ref().unwrap_err().to_string());
+    let texts: Vec<_> = texts.collect();
+    let slow_one =
+        "call `slow` has not returned (argument `/y`)\nrefer to that call when it has returned";
+    assert_eq!(texts[0], cycle("abca", "x"));
+    assert_eq!(texts[1], cycle("bcab", "x"));
+    assert_eq!(texts[2], format!("{}\n{slow_one}", cycle("cabc", "x")));
+    assert_eq!(began.elapsed(), AT_ONCE);
+    // A call that refers to itself.
+    let own = flights[0]
+        .session()
+        .resolve(to("a"), None)
+        .await
+        .unwrap_err();
+    assert!(
+        own.to_string()
+            .starts_with("call `a` refers to itself (argument `/x`)\n"),
+        "{own}"
+    );
+    // They are still in flight, and may be made otherwise.
+    flights[0].complete(ToolResult::json("1")).await.unwrap();
+    let other = flights[2].session().resolve(to("a"), None).await.unwrap();
+    assert_eq!(other.arguments, json!({"x": 1}));
+    drop((flights, slow));
+    assert_nothing_kept(&session);
+}
+
+#[test]
+fn a_long_circle_is_told_in_short() {
+    let path = (0..20).chain([0]).map(|n| call(&format!("c{n}"))).collect();
+    let (call_id, path) = (call("c1"), path);
+    let text = LookupError::Cycle { call_id, path }.to_string();
+    let said = (0..8)
+        .map(|n| format!("`c{n}`"))
+        .collect::<Vec<_>>()
+        .join(" -> ");
+    let expected = format!("the calls wait for each other: {said} -> 12 more -> `c0`");
+    assert_eq!(text, expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_has_gone_is_waited_for_by_nobody() {
+    let session = session();
+    let (a, b) = (begin(&session, "a").await, begin(&session, "b").await);
+    // A wait that is dropped leaves nothing.
+    {
+        let arguments = to("a");
+        let mut waiting = Box::pin(b.session().resolve(arguments, None));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(waiting.as_mut().poll(&mut context).is_pending());
+        assert_eq!(session.inner().flights.kept(), (1, 2, 1));
+    }
+    assert_eq!(session.inner().flights.kept(), (1, 2, 0));
+    let (resolved, _) = tokio::join!(
+        a.session().resolve(to("b"), None),
+        b.complete(ToolResult::json("2"))
+    );
+    assert_eq!(resolved.unwrap().arguments, json!({"x": 2}));
+    // What is resolved for a call that has left waits for itself only.
+    let (late, b) = (b.session().clone(), begin(&session, "c").await);
+    let (resolved, _) = tokio::join!(
+        late.resolve(to("c"), None),
+        b.complete(ToolResult::json("3"))
+    );
+    assert_eq!(resolved.unwrap().arguments, json!({"x": 3}));
+    drop((a, b));
+    assert_nothing_kept(&session);
+}
+
+#[tokio::test(start_paused = true)]
+async fn everything_else_says_at_once_that_a_call_is_in_flight() {
+    let session = session();
+    let flight = begin(&session, "a").await;
+    let a = call("a");
+    let began = Instant::now();
+    let failures = [
+        session
+            .render(&a, &RenderOptions::default())
+            .await
+            .map(drop),
+        session.select(&a, "x").await.map(drop),
+        session.shape(&a).await.map(drop),
+        session.hints(&a, HintDetail::Full).await.map(drop),
+        session
+            .project(&a, &ProjectOptions::default())
+            .await
+            .map(drop),
+        session.response(&a).await.map(drop),
+        session
+            .create_artifact(NewArtifact::new(ArtifactId::parse("r").unwrap(), a.clone()))
+            .await
+            .map(drop),
+    ];
+    for (at, failure) in failures.into_iter().enumerate() {
+        let text = failure.unwrap_err().to_string();
+        assert_eq!(
+            text, "call `a` has not returned\nrefer to that call when it has returned",
+            "{at}"
+        );
+    }
+    let code = session.get(&a).await.unwrap_err().code();
+    assert_eq!(code, ErrorCode::ResultPending);
+    let brought = session.retrieve(&a, None).await.unwrap();
+    assert_eq!(brought.error_body().unwrap().code, "result.pending");
+    // Artifacts are not in flight.
+    let stored = StoredArtifact::new(
+        ArtifactId::parse("r").unwrap(),
+        a.clone(),
+        Document::new("[1]"),
+    );
+    session.record_artifact(stored).await.unwrap();
+    let resolved = session
+        .resolve(json!({"$artifact": "r", "$tool": "a"}), None)
+        .await
+        .unwrap();
+    assert_eq!(resolved.arguments, json!([1]));
+    assert_eq!(began.elapsed(), AT_ONCE);
+    drop(flight);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_id_begins_once() {
+    let session = session_with(EngineOptions::default().with_max_in_flight(2));
+    let a = begin(&session, "a").await;
+    let refused = |id: &str| {
+        let (session, id) = (session.clone(), call(id));
+        async move { session.begin(&id).await.unwrap_err() }
+    };
+    let taken = "call `a` was begun or recorded before";
+    let error = refused("a").await;
+    assert_eq!(
+        (error.code(), error.to_string().as_str()),
+        (ErrorCode::RecordDuplicate, taken)
+    );
+    let b = begin(&session, "b").await;
+    let error = refused("c").await;
+    assert!(matches!(error, BeginError::TooMany { limit: 2 }), "{error}");
+    assert_eq!(error.code(), ErrorCode::LimitExceeded);
+    // Refusing gives nothing up.
+    a.complete(ToolResult::json("1")).await.unwrap();
+    assert_eq!(refused("a").await.to_string(), taken);
+    let c = begin(&session, "c").await;
+    drop((a, b, c));
+    assert_nothing_kept(&session);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_id_that_has_expired_begins_again() {
+    let clock = Arc::new(ManualClock::default());
+    let store = MemoryStore::with_clock(MemoryLimits::default(), clock.clone());
+    let engine = Engine::new(EngineOptions::default(), Arc::new(store));
+    let session = engine.session(Scope::parse("t", "p", "s").unwrap());
+    session
+        .record(&call("a"), ToolResult::json("1"))
+        .await
+        .unwrap();
+    clock.advance(Duration::from_secs(3600));
+    let flight = begin(&session, "a").await;
+    let (resolved, _) = tokio::join!(
+        session.resolve(to("a"), None),
+        flight.complete(ToolResult::json("2"))
+    );
+    assert_eq!(resolved.unwrap().arguments, json!({"x": 2}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_of_another_session_reads_like_none() {
+    let engine = Engine::in_memory(EngineOptions::default());
+    let [one, other] = ["one", "other"].map(|s| engine.session(Scope::parse("t", "p", s).unwrap()));
+    let flight = begin(&one, "a").await.with_tool("search");
+    let began = Instant::now();
+    let mut texts = Vec::new();
+    for id in ["a", "z"] {
+        let error = other.resolve(to(id), None).await.unwrap_err();
+        texts.push(error.to_string().replace(&format!("`{id}`"), "`?`"));
+        let failure = other.shape(&call(id)).await.unwrap_err();
+        texts.push(failure.to_string().replace(&format!("`{id}`"), "`?`"));
+    }
+    assert_eq!(texts[..2], texts[2..]);
+    assert!(
+        texts[0].contains("no result of call `?` is known in this session"),
+        "{}",
+        texts[0]
+    );
+    assert_eq!(began.elapsed(), AT_ONCE);
+    // The same id is another call there, and what it returns ends no flight here.
+    let same = begin(&other, "a").await;
+    same.complete(ToolResult::json("1")).await.unwrap();
+    let waiting = one.resolve(to("a"), None);
+    assert!(tokio::time::timeout(MINUTE / 2, waiting).await.is_err());
+    drop((flight, same));
+    assert_nothing_kept(&one);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_is_closed_keeps_nobody_waiting() {
+    let session = session();
+    let flight = begin(&session, "a").await;
+    let (resolved, closed) = tokio::join!(session.resolve(to("a"), None), session.close());
+    closed.unwrap();
+    assert_eq!(told(&resolved.unwrap_err()).0, [ErrorCode::ResultUnknown]);
+    assert_nothing_kept(&session);
+    drop(flight);
+}
+
+/// A resolution that waits, on whatever runs it, and that must not.
+async fn check_no_wait(session: Session) {
+    let flight = begin(&session, "a").await;
+    let error = session.resolve(to("a"), None).await.unwrap_err();
+    let text = "call `a` has not returned (argument `/x`)\nrefer to that call when it has returned";
+    assert_eq!(error.to_string(), text);
+    drop(flight);
+    assert_nothing_kept(&session);
+}
+
+#[test]
+fn without_a_timer_nothing_waits() {
+    // No runtime at all.
+    let mut context = Context::from_waker(Waker::noop());
+    let done = Box::pin(check_no_wait(session()))
+        .as_mut()
+        .poll(&mut context);
+    assert_eq!(done, Poll::Ready(()));
+    // One without a timer, and one where none is asked for.
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.build().unwrap().block_on(check_no_wait(session()));
+    let options = EngineOptions::default().with_wait(Duration::ZERO);
+    builder
+        .build()
+        .unwrap()
+        .block_on(check_no_wait(session_with(options)));
+}
+
+/// A store that is away for so many writes.
+struct Away {
+    store: MemoryStore,
+    writes: AtomicUsize,
+}
+
+#[async_trait]
+impl ResultStore for Away {
+    async fn put(
+        &self,
+        scope: &Scope,
+        call: &CallId,
+        result: StoredResult,
+    ) -> Result<Recorded, StoreError> {
+        let away = |left: usize| left.checked_sub(1);
+        let order = Ordering::Relaxed;
+        if self.writes.fetch_update(order, order, away).is_ok() {
+            let source = "away".into();
+            return Err(StoreError::Unavailable {
+                source,
+                retry: true,
+            });
+        }
+        self.store.put(scope, call, result).await
+    }
+
+    async fn get(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError> {
+        self.store.get(scope, call).await
+    }
+
+    async fn measure(&self, scope: &Scope, call: &CallId) -> Result<(), StoreError> {
+        self.store.measure(scope, call).await
+    }
+
+    async fn put_artifact(
+        &self,
+        scope: &Scope,
+        artifact: StoredArtifact,
+    ) -> Result<Recorded, StoreError> {
+        self.store.put_artifact(scope, artifact).await
+    }
+
+    async fn get_artifact(
+        &self,
+        scope: &Scope,
+        artifact: &ArtifactId,
+        call: &CallId,
+    ) -> Result<ArtifactLookup, StoreError> {
+        self.store.get_artifact(scope, artifact, call).await
+    }
+
+    async fn list_artifacts(&self, scope: &Scope) -> Result<Vec<ListedArtifact>, StoreError> {
+        self.store.list_artifacts(scope).await
+    }
+
+    async fn list(&self, scope: &Scope) -> Result<Vec<Listed>, StoreError> {
+        self.store.list(scope).await
+    }
+
+    async fn remove_session(&self, scope: &Scope) -> Result<(), StoreError> {
+        self.store.remove_session(scope).await
+    }
+
+    async fn sweep(&self) -> Result<(), StoreError> {
+        self.store.sweep().await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_result_is_not_stored_stays_in_flight() {
+    let store = MemoryStore::new(MemoryLimits::default());
+    let writes = AtomicUsize::new(2);
+    let engine = Engine::new(EngineOptions::default(), Arc::new(Away { store, writes }));
+    let session = engine.session(Scope::parse("t", "p", "s").unwrap());
+    let flight = begin(&session, "a").await;
+    let waiting = tokio::spawn({
+        let session = session.clone();
+        async move { session.resolve(to("a"), None).await }
+    });
+    assert!(flight.complete(ToolResult::json("1")).await.is_err());
+    assert!(flight.fail("no").await.is_err());
+    tokio::time::sleep(MINUTE / 2).await;
+    assert!(!waiting.is_finished());
+    flight.complete(ToolResult::json("1")).await.unwrap();
+    assert_eq!(waiting.await.unwrap().unwrap().arguments, json!({"x": 1}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_says_what_was_known_of_its_call() {
+    let session = session();
+    let flight = begin(&session, "a")
+        .await
+        .with_tool("search")
+        .with_arguments("{}");
+    flight.complete(ToolResult::json("1")).await.unwrap();
+    let stored = session.get(&call("a")).await.unwrap();
+    assert_eq!(stored.tool(), Some("search"));
+    assert_eq!(stored.arguments().map(|a| &a[..]), Some(&b"{}"[..]));
+    // What the result says itself is kept.
+    let flight = begin(&session, "b")
+        .await
+        .with_tool("search")
+        .with_arguments("{}");
+    let result = ToolResult::json("1")
+        .with_tool("fetch")
+        .with_arguments("[]");
+    flight.complete(result).await.unwrap();
+    let stored = session.get(&call("b")).await.unwrap();
+    assert_eq!(stored.tool(), Some("fetch"));
+    assert_eq!(stored.arguments().map(|a| &a[..]), Some(&b"[]"[..]));
+}
+
+/// How many calls a turn has, at most.
+const TURN: usize = 7;
+
+/// Which calls of a turn each of them refers to.
+fn turn() -> impl Strategy<Value = Vec<BTreeSet<usize>>> {
+    let refers = proptest::collection::btree_set(0..TURN, 0..3);
+    proptest::collection::vec(refers, TURN)
+}
+
+/// The calls that need themselves, by however many others, and those that need such a one.
+fn lost(turn: &[BTreeSet<usize>]) -> (BTreeSet<usize>, BTreeSet<usize>) {
+    let needs = |call: usize| {
+        let mut needed = BTreeSet::new();
+        let mut next = vec![call];
+        while let Some(call) = next.pop() {
+            next.extend(turn[call].iter().filter(|on| needed.insert(**on)));
+        }
+        needed
+    };
+    let on_circle: BTreeSet<_> = (0..TURN)
+        .filter(|call| needs(*call).contains(call))
+        .collect();
+    let lost =
+        (0..TURN).filter(|call| on_circle.contains(call) || !needs(*call).is_disjoint(&on_circle));
+    (on_circle.clone(), lost.collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Whatever the calls of a turn refer to, and in whichever order they run: each of them gets what
+    /// it needs or is told why not, and none waits until its time is over.
+    #[test]
+    fn every_turn_comes_to_an_end(
+        turn in turn(),
+        order in Just((0..TURN).collect::<Vec<_>>()).prop_shuffle(),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+        let (outcomes, took, kept) = runtime.unwrap().block_on(async {
+            let session = session();
+            let began = Instant::now();
+            let mut flights = Vec::new();
+            for number in 0..TURN {
+                flights.push(begin(&session, &format!("c{number}")).await);
+            }
+            let running = order.iter().map(|&number| {
+                let (flight, refers) = (&flights[number], &turn[number]);
+                async move {
+                    let arguments = refers.iter().map(|on| json!({"$tool": format!("c{on}")}));
+                    let arguments = Value::Array(arguments.collect());
+                    let resolved = flight.session().resolve(arguments, None).await;
+                    let codes = match resolved {
+                        Ok(resolved) => {
+                            // What it makes of what it was given: itself and all that.
+                            let result = json!([number, resolved.arguments]).to_string();
+                            flight.complete(ToolResult::json(result)).await.unwrap();
+                            Vec::new()
+                        }
+                        Err(error) => {
+                            flight.fail("refused").await.unwrap();
+                            told(&error).0
+                        }
+                    };
+                    (number, codes)
+                }
+            });
+            let outcomes = futures_util::future::join_all(running).await;
+            drop(flights);
+            (outcomes, began.elapsed(), session.inner().flights.kept())
+        });
+        prop_assert_eq!((took, kept), (AT_ONCE, (0, 0, 0)));
+        let (on_circle, lost) = lost(&turn);
+        let mut told_of_circles = 0;
+        for (number, codes) in outcomes {
+            prop_assert_eq!(codes.is_empty(), !lost.contains(&number), "c{}: {:?}", number, codes);
+            let is_circle = codes.contains(&ErrorCode::ResultCycle);
+            prop_assert!(!is_circle || on_circle.contains(&number));
+            told_of_circles += usize::from(is_circle);
+        }
+        prop_assert_eq!(told_of_circles == 0, on_circle.is_empty());
+    }
+}
