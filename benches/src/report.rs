@@ -128,7 +128,9 @@ fn told(work: Work, seconds: f64) -> String {
     }
 }
 
-fn time(seconds: f64) -> String {
+/// A time in the unit that suits it.
+#[must_use]
+pub fn time(seconds: f64) -> String {
     let (unit, factor) = match seconds {
         s if s < 1e-6 => ("ns", 1e9),
         s if s < 1e-3 => ("µs", 1e6),
@@ -138,7 +140,9 @@ fn time(seconds: f64) -> String {
     format!("{} {unit}", digits(seconds * factor))
 }
 
-fn ratio(ratio: f64) -> String {
+/// How many times as long.
+#[must_use]
+pub fn ratio(ratio: f64) -> String {
     format!("{}×", digits(ratio))
 }
 
