@@ -1,5 +1,6 @@
 //! How the race was asked to run.
 
+use crossfeed_benches::data::SIZES;
 use std::{path::PathBuf, time::Duration};
 
 /// `-- [--quick | --check | --instructions] [--peers FOLDER] [FILTER…]`.
@@ -12,17 +13,23 @@ pub(crate) struct Options {
     filters: Vec<String>,
 }
 
+/// How long is measured.
+#[derive(Clone, Debug)]
+pub(crate) struct Pace {
+    /// A row is measured for about so long.
+    pub(crate) time: Duration,
+    /// But so often at least.
+    pub(crate) rounds: usize,
+    /// Whoever gets quicker by running does so for so long beforehand.
+    pub(crate) warm: Duration,
+    /// On files of these sizes.
+    pub(crate) sizes: &'static [(&'static str, usize)],
+}
+
 /// What is done.
 #[derive(Clone, Debug)]
 pub(crate) enum Mode {
-    Race {
-        /// A row is measured for about so long.
-        time: Duration,
-        /// But so often at least.
-        rounds: usize,
-        /// Whoever gets quicker by running does so for so long beforehand.
-        warm: Duration,
-    },
+    Race(Pace),
     /// Only compares answers.
     Check,
     /// Counts instructions.
@@ -34,11 +41,12 @@ pub(crate) enum Mode {
 impl Options {
     pub(crate) fn from_arguments() -> Result<Self, String> {
         let mut options = Self {
-            mode: Mode::Race {
-                time: Duration::from_secs(3),
-                rounds: 5,
+            mode: Mode::Race(Pace {
+                time: Duration::from_secs(5),
+                rounds: 7,
                 warm: Duration::from_millis(300),
-            },
+                sizes: &SIZES,
+            }),
             peers: PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/race")),
             filters: Vec::new(),
         };
@@ -46,11 +54,12 @@ impl Options {
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--quick" => {
-                    options.mode = Mode::Race {
+                    options.mode = Mode::Race(Pace {
                         time: Duration::ZERO,
                         rounds: 3,
                         warm: Duration::from_millis(50),
-                    }
+                        sizes: &SIZES[..2],
+                    })
                 }
                 "--check" => options.mode = Mode::Check,
                 "--instructions" => options.mode = Mode::Instructions,

@@ -17,10 +17,11 @@ pub(crate) struct Jq {
 
 /// The iterations of a sample take at least this long, and this part of what else the process does.
 const LEAST: Duration = Duration::from_millis(40);
-const LEAST_PART: f64 = 0.2;
+const LEAST_PART: f64 = 0.4;
 
-/// Files that are named in one command.
-const MOST_FILES: u64 = 4096;
+/// Files that are named in one command, and evaluations in one process.
+const MOST_FILES: u64 = 8192;
+const MOST_TIMES: u64 = 10_000_000;
 
 impl Jq {
     pub(crate) fn found() -> Result<Box<dyn Peer>, Reason> {
@@ -66,18 +67,27 @@ impl Jq {
         twice.saturating_sub(once) / u32::try_from(times).unwrap()
     }
 
-    /// As many iterations as tell more than noise.
+    /// As many iterations as tell more than noise, found twice in a row.
     fn enough(&self, part: Part) -> u64 {
         let mut times = 1;
-        loop {
+        let mut found = 0;
+        while found < 2 {
             let once = self.process(part, times);
             let more = self.process(part, 2 * times).saturating_sub(once);
-            let most = part == Part::ParseIncluded && times * 4 > MOST_FILES;
-            if most || more >= LEAST.max(once.mul_f64(LEAST_PART)) {
-                return times;
+            let rest = once.saturating_sub(more);
+            let most = match part {
+                Part::ParseExcluded => MOST_TIMES,
+                Part::ParseIncluded => MOST_FILES,
+            };
+            if more >= LEAST.max(rest.mul_f64(LEAST_PART)) || 8 * times > most {
+                found += 1;
+                continue;
             }
-            times *= 4;
+            found = 0;
+            let far = more < LEAST.max(rest).mul_f64(LEAST_PART / 8.0);
+            times *= if far { 8 } else { 2 };
         }
+        times
     }
 }
 
