@@ -2,9 +2,9 @@
 #![expect(clippy::print_stdout, reason = "printing is what benches are for")]
 
 use crate::{
-    Peers, each_row,
+    each_row,
     options::Options,
-    peers::{Peer, Reason},
+    peers::{Peer, Peers, Reason},
     rows::Row,
 };
 use crossfeed_benches::data;

@@ -22,7 +22,7 @@ use bytes::Bytes;
 use crossfeed_json::Document;
 use files::Folder;
 use options::{Mode, Options};
-use peers::Peer;
+use peers::Peers;
 use rows::{Row, SHAPES, Shape};
 use std::process::ExitCode;
 
@@ -53,8 +53,6 @@ fn main() -> ExitCode {
         }
     }
 }
-
-type Peers = Vec<Box<dyn Peer>>;
 
 /// Says who is missing.
 fn peers(options: &Options) -> Peers {

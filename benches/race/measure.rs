@@ -2,11 +2,11 @@
 #![expect(clippy::print_stdout, reason = "printing is what benches are for")]
 
 use crate::{
-    Peers, Place,
+    Place,
     answers::{Verdict, judge, our_answer},
     each_row,
     options::{Options, Pace},
-    peers::{Part, Peer},
+    peers::{Part, Peer, Peers},
     rows::Row,
     summary::Summary,
 };

@@ -75,15 +75,21 @@ fn looped<P: Peer + ?Sized>(peer: &mut P, part: Part) -> Contender<'_> {
     })
 }
 
-/// Everyone there is, ours first, and who is missing, with the reason.
-pub(crate) fn all(folder: &Path) -> (Vec<Box<dyn Peer>>, Vec<(&'static str, Reason)>) {
-    let mut peers: Vec<Box<dyn Peer>> = vec![
+/// Who takes part, crossfeed first.
+pub(crate) type Peers = Vec<Box<dyn Peer>>;
+
+/// Who does not, and why.
+pub(crate) type Missing = Vec<(&'static str, Reason)>;
+
+/// Everyone there is; packages are looked for in `folder`.
+pub(crate) fn all(folder: &Path) -> (Peers, Missing) {
+    let mut peers: Peers = vec![
         Box::new(ours::Ours::again()),
         Box::new(ours::Ours::first()),
         Box::new(jmespath::Jmespath::interpret()),
         Box::new(jmespath::Jmespath::search()),
     ];
-    let mut missing = Vec::new();
+    let mut missing = Missing::new();
     let mut add = |name, peer: Result<Box<dyn Peer>, Reason>| match peer {
         Ok(peer) => peers.push(peer),
         Err(reason) => missing.push((name, reason)),
