@@ -28,6 +28,10 @@ suite name='':
 bench name='':
     cargo bench --package crossfeed-benches -- {{ name }}
 
+# the race against peers, e.g. `just race --quick` or `just race "records, 1 MB"`
+race *args:
+    bash benches/race/run {{ args }}
+
 # a whole session on bundled data
 demo *args:
     cargo run --release --package crossfeed-cli -- demo {{ args }}

@@ -7,5 +7,5 @@ pub mod data;
 mod report;
 mod timing;
 
-pub use report::{Run, Table, Work};
+pub use report::{Run, Table, Work, ratio, time};
 pub use timing::{Contender, Timing, compare};

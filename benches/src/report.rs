@@ -128,7 +128,9 @@ fn told(work: Work, seconds: f64) -> String {
     }
 }
 
-fn time(seconds: f64) -> String {
+/// A time in the unit that suits it.
+#[must_use]
+pub fn time(seconds: f64) -> String {
     let (unit, factor) = match seconds {
         s if s < 1e-6 => ("ns", 1e9),
         s if s < 1e-3 => ("µs", 1e6),
@@ -138,7 +140,13 @@ fn time(seconds: f64) -> String {
     format!("{} {unit}", digits(seconds * factor))
 }
 
-fn ratio(ratio: f64) -> String {
+/// How many times as long; two digits of a small part.
+#[must_use]
+pub fn ratio(ratio: f64) -> String {
+    if (1e-9..0.1).contains(&ratio) {
+        let decimals = 1 - ratio.log10().floor() as i32;
+        return format!("{ratio:.*}×", decimals.unsigned_abs() as usize);
+    }
     format!("{}×", digits(ratio))
 }
 
@@ -165,7 +173,7 @@ fn digits(n: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{digits, time};
+    use super::{digits, ratio, time};
 
     #[test]
     fn numbers_have_three_digits() {
@@ -173,5 +181,12 @@ mod tests {
         assert_eq!(digits(12.34), "12.3");
         assert_eq!(digits(1_234_567.0), "1,234,567");
         assert_eq!(time(0.000_002_5), "2.50 µs");
+    }
+
+    #[test]
+    fn small_ratios_have_two() {
+        assert_eq!(ratio(0.5), "0.50×");
+        assert_eq!(ratio(0.012_34), "0.012×");
+        assert_eq!(ratio(0.000_56), "0.00056×");
     }
 }

@@ -13,6 +13,8 @@ use std::{
 /// One row of a comparison.
 pub struct Contender<'a> {
     run: Box<dyn FnMut(u64) -> Duration + 'a>,
+    /// Whether it is told how many iterations a sample needs.
+    counted: bool,
 }
 
 impl<'a> Contender<'a> {
@@ -29,7 +31,19 @@ impl<'a> Contender<'a> {
 
     /// Something that is done a number of times and measures itself, without what it prepares.
     pub fn timed(run: impl FnMut(u64) -> Duration + 'a) -> Self {
-        Self { run: Box::new(run) }
+        Self {
+            run: Box::new(run),
+            counted: true,
+        }
+    }
+
+    /// Something that finds for itself how often it must run for a sample, and says how long one
+    /// iteration took.
+    pub fn averaged(mut run: impl FnMut() -> Duration + 'a) -> Self {
+        Self {
+            run: Box::new(move |_| run()),
+            counted: false,
+        }
     }
 }
 
@@ -77,6 +91,9 @@ pub fn compare(rows: &mut [Contender<'_>], time: Duration, least_rounds: usize) 
 /// How many iterations a sample needs; finding out warms up as well.
 fn iterations(row: &mut Contender<'_>) -> u64 {
     let mut iterations = 1;
+    if !row.counted {
+        return iterations;
+    }
     loop {
         let taken = (row.run)(iterations);
         if taken >= SAMPLE {
