@@ -4,6 +4,7 @@ use crate::{
     index::{LONG_KEY, Slot, Span, Tape, kind},
     string,
 };
+use bytes::Bytes;
 use std::borrow::Cow;
 
 /// The JSON type of a value.
@@ -100,6 +101,12 @@ impl<'a> Cursor<'a> {
             None => slot.end_or_span,
         };
         &self.tape.raw[slot.start as usize..end as usize]
+    }
+
+    /// The bytes of [`Self::raw`] without a copy. They keep those of the whole document alive.
+    #[must_use]
+    pub fn shared(self) -> Bytes {
+        self.tape.raw.slice_ref(self.raw())
     }
 
     /// Offset of the value's first byte in the document.

@@ -6,7 +6,6 @@
 
 use crossfeed_jmespath::View;
 use crossfeed_tokens::{TokenCounter, count_chars, tokens_of_chars};
-use serde_json::Value;
 use std::cell::Cell;
 
 /// The most bytes of one value that are counted exactly.
@@ -38,12 +37,14 @@ impl<'o> Tally<'o> {
     }
 
     /// What a value that is so many bytes of JSON would take if the model had written it: without
-    /// the escapes that its source has.
-    pub(crate) fn of_value(&self, view: &View<'_>, value: &Value, bytes: usize) -> usize {
-        let source = view.as_cursor().map(|cursor| cursor.raw());
-        let escaped = source.is_some_and(|raw| memchr::memchr(b'\\', raw).is_some());
+    /// the escapes that its source has. Of a document that is plain nothing is read.
+    pub(crate) fn of_view(&self, view: &View<'_>, bytes: usize) -> usize {
+        let source = view.as_cursor();
+        let is_plain = source.is_some_and(|cursor| cursor.document_is_plain());
+        let raw = source.map(|cursor| cursor.raw());
+        let escaped = !is_plain && raw.is_some_and(|raw| memchr::memchr(b'\\', raw).is_some());
         if self.is_counted(bytes) {
-            if escaped {
+            if escaped && let Ok((value, _)) = view.to_sized_value(usize::MAX) {
                 return self.counter.count(&value.to_string());
             }
             let mut json = Vec::with_capacity(bytes);
@@ -51,7 +52,8 @@ impl<'o> Tally<'o> {
                 return self.counter.count(&String::from_utf8_lossy(&json));
             }
         }
-        tokens_of_chars(match source {
+        tokens_of_chars(match raw {
+            Some(raw) if is_plain => raw.len(),
             Some(raw) if escaped => decoded_chars(raw),
             Some(raw) => count_chars(raw),
             None => view.written_chars(),
@@ -102,9 +104,8 @@ mod tests {
 
     fn tokens(json: &str, counter: &TokenCounter) -> usize {
         let document = Document::new(json.to_owned());
-        let value: Value = serde_json::from_str(json).unwrap();
         let view = View::from(document.root().unwrap());
-        Tally::new(counter, 1000).of_value(&view, &value, json.len())
+        Tally::new(counter, 1000).of_view(&view, json.len())
     }
 
     #[test]
