@@ -30,6 +30,8 @@ struct State {
     whole: bool,
     /// The text of a string.
     text: bool,
+    /// Which number it is, or that it is one.
+    number: bool,
     members: Option<Seen<HashMap<Box<str>, usize>>>,
     items: Option<Seen<Vec<usize>>>,
 }
@@ -142,6 +144,7 @@ impl Sight {
                     self.members(view.members(), state, &|value, at| self.view(&value, at))
                 }
             },
+            Kind::Number if !state.number => Ok(Value::Null),
             Kind::String if !state.text && is_long(view) => Ok(Value::String(String::new())),
             _ => Ok(view.to_sized_value(usize::MAX)?.0),
         }
@@ -314,7 +317,7 @@ impl<'s> Finder<'s> {
             keyword if keyword.starts_with("x-") => {}
             // A scalar stands for itself, but for the text of a long string.
             "type" | "multipleOf" | "maximum" | "minimum" | "exclusiveMaximum"
-            | "exclusiveMinimum" => {}
+            | "exclusiveMinimum" => found.number = true,
             "minLength" | "maxLength" | "pattern" | "format" | "contentEncoding"
             | "contentMediaType" | "contentSchema" => found.text = true,
             "allOf" | "anyOf" | "oneOf" => open.extend(listed()),
@@ -401,7 +404,8 @@ impl<'s> Finder<'s> {
         });
         State {
             whole: false,
-                text: found.text,
+            text: found.text,
+            number: found.number,
             members,
             items,
         }
@@ -438,6 +442,7 @@ fn sees_nothing(schema: &Value) -> bool {
 struct Found<'s> {
     whole: bool,
     text: bool,
+    number: bool,
     /// The names that are looked for.
     names: BTreeSet<&'s str>,
     /// Whether any name is seen.
