@@ -35,7 +35,10 @@ fn besides_numbers(error: &ResolveError) -> Vec<String> {
     other.collect()
 }
 
-fn judge(value: &Result<Resolved, ResolveError>, bytes: &Result<ResolvedJson, ResolveError>) {
+pub(crate) fn judge(
+    value: &Result<Resolved, ResolveError>,
+    bytes: &Result<ResolvedJson, ResolveError>,
+) {
     match (value, bytes) {
         (Ok(value), Ok(bytes)) => {
             let written = bytes.arguments.to_vec();
