@@ -380,6 +380,8 @@ fn wanted() -> impl Strategy<Value = Option<Value>> {
         json!({"additionalProperties": {"type": "string"}}),
         json!({"anyOf": [{"type": "array", "minItems": 2}, {"required": ["a"]}]}),
         json!({"const": [1]}),
+        // What a skeleton could be taken for.
+        json!({"enum": [[], {}, "", null]}),
         json!({"$ref": "#"}),
         json!({"properties": {"a": {"type": "array", "items": {"type": "integer"}}}}),
         json!({"not": {"type": "null"}}),

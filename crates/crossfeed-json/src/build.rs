@@ -81,6 +81,7 @@ pub(crate) fn build(raw: Bytes) -> Result<Tape, JsonError> {
             depth: 0,
             plain: false,
             root_underscored: OnceLock::new(),
+            root_chars: OnceLock::new(),
             raw: raw.clone(),
         },
         stack: Vec::with_capacity(16),

@@ -5,7 +5,7 @@ use crate::{
     string,
 };
 use bytes::Bytes;
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::OnceLock};
 
 /// The JSON type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -291,6 +291,11 @@ impl<'a> Cursor<'a> {
             0 => *self.tape.root_underscored.get_or_init(look),
             _ => look(),
         }
+    }
+
+    /// Where the characters of a whole document are kept once they were counted.
+    pub(crate) fn kept_chars(self) -> Option<&'a OnceLock<usize>> {
+        (self.slot == 0).then_some(&self.tape.root_chars)
     }
 
     /// Where `member`, one of this object's, stands, as a guess for the next object.

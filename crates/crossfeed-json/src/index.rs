@@ -79,6 +79,8 @@ pub(crate) struct Tape {
     pub(crate) plain: bool,
     /// Whether a key of the whole object may begin with `_`, once somebody asked.
     pub(crate) root_underscored: OnceLock<bool>,
+    /// The characters of all of it, each escape as one, once somebody asked.
+    pub(crate) root_chars: OnceLock<usize>,
 }
 
 impl Tape {

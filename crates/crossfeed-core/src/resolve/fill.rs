@@ -321,7 +321,7 @@ impl<'a, T: Tree<'a>> Maker<'a, '_, '_, T> {
                     compiled: means.compiled,
                     views: &views,
                     keys: &keys,
-                    arena: arena,
+                    arena,
                     budget: &budget,
                     explanations: &self.explanations,
                 };
