@@ -81,8 +81,8 @@ impl NotJson {
     }
 }
 
-/// Arguments as they were written: their bytes, and the value that they are read as. A number that no
-/// value holds is read as the nearest one, and written as it came.
+/// Arguments as they were written: their bytes, and the value in which references are looked for. A
+/// number that no value holds is read as the nearest one, and written as it came.
 pub(super) struct Written {
     document: Document,
     value: Value,
@@ -98,6 +98,7 @@ impl Written {
         };
         let value = root.to_nearest_value();
         if root.document_has_duplicates() {
+            // Those that nobody reads hide no reference then.
             let mut json = Vec::new();
             root.write_compact(&mut json);
             return Self::of(Document::new(json));
@@ -107,6 +108,18 @@ impl Written {
             return Self { document, value };
         }
         Self { document, value }
+    }
+
+    /// Arguments in which nothing looks like a reference: no value is needed to find any.
+    fn without_references(document: Document) -> Self {
+        match document.root() {
+            // Keys that read as the same text have escapes.
+            Ok(root) if root.document_is_plain() => Self {
+                document,
+                value: Value::Null,
+            },
+            _ => Self::of(document),
+        }
     }
 
     /// The same after the value was read back from what the model was shown: the digits of its
@@ -299,7 +312,8 @@ impl Session {
         let written = run(arguments.len() <= SMALL_BYTES, move || {
             Ok(match read(Document::new(arguments))? {
                 Read::Plain(document) if !is_judged => Err(document),
-                Read::Plain(document) | Read::Other(document) => Ok(Written::of(document)),
+                Read::Plain(document) => Ok(Written::without_references(document)),
+                Read::Other(document) => Ok(Written::of(document)),
             })
         });
         match written.await? {
