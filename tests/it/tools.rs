@@ -246,7 +246,11 @@ fn reading_back_keeps_digits() {
         .as_object()
         .unwrap()
         .keys();
-    let renamed = keys.cloned().find(|key| key.starts_with('a')).unwrap();
+    let renamed = keys
+        .into_iter()
+        .find(|key| key.starts_with('a'))
+        .unwrap()
+        .clone();
     assert_ne!(renamed, "a b");
     let read = |arguments: &str| {
         let arguments = arguments.replace("RENAMED", &renamed);
