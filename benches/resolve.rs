@@ -1,11 +1,16 @@
 //! Resolving: what references cost in a call's arguments, and what their absence costs.
 #![expect(clippy::unwrap_used, reason = "what cannot run need not be measured")]
 
+use bytes::Bytes;
 use crossfeed_benches::{Contender, Run, Work, data};
 use crossfeed_core::{Engine, EngineOptions, InputSchema, Session, ToolResult};
+use crossfeed_json::{Cursor, Document, Kind};
 use crossfeed_wire::{CallId, Scope};
 use serde_json::{Value, json};
-use std::time::Instant;
+use std::{
+    hint::black_box,
+    time::{Duration, Instant},
+};
 use tokio::runtime::{Builder, Runtime};
 
 const SIZES: [(&str, usize); 3] = [("1 KB", 1_000), ("100 KB", 100_000), ("1 MB", 1_000_000)];
@@ -18,6 +23,7 @@ fn main() {
     without_references(&run, &runtime, &session);
     with_references(&run, &runtime, &session);
     whole_result(&run, &runtime, &session);
+    whole_result_as_bytes(&run, &runtime, &session);
 }
 
 fn arguments(bytes: usize) -> Value {
@@ -25,7 +31,14 @@ fn arguments(bytes: usize) -> Value {
 }
 
 fn without_references(run: &Run, runtime: &Runtime, session: &Session) {
-    let rows = ["a walk", "resolve", "with a schema"];
+    let rows = [
+        "a walk",
+        "resolve",
+        "with a schema",
+        "a walk over bytes",
+        "resolve bytes",
+        "bytes with a schema",
+    ];
     let Some(table) = run.table("Arguments without references", "arguments", &rows) else {
         return;
     };
@@ -36,10 +49,14 @@ fn without_references(run: &Run, runtime: &Runtime, session: &Session) {
     .unwrap();
     for (size, bytes) in SIZES {
         let walked = arguments(bytes);
+        let json = data::records(bytes);
         let rows = vec![
             Contender::new(|| walk(&walked)),
             resolving(runtime, session, arguments(bytes), None),
             resolving(runtime, session, arguments(bytes), Some(&schema)),
+            Contender::new(|| walk_over(Document::new(json.clone()).root().unwrap())),
+            resolving_bytes(runtime, session, &json, None),
+            resolving_bytes(runtime, session, &json, Some(&schema)),
         ];
         table.line(size, Work::Once, rows);
     }
@@ -57,6 +74,59 @@ fn walk(value: &Value) -> usize {
         Value::String(text) => usize::from(text.starts_with('{')),
         _ => 0,
     }
+}
+
+/// The same of arguments as bytes, which are checked and indexed on the way.
+fn walk_over(value: Cursor<'_>) -> usize {
+    match value.kind() {
+        Kind::Object => value
+            .members()
+            .map(|(key, value)| walk_over(value) + usize::from(key.raw().starts_with(b"$")))
+            .sum(),
+        Kind::Array => value.items().map(walk_over).sum(),
+        Kind::String => usize::from(value.raw().starts_with(b"\"{")),
+        _ => 0,
+    }
+}
+
+/// Resolves arguments to bytes; letting go of what comes out is measured, too.
+fn resolving_bytes<'a>(
+    runtime: &'a Runtime,
+    session: &'a Session,
+    arguments: &Bytes,
+    schema: Option<&'a InputSchema>,
+) -> Contender<'a> {
+    let arguments = arguments.clone();
+    Contender::timed(move |iterations| {
+        runtime.block_on(async {
+            let start = Instant::now();
+            for _ in 0..iterations {
+                let resolved = session.resolve_json(arguments.clone(), schema).await;
+                black_box(resolved.unwrap());
+            }
+            start.elapsed()
+        })
+    })
+}
+
+/// The same, as one piece, copied.
+fn resolving_to_one<'a>(
+    runtime: &'a Runtime,
+    session: &'a Session,
+    arguments: &Bytes,
+    schema: Option<&'a InputSchema>,
+) -> Contender<'a> {
+    let arguments = arguments.clone();
+    Contender::timed(move |iterations| {
+        runtime.block_on(async {
+            let start = Instant::now();
+            for _ in 0..iterations {
+                let resolved = session.resolve_json(arguments.clone(), schema).await;
+                black_box(resolved.unwrap().arguments.to_vec());
+            }
+            start.elapsed()
+        })
+    })
 }
 
 /// Resolves what the resolution before gave: arguments that have no references come back as they
@@ -88,7 +158,7 @@ fn resolving_anew<'a>(
 ) -> Contender<'a> {
     Contender::timed(move |iterations| {
         runtime.block_on(async {
-            let mut taken = std::time::Duration::ZERO;
+            let mut taken = Duration::ZERO;
             for _ in 0..iterations {
                 let arguments = arguments.clone();
                 let start = Instant::now();
@@ -142,7 +212,7 @@ fn whole_result(run: &Run, runtime: &Runtime, session: &Session) {
         let arguments = json!({"data": {"$tool": call}});
         let rows = vec![
             Contender::timed(|iterations| {
-                let mut taken = std::time::Duration::ZERO;
+                let mut taken = Duration::ZERO;
                 for _ in 0..iterations {
                     let start = Instant::now();
                     let value: Value = serde_json::from_slice(&raw).unwrap();
@@ -153,6 +223,59 @@ fn whole_result(run: &Run, runtime: &Runtime, session: &Session) {
             }),
             resolving_anew(runtime, session, &arguments),
             Contender::new(|| raw.to_vec()),
+        ];
+        table.line(size, Work::Once, rows);
+    }
+}
+
+fn whole_result_as_bytes(run: &Run, runtime: &Runtime, session: &Session) {
+    let rows = [
+        "copy of the bytes",
+        "pieces, type only",
+        "copied, type only",
+        "copied, items read",
+        "copied, all read",
+        "resolve to `Value`, items read",
+    ];
+    let title = "A whole result as an argument, as bytes";
+    let Some(table) = run.table(title, "recorded result", &rows) else {
+        return;
+    };
+    let by = |data: Value| {
+        let schema = json!({"type": "object", "properties": {"data": data}});
+        InputSchema::compile(schema).unwrap()
+    };
+    let kind = by(json!({"type": "object"}));
+    let item = json!({"type": "object", "required": ["title"], "properties": {"title": {"type": "string"}}});
+    let items = by(json!({"properties": {"items": {"type": "array", "items": item}}}));
+    let whole = by(json!({"not": {"const": 1}}));
+    for (size, bytes) in data::SIZES {
+        let call = format!("bytes {size}");
+        record(runtime, session, &call, bytes);
+        let raw = data::records(bytes);
+        let value = json!({"data": {"$tool": call}});
+        let arguments = Bytes::from(value.to_string());
+        let judged = || {
+            Contender::timed(|iterations| {
+                runtime.block_on(async {
+                    let mut taken = Duration::ZERO;
+                    for _ in 0..iterations {
+                        let start = Instant::now();
+                        let resolved = session.resolve(value.clone(), Some(&items)).await.unwrap();
+                        taken += start.elapsed();
+                        drop(resolved);
+                    }
+                    taken
+                })
+            })
+        };
+        let rows = vec![
+            Contender::new(|| raw.to_vec()),
+            resolving_bytes(runtime, session, &arguments, Some(&kind)),
+            resolving_to_one(runtime, session, &arguments, Some(&kind)),
+            resolving_to_one(runtime, session, &arguments, Some(&items)),
+            resolving_to_one(runtime, session, &arguments, Some(&whole)),
+            judged(),
         ];
         table.line(size, Work::Once, rows);
     }

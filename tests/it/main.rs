@@ -7,6 +7,7 @@
 )]
 
 mod architecture;
+mod bytes;
 mod costs;
 mod differential;
 mod hostile;

@@ -1,5 +1,6 @@
 //! Our own language-neutral cases, `suites/crossfeed`: their README says how a file is read.
 
+use crate::bytes::resolve_both;
 use crate::support::{artifact, block_on, call, codes, same_json, scope};
 use crossfeed_core::{
     Answered, Engine, EngineOptions, Error, InFlight, InputSchema, RepairScope, ResolveError,
@@ -194,7 +195,7 @@ fn resolve_each<'a>(
         let session = fresh(options, records).await;
         let mut found = Vec::new();
         for arguments in arguments {
-            found.push(session.resolve(arguments.clone(), schema.as_ref()).await);
+            found.push(resolve_both(&session, arguments, schema.as_ref()).await);
         }
         found
     })

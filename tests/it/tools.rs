@@ -1,6 +1,9 @@
 //! From a provider's tool list to a call: shown, read back, resolved, judged by the tool's own schema.
 
-use crate::support::{block_on, call, scope};
+use crate::{
+    bytes,
+    support::{block_on, call, scope},
+};
 use crossfeed_core::{Engine, EngineOptions, PreparedTool, ResolveError, Session, ToolResult};
 use crossfeed_schema::{ListOptions, Profile, Style, ToolCall, ToolList, rewrite_tools};
 use serde_json::{Value, json};
@@ -36,7 +39,10 @@ fn session(engine: &Engine) -> Session {
 fn resolve(options: &ListOptions, arguments: Value) -> Result<Value, ResolveError> {
     let engine = Engine::in_memory(EngineOptions::default());
     let tool = prepared(&engine, options, "fetch");
-    let resolved = block_on(session(&engine).resolve_call(&tool, arguments));
+    let session = session(&engine);
+    let bytes = block_on(session.resolve_call_json(&tool, arguments.to_string()));
+    let resolved = block_on(session.resolve_call(&tool, arguments));
+    bytes::judge(&resolved, &bytes);
     resolved.map(|resolved| resolved.arguments)
 }
 
@@ -223,5 +229,38 @@ fn a_block_comes_back_with_what_was_resolved() {
     assert_eq!(
         back["function"]["arguments"],
         r#"{"url":"https://a.example"}"#
+    );
+}
+
+#[test]
+fn reading_back_keeps_digits() {
+    let schema = json!({"type": "object", "properties": {
+        "a b": {"type": "number"}, "list": {"type": "array", "items": {"type": "number"}}, "none": {"type": "number"}, "x": {},
+    }});
+    let list = json!([{"name": "f", "inputSchema": schema}]);
+    let options = ListOptions::profile(Profile::AnthropicStrict);
+    let listed = rewrite_tools(&ToolList::parse(&list).unwrap(), &options);
+    let engine = Engine::in_memory(EngineOptions::default());
+    let tool = engine.prepare(listed.find("f").unwrap().clone());
+    let keys = tool.listed().shown_schema()["properties"]
+        .as_object()
+        .unwrap()
+        .keys();
+    let renamed = keys
+        .into_iter()
+        .find(|key| key.starts_with('a'))
+        .unwrap()
+        .clone();
+    assert_ne!(renamed, "a b");
+    let read = |arguments: &str| {
+        let arguments = arguments.replace("RENAMED", &renamed);
+        let resolved = block_on(session(&engine).resolve_call_json(&tool, arguments));
+        String::from_utf8(resolved.unwrap().arguments.to_vec()).unwrap()
+    };
+    assert_eq!(
+        read(
+            r#"{"RENAMED": 1.50, "list": [1.5, 2.0, 1.500], "x": 12345678901234567890123, "none": null}"#
+        ),
+        r#"{"a b":1.50,"list":[1.5,2.0,1.500],"x":12345678901234567890123}"#
     );
 }

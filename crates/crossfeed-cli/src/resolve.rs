@@ -1,4 +1,5 @@
-//! `crossfeed resolve`: arguments with references in, arguments as the tool gets them out.
+//! `crossfeed resolve`: arguments with references in, arguments as the tool gets them out, on one line
+//! and with every digit.
 
 use crate::{
     artifact, cli, input,
@@ -6,11 +7,9 @@ use crate::{
     report::Stop,
     rewrite, select,
 };
-use bytes::Bytes;
 use crossfeed::{
-    Engine, EngineOptions, ErrorBody, ErrorCode, InputSchema, LimitError, Link, Pointer, Resolved,
-    Scope,
-    json::{Document, JsonErrorKind},
+    Engine, EngineOptions, ErrorCode, InputSchema, Link, Pointer, Scope, TypeRepair,
+    json::Document,
     schema::{ListOptions, ListedTool, SchemaError},
     store::ResultStore,
 };
@@ -40,7 +39,6 @@ pub(crate) async fn run(
         Stop::Usage(format!("line {line} of {file} is no record: {why}"))
     })?;
 
-    let arguments = parse_arguments(arguments)?;
     let schema = match schema {
         Some(schema) => Some(judge(args, schema)?),
         None => None,
@@ -53,19 +51,24 @@ pub(crate) async fn run(
     let resolved = match schema {
         Some(Judge::Shown(tool)) => {
             let tool = engine.prepare(*tool);
-            session.resolve_call(&tool, arguments).await?
+            session.resolve_call_json(&tool, arguments).await?
         }
-        Some(Judge::Own(schema)) => session.resolve(arguments, Some(&schema)).await?,
-        None => session.resolve(arguments, None).await?,
+        Some(Judge::Own(schema)) => session.resolve_json(arguments, Some(&schema)).await?,
+        None => session.resolve_json(arguments, None).await?,
     };
     if args.explain {
-        for line in remarks(&resolved) {
+        for line in remarks(&resolved.lineage, &resolved.repairs) {
             // Remarks that cannot be written do not keep the answer back.
             let _ = writeln!(err, "{line}");
         }
     }
-    serde_json::to_writer(&mut *out, &resolved.arguments).map_err(std::io::Error::from)?;
-    writeln!(out)?;
+    let json = Document::new(resolved.arguments.into_bytes());
+    let mut line = Vec::new();
+    if let Ok(root) = json.root() {
+        root.write_compact(&mut line);
+    }
+    line.push(b'\n');
+    out.write_all(&line)?;
     Ok(())
 }
 
@@ -75,34 +78,6 @@ fn store(args: &cli::Resolve) -> Result<Arc<dyn ResultStore>, Stop> {
         None => Ok(records::store()),
         Some(directory) => Ok(artifact::store(directory, records::plenty())?),
     }
-}
-
-fn parse_arguments(bytes: Bytes) -> Result<Value, Stop> {
-    let refused = |code, message: String, advice: &str| {
-        let mut body = ErrorBody::new(code, message);
-        body.at = Some(String::new());
-        body.advice = Some(advice.to_owned());
-        Stop::from(body)
-    };
-    let document = Document::new(bytes);
-    let root = document.root().map_err(|error| match error.kind {
-        JsonErrorKind::TooDeep => {
-            let error = LimitError::ArgumentsTooDeep;
-            refused(error.code(), error.to_string(), error.advice())
-        }
-        _ => refused(
-            ErrorCode::ArgumentsInvalid,
-            format!("the arguments are no JSON: {error}"),
-            "write the arguments as one JSON value",
-        ),
-    })?;
-    root.to_value().map_err(|error| {
-        refused(
-            ErrorCode::LimitExceeded,
-            format!("the arguments hold a number that cannot be passed on: {error}"),
-            "write a number that a 64-bit float can hold",
-        )
-    })
 }
 
 /// What judges the resolved arguments.
@@ -145,12 +120,12 @@ async fn record_one(
     let session = engine.session(record.scope.unwrap_or_else(|| scope.clone()));
     let (call_id, recorded) = match record.content {
         Content::Result(call_id, result) => {
-            let recorded = session.record(&call_id, result).await;
+            let recorded = session.record(&call_id, *result).await;
             (call_id, recorded)
         }
         Content::Artifact(artifact) => {
             let call_id = artifact.call_id().clone();
-            (call_id, session.record_artifact(artifact).await)
+            (call_id, session.record_artifact(*artifact).await)
         }
     };
     recorded.map_err(|error| {
@@ -170,9 +145,9 @@ async fn record_one(
 }
 
 /// Where each value came from and what was repaired, a line for each.
-pub(crate) fn remarks(resolved: &Resolved) -> Vec<String> {
+pub(crate) fn remarks(lineage: &[Link], repairs: &[TypeRepair]) -> Vec<String> {
     let mut lines = Vec::new();
-    for link in &resolved.lineage {
+    for link in lineage {
         let at = place(&link.at);
         lines.push(origin(link));
         if let (Some(written), Some(report)) = (&link.source.select, &link.source.report) {
@@ -193,7 +168,7 @@ pub(crate) fn remarks(resolved: &Resolved) -> Vec<String> {
                 .map(|key| format!("ignored: {at} {key}")),
         );
     }
-    for repair in &resolved.repairs {
+    for repair in repairs {
         let at = place(&repair.at);
         lines.push(format!("type: {at} {} -> {}", repair.from, repair.to));
     }

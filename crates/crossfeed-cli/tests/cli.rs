@@ -715,10 +715,27 @@ fn arguments_that_are_no_json_say_where() {
         "error[arguments.invalid]: the arguments are no JSON: unexpected end at byte 0\n\
          write the arguments as one JSON value\n",
     );
-    let run = run(&["resolve", "[1e400]", "--results", &none], "");
+    // All digits are passed on, also those of a number that only a schema cannot judge.
+    let digits = "[1e400,1.50, {\"a\": 12345678901234567890123}]";
+    let line = "[1e400,1.50,{\"a\":12345678901234567890123}]\n";
+    check(&["resolve", digits, "--results", &none], "", 0, line, "");
+    let schema = file("digits.schema.json", r#"{"items": {"minimum": 1}}"#);
+    let run = run(
+        &[
+            "resolve",
+            "[1e400]",
+            "--results",
+            &none,
+            "--schema",
+            &schema,
+        ],
+        "",
+    );
     assert_eq!(run.status, 1);
     assert!(
-        run.err.starts_with("error[limit.exceeded]: "),
+        run.err.starts_with(
+            "error[limit.exceeded]: the arguments hold a number that cannot be judged"
+        ),
         "{}",
         run.err
     );

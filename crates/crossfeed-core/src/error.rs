@@ -6,6 +6,7 @@ use crate::{
     resolve::{LimitError, MalformedReference},
     reveal::RevealError,
     select::{SelectError, quotable},
+    session::NotJson,
     suggest::Offer,
     validate::{ArgumentError, ValidationCost},
 };
@@ -252,6 +253,9 @@ pub enum Error {
     /// A selector did not produce a value.
     #[error(transparent)]
     Select(#[from] SelectError),
+    /// The arguments are no JSON.
+    #[error(transparent)]
+    NotJson(#[from] NotJson),
     /// The resolved arguments do not fit the tool's schema.
     #[error(transparent)]
     Arguments(#[from] ArgumentError),
@@ -292,6 +296,7 @@ impl Error {
             Self::Reference(_) => ErrorCode::ReferenceMalformed,
             Self::Lookup(error) => error.code(),
             Self::Select(error) => error.code(),
+            Self::NotJson(error) => error.code(),
             Self::Arguments(error) => error.code(),
             Self::Limit(error) => error.code(),
             Self::Read(error) => error.code(),
@@ -323,6 +328,7 @@ impl Error {
             | Self::Read(_)
             | Self::Reference(_)
             | Self::Select(_)
+            | Self::NotJson(_)
             | Self::Arguments(_)
             | Self::Limit(_)
             | Self::Artifact(_)
@@ -337,6 +343,7 @@ impl Error {
             Self::Reference(error) => error.advice(),
             Self::Lookup(error) => error.advice(),
             Self::Select(error) => error.advice(),
+            Self::NotJson(error) => error.advice().to_owned(),
             Self::Arguments(error) => error.advice(),
             Self::Limit(error) => error.advice().to_owned(),
             Self::Read(error) => error.advice(),

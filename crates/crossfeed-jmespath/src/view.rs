@@ -383,10 +383,9 @@ impl<'a> View<'a> {
     /// the value counts for more than `limit` bytes. `left` is what remains of the limit, for
     /// several values under one: each takes what [`ValueSize::counted`] says.
     pub fn to_value(&self, left: &mut usize) -> Result<Value, Unrepresentable> {
-        let mut size = ValueSize::default();
-        let value = self.add_to_value(&mut size, *left);
+        let size = self.size(*left).inspect_err(|_| *left = 0)?;
         *left = left.saturating_sub(size.counted());
-        value
+        self.to_any_value()
     }
 
     /// As [`Self::to_value`], under a limit of its own and with the value's size.
@@ -395,50 +394,69 @@ impl<'a> View<'a> {
     ///
     /// As for [`Self::to_value`].
     pub fn to_sized_value(&self, limit: usize) -> Result<(Value, ValueSize), Unrepresentable> {
-        let mut size = ValueSize::default();
-        let value = self.add_to_value(&mut size, limit)?;
-        Ok((value, size))
+        let size = self.size(limit)?;
+        Ok((self.to_any_value()?, size))
     }
 
-    fn add_to_value(&self, size: &mut ValueSize, limit: usize) -> Result<Value, Unrepresentable> {
-        Ok(match &self.0 {
-            Repr::Json(cursor) => {
-                size.add(cursor.written_len(), cursor.value_count(), limit)?;
-                cursor.to_value()?
-            }
-            Repr::Null | Repr::Reference(_) => {
-                size.add(4, 1, limit)?;
-                Value::Null
-            }
-            Repr::Bool(value) => {
-                size.add(if *value { 4 } else { 5 }, 1, limit)?;
-                Value::Bool(*value)
-            }
+    /// How large the value is, without making it. Places in documents are not walked over.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputTooLarge`] when it counts for more than `limit` bytes.
+    pub fn size(&self, limit: usize) -> Result<ValueSize, OutputTooLarge> {
+        let mut size = ValueSize::default();
+        self.add_size(&mut size, limit)?;
+        Ok(size)
+    }
+
+    fn add_size(&self, size: &mut ValueSize, limit: usize) -> Result<(), OutputTooLarge> {
+        let separators = |count: usize| 2 + count.saturating_sub(1);
+        match &self.0 {
+            Repr::Json(cursor) => size.add(cursor.written_len(), cursor.value_count(), limit),
+            Repr::Null | Repr::Reference(_) => size.add(4, 1, limit),
+            Repr::Bool(value) => size.add(5 - usize::from(*value), 1, limit),
             Repr::Integer(_) | Repr::Float(_) | Repr::Digits(_) => {
-                let digits = self.digits().unwrap_or_default();
-                size.add(digits.len(), 1, limit)?;
-                Value::Number(crossfeed_json::number_value(&digits)?)
+                size.add(self.digits().unwrap_or_default().len(), 1, limit)
             }
             Repr::Str(_) | Repr::Text(_) => {
                 let text = self.as_str().unwrap_or_default();
-                size.add(quoted_len(&text), 1, limit)?;
-                Value::String(text.into_owned())
+                size.add(quoted_len(&text), 1, limit)
             }
             Repr::List(items) => {
-                size.add(2 + items.len().saturating_sub(1), 1, limit)?;
-                let items: Result<Vec<_>, _> = items
-                    .iter()
-                    .map(|item| item.add_to_value(size, limit))
-                    .collect();
+                size.add(separators(items.len()), 1, limit)?;
+                items.iter().try_for_each(|item| item.add_size(size, limit))
+            }
+            Repr::Hash(..) | Repr::Object(_) => {
+                size.add(separators(self.len().unwrap_or_default()), 1, limit)?;
+                self.members().try_for_each(|(key, value)| {
+                    size.add(quoted_len(&key) + 1, 0, limit)?;
+                    value.add_size(size, limit)
+                })
+            }
+        }
+    }
+
+    /// The value, however large it is.
+    fn to_any_value(&self) -> Result<Value, Unrepresentable> {
+        Ok(match &self.0 {
+            Repr::Json(cursor) => cursor.to_value()?,
+            Repr::Null | Repr::Reference(_) => Value::Null,
+            Repr::Bool(value) => Value::Bool(*value),
+            Repr::Integer(_) | Repr::Float(_) | Repr::Digits(_) => {
+                let digits = self.digits().unwrap_or_default();
+                Value::Number(crossfeed_json::number_value(&digits)?)
+            }
+            Repr::Str(_) | Repr::Text(_) => {
+                Value::String(self.as_str().unwrap_or_default().into_owned())
+            }
+            Repr::List(items) => {
+                let items: Result<Vec<_>, _> = items.iter().map(Self::to_any_value).collect();
                 Value::Array(items?)
             }
             Repr::Hash(..) | Repr::Object(_) => {
-                let commas = self.len().unwrap_or_default().saturating_sub(1);
-                size.add(2 + commas, 1, limit)?;
                 let mut map = Map::new();
                 for (key, value) in self.members() {
-                    size.add(quoted_len(&key) + 1, 0, limit)?;
-                    map.insert(key.into_owned(), value.add_to_value(size, limit)?);
+                    map.insert(key.into_owned(), value.to_any_value()?);
                 }
                 Value::Object(map)
             }

@@ -92,6 +92,7 @@ pub(crate) fn build_with(raw: Bytes, far_larges_from: u32) -> Result<Tape, JsonE
             plain: false,
             root_underscored: OnceLock::new(),
             built: Default::default(),
+            root_chars: OnceLock::new(),
             raw: raw.clone(),
         },
         stack: [OUTER; MAX_OPEN],

@@ -5,7 +5,8 @@ use crate::{
     string,
     word::{Word, kind},
 };
-use std::borrow::Cow;
+use bytes::Bytes;
+use std::{borrow::Cow, sync::OnceLock};
 
 /// The JSON type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -95,6 +96,12 @@ impl<'a> Cursor<'a> {
     #[must_use]
     pub fn raw(self) -> &'a [u8] {
         &self.tape.raw[self.word().start()..self.tape.end(self.slot)]
+    }
+
+    /// The bytes of [`Self::raw`] without a copy. They keep those of the whole document alive.
+    #[must_use]
+    pub fn shared(self) -> Bytes {
+        self.tape.raw.slice_ref(self.raw())
     }
 
     /// Offset of the value's first byte in the document.
@@ -285,6 +292,11 @@ impl<'a> Cursor<'a> {
             0 => *self.tape.root_underscored.get_or_init(look),
             _ => look(),
         }
+    }
+
+    /// Where the characters of a whole document are kept once they were counted.
+    pub(crate) fn kept_chars(self) -> Option<&'a OnceLock<usize>> {
+        (self.slot == 0).then_some(&self.tape.root_chars)
     }
 
     /// Where `member`, one of this object's, stands, as a guess for the next object.

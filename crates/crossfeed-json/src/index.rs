@@ -93,6 +93,8 @@ pub(crate) struct Tape {
     pub(crate) root_underscored: OnceLock<bool>,
     /// Side tables, as they were found to pay.
     pub(crate) built: tables::Built,
+    /// The characters of all of it, each escape as one, once somebody asked.
+    pub(crate) root_chars: OnceLock<usize>,
 }
 
 #[cold]

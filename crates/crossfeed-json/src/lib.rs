@@ -13,6 +13,7 @@
 //!   occurrence, in look-ups, in iteration and in what is written.
 
 mod build;
+mod chars;
 mod cursor;
 mod depth;
 mod document;

@@ -20,20 +20,45 @@ impl Cursor<'_> {
     ///
     /// [`NumberOutOfRange`] for a number such as `1e400`.
     pub fn to_value(self) -> Result<Value, NumberOutOfRange> {
+        self.to_value_by(&checked_number)
+    }
+
+    /// As [`Self::to_value`], with the nearest number that a 64-bit float can hold in place of one
+    /// that it cannot: for who looks at the structure and writes the digits from the bytes.
+    #[must_use]
+    pub fn to_nearest_value(self) -> Value {
+        let nearest = |text: &str| {
+            checked_number(text).or_else(|out_of_range| {
+                let most = if text.starts_with('-') {
+                    f64::MIN
+                } else {
+                    f64::MAX
+                };
+                Number::from_f64(most).ok_or(out_of_range)
+            })
+        };
+        self.to_value_by(&nearest).unwrap_or_default()
+    }
+
+    fn to_value_by(
+        self,
+        number: &dyn Fn(&str) -> Result<Number, NumberOutOfRange>,
+    ) -> Result<Value, NumberOutOfRange> {
         // Depth is bounded by MAX_DEPTH.
         Ok(match self.kind() {
             Kind::Null => Value::Null,
             Kind::Boolean => Value::Bool(self.as_bool().unwrap_or_default()),
-            Kind::Number => Value::Number(checked_number(self.as_number().unwrap_or_default())?),
+            Kind::Number => Value::Number(number(self.as_number().unwrap_or_default())?),
             Kind::String => Value::String(self.as_str().unwrap_or_default().into_owned()),
             Kind::Array => {
-                let items: Result<Vec<_>, _> = self.items().map(Self::to_value).collect();
+                let items: Result<Vec<_>, _> =
+                    self.items().map(|item| item.to_value_by(number)).collect();
                 Value::Array(items?)
             }
             Kind::Object => {
                 let mut map = Map::with_capacity(self.len().unwrap_or_default());
                 for (key, value) in self.members() {
-                    map.insert(key.text().into_owned(), value.to_value()?);
+                    map.insert(key.text().into_owned(), value.to_value_by(number)?);
                 }
                 Value::Object(map)
             }
@@ -71,6 +96,19 @@ fn checked_number(text: &str) -> Result<Number, NumberOutOfRange> {
 #[cfg(test)]
 mod tests {
     use super::number;
+    use crate::Document;
+    use serde_json::json;
+
+    #[test]
+    fn the_nearest_value_stands_for_any_number() {
+        let document = Document::new("[1e400, -1e400, 1.5, {\"a\": 7}]");
+        let root = document.root().unwrap();
+        assert!(root.to_value().is_err());
+        assert_eq!(
+            root.to_nearest_value(),
+            json!([f64::MAX, f64::MIN, 1.5, {"a": 7}])
+        );
+    }
 
     #[test]
     fn refuses_what_is_no_json_number() {

@@ -265,7 +265,7 @@ fn waits(resolved: &Resolved, turn: &[&str]) -> Vec<String> {
 
 /// What the engine did, but for the view where it is the usual one.
 fn remarks(resolved: &Resolved) -> Vec<String> {
-    let mut lines = resolve::remarks(resolved);
+    let mut lines = resolve::remarks(&resolved.lineage, &resolved.repairs);
     lines.retain(|line| line != "view: canonical");
     if lines.is_empty() {
         lines.push("no references".to_owned());

@@ -1,12 +1,14 @@
 //! Filling: each reference's value is made once, then put where it belongs.
 
 use super::{
-    LimitError, MalformedReference, count_of, depth_of,
+    LimitError, MalformedReference, count_of,
     lineage::{Link, Source, still_there},
+    nesting::Nesting,
     plan::{Plan, Planned},
     put::Filler,
     shown::{Shown, shown},
     tally::Tally,
+    tree::{Documents, Tree, unheld},
 };
 use crate::{
     canonical::{Stored, Views},
@@ -15,7 +17,7 @@ use crate::{
     reveal::{RevealPolicy, Whole},
     select::{SelectError, SelectOptions, Selector, Selectors},
 };
-use crossfeed_jmespath::{Arena, Budget, Unrepresentable, ValueSize, View};
+use crossfeed_jmespath::{Arena, Budget, Kind, Unrepresentable, ValueSize, View};
 use crossfeed_wire::reference::Reference;
 use serde_json::Value;
 use std::{
@@ -29,10 +31,38 @@ use std::{
 pub(crate) type Looked = Result<Whole, LookupError>;
 
 /// The outcome of filling.
-#[derive(Debug)]
-pub(crate) struct Filled {
-    pub(crate) arguments: Value,
+pub(crate) struct Filled<'a, T> {
+    pub(crate) arguments: T,
     pub(crate) lineage: Vec<Link>,
+    /// What each reference brought in, in the plan's order.
+    brought: Vec<Option<View<'a>>>,
+}
+
+impl<T> Filled<'_, T> {
+    /// Arguments that hold no references.
+    pub(crate) fn without_references(arguments: T) -> Self {
+        Self {
+            arguments,
+            lineage: Vec::new(),
+            brought: Vec::new(),
+        }
+    }
+
+    /// A failure for each reference whose value holds a number that no `Value` does.
+    pub(crate) fn unheld(&self, plan: &Plan) -> Vec<Failure> {
+        let both = plan.references.iter().zip(&self.brought);
+        let unheld = both.filter_map(|(planned, view)| Some((planned, unheld(view.as_ref()?)?)));
+        unheld
+            .map(|(planned, error)| failure(planned, LimitError::Number(error).into()))
+            .collect()
+    }
+}
+
+/// What outlives the filling: what values borrow from.
+#[derive(Default)]
+pub(crate) struct Ground {
+    pub(crate) arena: Arena,
+    pub(crate) documents: Documents,
 }
 
 /// What filling may cost.
@@ -58,12 +88,14 @@ impl FillLimits<'_> {
 }
 
 /// A value that was made for one or more references.
-pub(super) struct Made {
-    pub(super) value: Value,
+pub(super) struct Made<'a, T> {
+    pub(super) value: T,
+    /// What it was made from; nothing for a default.
+    view: Option<View<'a>>,
     pub(super) source: Source,
     /// The digits of a number that is the whole value.
     pub(super) digits: Option<Box<str>>,
-    pub(super) depth: usize,
+    pub(super) nesting: Nesting<'a>,
     /// What it would have taken if the model had written it.
     pub(super) tokens: usize,
     /// What each use takes of the bytes that may be brought in.
@@ -73,46 +105,26 @@ pub(super) struct Made {
 }
 
 /// Replaces every reference of the plan, or says everything that is wrong.
-pub(crate) fn fill(
-    plan: &Plan,
-    mut arguments: Value,
-    looked: &[Looked],
-    compiled: &Selectors,
-    limits: FillLimits<'_>,
-    reveal: &RevealPolicy,
-    tally: &Tally<'_>,
-) -> Result<Filled, Vec<Failure>> {
-    let mut failures: Vec<Failure> = plan
-        .malformed
-        .iter()
-        .map(|broken| {
-            let written = arguments.pointer(broken.at.as_str());
-            let error = MalformedReference::new(broken.malformed.clone(), written);
-            Failure::new(broken.at.clone(), error.into())
-        })
-        .collect();
-    let shown = match reveal.hides() {
-        true => shown(plan, looked, reveal),
-        false => Vec::new(),
-    };
-    let arena = Arena::new();
+pub(crate) fn fill<'a, T: Tree<'a>>(
+    plan: &'a Plan,
+    mut arguments: T,
+    failures: Vec<Failure>,
+    means: &Means<'a, '_>,
+) -> Result<Filled<'a, T>, Vec<Failure>> {
+    let mut failures = failures;
+    let limits = means.limits;
     let mut maker = Maker {
-        arena: &arena,
-        compiled,
-        limits,
-        tally,
-        looked,
-        hides: reveal.hides(),
-        shown: &shown,
+        means,
+        made: Vec::new(),
         opened: HashMap::new(),
         known: HashMap::new(),
-        made: Vec::new(),
         left: limits.max_bytes,
         explanations: Cell::new(EXPLAINED),
     };
     let mut values = Vec::with_capacity(plan.references.len());
     for planned in &plan.references {
-        values.push(match maker.value(planned) {
+        // Looked for before something is put: then the places are as they were written.
+        values.push(match maker.value(planned, &mut arguments) {
             Ok(made) => Some(made),
             Err(error) => {
                 failures.push(failure(planned, error));
@@ -120,6 +132,8 @@ pub(crate) fn fill(
             }
         });
     }
+    let view = |number: &Option<usize>| maker.made.get((*number)?)?.view.clone();
+    let brought = values.iter().map(view).collect();
     let mut filler = Filler {
         plan,
         values,
@@ -137,7 +151,38 @@ pub(crate) fn fill(
     Ok(Filled {
         arguments,
         lineage: still_there(filler.lineage),
+        brought,
     })
+}
+
+/// A failure for each thing that looks like a reference and is none.
+pub(crate) fn malformed(plan: &Plan, arguments: &Value) -> Vec<Failure> {
+    let malformed = plan.malformed.iter().map(|broken| {
+        let written = arguments.pointer(broken.at.as_str());
+        let error = MalformedReference::new(broken.malformed.clone(), written);
+        Failure::new(broken.at.clone(), error.into())
+    });
+    malformed.collect()
+}
+
+/// What of the wanted results selectors may see; nothing is said where they may see all.
+pub(crate) fn seen(plan: &Plan, looked: &[Looked], reveal: &RevealPolicy) -> Vec<Shown> {
+    match reveal.hides() {
+        true => shown(plan, looked, reveal),
+        false => Vec::new(),
+    }
+}
+
+/// What values are made with.
+pub(crate) struct Means<'a, 'o> {
+    pub(crate) ground: &'a Ground,
+    pub(crate) looked: &'a [Looked],
+    pub(crate) shown: &'a [Shown],
+    /// Whether anything is never revealed.
+    pub(crate) hides: bool,
+    pub(crate) compiled: &'o Selectors,
+    pub(crate) limits: FillLimits<'o>,
+    pub(crate) tally: &'o Tally<'o>,
 }
 
 pub(super) fn failure(planned: &Planned, error: Error) -> Failure {
@@ -169,29 +214,22 @@ enum NotOpened {
 }
 
 /// Makes values: once for a result and a selector, however often both are referred to.
-struct Maker<'a, 'o> {
-    arena: &'a Arena,
-    compiled: &'o Selectors,
-    limits: FillLimits<'o>,
-    tally: &'o Tally<'o>,
-    looked: &'a [Looked],
-    /// Whether anything is never revealed.
-    hides: bool,
-    shown: &'a [Shown],
+struct Maker<'a, 'm, 'o, T> {
+    means: &'m Means<'a, 'o>,
     /// What opening each wanted result gave, for selectors and for passing it on unseen, so that it
     /// happens once, however many selectors there are.
     opened: HashMap<(usize, bool), Result<Opened<'a>, NotOpened>>,
     known: HashMap<(usize, Option<&'a str>), Result<usize, Error>>,
-    made: Vec<Made>,
+    made: Vec<Made<'a, T>>,
     /// Bytes that may still be brought into the arguments.
     left: usize,
     /// Misses that may still be explained.
     explanations: Cell<usize>,
 }
 
-impl<'a> Maker<'a, '_> {
+impl<'a, T: Tree<'a>> Maker<'a, '_, '_, T> {
     /// The number of the value that a reference means.
-    fn value(&mut self, planned: &'a Planned) -> Result<usize, Error> {
+    fn value(&mut self, planned: &'a Planned, arguments: &mut T) -> Result<usize, Error> {
         let reference = &planned.reference;
         let key = (planned.wanted, reference.select.as_deref());
         let known = match self.known.get(&key) {
@@ -207,7 +245,11 @@ impl<'a> Maker<'a, '_> {
         };
         let number = match (known, &reference.default) {
             (Err(Error::Select(error)), Some(default)) if error.is_miss() => {
-                self.made.push(stand_in(reference, default, self.tally));
+                let written = arguments.written_default(&planned.at);
+                let documents = &self.means.ground.documents;
+                let value = T::of_written(default, written, documents);
+                self.made
+                    .push(stand_in(reference, default, value, self.means.tally));
                 self.made.len() - 1
             }
             (known, _) => known?,
@@ -216,15 +258,17 @@ impl<'a> Maker<'a, '_> {
             made.uses += 1;
             let left = self.left.checked_sub(made.counted);
             self.left = left.ok_or(LimitError::TooLarge {
-                limit: self.limits.max_bytes,
+                limit: self.means.limits.max_bytes,
             })?;
         }
         Ok(number)
     }
 
-    fn make(&mut self, planned: &'a Planned) -> Result<Made, Error> {
+    fn make(&mut self, planned: &'a Planned) -> Result<Made<'a, T>, Error> {
+        let means = self.means;
+        let arena = &means.ground.arena;
         let reference = &planned.reference;
-        let whole = match self.looked.get(planned.wanted) {
+        let whole = match means.looked.get(planned.wanted) {
             Some(Ok(whole)) => whole,
             Some(Err(error)) => return Err(error.clone().into()),
             None => {
@@ -232,24 +276,24 @@ impl<'a> Maker<'a, '_> {
                 return Err(LookupError::unknown(call_id).into());
             }
         };
-        if Instant::now() > self.limits.deadline {
-            let limit = self.limits.time;
+        if Instant::now() > means.limits.deadline {
+            let limit = means.limits.time;
             return Err(LimitError::OutOfTime { limit }.into());
         }
         // A selector sees what the model may; without one all is passed on, unseen.
         let selects = reference.select.is_some();
         let asked = || selects || whole.unseen().failure().is_some();
-        let stored = match self.shown.get(planned.wanted) {
+        let stored = match means.shown.get(planned.wanted) {
             Some(Some(Err(error))) if asked() => return Err((*error).into()),
             Some(Some(Ok(shown))) if asked() => shown,
-            _ if selects && self.hides => {
+            _ if selects && means.hides => {
                 return Err(LookupError::unknown(reference.call_id.clone()).into());
             }
             _ => whole.unseen(),
         };
-        let budget = self.limits.budget(stored, self.arena);
+        let budget = means.limits.budget(stored, arena);
         let opened = self.opened.entry((planned.wanted, selects));
-        let opened = opened.or_insert_with(|| open(stored, self.arena, &budget));
+        let opened = opened.or_insert_with(|| open(stored, arena, &budget));
         let Opened { views, keys } = opened.clone().map_err(|why| match why {
             NotOpened::Limit(error) => Error::Limit(error),
             NotOpened::Failed(message) => Error::Lookup(LookupError::Failed {
@@ -273,11 +317,11 @@ impl<'a> Maker<'a, '_> {
             None => (views.bare, usize::MAX),
             Some(expression) => {
                 let selector = Selector {
-                    options: self.limits.select,
-                    compiled: self.compiled,
+                    options: means.limits.select,
+                    compiled: means.compiled,
                     views: &views,
                     keys: &keys,
-                    arena: self.arena,
+                    arena,
                     budget: &budget,
                     explanations: &self.explanations,
                 };
@@ -289,25 +333,25 @@ impl<'a> Maker<'a, '_> {
         // No more is made than there is room for: what was made before is held as well.
         let most = own.min(self.left);
         let (value, size) =
-            view.to_sized_value(most)
-                .map_err(|error| match (error, &reference.select) {
-                    (Unrepresentable::Number(error), _) => Error::Limit(LimitError::Number(error)),
-                    (_, Some(expression)) if own <= self.left => {
-                        Error::Select(SelectError::TooCostly {
-                            expression: expression.clone(),
-                            why: format!("its output is larger than {own} bytes"),
-                        })
-                    }
-                    _ => Error::Limit(LimitError::TooLarge {
-                        limit: self.limits.max_bytes,
-                    }),
-                })?;
+            T::of_view(&view, most).map_err(|error| match (error, &reference.select) {
+                (Unrepresentable::Number(error), _) => Error::Limit(LimitError::Number(error)),
+                (_, Some(expression)) if own <= self.left => {
+                    Error::Select(SelectError::TooCostly {
+                        expression: expression.clone(),
+                        why: format!("its output is larger than {own} bytes"),
+                    })
+                }
+                _ => Error::Limit(LimitError::TooLarge {
+                    limit: means.limits.max_bytes,
+                }),
+            })?;
         source.bytes_out = size.json;
         Ok(Made {
-            depth: depth_of(&value),
-            tokens: self.tally.of_value(&view, &value, size.json),
+            tokens: means.tally.of_view(&view, size.json),
             counted: size.counted(),
-            digits: value.is_number().then(|| written(&view)),
+            digits: (view.kind() == Kind::Number).then(|| written(&view)),
+            nesting: Nesting::Of(view.clone()),
+            view: Some(view),
             value,
             source,
             uses: 0,
@@ -342,11 +386,16 @@ fn written(view: &View<'_>) -> Box<str> {
 }
 
 /// The default of a reference, in place of a value that is not there.
-fn stand_in(reference: &Reference, default: &Value, tally: &Tally<'_>) -> Made {
+fn stand_in<'a, T>(
+    reference: &Reference,
+    default: &Value,
+    value: T,
+    tally: &Tally<'_>,
+) -> Made<'a, T> {
     let text = default.to_string();
     let size = ValueSize::new(text.len(), count_of(default));
     Made {
-        depth: depth_of(default),
+        nesting: Nesting::of_value(default),
         tokens: tally.of_text(&text),
         counted: size.counted(),
         source: Source {
@@ -359,7 +408,8 @@ fn stand_in(reference: &Reference, default: &Value, tally: &Tally<'_>) -> Made {
             bytes_in: 0,
             bytes_out: size.json,
         },
-        value: default.clone(),
+        value,
+        view: None,
         digits: None,
         uses: 0,
     }

@@ -8,16 +8,25 @@
 mod fill;
 mod lineage;
 mod malformed;
+mod nesting;
+mod node;
 mod plan;
 mod put;
 mod shown;
+mod splice;
 mod tally;
+mod tree;
 
-pub(crate) use fill::{FillLimits, Filled, Looked, fill};
+pub(crate) use fill::{FillLimits, Filled, Ground, Looked, Means, fill, malformed, seen};
 pub use lineage::{Link, Source};
 pub use malformed::MalformedReference;
-pub(crate) use plan::{Plan, Step, Wanted};
+pub(crate) use node::Node;
+pub(crate) use plan::{Plan, Step, Wanted, may_hold_references};
+pub(crate) use shown::Shown;
+pub use splice::SplicedJson;
+pub(crate) use splice::spliced;
 pub(crate) use tally::Tally;
+pub(crate) use tree::{Tree, unheld_number};
 
 use crate::canonical::ViewError;
 use crossfeed_jmespath::Cost;
@@ -62,6 +71,10 @@ pub enum LimitError {
     /// A number that 64-bit floats cannot hold: `1e400`.
     #[error("the referenced value holds a number that cannot be passed on: {0}")]
     Number(NumberOutOfRange),
+    /// A number of the arguments themselves that 64-bit floats cannot hold, where the tool's schema
+    /// is to judge it.
+    #[error("the arguments hold a number that cannot be judged: {0}")]
+    WrittenNumber(NumberOutOfRange),
 }
 
 impl LimitError {
@@ -84,6 +97,7 @@ impl LimitError {
             }
             Self::TooLarge { .. } => "try: a selector that picks what the tool needs",
             Self::Number(_) => "try: a selector that leaves the number out",
+            Self::WrittenNumber(_) => "write a number that a 64-bit float can hold",
         }
     }
 }
@@ -98,7 +112,7 @@ impl From<ViewError> for LimitError {
 }
 
 /// How many values a value is, itself included.
-fn count_of(value: &Value) -> usize {
+pub(crate) fn count_of(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(count_of).sum::<usize>(),
         Value::Object(members) => 1 + members.values().map(count_of).sum::<usize>(),

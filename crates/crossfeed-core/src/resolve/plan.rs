@@ -1,8 +1,7 @@
 //! The plan: one walk over the arguments that finds every reference, and every malformed one.
 
 use super::LimitError;
-use crossfeed_json::MAX_DEPTH;
-use crossfeed_json::is_deeper;
+use crossfeed_json::{Cursor, Kind, MAX_DEPTH, is_deeper};
 use crossfeed_schema::Place;
 use crossfeed_wire::{
     ArtifactId, CallId, Pointer,
@@ -163,6 +162,27 @@ fn may_refer(value: &Value, depth: usize) -> Result<bool, LimitError> {
         }
         Value::String(text) => Ok(may_be_object(text)),
         _ => Ok(false),
+    }
+}
+
+/// As [`may_refer`], of arguments that came as bytes, also where a key stands twice: nothing that
+/// looks like a reference is overlooked. Depth is bounded by the document.
+pub(crate) fn may_hold_references(arguments: Cursor<'_>) -> bool {
+    match arguments.kind() {
+        Kind::Object => {
+            if arguments.document_has_duplicates() {
+                return true;
+            }
+            arguments.members().any(|(key, value)| {
+                matches!(key.bytes().first(), Some(b'$' | b'_')) || may_hold_references(value)
+            })
+        }
+        Kind::Array => arguments.items().any(may_hold_references),
+        Kind::String => match arguments.raw().get(1) {
+            Some(first) if first.is_ascii_graphic() && !matches!(first, b'{' | b'\\') => false,
+            _ => arguments.as_str().is_some_and(|text| may_be_object(&text)),
+        },
+        _ => false,
     }
 }
 

@@ -7,34 +7,35 @@ use super::{
     LimitError, MalformedReference,
     fill::{Made, failure},
     lineage::Link,
+    nesting::Nesting,
     plan::{Plan, Planned, Step},
+    tree::{Inside, Tree, index_of},
 };
 use crate::error::{Error, Failure};
 use crossfeed_json::MAX_DEPTH;
 use crossfeed_wire::{Pointer, reference::Malformed};
-use serde_json::Value;
 
 /// Puts values where they belong.
-pub(super) struct Filler<'p> {
+pub(super) struct Filler<'p, 'a, T> {
     pub(super) plan: &'p Plan,
     /// For each reference the number of its value; `None` where there is none.
     pub(super) values: Vec<Option<usize>>,
-    pub(super) made: Vec<Made>,
+    pub(super) made: Vec<Made<'a, T>>,
     pub(super) lineage: Vec<Link>,
     pub(super) failures: Vec<Failure>,
 }
 
-impl Filler<'_> {
-    pub(super) fn apply(&mut self, step: &Step, arguments: &mut Value) {
+impl<'a, T: Tree<'a>> Filler<'_, 'a, T> {
+    pub(super) fn apply(&mut self, step: &Step, arguments: &mut T) {
         match step {
             Step::Literal(at) => {
-                if let Some(place) = arguments.pointer_mut(at.as_str()) {
+                if let Some(place) = arguments.at_mut(at) {
                     *place = literal_content(place);
                 }
             }
             Step::Put { at, reference } => {
                 let value = self.take(*reference, at);
-                if let (Some(value), Some(place)) = (value, arguments.pointer_mut(at.as_str())) {
+                if let (Some(value), Some(place)) = (value, arguments.at_mut(at)) {
                     *place = value;
                     self.link(*reference, at.clone());
                 }
@@ -49,15 +50,14 @@ impl Filler<'_> {
                     let Some(value) = self.take(*reference, &object.join(&to)) else {
                         continue;
                     };
-                    let holder = arguments.pointer_mut(object.as_str());
+                    let holder = arguments.at_mut(object);
                     match holder.and_then(|holder| put(holder, &to, value)) {
                         Some(within) => self.link(*reference, object.join(&within)),
                         None => self.refuse(*reference, &to),
                     }
                 }
-                let holder = arguments.pointer_mut(object.as_str());
-                if let Some(holder) = holder.and_then(Value::as_object_mut) {
-                    holder.shift_remove(*key);
+                if let Some(holder) = arguments.at_mut(object) {
+                    holder.remove(key);
                 }
             }
         }
@@ -65,12 +65,19 @@ impl Filler<'_> {
 
     /// The value of a reference, null for one that failed; `None` where it would nest too deep. The
     /// last to take a value gets it without a copy.
-    fn take(&mut self, reference: usize, at: &Pointer) -> Option<Value> {
+    fn take(&mut self, reference: usize, at: &Pointer) -> Option<T> {
         let planned = self.plan.references.get(reference)?;
         let number = *self.values.get(reference)?;
         let made = number.and_then(|number| self.made.get_mut(number));
-        let depth = made.as_ref().map_or(0, |made| made.depth);
-        if at.tokens().count() + depth > MAX_DEPTH {
+        let around = at.tokens().count();
+        let is_too_deep = |nesting: &Nesting<'a>| match MAX_DEPTH.checked_sub(around) {
+            Some(room) => nesting.is_deeper(room),
+            None => true,
+        };
+        if made
+            .as_ref()
+            .map_or(around > MAX_DEPTH, |made| is_too_deep(&made.nesting))
+        {
             // One failure a reference.
             if made.is_some() {
                 let error = Error::Limit(LimitError::ArgumentsTooDeep);
@@ -79,7 +86,7 @@ impl Filler<'_> {
             return None;
         }
         let Some(made) = made else {
-            return Some(Value::Null);
+            return Some(T::null());
         };
         made.uses -= 1;
         Some(match made.uses {
@@ -88,7 +95,7 @@ impl Filler<'_> {
         })
     }
 
-    fn made(&self, reference: usize) -> Option<(&Planned, &Made)> {
+    fn made(&self, reference: usize) -> Option<(&Planned, &Made<'a, T>)> {
         let number = (*self.values.get(reference)?)?;
         Some((self.plan.references.get(reference)?, self.made.get(number)?))
     }
@@ -117,50 +124,42 @@ impl Filler<'_> {
 }
 
 /// The content of a literal, which is alone in its object but for keys that are null.
-fn literal_content(place: &mut Value) -> Value {
-    let Some(object) = place.as_object_mut() else {
-        return Value::Null;
-    };
-    let alone = object.len() == 1;
-    ["$literal", "_literal"]
-        .iter()
-        .find_map(|&key| {
-            let content = object.get_mut(key)?;
-            (alone || !content.is_null()).then(|| content.take())
-        })
-        .unwrap_or_default()
+fn literal_content<'a, T: Tree<'a>>(place: &mut T) -> T {
+    let mut empty = None;
+    for key in ["$literal", "_literal"] {
+        let content = place.at_mut(&Pointer::root().key(key)).map(T::take);
+        match content {
+            Some(content) if !content.is_null() => return content,
+            other => empty = empty.or(other),
+        }
+    }
+    empty.unwrap_or_else(T::null)
 }
 
 /// Puts `value` at `at` within `holder`: missing objects on the way are made, a list grows by one
 /// item at its end. Gives the place, which `-` does not name; `None` where a scalar or a gap is in
 /// the way.
-fn put(holder: &mut Value, at: &Pointer, value: Value) -> Option<Pointer> {
+fn put<'a, T: Tree<'a>>(holder: &mut T, at: &Pointer, value: T) -> Option<Pointer> {
     let mut place = holder;
     let mut put = Pointer::root();
     for token in at.tokens() {
         if place.is_null() {
-            *place = Value::Object(serde_json::Map::new());
+            place.make_object();
         }
-        place = match place {
-            Value::Object(members) => {
+        place = match place.inside() {
+            Inside::Members => {
                 put = put.key(&token);
-                members.entry(token).or_insert(Value::Null)
+                place.member(&token)?
             }
-            Value::Array(items) => {
+            Inside::Items(count) => {
                 let index = match token.as_str() {
-                    "-" => items.len(),
-                    digits if digits == "0" || !digits.starts_with(['0', '+']) => {
-                        digits.parse().ok()?
-                    }
-                    _ => return None,
+                    "-" => count,
+                    token => index_of(token)?,
                 };
                 put = put.index(index);
-                if index == items.len() {
-                    items.push(Value::Null);
-                }
-                items.get_mut(index)?
+                place.item(index)?
             }
-            _ => return None,
+            Inside::Nothing => return None,
         };
     }
     *place = value;

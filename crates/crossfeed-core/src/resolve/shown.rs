@@ -12,7 +12,7 @@ use crate::{
 
 /// What may be shown of each wanted result, where that is asked for: by a selector, or by a call that
 /// failed, whose message the model is told.
-pub(super) type Shown = Option<Result<Stored, RevealError>>;
+pub(crate) type Shown = Option<Result<Stored, RevealError>>;
 
 pub(super) fn shown(plan: &Plan, looked: &[Looked], reveal: &RevealPolicy) -> Vec<Shown> {
     let mut is_asked = vec![false; looked.len()];

@@ -5,6 +5,7 @@ mod artifacts;
 mod flight;
 #[cfg(test)]
 mod flight_tests;
+mod json;
 #[cfg(test)]
 mod laws;
 mod learn;
@@ -29,11 +30,12 @@ mod withhold;
 mod work;
 
 pub use flight::InFlight;
+pub use json::{NotJson, ResolvedJson};
 pub use respond::Response;
 
 use self::{
     size::{SMALL_BYTES, is_small, run},
-    work::Work,
+    work::{Work, Worked},
 };
 use crate::{
     account::Account,
@@ -213,16 +215,28 @@ impl Session {
                 return Err(refusal(error));
             }
         };
+        if plan.is_empty() && schema.is_none() {
+            return Ok(Resolved::new(arguments, Vec::new(), Vec::new()));
+        }
+        self.worked_out(plan, schema, arguments, Work::resolve)
+            .await
+    }
+
+    /// Looks up what a plan wants, and has the rest of the work done where it belongs.
+    async fn worked_out<A: Send + 'static, R: Send + 'static>(
+        &self,
+        plan: Plan,
+        schema: Option<&InputSchema>,
+        arguments: A,
+        resolve: fn(&Work, A) -> Worked<R>,
+    ) -> Result<R, ResolveError> {
         let (found, limit) = (plan.references.len(), self.inner().options.max_references);
         if found > limit {
             return Err(refusal(LimitError::TooManyReferences { found, limit }));
         }
-        if plan.is_empty() && schema.is_none() {
-            return Ok(Resolved::new(arguments, Vec::new(), Vec::new()));
-        }
         if plan.wanted.is_empty() {
             let work = self.work(plan, Vec::new(), schema, true);
-            return work.resolve(arguments).book(|| self.account());
+            return resolve(&work, arguments).book(|| self.account());
         }
         let mut looked = self.find_all(&plan).await;
         self.offer(&mut looked).await;
@@ -231,7 +245,7 @@ impl Session {
         let work = self.work(plan, looked, schema, small);
         let (worked, grown) = run(small, move || {
             let before = work.resident_bytes();
-            let worked = work.resolve(arguments);
+            let worked = resolve(&work, arguments);
             (worked, work.grown(&before))
         })
         .await;

@@ -1,18 +1,27 @@
 //! One resolution, after its look-ups: work that does not wait.
 
-use super::{Resolved, size::counted_bytes};
+use super::{
+    Resolved,
+    json::{ResolvedJson, Written},
+    size::counted_bytes,
+};
 use crate::{
     account::Account,
     canonical::Stored,
     engine::Inner,
     error::{Failure, ResolveError},
-    resolve::{Filled, Looked, Plan, Step, Tally, fill},
+    resolve::{
+        Filled, Ground, LimitError, Link, Looked, Means, Node, Plan, Shown, Step, Tally, Tree,
+        fill, malformed, seen, spliced, unheld_number,
+    },
     reveal::Whole,
-    validate::{self, InputSchema},
+    validate::{self, InputSchema, TypeRepair},
 };
-use crossfeed_wire::CallId;
+use crossfeed_jmespath::View;
+use crossfeed_json::{Cursor, Document};
+use crossfeed_wire::{CallId, Pointer};
 use serde_json::Value;
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 /// One resolution, after its look-ups.
 pub(super) struct Work {
@@ -25,8 +34,8 @@ pub(super) struct Work {
 }
 
 /// What came of one resolution, and what its references cost and brought.
-pub(super) struct Worked {
-    pub(super) resolved: Result<Resolved, ResolveError>,
+pub(super) struct Worked<R> {
+    pub(super) resolved: Result<R, ResolveError>,
     /// Tokens of the references as they were written.
     written: usize,
     /// Tokens of what came in their places.
@@ -35,13 +44,10 @@ pub(super) struct Worked {
     moved: usize,
 }
 
-impl Worked {
+impl<R> Worked<R> {
     /// Notes it in the books of the session: only when the caller gets the answer, because what is
     /// dropped half-way brought nothing.
-    pub(super) fn book(
-        self,
-        account: impl FnOnce() -> Arc<Account>,
-    ) -> Result<Resolved, ResolveError> {
+    pub(super) fn book(self, account: impl FnOnce() -> Arc<Account>) -> Result<R, ResolveError> {
         let (written, referred, moved) = (self.written, self.referred, self.moved);
         if (written, referred, moved) != (0, 0, 0) {
             account().refer(written, referred, moved);
@@ -51,13 +57,35 @@ impl Worked {
 }
 
 impl Work {
-    pub(super) fn resolve(&self, arguments: Value) -> Worked {
-        let tokens = &self.inner.options.context.tokens;
-        let tally = Tally::new(tokens, counted_bytes(self.small));
+    /// Resolves arguments to a value.
+    pub(super) fn resolve(&self, arguments: Value) -> Worked<Resolved> {
+        let tally = self.tally();
         let written = self.written_tokens(&arguments, &tally);
         let resolved = self.resolved(arguments, &tally);
+        self.worked(written, resolved, |resolved| &resolved.lineage)
+    }
+
+    /// Resolves arguments to bytes.
+    pub(super) fn resolve_json(&self, arguments: Written) -> Worked<ResolvedJson> {
+        let tally = self.tally();
+        let written = self.written_tokens(arguments.value(), &tally);
+        let resolved = self.resolved_json(&arguments, &tally);
+        self.worked(written, resolved, |resolved| &resolved.lineage)
+    }
+
+    fn tally(&self) -> Tally<'_> {
+        let tokens = &self.inner.options.context.tokens;
+        Tally::new(tokens, counted_bytes(self.small))
+    }
+
+    fn worked<R>(
+        &self,
+        written: usize,
+        resolved: Result<R, ResolveError>,
+        lineage: impl Fn(&R) -> &[Link],
+    ) -> Worked<R> {
         // What a call that does not run was to bring never came.
-        let lineage = resolved.as_ref().map_or(&[][..], |r| r.lineage.as_slice());
+        let lineage = resolved.as_ref().map_or(&[][..], lineage);
         let moved = lineage.iter().filter(|link| !link.source.used_default);
         Worked {
             written,
@@ -100,45 +128,130 @@ impl Work {
     }
 
     fn resolved(&self, arguments: Value, tally: &Tally<'_>) -> Result<Resolved, ResolveError> {
-        let filled = if self.plan.is_empty() {
-            Filled {
-                arguments,
-                lineage: Vec::new(),
-            }
-        } else {
-            let limits = self.inner.fill_limits();
-            fill(
-                &self.plan,
-                arguments,
-                &self.looked,
-                &self.inner.selectors,
-                limits,
-                &self.inner.options.reveal,
-                tally,
-            )
-            .map_err(|failures| {
-                let mut failures = self.in_order(failures);
-                self.advise_misses(&mut failures);
-                ResolveError::new(failures)
-            })?
-        };
+        let malformed = malformed(&self.plan, &arguments);
+        let ground = Ground::default();
+        let shown = self.seen();
+        let filled = self.filled(arguments, malformed, &ground, &shown, tally)?;
         let Filled {
             mut arguments,
             lineage,
+            ..
         } = filled;
-        let mut repairs = Vec::new();
-        if let Some(schema) = &self.schema {
-            let scope = self.inner.options.repairs;
-            repairs = validate::validate(&mut arguments, schema, &lineage, scope).map_err(
-                |mut failures| {
-                    self.advise_misfits(&mut failures, &mut arguments, schema, &lineage);
-                    self.withhold(&mut failures, &mut arguments, &lineage);
-                    ResolveError::new(failures)
-                },
-            )?;
-            self.withhold_repairs(&mut repairs, &lineage);
-        }
+        let mut repairs = self.judged(&mut arguments, &lineage)?;
+        self.withhold_repairs(&mut repairs, &lineage);
         Ok(Resolved::new(arguments, lineage, repairs))
+    }
+
+    fn resolved_json(
+        &self,
+        written: &Written,
+        tally: &Tally<'_>,
+    ) -> Result<ResolvedJson, ResolveError> {
+        let malformed = malformed(&self.plan, written.value());
+        let ground = Ground::default();
+        let shown = self.seen();
+        let source = Node::View(written.view());
+        let mut filled = self.filled(source, malformed, &ground, &shown, tally)?;
+        let schema = self.schema.as_ref();
+        let unread = schema.is_some_and(|schema| !schema.accepts_unread(&filled.arguments));
+        let mut repairs = Vec::new();
+        if unread {
+            let mut arguments = self.materialised(&filled, written)?;
+            repairs = self.judged(&mut arguments, &filled.lineage)?;
+            for repair in &repairs {
+                repaired(&mut filled.arguments, repair, &arguments, &ground);
+            }
+        }
+        let is_repaired = !repairs.is_empty();
+        self.withhold_repairs(&mut repairs, &filled.lineage);
+        let arguments = match self.plan.is_empty() && !is_repaired {
+            true => written.raw().clone().into(),
+            false => spliced(&filled.arguments),
+        };
+        Ok(ResolvedJson::new(arguments, filled.lineage, repairs))
+    }
+
+    fn seen(&self) -> Vec<Shown> {
+        seen(&self.plan, &self.looked, &self.inner.options.reveal)
+    }
+
+    /// The arguments with every reference replaced.
+    fn filled<'a, T: Tree<'a>>(
+        &'a self,
+        arguments: T,
+        malformed: Vec<Failure>,
+        ground: &'a Ground,
+        shown: &'a [Shown],
+        tally: &Tally<'_>,
+    ) -> Result<Filled<'a, T>, ResolveError> {
+        if self.plan.is_empty() {
+            return Ok(Filled::without_references(arguments));
+        }
+        let means = Means {
+            ground,
+            looked: &self.looked,
+            shown,
+            hides: self.inner.options.reveal.hides(),
+            compiled: &self.inner.selectors,
+            limits: self.inner.fill_limits(),
+            tally,
+        };
+        fill(&self.plan, arguments, malformed, &means).map_err(|failures| {
+            let mut failures = self.in_order(failures);
+            self.advise_misses(&mut failures);
+            ResolveError::new(failures)
+        })
+    }
+
+    /// Judges arguments, and repairs what may be repaired.
+    fn judged(
+        &self,
+        arguments: &mut Value,
+        lineage: &[Link],
+    ) -> Result<Vec<TypeRepair>, ResolveError> {
+        let Some(schema) = &self.schema else {
+            return Ok(Vec::new());
+        };
+        let scope = self.inner.options.repairs;
+        let judged = validate::validate(arguments, schema, lineage, scope);
+        judged.map_err(|mut failures| {
+            self.advise_misfits(&mut failures, arguments, schema, lineage);
+            self.withhold(&mut failures, arguments, lineage);
+            ResolveError::new(failures)
+        })
+    }
+
+    /// All of the arguments, for a schema that sees more of them than may be left out, or that refuses
+    /// what it sees.
+    fn materialised(
+        &self,
+        filled: &Filled<'_, Node<'_>>,
+        written: &Written,
+    ) -> Result<Value, ResolveError> {
+        let json = Document::new(spliced(&filled.arguments).into_bytes());
+        let value = json.root().ok().map(Cursor::to_value);
+        if let Some(Ok(value)) = value {
+            return Ok(value);
+        }
+        let mut failures = self.in_order(filled.unheld(&self.plan));
+        if failures.is_empty() {
+            let unheld = written
+                .cursor()
+                .and_then(|cursor| unheld_number(cursor, &Pointer::root()));
+            failures.push(match (unheld, value) {
+                (Some((at, error)), _) => Failure::new(at, LimitError::WrittenNumber(error).into()),
+                (None, Some(Err(error))) => {
+                    let error = LimitError::WrittenNumber(error);
+                    Failure::new(Pointer::root(), error.into())
+                }
+                (None, _) => {
+                    let limit = self.inner.options.max_resolved_bytes;
+                    let error = LimitError::TooLarge { limit };
+                    Failure::new(Pointer::root(), error.into())
+                }
+            });
+        }
+        Err(ResolveError::new(failures))
     }
 
     /// Failures in the order in which the walk over the arguments came by their places.
@@ -147,6 +260,24 @@ impl Work {
         failures.sort_by_key(|failure| order.get(&failure.at).copied());
         failures
     }
+}
+
+/// Repeats a repair where arguments become bytes: the text that was the JSON of what is demanded is
+/// written as it is, digits and all.
+fn repaired<'a>(arguments: &mut Node<'a>, repair: &TypeRepair, judged: &Value, ground: &'a Ground) {
+    let Some(place) = arguments.at_mut(&repair.at) else {
+        return;
+    };
+    let text = match place {
+        Node::View(view) => view.as_str().map(Cow::into_owned),
+        Node::List(_) | Node::Object(_) => None,
+    };
+    let now = judged.pointer(repair.at.as_str());
+    *place = Node::View(match (text, now) {
+        (_, Some(Value::String(digits))) => View::text(digits.as_str()),
+        (Some(text), _) => ground.documents.view(text),
+        (None, _) => return,
+    });
 }
 
 /// A sum of what a host's counter gave, which may be anything.

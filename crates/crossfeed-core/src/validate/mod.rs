@@ -9,6 +9,9 @@ mod cost;
 mod describe;
 mod repair;
 mod schema;
+mod sight;
+#[cfg(test)]
+mod sight_tests;
 
 pub(crate) use cost::Steps;
 pub use cost::ValidationCost;

@@ -4,8 +4,10 @@ use super::{
     Finding,
     cost::{Graph, Steps, ValidationCost},
     describe,
+    sight::Sight,
 };
 
+use crate::resolve::Node;
 use crossfeed_json::{MAX_DEPTH, dismantle, is_deeper};
 use crossfeed_schema::SchemaError;
 use crossfeed_wire::Pointer;
@@ -15,7 +17,7 @@ use serde_json::Value;
 use std::{
     fmt,
     num::NonZeroUsize,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 /// A tool's own input schema, compiled. Cloning shares it.
@@ -30,6 +32,8 @@ struct Compiled {
     validator: Validator,
     /// What a validation costs, where that is not plain.
     graph: Option<Graph>,
+    /// What it sees of arguments, once somebody asked.
+    sight: OnceLock<Sight>,
 }
 
 impl fmt::Debug for InputSchema {
@@ -65,6 +69,7 @@ impl InputSchema {
             schema,
             validator,
             graph,
+            sight: OnceLock::new(),
         })))
     }
 
@@ -101,6 +106,16 @@ impl InputSchema {
     ) -> Result<bool, ValidationCost> {
         self.pay(arguments, steps, false)?;
         Ok(self.0.validator.is_valid(arguments))
+    }
+
+    /// Whether arguments fit for certain, found on no more of them than the schema sees. What does
+    /// not is judged as a whole.
+    pub(crate) fn accepts_unread(&self, arguments: &Node<'_>) -> bool {
+        let sight = self.0.sight.get_or_init(|| Sight::of(&self.0.schema));
+        sight.skeleton(arguments).is_ok_and(|skeleton| {
+            let mut steps = self.steps(&skeleton);
+            self.accepts(&skeleton, &mut steps).unwrap_or(false)
+        })
     }
 
     /// The first thing that does not fit.

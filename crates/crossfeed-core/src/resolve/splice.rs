@@ -1,0 +1,187 @@
+//! Writing arguments as bytes: what is large is passed on as it is stored, the rest is joined.
+
+use super::node::{Name, Node, opened};
+use bytes::Bytes;
+use crossfeed_jmespath::{Kind, View};
+use crossfeed_json::escape_into;
+use std::fmt;
+
+/// What is shorter than this is copied: a piece of its own would cost more than the copy, and keep
+/// the whole of what it is a piece of.
+const SHARED_BYTES: usize = 16 << 10;
+
+/// JSON in pieces, which are written one after another.
+///
+/// A large value that a reference brought in is a piece of the bytes that are stored, without a
+/// copy: it keeps the stored bytes of that result in memory as long as it lives, also when the
+/// session has let them go.
+///
+/// ```
+/// # use crossfeed_core::{Engine, EngineOptions, ToolResult};
+/// # use crossfeed_wire::{CallId, Scope};
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// # let engine = Engine::in_memory(EngineOptions::default());
+/// # let session = engine.session(Scope::parse("acme", "support", "conversation-42")?);
+/// session.record(&CallId::parse("call_1")?, ToolResult::json("[1.50,\n 2]")).await?;
+/// let resolved = session.resolve_json(r#"{"x": {"$tool": "call_1"}}"#, None).await?;
+/// assert_eq!(resolved.arguments.to_vec(), b"{\"x\":[1.50,\n 2]}");
+/// assert_eq!(resolved.arguments.on_one_line().to_vec(), b"{\"x\":[1.50,  2]}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct SplicedJson {
+    chunks: Vec<Bytes>,
+}
+
+impl fmt::Debug for SplicedJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (bytes, pieces) = (self.len(), self.chunks.len());
+        write!(f, "SplicedJson({bytes} bytes in {pieces} pieces)")
+    }
+}
+
+impl SplicedJson {
+    /// The pieces in order.
+    #[must_use]
+    pub fn chunks(&self) -> &[Bytes] {
+        &self.chunks
+    }
+
+    /// Number of bytes of all pieces.
+    #[expect(clippy::len_without_is_empty, reason = "no JSON is empty")]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.chunks.iter().map(Bytes::len).sum()
+    }
+
+    /// A copy of all pieces.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<u8> {
+        self.chunks.concat()
+    }
+
+    /// All pieces as one: a copy, unless there is only one.
+    #[must_use]
+    pub fn into_bytes(self) -> Bytes {
+        match <[Bytes; 1]>::try_from(self.chunks) {
+            Ok([only]) => only,
+            Err(chunks) => chunks.concat().into(),
+        }
+    }
+
+    /// The same JSON without line breaks, for protocols that end a message with one: those between
+    /// tokens become blanks, and in strings there are none. Pieces that have none are not copied.
+    #[must_use]
+    pub fn on_one_line(self) -> Self {
+        let chunks = self.chunks.into_iter().map(|chunk| {
+            if memchr::memchr2(b'\n', b'\r', &chunk).is_none() {
+                return chunk;
+            }
+            let blank = |byte: &u8| match byte {
+                b'\n' | b'\r' => b' ',
+                other => *other,
+            };
+            chunk.iter().map(blank).collect()
+        });
+        Self {
+            chunks: chunks.collect(),
+        }
+    }
+}
+
+impl From<Bytes> for SplicedJson {
+    fn from(json: Bytes) -> Self {
+        Self { chunks: vec![json] }
+    }
+}
+
+/// Writes a value.
+pub(crate) fn spliced(node: &Node<'_>) -> SplicedJson {
+    let mut writer = Writer::default();
+    writer.node(node);
+    writer.flush();
+    SplicedJson {
+        chunks: writer.chunks,
+    }
+}
+
+#[derive(Default)]
+struct Writer {
+    chunks: Vec<Bytes>,
+    open: Vec<u8>,
+}
+
+impl Writer {
+    fn flush(&mut self) {
+        if !self.open.is_empty() {
+            self.chunks.push(std::mem::take(&mut self.open).into());
+        }
+    }
+
+    /// Recursion is bounded by the depth of the arguments.
+    fn node(&mut self, node: &Node<'_>) {
+        match node {
+            Node::View(view) => self.view(view),
+            Node::List(items) => {
+                self.open.push(b'[');
+                for (index, item) in items.iter().enumerate() {
+                    self.comma(index);
+                    self.node(item);
+                }
+                self.open.push(b']');
+            }
+            Node::Object(members) => {
+                self.open.push(b'{');
+                for (index, (name, value)) in members.iter().enumerate() {
+                    self.comma(index);
+                    self.name(name);
+                    self.node(value);
+                }
+                self.open.push(b'}');
+            }
+        }
+    }
+
+    fn comma(&mut self, index: usize) {
+        if index > 0 {
+            self.open.push(b',');
+        }
+    }
+
+    fn name(&mut self, name: &Name<'_>) {
+        self.open.push(b'"');
+        match name {
+            Name::Source(key) => self.open.extend_from_slice(key.raw()),
+            Name::Text(text) => escape_into(&mut self.open, text),
+        }
+        self.open.extend_from_slice(b"\":");
+    }
+
+    fn view(&mut self, view: &View<'_>) {
+        if let Some(cursor) = view.as_cursor()
+            && cursor.written_len() >= SHARED_BYTES
+            && !cursor.document_has_duplicates()
+        {
+            self.flush();
+            self.chunks.push(cursor.shared());
+            return;
+        }
+        if is_worth_opening(view)
+            && let Some(open) = opened(view)
+        {
+            return self.node(&open);
+        }
+        // What is written here was measured before, and is within every limit.
+        let _ = view.write(&mut self.open, usize::MAX);
+    }
+}
+
+/// Whether what a selector built holds values that are passed on without a copy: its children are
+/// large on average.
+fn is_worth_opening(view: &View<'_>) -> bool {
+    let is_built = view.as_cursor().is_none() && matches!(view.kind(), Kind::Array | Kind::Object);
+    let children = view.len().unwrap_or_default().max(1);
+    is_built && view.size(children.saturating_mul(SHARED_BYTES)).is_err()
+}

@@ -1,0 +1,159 @@
+//! What arguments are while their references are replaced: a `Value` where a `Value` is wanted, a
+//! [`Node`](super::node::Node) where bytes are. Putting is the same for both.
+
+use crossfeed_jmespath::{Unrepresentable, ValueSize, View};
+use crossfeed_json::{Document, number_value};
+use crossfeed_wire::Pointer;
+use serde_json::{Map, Value};
+
+/// A tree of JSON in which values are put at places.
+pub(crate) trait Tree<'a>: Clone {
+    /// `null`.
+    fn null() -> Self;
+
+    /// What a view gives, and its size.
+    fn of_view(view: &View<'a>, limit: usize) -> Result<(Self, ValueSize), Unrepresentable>;
+
+    /// A default as the model wrote it: its value, and its bytes where they are known.
+    fn of_written(value: &Value, written: Option<View<'a>>, documents: &'a Documents) -> Self;
+
+    /// The `$default` of the reference that stands at a place, where its bytes are known.
+    fn written_default(&mut self, _at: &Pointer) -> Option<View<'a>> {
+        None
+    }
+
+    fn is_null(&self) -> bool;
+
+    /// What is at a place, as `Value::pointer_mut` finds it.
+    fn at_mut(&mut self, at: &Pointer) -> Option<&mut Self>;
+
+    /// The inside of a list or object.
+    fn inside(&mut self) -> Inside;
+
+    /// Makes an object without members of it.
+    fn make_object(&mut self);
+
+    /// The member of an object, made if it is not there.
+    fn member(&mut self, key: &str) -> Option<&mut Self>;
+
+    /// The item of a list, made if it would be the next.
+    fn item(&mut self, index: usize) -> Option<&mut Self>;
+
+    /// Removes the member of an object.
+    fn remove(&mut self, key: &str);
+
+    /// Leaves `null`.
+    fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::null())
+    }
+}
+
+/// What can be put into a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Inside {
+    /// The members of an object.
+    Members,
+    /// The items of a list, so many.
+    Items(usize),
+    /// Nothing.
+    Nothing,
+}
+
+/// The documents that are made while arguments are resolved: they live as long as the arguments.
+#[derive(Default)]
+pub(crate) struct Documents(elsa::FrozenVec<Box<Document>>);
+
+impl Documents {
+    /// Some JSON as a view; `null` for what is none.
+    pub(crate) fn view(&self, json: String) -> View<'_> {
+        let document = self.0.push_get(Box::new(Document::new(json)));
+        document.root().map_or_else(|_| View::null(), View::from)
+    }
+}
+
+impl<'a> Tree<'a> for Value {
+    fn null() -> Self {
+        Value::Null
+    }
+
+    fn of_view(view: &View<'a>, limit: usize) -> Result<(Self, ValueSize), Unrepresentable> {
+        view.to_sized_value(limit)
+    }
+
+    fn of_written(value: &Value, _: Option<View<'a>>, _: &'a Documents) -> Self {
+        value.clone()
+    }
+
+    fn is_null(&self) -> bool {
+        self.is_null()
+    }
+
+    fn at_mut(&mut self, at: &Pointer) -> Option<&mut Self> {
+        self.pointer_mut(at.as_str())
+    }
+
+    fn inside(&mut self) -> Inside {
+        match self {
+            Value::Object(_) => Inside::Members,
+            Value::Array(items) => Inside::Items(items.len()),
+            _ => Inside::Nothing,
+        }
+    }
+
+    fn make_object(&mut self) {
+        *self = Value::Object(Map::new());
+    }
+
+    fn member(&mut self, key: &str) -> Option<&mut Self> {
+        let members = self.as_object_mut()?;
+        if !members.contains_key(key) {
+            members.insert(key.to_owned(), Value::Null);
+        }
+        members.get_mut(key)
+    }
+
+    fn item(&mut self, index: usize) -> Option<&mut Self> {
+        let items = self.as_array_mut()?;
+        if index == items.len() {
+            items.push(Value::Null);
+        }
+        items.get_mut(index)
+    }
+
+    fn remove(&mut self, key: &str) {
+        if let Some(members) = self.as_object_mut() {
+            members.shift_remove(key);
+        }
+    }
+}
+
+/// The index that a token of a pointer names in a list, as `Value::pointer` reads it.
+pub(super) fn index_of(token: &str) -> Option<usize> {
+    let is_plain = token == "0" || !token.starts_with(['0', '+']);
+    is_plain.then(|| token.parse().ok())?
+}
+
+/// Whether a view holds a number that no `Value` does.
+pub(super) fn unheld(view: &View<'_>) -> Option<crossfeed_json::NumberOutOfRange> {
+    match view.to_sized_value(usize::MAX) {
+        Err(Unrepresentable::Number(error)) => Some(error),
+        _ => None,
+    }
+}
+
+/// The first number of what a model wrote that no `Value` holds, and its place. Depth is bounded by
+/// the document.
+pub(crate) fn unheld_number(
+    cursor: crossfeed_json::Cursor<'_>,
+    at: &Pointer,
+) -> Option<(Pointer, crossfeed_json::NumberOutOfRange)> {
+    if let Some(digits) = cursor.as_number() {
+        return number_value(digits).err().map(|error| (at.clone(), error));
+    }
+    if cursor.kind() == crossfeed_json::Kind::Array {
+        let mut items = cursor.items().enumerate();
+        return items.find_map(|(index, item)| unheld_number(item, &at.index(index)));
+    }
+    let mut members = cursor.members();
+    members.find_map(|(key, value)| unheld_number(value, &at.key(&key.text())))
+}

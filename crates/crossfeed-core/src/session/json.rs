@@ -1,0 +1,354 @@
+//! Resolving to bytes: arguments come as JSON, and go as JSON in pieces.
+//!
+//! What comes in: the bytes of arguments, as a model wrote them. What goes out: the same with every
+//! reference replaced, large values without a copy and all numbers with their digits
+//! (`specs/references.md#bytes`). Deliberately not here: how references are found, values made, put
+//! and judged, which is the same as for values.
+
+use super::{
+    Session, refusal,
+    size::{SMALL_BYTES, run},
+    work::Work,
+};
+use crate::{
+    error::{Failure, ResolveError},
+    resolve::{LimitError, Link, Plan, SplicedJson, count_of, may_hold_references},
+    tool::PreparedTool,
+    validate::{InputSchema, TypeRepair},
+};
+use bytes::Bytes;
+use crossfeed_jmespath::View;
+use crossfeed_json::{Cursor, Document, JsonError, JsonErrorKind, quoted};
+use crossfeed_projection::{Diagnostics, ProjectionRequest};
+use crossfeed_wire::{ErrorCode, Pointer};
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// Arguments as JSON with every reference replaced.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ResolvedJson {
+    /// What the tool gets.
+    pub arguments: SplicedJson,
+    /// Which argument came from which call, in the order in which they were put.
+    pub lineage: Vec<Link>,
+    /// Types that were repaired for the tool's schema, but within values some of which may never be
+    /// revealed.
+    pub repairs: Vec<TypeRepair>,
+    /// What the model asked of the result, by parameters that were added for it when the tool was
+    /// listed. `None` where it asked for nothing.
+    pub projection: Option<ProjectionRequest>,
+    /// What was ignored of that.
+    pub diagnostics: Diagnostics,
+}
+
+impl ResolvedJson {
+    pub(super) fn new(
+        arguments: SplicedJson,
+        lineage: Vec<Link>,
+        repairs: Vec<TypeRepair>,
+    ) -> Self {
+        Self {
+            arguments,
+            lineage,
+            repairs,
+            projection: None,
+            diagnostics: Diagnostics::default(),
+        }
+    }
+}
+
+/// Arguments that are no JSON: `{url: 1}`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the arguments are no JSON: {error}")]
+#[non_exhaustive]
+pub struct NotJson {
+    /// What is wrong, and at which byte.
+    pub error: JsonError,
+}
+
+impl NotJson {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        ErrorCode::ArgumentsInvalid
+    }
+
+    /// One next step.
+    #[must_use]
+    pub fn advice(&self) -> &'static str {
+        "write the arguments as one JSON value"
+    }
+}
+
+/// Arguments as they were written: their bytes, and the value in which references are looked for. A
+/// number that no value holds is read as the nearest one, and written as it came.
+pub(super) struct Written {
+    document: Document,
+    value: Value,
+}
+
+impl Written {
+    /// Bytes and value agree on which members there are, also where a key stands twice, or where two
+    /// keys are the same text.
+    fn of(document: Document) -> Self {
+        let Ok(root) = document.root() else {
+            let value = Value::Null;
+            return Self { document, value };
+        };
+        let value = root.to_nearest_value();
+        if root.document_has_duplicates() {
+            // Those that nobody reads hide no reference then.
+            let mut json = Vec::new();
+            root.write_compact(&mut json);
+            return Self::of(Document::new(json));
+        }
+        if count_of(&value) != root.value_count() {
+            let document = Document::new(value.to_string());
+            return Self { document, value };
+        }
+        Self { document, value }
+    }
+
+    /// Arguments in which nothing looks like a reference: no value is needed to find any.
+    fn without_references(document: Document) -> Self {
+        match document.root() {
+            // Keys that read as the same text have escapes.
+            Ok(root) if root.document_is_plain() => Self {
+                document,
+                value: Value::Null,
+            },
+            _ => Self::of(document),
+        }
+    }
+
+    /// The same after the value was read back from what the model was shown: the digits of its
+    /// numbers are kept.
+    fn read_back(self, value: Value) -> Self {
+        if value == self.value {
+            return self;
+        }
+        let mut spelled = Spelled::default();
+        if let Some(cursor) = self.cursor() {
+            spelled.read(cursor);
+        }
+        let mut json = Vec::new();
+        let mut counts = HashMap::new();
+        count_numbers(&value, &mut counts);
+        spelled.write(&value, &counts, &mut json);
+        Self {
+            document: Document::new(json),
+            value,
+        }
+    }
+
+    pub(super) fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// The bytes.
+    pub(super) fn raw(&self) -> &Bytes {
+        self.document.raw()
+    }
+
+    pub(super) fn cursor(&self) -> Option<Cursor<'_>> {
+        self.document.root().ok()
+    }
+
+    pub(super) fn view(&self) -> View<'_> {
+        self.cursor().map_or_else(View::null, View::from)
+    }
+}
+
+/// How the numbers of arguments were written, by what they are read as.
+#[derive(Default)]
+struct Spelled<'w>(HashMap<String, Vec<&'w str>>);
+
+impl<'w> Spelled<'w> {
+    /// Recursion is bounded by the document.
+    fn read(&mut self, cursor: Cursor<'w>) {
+        match cursor.as_number() {
+            Some(digits) => {
+                let read = cursor.to_nearest_value().to_string();
+                self.0.entry(read).or_default().push(digits);
+            }
+            None => cursor.items().for_each(|child| self.read(child)),
+        }
+    }
+
+    /// How the next number that is read as `read` is written, where there are so many of them: in
+    /// order if none has come or gone, else only if all are written alike.
+    fn next(&mut self, read: String, count: usize) -> String {
+        let Some(spelled) = self.0.get_mut(&read) else {
+            return read;
+        };
+        let Some((first, rest)) = spelled.split_first() else {
+            return read;
+        };
+        if rest.iter().all(|other| other == first) {
+            return (*first).to_owned();
+        }
+        if spelled.len() == count {
+            // Turned round once, each is taken once.
+            spelled.rotate_left(1);
+            return spelled.last().map_or(read, |digits| (*digits).to_owned());
+        }
+        read
+    }
+
+    /// Writes a value with its numbers as they were written. Reading back bounded its depth.
+    fn write(&mut self, value: &Value, counts: &HashMap<String, usize>, out: &mut Vec<u8>) {
+        match value {
+            Value::Number(number) => {
+                let read = number.to_string();
+                let count = counts.get(&read).copied().unwrap_or_default();
+                out.extend_from_slice(self.next(read, count).as_bytes());
+            }
+            Value::Array(items) => {
+                out.push(b'[');
+                for (index, item) in items.iter().enumerate() {
+                    if index > 0 {
+                        out.push(b',');
+                    }
+                    self.write(item, counts, out);
+                }
+                out.push(b']');
+            }
+            Value::Object(members) => {
+                out.push(b'{');
+                for (index, (key, value)) in members.iter().enumerate() {
+                    if index > 0 {
+                        out.push(b',');
+                    }
+                    out.extend_from_slice(quoted(key).as_bytes());
+                    out.push(b':');
+                    self.write(value, counts, out);
+                }
+                out.push(b'}');
+            }
+            scalar => out.extend_from_slice(scalar.to_string().as_bytes()),
+        }
+    }
+}
+
+fn count_numbers(value: &Value, counts: &mut HashMap<String, usize>) {
+    match value {
+        Value::Number(number) => *counts.entry(number.to_string()).or_default() += 1,
+        Value::Array(items) => items.iter().for_each(|item| count_numbers(item, counts)),
+        Value::Object(members) => members
+            .values()
+            .for_each(|item| count_numbers(item, counts)),
+        _ => {}
+    }
+}
+
+/// What the first look at arguments gave.
+enum Read {
+    /// Nothing in them looks like a reference.
+    Plain(Document),
+    Other(Document),
+}
+
+fn read(document: Document) -> Result<Read, ResolveError> {
+    let may_refer = match document.root() {
+        Ok(root) => may_hold_references(root),
+        Err(error) if error.kind == JsonErrorKind::TooDeep => {
+            return Err(refusal(LimitError::ArgumentsTooDeep));
+        }
+        Err(error) => {
+            let failure = Failure::new(Pointer::root(), NotJson { error }.into());
+            return Err(ResolveError::new(vec![failure]));
+        }
+    };
+    Ok(match may_refer {
+        true => Read::Other(document),
+        false => Read::Plain(document),
+    })
+}
+
+impl Session {
+    /// [`Self::resolve`] from bytes to bytes: the arguments come as JSON, and go as JSON in pieces.
+    ///
+    /// A large value that a reference brings in is passed on as it is stored, without a copy; all
+    /// numbers keep their digits, those that the model wrote as well. The schema judges the same
+    /// arguments, but what it does not look at is not read: where it asks for a type only, a result
+    /// of any size costs the same. Without references what goes out is what came, byte for byte,
+    /// except that a key that stands twice is written once where something was to be judged or put.
+    ///
+    /// # Errors
+    ///
+    /// [`ResolveError`], as for [`Self::resolve`]. Besides, `arguments.invalid` for bytes that are no
+    /// JSON. A number that no 64-bit float holds (`1e400`) is passed on, and `limit.exceeded` only
+    /// where the schema looks at it.
+    pub async fn resolve_json(
+        &self,
+        arguments: impl Into<Bytes>,
+        schema: Option<&InputSchema>,
+    ) -> Result<ResolvedJson, ResolveError> {
+        let resolved = self.resolved_json(arguments.into(), schema).await;
+        resolved.inspect_err(|error| self.note_failure(error))
+    }
+
+    /// [`Self::resolve_call`] from bytes to bytes, as [`Self::resolve_json`] is.
+    ///
+    /// # Errors
+    ///
+    /// [`ResolveError`], as for [`Self::resolve_call`] and [`Self::resolve_json`].
+    pub async fn resolve_call_json(
+        &self,
+        tool: &PreparedTool,
+        arguments: impl Into<Bytes>,
+    ) -> Result<ResolvedJson, ResolveError> {
+        let resolved = self.resolved_call_json(tool, arguments.into()).await;
+        resolved.inspect_err(|error| self.note_failure(error))
+    }
+
+    async fn resolved_json(
+        &self,
+        arguments: Bytes,
+        schema: Option<&InputSchema>,
+    ) -> Result<ResolvedJson, ResolveError> {
+        let is_judged = schema.is_some();
+        let written = run(arguments.len() <= SMALL_BYTES, move || {
+            Ok(match read(Document::new(arguments))? {
+                Read::Plain(document) if !is_judged => Err(document),
+                Read::Plain(document) => Ok(Written::without_references(document)),
+                Read::Other(document) => Ok(Written::of(document)),
+            })
+        });
+        match written.await? {
+            Ok(written) => self.resolved_written(written, schema).await,
+            Err(untouched) => {
+                let arguments = untouched.raw().clone().into();
+                Ok(ResolvedJson::new(arguments, Vec::new(), Vec::new()))
+            }
+        }
+    }
+
+    async fn resolved_call_json(
+        &self,
+        tool: &PreparedTool,
+        arguments: Bytes,
+    ) -> Result<ResolvedJson, ResolveError> {
+        let (Read::Plain(document) | Read::Other(document)) = read(Document::new(arguments))?;
+        let written = Written::of(document);
+        let mut value = written.value().clone();
+        let asked = tool.listed().take_projection(&mut value);
+        let (value, schema) = tool.read(value)?;
+        let written = written.read_back(value);
+        let mut resolved = self.resolved_written(written, schema).await?;
+        resolved.projection = Some(asked.request).filter(|request| !request.is_unsaid());
+        resolved.diagnostics = asked.diagnostics;
+        Ok(resolved)
+    }
+
+    async fn resolved_written(
+        &self,
+        written: Written,
+        schema: Option<&InputSchema>,
+    ) -> Result<ResolvedJson, ResolveError> {
+        let plan = Plan::of(written.value(), schema.map(InputSchema::as_value)).map_err(refusal)?;
+        self.worked_out(plan, schema, written, Work::resolve_json)
+            .await
+    }
+}

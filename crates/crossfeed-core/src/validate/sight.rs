@@ -1,0 +1,458 @@
+//! What a schema sees of a value.
+//!
+//! What comes in: a schema, once, and arguments as they are about to be written. What goes out: a
+//! *skeleton* of the arguments, a value that the schema cannot tell from them: where it asks for a
+//! type only, an empty list stands for any list. Deliberately not here: the verdict, which is the
+//! validator's alone (`specs/decisions/0013-a-skeleton-is-judged.md`).
+//!
+//! # Invariant
+//!
+//! Every subschema that is applied to a value gives the same verdict of its skeleton: `not`, `if` and
+//! `oneOf` included. What is not understood sees everything.
+
+use crate::resolve::Node;
+use crossfeed_jmespath::{Unrepresentable, View};
+use crossfeed_json::Kind;
+use serde_json::{Map, Value};
+use std::collections::{BTreeSet, HashMap};
+
+/// So many places of a schema are told apart; what lies beyond is seen as a whole.
+const STATES: usize = 2000;
+/// So many subschemas are looked at while they are found.
+const EFFORT: usize = 200_000;
+/// Texts of at most this many bytes stand for themselves.
+const SHORT_TEXT: usize = 64;
+
+/// What is seen at one place, by all subschemas that apply there: at least what type a value has.
+#[derive(Debug, Default)]
+struct State {
+    /// Everything.
+    whole: bool,
+    /// The text of a string.
+    text: bool,
+    /// Which number it is, or that it is one.
+    number: bool,
+    members: Option<Seen<HashMap<Box<str>, usize>>>,
+    items: Option<Seen<Vec<usize>>>,
+}
+
+/// What is seen of children: some by name or place, the rest alike.
+#[derive(Debug)]
+struct Seen<T> {
+    named: T,
+    /// What is seen of others; whether there are any is not seen without.
+    others: Option<usize>,
+}
+
+/// What is not looked at.
+const NOTHING: usize = 0;
+/// What is looked at in full.
+const WHOLE: usize = 1;
+/// What the schema itself sees.
+const ROOT: usize = 2;
+
+/// What a schema sees, place by place.
+#[derive(Debug)]
+pub(super) struct Sight(Vec<State>);
+
+impl Sight {
+    pub(super) fn of(schema: &Value) -> Self {
+        let mut finder = Finder {
+            root: schema,
+            is_named: has_inner_ids(schema),
+            numbers: HashMap::new(),
+            open: Vec::new(),
+            states: vec![State::default(), whole()],
+            effort: EFFORT,
+        };
+        let root = finder.number(vec![schema]);
+        while let Some((number, schemas)) = finder.open.pop() {
+            let state = finder.state(schemas);
+            if let Some(place) = finder.states.get_mut(number) {
+                *place = state;
+            }
+        }
+        match root {
+            ROOT => Self(finder.states),
+            // A schema that sees nothing, or one that is too large.
+            other => Self(vec![
+                State::default(),
+                whole(),
+                match other {
+                    NOTHING => State::default(),
+                    _ => whole(),
+                },
+            ]),
+        }
+    }
+
+    /// What the schema sees of arguments.
+    pub(super) fn skeleton(&self, arguments: &Node<'_>) -> Result<Value, Unrepresentable> {
+        self.node(arguments, ROOT)
+    }
+
+    fn state(&self, number: usize) -> Option<&State> {
+        self.0.get(number)
+    }
+
+    /// Recursion is bounded by the depth of the arguments.
+    fn node(&self, node: &Node<'_>, number: usize) -> Result<Value, Unrepresentable> {
+        let Some(state) = self.state(number).filter(|_| number != NOTHING) else {
+            return Ok(Value::Null);
+        };
+        match node {
+            Node::View(view) => self.view(view, number),
+            Node::List(items) => self.items(items.iter(), state, &|item, at| self.node(item, at)),
+            Node::Object(members) => {
+                let members = members.iter().map(|(name, value)| (name.text(), value));
+                self.members(members, state, &|value, at| self.node(value, at))
+            }
+        }
+    }
+
+    fn view(&self, view: &View<'_>, number: usize) -> Result<Value, Unrepresentable> {
+        let Some(state) = self.state(number).filter(|_| number != NOTHING) else {
+            return Ok(Value::Null);
+        };
+        if state.whole {
+            return Ok(view.to_sized_value(usize::MAX)?.0);
+        }
+        match view.kind() {
+            Kind::Array => self.items(view.items(), state, &|item, at| self.view(&item, at)),
+            Kind::Object => match (view.as_cursor(), &state.members) {
+                (
+                    Some(cursor),
+                    Some(Seen {
+                        named,
+                        others: None,
+                    }),
+                ) if named.len() < cursor.len().unwrap_or_default() => {
+                    let mut members = Map::new();
+                    for (name, at) in named {
+                        if let Some(value) = cursor.get(name) {
+                            members.insert((**name).to_owned(), self.view(&value.into(), *at)?);
+                        }
+                    }
+                    Ok(members.into())
+                }
+                (Some(cursor), _) => {
+                    let members = cursor.members();
+                    let members = members.map(|(key, value)| (key.text(), View::from(value)));
+                    self.members(members, state, &|value, at| self.view(&value, at))
+                }
+                (None, _) => {
+                    self.members(view.members(), state, &|value, at| self.view(&value, at))
+                }
+            },
+            Kind::Number if !state.number => Ok(Value::Null),
+            Kind::String if !state.text && is_long(view) => Ok(Value::String(String::new())),
+            _ => Ok(view.to_sized_value(usize::MAX)?.0),
+        }
+    }
+
+    fn items<T>(
+        &self,
+        items: impl Iterator<Item = T>,
+        state: &State,
+        inside: &dyn Fn(T, usize) -> Result<Value, Unrepresentable>,
+    ) -> Result<Value, Unrepresentable> {
+        let whole = state.whole.then_some(WHOLE);
+        let Seen { named, others } = match &state.items {
+            Some(seen) => seen,
+            None if state.whole => &Seen {
+                named: Vec::new(),
+                others: Some(WHOLE),
+            },
+            None => return Ok(Value::Array(Vec::new())),
+        };
+        let at = |place: usize| whole.or_else(|| named.get(place).copied()).or(*others);
+        let items = items
+            .enumerate()
+            .map_while(|(place, item)| Some((item, at(place)?)));
+        let items = items.map(|(item, at)| inside(item, at));
+        Ok(Value::Array(items.collect::<Result<_, _>>()?))
+    }
+
+    fn members<T, K: AsRef<str> + Into<String>>(
+        &self,
+        members: impl Iterator<Item = (K, T)>,
+        state: &State,
+        inside: &dyn Fn(T, usize) -> Result<Value, Unrepresentable>,
+    ) -> Result<Value, Unrepresentable> {
+        let seen = |key: &str| match (&state.members, state.whole) {
+            (_, true) => Some(WHOLE),
+            (Some(seen), _) => seen.named.get(key).copied().or(seen.others),
+            (None, _) => None,
+        };
+        let mut skeleton = Map::new();
+        for (key, value) in members {
+            if let Some(at) = seen(key.as_ref()) {
+                skeleton.insert(key.into(), inside(value, at)?);
+            }
+        }
+        Ok(skeleton.into())
+    }
+}
+
+fn is_long(view: &View<'_>) -> bool {
+    match view.as_cursor() {
+        Some(cursor) => cursor.raw().len() > SHORT_TEXT,
+        None => view.size(SHORT_TEXT).is_err(),
+    }
+}
+
+fn whole() -> State {
+    State {
+        whole: true,
+        ..State::default()
+    }
+}
+
+/// Whether a schema within the schema names itself: then it cannot be told by its text alone what a
+/// reference leads to.
+fn has_inner_ids(schema: &Value) -> bool {
+    let mut open: Vec<&Value> = match schema {
+        Value::Object(members) => members.values().collect(),
+        _ => Vec::new(),
+    };
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Array(items) => open.extend(items),
+            Value::Object(members) => {
+                if ["$id", "id"]
+                    .iter()
+                    .any(|key| members.get(*key).is_some_and(Value::is_string))
+                {
+                    return true;
+                }
+                open.extend(members.values());
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Finds what is seen at each place.
+struct Finder<'s> {
+    root: &'s Value,
+    is_named: bool,
+    /// The state of each set of subschemas, by their addresses.
+    numbers: HashMap<BTreeSet<usize>, usize>,
+    open: Vec<(usize, Vec<&'s Value>)>,
+    states: Vec<State>,
+    effort: usize,
+}
+
+impl<'s> Finder<'s> {
+    /// The state for a value that all of the subschemas are applied to.
+    fn number(&mut self, schemas: Vec<&'s Value>) -> usize {
+        let schemas: Vec<_> = schemas
+            .into_iter()
+            .filter(|schema| !sees_nothing(schema))
+            .collect();
+        if schemas.is_empty() {
+            return NOTHING;
+        }
+        let set = schemas
+            .iter()
+            .map(|schema| std::ptr::from_ref(*schema).addr());
+        let set: BTreeSet<usize> = set.collect();
+        if let Some(&known) = self.numbers.get(&set) {
+            return known;
+        }
+        self.effort = self.effort.saturating_sub(schemas.len());
+        if self.states.len() >= STATES || self.effort == 0 {
+            return WHOLE;
+        }
+        let number = self.states.len();
+        self.states.push(whole());
+        self.numbers.insert(set, number);
+        self.open.push((number, schemas));
+        number
+    }
+
+    /// What subschemas see of a value that all of them are applied to.
+    fn state(&mut self, schemas: Vec<&'s Value>) -> State {
+        let mut found = Found::default();
+        let mut seen = BTreeSet::new();
+        let mut open = schemas;
+        while let Some(schema) = open.pop() {
+            if !seen.insert(std::ptr::from_ref(schema).addr()) {
+                continue;
+            }
+            let Some(members) = schema.as_object() else {
+                // `true` and `false` see nothing; anything else is no schema.
+                if schema.is_boolean() {
+                    continue;
+                }
+                return whole();
+            };
+            for (keyword, value) in members {
+                self.effort = self.effort.saturating_sub(1);
+                self.keyword(keyword, value, members, &mut found, &mut open);
+            }
+            if found.whole || self.effort == 0 {
+                return whole();
+            }
+        }
+        self.made(found)
+    }
+
+    fn keyword(
+        &self,
+        keyword: &str,
+        value: &'s Value,
+        members: &'s Map<String, Value>,
+        found: &mut Found<'s>,
+        open: &mut Vec<&'s Value>,
+    ) {
+        let named = || value.as_object().into_iter().flatten();
+        let listed = || value.as_array().into_iter().flatten();
+        let texts = || listed().filter_map(Value::as_str);
+        match keyword {
+            "$schema" | "$id" | "id" | "$anchor" | "$dynamicAnchor" | "$recursiveAnchor"
+            | "$comment" | "$defs" | "definitions" | "$vocabulary" | "title" | "description"
+            | "default" | "examples" | "deprecated" | "readOnly" | "writeOnly" => {}
+            keyword if keyword.starts_with("x-") => {}
+            // A scalar stands for itself, but for the text of a long string.
+            "type" | "multipleOf" | "maximum" | "minimum" | "exclusiveMaximum"
+            | "exclusiveMinimum" => found.number = true,
+            "minLength" | "maxLength" | "pattern" | "format" | "contentEncoding"
+            | "contentMediaType" | "contentSchema" => found.text = true,
+            "allOf" | "anyOf" | "oneOf" => open.extend(listed()),
+            "not" | "if" | "then" | "else" => open.push(value),
+            "$ref" => match self.target(value) {
+                Some(target) => open.push(target),
+                None => found.whole = true,
+            },
+            "required" => found.names.extend(texts()),
+            "dependentRequired" | "dependencies" | "dependentSchemas" => {
+                for (name, needed) in named() {
+                    found.names.insert(name);
+                    match needed {
+                        Value::Array(names) => {
+                            found.names.extend(names.iter().filter_map(Value::as_str));
+                        }
+                        schema => open.push(schema),
+                    }
+                }
+            }
+            "minProperties" | "maxProperties" | "propertyNames" => found.all_names = true,
+            "properties" | "patternProperties" | "additionalProperties" => {
+                found.all_names |= keyword != "properties";
+                if let Some(properties) = members.get("properties").and_then(Value::as_object) {
+                    found.names.extend(properties.keys().map(String::as_str));
+                }
+                // Once for all three.
+                if !found
+                    .objects
+                    .iter()
+                    .any(|known| std::ptr::eq(*known, members))
+                {
+                    found.objects.push(members);
+                }
+            }
+            "minItems" | "maxItems" => found.all_items = true,
+            "items" | "additionalItems" | "contains" if !value.is_array() => {
+                found.all_items = true;
+                found.every_item.push(value);
+            }
+            "items" | "prefixItems" => {
+                for (place, schema) in listed().enumerate() {
+                    if found.items.len() <= place {
+                        found.items.push(Vec::new());
+                    }
+                    if let Some(schemas) = found.items.get_mut(place) {
+                        schemas.push(schema);
+                    }
+                }
+            }
+            "minContains" | "maxContains" => {}
+            "uniqueItems" if *value == Value::Bool(false) => {}
+            // `enum`, `const`, `uniqueItems`, `unevaluatedItems`, `$dynamicRef`, and whatever else.
+            _ => found.whole = true,
+        }
+    }
+
+    /// What a reference leads to, if that is within the schema for certain.
+    fn target(&self, reference: &Value) -> Option<&'s Value> {
+        let fragment = reference.as_str()?.strip_prefix('#')?;
+        let is_plain = !self.is_named && !fragment.contains('%');
+        let is_pointer = fragment.is_empty() || fragment.starts_with('/');
+        (is_plain && is_pointer).then(|| self.root.pointer(fragment))?
+    }
+
+    fn made(&mut self, found: Found<'s>) -> State {
+        let members = (found.all_names || !found.names.is_empty()).then(|| Seen {
+            named: found
+                .names
+                .iter()
+                .map(|name| ((*name).into(), self.member(Some(name), &found.objects)))
+                .collect(),
+            others: found.all_names.then(|| self.member(None, &found.objects)),
+        });
+        let items = (found.all_items || !found.items.is_empty()).then(|| Seen {
+            named: found
+                .items
+                .iter()
+                .map(|schemas| self.number([schemas.as_slice(), &found.every_item].concat()))
+                .collect(),
+            others: found
+                .all_items
+                .then(|| self.number(found.every_item.clone())),
+        });
+        State {
+            whole: false,
+            text: found.text,
+            number: found.number,
+            members,
+            items,
+        }
+    }
+
+    /// What is seen of the member of a name, or of one that none of the names is. Which patterns
+    /// match is not looked at: all count.
+    fn member(&mut self, name: Option<&str>, objects: &[&'s Map<String, Value>]) -> usize {
+        let mut schemas = Vec::new();
+        for members in objects {
+            let properties = members.get("properties").and_then(Value::as_object);
+            match name.and_then(|name| properties?.get(name)) {
+                Some(own) => schemas.push(own),
+                None => schemas.extend(members.get("additionalProperties")),
+            }
+            let patterns = members.get("patternProperties").and_then(Value::as_object);
+            schemas.extend(patterns.into_iter().flat_map(Map::values));
+        }
+        self.number(schemas)
+    }
+}
+
+/// Whether a schema says nothing of what it is applied to.
+fn sees_nothing(schema: &Value) -> bool {
+    match schema {
+        Value::Bool(_) => true,
+        Value::Object(members) => members.is_empty(),
+        _ => false,
+    }
+}
+
+/// What subschemas ask of one value.
+#[derive(Default)]
+struct Found<'s> {
+    whole: bool,
+    text: bool,
+    number: bool,
+    /// The names that are looked for.
+    names: BTreeSet<&'s str>,
+    /// Whether any name is seen.
+    all_names: bool,
+    /// The schemas that apply others to members.
+    objects: Vec<&'s Map<String, Value>>,
+    /// What is applied to the items at each place.
+    items: Vec<Vec<&'s Value>>,
+    /// What is applied to any item.
+    every_item: Vec<&'s Value>,
+    /// Whether it is seen how many items there are.
+    all_items: bool,
+}

@@ -1,0 +1,150 @@
+//! What schemas see, by example. That a skeleton gets the verdict of the whole is judged over the
+//! official suite and real tools in `tests/it/bytes.rs`.
+
+use super::sight::Sight;
+use crate::resolve::Node;
+use crossfeed_jmespath::View;
+use crossfeed_json::Document;
+use serde_json::{Value, json};
+
+/// Judges what `schema` sees of `value`.
+fn check(schema: Value, value: &str, expected: Value) {
+    let document = Document::new(value.to_owned());
+    let node = Node::View(View::from(document.root().unwrap()));
+    let skeleton = Sight::of(&schema).skeleton(&node).unwrap();
+    assert_eq!(skeleton, expected, "{schema}");
+}
+
+#[test]
+fn a_type_sees_no_content() {
+    check(json!({"type": "array"}), "[1, [2]]", json!([]));
+    check(json!({"type": "object"}), r#"{"a": 1}"#, json!({}));
+    check(json!({"type": "integer"}), "1.5", json!(1.5));
+    let long = format!("\"{}\"", "x".repeat(100));
+    check(json!({"type": "string"}), &long, json!(""));
+    check(
+        json!({"type": "string", "x-y": 1}),
+        "\"short\"",
+        json!("short"),
+    );
+    let text: Value = serde_json::from_str(&long).unwrap();
+    check(json!({"maxLength": 9}), &long, text.clone());
+    check(json!({"pattern": "^x"}), &long, text);
+    check(json!(true), "[1]", json!([]));
+    check(json!({"description": "d"}), "[1e400]", json!([]));
+}
+
+#[test]
+fn a_place_sees_what_applies_to_it() {
+    let value = r#"{"a": {"b": [1]}, "c": [1], "d": 1e400}"#;
+    check(
+        json!({"properties": {"a": {"type": "object"}}}),
+        value,
+        json!({"a": {}}),
+    );
+    check(
+        json!({"properties": {"a": {}, "c": true}, "required": ["d"]}),
+        value,
+        json!({"a": null, "c": null, "d": null}),
+    );
+    check(
+        json!({"additionalProperties": false, "properties": {"c": {"minItems": 1}}}),
+        value,
+        json!({"a": null, "c": [null], "d": null}),
+    );
+    check(
+        json!({"properties": {"a": {"properties": {"b": {"enum": [[1]]}}}}}),
+        value,
+        json!({"a": {"b": [1]}}),
+    );
+    check(
+        json!({"patternProperties": {"a": {"type": "object"}}, "propertyNames": {"maxLength": 1}}),
+        r#"{"a": {"b": [1]}, "c": [1]}"#,
+        json!({"a": {}, "c": []}),
+    );
+    let list = r#"[{"a": [1], "b": 2}, {"c": [3]}, "x"]"#;
+    check(
+        json!({"items": {"properties": {"a": {"type": "array"}}}}),
+        list,
+        json!([{"a": []}, {}, "x"]),
+    );
+    check(
+        json!({"prefixItems": [{"type": "object"}]}),
+        list,
+        json!([{}]),
+    );
+    check(
+        json!({"prefixItems": [{"type": "object"}, true], "items": {"type": "string"}}),
+        list,
+        json!([{}, {}, "x"]),
+    );
+    check(
+        json!({"uniqueItems": true}),
+        list,
+        serde_json::from_str(list).unwrap(),
+    );
+    check(json!({"uniqueItems": false}), list, json!([]));
+}
+
+#[test]
+fn branches_see_together() {
+    let value = r#"{"a": [1], "b": [2], "c": [[3]]}"#;
+    check(
+        json!({"anyOf": [{"required": ["a"]}, {"properties": {"b": {"items": {"type": "number"}}}}]}),
+        value,
+        json!({"a": null, "b": [2]}),
+    );
+    check(
+        json!({"not": {"properties": {"a": {"const": [1]}}}, "if": {"required": ["b"]}}),
+        value,
+        json!({"a": [1], "b": null}),
+    );
+    check(
+        json!({"$ref": "#/$defs/x", "$defs": {"x": {"properties": {"c": {"$ref": "#/$defs/y"}}}, "y": {"type": "array"}}}),
+        value,
+        json!({"c": []}),
+    );
+    // It goes round in circles, and sees as deep as the value is.
+    check(
+        json!({"type": ["array", "number"], "items": {"$ref": "#"}}),
+        "[[1, [2]], []]",
+        json!([[1, [2]], []]),
+    );
+    check(
+        json!({"dependentSchemas": {"a": {"required": ["b"]}}, "dependentRequired": {"c": ["d"]}}),
+        value,
+        json!({"a": null, "b": null, "c": null}),
+    );
+}
+
+#[test]
+fn what_is_not_understood_sees_everything() {
+    let value = r#"{"a": [1]}"#;
+    let whole: Value = serde_json::from_str(value).unwrap();
+    for schema in [
+        json!({"unevaluatedProperties": false}),
+        json!({"$dynamicRef": "#x"}),
+        json!({"$ref": "other.json"}),
+        json!({"$ref": "#anchor"}),
+        json!({"$ref": "#/none"}),
+        json!({"$ref": "#/%64efs"}),
+        json!({"$ref": "#/$defs/x", "$defs": {"x": {"type": "object"}, "y": {"$id": "y"}}}),
+        json!({"extends": {}}),
+        json!({"const": {"a": [1]}}),
+        json!({"allOf": [3]}),
+    ] {
+        check(schema, value, whole.clone());
+    }
+    // So is what lies beyond the places that are told apart.
+    let mut schema = json!({"type": "array"});
+    for n in 0..3000 {
+        schema["properties"][format!("p{n}")] = json!({"maxItems": n});
+    }
+    let last = r#"{"p0": [[1]], "p2999": [[1]]}"#;
+    let document = Document::new(last.to_owned());
+    let node = Node::View(View::from(document.root().unwrap()));
+    let skeleton = Sight::of(&schema).skeleton(&node).unwrap();
+    let seen = [&skeleton["p0"], &skeleton["p2999"]];
+    assert_eq!(skeleton.as_object().unwrap().len(), 2);
+    assert!(seen.contains(&&json!([[1]])), "{skeleton}");
+}
