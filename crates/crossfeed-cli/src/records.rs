@@ -89,8 +89,8 @@ pub(crate) struct Record {
 
 #[derive(Debug)]
 pub(crate) enum Content {
-    Result(CallId, Box<ToolResult>),
-    Artifact(Box<StoredArtifact>),
+    Result(CallId, ToolResult),
+    Artifact(StoredArtifact),
 }
 
 /// A line that is no record.
@@ -149,7 +149,7 @@ impl<'f> Line<'f> {
                 let result = self
                     .raw("result")
                     .ok_or("it needs `result` or `artifact_id`")?;
-                Content::Result(call_id, Box::new(self.result(result)?))
+                Content::Result(call_id, self.result(result)?)
             }
             Some(id) => {
                 let id = ArtifactId::parse(&id);
@@ -157,7 +157,7 @@ impl<'f> Line<'f> {
                 let data = self.raw("data").ok_or("an artifact needs `data`")?;
                 let artifact = StoredArtifact::new(id, call_id, Document::new(data));
                 let blocked = self.boolean("retrieval_blocked")?;
-                Content::Artifact(Box::new(artifact.with_retrieval_blocked(blocked)))
+                Content::Artifact(artifact.with_retrieval_blocked(blocked))
             }
         };
         let scope = self.string("session")?.map(|name| scope(&name)).transpose();

@@ -120,12 +120,12 @@ async fn record_one(
     let session = engine.session(record.scope.unwrap_or_else(|| scope.clone()));
     let (call_id, recorded) = match record.content {
         Content::Result(call_id, result) => {
-            let recorded = session.record(&call_id, *result).await;
+            let recorded = session.record(&call_id, result).await;
             (call_id, recorded)
         }
         Content::Artifact(artifact) => {
             let call_id = artifact.call_id().clone();
-            (call_id, session.record_artifact(*artifact).await)
+            (call_id, session.record_artifact(artifact).await)
         }
     };
     recorded.map_err(|error| {
