@@ -66,7 +66,8 @@ pub enum JsonErrorKind {
 #[derive(Debug)]
 pub struct Document {
     raw: Bytes,
-    tape: OnceLock<Result<Tape, JsonError>>,
+    /// In a box: most documents of a session are not indexed.
+    tape: OnceLock<Result<Box<Tape>, JsonError>>,
 }
 
 impl Document {
@@ -92,7 +93,8 @@ impl Document {
     /// [`JsonError`] when the bytes are no strict JSON, nest deeper than [`MAX_DEPTH`] or are
     /// 4 GiB or more.
     pub fn root(&self) -> Result<Cursor<'_>, JsonError> {
-        match self.tape.get_or_init(|| build::build(self.raw.clone())) {
+        let build = || build::build(self.raw.clone()).map(Box::new);
+        match self.tape.get_or_init(build) {
             Ok(tape) => Ok(Cursor::root(tape)),
             Err(error) => Err(*error),
         }
