@@ -9,7 +9,8 @@ use crate::{
     expression::{ParseError, SpineStep},
 };
 use crossfeed_json::{Document, Kind, Wanted, quoted};
-use jmespath::ast::{Ast, Comparator};
+use jmespath::ast::{Ast, Comparator, KeyValuePair};
+use std::num::NonZeroU32;
 
 /// How deep the tree may be. The guard lets through what stays far below; this is the backstop.
 const MAX_TREE_DEPTH: usize = 512;
@@ -44,9 +45,11 @@ pub(crate) struct Path {
     pub(crate) parts: Box<[Part]>,
     /// What following it costs, in steps: one for each node that the parser made of it, and for long
     /// names one for every 64 bytes.
-    pub(crate) steps: u64,
-    /// Which of the columns of the projection around it has what the path leads to.
-    pub(crate) column: Option<usize>,
+    steps: u32,
+    /// The number, from 1, of the column of the projection around it that has what the path leads
+    /// to. Nodes are held on the stack by everything that recurses over expressions: small ones let
+    /// deep expressions through on small stacks.
+    column: Option<NonZeroU32>,
 }
 
 #[derive(Debug)]
@@ -174,16 +177,7 @@ impl Compiler<'_> {
                 lhs,
                 rhs,
                 ..
-            } => {
-                let left = self.node(*lhs, inner)?;
-                let right = self.node(*rhs, inner)?;
-                Node::Compare(Box::new(Comparison {
-                    operator: operator(&comparator),
-                    constant: Constant::of(&right),
-                    left,
-                    right,
-                }))
-            }
+            } => self.comparison(&comparator, *lhs, *rhs, inner)?,
             Ast::Projection { lhs, rhs, .. } => self.projection(*lhs, *rhs, inner)?,
             // The parser makes these within a projection only; alone they would mean the same.
             Ast::Condition { .. }
@@ -191,25 +185,7 @@ impl Compiler<'_> {
             | Ast::ObjectValues { .. }
             | Ast::Slice { .. } => self.projection(ast, Ast::Identity { offset: 0 }, inner)?,
             Ast::MultiList { elements, .. } => Node::List(self.nodes(elements, inner)?.into()),
-            Ast::MultiHash { elements, .. } => {
-                let mut keys: Vec<Box<str>> = Vec::with_capacity(elements.len());
-                let mut values = Vec::with_capacity(elements.len());
-                for pair in elements {
-                    let value = self.node(pair.value, inner)?;
-                    match keys.iter().position(|key| **key == *pair.key) {
-                        Some(at) => values[at] = value,
-                        None => {
-                            keys.push(pair.key.into());
-                            values.push(value);
-                        }
-                    }
-                }
-                Node::Hash(Box::new(Hash {
-                    written: keys.iter().map(|key| written(key)).collect(),
-                    keys: keys.into(),
-                    values: values.into(),
-                }))
-            }
+            Ast::MultiHash { elements, .. } => self.hash(elements, inner)?,
             Ast::Function { name, args, .. } => {
                 let function = Function::named(&name).ok_or_else(|| {
                     let nearest = Function::nearest(&name);
@@ -224,6 +200,43 @@ impl Compiler<'_> {
 
     fn nodes(&mut self, parts: Vec<Ast>, depth: usize) -> Result<Vec<Node>, ParseError> {
         parts.into_iter().map(|ast| self.node(ast, depth)).collect()
+    }
+
+    fn comparison(
+        &mut self,
+        comparator: &Comparator,
+        lhs: Ast,
+        rhs: Ast,
+        depth: usize,
+    ) -> Compiled {
+        let left = self.node(lhs, depth)?;
+        let right = self.node(rhs, depth)?;
+        Ok(Node::Compare(Box::new(Comparison {
+            operator: operator(comparator),
+            constant: Constant::of(&right),
+            left,
+            right,
+        })))
+    }
+
+    fn hash(&mut self, elements: Vec<KeyValuePair>, depth: usize) -> Compiled {
+        let mut keys: Vec<Box<str>> = Vec::with_capacity(elements.len());
+        let mut values = Vec::with_capacity(elements.len());
+        for pair in elements {
+            let value = self.node(pair.value, depth)?;
+            match keys.iter().position(|key| **key == *pair.key) {
+                Some(at) => values[at] = value,
+                None => {
+                    keys.push(pair.key.into());
+                    values.push(value);
+                }
+            }
+        }
+        Ok(Node::Hash(Box::new(Hash {
+            written: keys.iter().map(|key| written(key)).collect(),
+            keys: keys.into(),
+            values: values.into(),
+        })))
     }
 
     fn projection(&mut self, lhs: Ast, rhs: Ast, depth: usize) -> Compiled {
@@ -317,7 +330,8 @@ fn chain_of(parts: Vec<Node>) -> Node {
 impl Path {
     fn of(part: Part) -> Self {
         let long = match &part {
-            Part::Field(name, _) => name.len() as u64 / 64,
+            // An expression is shorter than 4 GiB.
+            Part::Field(name, _) => name.len() as u32 / 64,
             Part::Index(_) => 0,
         };
         Self {
@@ -325,6 +339,18 @@ impl Path {
             steps: 1 + long,
             column: None,
         }
+    }
+
+    /// What following it costs.
+    #[inline]
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps.into()
+    }
+
+    /// Which of the columns of the projection around it has what the path leads to.
+    #[inline]
+    pub(crate) fn column(&self) -> Option<usize> {
+        self.column.map(|number| number.get() as usize - 1)
     }
 
     /// The fields of a path that is nothing else.
@@ -410,7 +436,7 @@ impl Node {
                     return;
                 };
                 let known = columns.iter().position(|column| *column.path == *names);
-                path.column = known.or(Some(columns.len()));
+                path.column = NonZeroU32::new(known.unwrap_or(columns.len()) as u32 + 1);
                 if known.is_none() {
                     columns.push(Wanted::new(names, at_once));
                 }
@@ -433,7 +459,7 @@ impl Node {
                 comparison.left.ask_for_columns(at_once, columns);
                 if let (Self::Path(path), Some(Constant::Number(_))) =
                     (&comparison.left, &comparison.constant)
-                    && let Some(column) = path.column.and_then(|at| columns.get_mut(at))
+                    && let Some(column) = path.column().and_then(|at| columns.get_mut(at))
                 {
                     column.numbers = true;
                 }

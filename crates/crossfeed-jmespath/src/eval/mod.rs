@@ -419,7 +419,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         match current.0 {
             Repr::Json(cursor) => Ok(self.locate(path, cursor)?.map(View::from)),
             _ => {
-                self.budget.spend(path.steps)?;
+                self.budget.spend(path.steps())?;
                 self.follow_built(&path.parts, current)
             }
         }
@@ -452,7 +452,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
     /// Follows a path within documents.
     #[inline]
     fn locate(&self, path: &'a Path, from: Cursor<'a>) -> Result<Option<Cursor<'a>>, Cost> {
-        self.budget.spend(path.steps)?;
+        self.budget.spend(path.steps())?;
         match &*path.parts {
             [Part::Field(name, site)] if from.kind() == Kind::Object => {
                 self.member(from, name, *site)

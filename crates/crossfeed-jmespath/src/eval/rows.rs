@@ -35,7 +35,7 @@ impl<'a> Row<'_, 'a> {
     /// The cell of a path, if it has a column.
     #[inline]
     fn cell(self, path: &Path) -> Option<Cell<'a>> {
-        match self.rows.cell(path.column?, self.at)? {
+        match self.rows.cell(path.column()?, self.at)? {
             Cell::Odd => None,
             cell => Some(cell),
         }
@@ -44,7 +44,7 @@ impl<'a> Row<'_, 'a> {
     /// The number that a path leads to, if it has been read.
     #[inline]
     fn number(self, path: &Path) -> Option<f64> {
-        let number = *self.rows.numbers(path.column?)?.get(self.at)?;
+        let number = *self.rows.numbers(path.column()?)?.get(self.at)?;
         Some(number).filter(|number| !number.is_nan())
     }
 }
@@ -105,7 +105,7 @@ impl<'a> Evaluator<'a, '_> {
         else {
             return Ok(None);
         };
-        let numbers = path.column.and_then(|at| row.rows.numbers(at));
+        let numbers = path.column().and_then(|at| row.rows.numbers(at));
         let (Some(numbers), Some(constant)) = (numbers, constant.short()) else {
             return Ok(None);
         };
@@ -119,7 +119,7 @@ impl<'a> Evaluator<'a, '_> {
             }
         });
         let skipped = skipped.count();
-        let each = 3 + path.steps + u64::from(operator.is_equality());
+        let each = 3 + path.steps() + u64::from(operator.is_equality());
         self.budget.spend_often(skipped, each)?;
         Ok(Some(skipped))
     }
@@ -130,7 +130,7 @@ impl<'a> Evaluator<'a, '_> {
         let value = match each {
             Node::Path(path) => match row.cell(path) {
                 Some(cell) => {
-                    self.budget.spend(path.steps)?;
+                    self.budget.spend(path.steps())?;
                     return Ok(match cell {
                         Cell::Place(place) if place.kind() != Kind::Null => Some(View::from(place)),
                         _ => None,
@@ -149,7 +149,7 @@ impl<'a> Evaluator<'a, '_> {
         match node {
             Node::Path(path) => match row.cell(path) {
                 Some(cell) => {
-                    self.budget.spend(path.steps)?;
+                    self.budget.spend(path.steps())?;
                     Ok(match cell {
                         Cell::Place(place) => View::from(place),
                         _ => View::null(),
@@ -196,7 +196,7 @@ impl<'a> Evaluator<'a, '_> {
         match node {
             Node::Path(path) => match row.cell(path) {
                 Some(cell) => {
-                    self.budget.spend(path.steps)?;
+                    self.budget.spend(path.steps())?;
                     Ok(matches!(cell, Cell::Place(place) if is_truthy(place)))
                 }
                 None => self.test(node, &row.item()),
@@ -243,7 +243,7 @@ impl<'a> Evaluator<'a, '_> {
             return self.compare(comparison, &row.item());
         };
         let operator = comparison.operator;
-        self.budget.spend(path.steps)?;
+        self.budget.spend(path.steps())?;
         self.budget.spend(1 + u64::from(operator.is_equality()))?;
         let order = match (constant, row.number(path)) {
             (Constant::Number(constant), Some(number)) if constant.short().is_some() => constant
@@ -287,7 +287,7 @@ impl<'a> Evaluator<'a, '_> {
             _ => return Ok(None),
         }
         self.budget
-            .spend_often(rows.len(), path.steps + ITEM_STEPS)?;
+            .spend_often(rows.len(), path.steps() + ITEM_STEPS)?;
         Ok(Some(NumberedRows(rows)))
     }
 }
