@@ -463,6 +463,8 @@ fn blown_up_expressions_end_within_the_budget() {
         let session = session();
         let result = json!({"arr": arr, "o": {"k": "v"}}).to_string();
         block_on(session.record(&call("c"), ToolResult::json(result))).unwrap();
+        // Looks at all of it, and refuses nothing.
+        let judge = InputSchema::compile(json!({"not": {"const": [0.125]}})).unwrap();
         for expression in expressions {
             assert!(expression.len() <= 1000);
             within(20, || {
@@ -472,7 +474,13 @@ fn blown_up_expressions_end_within_the_budget() {
                         assert!(code.starts_with("select."), "{expression}: {code}");
                     }
                     let reference = json!({"$tool": "c", "$select": expression});
-                    if let Err(error) = session.resolve(reference, None).await {
+                    let bytes = reference.to_string();
+                    let outcomes = [
+                        session.resolve(reference, None).await.err(),
+                        session.resolve_json(bytes.clone(), None).await.err(),
+                        session.resolve_json(bytes, Some(&judge)).await.err(),
+                    ];
+                    for error in outcomes.into_iter().flatten() {
                         let code = codes(&error)[0].0;
                         assert!(code.starts_with("select.") || code == "limit.exceeded");
                     }
