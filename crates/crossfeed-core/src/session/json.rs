@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     error::{Failure, ResolveError},
-    resolve::{LimitError, Link, Plan, SplicedJson, count_of, may_hold_references},
+    resolve::{LimitError, Link, Plan, SplicedJson, may_hold_references},
     tool::PreparedTool,
     validate::{InputSchema, TypeRepair},
 };
@@ -89,8 +89,7 @@ pub(super) struct Written {
 }
 
 impl Written {
-    /// Bytes and value agree on which members there are, also where a key stands twice, or where two
-    /// keys are the same text.
+    /// Bytes and value agree on which members there are, also where a key stands twice.
     fn of(document: Document) -> Self {
         let Ok(root) = document.root() else {
             let value = Value::Null;
@@ -101,10 +100,7 @@ impl Written {
             // Those that nobody reads hide no reference then.
             let mut json = Vec::new();
             root.write_compact(&mut json);
-            return Self::of(Document::new(json));
-        }
-        if count_of(&value) != root.value_count() {
-            let document = Document::new(value.to_string());
+            let document = Document::new(json);
             return Self { document, value };
         }
         Self { document, value }
@@ -112,14 +108,8 @@ impl Written {
 
     /// Arguments in which nothing looks like a reference: no value is needed to find any.
     fn without_references(document: Document) -> Self {
-        match document.root() {
-            // Keys that read as the same text have escapes.
-            Ok(root) if root.document_is_plain() => Self {
-                document,
-                value: Value::Null,
-            },
-            _ => Self::of(document),
-        }
+        let value = Value::Null;
+        Self { document, value }
     }
 
     /// The same after the value was read back from what the model was shown: the digits of its
