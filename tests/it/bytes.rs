@@ -382,6 +382,7 @@ fn wanted() -> impl Strategy<Value = Option<Value>> {
         json!({"const": [1]}),
         // What a skeleton could be taken for.
         json!({"enum": [[], {}, "", null]}),
+        json!({"not": {"enum": [[], {}, "", null]}}),
         json!({"$ref": "#"}),
         json!({"properties": {"a": {"type": "array", "items": {"type": "integer"}}}}),
         json!({"not": {"type": "null"}}),
@@ -390,6 +391,77 @@ fn wanted() -> impl Strategy<Value = Option<Value>> {
         Some(json!({"properties": {"x": x, "y": y}, "items": {"type": ["array", "number", "object"]}}))
     });
     prop_oneof![1 => Just(None), 3 => schema]
+}
+
+/// Resolves both ways, the bytes as the model wrote them, and judges that they are the same.
+fn judge_both(records: &[(&str, &str)], arguments: &str, schema: Option<Value>, limit: usize) {
+    let read = Document::new(arguments.to_owned());
+    let value = read.root().unwrap().to_value().unwrap();
+    let schema = schema.map(|schema| InputSchema::compile(schema).unwrap());
+    block_on(async {
+        let options = EngineOptions::default()
+            .with_repairs(RepairScope::Off)
+            .with_max_resolved_bytes(limit);
+        let session = Engine::in_memory(options).session(scope("s"));
+        for (id, json) in records {
+            let result = ToolResult::json((*json).to_owned());
+            session.record(&call(id), result).await.unwrap();
+        }
+        let value = session.resolve(value, schema.as_ref()).await;
+        let bytes = session.resolve_json(arguments.to_owned(), schema.as_ref());
+        judge(&value, &bytes.await);
+    });
+}
+
+#[test]
+fn what_cannot_be_made_is_charged_all_the_same() {
+    let records = [
+        ("c", r#"{"a":null}"#),
+        ("d", r#"[{"a":{"a":null,"a":null},"a":1e400}]"#),
+    ];
+    let arguments = r#"{"x": {"$tool": "c", "$select": "[a, @]"},
+        "_refs": [{"to": "/x/a", "tool": "d"}, {"to": "/x/a", "tool": "c"}, {"to": "/x/a/b", "tool": "c"}]}"#;
+    for limit in 0..300 {
+        judge_both(&records, arguments, None, limit);
+    }
+}
+
+#[test]
+fn keys_that_read_as_the_same_text_are_one_key_both_ways() {
+    let records = [
+        ("c", r#"{"\ud800": 1, "\udfff": 2}"#),
+        (
+            "w",
+            r#"{"\ud800": 1, "\udfff": 2, "a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1, "g": 1, "h": 1, "i": 1}"#,
+        ),
+        ("d", "9"),
+    ];
+    let by = |name: Value| json!({"properties": {"x": {"properties": {"\u{fffd}": name}}}});
+    let schemas = [
+        json!({"properties": {"x": {"maxProperties": 1}}}),
+        by(json!({"const": 1})),
+        by(json!({"const": 2})),
+        by(json!({"type": "number", "minimum": 2})),
+        by(json!({"type": "number", "maximum": 1})),
+    ];
+    for name in ["c", "w"] {
+        let put = format!(
+            r#"{{"x": {{"$tool": "{name}"}}, "_refs": [{{"to": "/x/\u{fffd}", "tool": "d"}}]}}"#
+        );
+        let whole = format!(r#"{{"x": {{"$tool": "{name}"}}}}"#);
+        let selected = format!(r#"{{"x": {{"$tool": "{name}", "$select": "@"}}}}"#);
+        for arguments in [&put, &whole, &selected] {
+            judge_both(&records, arguments, None, usize::MAX);
+            for schema in &schemas {
+                judge_both(&records, arguments, Some(schema.clone()), usize::MAX);
+            }
+        }
+    }
+    let arguments = r#"{"\ud800": 1, "\udfff": 2, "n": 1e400, "id": 12345678901234567890123, "x": {"$tool": "d"}}"#;
+    assert_eq!(
+        resolved(&records, arguments, None),
+        r#"{"\udfff":2,"n":1e400,"id":12345678901234567890123,"x":9}"#
+    );
 }
 
 proptest! {

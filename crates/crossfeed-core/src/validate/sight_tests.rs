@@ -1,7 +1,7 @@
 //! What schemas see, by example. That a skeleton gets the verdict of the whole is judged over the
 //! official suite and real tools in `tests/it/bytes.rs`.
 
-use super::sight::Sight;
+use super::sight::{EFFORT, Sight};
 use crate::resolve::Node;
 use crossfeed_jmespath::View;
 use crossfeed_json::Document;
@@ -147,4 +147,31 @@ fn what_is_not_understood_sees_everything() {
     let seen = [&skeleton["p0"], &skeleton["p2999"]];
     assert_eq!(skeleton.as_object().unwrap().len(), 2);
     assert!(seen.contains(&&json!([[1]])), "{skeleton}");
+}
+
+#[test]
+fn looks_are_bounded() {
+    let all = |of: &dyn Fn(usize) -> Value| (0..8000).map(of).collect::<Value>();
+    let named = |n: usize| json!({"properties": {format!("p{n}"): {"minimum": n}}, "additionalProperties": {"maximum": n}});
+    let schemas = [
+        json!({"allOf": all(&named)}),
+        json!({"allOf": all(&|n| json!({"items": {"minimum": n}})), "prefixItems": all(&|n| json!({"maximum": n}))}),
+        json!({"allOf": all(&|n| json!({"patternProperties": {format!("^p{n}"): {"minLength": n}}, "required": [format!("p{n}")]}))}),
+        json!({"allOf": all(&|n| json!({"prefixItems": vec![json!({"minItems": n}); n % 100]}))}),
+        json!({"items": {"$ref": "#/$defs/0"}, "$defs": (0..200).map(|n| {
+            let all: Vec<_> = (0..n + 2).map(|to| json!({"$ref": format!("#/$defs/{}", to % 200)})).collect();
+            (n.to_string(), json!({"items": {"allOf": all}}))
+        }).collect::<serde_json::Map<_, _>>()}),
+        json!({"dependentRequired": {"a": all(&|n| format!("p{n}").into())}, "anyOf": all(&|_| json!({"$ref": "#/allOf/0"})),
+            "allOf": [{"dependentRequired": {"a": all(&|n| format!("q{n}").into())}}]}),
+    ];
+    for schema in &schemas {
+        let (_, looks) = Sight::found(schema);
+        assert!(looks <= EFFORT, "{looks}");
+    }
+    // What is too much to look at is seen as a whole, here and below.
+    let value = r#"{"a": [[1]], "p3": [[1]]}"#;
+    let whole: Value = serde_json::from_str(value).unwrap();
+    check(schemas[0].clone(), value, whole);
+    check(schemas[1].clone(), "[[[1]]]", json!([[[1]]]));
 }
