@@ -12,6 +12,7 @@ use crossfeed_core::{
 use crossfeed_json::Document;
 use proptest::{prelude::*, sample::select};
 use serde_json::{Value, json};
+use std::collections::{BTreeSet, HashSet};
 
 /// Resolves arguments to a value and to bytes, and judges that they are the same: as JSON, in what
 /// is said of it, and in what is refused.
@@ -155,7 +156,7 @@ fn a_key_that_stands_twice_goes_out_once() {
     check(r#"{"a": {"$tool": "n"}, "a": 1.0}"#, r#"{"a":1.0}"#);
     check(
         r#"{"\ud800": {"$tool": "n"}, "\udfff": 1}"#,
-        "{\"\u{fffd}\":1}",
+        r#"{"\udfff":1}"#,
     );
     // Nothing was to be put or judged: nothing changes.
     let arguments = " {\"a\": 1.0,\n \"b\": [ ] } ";
@@ -382,6 +383,8 @@ fn wanted() -> impl Strategy<Value = Option<Value>> {
         json!({"const": [1]}),
         // What a skeleton could be taken for.
         json!({"enum": [[], {}, "", null]}),
+        json!({"not": {"enum": [[], {}, "", null]}}),
+        json!({"items": {"enum": [[], {}, "", null, 1.0]}, "additionalProperties": {"enum": [[], {}, "", null]}}),
         json!({"$ref": "#"}),
         json!({"properties": {"a": {"type": "array", "items": {"type": "integer"}}}}),
         json!({"not": {"type": "null"}}),
@@ -390,6 +393,170 @@ fn wanted() -> impl Strategy<Value = Option<Value>> {
         Some(json!({"properties": {"x": x, "y": y}, "items": {"type": ["array", "number", "object"]}}))
     });
     prop_oneof![1 => Just(None), 3 => schema]
+}
+
+/// Resolves both ways, the bytes as the model wrote them, and judges that they are the same.
+fn judge_both(records: &[(&str, &str)], arguments: &str, schema: Option<Value>, limit: usize) {
+    let read = Document::new(arguments.to_owned());
+    let value = read.root().unwrap().to_value().unwrap();
+    let schema = schema.map(|schema| InputSchema::compile(schema).unwrap());
+    block_on(async {
+        let options = EngineOptions::default()
+            .with_repairs(RepairScope::Off)
+            .with_max_resolved_bytes(limit);
+        let session = Engine::in_memory(options).session(scope("s"));
+        for (id, json) in records {
+            let result = ToolResult::json((*json).to_owned());
+            session.record(&call(id), result).await.unwrap();
+        }
+        let value = session.resolve(value, schema.as_ref()).await;
+        let bytes = session.resolve_json(arguments.to_owned(), schema.as_ref());
+        judge(&value, &bytes.await);
+    });
+}
+
+#[test]
+fn what_cannot_be_made_is_charged_all_the_same() {
+    let records = [
+        ("c", r#"{"a":null}"#),
+        ("d", r#"[{"a":{"a":null,"a":null},"a":1e400}]"#),
+    ];
+    let arguments = r#"{"x": {"$tool": "c", "$select": "[a, @]"},
+        "_refs": [{"to": "/x/a", "tool": "d"}, {"to": "/x/a", "tool": "c"}, {"to": "/x/a/b", "tool": "c"}]}"#;
+    for limit in 0..300 {
+        judge_both(&records, arguments, None, limit);
+    }
+}
+
+#[test]
+fn keys_that_read_as_the_same_text_are_one_key_both_ways() {
+    let records = [
+        ("c", r#"{"\ud800": 1, "\udfff": 2}"#),
+        (
+            "w",
+            r#"{"\ud800": 1, "\udfff": 2, "a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1, "g": 1, "h": 1, "i": 1}"#,
+        ),
+        ("d", "9"),
+    ];
+    let by = |name: Value| json!({"properties": {"x": {"properties": {"\u{fffd}": name}}}});
+    let schemas = [
+        json!({"properties": {"x": {"maxProperties": 1}}}),
+        by(json!({"const": 1})),
+        by(json!({"const": 2})),
+        by(json!({"type": "number", "minimum": 2})),
+        by(json!({"type": "number", "maximum": 1})),
+    ];
+    for name in ["c", "w"] {
+        let put = format!(
+            r#"{{"x": {{"$tool": "{name}"}}, "_refs": [{{"to": "/x/\ufffd", "tool": "d"}}]}}"#
+        );
+        let whole = format!(r#"{{"x": {{"$tool": "{name}"}}}}"#);
+        let selected = format!(r#"{{"x": {{"$tool": "{name}", "$select": "@"}}}}"#);
+        for arguments in [&put, &whole, &selected] {
+            judge_both(&records, arguments, None, usize::MAX);
+            for schema in &schemas {
+                judge_both(&records, arguments, Some(schema.clone()), usize::MAX);
+            }
+        }
+    }
+    let arguments = r#"{"\ud800": 1, "\udfff": 2, "n": 1e400, "id": 12345678901234567890123, "x": {"$tool": "d"}}"#;
+    assert_eq!(
+        resolved(&records, arguments, None),
+        r#"{"\udfff":2,"n":1e400,"id":12345678901234567890123,"x":9}"#
+    );
+}
+
+/// Every keyword that asserts something refuses what it refuses of the whole, and `not` of it.
+#[test]
+fn each_keyword_is_read() {
+    let text = json!("x!".repeat(50));
+    let value = json!({"a": [[1], 2], "b": {"c": 1}});
+    let list = json!([[1], [1], "x"]);
+    let deep = json!({"properties": {"a": {"maxItems": 1}}});
+    let cases = [
+        (7, json!({"minLength": 101}), &text),
+        (7, json!({"maxLength": 99}), &text),
+        (7, json!({"pattern": "^y"}), &text),
+        (6, json!({"contentEncoding": "base64"}), &text),
+        (7, json!({"contentEncoding": "base64"}), &text),
+        (6, json!({"contentMediaType": "application/json"}), &text),
+        (7, json!({"contentMediaType": "application/json"}), &text),
+        (
+            2020,
+            json!({"if": deep, "then": true, "else": false}),
+            &value,
+        ),
+        (2020, json!({"if": true, "then": deep}), &value),
+        (2020, json!({"if": false, "else": deep}), &value),
+        (2020, json!({"not": {"minProperties": 1}}), &value),
+        (2020, json!({"maxProperties": 1}), &value),
+        (2020, json!({"not": {"minItems": 1}}), &list),
+        (2020, json!({"maxItems": 1}), &list),
+        (2020, json!({"uniqueItems": true}), &list),
+        (
+            2020,
+            json!({"patternProperties": {"^a": {"maxItems": 1}}}),
+            &value,
+        ),
+        (2020, json!({"dependentSchemas": {"b": deep}}), &value),
+        (2020, json!({"dependentRequired": {"a": ["z"]}}), &value),
+        (
+            2020,
+            json!({"not": {"dependentRequired": {"a": ["b"]}}}),
+            &value,
+        ),
+        (2020, json!({"prefixItems": [{"maxItems": 0}]}), &list),
+        (
+            2020,
+            json!({"prefixItems": [true, {"items": {"minimum": 2}}]}),
+            &list,
+        ),
+        (2020, json!({"enum": [[], {}, null]}), &value),
+        (
+            2020,
+            json!({"not": {"const": {"a": [[1], 2], "b": {"c": 1}}}}),
+            &value,
+        ),
+        (
+            2020,
+            json!({"$ref": "#/$defs/%61", "$defs": {"%61": true, "a": {"maxProperties": 1}}}),
+            &value,
+        ),
+        (
+            2020,
+            json!({"$dynamicRef": "#d", "$defs": {"d": {"$dynamicAnchor": "d", "maxProperties": 1}}}),
+            &value,
+        ),
+        (
+            2019,
+            json!({"anyOf": [{"type": "number"}, {"properties": {"a": {"items": {"$recursiveRef": "#"}}, "b": {"maxProperties": 0}}}]}),
+            &value,
+        ),
+    ];
+    for (draft, mut schema, instance) in cases {
+        let dialect = match draft {
+            6 | 7 => format!("http://json-schema.org/draft-0{draft}/schema#"),
+            2019 => "https://json-schema.org/draft/2019-09/schema".to_owned(),
+            _ => "https://json-schema.org/draft/2020-12/schema".to_owned(),
+        };
+        schema["$schema"] = dialect.into();
+        let refused = InputSchema::compile(schema.clone()).unwrap();
+        let records = [("c", instance.to_string())];
+        let records = records.each_ref().map(|(id, json)| (*id, json.as_str()));
+        block_on(async {
+            let session = session();
+            let result = ToolResult::json(instance.to_string());
+            session.record(&call("c"), result).await.unwrap();
+            let whole = json!({"$tool": "c"});
+            let found = resolve_both(&session, &whole, Some(&refused)).await;
+            assert!(found.is_err(), "{schema}");
+        });
+        // References that begin at the root stay what they are.
+        if schema.get("$defs").is_none() && draft != 2019 {
+            let not = json!({"$schema": schema["$schema"], "not": schema});
+            judge_both(&records, r#"{"$tool": "c"}"#, Some(not), usize::MAX);
+        }
+    }
 }
 
 proptest! {
@@ -480,18 +647,57 @@ fn the_official_suite_judges_skeletons_as_the_whole() {
     });
 }
 
-/// So does every schema of real tools, of instances that fit and of those that do not.
+/// What a schema looks at, whatever the names in it are.
+fn shape(schema: &Value, out: &mut String) {
+    match schema {
+        Value::Object(members) => {
+            out.push('{');
+            for (key, value) in members {
+                match key.as_str() {
+                    "title" | "description" | "default" | "examples" | "required" => {}
+                    "properties" | "$defs" | "definitions" => {
+                        let mut shapes = BTreeSet::new();
+                        for schema in value.as_object().into_iter().flatten().map(|(_, of)| of) {
+                            let mut one = String::new();
+                            shape(schema, &mut one);
+                            shapes.insert(one);
+                        }
+                        out.push_str(&format!("{key}{shapes:?}"));
+                    }
+                    key => {
+                        out.push_str(key);
+                        shape(value, out);
+                    }
+                }
+            }
+            out.push('}');
+        }
+        Value::Array(items) => items.iter().for_each(|item| shape(item, out)),
+        Value::String(text) if text.starts_with('#') => out.push('#'),
+        Value::String(text) if out.ends_with("type") => out.push_str(text),
+        _ => out.push('.'),
+    }
+}
+
+/// So does every shape of schemas of real tools, of instances that fit and of those that do not.
 #[test]
 fn real_tools_judge_skeletons_as_the_whole() {
     block_on(async {
+        let mut seen = HashSet::new();
         for tool in corpus::tools() {
+            let mut own = String::new();
+            shape(&tool.schema, &mut own);
+            if !seen.insert(own) {
+                continue;
+            }
             let schema = InputSchema::compile(tool.schema.clone()).unwrap();
             let session = session();
             let (valid, invalid) = (&tool.instances.valid, &tool.instances.invalid);
-            let some = valid.iter().take(3).chain(invalid.iter().take(3));
+            let some = valid.iter().take(2).chain(invalid.iter().take(2));
             for (number, instance) in some.enumerate() {
                 judged(&session, &format!("c{number}"), &schema, instance).await;
             }
         }
+        assert!(seen.len() > 400, "{}", seen.len());
     });
 }

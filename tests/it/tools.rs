@@ -232,35 +232,74 @@ fn a_block_comes_back_with_what_was_resolved() {
     );
 }
 
-#[test]
-fn reading_back_keeps_digits() {
+/// A tool whose parameters are read back in every way, how its `a b` is shown, and an engine for it.
+fn digits_tool(profile: Profile) -> (Engine, PreparedTool, String) {
     let schema = json!({"type": "object", "properties": {
         "a b": {"type": "number"}, "list": {"type": "array", "items": {"type": "number"}}, "none": {"type": "number"}, "x": {},
+        "p": {"type": "object"},
     }});
     let list = json!([{"name": "f", "inputSchema": schema}]);
-    let options = ListOptions::profile(Profile::AnthropicStrict);
+    let options = ListOptions::profile(profile);
     let listed = rewrite_tools(&ToolList::parse(&list).unwrap(), &options);
     let engine = Engine::in_memory(EngineOptions::default());
     let tool = engine.prepare(listed.find("f").unwrap().clone());
-    let keys = tool.listed().shown_schema()["properties"]
-        .as_object()
-        .unwrap()
-        .keys();
-    let renamed = keys
-        .into_iter()
-        .find(|key| key.starts_with('a'))
-        .unwrap()
-        .clone();
-    assert_ne!(renamed, "a b");
-    let read = |arguments: &str| {
-        let arguments = arguments.replace("RENAMED", &renamed);
+    let shown = tool.listed().names().shown("a b").to_owned();
+    (engine, tool, shown)
+}
+
+#[test]
+fn reading_back_keeps_digits() {
+    let check = |profile: Profile, arguments: &str, expected: &str| {
+        let (engine, tool, shown) = digits_tool(profile);
+        let arguments = arguments.replace("SHOWN", &shown);
         let resolved = block_on(session(&engine).resolve_call_json(&tool, arguments));
-        String::from_utf8(resolved.unwrap().arguments.to_vec()).unwrap()
+        let read = match resolved {
+            Ok(resolved) => String::from_utf8(resolved.arguments.to_vec()).unwrap(),
+            Err(error) => format!("{:?}", codes(&error)),
+        };
+        assert_eq!(read, expected.replace("SHOWN", &shown), "{profile}");
     };
-    assert_eq!(
-        read(
-            r#"{"RENAMED": 1.50, "list": [1.5, 2.0, 1.500], "x": 12345678901234567890123, "none": null}"#
-        ),
-        r#"{"a b":1.50,"list":[1.5,2.0,1.500],"x":12345678901234567890123}"#
+    assert_ne!(digits_tool(Profile::AnthropicStrict).2, "a b");
+    check(
+        Profile::AnthropicStrict,
+        r#"{"SHOWN": 1.50, "list": [1.5, 2.0, 1.500], "x": 12345678901234567890123, "none": null}"#,
+        r#"{"a b":1.50,"list":[1.5,2.0,1.500],"x":12345678901234567890123}"#,
+    );
+    for profile in [Profile::OpenAiStrict, Profile::AnthropicStrict] {
+        // What stood in a text has the digits of a value, and never those of another number.
+        check(
+            profile,
+            r#"{"x": 12345678901234567890123, "p": "{\"n\": 12345678901234567890124}"}"#,
+            r#"{"x":12345678901234567890123,"p":{"n":1.2345678901234568e+22}}"#,
+        );
+        check(
+            profile,
+            r#"{"list": [12345678901234567890123, 12345678901234567890125], "p": "{\"n\": 12345678901234567890124}"}"#,
+            r#"{"list":[12345678901234567890123,12345678901234567890125],"p":{"n":1.2345678901234568e+22}}"#,
+        );
+        // A number that no value holds is passed on or refused, and stands for no other.
+        check(
+            profile,
+            r#"{"x": [1e400, -1e500], "none": null}"#,
+            r#"{"x":[1e400,-1e500]}"#,
+        );
+        check(
+            profile,
+            r#"{"x": 1e400, "p": "{\"n\": 1.7976931348623157e308}"}"#,
+            r#"[("limit.exceeded", "/x")]"#,
+        );
+    }
+    // Both names: each stays where it is.
+    check(
+        Profile::AnthropicStrict,
+        r#"{"SHOWN": 1.50, "a b": 1.500, "none": null}"#,
+        r#"{"SHOWN":1.50,"a b":1.500}"#,
+    );
+    // Large arguments are read elsewhere, and the same.
+    let long = "x".repeat(70_000);
+    check(
+        Profile::AnthropicStrict,
+        &format!(r#"{{"SHOWN": 1.50, "x": "{long}", "none": null}}"#),
+        &format!(r#"{{"a b":1.50,"x":"{long}"}}"#),
     );
 }

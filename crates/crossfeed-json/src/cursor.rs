@@ -423,7 +423,8 @@ pub struct Key<'a> {
 }
 
 impl<'a> Key<'a> {
-    /// The text of the key; a lone surrogate reads as U+FFFD.
+    /// The text of the key; a lone surrogate reads as U+FFFD, and keys that read as the same text are
+    /// one key.
     #[must_use]
     pub fn text(self) -> Cow<'a, str> {
         string::to_text(string::decode(self.raw, self.escaped))
@@ -435,10 +436,10 @@ impl<'a> Key<'a> {
         self.raw
     }
 
-    /// The key as a string's bytes, see [`Cursor::string_bytes`].
+    /// The text of the key in UTF-8.
     #[must_use]
     pub fn bytes(self) -> Cow<'a, [u8]> {
-        string::decode(self.raw, self.escaped)
+        string::decode_key(self.raw, self.escaped)
     }
 }
 

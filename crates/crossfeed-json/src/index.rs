@@ -301,7 +301,7 @@ impl Tape {
         let written = self.far_key(slot);
         // An escape takes at most six bytes for one: what is longer is not read.
         let may_be = key.len() <= written.len() && written.len() <= key.len().saturating_mul(6);
-        may_be && *string::decode(written, true) == *key
+        may_be && *string::decode_key(written, true) == *key
     }
 
     /// Whether the value at `slot` is a member with this key. What that costs depends on `key`, not

@@ -97,6 +97,15 @@ pub(crate) fn decode(raw: &[u8], escaped: bool) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
+/// The bytes that the key of a member stands for: the UTF-8 of its text. Keys that read as the same
+/// text are one key, so a lone surrogate is U+FFFD here.
+pub(crate) fn decode_key(raw: &[u8], escaped: bool) -> Cow<'_, [u8]> {
+    if !escaped {
+        return Cow::Borrowed(raw);
+    }
+    Cow::Owned(to_text(decode(raw, true)).into_owned().into_bytes())
+}
+
 fn hex4(raw: &[u8], at: usize) -> u32 {
     raw.iter().skip(at).take(4).fold(0, |unit, &digit| {
         unit * 16 + (digit as char).to_digit(16).unwrap_or(0)

@@ -118,6 +118,7 @@ pub(crate) fn fill<'a, T: Tree<'a>>(
         made: Vec::new(),
         opened: HashMap::new(),
         known: HashMap::new(),
+        beyond: HashMap::new(),
         left: limits.max_bytes,
         explanations: Cell::new(EXPLAINED),
     };
@@ -220,6 +221,9 @@ struct Maker<'a, 'm, 'o, T> {
     /// happens once, however many selectors there are.
     opened: HashMap<(usize, bool), Result<Opened<'a>, NotOpened>>,
     known: HashMap<(usize, Option<&'a str>), Result<usize, Error>>,
+    /// What values that cannot be made would count for: they are charged where they are named, as
+    /// they are where bytes can pass them on.
+    beyond: HashMap<(usize, Option<&'a str>), usize>,
     made: Vec<Made<'a, T>>,
     /// Bytes that may still be brought into the arguments.
     left: usize,
@@ -252,16 +256,26 @@ impl<'a, T: Tree<'a>> Maker<'a, '_, '_, T> {
                     .push(stand_in(reference, default, value, self.means.tally));
                 self.made.len() - 1
             }
-            (known, _) => known?,
+            (Err(error), _) => {
+                self.charge(self.beyond.get(&key).copied().unwrap_or_default())?;
+                return Err(error);
+            }
+            (Ok(number), _) => number,
         };
         if let Some(made) = self.made.get_mut(number) {
             made.uses += 1;
-            let left = self.left.checked_sub(made.counted);
-            self.left = left.ok_or(LimitError::TooLarge {
-                limit: self.means.limits.max_bytes,
-            })?;
+            let counted = made.counted;
+            self.charge(counted)?;
         }
         Ok(number)
+    }
+
+    fn charge(&mut self, counted: usize) -> Result<(), LimitError> {
+        let left = self.left.checked_sub(counted);
+        self.left = left.ok_or(LimitError::TooLarge {
+            limit: self.means.limits.max_bytes,
+        })?;
+        Ok(())
     }
 
     fn make(&mut self, planned: &'a Planned) -> Result<Made<'a, T>, Error> {
@@ -332,19 +346,22 @@ impl<'a, T: Tree<'a>> Maker<'a, '_, '_, T> {
         };
         // No more is made than there is room for: what was made before is held as well.
         let most = own.min(self.left);
-        let (value, size) =
-            T::of_view(&view, most).map_err(|error| match (error, &reference.select) {
-                (Unrepresentable::Number(error), _) => Error::Limit(LimitError::Number(error)),
-                (_, Some(expression)) if own <= self.left => {
-                    Error::Select(SelectError::TooCostly {
-                        expression: expression.clone(),
-                        why: format!("its output is larger than {own} bytes"),
-                    })
-                }
-                _ => Error::Limit(LimitError::TooLarge {
-                    limit: means.limits.max_bytes,
-                }),
-            })?;
+        let made = T::of_view(&view, most);
+        if let Err(Unrepresentable::Number(_)) = made {
+            let counted = view.size(most).map_or(0, |size| size.counted());
+            let key = (planned.wanted, reference.select.as_deref());
+            self.beyond.insert(key, counted);
+        }
+        let (value, size) = made.map_err(|error| match (error, &reference.select) {
+            (Unrepresentable::Number(error), _) => Error::Limit(LimitError::Number(error)),
+            (_, Some(expression)) if own <= self.left => Error::Select(SelectError::TooCostly {
+                expression: expression.clone(),
+                why: format!("its output is larger than {own} bytes"),
+            }),
+            _ => Error::Limit(LimitError::TooLarge {
+                limit: means.limits.max_bytes,
+            }),
+        })?;
         source.bytes_out = size.json;
         Ok(Made {
             tokens: means.tally.of_view(&view, size.json),

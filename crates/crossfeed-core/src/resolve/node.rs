@@ -37,6 +37,16 @@ impl Name<'_> {
             Self::Text(text) => Cow::Borrowed(text),
         }
     }
+
+    fn is(&self, key: &str) -> bool {
+        match self {
+            // No spelling is shorter than its text.
+            Self::Source(source) => {
+                source.raw().len() >= key.len() && *source.bytes() == *key.as_bytes()
+            }
+            Self::Text(text) => text == key,
+        }
+    }
 }
 
 /// Members by their keys, in order.
@@ -67,8 +77,7 @@ impl<'a> Members<'a> {
     }
 
     fn place(&mut self, key: &str) -> Option<usize> {
-        let is_there =
-            |(name, node): &(Name<'a>, Option<Node<'a>>)| node.is_some() && *name.text() == *key;
+        let is_there = |(name, node): &(Name<'a>, Option<Node<'a>>)| node.is_some() && name.is(key);
         if self.list.len() <= FEW {
             return self.list.iter().position(is_there);
         }

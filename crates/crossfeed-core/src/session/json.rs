@@ -12,17 +12,18 @@ use super::{
 };
 use crate::{
     error::{Failure, ResolveError},
-    resolve::{LimitError, Link, Plan, SplicedJson, count_of, may_hold_references},
+    resolve::{LimitError, Link, Plan, SplicedJson, may_hold_references, unheld_number},
     tool::PreparedTool,
     validate::{InputSchema, TypeRepair},
 };
 use bytes::Bytes;
 use crossfeed_jmespath::View;
-use crossfeed_json::{Cursor, Document, JsonError, JsonErrorKind, quoted};
+use crossfeed_json::{Cursor, Document, JsonError, JsonErrorKind, Kind, quoted};
 use crossfeed_projection::{Diagnostics, ProjectionRequest};
+use crossfeed_schema::{Names, Taken};
 use crossfeed_wire::{ErrorCode, Pointer};
-use serde_json::Value;
-use std::collections::HashMap;
+use serde_json::{Map, Value};
+use std::{borrow::Cow, collections::HashMap};
 
 /// Arguments as JSON with every reference replaced.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,8 +90,7 @@ pub(super) struct Written {
 }
 
 impl Written {
-    /// Bytes and value agree on which members there are, also where a key stands twice, or where two
-    /// keys are the same text.
+    /// Bytes and value agree on which members there are, also where a key stands twice.
     fn of(document: Document) -> Self {
         let Ok(root) = document.root() else {
             let value = Value::Null;
@@ -101,10 +101,7 @@ impl Written {
             // Those that nobody reads hide no reference then.
             let mut json = Vec::new();
             root.write_compact(&mut json);
-            return Self::of(Document::new(json));
-        }
-        if count_of(&value) != root.value_count() {
-            let document = Document::new(value.to_string());
+            let document = Document::new(json);
             return Self { document, value };
         }
         Self { document, value }
@@ -112,34 +109,35 @@ impl Written {
 
     /// Arguments in which nothing looks like a reference: no value is needed to find any.
     fn without_references(document: Document) -> Self {
-        match document.root() {
-            // Keys that read as the same text have escapes.
-            Ok(root) if root.document_is_plain() => Self {
-                document,
-                value: Value::Null,
-            },
-            _ => Self::of(document),
-        }
+        let value = Value::Null;
+        Self { document, value }
     }
 
-    /// The same after the value was read back from what the model was shown: the digits of its
-    /// numbers are kept.
-    fn read_back(self, value: Value) -> Self {
+    /// The same after the value was read back from what the model was shown: a number keeps its
+    /// digits where it is certain that the reading left it at its place.
+    ///
+    /// # Errors
+    ///
+    /// [`LimitError::WrittenNumber`] where a number that no value holds would be changed.
+    fn read_back(self, value: Value, names: &Names) -> Result<Self, ResolveError> {
         if value == self.value {
-            return self;
+            return Ok(self);
         }
-        let mut spelled = Spelled::default();
-        if let Some(cursor) = self.cursor() {
-            spelled.read(cursor);
+        let mut again = Again {
+            names,
+            json: Vec::new(),
+            has_most: false,
+        };
+        again.write(&value, self.cursor());
+        let unheld = || unheld_number(self.cursor()?, &Pointer::root());
+        if let Some((at, error)) = again.has_most.then(unheld).flatten() {
+            let error = LimitError::WrittenNumber(error).into();
+            return Err(ResolveError::new(vec![Failure::new(at, error)]));
         }
-        let mut json = Vec::new();
-        let mut counts = HashMap::new();
-        count_numbers(&value, &mut counts);
-        spelled.write(&value, &counts, &mut json);
-        Self {
-            document: Document::new(json),
+        Ok(Self {
+            document: Document::new(again.json),
             value,
-        }
+        })
     }
 
     pub(super) fn value(&self) -> &Value {
@@ -160,85 +158,81 @@ impl Written {
     }
 }
 
-/// How the numbers of arguments were written, by what they are read as.
-#[derive(Default)]
-struct Spelled<'w>(HashMap<String, Vec<&'w str>>);
-
-impl<'w> Spelled<'w> {
-    /// Recursion is bounded by the document.
-    fn read(&mut self, cursor: Cursor<'w>) {
-        match cursor.as_number() {
-            Some(digits) => {
-                let read = cursor.to_nearest_value().to_string();
-                self.0.entry(read).or_default().push(digits);
-            }
-            None => cursor.items().for_each(|child| self.read(child)),
-        }
-    }
-
-    /// How the next number that is read as `read` is written, where there are so many of them: in
-    /// order if none has come or gone, else only if all are written alike.
-    fn next(&mut self, read: String, count: usize) -> String {
-        let Some(spelled) = self.0.get_mut(&read) else {
-            return read;
-        };
-        let Some((first, rest)) = spelled.split_first() else {
-            return read;
-        };
-        if rest.iter().all(|other| other == first) {
-            return (*first).to_owned();
-        }
-        if spelled.len() == count {
-            // Turned round once, each is taken once.
-            spelled.rotate_left(1);
-            return spelled.last().map_or(read, |digits| (*digits).to_owned());
-        }
-        read
-    }
-
-    /// Writes a value with its numbers as they were written. Reading back bounded its depth.
-    fn write(&mut self, value: &Value, counts: &HashMap<String, usize>, out: &mut Vec<u8>) {
-        match value {
-            Value::Number(number) => {
-                let read = number.to_string();
-                let count = counts.get(&read).copied().unwrap_or_default();
-                out.extend_from_slice(self.next(read, count).as_bytes());
-            }
-            Value::Array(items) => {
-                out.push(b'[');
-                for (index, item) in items.iter().enumerate() {
-                    if index > 0 {
-                        out.push(b',');
-                    }
-                    self.write(item, counts, out);
-                }
-                out.push(b']');
-            }
-            Value::Object(members) => {
-                out.push(b'{');
-                for (index, (key, value)) in members.iter().enumerate() {
-                    if index > 0 {
-                        out.push(b',');
-                    }
-                    out.extend_from_slice(quoted(key).as_bytes());
-                    out.push(b':');
-                    self.write(value, counts, out);
-                }
-                out.push(b'}');
-            }
-            scalar => out.extend_from_slice(scalar.to_string().as_bytes()),
-        }
-    }
+/// Writes arguments again after they were read back.
+struct Again<'n> {
+    names: &'n Names,
+    json: Vec<u8>,
+    /// Whether the number that stands for those beyond was written, and nobody knows what for.
+    has_most: bool,
 }
 
-fn count_numbers(value: &Value, counts: &mut HashMap<String, usize>) {
-    match value {
-        Value::Number(number) => *counts.entry(number.to_string()).or_default() += 1,
-        Value::Array(items) => items.iter().for_each(|item| count_numbers(item, counts)),
-        Value::Object(members) => members
-            .values()
-            .for_each(|item| count_numbers(item, counts)),
-        _ => {}
+impl Again<'_> {
+    /// Writes a value, and its numbers as they are written in what it is read from, if that is known
+    /// for certain. Reading back bounded its depth.
+    fn write(&mut self, value: &Value, written: Option<Cursor<'_>>) {
+        match value {
+            Value::Number(number) => {
+                let digits = written.filter(|written| {
+                    written.kind() == Kind::Number && written.to_nearest_value() == *value
+                });
+                match digits {
+                    Some(digits) => self.json.extend_from_slice(digits.raw()),
+                    None => {
+                        let read = number.as_f64().map(f64::abs);
+                        self.has_most |= read == Some(f64::MAX);
+                        self.json.extend_from_slice(number.to_string().as_bytes());
+                    }
+                }
+            }
+            Value::Array(items) => {
+                // Reading back neither moves items nor takes any away.
+                let written = written.filter(|list| list.len() == Some(items.len()));
+                let mut written = written.into_iter().flat_map(Cursor::items);
+                self.json.push(b'[');
+                for (index, item) in items.iter().enumerate() {
+                    if index > 0 {
+                        self.json.push(b',');
+                    }
+                    self.write(item, written.next());
+                }
+                self.json.push(b']');
+            }
+            Value::Object(members) => {
+                let written = written.into_iter().flat_map(Cursor::members);
+                let written = written.map(|(key, value)| (key.text(), value));
+                let written: HashMap<_, _> = written.collect();
+                self.json.push(b'{');
+                for (index, (key, value)) in members.iter().enumerate() {
+                    if index > 0 {
+                        self.json.push(b',');
+                    }
+                    self.json.extend_from_slice(quoted(key).as_bytes());
+                    self.json.push(b':');
+                    self.write(value, self.source(key, members, &written));
+                }
+                self.json.push(b'}');
+            }
+            scalar => self.json.extend_from_slice(scalar.to_string().as_bytes()),
+        }
+    }
+
+    /// What the member `key` was read from: the member of that name, or of the name that it is shown
+    /// under; nothing where it may be either.
+    fn source<'w>(
+        &self,
+        key: &str,
+        members: &Map<String, Value>,
+        written: &HashMap<Cow<'_, str>, Cursor<'w>>,
+    ) -> Option<Cursor<'w>> {
+        let own = written.get(key);
+        let shown = self.names.shown(key);
+        let renamed = written.get(shown).filter(|_| shown != key);
+        match (own, renamed, members.contains_key(shown)) {
+            (own, None, _) => own.copied(),
+            (Some(own), Some(_), true) => Some(*own),
+            (None, Some(renamed), false) => Some(*renamed),
+            _ => None,
+        }
     }
 }
 
@@ -264,6 +258,28 @@ fn read(document: Document) -> Result<Read, ResolveError> {
         true => Read::Other(document),
         false => Read::Plain(document),
     })
+}
+
+/// A call of a tool, read back from what the model was shown.
+struct Called {
+    written: Written,
+    schema: Option<InputSchema>,
+    asked: Taken,
+}
+
+impl Called {
+    fn of(tool: &PreparedTool, arguments: Bytes) -> Result<Self, ResolveError> {
+        let (Read::Plain(document) | Read::Other(document)) = read(Document::new(arguments))?;
+        let written = Written::of(document);
+        let mut value = written.value().clone();
+        let asked = tool.listed().take_projection(&mut value);
+        let (value, schema) = tool.read(value)?;
+        Ok(Self {
+            written: written.read_back(value, tool.listed().names())?,
+            schema: schema.cloned(),
+            asked,
+        })
+    }
 }
 
 impl Session {
@@ -330,13 +346,18 @@ impl Session {
         tool: &PreparedTool,
         arguments: Bytes,
     ) -> Result<ResolvedJson, ResolveError> {
-        let (Read::Plain(document) | Read::Other(document)) = read(Document::new(arguments))?;
-        let written = Written::of(document);
-        let mut value = written.value().clone();
-        let asked = tool.listed().take_projection(&mut value);
-        let (value, schema) = tool.read(value)?;
-        let written = written.read_back(value);
-        let mut resolved = self.resolved_written(written, schema).await?;
+        let Called {
+            written,
+            schema,
+            asked,
+        } = match arguments.len() <= SMALL_BYTES {
+            true => Called::of(tool, arguments)?,
+            false => {
+                let tool = tool.clone();
+                run(false, move || Called::of(&tool, arguments)).await?
+            }
+        };
+        let mut resolved = self.resolved_written(written, schema.as_ref()).await?;
         resolved.projection = Some(asked.request).filter(|request| !request.is_unsaid());
         resolved.diagnostics = asked.diagnostics;
         Ok(resolved)

@@ -18,8 +18,11 @@ use std::collections::{BTreeSet, HashMap};
 
 /// So many places of a schema are told apart; what lies beyond is seen as a whole.
 const STATES: usize = 2000;
-/// So many subschemas are looked at while they are found.
-const EFFORT: usize = 200_000;
+/// So many looks at subschemas and their keywords are taken while they are found: some milliseconds,
+/// once for a schema.
+pub(super) const EFFORT: usize = 100_000;
+/// So many names are looked for one by one in an object that may be large.
+const FEW_NAMES: usize = 16;
 /// Texts of at most this many bytes stand for themselves.
 const SHORT_TEXT: usize = 64;
 
@@ -57,13 +60,18 @@ pub(super) struct Sight(Vec<State>);
 
 impl Sight {
     pub(super) fn of(schema: &Value) -> Self {
+        Self::found(schema).0
+    }
+
+    /// What a schema sees, and how many looks that took.
+    pub(super) fn found(schema: &Value) -> (Self, usize) {
         let mut finder = Finder {
             root: schema,
             is_named: has_inner_ids(schema),
             numbers: HashMap::new(),
             open: Vec::new(),
             states: vec![State::default(), whole()],
-            effort: EFFORT,
+            looks: 0,
         };
         let root = finder.number(vec![schema]);
         while let Some((number, schemas)) = finder.open.pop() {
@@ -72,18 +80,12 @@ impl Sight {
                 *place = state;
             }
         }
-        match root {
-            ROOT => Self(finder.states),
-            // A schema that sees nothing, or one that is too large.
-            other => Self(vec![
-                State::default(),
-                whole(),
-                match other {
-                    NOTHING => State::default(),
-                    _ => whole(),
-                },
-            ]),
-        }
+        let states = match root {
+            ROOT => finder.states,
+            // A schema that sees nothing.
+            _ => vec![State::default(), whole(), State::default()],
+        };
+        (Self(states), finder.looks)
     }
 
     /// What the schema sees of arguments.
@@ -126,7 +128,7 @@ impl Sight {
                         named,
                         others: None,
                     }),
-                ) if named.len() < cursor.len().unwrap_or_default() => {
+                ) if named.len() <= FEW_NAMES => {
                     let mut members = Map::new();
                     for (name, at) in named {
                         if let Some(value) = cursor.get(name) {
@@ -241,12 +243,14 @@ struct Finder<'s> {
     numbers: HashMap<BTreeSet<usize>, usize>,
     open: Vec<(usize, Vec<&'s Value>)>,
     states: Vec<State>,
-    effort: usize,
+    /// Looks that were taken.
+    looks: usize,
 }
 
 impl<'s> Finder<'s> {
     /// The state for a value that all of the subschemas are applied to.
     fn number(&mut self, schemas: Vec<&'s Value>) -> usize {
+        self.looks += schemas.len();
         let schemas: Vec<_> = schemas
             .into_iter()
             .filter(|schema| !sees_nothing(schema))
@@ -261,8 +265,7 @@ impl<'s> Finder<'s> {
         if let Some(&known) = self.numbers.get(&set) {
             return known;
         }
-        self.effort = self.effort.saturating_sub(schemas.len());
-        if self.states.len() >= STATES || self.effort == 0 {
+        if self.states.len() >= STATES {
             return WHOLE;
         }
         let number = self.states.len();
@@ -289,14 +292,24 @@ impl<'s> Finder<'s> {
                 return whole();
             };
             for (keyword, value) in members {
-                self.effort = self.effort.saturating_sub(1);
+                let looks = looks_at(keyword, value, members);
+                if !self.has_room(looks) {
+                    // Nor does any other state look further.
+                    self.looks = EFFORT;
+                    return whole();
+                }
+                self.looks += looks;
                 self.keyword(keyword, value, members, &mut found, &mut open);
             }
-            if found.whole || self.effort == 0 {
+            if found.whole {
                 return whole();
             }
         }
         self.made(found)
+    }
+
+    fn has_room(&self, looks: usize) -> bool {
+        looks <= EFFORT.saturating_sub(self.looks)
     }
 
     fn keyword(
@@ -344,12 +357,9 @@ impl<'s> Finder<'s> {
                 if let Some(properties) = members.get("properties").and_then(Value::as_object) {
                     found.names.extend(properties.keys().map(String::as_str));
                 }
-                // Once for all three.
-                if !found
-                    .objects
-                    .iter()
-                    .any(|known| std::ptr::eq(*known, members))
-                {
+                // Once for all three, which come together.
+                let last = found.objects.last();
+                if !last.is_some_and(|last| std::ptr::eq(*last, members)) {
                     found.objects.push(members);
                 }
             }
@@ -384,6 +394,10 @@ impl<'s> Finder<'s> {
     }
 
     fn made(&mut self, found: Found<'s>) -> State {
+        // Each is looked at when it is chosen, and when it is numbered.
+        if !self.has_room(found.looks().saturating_mul(2)) {
+            return whole();
+        }
         let members = (found.all_names || !found.names.is_empty()).then(|| Seen {
             named: found
                 .names
@@ -396,11 +410,9 @@ impl<'s> Finder<'s> {
             named: found
                 .items
                 .iter()
-                .map(|schemas| self.number([schemas.as_slice(), &found.every_item].concat()))
+                .map(|schemas| self.item(schemas, &found.every_item))
                 .collect(),
-            others: found
-                .all_items
-                .then(|| self.number(found.every_item.clone())),
+            others: found.all_items.then(|| self.item(&[], &found.every_item)),
         });
         State {
             whole: false,
@@ -409,6 +421,13 @@ impl<'s> Finder<'s> {
             members,
             items,
         }
+    }
+
+    /// What is seen of an item that some are applied to besides those for every item.
+    fn item(&mut self, schemas: &[&'s Value], every_item: &[&'s Value]) -> usize {
+        let schemas = [schemas, every_item].concat();
+        self.looks += schemas.len();
+        self.number(schemas)
     }
 
     /// What is seen of the member of a name, or of one that none of the names is. Which patterns
@@ -423,9 +442,34 @@ impl<'s> Finder<'s> {
             }
             let patterns = members.get("patternProperties").and_then(Value::as_object);
             schemas.extend(patterns.into_iter().flat_map(Map::values));
+            self.looks += looks_for_member(members);
         }
         self.number(schemas)
     }
+}
+
+/// How many looks a keyword takes: one at each thing in it.
+fn looks_at(keyword: &str, value: &Value, members: &Map<String, Value>) -> usize {
+    let of_names = |value: &Value| 1 + value.as_array().map_or(0, Vec::len);
+    let inside = match value {
+        Value::Array(items) => items.len(),
+        // Names that another name asks for are listed.
+        Value::Object(inner) => inner.values().map(of_names).sum(),
+        // A pointer has at most so many tokens.
+        Value::String(text) => text.len() / 8,
+        _ => 0,
+    };
+    let names = match keyword {
+        "additionalProperties" | "patternProperties" => members.get("properties"),
+        _ => None,
+    };
+    1 + inside + names.and_then(Value::as_object).map_or(0, Map::len)
+}
+
+/// How many looks it takes to choose what a schema applies to one member.
+fn looks_for_member(members: &Map<String, Value>) -> usize {
+    let patterns = members.get("patternProperties").and_then(Value::as_object);
+    1 + patterns.map_or(0, Map::len)
 }
 
 /// Whether a schema says nothing of what it is applied to.
@@ -455,4 +499,17 @@ struct Found<'s> {
     every_item: Vec<&'s Value>,
     /// Whether it is seen how many items there are.
     all_items: bool,
+}
+
+impl Found<'_> {
+    /// How many schemas are applied to children, each counted for every name and place.
+    fn looks(&self) -> usize {
+        let members = self.objects.iter().map(|members| looks_for_member(members));
+        let names = self.names.len() + usize::from(self.all_names);
+        let items = self.items.iter().map(Vec::len).sum::<usize>();
+        let places = self.items.len() + usize::from(self.all_items);
+        let members = names.saturating_mul(members.sum());
+        let items = items.saturating_add(places.saturating_mul(self.every_item.len()));
+        members.saturating_add(items).saturating_add(names)
+    }
 }

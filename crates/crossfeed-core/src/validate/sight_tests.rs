@@ -1,7 +1,7 @@
 //! What schemas see, by example. That a skeleton gets the verdict of the whole is judged over the
 //! official suite and real tools in `tests/it/bytes.rs`.
 
-use super::sight::Sight;
+use super::sight::{EFFORT, Sight};
 use crate::resolve::Node;
 use crossfeed_jmespath::View;
 use crossfeed_json::Document;
@@ -32,6 +32,87 @@ fn a_type_sees_no_content() {
     check(json!({"pattern": "^x"}), &long, text);
     check(json!(true), "[1]", json!([]));
     check(json!({"description": "d"}), "[1e400]", json!([]));
+}
+
+#[test]
+fn what_reads_a_text_sees_it() {
+    let text = "x".repeat(100);
+    let long = format!("\"{text}\"");
+    for (keyword, value) in [
+        ("minLength", json!(9)),
+        ("maxLength", json!(9)),
+        ("pattern", json!("^x")),
+        ("format", json!("date")),
+        ("contentEncoding", json!("base64")),
+        ("contentMediaType", json!("application/json")),
+        ("contentSchema", json!({"type": "object"})),
+    ] {
+        check(json!({keyword: value}), &long, json!(text));
+        // And nothing but the text.
+        check(json!({keyword: value}), "[[1]]", json!([]));
+    }
+}
+
+#[test]
+fn each_keyword_sees_what_it_asks_of() {
+    let value = r#"{"a": [1], "b": [2], "c": [[3]]}"#;
+    let list = json!({"type": "array"});
+    for (schema, expected) in [
+        (
+            json!({"if": {"properties": {"a": list}}, "then": {"properties": {"b": list}}, "else": {"properties": {"c": list}}}),
+            json!({"a": [], "b": [], "c": []}),
+        ),
+        (
+            json!({"minProperties": 1}),
+            json!({"a": null, "b": null, "c": null}),
+        ),
+        (
+            json!({"maxProperties": 1}),
+            json!({"a": null, "b": null, "c": null}),
+        ),
+        (
+            json!({"patternProperties": {"^b": {"items": {"type": "number"}}}}),
+            json!({"a": [1], "b": [2], "c": [[]]}),
+        ),
+        (
+            json!({"dependentSchemas": {"a": {"properties": {"b": list}}}}),
+            json!({"a": null, "b": []}),
+        ),
+        (
+            json!({"dependencies": {"a": {"properties": {"b": list}}}}),
+            json!({"a": null, "b": []}),
+        ),
+        (
+            json!({"dependentRequired": {"a": ["b"]}}),
+            json!({"a": null, "b": null}),
+        ),
+        (
+            json!({"dependencies": {"a": ["b"]}}),
+            json!({"a": null, "b": null}),
+        ),
+    ] {
+        check(schema, value, expected);
+    }
+    let value = "[[1], [2], [[3]]]";
+    for (schema, expected) in [
+        (json!({"minItems": 1}), json!([null, null, null])),
+        (json!({"maxItems": 1}), json!([null, null, null])),
+        (
+            json!({"prefixItems": [{"items": {"type": "array"}}]}),
+            json!([[1]]),
+        ),
+        (json!({"items": [{}, list]}), json!([null, []])),
+        (
+            json!({"items": [list], "additionalItems": {"minItems": 1}}),
+            json!([[null], [null], [null]]),
+        ),
+        (
+            json!({"prefixItems": [list], "contains": {"minItems": 1}}),
+            json!([[null], [null], [null]]),
+        ),
+    ] {
+        check(schema, value, expected);
+    }
 }
 
 #[test]
@@ -124,6 +205,12 @@ fn what_is_not_understood_sees_everything() {
     for schema in [
         json!({"unevaluatedProperties": false}),
         json!({"$dynamicRef": "#x"}),
+        json!({"$recursiveRef": "#"}),
+        json!({"enum": [{"a": [1]}]}),
+        json!({"unevaluatedItems": false}),
+        json!({"uniqueItems": true}),
+        // Decoded it leads elsewhere.
+        json!({"$ref": "#/$defs/%61", "$defs": {"%61": {"type": "object"}, "a": {"enum": [1]}}}),
         json!({"$ref": "other.json"}),
         json!({"$ref": "#anchor"}),
         json!({"$ref": "#/none"}),
@@ -147,4 +234,31 @@ fn what_is_not_understood_sees_everything() {
     let seen = [&skeleton["p0"], &skeleton["p2999"]];
     assert_eq!(skeleton.as_object().unwrap().len(), 2);
     assert!(seen.contains(&&json!([[1]])), "{skeleton}");
+}
+
+#[test]
+fn looks_are_bounded() {
+    let all = |of: &dyn Fn(usize) -> Value| (0..8000).map(of).collect::<Value>();
+    let named = |n: usize| json!({"properties": {format!("p{n}"): {"minimum": n}}, "additionalProperties": {"maximum": n}});
+    let schemas = [
+        json!({"allOf": all(&named)}),
+        json!({"allOf": all(&|n| json!({"items": {"minimum": n}})), "prefixItems": all(&|n| json!({"maximum": n}))}),
+        json!({"allOf": all(&|n| json!({"patternProperties": {format!("^p{n}"): {"minLength": n}}, "required": [format!("p{n}")]}))}),
+        json!({"allOf": all(&|n| json!({"prefixItems": vec![json!({"minItems": n}); n % 20]}))}),
+        json!({"items": {"$ref": "#/$defs/0"}, "$defs": (0..200).map(|n| {
+            let all: Vec<_> = (0..n + 2).map(|to| json!({"$ref": format!("#/$defs/{}", to % 200)})).collect();
+            (n.to_string(), json!({"items": {"allOf": all}}))
+        }).collect::<serde_json::Map<_, _>>()}),
+        json!({"dependentRequired": {"a": all(&|n| format!("p{n}").into())}, "anyOf": all(&|_| json!({"$ref": "#/allOf/0"})),
+            "allOf": [{"dependentRequired": {"a": all(&|n| format!("q{n}").into())}}]}),
+    ];
+    for schema in &schemas {
+        let (_, looks) = Sight::found(schema);
+        assert!(looks <= EFFORT, "{looks}");
+    }
+    // What is too much to look at is seen as a whole, here and below.
+    let value = r#"{"a": [[1]], "p3": [[1]]}"#;
+    let whole: Value = serde_json::from_str(value).unwrap();
+    check(schemas[0].clone(), value, whole);
+    check(schemas[1].clone(), "[[[1]]]", json!([[[1]]]));
 }

@@ -89,7 +89,7 @@ impl Builder {
         let raw: &[u8] = &self.tape.raw;
         Listed {
             hash: if escaped {
-                let key = string::decode(&raw[start..end], true);
+                let key = string::decode_key(&raw[start..end], true);
                 keys::hash(&key, 0, key.len())
             } else {
                 keys::hash(raw, start, end)
@@ -184,7 +184,7 @@ impl Builder {
         let mut member = frame.slot + 1;
         for _ in 0..count {
             let escaped = tape.word(member).key_listed();
-            let key = string::decode(tape.raw_key(member), escaped);
+            let key = string::decode_key(tape.raw_key(member), escaped);
             match first_place.entry(key) {
                 Entry::Occupied(place) => list[*place.get()] = member,
                 Entry::Vacant(place) => {

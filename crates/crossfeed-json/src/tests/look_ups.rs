@@ -1,8 +1,8 @@
 //! Values, look-ups and duplicate keys against serde_json and a naive model.
 
 use super::{Json, blanks, decoded, grammar::depth, json};
-use crate::{Cursor, Document, Prediction};
-use proptest::prelude::*;
+use crate::{Cursor, Document, Prediction, Tables};
+use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -64,6 +64,7 @@ fn same(cursor: Cursor<'_>, model: &Json, predictions: &mut [Prediction]) {
                 "k1",
                 "missing",
                 "a_key_of_17_bytes",
+                "\u{fffd}",
             ] {
                 let expected = members.iter().find(|(known, _)| decoded(known) == key);
                 let found = cursor.get(key);
@@ -86,6 +87,18 @@ fn same(cursor: Cursor<'_>, model: &Json, predictions: &mut [Prediction]) {
     }
 }
 
+/// Keys of which some read as U+FFFD.
+const LONE: &[&str] = &[
+    "a",
+    r"\ud800",
+    r"\udfff",
+    r"\uD800",
+    r"\ufffd",
+    "\u{fffd}",
+    r"\ud83d\ude00",
+    "b",
+];
+
 proptest! {
     #[test]
     fn cursors_agree_with_a_naive_model(json in json(), blanks in blanks()) {
@@ -105,6 +118,38 @@ proptest! {
             prop_assert_eq!(written, text.trim().as_bytes());
         } else {
             prop_assert_eq!(String::from_utf8(written).unwrap(), model.text(""));
+        }
+    }
+
+    /// Keys are one key if they read as the same text, however many there are, in objects of one shape
+    /// and alone.
+    #[test]
+    fn lone_surrogates_read_as_one_key(
+        few in vec(vec(select(LONE), 0..9), 1..4), plain in 0_usize..40, surrogates in vec((0_usize..40, select(LONE)), 0..4),
+    ) {
+        let member = |(n, key): (usize, &str)| (key.to_owned(), Json::Atom(n.to_string()));
+        let object = |keys: &[&str]| Json::Object(keys.iter().copied().enumerate().map(member).collect());
+        let mut many: Vec<_> = (0..plain).map(|n| member((n, &format!("k{n:02}")))).collect();
+        for (place, key) in surrogates {
+            many.insert(place.min(many.len()), member((100 + place, key)));
+        }
+        let mut list: Vec<_> = few.iter().map(|keys| object(keys)).collect();
+        list.extend(list.clone());
+        list.push(Json::Object(many));
+        let model = Json::Array(list);
+        let (text, model) = (model.text(""), model.deduplicated());
+        let document = Document::new(text.clone());
+        let root = document.root().unwrap();
+        same(root, &model, &mut [Prediction::default(); 3]);
+        prop_assert_eq!(root.document_has_duplicates(), text != model.text(""));
+        // So a value has as many members as the document.
+        for (object, value) in root.items().zip(root.to_value().unwrap().as_array().unwrap()) {
+            prop_assert_eq!(object.len(), value.as_object().map(serde_json::Map::len));
+        }
+        for object in root.items() {
+            let look = || object.get_in_table("\u{fffd}", Tables::Always);
+            let found = look().flatten().map(Cursor::ordinal);
+            prop_assert_eq!(found, object.get("\u{fffd}").map(Cursor::ordinal));
         }
     }
 
@@ -253,9 +298,12 @@ fn spellings_of_a_key_are_one_key() {
         (r#"{"\ud83d\ude00":1,"😀":2}"#, r#"{"😀":2}"#),
         (r#"{"\/":1,"/":2,"\\/":3}"#, r#"{"/":2,"\\/":3}"#),
         (r#"{"":1,"":2}"#, r#"{"":2}"#),
+        (r#"{"\ud800":1,"\uD800":2,"\ud801":3}"#, r#"{"\ud801":3}"#),
+        (r#"{"\ufffd":1,"a":0,"\udfff":2}"#, r#"{"\udfff":2,"a":0}"#),
+        ("{\"a\\ud800\":1,\"a\u{fffd}\":2}", "{\"a\u{fffd}\":2}"),
         (
-            r#"{"\ud800":1,"\uD800":2,"\ud801":3}"#,
-            r#"{"\uD800":2,"\ud801":3}"#,
+            r#"{"\ud800a":1,"\ud800b":2,"\ud800\udfff":3}"#,
+            r#"{"\ud800a":1,"\ud800b":2,"\ud800\udfff":3}"#,
         ),
         (
             r#"{"a":{"a":1,"a":2},"a":[{"b":1,"b":2}]}"#,
