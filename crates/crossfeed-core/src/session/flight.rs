@@ -4,7 +4,10 @@
 //! are there, or why they will not be. Deliberately not here: who waits for whom
 //! ([`crate::flight`]).
 
-use super::{Session, size::SMALL_BYTES};
+use super::{
+    Session,
+    size::{SMALL_BYTES, run},
+};
 use crate::{
     canonical::Stored,
     error::LookupError,
@@ -122,11 +125,23 @@ impl Session {
         });
         let wanted: Vec<_> = results.collect();
         let wait = self.inner().options.wait;
-        let timer = || plan.malformed.is_empty().then(|| timer(wait)).flatten();
+        let timer = || match self.can_come_true(plan) {
+            true => timer(wait),
+            false => None,
+        };
         let find = |place: usize, outcome| self.find_landed(&plan.wanted[place], outcome);
+        let dooms = |looked: &Looked| judge(looked.as_ref().map(Whole::unseen));
         let flights = &self.inner().flights;
         let actor = self.actor.as_ref();
         flight::look_up(flights, &self.scope, actor, &wanted, timer, find, dooms).await
+    }
+
+    /// Whether the references of a plan are not at fault for what they are, whatever they refer to.
+    fn can_come_true(&self, plan: &Plan) -> bool {
+        let options = &self.inner().options.select;
+        let selectors = plan.references.iter();
+        let mut selectors = selectors.filter_map(|planned| planned.reference.select.as_deref());
+        plan.malformed.is_empty() && !selectors.any(|selector| options.refuses(selector))
     }
 
     /// What is wanted of a call that was not in flight, or that was waited for.
@@ -142,28 +157,39 @@ impl Session {
                 }
                 looked => looked,
             },
-            Some(Outcome::Circle(path)) => Err(LookupError::Cycle { call_id, path }),
-            Some(Outcome::Overdue) => Err(LookupError::Pending {
-                call_id,
-                waited: Some(self.inner().options.wait),
-            }),
-            Some(Outcome::Stopped) => Err(LookupError::Pending {
-                call_id,
-                waited: None,
-            }),
+            Some(Outcome::Circle(round)) => {
+                let path = round.path();
+                Err(LookupError::Cycle { call_id, path })
+            }
+            Some(Outcome::Overdue) => {
+                let waited = Some(self.inner().options.wait);
+                self.find_recorded(call_id, waited).await
+            }
+            Some(Outcome::Stopped) => self.find_recorded(call_id, None).await,
+        }
+    }
+
+    /// The result of a call in flight, which another engine over the same store may have recorded.
+    async fn find_recorded(&self, call_id: CallId, waited: Option<Duration>) -> Looked {
+        match self.find_stored(&call_id).await {
+            Ok(result) => Ok(Stored::Result(result).into()),
+            Err(_) => Err(LookupError::Pending { call_id, waited }),
         }
     }
 }
 
-/// Whether what was found keeps a call from running. Of what is large, only what was declared.
-fn dooms(looked: &Looked) -> bool {
-    match looked.as_ref().map(Whole::unseen) {
-        Err(_) => true,
-        Ok(stored @ Stored::Result(result)) => {
-            let is_small = result.document().raw().len() <= SMALL_BYTES;
-            result.failed() || (is_small && stored.failure().is_some())
+/// Whether what was found keeps a call from running.
+fn judge(found: Result<&Stored, &LookupError>) -> impl Future<Output = bool> + use<> {
+    let found = found.ok().cloned();
+    async move {
+        match found {
+            None => true,
+            Some(Stored::Artifact(_)) => false,
+            Some(Stored::Result(result)) => {
+                let is_small = result.failed() || result.document().raw().len() <= SMALL_BYTES;
+                run(is_small, move || Stored::Result(result).failure().is_some()).await
+            }
         }
-        Ok(Stored::Artifact(_)) => false,
     }
 }
 
