@@ -277,6 +277,35 @@ fn circles_are_told_by_the_way_round() {
     check(&[("a", "b"), ("b", "a"), ("c", "a"), ("b", "c")], &after);
 }
 
+#[test]
+fn a_call_waits_as_long_as_one_of_its_waits() {
+    let mut calls = Calls::default();
+    let mut next = 10;
+    for (call, serial) in [(0, 1), (1, 2)] {
+        begin(&mut calls, &id(call), serial, LIMIT).unwrap();
+    }
+    let mut wait = |calls: &mut Calls, of, on: usize| {
+        let (numbers, _) = calls.wait(Some(of), [Some(&id(on))].into_iter(), &mut next);
+        numbers[0].unwrap()
+    };
+    let is_told = |calls: &mut Calls, wait| {
+        matches!(
+            calls.ask(wait, Waker::noop()),
+            Poll::Ready(Outcome::Circle(_))
+        )
+    };
+    // Neither of two waits of one call for another is forgotten with the other.
+    let (one, other) = (wait(&mut calls, 1, 1), wait(&mut calls, 1, 1));
+    calls.forget(one);
+    let back = wait(&mut calls, 2, 0);
+    assert!(is_told(&mut calls, back) && is_told(&mut calls, other));
+    // With the last of them it does not wait any longer.
+    let last = wait(&mut calls, 1, 1);
+    calls.forget(last);
+    let back = wait(&mut calls, 2, 0);
+    assert!(!is_told(&mut calls, back));
+}
+
 /// Counts how often it is woken.
 #[derive(Default)]
 struct Woken(AtomicUsize);

@@ -81,14 +81,24 @@ impl Session {
     /// whichever order they were written. Arguments are to be resolved by [`InFlight::session`], which
     /// knows which call they are for: calls that wait for each other are told so at once.
     ///
-    /// All references of one call wait together, for [`EngineOptions::wait`], and not at all where
-    /// something else is wrong with them. Everything else that reads a result does not wait. Calls in
+    /// All references of one call wait together, for [`EngineOptions::wait`], and not at all where one
+    /// of them cannot be had: it is malformed, its selector is empty, too long or forbidden, or what it
+    /// refers to is not there or failed. (What a selector finds is seen only when all is there: one that
+    /// matches nothing ends no wait.) Everything else that reads a result does not wait. Calls in
     /// flight are known to this engine and its clones only: another engine over the same store, here
     /// or in another process, knows of a call when it has a result.
     ///
     /// Waiting takes the timer of the tokio runtime at hand; without a runtime, or with one that was
     /// built without [`enable_time`](tokio::runtime::Builder::enable_time), references do not wait.
-    /// (Tokio says the latter by a panic, which is caught here; a panic hook hears of it.)
+    /// (Tokio says the latter by a panic, which is caught here; a panic hook hears of it. With
+    /// `panic = "abort"` it cannot be caught: such a program gives its runtime a timer, or sets a wait of
+    /// zero.) The deadline holds where the runtime is driven: with one that is entered, but run by nobody,
+    /// references wait until the call returns or is given up. A wait that is polled when its runtime has
+    /// shut down panics, as tokio's timer does.
+    ///
+    /// Beginning reads the id from the store, which counts as a use of what is there. Until the store
+    /// has answered, the call is not in flight. A guard that is leaked ([`std::mem::forget`]) holds its
+    /// id until its result is recorded or the session is [closed](Session::close).
     ///
     /// [`EngineOptions::wait`]: crate::EngineOptions::wait
     ///
@@ -240,7 +250,9 @@ impl InFlight {
     /// # Errors
     ///
     /// [`StoreError`], as for [`Session::record`]. The call is then still in flight, so that this may
-    /// be tried again, or the call [fail](Self::fail); or dropped, and so given up.
+    /// be tried again, or the call [fail](Self::fail); or dropped, and so given up. Not so with
+    /// [`StoreError::Duplicate`]: the id has another result, so that the call is in flight no longer, or
+    /// it is that of a later call in flight, of which nothing is changed.
     pub async fn complete(&self, result: ToolResult) -> Result<Recorded, StoreError> {
         let result = self.named(result);
         self.session.record(self.call_id(), result).await
