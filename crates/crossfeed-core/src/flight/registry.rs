@@ -18,9 +18,9 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-/// How many locks there are. Sessions that share one wait for each other for some microseconds; where
-/// somebody begins to wait who is waited for himself, as long as it takes to go over the calls behind
-/// those that he waits for: a millisecond or so where 256 calls wait for all of each other.
+/// How many locks there are. Sessions that share one wait for each other for as long as it takes to
+/// put down waits. Where somebody begins to wait who is waited for himself, it takes a walk over the
+/// calls behind those that he waits for; and where that closes circles, telling all that are on them.
 const SHARDS: usize = 16;
 
 /// A call in flight for which something is done.
