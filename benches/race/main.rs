@@ -40,8 +40,8 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Mode::Check => match answers::check(&options) {
-            0 => ExitCode::SUCCESS,
-            _ => ExitCode::FAILURE,
+            true => ExitCode::SUCCESS,
+            false => ExitCode::FAILURE,
         },
         Mode::Instructions => {
             instructions::table(&options);
@@ -83,7 +83,10 @@ fn each_row(
                 continue;
             }
             for peer in peers.iter_mut() {
-                peer.open(&file).unwrap();
+                // Whoever cannot is found out when it is asked for an answer.
+                if let Err(reason) = peer.open(&file) {
+                    println!("\n{} cannot read the document: {reason}.", peer.name());
+                }
             }
             for asked in rows {
                 row(peers, &place, &asked);

@@ -6,7 +6,7 @@ use crate::{
     answers::{Verdict, judge, our_answer},
     each_row,
     options::{Options, Pace},
-    peers::{Part, Peer, Peers},
+    peers::{FAILED, Part, Peer, Peers},
     rows::Row,
     summary::Summary,
 };
@@ -119,6 +119,11 @@ impl Table {
                 ratios.push(None);
                 continue;
             };
+            if timing.median >= FAILED.as_secs_f64() / 1e9 {
+                line.push_str(" failed |");
+                ratios.push(None);
+                continue;
+            }
             // A difference of two processes may be none.
             if timing.median <= 0.0 {
                 line.push_str(" below noise |");
@@ -161,7 +166,7 @@ impl Table {
 fn warm(pace: &Pace, peer: &mut dyn Peer, part: Part) {
     let (mut taken, mut times) = (Duration::ZERO, 1);
     while peer.warms_up() && taken < pace.warm {
-        taken += peer.run(part, times);
+        taken = taken.saturating_add(peer.run(part, times));
         times *= 2;
     }
 }

@@ -648,12 +648,14 @@ fn sessions() {
 
 impl Group for Story {
     fn judge(&self, outcome: &mut dyn FnMut(&str, Outcome)) {
-        outcome(&self.name, block_on(self.outcome()));
+        outcome(&self.name, block_on(self.outcome(false)));
+        let as_bytes = format!("{}, arguments as bytes", self.name);
+        outcome(&as_bytes, block_on(self.outcome(true)));
     }
 }
 
 impl Story {
-    async fn outcome(&self) -> Outcome {
+    async fn outcome(&self, as_bytes: bool) -> Outcome {
         let mut limits = MemoryLimits::default();
         let given = &self.limits;
         if let Some(ms) = given.time_to_live_ms {
@@ -684,6 +686,7 @@ impl Story {
             engine: Engine::new(options, store),
             clock,
             flights: RefCell::default(),
+            as_bytes,
         };
         play.steps(&self.steps, "step").await
     }
@@ -695,6 +698,8 @@ struct Play {
     clock: Arc<ManualClock>,
     /// The calls in flight, by their ids.
     flights: RefCell<HashMap<String, InFlight>>,
+    /// Whether arguments are resolved to bytes, and not to a value.
+    as_bytes: bool,
 }
 
 impl Play {
@@ -707,6 +712,15 @@ impl Play {
     fn flight(&self, call_id: &str) -> Result<InFlight, String> {
         let flight = self.flights.borrow_mut().remove(call_id);
         flight.ok_or(format!("`{call_id}` is not in flight"))
+    }
+
+    async fn resolve(&self, session: &Session, arguments: &Value) -> Result<Value, ResolveError> {
+        if !self.as_bytes {
+            let resolved = session.resolve(arguments.clone(), None).await?;
+            return Ok(resolved.arguments);
+        }
+        let resolved = session.resolve_json(arguments.to_string(), None).await?;
+        Ok(serde_json::from_slice(&resolved.arguments.to_vec()).unwrap())
     }
 
     async fn steps(&self, steps: &[Step], within: &str) -> Outcome {
@@ -771,7 +785,7 @@ impl Play {
                     flights.get(call_id).map(|flight| flight.session().clone())
                 });
                 let session = own.unwrap_or_else(|| self.session(&step.session));
-                let resolving = session.resolve(step.arguments.clone(), None);
+                let resolving = self.resolve(&session, &step.arguments);
                 // It is asked first, so that it waits for what ends meanwhile.
                 let within = format!("{what}, meanwhile");
                 let (found, meanwhile) =
@@ -780,7 +794,7 @@ impl Play {
                 match found {
                     Ok(found) => {
                         let expected = step.resolved.as_ref().ok_or(format!("{what} resolves"))?;
-                        equal_json(what, &found.arguments, expected)?;
+                        equal_json(what, &found, expected)?;
                     }
                     Err(error) => {
                         let report = serde_json::to_value(error.report()).unwrap();

@@ -1,6 +1,6 @@
 //! jaq, as the crates that its command is made of.
 
-use super::{Part, Peer, Reason};
+use super::{Part, Peer, Reason, version_of};
 use crate::{files::File as Document, rows::Row};
 use bytes::Bytes;
 use jaq_core::{
@@ -61,8 +61,9 @@ impl Peer for Jaq {
             Part::ParseExcluded => "on a value parsed before",
             Part::ParseIncluded => "bytes parsed, evaluated, dropped",
         };
+        let (core, json) = (version_of("jaq-core"), version_of("jaq-json"));
         Some(format!(
-            "the crates `jaq-core` 3.1 and `jaq-json` 2.0 in this process, compiled once; {text}"
+            "the crates `jaq-core` {core} and `jaq-json` {json} in this process, compiled once; {text}"
         ))
     }
 

@@ -1,6 +1,6 @@
 //! The `jmespath` crate: its `search`, and its `interpret` on a value that was converted before.
 
-use super::{Part, Peer, Reason};
+use super::{Part, Peer, Reason, version_of};
 use crate::{files::File, rows::Row};
 use bytes::Bytes;
 use jmespath::{Context, DEFAULT_RUNTIME, Expression, Rcvar, Variable, interpret};
@@ -79,7 +79,10 @@ impl Peer for Jmespath {
                 "bytes parsed to a `serde_json::Value`, which it then converts"
             }
         };
-        Some(format!("the crate `jmespath`, compiled once; {text}"))
+        let version = version_of("jmespath");
+        Some(format!(
+            "the crate `jmespath` {version}, compiled once; {text}"
+        ))
     }
 
     fn open(&mut self, file: &File) -> Result<(), Reason> {

@@ -1,6 +1,6 @@
 //! jq, a process for each sample: what is common to N and 2N iterations falls away.
 
-use super::{Part, Peer, Reason};
+use super::{FAILED, Part, Peer, Reason};
 use crate::{files::File, rows::Row};
 use crossfeed_benches::Contender;
 use std::{
@@ -29,6 +29,9 @@ impl Jq {
             .arg("--version")
             .output()
             .map_err(|error| format!("`jq` could not be started: {error}"))?;
+        if !output.status.success() {
+            return Err(format!("`jq --version`: {}", output.status));
+        }
         Ok(Box::new(Self {
             version: String::from_utf8_lossy(&output.stdout).trim().to_owned(),
             file: PathBuf::new(),
@@ -36,8 +39,8 @@ impl Jq {
         }))
     }
 
-    /// How long a process takes that iterates so many times.
-    fn process(&self, part: Part, times: u64) -> Duration {
+    /// How long a process takes that iterates so many times; `None` if it fails.
+    fn process(&self, part: Part, times: u64) -> Option<Duration> {
         let mut jq = command();
         match part {
             Part::ParseExcluded => {
@@ -54,17 +57,18 @@ impl Jq {
             }
         }
         let start = Instant::now();
-        let status = jq.stdout(Stdio::null()).status().unwrap();
+        let status = jq.stdout(Stdio::null()).status();
         let taken = start.elapsed();
-        assert!(status.success(), "jq failed");
-        taken
+        status.is_ok_and(|status| status.success()).then_some(taken)
     }
 
     /// One iteration, by the difference.
     fn once(&self, part: Part, times: u64) -> Duration {
         let once = self.process(part, times);
-        let twice = self.process(part, 2 * times);
-        twice.saturating_sub(once) / u32::try_from(times).unwrap()
+        match (once, self.process(part, 2 * times)) {
+            (Some(once), Some(twice)) => twice.saturating_sub(once) / u32::try_from(times).unwrap(),
+            _ => FAILED,
+        }
     }
 
     /// As many iterations as tell more than noise, found twice in a row.
@@ -72,8 +76,12 @@ impl Jq {
         let mut times = 1;
         let mut found = 0;
         while found < 2 {
-            let once = self.process(part, times);
-            let more = self.process(part, 2 * times).saturating_sub(once);
+            let (Some(once), Some(twice)) =
+                (self.process(part, times), self.process(part, 2 * times))
+            else {
+                return times;
+            };
+            let more = twice.saturating_sub(once);
             let rest = once.saturating_sub(more);
             let most = match part {
                 Part::ParseExcluded => MOST_TIMES,
@@ -145,7 +153,8 @@ impl Peer for Jq {
     }
 
     fn run(&mut self, part: Part, times: u64) -> Duration {
-        self.once(part, times) * u32::try_from(times).unwrap()
+        let once = self.once(part, times);
+        once.saturating_mul(u32::try_from(times).unwrap())
     }
 
     fn contender(&mut self, part: Part) -> Contender<'_> {

@@ -24,6 +24,10 @@ pub(crate) enum Part {
     ParseIncluded,
 }
 
+/// What someone takes who does not come to an end: longer than anything that was measured, however
+/// many iterations it is divided by.
+pub(crate) const FAILED: Duration = Duration::MAX;
+
 /// Text of an error, or of a reason why someone is missing.
 pub(crate) type Reason = String;
 
@@ -44,7 +48,8 @@ pub(crate) trait Peer {
     /// The answer as JSON.
     fn answer(&mut self) -> Result<Vec<u8>, Reason>;
 
-    /// Evaluates so many times in a loop of its own, each answer written as JSON bytes.
+    /// Evaluates so many times in a loop of its own, each answer written as JSON bytes; [`FAILED`] if
+    /// it cannot.
     fn run(&mut self, part: Part, times: u64) -> Duration;
 
     /// How it is sampled.
@@ -71,6 +76,14 @@ fn looped<P: Peer + ?Sized>(peer: &mut P, part: Part) -> Contender<'_> {
         peer.run(part, 1);
         peer.run(part, times)
     })
+}
+
+/// The version of a crate that takes part.
+fn version_of(name: &str) -> &'static str {
+    let locked = include_str!("../../../Cargo.lock");
+    let found = locked.split_once(&format!("name = \"{name}\"\nversion = \""));
+    let version = found.and_then(|(_, rest)| rest.split_once('"'));
+    version.map_or("of an unknown version", |(version, _)| version)
 }
 
 /// Who takes part, crossfeed first.

@@ -1,7 +1,7 @@
 //! Peers in other languages: a process that stays, is asked over its standard input for one sample
 //! at a time, and times its own loop.
 
-use super::{Part, Peer, Reason};
+use super::{FAILED, Part, Peer, Reason};
 use crate::{files::File, rows::Row};
 use serde_json::{Value, json};
 use std::{
@@ -63,7 +63,14 @@ impl Process {
                 requests,
                 answers: BufReader::new(answers),
             };
-            let hello = process.read()?;
+            // It may start and end at once, as the interpreter of a shop does that sells it.
+            let hello = match process.read() {
+                Ok(hello) => hello,
+                Err(error) => {
+                    reason = format!("`{interpreter}`: {error}");
+                    continue;
+                }
+            };
             if let Some(missing) = hello["missing"].as_str() {
                 return Err(missing.to_owned());
             }
@@ -142,8 +149,11 @@ impl Peer for Process {
             Part::ParseExcluded => "evaluate",
             Part::ParseIncluded => "parse",
         };
-        let answer = self.ask(&json!({"do": what, "times": times})).unwrap();
-        Duration::from_nanos(answer["nanoseconds"].as_u64().unwrap())
+        let answer = self.ask(&json!({"do": what, "times": times}));
+        let taken = answer
+            .ok()
+            .and_then(|answer| answer["nanoseconds"].as_u64());
+        taken.map_or(FAILED, Duration::from_nanos)
     }
 
     fn warms_up(&self) -> bool {

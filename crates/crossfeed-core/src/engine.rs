@@ -35,7 +35,8 @@ pub struct EngineOptions {
     /// How long the references of one call wait, together, for calls in flight: 60 s, as long as
     /// clients commonly wait for a tool. With none they do not wait.
     pub wait: Duration,
-    /// The most calls in flight in one session: 256, more than a turn of any model holds.
+    /// The most calls in flight in one session: 256, more than a turn of any model holds. With none, no
+    /// call begins.
     pub max_in_flight: usize,
     /// The context of the model, and how tokens are counted.
     pub context: ContextOptions,
@@ -115,7 +116,9 @@ impl EngineOptions {
         self
     }
 
-    /// The options with another time for which the references of one call wait for calls in flight.
+    /// The options with another time for which the references of one call wait for calls in flight. It
+    /// is kept by the timer of a tokio runtime that is driven: see
+    /// [`Session::begin`](crate::Session::begin).
     #[must_use]
     pub fn with_wait(mut self, time: Duration) -> Self {
         self.wait = time;

@@ -176,6 +176,21 @@ impl Demo {
         })
     }
 
+    /// Those of the calls that the engine says to be in flight now.
+    async fn in_flight<'c>(&self, calls: &[&'c str]) -> Vec<&'c str> {
+        let mut in_flight = Vec::new();
+        for id in calls {
+            let Ok(call_id) = CallId::parse(id) else {
+                continue;
+            };
+            let error = self.session.get(&call_id).await.err();
+            if error.is_some_and(|error| error.code() == ErrorCode::ResultPending) {
+                in_flight.push(*id);
+            }
+        }
+        in_flight
+    }
+
     /// Resolves, runs, records, shows.
     async fn call(
         &self,
@@ -187,6 +202,7 @@ impl Demo {
         let written: Value = serde_json::from_str(call.arguments)
             .map_err(|error| Stop::answer(ErrorCode::ArgumentsInvalid, error.to_string()))?;
         let texts = serialised(&written);
+        let in_flight = self.in_flight(turn).await;
         let resolved = flight
             .session()
             .resolve(written, Some(&tool.input_schema))
@@ -205,7 +221,7 @@ impl Demo {
             Err(error) => return Err(error.into()),
         };
         let mut engine = texts;
-        engine.extend(waits(&resolved, turn));
+        engine.extend(waits(&resolved, &in_flight));
         engine.extend(remarks(&resolved));
         let output = (tool.run)(&self.data, &resolved.arguments).map_err(Stop::Usage)?;
         flight.complete(output.to_result()).await?;
@@ -251,16 +267,15 @@ fn serialised(written: &Value) -> Vec<String> {
         .collect()
 }
 
-/// What of the same turn was waited for.
-fn waits(resolved: &Resolved, turn: &[&str]) -> Vec<String> {
-    let sources = resolved
-        .lineage
-        .iter()
-        .map(|link| link.source.call_id.as_str());
-    let mut waits: Vec<_> = sources.filter(|id| turn.contains(id)).collect();
-    waits.dedup();
-    let line = |id: &str| format!("{id} is in flight: this call waits until it has returned");
-    waits.into_iter().map(line).collect()
+/// What was in flight when the call began to be resolved, of what it refers to.
+fn waits(resolved: &Resolved, in_flight: &[&str]) -> Vec<String> {
+    let is_source = |id: &&&str| {
+        let mut lineage = resolved.lineage.iter();
+        lineage.any(|link| link.source.call_id.as_str() == **id)
+    };
+    let waits = in_flight.iter().filter(is_source);
+    let line = |id| format!("{id} is in flight: this call waits until it has returned");
+    waits.map(line).collect()
 }
 
 /// What the engine did, but for the view where it is the usual one.

@@ -3,16 +3,17 @@
 //! What comes in: calls that begin and leave, waits that begin, are asked and are dropped. What goes
 //! out: outcomes of waits, and whom to wake. Deliberately not here: locks, time, the store.
 
-use super::circle::circles;
+use super::circle::{Round, circles};
 use crossfeed_store::Tombstone;
 use crossfeed_wire::CallId;
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
     task::{Poll, Waker},
 };
 
 /// Why a wait is over.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) enum Outcome {
     /// The call has left: what it returned is in the store.
     Landed,
@@ -20,7 +21,7 @@ pub(crate) enum Outcome {
     /// there.
     GivenUp(Tombstone),
     /// The call waits for the one that waits: from that one round to itself.
-    Circle(Vec<CallId>),
+    Circle(Round),
     /// The time is over.
     Overdue,
     /// It is of no use to wait any longer.
@@ -36,23 +37,35 @@ pub(super) enum Refused {
     Full,
 }
 
+/// A call in flight, as it is offered in place of an id that is not known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Running {
+    pub(crate) call_id: CallId,
+    pub(crate) tool: Option<Arc<str>>,
+    /// Whether waiting for it would close a circle.
+    pub(crate) is_circular: bool,
+}
+
 #[derive(Debug)]
-struct Running {
-    /// What tells it from another call of the same id, before or after.
-    serial: u64,
+struct Call {
+    call_id: CallId,
+    /// Until then it holds its id, and nobody else sees it.
+    has_begun: bool,
     /// How to make it again.
     tombstone: Tombstone,
     /// The waits for it.
     awaited: BTreeSet<u64>,
-    /// The waits of what is resolved for it.
-    waits: BTreeSet<u64>,
+    /// The calls for which something is resolved that waits for it.
+    needed_by: BTreeSet<u64>,
+    /// The waits of what is resolved for it, by the call that each waits for.
+    needs: BTreeMap<u64, BTreeSet<u64>>,
 }
 
 #[derive(Debug)]
 struct Wait {
-    on: CallId,
+    on: u64,
     /// The call in flight for which it waits.
-    of: Option<CallId>,
+    of: Option<u64>,
     outcome: Option<Outcome>,
     waker: Option<Waker>,
 }
@@ -60,78 +73,124 @@ struct Wait {
 /// The calls of a session that are in flight, and the waits for them.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
-    running: BTreeMap<CallId, Running>,
+    /// By their serials, which tell each from another call of the same id, before or after: the last
+    /// one begun is the last.
+    calls: BTreeMap<u64, Call>,
+    serials: HashMap<CallId, u64>,
     waits: BTreeMap<u64, Wait>,
+    /// How many of the calls have begun.
+    begun: usize,
 }
 
 impl Calls {
     /// Whether there is nothing to keep.
     pub(super) fn is_empty(&self) -> bool {
-        self.running.is_empty() && self.waits.is_empty()
+        self.calls.is_empty() && self.waits.is_empty()
     }
 
-    pub(super) fn is_running(&self, call_id: &CallId) -> bool {
-        self.running.contains_key(call_id)
+    /// The call of this id that is in flight, if it has begun.
+    pub(super) fn running(&self, call_id: &CallId) -> Option<u64> {
+        let serial = self.serials.get(call_id).copied();
+        serial.filter(|serial| self.has_begun(*serial))
     }
 
-    /// The calls in flight with what is known of them, the last one begun last.
-    pub(super) fn running(&self) -> Vec<(&CallId, &Tombstone)> {
-        let mut running: Vec<_> = self.running.iter().collect();
-        running.sort_unstable_by_key(|(_, call)| call.serial);
-        let known = running.into_iter().map(|(id, call)| (id, &call.tombstone));
-        known.collect()
+    fn has_begun(&self, serial: u64) -> bool {
+        self.calls.get(&serial).is_some_and(|call| call.has_begun)
     }
 
-    pub(super) fn begin(
+    /// The calls in flight as they look to what is resolved for `actor`, the last one begun last.
+    pub(super) fn all_running(&self, actor: Option<u64>) -> Vec<Running> {
+        let circular = actor.filter(|actor| self.has_begun(*actor));
+        let circular = circular.map_or_else(BTreeSet::new, |actor| self.all_needing(actor));
+        let begun = self.calls.iter().filter(|(_, call)| call.has_begun);
+        let running = begun.map(|(serial, call)| Running {
+            call_id: call.call_id.clone(),
+            tool: call.tombstone.tool().map(Arc::from),
+            is_circular: circular.contains(serial),
+        });
+        running.collect()
+    }
+
+    /// A call, and those that wait for it, by however many.
+    fn all_needing(&self, serial: u64) -> BTreeSet<u64> {
+        let mut found = BTreeSet::from([serial]);
+        let mut next = vec![serial];
+        while let Some(serial) = next.pop() {
+            next.extend(self.needed_by(serial).filter(|other| found.insert(*other)));
+        }
+        found
+    }
+
+    /// Holds an id, so that no other call of it begins. It counts when it has
+    /// [begun](Self::confirm).
+    pub(super) fn hold(
         &mut self,
         call_id: &CallId,
         serial: u64,
         limit: usize,
     ) -> Result<(), Refused> {
-        if self.is_running(call_id) {
+        if self.serials.contains_key(call_id) {
             return Err(Refused::Taken);
         }
-        if self.running.len() >= limit {
+        if self.begun >= limit {
             return Err(Refused::Full);
         }
-        let call = Running {
-            serial,
+        let call = Call {
+            call_id: call_id.clone(),
+            has_begun: false,
             tombstone: Tombstone::default(),
             awaited: BTreeSet::new(),
-            waits: BTreeSet::new(),
+            needed_by: BTreeSet::new(),
+            needs: BTreeMap::new(),
         };
-        self.running.insert(call_id.clone(), call);
+        self.calls.insert(serial, call);
+        self.serials.insert(call_id.clone(), serial);
+        Ok(())
+    }
+
+    /// A call whose id is held has begun. One that has left meanwhile did so after it began.
+    pub(super) fn confirm(&mut self, serial: u64, limit: usize) -> Result<(), Refused> {
+        let Some(call) = self.calls.get_mut(&serial) else {
+            return Ok(());
+        };
+        if self.begun >= limit {
+            return Err(Refused::Full);
+        }
+        call.has_begun = true;
+        self.begun += 1;
         Ok(())
     }
 
     /// Notes how to make a call again.
-    pub(super) fn describe(&mut self, call_id: &CallId, serial: u64, tombstone: Tombstone) {
-        if let Some(call) = self.running.get_mut(call_id)
-            && call.serial == serial
-        {
+    pub(super) fn describe(&mut self, serial: u64, tombstone: Tombstone) {
+        if let Some(call) = self.calls.get_mut(&serial) {
             call.tombstone = tombstone;
         }
     }
 
-    /// A call leaves, whichever has that id or only the one of that number. Everybody who waits for it
-    /// is told that it has landed, or how to make it again if it was given up.
-    pub(super) fn leave(
-        &mut self,
-        call_id: &CallId,
-        serial: Option<u64>,
-        is_given_up: bool,
-    ) -> Vec<Waker> {
-        let is_meant = |call: &Running| serial.is_none_or(|serial| serial == call.serial);
-        if !self.running.get(call_id).is_some_and(is_meant) {
-            return Vec::new();
-        }
-        let Some(call) = self.running.remove(call_id) else {
+    /// Whichever call has this id leaves.
+    pub(super) fn leave_id(&mut self, call_id: &CallId) -> Vec<Waker> {
+        let serial = self.serials.get(call_id).copied();
+        serial.map_or_else(Vec::new, |serial| self.leave(serial, false))
+    }
+
+    /// A call leaves. Everybody who waits for it is told that it has landed, or how to make it again
+    /// if it was given up.
+    pub(super) fn leave(&mut self, serial: u64, is_given_up: bool) -> Vec<Waker> {
+        let Some(call) = self.calls.remove(&serial) else {
             return Vec::new();
         };
+        self.serials.remove(&call.call_id);
+        self.begun -= usize::from(call.has_begun);
         // What is resolved for it may still wait, but now for nobody who could be waited for.
-        for number in call.waits {
-            if let Some(wait) = self.waits.get_mut(&number) {
-                wait.of = None;
+        for (on, numbers) in call.needs {
+            if let Some(on) = self.calls.get_mut(&on) {
+                on.needed_by.remove(&serial);
+            }
+            for number in numbers {
+                if let Some(wait) = self.waits.get_mut(&number) {
+                    wait.of = None;
+                }
             }
         }
         let outcome = match is_given_up {
@@ -145,48 +204,29 @@ impl Calls {
 
     /// Every call leaves.
     pub(super) fn leave_all(&mut self) -> Vec<Waker> {
-        let ids: Vec<_> = self.running.keys().cloned().collect();
-        let left = ids.iter().map(|id| self.leave(id, None, false));
+        let serials: Vec<_> = self.calls.keys().copied().collect();
+        let left = serials.into_iter().map(|serial| self.leave(serial, false));
         left.flatten().collect()
     }
 
     /// Begins to wait for those of the calls that are in flight, all at once; `of` is the call for
-    /// which it waits, with its number. Gives the number of each wait, and whom to wake: where one
-    /// closes a circle, everybody on it is told, this one too.
+    /// which it waits. Gives the number of each wait, and whom to wake: where one closes a circle,
+    /// everybody on it is told, this one too.
     pub(super) fn wait<'i>(
         &mut self,
-        of: Option<(&CallId, u64)>,
+        of: Option<u64>,
         on: impl Iterator<Item = Option<&'i CallId>>,
         next: &mut u64,
     ) -> (Vec<Option<u64>>, Vec<Waker>) {
-        let is_running = |(id, serial): &(&CallId, u64)| {
-            self.running
-                .get(*id)
-                .is_some_and(|call| call.serial == *serial)
-        };
-        let of = of.filter(is_running).map(|(id, _)| id);
-        let mut numbers = Vec::new();
-        for on in on {
-            let call = on.and_then(|on| self.running.get_mut(on).map(|call| (on, call)));
-            let Some((on, call)) = call else {
-                numbers.push(None);
-                continue;
-            };
+        let of = of.filter(|of| self.has_begun(*of));
+        let numbers = on.map(|on| {
+            let on = self.running(on?)?;
             let number = *next;
             *next += 1;
-            call.awaited.insert(number);
-            if let Some(call) = of.and_then(|of| self.running.get_mut(of)) {
-                call.waits.insert(number);
-            }
-            let wait = Wait {
-                on: on.clone(),
-                of: of.cloned(),
-                outcome: None,
-                waker: None,
-            };
-            self.waits.insert(number, wait);
-            numbers.push(Some(number));
-        }
+            self.attach(number, of, on);
+            Some(number)
+        });
+        let numbers = numbers.collect();
         let closed = of.map_or_else(Vec::new, |of| circles(self, of));
         let told = closed.into_iter();
         let wakers = told.filter_map(|(number, round)| self.tell(number, Outcome::Circle(round)));
@@ -228,36 +268,69 @@ impl Calls {
         self.waits.remove(&number);
     }
 
+    /// Puts a wait between the calls.
+    fn attach(&mut self, number: u64, of: Option<u64>, on: u64) {
+        if let Some(call) = self.calls.get_mut(&on) {
+            call.awaited.insert(number);
+            call.needed_by.extend(of);
+        }
+        if let Some(call) = of.and_then(|of| self.calls.get_mut(&of)) {
+            call.needs.entry(on).or_default().insert(number);
+        }
+        let wait = Wait {
+            on,
+            of,
+            outcome: None,
+            waker: None,
+        };
+        self.waits.insert(number, wait);
+    }
+
     /// Takes a wait off the calls between which it is.
     fn detach(&mut self, number: u64) {
-        let Some(wait) = self.waits.get(&number) else {
+        let Some(Wait { on, of, .. }) = self.waits.get(&number) else {
             return;
         };
-        if let Some(call) = self.running.get_mut(&wait.on) {
+        if let Some(call) = self.calls.get_mut(on) {
             call.awaited.remove(&number);
         }
-        if let Some(call) = wait.of.as_ref().and_then(|of| self.running.get_mut(of)) {
-            call.waits.remove(&number);
+        let Some(of) = of else {
+            return;
+        };
+        let Some(needs) = self.calls.get_mut(of).map(|call| &mut call.needs) else {
+            return;
+        };
+        // The same call may wait more than once, for what is resolved for it at once.
+        if let Some(numbers) = needs.get_mut(on) {
+            numbers.remove(&number);
+            if numbers.is_empty() {
+                needs.remove(on);
+                if let Some(call) = self.calls.get_mut(on) {
+                    call.needed_by.remove(of);
+                }
+            }
         }
     }
 
-    /// The waits of what is resolved for a call, each with the call that it waits for.
-    pub(super) fn awaited_by(&self, call_id: &CallId) -> impl Iterator<Item = (u64, &CallId)> {
-        let numbers = self.running.get(call_id).into_iter();
-        let numbers = numbers.flat_map(|call| &call.waits);
-        numbers.filter_map(|number| Some((*number, &self.waits.get(number)?.on)))
+    pub(super) fn call_id(&self, serial: u64) -> Option<&CallId> {
+        self.calls.get(&serial).map(|call| &call.call_id)
+    }
+
+    /// The calls that a call waits for, each with the waits.
+    pub(super) fn needs(&self, serial: u64) -> impl Iterator<Item = (u64, &BTreeSet<u64>)> {
+        let needs = self.calls.get(&serial).into_iter();
+        needs.flat_map(|call| call.needs.iter().map(|(on, numbers)| (*on, numbers)))
     }
 
     /// The calls in flight that wait for a call.
-    pub(super) fn waiting_for(&self, call_id: &CallId) -> impl Iterator<Item = &CallId> {
-        let numbers = self.running.get(call_id).into_iter();
-        let numbers = numbers.flat_map(|call| &call.awaited);
-        numbers.filter_map(|number| self.waits.get(number)?.of.as_ref())
+    pub(super) fn needed_by(&self, serial: u64) -> impl Iterator<Item = u64> {
+        let call = self.calls.get(&serial).into_iter();
+        call.flat_map(|call| call.needed_by.iter().copied())
     }
 
     /// How many calls and waits are kept, for tests.
     #[cfg(test)]
     pub(super) fn kept(&self) -> (usize, usize) {
-        (self.running.len(), self.waits.len())
+        (self.calls.len(), self.waits.len())
     }
 }

@@ -2,72 +2,107 @@
 //!
 //! What comes in: the waits of a session, none of which is on a circle but through one call. What
 //! goes out: the waits that are on one now, each with its way round. Two searches over the calls,
-//! however many waits there are on circles.
+//! however many waits there are on circles; the ways are written down by whoever reads them.
 
 use super::calls::Calls;
 use crossfeed_wire::CallId;
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    fmt,
+    sync::Arc,
+};
 
-/// The waits on circles, each with the way from the call that waits round to itself: a shortest one,
-/// of several always the same. Every circle goes through `hub`, which has begun to wait.
-pub(super) fn circles(calls: &Calls, hub: &CallId) -> Vec<(u64, Vec<CallId>)> {
+/// Each call that is reached from the hub with the one before it; the hub itself with none.
+type Reached = BTreeMap<u64, Option<u64>>;
+
+/// The ways between a call and those on circles with it.
+struct Ways {
+    from_hub: Reached,
+    to_hub: Reached,
+    /// Of the calls on circles.
+    names: BTreeMap<u64, CallId>,
+}
+
+/// The way from a call by one that it waits for round to itself: a shortest one, of several always
+/// the same.
+#[derive(Clone)]
+pub(crate) struct Round {
+    ways: Arc<Ways>,
+    of: u64,
+    on: u64,
+}
+
+impl fmt::Debug for Round {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.path()).finish()
+    }
+}
+
+impl Round {
+    /// The calls, the first of them once more at the end. No other call stands in it twice: two ways
+    /// that met beside the hub would make a circle there.
+    pub(crate) fn path(&self) -> Vec<CallId> {
+        let Ways {
+            from_hub,
+            to_hub,
+            names,
+        } = &*self.ways;
+        let step = |ways: &Reached, serial: &u64| ways.get(serial).copied().flatten();
+        let there = std::iter::successors(Some(self.on), |serial| step(to_hub, serial));
+        let back = std::iter::successors(Some(self.of), |serial| step(from_hub, serial));
+        let mut back: Vec<_> = back.collect();
+        // The hub ends the way there.
+        back.pop();
+        let way = std::iter::once(self.of).chain(there);
+        let way = way.chain(back.into_iter().rev());
+        way.filter_map(|serial| names.get(&serial).cloned())
+            .collect()
+    }
+}
+
+/// The waits on circles, each with its way round. Every circle goes through `hub`, which has begun to
+/// wait.
+pub(super) fn circles(calls: &Calls, hub: u64) -> Vec<(u64, Round)> {
     // Nobody waits for most calls.
-    if calls.waiting_for(hub).next().is_none() {
+    if calls.needed_by(hub).next().is_none() {
         return Vec::new();
     }
-    let ahead = |id: &CallId| calls.awaited_by(id).map(|(_, on)| on).collect();
-    let behind = |id: &CallId| calls.waiting_for(id).collect();
-    let from_hub = search(hub, ahead);
-    let to_hub = search(hub, behind);
+    let from_hub = search(hub, |serial| calls.needs(serial).map(|(on, _)| on));
+    if !calls.needed_by(hub).any(|of| from_hub.contains_key(&of)) {
+        return Vec::new();
+    }
+    let is_ahead = |of: &u64| from_hub.contains_key(of);
+    let to_hub = search(hub, |serial| calls.needed_by(serial).filter(is_ahead));
+    let named = to_hub.keys();
+    let named = named.filter_map(|serial| Some((*serial, calls.call_id(*serial)?.clone())));
+    let ways = Arc::new(Ways {
+        names: named.collect(),
+        from_hub,
+        to_hub,
+    });
     let mut on_circles = Vec::new();
-    let mut between: Vec<_> = from_hub.keys().copied().collect();
-    between.retain(|id| to_hub.contains_key(id));
-    between.sort_unstable();
-    for id in between {
-        for (number, on) in calls.awaited_by(id) {
-            if to_hub.contains_key(on) {
-                on_circles.push((number, round(id, on, &from_hub, &to_hub)));
-            }
+    for of in ways.to_hub.keys().copied() {
+        let needs = calls.needs(of);
+        for (on, numbers) in needs.filter(|(on, _)| ways.to_hub.contains_key(on)) {
+            let ways = Arc::clone(&ways);
+            let round = Round { ways, of, on };
+            on_circles.extend(numbers.iter().map(|number| (*number, round.clone())));
         }
     }
     on_circles
 }
 
-/// Each call that is reached from the hub with the one before it; the hub itself with none.
-fn search<'c>(
-    hub: &'c CallId,
-    next: impl Fn(&CallId) -> BTreeSet<&'c CallId>,
-) -> HashMap<&'c CallId, Option<&'c CallId>> {
-    let mut before = HashMap::from([(hub, None)]);
+/// The nearest first, so that the ways back to the hub are shortest ones.
+fn search<I: Iterator<Item = u64>>(hub: u64, next: impl Fn(u64) -> I) -> Reached {
+    let mut before = BTreeMap::from([(hub, None)]);
     let mut reached = VecDeque::from([hub]);
-    while let Some(id) = reached.pop_front() {
-        for other in next(id) {
+    while let Some(serial) = reached.pop_front() {
+        for other in next(serial) {
             before.entry(other).or_insert_with(|| {
                 reached.push_back(other);
-                Some(id)
+                Some(serial)
             });
         }
     }
     before
-}
-
-/// The way from a call by the one it waits for to the hub, and from there back to it. No call stands
-/// in it twice: two ways that met elsewhere would make a circle beside the hub.
-fn round<'c>(
-    id: &'c CallId,
-    on: &'c CallId,
-    from_hub: &HashMap<&'c CallId, Option<&'c CallId>>,
-    to_hub: &HashMap<&'c CallId, Option<&'c CallId>>,
-) -> Vec<CallId> {
-    let step = |ways: &HashMap<&'c CallId, Option<&'c CallId>>, id: &&'c CallId| {
-        ways.get(*id).copied().flatten()
-    };
-    let there = std::iter::successors(Some(on), |id| step(to_hub, id));
-    let mut back: Vec<_> = std::iter::successors(Some(id), |id| step(from_hub, id)).collect();
-    // The hub ends the way there.
-    back.pop();
-    let way = std::iter::once(id)
-        .chain(there)
-        .chain(back.into_iter().rev());
-    way.cloned().collect()
 }

@@ -49,6 +49,7 @@ impl BeginError {
     pub fn advice(&self) -> String {
         match self {
             Self::Duplicate { .. } => "give each call an id of its own".to_owned(),
+            Self::TooMany { limit: 0 } => "raise the limit, which lets no call begin".to_owned(),
             Self::TooMany { .. } => {
                 "begin it when others have returned or were given up, or raise the limit".to_owned()
             }

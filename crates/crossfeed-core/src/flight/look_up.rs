@@ -23,20 +23,21 @@ const LOOKUPS: usize = 32;
 /// Looks up what is wanted, each in its place; `None` is wanted of the store only. `find` asks the
 /// store: also where a call was given up, because that happens while its result is being put.
 /// It is told how a wait ended, or `None` of what was not in flight; `dooms` says whether what it
-/// found keeps the call from running. `deadline` is asked for a future only if something is waited
+/// found keeps the call from running; it is asked only if something is waited for. `deadline` is asked for a future only if something is waited
 /// for; where there is none, nothing is.
-pub(crate) async fn look_up<L: Lock, T, F, D>(
+pub(crate) async fn look_up<L: Lock, T, F, D, J>(
     registry: &Registry<L>,
     scope: &Scope,
     actor: Option<&Actor>,
     wanted: &[Option<&CallId>],
     deadline: impl FnOnce() -> Option<D>,
     find: impl Fn(usize, Option<Outcome>) -> F,
-    dooms: impl Fn(&T) -> bool,
+    dooms: impl Fn(&T) -> J,
 ) -> Vec<T>
 where
     F: Future<Output = T>,
     D: Future<Output = ()>,
+    J: Future<Output = bool>,
 {
     let waits = registry.wait(scope, actor, wanted);
     let places = 0..wanted.len();
@@ -53,7 +54,12 @@ where
     }
     let deadline = deadline();
     let at_hand: Vec<T> = stream::iter(at_hand).buffered(LOOKUPS).collect().await;
-    let mut deadline = pin!(deadline.filter(|_| !at_hand.iter().any(&dooms)));
+    let mut deadline = pin!(deadline);
+    for found in &at_hand {
+        if deadline.is_some() && dooms(found).await {
+            deadline.set(None);
+        }
+    }
     if deadline.is_none() {
         waits.end(&Outcome::Stopped);
     }
@@ -79,7 +85,7 @@ where
         let Some((place, found)) = next else {
             break;
         };
-        if dooms(&found) {
+        if deadline.is_some() && dooms(&found).await {
             waits.end(&Outcome::Stopped);
             deadline.set(None);
         }

@@ -12,7 +12,8 @@
 //! - A call that returns is put into the store first, then leaves, and whoever waits is woken.
 //!
 //! So between the two looks no result is missed. A call that begins takes its id first and then asks
-//! the store whether it is taken; what is recorded in between is seen by one of the two.
+//! the store whether it is taken; what is recorded in between is seen by one of the two. Until the
+//! store has answered, nobody who wants a result sees it.
 //!
 //! # Invariants
 //!

@@ -19,7 +19,7 @@ use shuttle::{
 use std::{
     collections::BTreeMap,
     convert::Infallible,
-    future::{Future, pending, poll_fn},
+    future::{Future, pending, poll_fn, ready},
     pin::pin,
     sync::Arc,
     task::{Context, Poll, Waker},
@@ -113,7 +113,9 @@ impl World {
 
     fn record(&self, call: &str, value: usize) {
         let (call_id, put) = (id(call), self.put(call, value));
-        let landed = self.registry.land(&self.scope, &call_id, put);
+        let landed = self
+            .registry
+            .land(&self.scope, &call_id, None, put, |_| false);
         block_on(landed).unwrap();
     }
 
@@ -136,15 +138,19 @@ impl World {
                     Some(Outcome::GivenUp(_)) => {
                         self.stored(call).await.map_or(Seen::GivenUp, Seen::Found)
                     }
-                    Some(Outcome::Circle(path)) => {
-                        Seen::Circle(path.iter().map(CallId::as_str).collect())
+                    Some(Outcome::Circle(round)) => {
+                        Seen::Circle(round.path().iter().map(CallId::as_str).collect())
                     }
-                    Some(Outcome::Overdue) => Seen::Overdue,
-                    Some(Outcome::Stopped) => Seen::Stopped,
+                    Some(Outcome::Overdue) => {
+                        self.stored(call).await.map_or(Seen::Overdue, Seen::Found)
+                    }
+                    Some(Outcome::Stopped) => {
+                        self.stored(call).await.map_or(Seen::Stopped, Seen::Found)
+                    }
                 }
             }
         };
-        let dooms = |seen: &Seen| !matches!(seen, Seen::Found(_));
+        let dooms = |seen: &Seen| ready(!matches!(seen, Seen::Found(_)));
         let (registry, scope) = (&self.registry, &self.scope);
         look_up(registry, scope, of, &wanted, || Some(over), find, dooms).await
     }

@@ -5,7 +5,7 @@
 
 use super::{
     Lock,
-    calls::{Calls, Outcome, Refused},
+    calls::{Calls, Outcome, Refused, Running},
     error::BeginError,
 };
 use crossfeed_store::{StoreError, Tombstone};
@@ -18,8 +18,9 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-/// How many locks there are: sessions that share one wait for each other for well below a
-/// microsecond, but where somebody closes a circle.
+/// How many locks there are. Sessions that share one wait for each other for as long as it takes to
+/// put down waits. Where somebody begins to wait who is waited for himself, it takes a walk over the
+/// calls behind those that he waits for; and where that closes circles, telling all that are on them.
 const SHARDS: usize = 16;
 
 /// A call in flight for which something is done.
@@ -30,8 +31,8 @@ pub(crate) struct Actor {
 }
 
 impl Actor {
-    pub(super) fn parts(&self) -> (&CallId, u64) {
-        (&self.call_id, self.serial)
+    pub(crate) fn call_id(&self) -> &CallId {
+        &self.call_id
     }
 }
 
@@ -83,7 +84,8 @@ impl<L: Lock> Registry<L> {
 
     /// Begins a call, unless its id is taken or `limit` calls of the session are in flight.
     /// `is_recorded` asks the store; it is asked when the id is held already, so that what is recorded
-    /// meanwhile is found by it, or finds this.
+    /// meanwhile is found by it, or finds this. Until it has answered, the call is not in flight: whoever
+    /// wants its result looks into the store.
     pub(crate) async fn begin(
         self: &Arc<Self>,
         scope: &Scope,
@@ -91,56 +93,59 @@ impl<L: Lock> Registry<L> {
         limit: usize,
         is_recorded: impl Future<Output = Result<bool, StoreError>>,
     ) -> Result<Entry<L>, BeginError> {
-        let taken = || BeginError::Duplicate {
-            call_id: call_id.clone(),
+        let refused = |refused| match refused {
+            Refused::Taken => BeginError::Duplicate {
+                call_id: call_id.clone(),
+            },
+            Refused::Full => BeginError::TooMany { limit },
         };
-        let begun = self.shard(scope).with(|shard| {
+        let held = self.shard(scope).with(|shard| {
             let calls = shard.sessions.entry(scope.clone()).or_default();
             let serial = shard.next;
             shard.next += 1;
-            let begun = calls.begin(call_id, serial, limit);
+            let held = calls.hold(call_id, serial, limit);
             if calls.is_empty() {
                 shard.sessions.remove(scope);
             }
-            begun.map(|()| serial)
+            held.map(|()| serial)
         });
-        let serial = begun.map_err(|refused| match refused {
-            Refused::Taken => taken(),
-            Refused::Full => BeginError::TooMany { limit },
-        })?;
-        let mut entry = Entry {
+        let serial = held.map_err(refused)?;
+        let entry = Entry {
             registry: Arc::clone(self),
             scope: scope.clone(),
             actor: Actor {
                 call_id: call_id.clone(),
                 serial,
             },
-            // Until the call has begun, nothing is given up: whoever waits looks into the store.
-            has_begun: false,
         };
         if is_recorded.await? {
-            return Err(taken());
+            return Err(refused(Refused::Taken));
         }
-        entry.has_begun = true;
+        let begun = self.with(scope, |calls| Some(calls.confirm(serial, limit)));
+        // Where nothing is kept, the call has left meanwhile.
+        begun.unwrap_or(Ok(())).map_err(refused)?;
         Ok(entry)
     }
 
-    /// Puts the result of a call, then lets the call leave if it is in flight. Where it cannot be put,
-    /// the call stays.
+    /// Puts the result of a call, then lets the call leave if it is in flight: `actor`, or whichever has
+    /// that id. Where it cannot be put, the call stays, unless `is_there` says of the error that a
+    /// result is there all the same.
     pub(crate) async fn land<T, E>(
         &self,
         scope: &Scope,
         call_id: &CallId,
+        actor: Option<&Actor>,
         put: impl Future<Output = Result<T, E>>,
+        is_there: impl FnOnce(&E) -> bool,
     ) -> Result<T, E> {
-        let done = put.await?;
-        self.leave(scope, call_id, None, false);
-        Ok(done)
-    }
-
-    fn leave(&self, scope: &Scope, call_id: &CallId, serial: Option<u64>, is_given_up: bool) {
-        let left = |calls: &mut Calls| calls.leave(call_id, serial, is_given_up);
-        wake(self.with(scope, left));
+        let done = put.await;
+        if done.as_ref().err().is_none_or(is_there) {
+            wake(self.with(scope, |calls| match actor {
+                Some(actor) => calls.leave(actor.serial, false),
+                None => calls.leave_id(call_id),
+            }));
+        }
+        done
     }
 
     /// Lets all calls of a session leave.
@@ -150,17 +155,20 @@ impl<L: Lock> Registry<L> {
 
     /// Whether a call is in flight.
     pub(crate) fn is_running(&self, scope: &Scope, call_id: &CallId) -> bool {
-        self.with(scope, |calls| calls.is_running(call_id))
+        self.with(scope, |calls| calls.running(call_id).is_some())
     }
 
-    /// The calls of a session that are in flight and the tools that they call, the last one begun
-    /// last.
-    pub(crate) fn running(&self, scope: &Scope) -> Vec<(CallId, Option<Arc<str>>)> {
-        self.with(scope, |calls| {
-            let running = calls.running().into_iter();
-            let named = running.map(|(id, known)| (id.clone(), known.tool().map(Arc::from)));
-            named.collect()
-        })
+    /// Whether another call is in flight by the id of this one, which has left then.
+    pub(crate) fn is_followed(&self, scope: &Scope, actor: &Actor) -> bool {
+        let running = self.with(scope, |calls| calls.running(&actor.call_id));
+        running.is_some_and(|serial| serial != actor.serial)
+    }
+
+    /// The calls of a session that are in flight as they look to what is resolved for `actor`, the
+    /// last one begun last.
+    pub(crate) fn running(&self, scope: &Scope, actor: Option<&Actor>) -> Vec<Running> {
+        let actor = actor.map(|actor| actor.serial);
+        self.with(scope, |calls| calls.all_running(actor))
     }
 
     /// Begins to wait for those of the calls that are in flight, all at once: for `actor`, if that is
@@ -175,7 +183,7 @@ impl<L: Lock> Registry<L> {
             let Some(calls) = shard.sessions.get_mut(scope) else {
                 return Default::default();
             };
-            let actor = actor.map(Actor::parts);
+            let actor = actor.map(|actor| actor.serial);
             calls.wait(actor, on.iter().copied(), &mut shard.next)
         });
         // From here on they are forgotten when this is dropped.
@@ -214,12 +222,11 @@ pub(crate) struct Entry<L: Lock> {
     registry: Arc<Registry<L>>,
     scope: Scope,
     actor: Actor,
-    has_begun: bool,
 }
 
 impl<L: Lock> Entry<L> {
     pub(crate) fn call_id(&self) -> &CallId {
-        &self.actor.call_id
+        self.actor.call_id()
     }
 
     pub(crate) fn actor(&self) -> &Actor {
@@ -228,17 +235,16 @@ impl<L: Lock> Entry<L> {
 
     /// Notes how to make the call again.
     pub(crate) fn describe(&self, tombstone: Tombstone) {
-        let (call_id, serial) = self.actor.parts();
-        let describe = |calls: &mut Calls| calls.describe(call_id, serial, tombstone);
+        let serial = self.actor.serial;
+        let describe = |calls: &mut Calls| calls.describe(serial, tombstone);
         self.registry.with(&self.scope, describe);
     }
 }
 
 impl<L: Lock> Drop for Entry<L> {
     fn drop(&mut self) {
-        let (call_id, serial) = self.actor.parts();
-        let registry = &self.registry;
-        registry.leave(&self.scope, call_id, Some(serial), self.has_begun);
+        let left = |calls: &mut Calls| calls.leave(self.actor.serial, true);
+        wake(self.registry.with(&self.scope, left));
     }
 }
 
@@ -305,7 +311,8 @@ impl<L: Lock> Future for Wait<'_, L> {
         let asked = self.registry.with(self.scope, |calls| {
             Some(calls.ask(self.number, context.waker()))
         });
-        // A session without calls has nobody to wait for.
+        // A session is kept as long as a wait that was not answered: whoever asks once more is told to
+        // look into the store.
         asked.unwrap_or(Poll::Ready(Outcome::Landed))
     }
 }

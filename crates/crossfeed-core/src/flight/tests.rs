@@ -25,8 +25,6 @@ enum Act {
         call: usize,
         is_given_up: bool,
     },
-    /// A call that has left and begun again since: nothing happens.
-    LeaveLate(usize),
     Wait {
         of: Option<usize>,
         on: BTreeSet<usize>,
@@ -41,7 +39,6 @@ fn act() -> impl Strategy<Value = Act> {
     prop_oneof![
         4 => call.clone().prop_map(Act::Begin),
         2 => (call.clone(), any::<bool>()).prop_map(|(call, is_given_up)| Act::Leave { call, is_given_up }),
-        1 => call.clone().prop_map(Act::LeaveLate),
         6 => (proptest::option::weighted(0.8, call.clone()), proptest::collection::btree_set(call, 1..4))
             .prop_map(|(of, on)| Act::Wait { of, on }),
         2 => (0..20_usize).prop_map(Act::Ask),
@@ -51,6 +48,11 @@ fn act() -> impl Strategy<Value = Act> {
 
 fn id(call: usize) -> CallId {
     CallId::parse(&format!("c{call}")).unwrap()
+}
+
+fn begin(calls: &mut Calls, id: &CallId, serial: u64, limit: usize) -> Result<(), Refused> {
+    calls.hold(id, serial, limit)?;
+    calls.confirm(serial, limit)
 }
 
 fn number(id: &CallId) -> usize {
@@ -113,7 +115,7 @@ proptest! {
         for act in acts {
             match act {
                 Act::Begin(call) => {
-                    let begun = calls.begin(&id(call), next, LIMIT);
+                    let begun = begin(&mut calls, &id(call), next, LIMIT);
                     let expected = if model.serials.contains_key(&call) {
                         Err(Refused::Taken)
                     } else if model.serials.len() == LIMIT {
@@ -124,12 +126,12 @@ proptest! {
                     };
                     prop_assert_eq!(begun, expected);
                     let tombstone = Tombstone::new(Some(format!("tool {call}").into()), None);
-                    calls.describe(&id(call), next, tombstone);
+                    calls.describe(next, tombstone);
                     next += 1;
                 }
                 Act::Leave { call, is_given_up } => {
                     let serial = model.serials.remove(&call);
-                    calls.leave(&id(call), serial, is_given_up);
+                    calls.leave(serial.unwrap_or(u64::MAX), is_given_up);
                     if serial.is_some() {
                         let told = if is_given_up { Told::GivenUp } else { Told::Landed };
                         for (of, on, outcome) in model.waits.values_mut() {
@@ -142,14 +144,10 @@ proptest! {
                         }
                     }
                 }
-                Act::LeaveLate(call) => {
-                    calls.leave(&id(call), Some(u64::MAX), true);
-                }
                 Act::Wait { of, on } => {
                     let ids: Vec<_> = on.iter().map(|on| id(*on)).collect();
-                    let actor = of.map(id);
                     let serial = of.and_then(|of| model.serials.get(&of).copied());
-                    let actor = actor.as_ref().map(|actor| (actor, serial.unwrap_or(u64::MAX)));
+                    let actor = of.map(|_| serial.unwrap_or(u64::MAX));
                     let (numbers, _) = calls.wait(actor, ids.iter().map(Some), &mut next);
                     for (on, number) in on.iter().zip(&numbers) {
                         prop_assert_eq!(number.is_some(), model.serials.contains_key(on));
@@ -158,10 +156,10 @@ proptest! {
                     }
                     // Everybody on a circle is told at once, each his own way round.
                     for wait in model.on_circles() {
-                        let Poll::Ready(Outcome::Circle(path)) = calls.ask(wait, Waker::noop()) else {
+                        let Poll::Ready(Outcome::Circle(round)) = calls.ask(wait, Waker::noop()) else {
                             return Err(TestCaseError::fail("a circle is not told"));
                         };
-                        let path: Vec<_> = path.iter().map(number).collect();
+                        let path: Vec<_> = round.path().iter().map(number).collect();
                         let (of, on, _) = model.waits[&wait].clone();
                         prop_assert_eq!((Some(path[0]), path[1], path.last()), (of, on, path.first()));
                         let steps = path.windows(2);
@@ -204,7 +202,8 @@ proptest! {
         }
         // Nothing is left when everybody has gone.
         for (call, serial) in model.serials {
-            calls.leave(&id(call), Some(serial), true);
+            prop_assert_eq!(calls.running(&id(call)), Some(serial));
+            calls.leave(serial, true);
         }
         for wait in model.waits.into_keys() {
             calls.forget(wait);
@@ -219,23 +218,22 @@ fn check(waits: &[(&str, &str)], told: &[Option<&str>]) {
     let mut next = 0;
     let call = |letter: char| CallId::parse(&letter.to_string()).unwrap();
     for (serial, letter) in (1000..).zip('a'..='z') {
-        calls.begin(&call(letter), serial, 26).unwrap();
+        begin(&mut calls, &call(letter), serial, 26).unwrap();
     }
     let mut numbers = Vec::new();
     for (of, on) in waits {
         let letter = of.chars().next().unwrap();
         let serial = 1000 + u64::from(letter) - u64::from('a');
         let on: Vec<_> = on.chars().map(call).collect();
-        let of = Some((&call(letter), serial));
-        numbers.extend(calls.wait(of, on.iter().map(Some), &mut next).0);
+        numbers.extend(calls.wait(Some(serial), on.iter().map(Some), &mut next).0);
     }
     let asked =
         numbers
             .into_iter()
             .flatten()
             .map(|number| match calls.ask(number, Waker::noop()) {
-                Poll::Ready(Outcome::Circle(path)) => {
-                    Some(path.iter().map(CallId::as_str).collect::<String>())
+                Poll::Ready(Outcome::Circle(round)) => {
+                    Some(round.path().iter().map(CallId::as_str).collect::<String>())
                 }
                 _ => None,
             });
@@ -263,9 +261,49 @@ fn circles_are_told_by_the_way_round() {
     // Of two ways, the shorter one.
     let ways = [Some("bcab"), Some("cac"), Some("abca"), Some("aca")];
     check(&[("b", "c"), ("c", "a"), ("a", "bc")], &ways);
+    // The nearest first, also where a longer way to the same call is seen before.
+    let ring = [
+        Some("bdab"),
+        Some("cedac"),
+        Some("edace"),
+        Some("dabd"),
+        Some("abda"),
+        Some("aceda"),
+    ];
+    let waits = [("b", "d"), ("c", "e"), ("e", "d"), ("d", "a"), ("a", "bc")];
+    check(&waits, &ring);
     // Whoever was told does not wait, so that nobody waits for him on its account.
     let after = [Some("aba"), Some("bab"), None, None];
     check(&[("a", "b"), ("b", "a"), ("c", "a"), ("b", "c")], &after);
+}
+
+#[test]
+fn a_call_waits_as_long_as_one_of_its_waits() {
+    let mut calls = Calls::default();
+    let mut next = 10;
+    for (call, serial) in [(0, 1), (1, 2)] {
+        begin(&mut calls, &id(call), serial, LIMIT).unwrap();
+    }
+    let mut wait = |calls: &mut Calls, of, on: usize| {
+        let (numbers, _) = calls.wait(Some(of), [Some(&id(on))].into_iter(), &mut next);
+        numbers[0].unwrap()
+    };
+    let is_told = |calls: &mut Calls, wait| {
+        matches!(
+            calls.ask(wait, Waker::noop()),
+            Poll::Ready(Outcome::Circle(_))
+        )
+    };
+    // Neither of two waits of one call for another is forgotten with the other.
+    let (one, other) = (wait(&mut calls, 1, 1), wait(&mut calls, 1, 1));
+    calls.forget(one);
+    let back = wait(&mut calls, 2, 0);
+    assert!(is_told(&mut calls, back) && is_told(&mut calls, other));
+    // With the last of them it does not wait any longer.
+    let last = wait(&mut calls, 1, 1);
+    calls.forget(last);
+    let back = wait(&mut calls, 2, 0);
+    assert!(!is_told(&mut calls, back));
 }
 
 /// Counts how often it is woken.
@@ -281,7 +319,7 @@ impl Wake for Woken {
 #[test]
 fn who_asked_last_is_woken() {
     let mut calls = Calls::default();
-    calls.begin(&id(0), 1, LIMIT).unwrap();
+    begin(&mut calls, &id(0), 1, LIMIT).unwrap();
     let mut next = 2;
     let (numbers, _) = calls.wait(None, [Some(&id(0))].into_iter(), &mut next);
     let number = numbers[0].unwrap();
@@ -290,10 +328,7 @@ fn who_asked_last_is_woken() {
         let waker = Waker::from(Arc::clone(asks));
         assert!(calls.ask(number, &waker).is_pending());
     }
-    calls
-        .leave(&id(0), None, false)
-        .into_iter()
-        .for_each(Waker::wake);
+    calls.leave_id(&id(0)).into_iter().for_each(Waker::wake);
     let woken = [first, last].map(|asked| asked.0.load(Ordering::Relaxed));
     assert_eq!(woken, [0, 1]);
 }

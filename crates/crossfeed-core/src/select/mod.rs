@@ -72,6 +72,16 @@ impl SelectOptions {
         self
     }
 
+    /// Whether a selector is refused for what it is, whatever it is read on. One that does not parse
+    /// may yet be repaired.
+    pub(crate) fn refuses(&self, selector: &str) -> bool {
+        let text = selector.trim();
+        let read = strip_prefix(text).unwrap_or(text);
+        text.is_empty()
+            || read.chars().count() > self.max_chars
+            || self.patterns.check(text).is_err()
+    }
+
     /// Whether the guards let a selector pass: none is offered that would be refused.
     pub(crate) fn admits(&self, selector: &str) -> bool {
         selector.chars().count() <= self.max_chars && self.patterns.check(selector).is_ok()

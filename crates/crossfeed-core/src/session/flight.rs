@@ -4,7 +4,10 @@
 //! are there, or why they will not be. Deliberately not here: who waits for whom
 //! ([`crate::flight`]).
 
-use super::{Session, size::SMALL_BYTES};
+use super::{
+    Session,
+    size::{SMALL_BYTES, run},
+};
 use crate::{
     canonical::Stored,
     error::LookupError,
@@ -78,14 +81,24 @@ impl Session {
     /// whichever order they were written. Arguments are to be resolved by [`InFlight::session`], which
     /// knows which call they are for: calls that wait for each other are told so at once.
     ///
-    /// All references of one call wait together, for [`EngineOptions::wait`], and not at all where
-    /// something else is wrong with them. Everything else that reads a result does not wait. Calls in
+    /// All references of one call wait together, for [`EngineOptions::wait`], and not at all where one
+    /// of them cannot be had: it is malformed, its selector is empty, too long or forbidden, or what it
+    /// refers to is not there or failed. (What a selector finds is seen only when all is there: one that
+    /// matches nothing ends no wait.) Everything else that reads a result does not wait. Calls in
     /// flight are known to this engine and its clones only: another engine over the same store, here
     /// or in another process, knows of a call when it has a result.
     ///
     /// Waiting takes the timer of the tokio runtime at hand; without a runtime, or with one that was
     /// built without [`enable_time`](tokio::runtime::Builder::enable_time), references do not wait.
-    /// (Tokio says the latter by a panic, which is caught here; a panic hook hears of it.)
+    /// (Tokio says the latter by a panic, which is caught here; a panic hook hears of it. With
+    /// `panic = "abort"` it cannot be caught: such a program gives its runtime a timer, or sets a wait of
+    /// zero.) The deadline holds where the runtime is driven: with one that is entered, but run by nobody,
+    /// references wait until the call returns or is given up. A wait that is polled when its runtime has
+    /// shut down panics, as tokio's timer does.
+    ///
+    /// Beginning reads the id from the store, which counts as a use of what is there. Until the store
+    /// has answered, the call is not in flight. A guard that is leaked ([`std::mem::forget`]) holds its
+    /// id until its result is recorded or the session is [closed](Session::close).
     ///
     /// [`EngineOptions::wait`]: crate::EngineOptions::wait
     ///
@@ -122,11 +135,23 @@ impl Session {
         });
         let wanted: Vec<_> = results.collect();
         let wait = self.inner().options.wait;
-        let timer = || plan.malformed.is_empty().then(|| timer(wait)).flatten();
+        let timer = || match self.can_come_true(plan) {
+            true => timer(wait),
+            false => None,
+        };
         let find = |place: usize, outcome| self.find_landed(&plan.wanted[place], outcome);
+        let dooms = |looked: &Looked| judge(looked.as_ref().map(Whole::unseen));
         let flights = &self.inner().flights;
         let actor = self.actor.as_ref();
         flight::look_up(flights, &self.scope, actor, &wanted, timer, find, dooms).await
+    }
+
+    /// Whether the references of a plan are not at fault for what they are, whatever they refer to.
+    fn can_come_true(&self, plan: &Plan) -> bool {
+        let options = &self.inner().options.select;
+        let selectors = plan.references.iter();
+        let mut selectors = selectors.filter_map(|planned| planned.reference.select.as_deref());
+        plan.malformed.is_empty() && !selectors.any(|selector| options.refuses(selector))
     }
 
     /// What is wanted of a call that was not in flight, or that was waited for.
@@ -142,28 +167,39 @@ impl Session {
                 }
                 looked => looked,
             },
-            Some(Outcome::Circle(path)) => Err(LookupError::Cycle { call_id, path }),
-            Some(Outcome::Overdue) => Err(LookupError::Pending {
-                call_id,
-                waited: Some(self.inner().options.wait),
-            }),
-            Some(Outcome::Stopped) => Err(LookupError::Pending {
-                call_id,
-                waited: None,
-            }),
+            Some(Outcome::Circle(round)) => {
+                let path = round.path();
+                Err(LookupError::Cycle { call_id, path })
+            }
+            Some(Outcome::Overdue) => {
+                let waited = Some(self.inner().options.wait);
+                self.find_recorded(call_id, waited).await
+            }
+            Some(Outcome::Stopped) => self.find_recorded(call_id, None).await,
+        }
+    }
+
+    /// The result of a call in flight, which another engine over the same store may have recorded.
+    async fn find_recorded(&self, call_id: CallId, waited: Option<Duration>) -> Looked {
+        match self.find_stored(&call_id).await {
+            Ok(result) => Ok(Stored::Result(result).into()),
+            Err(_) => Err(LookupError::Pending { call_id, waited }),
         }
     }
 }
 
-/// Whether what was found keeps a call from running. Of what is large, only what was declared.
-fn dooms(looked: &Looked) -> bool {
-    match looked.as_ref().map(Whole::unseen) {
-        Err(_) => true,
-        Ok(stored @ Stored::Result(result)) => {
-            let is_small = result.document().raw().len() <= SMALL_BYTES;
-            result.failed() || (is_small && stored.failure().is_some())
+/// Whether what was found keeps a call from running.
+fn judge(found: Result<&Stored, &LookupError>) -> impl Future<Output = bool> + use<> {
+    let found = found.ok().cloned();
+    async move {
+        match found {
+            None => true,
+            Some(Stored::Artifact(_)) => false,
+            Some(Stored::Result(result)) => {
+                let is_small = result.failed() || result.document().raw().len() <= SMALL_BYTES;
+                run(is_small, move || Stored::Result(result).failure().is_some()).await
+            }
         }
-        Ok(Stored::Artifact(_)) => false,
     }
 }
 
@@ -214,7 +250,9 @@ impl InFlight {
     /// # Errors
     ///
     /// [`StoreError`], as for [`Session::record`]. The call is then still in flight, so that this may
-    /// be tried again, or the call [fail](Self::fail); or dropped, and so given up.
+    /// be tried again, or the call [fail](Self::fail); or dropped, and so given up. Not so with
+    /// [`StoreError::Duplicate`]: the id has another result, so that the call is in flight no longer, or
+    /// it is that of a later call in flight, of which nothing is changed.
     pub async fn complete(&self, result: ToolResult) -> Result<Recorded, StoreError> {
         let result = self.named(result);
         self.session.record(self.call_id(), result).await

@@ -511,16 +511,38 @@ fn without_a_timer_nothing_waits() {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     builder.build().unwrap().block_on(check_no_wait(session()));
     let options = EngineOptions::default().with_wait(Duration::ZERO);
-    builder
-        .build()
-        .unwrap()
-        .block_on(check_no_wait(session_with(options)));
+    let runtime = builder.enable_time().start_paused(true).build().unwrap();
+    runtime.block_on(async {
+        let began = Instant::now();
+        check_no_wait(session_with(options)).await;
+        assert_eq!(began.elapsed(), AT_ONCE);
+    });
 }
 
-/// A store that is away for so many writes.
+/// A store that is away for so many writes, and takes its time to read.
 struct Away {
     store: MemoryStore,
     writes: AtomicUsize,
+    reads: Duration,
+}
+
+impl Away {
+    fn write(&self) -> Result<(), StoreError> {
+        let away = |left: usize| left.checked_sub(1);
+        let order = Ordering::Relaxed;
+        match self.writes.fetch_update(order, order, away) {
+            Err(_) => Ok(()),
+            Ok(_) => Err(StoreError::Unavailable {
+                source: "away".into(),
+                retry: true,
+            }),
+        }
+    }
+
+    fn session(self, options: EngineOptions) -> Session {
+        let scope = Scope::parse("t", "p", "s").unwrap();
+        Engine::new(options, Arc::new(self)).session(scope)
+    }
 }
 
 #[async_trait]
@@ -531,19 +553,14 @@ impl ResultStore for Away {
         call: &CallId,
         result: StoredResult,
     ) -> Result<Recorded, StoreError> {
-        let away = |left: usize| left.checked_sub(1);
-        let order = Ordering::Relaxed;
-        if self.writes.fetch_update(order, order, away).is_ok() {
-            let source = "away".into();
-            return Err(StoreError::Unavailable {
-                source,
-                retry: true,
-            });
-        }
+        self.write()?;
         self.store.put(scope, call, result).await
     }
 
     async fn get(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError> {
+        if !self.reads.is_zero() {
+            tokio::time::sleep(self.reads).await;
+        }
         self.store.get(scope, call).await
     }
 
@@ -577,6 +594,7 @@ impl ResultStore for Away {
     }
 
     async fn remove_session(&self, scope: &Scope) -> Result<(), StoreError> {
+        self.write()?;
         self.store.remove_session(scope).await
     }
 
@@ -588,9 +606,12 @@ impl ResultStore for Away {
 #[tokio::test(start_paused = true)]
 async fn a_call_whose_result_is_not_stored_stays_in_flight() {
     let store = MemoryStore::new(MemoryLimits::default());
-    let writes = AtomicUsize::new(2);
-    let engine = Engine::new(EngineOptions::default(), Arc::new(Away { store, writes }));
-    let session = engine.session(Scope::parse("t", "p", "s").unwrap());
+    let away = Away {
+        store,
+        writes: AtomicUsize::new(2),
+        reads: Duration::ZERO,
+    };
+    let session = away.session(EngineOptions::default());
     let flight = begin(&session, "a").await;
     let waiting = tokio::spawn({
         let session = session.clone();
@@ -602,6 +623,243 @@ async fn a_call_whose_result_is_not_stored_stays_in_flight() {
     assert!(!waiting.is_finished());
     flight.complete(ToolResult::json("1")).await.unwrap();
     assert_eq!(waiting.await.unwrap().unwrap().arguments, json!({"x": 1}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_is_not_closed_keeps_its_calls_in_flight() {
+    let away = Away {
+        store: MemoryStore::new(MemoryLimits::default()),
+        writes: AtomicUsize::new(1),
+        reads: Duration::ZERO,
+    };
+    let session = away.session(EngineOptions::default());
+    let flight = begin(&session, "a").await;
+    assert!(session.close().await.is_err());
+    assert_eq!(session.inner().flights.kept(), (1, 1, 0));
+    session.close().await.unwrap();
+    assert_nothing_kept(&session);
+    drop(flight);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_sees_a_call_before_it_has_begun() {
+    let slow = Away {
+        store: MemoryStore::new(MemoryLimits::default()),
+        writes: AtomicUsize::new(0),
+        reads: Duration::from_millis(100),
+    };
+    let options = EngineOptions::default().with_max_in_flight(1);
+    let session = slow.session(options);
+    let [a, b, c] = ["a", "b", "c"].map(call);
+    session.record(&a, ToolResult::json("1")).await.unwrap();
+    // What is recorded reads as ever while it is asked whether the id is free; what is refused in the
+    // end takes nobody's place.
+    let (refused, stored, resolved, begun) = tokio::join!(
+        biased;
+        session.begin(&a),
+        session.get(&a),
+        session.resolve(to("a"), None),
+        session.begin(&b),
+    );
+    let code = refused.unwrap_err().code();
+    assert_eq!(code, ErrorCode::RecordDuplicate);
+    assert!(stored.is_ok());
+    assert_eq!(resolved.unwrap().arguments, json!({"x": 1}));
+    drop(begun.unwrap());
+    // What is not there is not known.
+    let (begun, resolved) = tokio::join!(
+        biased;
+        session.begin(&b),
+        session.resolve(to("b"), None),
+    );
+    assert_eq!(told(&resolved.unwrap_err()).0, [ErrorCode::ResultUnknown]);
+    drop(begun.unwrap());
+    // Of two that begin at once there is room for one.
+    let (one, other) = tokio::join!(biased; session.begin(&b), session.begin(&c));
+    let code = other.unwrap_err().code();
+    assert_eq!(code, ErrorCode::LimitExceeded);
+    drop(one.unwrap());
+    // Dropped half-way, it leaves nothing.
+    {
+        let mut beginning = Box::pin(session.begin(&b));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(beginning.as_mut().poll(&mut context).is_pending());
+    }
+    assert_nothing_kept(&session);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_refused_leaves_nothing() {
+    let session = session_with(EngineOptions::default().with_max_in_flight(0));
+    let error = session.begin(&call("a")).await.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::LimitExceeded);
+    assert_nothing_kept(&session);
+}
+
+/// What is there in place of an id, the nearest first, to what is resolved by a session.
+async fn check_offer(session: &Session, id: &str, offered: &str) {
+    let error = session.resolve(to(id), None).await.unwrap_err();
+    let text = error.to_string();
+    let found = text.lines().nth(1);
+    assert_eq!(found, Some(format!("found: {offered}").as_str()), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_call_is_offered_that_would_close_a_circle() {
+    let session = session();
+    let [a, b, c] = [
+        begin(&session, "call_1").await.with_tool("search"),
+        begin(&session, "call_2").await,
+        begin(&session, "call_3").await,
+    ];
+    // The second waits for the first, and the third for the second.
+    let mut context = Context::from_waker(Waker::noop());
+    let mut waiting = [(&b, "call_1"), (&c, "call_2")].map(|(flight, on)| {
+        let waiting = flight.session().resolve(to(on), None);
+        Box::pin(waiting)
+    });
+    for waiting in &mut waiting {
+        assert!(waiting.as_mut().poll(&mut context).is_pending());
+    }
+    check_offer(a.session(), "call_0", "no results in this session").await;
+    check_offer(b.session(), "call_0", "call_1 (search)").await;
+    check_offer(c.session(), "call_0", "call_2, call_1 (search)").await;
+    // For nobody who could be waited for, and when nobody waits any longer: the last one begun first.
+    check_offer(&session, "call_0", "call_3, call_2, call_1 (search)").await;
+    drop(waiting);
+    check_offer(a.session(), "call_0", "call_3, call_2").await;
+    drop((a, b, c));
+    assert_nothing_kept(&session);
+}
+
+/// Two engines over the same store.
+fn two_sessions() -> [Session; 2] {
+    let store = Arc::new(MemoryStore::new(MemoryLimits::default()));
+    [(); 2].map(|()| {
+        let engine = Engine::new(EngineOptions::default(), store.clone());
+        engine.session(Scope::parse("t", "p", "s").unwrap())
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_another_engine_recorded_is_there() {
+    let [session, other] = two_sessions();
+    let (a, b) = (begin(&session, "a").await, begin(&session, "b").await);
+    let result = ToolResult::json("1");
+    other.record(&call("a"), result).await.unwrap();
+    // It is offered once.
+    check_offer(&session, "A", "a").await;
+    assert!(session.get(&call("a")).await.is_ok());
+    // Nobody here was told, but a wait that ends looks.
+    let began = Instant::now();
+    let resolved = session.resolve(to("a"), None).await.unwrap();
+    assert_eq!(resolved.arguments, json!({"x": 1}));
+    assert_eq!(began.elapsed(), MINUTE);
+    let both = json!([{"$tool": "a"}, {"$tool": "b"}, {"$tool": 7}]);
+    let (codes, text) = told(&session.resolve(both, None).await.unwrap_err());
+    let expected = [ErrorCode::ResultPending, ErrorCode::ReferenceMalformed];
+    assert_eq!(codes, expected, "{text}");
+    // What it returns here is refused, which ends it.
+    let (resolved, refused) = tokio::join!(
+        session.resolve(to("a"), None),
+        a.complete(ToolResult::json("2"))
+    );
+    assert_eq!(resolved.unwrap().arguments, json!({"x": 1}));
+    let code = refused.unwrap_err().code();
+    assert_eq!(code, ErrorCode::RecordDuplicate);
+    assert_eq!(began.elapsed(), MINUTE);
+    assert_eq!(session.inner().flights.kept(), (1, 1, 0));
+    drop((a, b));
+    assert_nothing_kept(&session);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_has_left_does_not_act_for_a_later_one_of_its_id() {
+    let session = session();
+    let old = begin(&session, "a").await;
+    session.close().await.unwrap();
+    let new = begin(&session, "a").await.with_tool("new");
+    // It neither returns for it, nor names it, nor waits for it, nor gives it up.
+    let codes = [
+        old.complete(ToolResult::json("2")).await,
+        old.session()
+            .record(&call("a"), ToolResult::json("2"))
+            .await,
+        old.fail("no").await,
+    ];
+    let codes = codes.map(|refused| refused.unwrap_err().code());
+    assert_eq!(codes, [ErrorCode::RecordDuplicate; 3]);
+    let old = old.with_tool("old");
+    let late = old.session().clone();
+    let waiting = tokio::spawn(async move { late.resolve(to("a"), None).await });
+    tokio::time::sleep(MINUTE / 2).await;
+    drop(old);
+    assert!(!waiting.is_finished());
+    assert_eq!(session.inner().flights.kept(), (1, 1, 1));
+    drop(new);
+    let text = waiting.await.unwrap().unwrap_err().to_string();
+    assert!(text.contains("call `new` again"), "{text}");
+    assert_nothing_kept(&session);
+}
+
+#[tokio::test(start_paused = true)]
+async fn arguments_as_bytes_wait_as_well() {
+    let session = session();
+    let (a, b) = (begin(&session, "a").await, begin(&session, "b").await);
+    let (resolved, completed) = tokio::join!(
+        biased;
+        b.session().resolve_json(r#"{"x": {"$tool": "a"}}"#, None),
+        a.complete(ToolResult::json("1.50")),
+    );
+    completed.unwrap();
+    assert_eq!(resolved.unwrap().arguments.to_vec(), br#"{"x":1.50}"#);
+    let c = begin(&session, "c").await;
+    let began = Instant::now();
+    let (one, other) = tokio::join!(
+        b.session().resolve_json(r#"{"x": {"$tool": "c"}}"#, None),
+        c.session().resolve_json(r#"{"x": {"$tool": "b"}}"#, None),
+    );
+    let texts = [one, other].map(|resolved| resolved.unwrap_err().to_string());
+    assert!(texts[0].contains("`b` -> `c` -> `b`"), "{}", texts[0]);
+    assert!(texts[1].contains("`c` -> `b` -> `c`"), "{}", texts[1]);
+    assert_eq!(began.elapsed(), AT_ONCE);
+    drop((a, b, c));
+    assert_nothing_kept(&session);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_hopeless_does_not_wait() {
+    let session = session();
+    let flight = begin(&session, "a").await;
+    let large = "x".repeat(100_000);
+    let failed = json!({"content": [{"type": "text", "text": large}], "isError": true});
+    let whole = json!([large]).to_string();
+    for (id, result) in [
+        ("mcp", ToolResult::mcp(failed.to_string())),
+        ("declared", ToolResult::json(whole.clone()).failed()),
+        ("fine", ToolResult::json(whole)),
+    ] {
+        session.record(&call(id), result).await.unwrap();
+    }
+    let long = "a".repeat(10_000);
+    for (arguments, took) in [
+        (json!([{"$tool": "mcp"}, {"$tool": "a"}]), AT_ONCE),
+        (json!([{"$tool": "declared"}, {"$tool": "a"}]), AT_ONCE),
+        (json!([{"$tool": "a", "$select": " "}]), AT_ONCE),
+        (json!([{"$tool": "a", "$select": long}]), AT_ONCE),
+        (json!([{"$tool": "fine"}, {"$tool": "a"}]), MINUTE),
+        // What does not parse may be repaired, and what a selector finds is known when all is there.
+        (json!([{"$tool": "a", "$select": "[[["}]), MINUTE),
+        (
+            json!([{"$tool": "fine", "$select": "b"}, {"$tool": "a"}]),
+            MINUTE,
+        ),
+    ] {
+        let began = Instant::now();
+        let error = session.resolve(arguments, None).await.unwrap_err();
+        assert_eq!(began.elapsed(), took, "{error}");
+    }
+    drop(flight);
 }
 
 #[tokio::test(start_paused = true)]

@@ -46,15 +46,18 @@ impl Session {
         .await
     }
 
-    /// The result of a call that is not in flight.
+    /// The result of a call, or that it is in flight.
     pub(super) async fn find(&self, call_id: &CallId) -> Result<Arc<StoredResult>, LookupError> {
-        if self.inner().flights.is_running(&self.scope, call_id) {
-            return Err(LookupError::Pending {
+        let is_running = self.inner().flights.is_running(&self.scope, call_id);
+        // Also then: another engine over the same store may have recorded it.
+        let found = self.find_stored(call_id).await;
+        found.map_err(|error| match is_running {
+            true => LookupError::Pending {
                 call_id: call_id.clone(),
                 waited: None,
-            });
-        }
-        self.find_stored(call_id).await
+            },
+            false => error,
+        })
     }
 
     pub(super) async fn find_stored(
@@ -151,19 +154,22 @@ impl Session {
     }
 
     /// The calls whose results can be referred to, the most recently used last; behind them those in
-    /// flight.
+    /// flight, but for those that wait for the call for which this is asked, and that call itself.
     async fn calls_there(&self) -> Option<Vec<There>> {
         // First, as everywhere: a call that returns in between is in both.
-        let running = self.inner().flights.running(&self.scope);
+        let running = self
+            .inner()
+            .flights
+            .running(&self.scope, self.actor.as_ref());
         let listed = self.inner().store.list(&self.scope).await.ok()?;
         let listed = listed.into_iter();
         let there = listed.filter(|listed| {
-            let is_running = running.iter().any(|(id, _)| *id == listed.call_id);
-            !listed.failed && !is_running
+            let mut running = running.iter();
+            !listed.failed && !running.any(|running| running.call_id == listed.call_id)
         });
         let there = there.map(|listed| There::new(listed.call_id.as_str(), listed.tool));
-        let running = running.iter();
-        let running = running.map(|(id, tool)| There::new(id.as_str(), tool.clone()));
+        let running = running.iter().filter(|running| !running.is_circular);
+        let running = running.map(|call| There::new(call.call_id.as_str(), call.tool.clone()));
         Some(there.chain(running).collect())
     }
 

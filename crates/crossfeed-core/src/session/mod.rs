@@ -148,11 +148,20 @@ impl Session {
         self.put(call_id, marked(result.into_stored())).await
     }
 
-    /// Stores a result, then lets the call leave if it is in flight.
+    /// Stores a result, then lets the call leave if it is in flight. What a call returns on its own
+    /// behalf comes too late where another one of its id is in flight.
     async fn put(&self, call_id: &CallId, result: StoredResult) -> Result<Recorded, StoreError> {
+        let (flights, scope) = (&self.inner().flights, &self.scope);
+        let actor = self.actor.as_ref();
+        let actor = actor.filter(|actor| actor.call_id() == call_id);
+        if actor.is_some_and(|actor| flights.is_followed(scope, actor)) {
+            return Err(StoreError::Duplicate {
+                call_id: call_id.clone(),
+            });
+        }
         let stored = self.store(call_id, result);
-        let flights = &self.inner().flights;
-        flights.land(&self.scope, call_id, stored).await
+        let is_there = |error: &StoreError| matches!(error, StoreError::Duplicate { .. });
+        flights.land(scope, call_id, actor, stored, is_there).await
     }
 
     async fn store(&self, call_id: &CallId, result: StoredResult) -> Result<Recorded, StoreError> {
