@@ -308,7 +308,8 @@ impl<'a> Cursor<'a> {
     }
 
     /// Whether this value is the member `key` of an object. What that costs depends on `key`, not on
-    /// how long the value's own key is.
+    /// how long the value's own key is; one with escapes, or far from its value, is searched among
+    /// all such keys of the document.
     #[inline]
     #[must_use]
     pub fn has_key(self, key: &str) -> bool {
@@ -395,11 +396,13 @@ impl<'a> Cursor<'a> {
     }
 
     /// The key under which this value stands; empty outside objects.
+    #[inline]
     #[must_use]
     pub fn key(self) -> Key<'a> {
+        let word = self.word();
         Key {
-            raw: self.tape.raw_key(self.slot),
-            escaped: self.word().key_listed(),
+            raw: self.tape.raw_key(self.slot, word),
+            escaped: word.key_listed(),
         }
     }
 }
