@@ -20,7 +20,7 @@ pub struct Limits {
     /// Time for all that a selection tries: 1 s.
     pub time: Duration,
     /// When side tables are built beside a document: where they pay. They change neither what a
-    /// selection gives nor what it costs.
+    /// selection gives nor the steps it takes.
     pub tables: Tables,
 }
 
