@@ -188,6 +188,12 @@ fn a_build_that_is_stopped_leaves_nothing_and_is_not_tried_again() {
         let held = document.resident_bytes() - before;
         assert_eq!(held, 2 * 128 + 2 + size_of::<Box<str>>());
     }
+    // Nor for another path.
+    let path = [wanted("k4", true)];
+    let asked = questions(|go_on| {
+        assert!(list.rows(&path, Tables::WherePaying, go_on).is_none());
+    });
+    assert_eq!(asked, 0);
 }
 
 /// Numbers that are stopped leave the column as it was.
@@ -199,8 +205,14 @@ fn a_column_outlives_the_numbers_that_are_stopped() {
     assert!(list.rows(&path, Tables::WherePaying, || true).is_some());
     let held = document.resident_bytes();
     let path = path.map(Wanted::with_numbers);
-    for _ in 0..2 {
-        let rows = list.rows(&path, Tables::WherePaying, || false).unwrap();
+    for stopped in [1, 0] {
+        let mut asked = 0;
+        let rows = list.rows(&path, Tables::WherePaying, || {
+            asked += 1;
+            false
+        });
+        assert_eq!(asked, stopped);
+        let rows = rows.unwrap();
         assert!(matches!(rows.cell(0, 4999), Some(Cell::Place(_))));
         assert!(rows.numbers(0).is_none());
         assert_eq!(document.resident_bytes(), held);
