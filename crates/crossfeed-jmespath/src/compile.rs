@@ -427,7 +427,8 @@ impl Node {
         matches!(self, Self::Current | Self::Path(_))
     }
 
-    /// Gives each path of fields that the node follows from its own value the number of a column.
+    /// Gives each path of fields that the node follows from its own value the number of a column,
+    /// built at once if the node is evaluated and the path followed for certain.
     /// What looks at other values, or is no path, is left alone.
     fn ask_for_columns(&mut self, at_once: bool, columns: &mut Vec<Wanted>) {
         match self {
@@ -437,11 +438,20 @@ impl Node {
                 };
                 let known = columns.iter().position(|column| *column.path == *names);
                 path.column = NonZeroU32::new(known.unwrap_or(columns.len()) as u32 + 1);
-                if known.is_none() {
-                    columns.push(Wanted::new(names, at_once));
+                match known.and_then(|known| columns.get_mut(known)) {
+                    Some(known) => known.at_once |= at_once,
+                    None => columns.push(Wanted::new(names, at_once)),
                 }
             }
-            Self::Or(parts) | Self::And(parts) | Self::List(parts) => {
+            // What is behind the first is looked at in some items only, maybe in none.
+            Self::Or(parts) | Self::And(parts) => {
+                let mut at_once = at_once;
+                for part in parts {
+                    part.ask_for_columns(at_once, columns);
+                    at_once = false;
+                }
+            }
+            Self::List(parts) => {
                 for part in parts {
                     part.ask_for_columns(at_once, columns);
                 }

@@ -5,7 +5,7 @@ use crate::{
     eval::{Budget, Cost},
 };
 pub use crossfeed_json::Kind;
-use crossfeed_json::{Cursor, Tables, escape_into};
+use crossfeed_json::{Cursor, escape_into};
 use serde_json::{Map, Value};
 use std::{borrow::Cow, rc::Rc, slice};
 
@@ -250,11 +250,11 @@ impl<'a> View<'a> {
     pub(crate) fn items_from(
         &self,
         first: usize,
-        tables: Tables,
+        budget: &Budget,
     ) -> impl Iterator<Item = Self> + '_ {
         match &self.0 {
             Repr::Json(cursor) if cursor.kind() == Kind::Array => {
-                Items::Json(cursor.items_from(first, tables))
+                Items::Json(cursor.items_from(first, budget.tables(), budget.building()))
             }
             Repr::List(items) => Items::Built(items.get(first..).unwrap_or_default().iter()),
             _ => Items::Built([].iter()),

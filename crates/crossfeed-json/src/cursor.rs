@@ -41,6 +41,9 @@ impl Kind {
     }
 }
 
+/// A search in a list beside the index, in looks at keys near their values.
+const LISTED: usize = 16;
+
 /// Where a key was found in the object before, as a guess for the next object.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Prediction {
@@ -224,15 +227,29 @@ impl<'a> Cursor<'a> {
     #[inline]
     #[must_use]
     pub fn get_predicted(self, key: &str, prediction: &mut Prediction) -> Option<Self> {
+        self.get_counted(key, prediction, &mut 0)
+    }
+
+    /// [`Self::get_predicted`], with what it costs in looks at members added to `work`.
+    #[inline]
+    pub(crate) fn get_counted(
+        self,
+        key: &str,
+        prediction: &mut Prediction,
+        work: &mut usize,
+    ) -> Option<Self> {
         let own = self.word();
+        *work += 1;
         if own.kind() != kind::OBJECT {
             return None;
         }
         if own.flag() {
             let members = self.deduplicated()?;
+            *work += LISTED;
             return members
                 .iter()
                 .map(|&slot| self.with(slot))
+                .inspect(|member| *work += member.key_work())
                 .find(|m| m.has_key(key));
         }
         let next = self.tape.behind(self.slot, own);
@@ -243,6 +260,7 @@ impl<'a> Cursor<'a> {
         let mut slot = self.slot + 1;
         while slot < next {
             let member = self.with(slot);
+            *work += member.key_work();
             if member.has_key(key) {
                 prediction.distance = slot - self.slot;
                 return Some(member);
@@ -250,6 +268,12 @@ impl<'a> Cursor<'a> {
             slot = self.tape.next(slot);
         }
         None
+    }
+
+    /// What a look at the key of this value costs, in looks at keys near their values.
+    #[inline]
+    pub(crate) fn key_work(self) -> usize {
+        if self.word().key_listed() { LISTED } else { 1 }
     }
 
     /// The member at the place where `prediction` found its key before, whatever its key is here.
@@ -308,7 +332,8 @@ impl<'a> Cursor<'a> {
     }
 
     /// Whether this value is the member `key` of an object. What that costs depends on `key`, not on
-    /// how long the value's own key is.
+    /// how long the value's own key is; one with escapes, or far from its value, is searched among
+    /// all such keys of the document.
     #[inline]
     #[must_use]
     pub fn has_key(self, key: &str) -> bool {
@@ -395,11 +420,13 @@ impl<'a> Cursor<'a> {
     }
 
     /// The key under which this value stands; empty outside objects.
+    #[inline]
     #[must_use]
     pub fn key(self) -> Key<'a> {
+        let word = self.word();
         Key {
-            raw: self.tape.raw_key(self.slot),
-            escaped: self.word().key_listed(),
+            raw: self.tape.raw_key(self.slot, word),
+            escaped: word.key_listed(),
         }
     }
 }

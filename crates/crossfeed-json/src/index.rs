@@ -101,7 +101,9 @@ pub(crate) struct Tape {
 #[inline(never)]
 fn find(list: &BySlot, slot: u32) -> u32 {
     let place = list.partition_point(|&(known, _)| known < slot);
-    list.get(place).map_or(0, |&(_, number)| number)
+    let found = list.get(place);
+    debug_assert!(found.is_some_and(|&(known, _)| known == slot));
+    found.map_or(0, |&(_, number)| number)
 }
 
 impl Tape {
@@ -143,6 +145,13 @@ impl Tape {
         let start = object.start as usize;
         self.distinct_members
             .get(start..start + object.count as usize)
+    }
+
+    /// Whether the value at `slot`, or one in it, is an object with duplicate keys.
+    pub(crate) fn holds_duplicates(&self, slot: u32) -> bool {
+        let place = self.duplicates.partition_point(|object| object.slot < slot);
+        let first = self.duplicates.get(place);
+        first.is_some_and(|object| object.slot < self.next(slot))
     }
 
     /// The slot behind `slot` and all of its descendants.
@@ -257,8 +266,7 @@ impl Tape {
 
     /// The key of a member as it is written, without quotes; empty outside objects.
     #[inline]
-    pub(crate) fn raw_key(&self, slot: u32) -> &[u8] {
-        let word = self.word(slot);
+    pub(crate) fn raw_key(&self, slot: u32, word: Word) -> &[u8] {
         if !word.key_listed()
             && let Some(end) = self.key_end(word.start())
         {
@@ -301,11 +309,11 @@ impl Tape {
         let written = self.far_key(slot);
         // An escape takes at most six bytes for one: what is longer is not read.
         let may_be = key.len() <= written.len() && written.len() <= key.len().saturating_mul(6);
-        may_be && *string::decode_key(written, true) == *key
+        may_be && string::is_key(written, key)
     }
 
     /// Whether the value at `slot` is a member with this key. What that costs depends on `key`, not
-    /// on how long the value's own key is.
+    /// on how long the value's own key is; where that is listed, a binary search comes on top.
     #[inline]
     pub(crate) fn has_key(&self, slot: u32, key: &[u8]) -> bool {
         let word = self.word(slot);

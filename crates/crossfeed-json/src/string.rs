@@ -66,32 +66,13 @@ pub(crate) fn decode(raw: &[u8], escaped: bool) -> Cow<'_, [u8]> {
     let mut out = Vec::with_capacity(raw.len());
     let mut at = 0;
     while let Some(&byte) = raw.get(at) {
-        if byte != b'\\' {
+        if byte == b'\\' {
+            let (code, next) = escape(raw, at);
+            out.extend_from_slice(code_point(code, &mut [0; 4]));
+            at = next;
+        } else {
             out.push(byte);
             at += 1;
-            continue;
-        }
-        let escape = raw.get(at + 1).copied().unwrap_or(b'\\');
-        at += 2;
-        match escape {
-            b'b' => out.push(0x08),
-            b'f' => out.push(0x0c),
-            b'n' => out.push(b'\n'),
-            b'r' => out.push(b'\r'),
-            b't' => out.push(b'\t'),
-            b'u' => {
-                let mut unit = hex4(raw, at);
-                at += 4;
-                if (0xd800..0xdc00).contains(&unit) && raw.get(at..at + 2) == Some(b"\\u") {
-                    let low = hex4(raw, at + 2);
-                    if (0xdc00..0xe000).contains(&low) {
-                        unit = 0x1_0000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
-                        at += 6;
-                    }
-                }
-                push_code_point(&mut out, unit);
-            }
-            other => out.push(other),
         }
     }
     Cow::Owned(out)
@@ -106,24 +87,77 @@ pub(crate) fn decode_key(raw: &[u8], escaped: bool) -> Cow<'_, [u8]> {
     Cow::Owned(to_text(decode(raw, true)).into_owned().into_bytes())
 }
 
+/// Whether a checked key stands for `text`, as [`decode_key`] reads it; what follows the first
+/// difference is not read.
+pub(crate) fn is_key(raw: &[u8], text: &[u8]) -> bool {
+    let mut rest = text;
+    let mut at = 0;
+    while let Some(&byte) = raw.get(at) {
+        let left = if byte == b'\\' {
+            let (code, next) = escape(raw, at);
+            at = next;
+            let read = match code {
+                0xd800..0xe000 => 0xfffd,
+                other => other,
+            };
+            rest.strip_prefix(code_point(read, &mut [0; 4]))
+        } else {
+            at += 1;
+            rest.strip_prefix(&[byte])
+        };
+        match left {
+            Some(left) => rest = left,
+            None => return false,
+        }
+    }
+    rest.is_empty()
+}
+
+/// The code point that the escape at `at` stands for, and the offset behind it.
+fn escape(raw: &[u8], at: usize) -> (u32, usize) {
+    let letter = raw.get(at + 1).copied().unwrap_or(b'\\');
+    let at = at + 2;
+    let code = match letter {
+        b'b' => 0x08,
+        b'f' => 0x0c,
+        b'n' => u32::from(b'\n'),
+        b'r' => u32::from(b'\r'),
+        b't' => u32::from(b'\t'),
+        b'u' => {
+            let unit = hex4(raw, at);
+            let at = at + 4;
+            if (0xd800..0xdc00).contains(&unit) && raw.get(at..at + 2) == Some(b"\\u") {
+                let low = hex4(raw, at + 2);
+                if (0xdc00..0xe000).contains(&low) {
+                    return (0x1_0000 + ((unit - 0xd800) << 10) + (low - 0xdc00), at + 6);
+                }
+            }
+            return (unit, at);
+        }
+        other => u32::from(other),
+    };
+    (code, at)
+}
+
 fn hex4(raw: &[u8], at: usize) -> u32 {
     raw.iter().skip(at).take(4).fold(0, |unit, &digit| {
         unit * 16 + (digit as char).to_digit(16).unwrap_or(0)
     })
 }
 
-fn push_code_point(out: &mut Vec<u8>, code: u32) {
+/// The bytes of a code point. A lone surrogate has three, as UTF-8 would have it if it allowed
+/// surrogates.
+fn code_point(code: u32, buffer: &mut [u8; 4]) -> &[u8] {
     if let Some(c) = char::from_u32(code) {
-        let mut buffer = [0; 4];
-        out.extend_from_slice(c.encode_utf8(&mut buffer).as_bytes());
-    } else {
-        // A lone surrogate: three bytes, as UTF-8 would have it if it allowed surrogates.
-        out.extend_from_slice(&[
-            0xe0 | (code >> 12) as u8,
-            0x80 | ((code >> 6) & 0x3f) as u8,
-            0x80 | (code & 0x3f) as u8,
-        ]);
+        return c.encode_utf8(buffer).as_bytes();
     }
+    *buffer = [
+        0xe0 | (code >> 12) as u8,
+        0x80 | ((code >> 6) & 0x3f) as u8,
+        0x80 | (code & 0x3f) as u8,
+        0,
+    ];
+    &buffer[..3]
 }
 
 /// Decoded bytes as text; a lone surrogate, which no Rust string can hold, becomes U+FFFD.
@@ -201,8 +235,10 @@ pub fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{before_closing_quote, decode, escape_into, is_unquoted, to_text};
-    use proptest::prelude::*;
+    use super::{
+        before_closing_quote, decode, decode_key, escape_into, is_key, is_unquoted, to_text,
+    };
+    use proptest::{collection::vec, prelude::*, sample::select};
 
     fn check(raw: &str, expected: &str) {
         assert_eq!(to_text(decode(raw.as_bytes(), true)), expected, "{raw}");
@@ -223,7 +259,35 @@ mod tests {
         assert_ne!(decode(br"\ud800", true), decode(br"\ud801", true));
     }
 
+    /// Pieces of checked strings, alike at their beginnings and ends.
+    fn written() -> impl Strategy<Value = String> {
+        let pieces = [
+            "a",
+            "b",
+            "\\\\",
+            "\\\"",
+            "\\n",
+            "\\/",
+            "/",
+            "\\u0061",
+            "é",
+            "\\u00e9",
+            "\\ud83d",
+            "\\ude00",
+            "\\ud800",
+            "\u{1f600}",
+        ];
+        vec(select(pieces.to_vec()), 0..5).prop_map(|pieces| pieces.concat())
+    }
+
     proptest! {
+        #[test]
+        fn tells_keys_apart_like_decoded_ones(a in written(), b in written()) {
+            let (a, b) = (a.as_bytes(), b.as_bytes());
+            prop_assert!(is_key(a, &decode_key(a, true)));
+            prop_assert_eq!(is_key(a, &decode_key(b, true)), decode_key(a, true) == decode_key(b, true));
+        }
+
         #[test]
         fn reads_keys_backwards(before in "[a\"]{0,20}", key in "[a-zé\u{a2}!#]{0,40}") {
             let text = format!("{before}\"{key}");

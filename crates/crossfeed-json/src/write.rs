@@ -1,6 +1,10 @@
 //! Writing: a value is the copy of its bytes, unless its document holds a key twice.
 
-use crate::cursor::{Cursor, Kind};
+use crate::{
+    cursor::{Cursor, Kind},
+    scan::skip_blanks,
+};
+use std::ops::Range;
 
 impl Cursor<'_> {
     /// Appends the value as it came; of a key that occurs twice only the last value, at the place
@@ -15,6 +19,9 @@ impl Cursor<'_> {
 
     /// Appends the value without blanks between tokens, each key once.
     pub fn write_compact(self, out: &mut Vec<u8>) {
+        if !self.tape.holds_duplicates(self.ordinal()) {
+            return self.write_without_blanks(out);
+        }
         // Depth is bounded by MAX_DEPTH.
         match self.kind() {
             Kind::Array => {
@@ -38,6 +45,28 @@ impl Cursor<'_> {
         self.raw().len()
     }
 
+    /// Appends the value without blanks between tokens: its bytes in as few pieces as there are
+    /// blanks.
+    fn write_without_blanks(self, out: &mut Vec<u8>) {
+        let raw: &[u8] = &self.tape.raw;
+        let end = self.offset() + self.raw().len();
+        // What stands before is written.
+        let mut from = self.offset();
+        // Blanks are looked for behind a value and before the next.
+        let mut at = from;
+        for slot in self.ordinal()..self.tape.next(self.ordinal()) {
+            let word = self.tape.word(slot);
+            from = write_until(raw, from, at..word.start(), out);
+            at = if word.is_container() {
+                word.start() + 1
+            } else {
+                self.tape.scalar_end(slot, word)
+            };
+        }
+        from = write_until(raw, from, at..end, out);
+        out.extend_from_slice(&raw[from..end]);
+    }
+
     fn write_members(self, out: &mut Vec<u8>) {
         out.push(b'{');
         for (index, (key, value)) in self.members().enumerate() {
@@ -51,4 +80,42 @@ impl Cursor<'_> {
         }
         out.push(b'}');
     }
+}
+
+/// Looks for blanks in what stands between two values, beside the text of a key. If there are some,
+/// appends what stands before them, from `from` on; gives the offset up to which all is written.
+#[inline]
+fn write_until(raw: &[u8], from: usize, between: Range<usize>, out: &mut Vec<u8>) -> usize {
+    if raw[between.clone()].iter().any(|&byte| byte <= b' ') {
+        write_until_slow(raw, from, between, out)
+    } else {
+        from
+    }
+}
+
+#[inline(never)]
+fn write_until_slow(
+    raw: &[u8],
+    mut from: usize,
+    between: Range<usize>,
+    out: &mut Vec<u8>,
+) -> usize {
+    let mut at = between.start;
+    while at < between.end {
+        match raw[at] {
+            // There is one key at most, and behind it no quote.
+            b'"' => {
+                let key = &raw[at + 1..between.end];
+                let last = key.iter().rposition(|&byte| byte == b'"');
+                at += last.map_or(1, |last| last + 2);
+            }
+            b' ' | b'\n' | b'\t' | b'\r' => {
+                out.extend_from_slice(&raw[from..at]);
+                from = skip_blanks(raw, at).min(between.end);
+                at = from;
+            }
+            _ => at += 1,
+        }
+    }
+    from
 }

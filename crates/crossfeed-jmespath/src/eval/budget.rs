@@ -20,7 +20,7 @@ pub struct Limits {
     /// Time for all that a selection tries: 1 s.
     pub time: Duration,
     /// When side tables are built beside a document: where they pay. They change neither what a
-    /// selection gives nor what it costs.
+    /// selection gives nor the steps it takes.
     pub tables: Tables,
 }
 
@@ -192,16 +192,30 @@ impl Budget {
     #[cold]
     pub(crate) fn tick(&self) -> Result<(), Cost> {
         let now = Instant::now();
-        let deadline = self.deadline.get().unwrap_or_else(|| {
+        if now > self.deadline(now) {
+            return Err(Cost::Time { limit: self.time });
+        }
+        Ok(())
+    }
+
+    fn deadline(&self, now: Instant) -> Instant {
+        self.deadline.get().unwrap_or_else(|| {
             let own = now + self.time.min(FOREVER);
             let deadline = self.latest.map_or(own, |latest| own.min(latest));
             self.deadline.set(Some(deadline));
             deadline
-        });
-        if now > deadline {
-            return Err(Cost::Time { limit: self.time });
+        })
+    }
+
+    /// Whether a side table may go on being made: for half of the time that is left at the first
+    /// call, so that a walk has as much when it may not.
+    pub(crate) fn building(&self) -> impl FnMut() -> bool + '_ {
+        let mut until = None;
+        move || {
+            let now = Instant::now();
+            let left = self.deadline(now).saturating_duration_since(now);
+            now <= *until.get_or_insert(now + left / 2)
         }
-        Ok(())
     }
 
     #[cfg(test)]

@@ -318,7 +318,7 @@ pub(super) fn look_up_wide<'a>(
     name: &str,
     budget: &Budget,
 ) -> Result<Option<Cursor<'a>>, Cost> {
-    if let Some(found) = object.get_in_table(name, budget.tables()) {
+    if let Some(found) = object.get_in_table(name, budget.tables(), budget.building()) {
         return Ok(found);
     }
     for (walked, member) in object.items().enumerate() {

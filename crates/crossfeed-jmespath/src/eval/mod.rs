@@ -526,7 +526,8 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         // The last is found without a walk.
         if at >= 16 && at + 1 < len {
             self.budget.spend(at as u64 / 16)?;
-            return Ok(list.items_from(at, self.budget.tables()).next());
+            let (tables, building) = (self.budget.tables(), self.budget.building());
+            return Ok(list.items_from(at, tables, building).next());
         }
         Ok(list.at(at))
     }
@@ -657,7 +658,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         let (first, last) = range.bounds();
         self.budget.spend(last as u64)?;
         let mut wanted = source
-            .items_from(first, self.budget.tables())
+            .items_from(first, self.budget)
             .zip(first..last)
             .filter(|(_, at)| range.contains(*at))
             .map(|(value, _)| value);

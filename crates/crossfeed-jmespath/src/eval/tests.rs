@@ -233,12 +233,58 @@ fn tables_are_built_where_they_pay() {
         assert_eq!(found, at, "{text}");
     };
     grows("l[?a > `3`].id", &[true, true, false]);
+    // What is behind the first is for later, unless a walk would look at it anyway.
+    grows("l[?z && id]", &[true, true, false]);
+    grows("l[?z || !(id && a)]", &[true, true, false]);
+    grows("l[?(z && id) && a > `3`].a", &[true, true, false]);
+    grows("l[?[z, id]]", &[true, false]);
     grows("max_by(l, &a).id", &[true, false]);
     grows("l[*].id", &[false, true, false]);
     grows("l[500]", &[true, false]);
     grows("l[-1]", &[false, false]);
     grows("w.key299", &[false, true, false]);
     grows("w", &[false, false]);
+}
+
+/// A walk ends where the first name is missing; columns would follow all of them to nowhere, past
+/// hundreds of keys that are decoded each.
+#[test]
+fn names_that_are_nowhere_make_no_columns() {
+    let members: Vec<_> = (0..255).map(|n| format!("\"\\u0041{n}\":0")).collect();
+    let row = format!("{{{}}}", members.join(","));
+    let lists: Vec<_> = [100, 200, 400]
+        .map(|rows| format!("[{}]", vec![row.as_str(); rows].join(",")))
+        .into();
+    let raw = format!("[{}]", lists.join(","));
+    let names: Vec<_> = (0..64).map(|n| format!("a{n}")).collect();
+    let text = format!("[*][?z&&({})]", names.join("&&"));
+    check(&raw, &[&text, &text], 1_000_000);
+
+    let document = Document::new(raw);
+    let before = document.root().map(|_| document.resident_bytes()).unwrap();
+    let expression = Expression::parse(&text).unwrap();
+    for _ in 0..3 {
+        outcome(&document, &expression, Tables::WherePaying, 1_000_000).unwrap();
+    }
+    // Some bytes for each name, to know that it was asked for; none for the rows.
+    let held = document.resident_bytes() - before;
+    assert!(held < 3 * 65 * 200, "{held}");
+}
+
+/// Time that is over ends a walk, not a build: what was known stays so.
+#[test]
+fn building_takes_half_of_the_time() {
+    let budget = |millis| {
+        let limits = Limits::default().with_time(Duration::from_millis(millis));
+        Budget::new(&limits, 0)
+    };
+    let (none, enough) = (budget(0), budget(3_600_000));
+    let mut building = none.building();
+    building();
+    std::thread::sleep(Duration::from_millis(1));
+    assert!(!building());
+    let mut building = enough.building();
+    assert!(building() && building());
 }
 
 #[test]

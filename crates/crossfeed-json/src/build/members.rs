@@ -183,8 +183,8 @@ impl Builder {
         let mut list: Vec<u32> = Vec::with_capacity(count);
         let mut member = frame.slot + 1;
         for _ in 0..count {
-            let escaped = tape.word(member).key_listed();
-            let key = string::decode_key(tape.raw_key(member), escaped);
+            let word = tape.word(member);
+            let key = string::decode_key(tape.raw_key(member, word), word.key_listed());
             match first_place.entry(key) {
                 Entry::Occupied(place) => list[*place.get()] = member,
                 Entry::Vacant(place) => {

@@ -1,11 +1,8 @@
 //! The members of a wide object by the hashes of their keys.
 
-use super::{ENTRY, Tables, read, write};
+use super::{Pace, Tables};
 use crate::cursor::{Cursor, Kind};
-use std::{
-    hash::{BuildHasher, RandomState},
-    sync::Arc,
-};
+use std::hash::{BuildHasher, RandomState};
 
 /// Members on average that share a bucket.
 const PER_BUCKET: usize = 4;
@@ -23,16 +20,22 @@ pub(super) struct Members {
 }
 
 impl Members {
-    fn of(object: Cursor<'_>) -> Self {
+    /// `None` if making it is stopped.
+    fn of(object: Cursor<'_>, go_on: impl FnMut() -> bool) -> Option<Self> {
+        let mut pace = Pace::new(go_on);
         let state = RandomState::new();
-        let hashes: Vec<(u64, u32)> = object
-            .items()
-            .map(|member| (state.hash_one(&*member.key().bytes()), member.ordinal()))
-            .collect();
-        let count = hashes.len() / PER_BUCKET + 1;
+        let len = object.len().unwrap_or_default();
+        let count = len / PER_BUCKET + 1;
         let mut begins = vec![0_u32; count + 1];
-        for (hash, _) in &hashes {
-            begins[bucket(*hash, count) + 1] += 1;
+        let mut hashes = Vec::with_capacity(len);
+        for member in object.items() {
+            let key = member.key();
+            if !pace.go_on(member.key_work() + key.raw().len() / HASHED) {
+                return None;
+            }
+            let hash = short_hash(&state, &key.bytes());
+            begins[bucket(hash, count) + 1] += 1;
+            hashes.push((hash, member.ordinal()));
         }
         for at in 1..begins.len() {
             begins[at] += begins[at - 1];
@@ -41,25 +44,28 @@ impl Members {
         let mut slots = vec![0; hashes.len()];
         let mut marks = vec![0; hashes.len()];
         for (hash, slot) in hashes {
+            if !pace.go_on(1) {
+                return None;
+            }
             let place = &mut free[bucket(hash, count)];
             slots[*place as usize] = slot;
             marks[*place as usize] = hash as u8;
             *place += 1;
         }
-        Self {
+        Some(Self {
             state,
             begins: begins.into(),
             slots: slots.into(),
             marks: marks.into(),
-        }
+        })
     }
 
     fn resident_bytes(&self) -> usize {
-        size_of_val(&*self.begins) + size_of_val(&*self.slots) + self.marks.len() + ENTRY
+        size_of_val(&*self.begins) + size_of_val(&*self.slots) + self.marks.len()
     }
 
     fn find<'a>(&self, object: Cursor<'a>, key: &str) -> Option<Cursor<'a>> {
-        let hash = self.state.hash_one(key.as_bytes());
+        let hash = short_hash(&self.state, key.as_bytes());
         let bucket = bucket(hash, self.begins.len() - 1);
         let range = self.begins[bucket] as usize..self.begins[bucket + 1] as usize;
         range
@@ -69,13 +75,24 @@ impl Members {
     }
 }
 
-/// The bucket of a hash, by its upper half.
-fn bucket(hash: u64, count: usize) -> usize {
-    ((hash >> 32) as usize * count) >> 32
+/// Half of a hash: its upper bits tell the bucket, its lower ones the mark.
+fn short_hash(state: &RandomState, key: &[u8]) -> u32 {
+    (state.hash_one(key) >> 32) as u32
+}
+
+/// The bucket of a hash, by its upper bits.
+fn bucket(hash: u32, count: usize) -> usize {
+    ((u64::from(hash) * count as u64) >> 32) as usize
 }
 
 /// Members from which on an object is wide.
 const WIDE: usize = 256;
+
+/// Members beyond which a table would take too long to make, and too much of the memory.
+const WIDEST: usize = 1 << 22;
+
+/// Bytes of a key that are hashed in the time of a look at a short one.
+const HASHED: usize = 16;
 
 impl<'a> Cursor<'a> {
     /// Whether the value is an object of so many members that a look-up by a table pays.
@@ -86,41 +103,40 @@ impl<'a> Cursor<'a> {
     }
 
     /// The member `key` of an object by a table of its keys, which is built at the second call;
-    /// the outer `None` says that there is no table yet, and nothing of the member.
+    /// the outer `None` says that there is no table (yet), and nothing of the member. Building asks
+    /// `go_on` now and then whether it may: if not, there is no table from then on.
     ///
     /// ```
     /// use crossfeed_json::{Document, Tables};
     ///
     /// let document = Document::new(r#"{"a": 1, "b": 2}"#);
     /// let root = document.root()?;
-    /// assert!(root.get_in_table("b", Tables::WherePaying).is_none());
-    /// let found = root.get_in_table("b", Tables::WherePaying).flatten();
+    /// assert!(root.get_in_table("b", Tables::WherePaying, || true).is_none());
+    /// let found = root.get_in_table("b", Tables::WherePaying, || true).flatten();
     /// assert_eq!(found.map(|member| member.raw()), Some(&b"2"[..]));
     /// # Ok::<(), crossfeed_json::JsonError>(())
     /// ```
     #[must_use]
-    pub fn get_in_table(self, key: &str, tables: Tables) -> Option<Option<Self>> {
-        if self.kind() != Kind::Object || tables == Tables::Never {
+    pub fn get_in_table(
+        self,
+        key: &str,
+        tables: Tables,
+        go_on: impl FnMut() -> bool,
+    ) -> Option<Option<Self>> {
+        let len = self.len().unwrap_or_default();
+        if self.kind() != Kind::Object || tables == Tables::Never || len > WIDEST {
             return None;
         }
         let built = &self.tape.built;
-        let known = read(&built.keys).get(&self.ordinal()).cloned();
-        let members = match known {
-            Some(Some(members)) => members,
-            None if tables != Tables::Always => {
-                write(&built.keys).entry(self.ordinal()).or_default();
-                return None;
-            }
-            Some(None) | None => {
-                let members = Arc::new(Members::of(self));
-                let mut keys = write(&built.keys);
-                let known = keys.entry(self.ordinal()).or_default();
-                if known.is_none() {
-                    built.add(members.resident_bytes());
-                }
-                Arc::clone(known.get_or_insert(members))
-            }
-        };
+        let (members, known) = built.place(&built.keys, self.ordinal());
+        if !known && tables != Tables::Always {
+            return None;
+        }
+        let members = members.get_or_make(|| {
+            let members = Members::of(self, go_on)?;
+            built.add(members.resident_bytes());
+            Some(members)
+        })?;
         Some(members.find(self, key))
     }
 }

@@ -1,9 +1,9 @@
 //! Side tables: what repeated selections would otherwise find out again. They are built when they
 //! pay, beside the index, and shared by all readers.
 //!
-//! What comes in: a cursor, and how readily tables are built. What goes out: the same places that
-//! a walk finds. Deliberately not here: what an evaluation costs, which is the same with and
-//! without tables.
+//! What comes in: a cursor, how readily tables are built, and who says whether building may go on.
+//! What goes out: the same places that a walk finds. Deliberately not here: what an evaluation
+//! costs, which is the same with and without tables, and the clock.
 //!
 //! - [`keys`]: hash to member, for an object of very many members.
 //! - [`places`]: every sixteenth item of a long list.
@@ -12,11 +12,16 @@
 //!
 //! # Invariants
 //!
-//! - A table only says sooner what the document says anyway; no answer depends on whether there is
-//!   one.
+//! - A table only says sooner what the document says anyway: no answer depends on whether there is
+//!   one. While one is made, is not worth making or was stopped, a walk says it.
+//! - Making a table is work that is counted, and who waits for it is asked every few thousand looks
+//!   at keys whether it may go on. What was stopped is not tried again, nor is a column whose
+//!   look-ups find little where they found it before.
+//! - An index of keys and places are made once, by one thread; columns of one list may be made by
+//!   several at once, of which one is kept and counted.
 //! - Rows and columns together take at most a quarter of the raw bytes. An index of keys takes
-//!   about six bytes a member, of which the document has at least seven; places take a quarter of
-//!   a byte an item.
+//!   about six bytes a member, of which the document has at least seven, and eight more while it
+//!   is made; places take a quarter of a byte an item.
 
 mod keys;
 mod places;
@@ -26,10 +31,10 @@ pub use rows::{Cell, Rows, Wanted};
 
 use crate::cursor::Cursor;
 use std::{
-    collections::HashMap,
+    collections::{HashMap, hash_map::Entry},
     sync::{
-        Arc, PoisonError, RwLock,
-        atomic::{AtomicUsize, Ordering},
+        Arc, OnceLock, PoisonError, RwLock,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
 
@@ -46,13 +51,14 @@ pub enum Tables {
     Never,
 }
 
+type BySlot<T> = RwLock<HashMap<u32, Arc<T>>>;
+
 /// The side tables of one document, by the slot of the value they belong to.
 #[derive(Debug, Default)]
 pub(crate) struct Built {
-    /// `None` after the first look-up.
-    keys: RwLock<HashMap<u32, Option<Arc<keys::Members>>>>,
-    places: RwLock<HashMap<u32, Arc<[u32]>>>,
-    rows: RwLock<HashMap<u32, Arc<rows::Table>>>,
+    keys: BySlot<Once<keys::Members>>,
+    places: BySlot<Once<Box<[u32]>>>,
+    rows: BySlot<rows::Table>,
     bytes: AtomicUsize,
     /// Those of rows and columns, which are bounded.
     row_bytes: AtomicUsize,
@@ -91,8 +97,79 @@ impl Built {
         self.row_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
+    /// The place for the table of a slot, and whether somebody asked for it before.
+    fn place<T>(&self, tables: &BySlot<Once<T>>, slot: u32) -> (Arc<Once<T>>, bool) {
+        if let Some(table) = read(tables).get(&slot) {
+            return (Arc::clone(table), true);
+        }
+        match write(tables).entry(slot) {
+            Entry::Occupied(table) => (Arc::clone(table.get()), true),
+            Entry::Vacant(place) => {
+                self.add(ENTRY);
+                (Arc::clone(place.insert(Arc::default())), false)
+            }
+        }
+    }
+
     fn add(&self, bytes: usize) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+/// A table that is made once, by whoever claims it; for all others it is not there before.
+#[derive(Debug)]
+struct Once<T> {
+    claimed: AtomicBool,
+    made: OnceLock<T>,
+}
+
+impl<T> Default for Once<T> {
+    fn default() -> Self {
+        Self {
+            claimed: AtomicBool::new(false),
+            made: OnceLock::new(),
+        }
+    }
+}
+
+impl<T> Once<T> {
+    /// The table, made by the first call; none if that one gives none, and until it gives one.
+    fn get_or_make(&self, make: impl FnOnce() -> Option<T>) -> Option<&T> {
+        let made = self.made.get();
+        if made.is_some() || self.claimed.swap(true, Ordering::Relaxed) {
+            return made;
+        }
+        let table = make()?;
+        Some(self.made.get_or_init(|| table))
+    }
+}
+
+/// Work between two questions whether it may go on, in looks at keys: some tens of microseconds.
+const UNASKED: usize = 4096;
+
+/// The work of making a table, for somebody who may stop it.
+struct Pace<F> {
+    unasked: usize,
+    go_on: F,
+}
+
+impl<F: FnMut() -> bool> Pace<F> {
+    fn new(go_on: F) -> Self {
+        Self {
+            unasked: UNASKED,
+            go_on,
+        }
+    }
+
+    /// Does some work; false if it is to be the last.
+    #[inline]
+    fn go_on(&mut self, work: usize) -> bool {
+        if let Some(unasked) = self.unasked.checked_sub(work) {
+            self.unasked = unasked;
+            return true;
+        }
+        self.unasked = UNASKED;
+        (self.go_on)()
     }
 }
 

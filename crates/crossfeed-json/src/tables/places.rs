@@ -1,8 +1,7 @@
 //! Every sixteenth item of a long list, so that a middle one is a few steps away.
 
-use super::{ENTRY, Tables, read, write};
+use super::{Pace, Tables};
 use crate::cursor::{Cursor, Items, Kind};
-use std::sync::Arc;
 
 /// Items between two places.
 const STRIDE: usize = 16;
@@ -12,18 +11,23 @@ const LONG: usize = 256;
 
 impl<'a> Cursor<'a> {
     /// The items of a list from `first` on, found by a table if the list is long. The first call
-    /// builds it.
+    /// builds it, and asks `go_on` now and then whether it may: if not, there is none from then on.
     ///
     /// ```
     /// use crossfeed_json::{Document, Tables};
     ///
     /// let document = Document::new("[1, 2, 3]");
-    /// let rest = document.root()?.items_from(1, Tables::WherePaying);
+    /// let rest = document.root()?.items_from(1, Tables::WherePaying, || true);
     /// assert_eq!(rest.map(|item| item.raw()).collect::<Vec<_>>(), [b"2", b"3"]);
     /// # Ok::<(), crossfeed_json::JsonError>(())
     /// ```
     #[must_use]
-    pub fn items_from(self, first: usize, tables: Tables) -> Items<'a> {
+    pub fn items_from(
+        self,
+        first: usize,
+        tables: Tables,
+        go_on: impl FnMut() -> bool,
+    ) -> Items<'a> {
         let len = self.len().unwrap_or_default();
         let least = match tables {
             Tables::WherePaying => LONG,
@@ -32,7 +36,10 @@ impl<'a> Cursor<'a> {
         };
         if self.kind() == Kind::Array && least <= first && first < len {
             let begin = first - first % STRIDE;
-            if let Some(&slot) = self.places().get(first / STRIDE) {
+            let built = &self.tape.built;
+            let (places, _) = built.place(&built.places, self.ordinal());
+            let places = places.get_or_make(|| self.find_places(len, go_on));
+            if let Some(&slot) = places.and_then(|places| places.get(first / STRIDE)) {
                 let left = u32::try_from(len - begin).unwrap_or(u32::MAX);
                 return skip(self.siblings(slot, left), first - begin);
             }
@@ -40,18 +47,20 @@ impl<'a> Cursor<'a> {
         skip(self.items(), first)
     }
 
-    fn places(self) -> Arc<[u32]> {
-        let built = &self.tape.built;
-        if let Some(places) = read(&built.places).get(&self.ordinal()) {
-            return Arc::clone(places);
+    /// The slots of every sixteenth item; `None` if that is stopped.
+    fn find_places(self, len: usize, go_on: impl FnMut() -> bool) -> Option<Box<[u32]>> {
+        let mut pace = Pace::new(go_on);
+        let mut places = Vec::with_capacity(len.div_ceil(STRIDE));
+        for (at, item) in self.items().enumerate() {
+            if at % STRIDE == 0 {
+                places.push(item.ordinal());
+            }
+            if !pace.go_on(1) {
+                return None;
+            }
         }
-        let places: Arc<[u32]> = self.items().step_by(STRIDE).map(Cursor::ordinal).collect();
-        let mut all = write(&built.places);
-        let kept = all.entry(self.ordinal()).or_insert_with(|| {
-            built.add(size_of_val(&*places) + ENTRY);
-            places
-        });
-        Arc::clone(kept)
+        self.tape.built.add(size_of_val(&*places));
+        Some(places.into())
     }
 }
 

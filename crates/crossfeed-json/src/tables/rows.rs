@@ -1,11 +1,14 @@
 //! The items of a list as rows, and paths of fields as columns over them.
 
-use super::{Built, ENTRY, Tables, read, write};
+use super::{Built, ENTRY, Pace, Tables, read, write};
 use crate::{
     cursor::{Cursor, Kind, Prediction},
     number,
 };
-use std::sync::{Arc, OnceLock, RwLock};
+use std::sync::{
+    Arc, OnceLock, RwLock,
+    atomic::{AtomicBool, Ordering},
+};
 
 /// Rows below which a walk is as quick.
 const LEAST_ROWS: usize = 16;
@@ -13,8 +16,10 @@ const LEAST_ROWS: usize = 16;
 /// Columns of one list.
 const MOST_COLUMNS: usize = 64;
 
-/// Rows between two ticks of whoever waits for a table.
-const TICK: usize = 1024;
+/// Looks at keys that a name of a path may cost in each row; beyond that, and what is granted at the
+/// beginning, its column is given up: a walk is for certain no slower.
+const MOST_WORK: usize = 32;
+const GRANTED_WORK: usize = 4096;
 
 /// Where a path leads nowhere.
 const ABSENT: u32 = u32::MAX;
@@ -28,6 +33,8 @@ const ODD: u32 = u32::MAX - 1;
 pub(super) struct Table {
     /// The slots of the items.
     items: OnceLock<Box<[u32]>>,
+    /// Building took too long: what is missing stays so.
+    stopped: AtomicBool,
     columns: RwLock<Vec<Arc<Column>>>,
 }
 
@@ -35,6 +42,8 @@ pub(super) struct Table {
 #[derive(Debug, Default)]
 struct Column {
     path: Box<[Box<str>]>,
+    /// Finding the cells is too much work.
+    dear: AtomicBool,
     cells: OnceLock<Box<[u32]>>,
     numbers: OnceLock<Box<[f64]>>,
 }
@@ -45,7 +54,7 @@ struct Column {
 pub struct Wanted {
     /// The names of the fields; at least one.
     pub path: Box<[Box<str>]>,
-    /// Whether it is followed from every item right away. If not, it becomes a column when it is
+    /// Whether it is followed from every item for certain. If not, it becomes a column when it is
     /// wanted once more.
     pub at_once: bool,
     /// Whether the numbers that it leads to are compared.
@@ -96,42 +105,41 @@ impl<'a> Cursor<'a> {
     /// The items of a list by number, with columns for what is wanted of them. `None` where the
     /// list is short, or nothing is wanted at once or for the second time.
     ///
-    /// A column may be missing where tables of the document take enough memory already.
-    ///
-    /// # Errors
-    ///
-    /// What `tick` gives, which is called now and then.
-    pub fn rows<E>(
+    /// A column may be missing where tables of the document take enough memory already, or where
+    /// it takes more than a few looks at members to follow its path in a row. What is missing is
+    /// built, and `go_on` asked now and then whether it may be: if not, nothing more is built for
+    /// this list.
+    pub fn rows(
         self,
         wanted: &[Wanted],
         tables: Tables,
-        tick: impl FnMut() -> Result<(), E>,
-    ) -> Result<Option<Rows<'a>>, E> {
+        go_on: impl FnMut() -> bool,
+    ) -> Option<Rows<'a>> {
         let least = match tables {
             Tables::WherePaying => LEAST_ROWS,
             Tables::Always => 1,
-            Tables::Never => return Ok(None),
+            Tables::Never => return None,
         };
         let len = self.len().unwrap_or_default();
         if self.kind() != Kind::Array || len < least {
-            return Ok(None);
+            return None;
         }
-        let Some(table) = self.row_table(tables) else {
-            return Ok(None);
-        };
+        let table = self.row_table(tables)?;
         let columns: Vec<_> = wanted
             .iter()
             .map(|wanted| table.column(wanted, self, tables))
             .collect();
         if columns.iter().all(Option::is_none) {
-            return Ok(None);
+            return None;
         }
-        let fits = build(self, &table, wanted, &columns, tables, tick)?;
-        Ok(fits.then_some(Rows {
+        build(self, &table, wanted, &columns, tables, go_on);
+        let is_built = |column: &Arc<Column>| column.cells.get().is_some();
+        let pays = table.items.get().is_some() && columns.iter().flatten().any(is_built);
+        pays.then_some(Rows {
             list: self,
             table,
             columns,
-        }))
+        })
     }
 
     fn row_table(self, tables: Tables) -> Option<Arc<Table>> {
@@ -151,19 +159,21 @@ impl<'a> Cursor<'a> {
 }
 
 impl Table {
-    /// The column of a path, built or to be built; `None` if it is for later, or one too many.
+    /// The column of a path, built or to be built; `None` if it is for later, given up, or one too
+    /// many.
     fn column(&self, wanted: &Wanted, list: Cursor<'_>, tables: Tables) -> Option<Arc<Column>> {
         let is_it = |column: &&Arc<Column>| column.path == wanted.path;
         if let Some(known) = read(&self.columns).iter().find(is_it) {
-            return Some(Arc::clone(known));
+            return self.may_be(known);
         }
-        let names: usize = wanted.path.iter().map(|name| name.len()).sum();
+        let names = wanted.path.iter().map(|name| name.len());
+        let path = names.sum::<usize>() + size_of_val(&*wanted.path);
         let mut columns = write(&self.columns);
         if let Some(known) = columns.iter().find(is_it) {
-            return Some(Arc::clone(known));
+            return self.may_be(known);
         }
         let full = columns.len() >= MOST_COLUMNS;
-        if full || !list.tape.built.reserve_rows(list, tables, ENTRY + names) {
+        if full || !list.tape.built.reserve_rows(list, tables, ENTRY + path) {
             return None;
         }
         let column = Arc::new(Column {
@@ -171,7 +181,17 @@ impl Table {
             ..Column::default()
         });
         columns.push(Arc::clone(&column));
-        (wanted.at_once || tables == Tables::Always).then_some(column)
+        if wanted.at_once || tables == Tables::Always {
+            return self.may_be(&column);
+        }
+        None
+    }
+
+    /// A column that is built, or that may still be.
+    fn may_be(&self, column: &Arc<Column>) -> Option<Arc<Column>> {
+        let given_up =
+            || column.dear.load(Ordering::Relaxed) || self.stopped.load(Ordering::Relaxed);
+        (column.cells.get().is_some() || !given_up()).then(|| Arc::clone(column))
     }
 }
 
@@ -183,18 +203,20 @@ struct Making<'c> {
     numbers: Option<Vec<f64>>,
     predictions: Vec<Prediction>,
     bytes: usize,
+    /// The looks at keys that may still be taken; none once it is given up.
+    work_left: Option<usize>,
 }
 
-/// Builds what is missing of a table, in one walk over the list; false where there is no
-/// memory for rows. A column that there is none for stays missing.
-fn build<E>(
+/// Builds what is missing of a table, in one walk over the list, unless it is stopped. What there is
+/// no memory for, and a column that is too much work, stays missing.
+fn build(
     list: Cursor<'_>,
     table: &Table,
     wanted: &[Wanted],
     columns: &[Option<Arc<Column>>],
     tables: Tables,
-    mut tick: impl FnMut() -> Result<(), E>,
-) -> Result<bool, E> {
+    go_on: impl FnMut() -> bool,
+) {
     let built = &list.tape.built;
     let len = list.len().unwrap_or_default();
     let known = table.items.get();
@@ -203,13 +225,14 @@ fn build<E>(
         None => len * size_of::<u32>(),
     };
     if !built.reserve_rows(list, tables, items_bytes) {
-        return Ok(false);
+        return;
     }
     let mut making = Vec::new();
     for (column, wanted) in columns.iter().zip(wanted) {
         let Some(column) = column else { continue };
         let cells = column.cells.get().is_none();
-        let mut numbers = wanted.numbers && column.numbers.get().is_none();
+        let stopped = table.stopped.load(Ordering::Relaxed);
+        let mut numbers = wanted.numbers && column.numbers.get().is_none() && !stopped;
         let bytes = |numbers: bool| {
             len * (usize::from(cells) * size_of::<u32>() + usize::from(numbers) * size_of::<f64>())
         };
@@ -228,53 +251,57 @@ fn build<E>(
                 numbers: numbers.then(|| Vec::with_capacity(len)),
                 predictions: vec![Prediction::default(); column.path.len()],
                 bytes: bytes(numbers),
+                work_left: Some(GRANTED_WORK),
             });
         }
     }
-    let mut done = Ok(true);
-    match known {
-        Some(_) if making.is_empty() => {}
-        Some(items) => {
-            for (row, &slot) in items.iter().enumerate() {
-                if row % TICK == TICK - 1
-                    && let Err(stop) = tick()
-                {
-                    done = Err(stop);
-                    break;
-                }
-                making
-                    .iter_mut()
-                    .for_each(|column| column.add(list, row, slot));
+    if making.is_empty() {
+        built.release_rows(items_bytes);
+        return;
+    }
+    let mut pace = Pace::new(go_on);
+    // False where it is stopped, or no column is left.
+    let mut add = |row: usize, slot: u32| {
+        let mut is_worth_it = false;
+        for column in &mut making {
+            let work = column.add(list, row, slot);
+            is_worth_it |= work > 0;
+            if !pace.go_on(work) {
+                return false;
             }
         }
+        is_worth_it
+    };
+    let mut slots = Vec::new();
+    let done = match known {
+        Some(items) => items.iter().enumerate().all(|(row, &slot)| add(row, slot)),
         None => {
-            let mut slots = Vec::with_capacity(len);
-            for (row, item) in list.items().enumerate() {
-                if row % TICK == TICK - 1
-                    && let Err(stop) = tick()
-                {
-                    done = Err(stop);
-                    break;
-                }
+            slots.reserve_exact(len);
+            list.items().enumerate().all(|(row, item)| {
                 slots.push(item.ordinal());
-                making
-                    .iter_mut()
-                    .for_each(|column| column.add(list, row, item.ordinal()));
-            }
-            match done {
-                Ok(_) => keep(&table.items, slots.into(), built, items_bytes),
-                Err(_) => built.release_rows(items_bytes),
-            }
+                add(row, item.ordinal())
+            })
+        }
+    };
+    if !done && making.iter().any(|column| column.work_left.is_some()) {
+        table.stopped.store(true, Ordering::Relaxed);
+    }
+    let is_made = |column: &Making<'_>| done && column.work_left.is_some();
+    if known.is_none() {
+        if making.iter().any(is_made) {
+            keep(&table.items, slots.into(), built, items_bytes);
+        } else {
+            built.release_rows(items_bytes);
         }
     }
     for made in making {
-        if matches!(done, Ok(true)) {
+        if is_made(&made) {
             made.keep(built, len);
         } else {
+            made.column.dear.store(true, Ordering::Relaxed);
             built.release_rows(made.bytes);
         }
     }
-    done
 }
 
 /// Keeps what was built, unless somebody else was quicker.
@@ -285,17 +312,23 @@ fn keep<T>(place: &OnceLock<T>, value: T, built: &Built, bytes: usize) {
 }
 
 impl Making<'_> {
+    /// Adds the cell of a row; gives the work that was, none once the column is given up.
     #[inline]
-    fn add(&mut self, list: Cursor<'_>, row: usize, slot: u32) {
+    fn add(&mut self, list: Cursor<'_>, row: usize, slot: u32) -> usize {
+        let Some(left) = self.work_left else {
+            return 0;
+        };
         let known = match self.cells {
             // Somebody else may have made them in the meantime: what is made here is made whole.
             Some(_) => None,
             None => self.column.cells.get(),
         };
+        let mut work = 1;
         let cell = match known {
             Some(cells) => cells[row],
-            None => self.find(list.with(slot)),
+            None => self.find(list.with(slot), &mut work),
         };
+        self.work_left = (left + self.predictions.len() * MOST_WORK).checked_sub(work);
         if let Some(cells) = &mut self.cells {
             cells.push(cell);
         }
@@ -307,17 +340,18 @@ impl Making<'_> {
             let number = number.and_then(|number| number::short(number.raw()));
             numbers.push(number.unwrap_or(f64::NAN));
         }
+        work
     }
 
     /// Where the path leads from an item.
     #[inline]
-    fn find(&mut self, item: Cursor<'_>) -> u32 {
+    fn find(&mut self, item: Cursor<'_>, work: &mut usize) -> u32 {
         let mut here = item;
         for (name, prediction) in self.column.path.iter().zip(&mut self.predictions) {
             if here.is_wide() {
                 return ODD;
             }
-            match here.get_predicted(name, prediction) {
+            match here.get_counted(name, prediction, work) {
                 Some(next) => here = next,
                 None if here.kind() == Kind::String => return ODD,
                 None => return ABSENT,
