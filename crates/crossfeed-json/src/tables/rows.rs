@@ -19,7 +19,7 @@ const MOST_COLUMNS: usize = 64;
 /// Looks at keys that a name of a path may cost in each row; beyond that, and what is granted at the
 /// beginning, its column is given up: a walk is for certain no slower.
 const MOST_WORK: usize = 32;
-const GRANTED_WORK: usize = 4096;
+const GRANTED_WORK: isize = 4096;
 
 /// Where a path leads nowhere.
 const ABSENT: u32 = u32::MAX;
@@ -203,8 +203,10 @@ struct Making<'c> {
     numbers: Option<Vec<f64>>,
     predictions: Vec<Prediction>,
     bytes: usize,
-    /// The looks at keys that may still be taken; none once it is given up.
-    work_left: Option<usize>,
+    /// The looks at keys that may still be taken; below 0 it is given up.
+    work_left: isize,
+    /// By how many these grow with each row.
+    work_each: isize,
 }
 
 /// Builds what is missing of a table, in one walk over the list, unless it is stopped. What there is
@@ -251,7 +253,8 @@ fn build(
                 numbers: numbers.then(|| Vec::with_capacity(len)),
                 predictions: vec![Prediction::default(); column.path.len()],
                 bytes: bytes(numbers),
-                work_left: Some(GRANTED_WORK),
+                work_left: GRANTED_WORK,
+                work_each: (column.path.len() * MOST_WORK).cast_signed(),
             });
         }
     }
@@ -283,10 +286,10 @@ fn build(
             })
         }
     };
-    if !done && making.iter().any(|column| column.work_left.is_some()) {
+    if !done && making.iter().any(|column| column.work_left >= 0) {
         table.stopped.store(true, Ordering::Relaxed);
     }
-    let is_made = |column: &Making<'_>| done && column.work_left.is_some();
+    let is_made = |column: &Making<'_>| done && column.work_left >= 0;
     if known.is_none() {
         if making.iter().any(is_made) {
             keep(&table.items, slots.into(), built, items_bytes);
@@ -315,9 +318,9 @@ impl Making<'_> {
     /// Adds the cell of a row; gives the work that was, none once the column is given up.
     #[inline]
     fn add(&mut self, list: Cursor<'_>, row: usize, slot: u32) -> usize {
-        let Some(left) = self.work_left else {
+        if self.work_left < 0 {
             return 0;
-        };
+        }
         let known = match self.cells {
             // Somebody else may have made them in the meantime: what is made here is made whole.
             Some(_) => None,
@@ -328,7 +331,7 @@ impl Making<'_> {
             Some(cells) => cells[row],
             None => self.find(list.with(slot), &mut work),
         };
-        self.work_left = (left + self.predictions.len() * MOST_WORK).checked_sub(work);
+        self.work_left += self.work_each - work.cast_signed();
         if let Some(cells) = &mut self.cells {
             cells.push(cell);
         }
@@ -350,6 +353,12 @@ impl Making<'_> {
         for (name, prediction) in self.column.path.iter().zip(&mut self.predictions) {
             if here.is_wide() {
                 return ODD;
+            }
+            // Most are where they were in the row before.
+            if let Some(next) = here.get_at(name, *prediction) {
+                *work += 1;
+                here = next;
+                continue;
             }
             match here.get_counted(name, prediction, work) {
                 Some(next) => here = next,
