@@ -6,58 +6,26 @@
 //! and judged, which is the same as for values.
 
 use super::{
-    Session, refusal,
+    Resolved, Session, refusal,
     size::{SMALL_BYTES, run},
     work::Work,
 };
 use crate::{
     error::{Failure, ResolveError},
-    resolve::{LimitError, Link, Plan, SplicedJson, may_hold_references, unheld_number},
+    resolve::{LimitError, Plan, SplicedJson, may_hold_references, unheld_number},
     tool::PreparedTool,
-    validate::{InputSchema, TypeRepair},
+    validate::InputSchema,
 };
 use bytes::Bytes;
 use crossfeed_jmespath::View;
 use crossfeed_json::{Cursor, Document, JsonError, JsonErrorKind, Kind, quoted};
-use crossfeed_projection::{Diagnostics, ProjectionRequest};
 use crossfeed_schema::{Names, Taken};
 use crossfeed_wire::{ErrorCode, Pointer};
 use serde_json::{Map, Value};
 use std::{borrow::Cow, collections::HashMap};
 
 /// Arguments as JSON with every reference replaced.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct ResolvedJson {
-    /// What the tool gets.
-    pub arguments: SplicedJson,
-    /// Which argument came from which call, in the order in which they were put.
-    pub lineage: Vec<Link>,
-    /// Types that were repaired for the tool's schema, but within values some of which may never be
-    /// revealed.
-    pub repairs: Vec<TypeRepair>,
-    /// What the model asked of the result, by parameters that were added for it when the tool was
-    /// listed. `None` where it asked for nothing.
-    pub projection: Option<ProjectionRequest>,
-    /// What was ignored of that.
-    pub diagnostics: Diagnostics,
-}
-
-impl ResolvedJson {
-    pub(super) fn new(
-        arguments: SplicedJson,
-        lineage: Vec<Link>,
-        repairs: Vec<TypeRepair>,
-    ) -> Self {
-        Self {
-            arguments,
-            lineage,
-            repairs,
-            projection: None,
-            diagnostics: Diagnostics::default(),
-        }
-    }
-}
+pub type ResolvedJson = Resolved<SplicedJson>;
 
 /// Arguments that are no JSON: `{url: 1}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

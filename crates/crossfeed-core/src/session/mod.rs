@@ -72,12 +72,12 @@ pub struct Session {
     actor: Option<Actor>,
 }
 
-/// Arguments with every reference replaced.
+/// Arguments with every reference replaced: as a value, or as [JSON](ResolvedJson).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Resolved {
+pub struct Resolved<A = Value> {
     /// What the tool gets.
-    pub arguments: Value,
+    pub arguments: A,
     /// Which argument came from which call, in the order in which they were put.
     pub lineage: Vec<Link>,
     /// Types that were repaired for the tool's schema, but within values some of which may never be
@@ -90,8 +90,8 @@ pub struct Resolved {
     pub diagnostics: Diagnostics,
 }
 
-impl Resolved {
-    fn new(arguments: Value, lineage: Vec<Link>, repairs: Vec<TypeRepair>) -> Self {
+impl<A> Resolved<A> {
+    fn new(arguments: A, lineage: Vec<Link>, repairs: Vec<TypeRepair>) -> Self {
         Self {
             arguments,
             lineage,
