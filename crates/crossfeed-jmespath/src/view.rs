@@ -5,7 +5,7 @@ use crate::{
     eval::{Budget, Cost},
 };
 pub use crossfeed_json::Kind;
-use crossfeed_json::{Cursor, escape_into};
+use crossfeed_json::{Cursor, count_chars, escape_into};
 use serde_json::{Map, Value};
 use std::{borrow::Cow, rc::Rc, slice};
 
@@ -332,7 +332,7 @@ impl<'a> View<'a> {
     pub fn written_chars(&self) -> usize {
         let separators = |count: usize| 2 + count.saturating_sub(1);
         match &self.0 {
-            Repr::Json(cursor) => chars_in(cursor.raw()),
+            Repr::Json(cursor) => count_chars(cursor.raw()),
             Repr::Null | Repr::Reference(_) => 4,
             Repr::Bool(value) => 5 - usize::from(*value),
             Repr::Integer(_) | Repr::Float(_) | Repr::Digits(_) => {
@@ -514,12 +514,7 @@ fn quoted_len(text: &str) -> usize {
 
 /// How many characters a text has as JSON, quotes included.
 fn quoted_chars(text: &str) -> usize {
-    quoted_len(text) - text.len() + chars_in(text.as_bytes())
-}
-
-/// How many characters some UTF-8 has: all of its bytes but those that continue one.
-fn chars_in(utf8: &[u8]) -> usize {
-    utf8.iter().filter(|byte| (**byte as i8) >= -0x40).count()
+    quoted_len(text) - text.len() + count_chars(text.as_bytes())
 }
 
 /// The items of a list.

@@ -18,10 +18,15 @@ impl Cursor<'_> {
     }
 }
 
+/// How many characters some UTF-8 has: all of its bytes but those that continue one.
+#[must_use]
+pub fn count_chars(utf8: &[u8]) -> usize {
+    utf8.iter().filter(|byte| (**byte as i8) >= -0x40).count()
+}
+
 /// The characters of JSON, each escape as the one character that it stands for.
 fn decoded_chars(json: &[u8]) -> usize {
-    let begins = |byte: &&u8| (**byte as i8) >= -0x40;
-    let mut chars = json.iter().filter(begins).count();
+    let mut chars = count_chars(json);
     let mut rest = json;
     while let Some(at) = rest.iter().position(|byte| *byte == b'\\') {
         let escape = rest.get(at..).unwrap_or_default();

@@ -31,6 +31,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub use chars::count_chars;
 pub use cursor::{Cursor, Items, Key, Kind, Members, Prediction, WrittenMember};
 pub use depth::{dismantle, is_deeper};
 pub use document::{Document, JsonError, JsonErrorKind, MAX_DEPTH};

@@ -22,6 +22,11 @@ const LITERAL: Sentinel = sentinel("$literal", "_literal");
 const REFS: Sentinel = sentinel("$refs", "_refs");
 const ALL: [Sentinel; 6] = [TOOL, ARTIFACT, SELECT, DEFAULT, LITERAL, REFS];
 
+/// The keys under which a reference says what is used when its selector matches nothing, the last
+/// of them in an entry of a list.
+pub const DEFAULT_KEYS: [&str; 3] = [DEFAULT.dollar, DEFAULT.underscore, LISTED_DEFAULT];
+const LISTED_DEFAULT: &str = "default";
+
 /// The keys whose values [`read_object`] and [`read_references`] copy. Copying recurses, so who
 /// reads data of unknown depth bounds these first.
 pub const COPIED: [&str; 4] = [
@@ -472,10 +477,12 @@ fn read_list_entry(value: &Value) -> Result<(Target, Reference), Malformed> {
         select: get("select")
             .map(|value| string("select", value).map(str::to_owned))
             .transpose()?,
-        default: get("default").cloned(),
+        default: get(LISTED_DEFAULT).cloned(),
         ignored: object
             .keys()
-            .filter(|key| !["to", "tool", "artifact", "select", "default"].contains(&key.as_str()))
+            .filter(|key| {
+                !["to", "tool", "artifact", "select", LISTED_DEFAULT].contains(&key.as_str())
+            })
             .cloned()
             .collect(),
     };

@@ -8,7 +8,7 @@
 use super::tree::{Documents, Inside, Tree, index_of};
 use crossfeed_jmespath::{Kind, Unrepresentable, ValueSize, View};
 use crossfeed_json::Key;
-use crossfeed_wire::Pointer;
+use crossfeed_wire::{Pointer, reference::DEFAULT_KEYS};
 use serde_json::Value;
 use std::{borrow::Cow, collections::HashMap};
 
@@ -57,9 +57,6 @@ pub(crate) struct Members<'a> {
     /// Where each key stands, once somebody looked among many.
     index: HashMap<String, usize>,
 }
-
-/// The keys under which a reference says what stands in for it.
-const DEFAULTS: [&str; 3] = ["$default", "_default", "default"];
 
 /// So many members are searched one by one.
 const FEW: usize = 8;
@@ -181,7 +178,7 @@ impl<'a> Tree<'a> for Node<'a> {
             }
         });
         let found = found?;
-        let mut defaults = DEFAULTS.iter().filter_map(|key| found.get(key));
+        let mut defaults = DEFAULT_KEYS.iter().filter_map(|key| found.get(key));
         defaults
             .find(|default| default.kind() != Kind::Null)
             .map(View::from)

@@ -194,9 +194,10 @@ impl Session {
     /// schema.
     ///
     /// Without references the arguments are walked over once and come back as they were. Results
-    /// are looked up at once; those of calls in flight are waited for ([`Self::begin`]). Work that is not small for certain leaves the async threads where there
-    /// is a tokio runtime: small are up to 16 references without selectors, or with plain paths, to
-    /// up to 64 KiB of results, or 8 KiB where a tokenizer counts what they bring.
+    /// are looked up at once; those of calls in flight are waited for ([`Self::begin`]). Work that is
+    /// not small for certain leaves the async threads where there is a tokio runtime: small are up to
+    /// 16 references without selectors, or with plain paths, to up to 64 KiB of results, or 8 KiB
+    /// where a tokenizer counts what they bring.
     ///
     /// # Errors
     ///

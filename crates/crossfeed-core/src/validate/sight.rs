@@ -158,7 +158,6 @@ impl Sight {
         state: &State,
         inside: &dyn Fn(T, usize) -> Result<Value, Unrepresentable>,
     ) -> Result<Value, Unrepresentable> {
-        let whole = state.whole.then_some(WHOLE);
         let Seen { named, others } = match &state.items {
             Some(seen) => seen,
             None if state.whole => &Seen {
@@ -167,7 +166,7 @@ impl Sight {
             },
             None => return Ok(Value::Array(Vec::new())),
         };
-        let at = |place: usize| whole.or_else(|| named.get(place).copied()).or(*others);
+        let at = |place: usize| named.get(place).copied().or(*others);
         let items = items
             .enumerate()
             .map_while(|(place, item)| Some((item, at(place)?)));
