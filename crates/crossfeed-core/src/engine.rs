@@ -9,6 +9,7 @@ use crate::{
     select::{SelectOptions, Selectors},
     session::Session,
     tool::PreparedTool,
+    trace::Telemetry,
     validate::{InputSchema, RepairScope, Schemas},
 };
 use crossfeed_schema::{LearnOptions, ListedTool, SchemaError};
@@ -50,6 +51,9 @@ pub struct EngineOptions {
     pub kept_learned: NonZeroUsize,
     /// How much is learned of a tool's output.
     pub learn: LearnOptions,
+    /// Where figures and the links between calls go; nowhere by default. Spans are those of `tracing`,
+    /// with it or without.
+    pub telemetry: Option<Arc<dyn Telemetry>>,
 }
 
 /// At least one.
@@ -76,6 +80,7 @@ impl Default for EngineOptions {
             kept_schemas: at_least_one(256),
             kept_learned: at_least_one(1000),
             learn: LearnOptions::default(),
+            telemetry: None,
         }
     }
 }
@@ -150,6 +155,13 @@ impl EngineOptions {
     #[must_use]
     pub fn with_reveal(mut self, policy: RevealPolicy) -> Self {
         self.reveal = policy;
+        self
+    }
+
+    /// The options with a place for figures and for the links between calls.
+    #[must_use]
+    pub fn with_telemetry(mut self, telemetry: Arc<dyn Telemetry>) -> Self {
+        self.telemetry = Some(telemetry);
         self
     }
 }

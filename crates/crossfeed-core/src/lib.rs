@@ -41,6 +41,7 @@ mod shape;
 mod strip;
 mod suggest;
 mod tool;
+mod trace;
 mod validate;
 
 pub use account::TokenAccount;
@@ -62,4 +63,5 @@ pub use shape::Shape;
 pub use strip::{StripPolicy, strip};
 pub use suggest::{Offer, ParameterError, ParameterSchema, Suggestion};
 pub use tool::PreparedTool;
+pub use trace::{Attribute, AttributeValue, Instrument, Telemetry};
 pub use validate::{ArgumentError, InputSchema, RepairScope, TypeRepair, ValidationCost};

@@ -13,7 +13,9 @@ mod id;
 pub mod internal;
 mod pointer;
 pub mod reference;
+mod trace_context;
 
 pub use error::{ErrorBody, ErrorCode, ErrorReport, Fault};
 pub use id::{ArtifactId, CallId, IdError, Scope, ScopeError};
 pub use pointer::Pointer;
+pub use trace_context::{TraceContext, TraceContextError};

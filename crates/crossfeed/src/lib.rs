@@ -35,25 +35,28 @@
 //! # Features
 //!
 //! - `sqlite`: `store_sqlite::SqliteStore`, whose artifacts survive a restart.
+//! - `otel`: OpenTelemetry, `otel::Policy` and what strips by it, and the engine's own spans and metrics.
 //! - `o200k`: `TokenCounter::o200k`, an exact counter of tokens; 28 MB in a binary.
 //!
 //! This crate has no logic of its own; it is the one public place of what the other crates offer.
 //! `examples/orchestrator.rs` is a whole agent loop to copy from.
 
 pub use crossfeed_core::{
-    Answered, ArgumentError, ArtifactError, BeginError, Component, ComponentError, ContextOptions,
-    Created, Engine, EngineOptions, Error, Failure, HintDetail, InFlight, InputSchema, LimitError,
-    Link, LookupError, MalformedReference, Misfit, NewArtifact, NotJson, Notice, Offer, Outline,
-    Oversized, ParameterError, ParameterSchema, PreparedTool, ProjectOptions, Projected,
-    RenderError, RenderOptions, Rendered, RepairScope, ResolveError, Resolved, ResolvedJson,
-    Response, Retrieved, RevealError, RevealPolicy, SchemaError, SelectError, SelectOptions,
-    SelectReport, Selected, Session, Shape, ShownHints, Source, SplicedJson, StripPolicy,
-    StructureHints, Suggestion, TokenAccount, ToolResult, TypeRepair, ValidationCost, infer_schema,
-    strip,
+    Answered, ArgumentError, ArtifactError, Attribute, AttributeValue, BeginError, Component,
+    ComponentError, ContextOptions, Created, Engine, EngineOptions, Error, Failure, HintDetail,
+    InFlight, InputSchema, Instrument, LimitError, Link, LookupError, MalformedReference, Misfit,
+    NewArtifact, NotJson, Notice, Offer, Outline, Oversized, ParameterError, ParameterSchema,
+    PreparedTool, ProjectOptions, Projected, RenderError, RenderOptions, Rendered, RepairScope,
+    ResolveError, Resolved, ResolvedJson, Response, Retrieved, RevealError, RevealPolicy,
+    SchemaError, SelectError, SelectOptions, SelectReport, Selected, Session, Shape, ShownHints,
+    Source, SplicedJson, StripPolicy, StructureHints, Suggestion, Telemetry, TokenAccount,
+    ToolResult, TypeRepair, ValidationCost, infer_schema, strip,
 };
 pub use crossfeed_jmespath as jmespath;
 pub use crossfeed_json as json;
 pub use crossfeed_mcp as mcp;
+#[cfg(feature = "otel")]
+pub use crossfeed_otel as otel;
 pub use crossfeed_projection as projection;
 pub use crossfeed_schema as schema;
 pub use crossfeed_store as store;
@@ -62,4 +65,5 @@ pub use crossfeed_store_sqlite as store_sqlite;
 pub use crossfeed_tokens::{TokenCounter, estimated_tokens};
 pub use crossfeed_wire::{
     self as wire, ArtifactId, CallId, ErrorBody, ErrorCode, ErrorReport, Fault, Pointer, Scope,
+    TraceContext,
 };
