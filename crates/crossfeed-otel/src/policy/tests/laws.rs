@@ -31,7 +31,7 @@ fn without(json: &Json, top: bool) -> Json {
         Json::Object(members) => {
             let stays = |key: &str| {
                 let key = unescape(key);
-                !is_internal(&key) && !(top && key.starts_with('_') && key != "_id")
+                !(is_internal(&key) || top && key.starts_with('_') && key != "_id")
             };
             let members = members.iter().filter(|(key, _)| stays(key));
             Json::Object(
