@@ -408,6 +408,13 @@ mod tests {
         }
 
         #[test]
+        fn what_is_no_string_does_no_harm(parts in vec(select(["\\", "\\u", "d83d", "de", "é", "\"", "a", "\n"].to_vec()), 0..30)) {
+            let raw = parts.concat();
+            let text = unescape(&raw);
+            prop_assert!(Origins::new(&raw).of(text.len()) <= raw.len());
+        }
+
+        #[test]
         fn decodes_at_all_offsets(texts in vec("[a-z\"\\\\/\nü\u{1f600}]{0,20}", 0..8)) {
             let text = texts.concat();
             let mut raw = Vec::new();

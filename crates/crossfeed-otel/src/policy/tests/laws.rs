@@ -139,3 +139,40 @@ proptest! {
         }
     }
 }
+
+/// The engine's stripping knows the top level only: there, both leave the same.
+#[cfg(feature = "engine")]
+mod the_engine {
+    use super::{super::Read, *};
+    use crossfeed_core::StripPolicy;
+
+    fn keys(text: &str) -> Vec<String> {
+        match super::super::read(text) {
+            Ok(Read::Object(members)) => members.into_iter().map(|(key, _)| key).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn strips_the_same_from_the_top_level(nesting in nesting()) {
+            let text = nesting.text;
+            if !text.trim_start().starts_with('{') {
+                return Ok(());
+            }
+            for (attribute, policy) in [
+                (RESULT, StripPolicy::AllUnderscore),
+                (MESSAGES, StripPolicy::Internal),
+            ] {
+                let document = Document::new(text.clone());
+                let engine = crossfeed_core::strip(&document, policy);
+                let engine = engine.map_or(text.clone(), |bytes| String::from_utf8(bytes).unwrap());
+                let ours = match Policy::default().strip(attribute, &text) {
+                    Outcome::Text(ours) => ours,
+                    _ => text.clone(),
+                };
+                prop_assert_eq!(keys(&engine), keys(&ours));
+            }
+        }
+    }
+}
