@@ -94,8 +94,11 @@ mod tests {
             Some(r#"{ "a":1}"#),
         );
         check("{\"_toolCallId\":1}", Some("{}"));
-        // A blank is no part of a member, on whichever side of the comma.
-        check(r#"{"a":1 , "_toolCallId":2}"#, Some(r#"{"a":1 }"#));
+        check(r#"{"a":1 , "_toolCallId":2}"#, Some(r#"{"a":1}"#));
+        check(
+            r#"{"a":1 , "b":2, "_toolCallId":3}"#,
+            Some(r#"{"a":1 , "b":2}"#),
+        );
         check("{}", None);
     }
 

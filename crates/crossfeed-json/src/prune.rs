@@ -1,7 +1,8 @@
 //! Leaving members and items out of a text: every other byte stays as it is.
 //!
 //! What comes in: a text, and a [`Prune`] that says what goes. What goes out: which bytes go, so that
-//! the rest is JSON again. A comma goes with what it separated. Deliberately not here: why something
+//! the rest is JSON again. A comma goes with what it separated, the one behind
+//! if something behind stays. Deliberately not here: why something
 //! goes.
 
 use crate::{
@@ -65,8 +66,8 @@ pub fn cuts(text: &str, prune: &mut impl Prune) -> Result<Vec<Range<usize>>, Jso
         outer_kept: Bits::default(),
         separator: 0,
         going: 0,
-        from: 0,
-        ended: None,
+        value_end: 0,
+        run: None,
     };
     read_from(text, mark, &mut pruner)?;
     Ok(pruner.cuts)
@@ -98,10 +99,11 @@ struct Pruner<'p, P> {
     separator: usize,
     /// The depth of what is going, or 0.
     going: usize,
-    /// Where that begins.
-    from: usize,
-    /// Where it ended, if the comma behind it goes, too, should there be one.
-    ended: Option<usize>,
+    /// Where the last value ended.
+    value_end: usize,
+    /// Members or items that go one after the other: the separator before them, and the end of what
+    /// stands before that.
+    run: Option<(usize, usize)>,
 }
 
 impl<P: Prune> Pruner<'_, P> {
@@ -110,9 +112,11 @@ impl<P: Prune> Pruner<'_, P> {
     fn decide(&mut self, goes: bool) {
         if goes {
             self.going = self.depth;
-            // The comma before it, or the one behind.
-            self.from = self.separator + usize::from(!self.kept);
+            self.run.get_or_insert((self.separator, self.value_end));
         } else {
+            if let Some((separator, _)) = self.run.take() {
+                self.cuts.push(separator + 1..self.separator + 1);
+            }
             self.kept = true;
         }
     }
@@ -155,23 +159,16 @@ impl<P: Prune> TokenVisitor for Pruner<'_, P> {
 
     #[inline(always)]
     fn value_end(&mut self, end: usize) {
-        if self.going != 0 && self.going == self.depth {
+        if self.going == self.depth {
             self.going = 0;
-            if self.kept {
-                self.cuts.push(self.from..end);
-            } else {
-                self.ended = Some(end);
-            }
         }
+        self.value_end = end;
     }
 
     #[inline(always)]
     fn comma(&mut self, at: usize) {
         if self.going == 0 {
             self.separator = at;
-            if self.ended.take().is_some() {
-                self.cuts.push(self.from..at + 1);
-            }
         }
     }
 
@@ -179,8 +176,9 @@ impl<P: Prune> TokenVisitor for Pruner<'_, P> {
     fn close(&mut self, _: usize) {
         self.depth -= 1;
         if self.going == 0 {
-            if let Some(end) = self.ended.take() {
-                self.cuts.push(self.from..end);
+            if let Some((separator, before)) = self.run.take() {
+                let from = if self.kept { before } else { separator + 1 };
+                self.cuts.push(from..self.value_end);
             }
             self.kept = self.outer_kept.pop();
             self.prune.close();
@@ -297,8 +295,12 @@ mod tests {
         check(r#"{ "_a" : 1 }"#, "{ }");
         check(r#"{"_a":1,"b":2}"#, r#"{"b":2}"#);
         check(r#"{"_a":1 , "b":2}"#, r#"{ "b":2}"#);
-        check(r#"{"b":2 , "_a":1 }"#, r#"{"b":2  }"#);
+        check(r#"{"b":2 , "_a":1 }"#, r#"{"b":2 }"#);
         check(r#"{"b":2,"_a":{"_a":[1,2,3]},"c":3}"#, r#"{"b":2,"c":3}"#);
+        check(
+            r#"{"b":1 , "_a":2 , "_a":3 , "c":4 , "_a":5 , "_a":6 }"#,
+            r#"{"b":1 , "c":4 }"#,
+        );
         check(r#"{"_a":1,"_a":2,"b":3,"_a":4}"#, r#"{"b":3}"#);
         check(r#"{"b":[{"_a":1},{}],"_c":[]}"#, r#"{"b":[{},{}]}"#);
         check("[1,2,3,4, 5,6]", "[1,2,4, 5]");
