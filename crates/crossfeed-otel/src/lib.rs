@@ -5,5 +5,6 @@
 //! Deliberately not here: exporting, and the names of the engine's own spans.
 
 mod policy;
+mod table;
 
-pub use policy::Policy;
+pub use policy::{FAILED, HashKey, Outcome, Policy, Reader, Redaction};
