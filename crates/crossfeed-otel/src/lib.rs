@@ -4,6 +4,14 @@
 //! fields that crossfeed added for a model's use, and without what a host's policy withholds.
 //! Deliberately not here: exporting, and the names of the engine's own spans.
 
+mod attributes;
+mod guard;
+mod log;
 mod policy;
+mod resource;
+mod span;
+mod text;
 
+pub use log::{SanitizingLogExporter, SanitizingLogProcessor};
 pub use policy::{HashKey, Outcome, Policy, Reader, Redaction};
+pub use span::{SanitizingSpanExporter, SanitizingSpanProcessor};
