@@ -4,6 +4,10 @@
 //! fields that crossfeed added for a model's use, and without what a host's policy withholds.
 //! Deliberately not here: exporting, and the names of the engine's own spans.
 
+#[cfg(feature = "engine")]
+mod engine;
 mod policy;
 
+#[cfg(feature = "engine")]
+pub use engine::EngineTelemetry;
 pub use policy::Policy;
