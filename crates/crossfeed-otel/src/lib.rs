@@ -5,6 +5,8 @@
 //! Deliberately not here: exporting, and the names of the engine's own spans.
 
 mod attributes;
+#[cfg(feature = "engine")]
+mod engine;
 mod guard;
 mod log;
 mod policy;
@@ -12,6 +14,8 @@ mod resource;
 mod span;
 mod text;
 
+#[cfg(feature = "engine")]
+pub use engine::EngineTelemetry;
 pub use log::{SanitizingLogExporter, SanitizingLogProcessor};
 pub use policy::{HashKey, Outcome, Policy, Reader, Redaction};
 pub use span::{SanitizingSpanExporter, SanitizingSpanProcessor};

@@ -1,13 +1,30 @@
 //! Telemetry: what the stages say of themselves, and to whom.
 //!
-//! What comes in: what a stage did. What goes out: `tracing` spans and events, and figures for a host's
-//! [`Telemetry`]. Deliberately not here: OpenTelemetry itself. `specs/telemetry.md` lists every name.
+//! What comes in: what a stage did. What goes out: `tracing` spans and events, and links and figures
+//! for a host's [`Telemetry`]. Deliberately not here: OpenTelemetry itself. `specs/telemetry.md` lists
+//! every name.
 //!
 //! # What holds
 //!
 //! Shapes and ids, never payload: no value of a result or an argument, no literal of a selector, no
-//! message.
+//! message. Where nobody listens, nothing is built.
 
+mod call;
+mod figures;
+mod flow;
+mod mask;
+mod record;
+mod resolution;
+mod stage;
+mod store;
 mod telemetry;
+mod watch;
 
+pub(crate) use call::CallTrace;
+pub(crate) use figures::avoided;
+pub(crate) use record::RecordTrace;
+pub(crate) use resolution::ResolutionTrace;
+pub(crate) use stage::{Timed, carried, ended, fail, selected, stage};
+pub(crate) use store::TracedStore;
 pub use telemetry::{Attribute, AttributeValue, Instrument, Telemetry};
+pub use watch::StoreWatch;
