@@ -66,7 +66,7 @@ fn count(counter: &mut u32, dropped: u32) {
 }
 
 /// What is left of a span that could not be stripped: where it stands in its trace, and when it was.
-fn withhold(span: &mut SpanData) {
+pub(super) fn withhold(span: &mut SpanData) {
     let attributes = u32::try_from(span.attributes.len()).unwrap_or(u32::MAX);
     count(&mut span.dropped_attributes_count, attributes);
     span.attributes = Vec::new();
