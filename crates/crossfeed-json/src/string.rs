@@ -1,6 +1,6 @@
 //! The text of JSON strings: decoding, escaping.
 
-use crate::scan::plain_len;
+use crate::scan::{plain_len, word};
 use std::borrow::Cow;
 
 /// The inside of the string without escapes that ends with these bytes, its closing quote excluded.
@@ -63,19 +63,115 @@ pub(crate) fn decode(raw: &[u8], escaped: bool) -> Cow<'_, [u8]> {
     if !escaped {
         return Cow::Borrowed(raw);
     }
-    let mut out = Vec::with_capacity(raw.len());
-    let mut at = 0;
+    // Eight bytes are copied at once, whether they are all meant or not; nothing grows.
+    let mut out = vec![0; raw.len() + 8];
+    let (mut at, mut len) = (0, 0);
     while let Some(&byte) = raw.get(at) {
-        if byte == b'\\' {
-            let (code, next) = escape(raw, at);
-            out.extend_from_slice(code_point(code, &mut [0; 4]));
-            at = next;
-        } else {
-            out.push(byte);
+        if let (Some(word), Some(place)) = (word(raw, at), out.get_mut(len..len + 8)) {
+            place.copy_from_slice(&word.to_le_bytes());
+            let plain = before_backslash(word);
+            at += plain;
+            len += plain;
+            if plain == 8 {
+                continue;
+            }
+        } else if byte != b'\\' {
+            out[len] = byte;
             at += 1;
+            len += 1;
+            continue;
+        }
+        match raw.get(at + 1) {
+            Some(&quoted @ (b'"' | b'\\' | b'/')) => {
+                out[len] = quoted;
+                at += 2;
+                len += 1;
+            }
+            _ => {
+                let (code, next) = escape(raw, at);
+                let mut buffer = [0; 4];
+                let bytes = code_point(code, &mut buffer);
+                out[len..len + bytes.len()].copy_from_slice(bytes);
+                at = next;
+                len += bytes.len();
+            }
         }
     }
+    out.truncate(len);
     Cow::Owned(out)
+}
+
+/// Number of bytes before the first backslash of eight.
+#[inline(always)]
+fn before_backslash(word: u64) -> usize {
+    const LOW: u64 = 0x0101_0101_0101_0101;
+    let backslash = word ^ (LOW * u64::from(b'\\'));
+    // The lowest bit that is set is exact.
+    let stop = backslash.wrapping_sub(LOW) & !backslash & (LOW << 7);
+    (stop.trailing_zeros() / 8) as usize
+}
+
+/// What the inside of a JSON string stands for; a lone surrogate is U+FFFD. The string must be one:
+/// what is no escape of JSON stands for anything.
+#[must_use]
+pub fn unescape(raw: &str) -> Cow<'_, str> {
+    match raw.contains('\\') {
+        true => to_text(decode(raw.as_bytes(), true)),
+        false => Cow::Borrowed(raw),
+    }
+}
+
+/// Where in the inside of a JSON string something stands that stands somewhere else in its
+/// [unescaped](unescape) text.
+///
+/// ```
+/// use crossfeed_json::{Origins, unescape};
+///
+/// let raw = r"a\n\u0062\u0063d";
+/// let text = unescape(raw);
+/// let mut origins = Origins::new(raw);
+/// let (c, d) = (origins.of(3), origins.of(4));
+/// assert_eq!((&text[3..4], &raw[c..d]), ("c", r"\u0063"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Origins<'a> {
+    raw: &'a [u8],
+    at: usize,
+    /// The offset in the text that `at` is the origin of.
+    text: usize,
+}
+
+impl<'a> Origins<'a> {
+    /// Of the inside of a JSON string.
+    #[must_use]
+    pub fn new(raw: &'a str) -> Self {
+        Self {
+            raw: raw.as_bytes(),
+            at: 0,
+            text: 0,
+        }
+    }
+
+    /// The offset of what stands at `offset` of the text, at a character's beginning or the end. Each
+    /// must be no smaller than the one asked for before.
+    pub fn of(&mut self, offset: usize) -> usize {
+        while self.text < offset && self.at < self.raw.len() {
+            let rest = self.raw.get(self.at..).unwrap_or_default();
+            let plain = plain_len(rest).min(offset - self.text);
+            self.at += plain;
+            self.text += plain;
+            if self.text < offset {
+                let (code, next) = match self.raw.get(self.at) {
+                    Some(b'\\') => escape(self.raw, self.at),
+                    Some(_) => (0, self.at + 1),
+                    None => break,
+                };
+                self.at = next;
+                self.text += code_point(code, &mut [0; 4]).len();
+            }
+        }
+        self.at
+    }
 }
 
 /// The bytes that the key of a member stands for: the UTF-8 of its text. Keys that read as the same
@@ -236,7 +332,8 @@ pub fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{
-        before_closing_quote, decode, decode_key, escape_into, is_key, is_unquoted, to_text,
+        Origins, before_closing_quote, decode, decode_key, escape_into, is_key, is_unquoted,
+        to_text, unescape,
     };
     use proptest::{collection::vec, prelude::*, sample::select};
 
@@ -280,7 +377,36 @@ mod tests {
         vec(select(pieces.to_vec()), 0..5).prop_map(|pieces| pieces.concat())
     }
 
+    /// What the text between two of its offsets came from stands for the same.
+    fn traces_back(raw: &str) {
+        let text = unescape(raw);
+        let mut origins = Origins::new(raw);
+        let (mut before, mut came) = (0, 0);
+        for (at, _) in text.char_indices().chain([(text.len(), ' ')]) {
+            let from = origins.of(at);
+            assert_eq!(unescape(&raw[came..from]), text[before..at], "{raw}");
+            (before, came) = (at, from);
+        }
+        assert_eq!(came, raw.len(), "{raw}");
+    }
+
     proptest! {
+        #[test]
+        fn knows_where_characters_came_from(raw in written(), more in written()) {
+            traces_back(&raw);
+            traces_back(&format!("a rather long text {more} of many bytes {raw}"));
+        }
+
+        #[test]
+        fn decodes_at_all_offsets(texts in vec("[a-z\"\\\\/\nü\u{1f600}]{0,20}", 0..8)) {
+            let text = texts.concat();
+            let mut raw = Vec::new();
+            escape_into(&mut raw, &text);
+            let raw = String::from_utf8(raw).unwrap();
+            prop_assert_eq!(unescape(&raw), text.as_str());
+            traces_back(&raw);
+        }
+
         #[test]
         fn tells_keys_apart_like_decoded_ones(a in written(), b in written()) {
             let (a, b) = (a.as_bytes(), b.as_bytes());

@@ -71,10 +71,11 @@ mod log;
 mod policy;
 mod resource;
 mod span;
+mod table;
 mod text;
 
 #[cfg(feature = "engine")]
 pub use engine::EngineTelemetry;
 pub use log::{SanitizingLogExporter, SanitizingLogProcessor};
-pub use policy::{HashKey, Outcome, Policy, Reader, Redaction};
+pub use policy::{FAILED, HashKey, Outcome, Policy, Reader, Redaction};
 pub use span::{SanitizingSpanExporter, SanitizingSpanProcessor};

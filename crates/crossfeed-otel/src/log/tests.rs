@@ -20,7 +20,10 @@ const RESULT: &str = "gen_ai.tool.call.result";
 const TEXT: &str = r#"{"_toolCallId":"call_1","_rank":1,"n":2}"#;
 
 fn record() -> SdkLogRecord {
-    SdkLoggerProvider::builder().build().logger("host").create_log_record()
+    SdkLoggerProvider::builder()
+        .build()
+        .logger("host")
+        .create_log_record()
 }
 
 fn map<const N: usize>(members: [(&'static str, AnyValue); N]) -> AnyValue {
@@ -42,11 +45,18 @@ fn check(policy: &Policy, name: &'static str, value: AnyValue, expected: Option<
     let mut before = record();
     before.add_attribute(name, value.clone());
     let after = stripper.strip(&before);
-    assert_eq!(after.is_none(), expected.as_ref() == Some(&value), "{name} = {value:?}");
+    assert_eq!(
+        after.is_none(),
+        expected.as_ref() == Some(&value),
+        "{name} = {value:?}"
+    );
     let after = after.unwrap_or(before);
     let left = after.attributes_iter().next().map(|(_, value)| value);
     assert_eq!(left, expected.as_ref(), "{name} = {value:?}");
-    assert!(stripper.strip(&after).is_none(), "stripping twice is stripping once");
+    assert!(
+        stripper.strip(&after).is_none(),
+        "stripping twice is stripping once"
+    );
 }
 
 #[test]
@@ -61,7 +71,14 @@ fn texts_bytes_maps_and_lists_are_stripped() {
         ("_structureHints", map([])),
         ("_rank", 1.into()),
         ("a._toolCallId", 1.into()),
-        ("inner", list([map([("_toolCallId", 1.into()), ("_rank", 2.into())]), TEXT.into(), bytes(TEXT)])),
+        (
+            "inner",
+            list([
+                map([("_toolCallId", 1.into()), ("_rank", 2.into())]),
+                TEXT.into(),
+                bytes(TEXT),
+            ]),
+        ),
     ]);
     let inner = list([map([("_rank", 2.into())]), named.into(), bytes(named)]);
     let left = map([("_rank", 1.into()), ("inner", inner.clone())]);
@@ -91,7 +108,12 @@ fn what_is_not_stripped_stays_of_its_kind() {
     check(&policy, "host.note", kept(), Some(kept()));
     let value = map([("_toolCallId", 1.into()), ("kept", kept())]);
     check(&policy, "host.note", value, Some(map([("kept", kept())])));
-    for value in [7.into(), 1.5.into(), true.into(), AnyValue::Bytes(Box::new(vec![255]))] {
+    for value in [
+        7.into(),
+        1.5.into(),
+        true.into(),
+        AnyValue::Bytes(Box::new(vec![255])),
+    ] {
         let value: AnyValue = value;
         check(&policy, RESULT, value.clone(), Some(value));
     }
@@ -131,7 +153,12 @@ fn a_policy_means_the_same_for_maps_as_for_texts() {
     let never = Policy::default().with_never(["owner.mail"]).unwrap();
     let owner = |left: AnyValue| map([("items", list([map([("owner", left)])]))]);
     let value = owner(map([("mail", "a@b".into()), ("n", 1.5.into())]));
-    check(&never, "host.note", value, Some(owner(map([("n", 1.5.into())]))));
+    check(
+        &never,
+        "host.note",
+        value,
+        Some(owner(map([("n", 1.5.into())]))),
+    );
 }
 
 #[test]
@@ -140,7 +167,10 @@ fn the_body_of_an_event_is_known_by_the_name_of_the_event() {
         .with_payloads(["an.event"])
         .with_redaction(Redaction::Drop);
     let stripper = Stripper::new(policy);
-    for (name, expected) in [("an.event", None), ("another", Some(AnyValue::from("text")))] {
+    for (name, expected) in [
+        ("an.event", None),
+        ("another", Some(AnyValue::from("text"))),
+    ] {
         let mut before = record();
         before.set_event_name(name);
         before.set_body("text".into());
@@ -196,7 +226,11 @@ fn what_lies_too_deep_is_withheld_on_a_small_stack() {
                 let thread = small.spawn_scoped(scope, move || stripper.strip(before));
                 thread.unwrap().join().unwrap().unwrap()
             });
-            assert_eq!(innermost(stripped.body().unwrap()), (left, &last), "{levels}");
+            assert_eq!(
+                innermost(stripped.body().unwrap()),
+                (left, &last),
+                "{levels}"
+            );
         }
     };
     let large = thread::Builder::new().stack_size(1 << 30).spawn(work);
@@ -238,7 +272,11 @@ fn a_rule_that_panics_withholds_the_text() {
     before.add_attribute("host.note", TEXT);
     let after = stripper.strip(&before).unwrap();
     assert_eq!(after.body(), Some(&crate::FAILED.into()));
-    assert!(after.attributes_iter().all(|(_, value)| *value == crate::FAILED.into()));
+    assert!(
+        after
+            .attributes_iter()
+            .all(|(_, value)| *value == crate::FAILED.into())
+    );
 }
 
 /// Notes what it is asked.
@@ -292,9 +330,15 @@ fn every_method_is_forwarded_and_its_answer_given() {
         let mut export = Box::pin(exporter.export(LogBatch::new(&records[..end])));
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         let exported = export.as_mut().poll(&mut context);
-        assert!(matches!(exported, std::task::Poll::Ready(Err(_))), "{exported:?}");
+        assert!(
+            matches!(exported, std::task::Poll::Ready(Err(_))),
+            "{exported:?}"
+        );
     }
-    let said = [exporter.shutdown(), exporter.shutdown_with_timeout(Duration::from_secs(1))];
+    let said = [
+        exporter.shutdown(),
+        exporter.shutdown_with_timeout(Duration::from_secs(1)),
+    ];
     assert!(said.iter().all(Result::is_err), "{said:?}");
     let exported = r#"(Some(String(Static("{}"))), "host")"#;
     let stripped = r#"(Some(String(Owned("{\"_rank\":1,\"n\":2}"))), "host")"#;

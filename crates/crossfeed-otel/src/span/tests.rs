@@ -24,13 +24,27 @@ const TEXT: &str = r#"{"_toolCallId":"call_1","_rank":1,"n":2}"#;
 fn span(attributes: Vec<KeyValue>) -> SpanData {
     let context = |span: u64| {
         let (trace, span) = (TraceId::from(7), SpanId::from(span));
-        SpanContext::new(trace, span, TraceFlags::SAMPLED, false, TraceState::default())
+        SpanContext::new(
+            trace,
+            span,
+            TraceFlags::SAMPLED,
+            false,
+            TraceState::default(),
+        )
     };
     let mut events = SpanEvents::default();
-    let noted = vec![KeyValue::new("content", TEXT), KeyValue::new("_structureHints", 1)];
-    events.events.push(Event::new("an event", SystemTime::UNIX_EPOCH, noted, 1));
+    let noted = vec![
+        KeyValue::new("content", TEXT),
+        KeyValue::new("_structureHints", 1),
+    ];
+    events
+        .events
+        .push(Event::new("an event", SystemTime::UNIX_EPOCH, noted, 1));
     let mut links = SpanLinks::default();
-    let noted = vec![KeyValue::new("host.note", TEXT), KeyValue::new("a._toolCallId", 1)];
+    let noted = vec![
+        KeyValue::new("host.note", TEXT),
+        KeyValue::new("a._toolCallId", 1),
+    ];
     links.links.push(Link::new(context(2), noted, 2));
     SpanData {
         span_context: context(1),
@@ -54,7 +68,10 @@ fn check(policy: &Policy, name: &'static str, value: impl Into<Value>, expected:
     let value = value.into();
     let mut stripped = span(vec![KeyValue::new(name, value.clone())]);
     strip_span(policy, &mut stripped);
-    let left = stripped.attributes.first().map(|attribute| &attribute.value);
+    let left = stripped
+        .attributes
+        .first()
+        .map(|attribute| &attribute.value);
     assert_eq!(left, expected.as_ref(), "{name} = {value:?}");
     let dropped = 3 + u32::from(expected.is_none());
     assert_eq!(stripped.dropped_attributes_count, dropped);
@@ -69,7 +86,12 @@ fn strings(texts: &[&'static str]) -> Value {
 fn strings_and_lists_of_strings_are_stripped() {
     let policy = Policy::default();
     check(&policy, RESULT, TEXT, Some(r#"{"n":2}"#.into()));
-    check(&policy, "host.note", TEXT, Some(r#"{"_rank":1,"n":2}"#.into()));
+    check(
+        &policy,
+        "host.note",
+        TEXT,
+        Some(r#"{"_rank":1,"n":2}"#.into()),
+    );
     let texts = strings(&[TEXT, "prose", TEXT]);
     let left = strings(&[r#"{"n":2}"#, "prose", r#"{"n":2}"#]);
     check(&policy, RESULT, texts, Some(left));
@@ -178,9 +200,15 @@ fn of_a_span_that_is_withheld_only_its_place_is_left() {
     assert!(!format!("{withheld:?}").contains("call_1"));
     assert_eq!(withheld.span_context, before.span_context);
     assert_eq!(withheld.parent_span_id, before.parent_span_id);
-    assert_eq!([withheld.start_time, withheld.end_time], [before.start_time, before.end_time]);
+    assert_eq!(
+        [withheld.start_time, withheld.end_time],
+        [before.start_time, before.end_time]
+    );
     assert_eq!(withheld.dropped_attributes_count, 5);
-    assert_eq!([withheld.events.dropped_count, withheld.links.dropped_count], [1, 1]);
+    assert_eq!(
+        [withheld.events.dropped_count, withheld.links.dropped_count],
+        [1, 1]
+    );
     assert_eq!(withheld.status, Status::error(""));
 }
 
@@ -256,7 +284,10 @@ fn every_method_of_an_exporter_is_forwarded_and_its_answer_given() {
     let mut export = Box::pin(exporter.export(batch));
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     let exported = export.as_mut().poll(&mut context);
-    assert!(matches!(exported, std::task::Poll::Ready(Err(_))), "{exported:?}");
+    assert!(
+        matches!(exported, std::task::Poll::Ready(Err(_))),
+        "{exported:?}"
+    );
     drop(export);
     let said = [
         exporter.force_flush(),
