@@ -28,19 +28,19 @@ fn strip_parts(policy: &Policy, span: &mut SpanData) {
     let reader = policy.reader(hints(&span.attributes));
     count(
         &mut span.dropped_attributes_count,
-        strip_attributes(&reader, &mut span.attributes),
+        strip_attributes(&reader, "", &mut span.attributes),
     );
     for event in &mut span.events.events {
-        strip_name(&reader, &mut event.name);
         count(
             &mut event.dropped_attributes_count,
-            strip_attributes(&reader, &mut event.attributes),
+            strip_attributes(&reader, &event.name, &mut event.attributes),
         );
+        strip_name(&reader, &mut event.name);
     }
     for link in &mut span.links.links {
         count(
             &mut link.dropped_attributes_count,
-            strip_attributes(&reader, &mut link.attributes),
+            strip_attributes(&reader, "", &mut link.attributes),
         );
     }
     strip_status(&reader, &mut span.status);

@@ -139,6 +139,52 @@ fn what_a_policy_withholds_by_name_is_withheld_of_any_kind() {
 }
 
 #[test]
+fn a_list_of_texts_is_cut_as_one_text_is() {
+    let policy = Policy::default().with_max_bytes(100);
+    let many = |number: usize| strings(&vec!["ten bytes."; number]);
+    check(&policy, "host.note", many(10), Some(many(10)));
+    let mut left = vec!["ten bytes."; 3];
+    left.push("[cut: left out 999997 of 1000000 texts]");
+    check(&policy, "host.note", many(1_000_000), Some(strings(&left)));
+    let empty = strings(&["[cut: left out 65 of 101 texts]"]);
+    let Value::Array(Array::String(note)) = empty else {
+        panic!("no list");
+    };
+    let mut left = vec![StringValue::from(""); 36];
+    left.extend(note);
+    let left = Value::Array(Array::String(left));
+    check(&policy, "host.note", strings(&[""; 101]), Some(left));
+    let text: &'static str = "x".repeat(101).leak();
+    let mut span = span(vec![KeyValue::new("host.note", strings(&[text]))]);
+    strip_span(&policy, &mut span);
+    let Value::Array(Array::String(texts)) = &span.attributes[0].value else {
+        panic!("no list");
+    };
+    assert!(
+        texts.len() == 1 && texts[0].as_str().starts_with("xxx"),
+        "{texts:?}"
+    );
+}
+
+#[test]
+fn attributes_without_a_namespace_are_those_of_their_event() {
+    let policy = Policy::default().with_redaction(Redaction::Drop);
+    let names = ["content", "role", "gen_ai.system"];
+    for (event, left) in [
+        ("gen_ai.tool.message", &names[1..]),
+        ("an.event", &names[..]),
+    ] {
+        let mut before = span(vec![]);
+        before.events.events[0].name = event.into();
+        before.events.events[0].attributes = names.map(|name| KeyValue::new(name, "a")).into();
+        strip_span(&policy, &mut before);
+        let attributes = &before.events.events[0].attributes;
+        let kept: Vec<_> = attributes.iter().map(|kv| kv.key.as_str()).collect();
+        assert_eq!(kept, left, "{event}");
+    }
+}
+
+#[test]
 fn every_text_of_a_span_is_stripped_and_nothing_else_changes() {
     let twice = KeyValue::new("host.note", TEXT);
     let before = span(vec![twice.clone(), KeyValue::new("n", 1), twice]);
