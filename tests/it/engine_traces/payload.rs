@@ -1,0 +1,1 @@
+//! No payload is in any span, event, link or figure.
