@@ -16,6 +16,7 @@ use crate::{
     paths::Keys,
     reveal::{RevealPolicy, Whole},
     select::{SelectError, SelectOptions, Selector, Selectors},
+    trace::Telemetry,
 };
 use crossfeed_jmespath::{Arena, Budget, Kind, Unrepresentable, ValueSize, View};
 use crossfeed_wire::reference::Reference;
@@ -184,6 +185,7 @@ pub(crate) struct Means<'a, 'o> {
     pub(crate) compiled: &'o Selectors,
     pub(crate) limits: FillLimits<'o>,
     pub(crate) tally: &'o Tally<'o>,
+    pub(crate) telemetry: Option<&'o dyn Telemetry>,
 }
 
 pub(super) fn failure(planned: &Planned, error: Error) -> Failure {
@@ -342,6 +344,7 @@ impl<'a, T: Tree<'a>> Maker<'a, '_, '_, T> {
                     arena,
                     budget: &budget,
                     explanations: &self.explanations,
+                    telemetry: means.telemetry,
                 };
                 let selection = selector.select(expression)?;
                 source.report = Some(selection.report);

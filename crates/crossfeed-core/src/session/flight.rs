@@ -142,15 +142,23 @@ impl Session {
         });
         let wanted: Vec<_> = results.collect();
         let wait = self.inner().options.wait;
-        let timer = || match self.can_come_true(plan) {
-            true => timer(wait),
-            false => None,
+        let mut waiting = None;
+        let timer = || {
+            let timer = self.can_come_true(plan).then(|| timer(wait)).flatten();
+            if timer.is_some() {
+                waiting = Some(tracing::debug_span!(target: "crossfeed::wait", "crossfeed.wait"));
+            }
+            timer
         };
         let find = |place: usize, outcome| self.find_landed(&plan.wanted[place], outcome);
         let dooms = |looked: &Looked| judge(looked.as_ref().map(Whole::unseen));
         let flights = &self.inner().flights;
         let actor = self.actor.as_ref();
-        flight::look_up(flights, &self.scope, actor, &wanted, timer, find, dooms).await
+        let looked =
+            flight::look_up(flights, &self.scope, actor, &wanted, timer, find, dooms).await;
+        // It ends with the wait.
+        drop(waiting);
+        looked
     }
 
     /// Whether the references of a plan are not at fault for what they are, whatever they refer to.

@@ -1,7 +1,7 @@
 //! How data flows between calls: a link from the call that takes to the call that gave, for each
 //! reference; an event where there is nothing to link to.
 
-use super::{AttributeValue, Telemetry, mask::masked, resolution::missed};
+use super::{AttributeValue, Telemetry, mask::masked, resolution::missed, stage::number};
 use crate::{
     error::{Error, Failure},
     resolve::Link,
@@ -142,18 +142,16 @@ impl Said<'_> {
         to: &crossfeed_wire::TraceContext,
     ) -> bool {
         use AttributeValue::{Flag, Number, Text};
-        let number = |n: usize| Number(i64::try_from(n).unwrap_or(i64::MAX));
         let mut said = vec![
             ("gen_ai.tool.call.id", Text(self.call)),
             ("crossfeed.argument", Text(self.at)),
-            ("crossfeed.repairs", number(self.repairs)),
+            ("crossfeed.repairs", Number(number(self.repairs))),
             ("crossfeed.default.used", Flag(self.used_default)),
-            ("crossfeed.bytes.in", number(self.bytes_in)),
-            ("crossfeed.bytes.out", number(self.bytes_out)),
+            ("crossfeed.bytes.in", Number(number(self.bytes_in))),
+            ("crossfeed.bytes.out", Number(number(self.bytes_out))),
             ("crossfeed.cache.hit", Flag(self.hit)),
         ];
         let texts = [
-            ("crossfeed.artifact.id", self.artifact),
             ("gen_ai.tool.name", self.tool),
             ("crossfeed.selector", self.selector.as_deref()),
             ("crossfeed.view", self.view),
@@ -178,10 +176,10 @@ impl Said<'_> {
             "crossfeed.argument" = self.at,
             "crossfeed.selector" = self.selector.as_deref(),
             "crossfeed.view" = self.view,
-            "crossfeed.repairs" = self.repairs,
+            "crossfeed.repairs" = number(self.repairs),
             "crossfeed.default.used" = self.used_default,
-            "crossfeed.bytes.in" = self.bytes_in,
-            "crossfeed.bytes.out" = self.bytes_out,
+            "crossfeed.bytes.in" = number(self.bytes_in),
+            "crossfeed.bytes.out" = number(self.bytes_out),
             "crossfeed.cache.hit" = self.hit,
             "error.type" = self.error,
         );

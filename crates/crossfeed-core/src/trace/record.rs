@@ -1,6 +1,9 @@
 //! The span of a recording, and where in a trace what is recorded comes from.
 
-use super::{CallTrace, Telemetry, stage::fail};
+use super::{
+    CallTrace, Telemetry,
+    stage::{fail, number},
+};
 use crossfeed_store::{Recorded, StoreError, StoredResult};
 use crossfeed_wire::CallId;
 use std::sync::Arc;
@@ -29,7 +32,7 @@ impl RecordTrace {
                 "otel.status_description" = field::Empty,
                 "gen_ai.tool.call.id" = call_id.as_str(),
                 "gen_ai.tool.name" = result.tool(),
-                "crossfeed.bytes" = result.document().raw().len(),
+                "crossfeed.bytes" = number(result.document().raw().len()),
                 "crossfeed.result.failed" = result.failed(),
                 "crossfeed.outcome" = field::Empty,
                 "error.type" = field::Empty,

@@ -3,7 +3,7 @@
 use super::{
     Attribute, AttributeValue, CallTrace, Instrument, Telemetry,
     flow::{self, Consumer},
-    stage::fail,
+    stage::{fail, number},
 };
 use crate::{
     error::{Error, LookupError, ResolveError},
@@ -83,16 +83,22 @@ impl ResolutionTrace {
         }
         let sum = |of: fn(&Link) -> usize| lineage.iter().map(of).fold(0, usize::saturating_add);
         self.span.record("crossfeed.outcome", "resolved");
-        self.span.record("crossfeed.references", lineage.len());
-        self.span.record("crossfeed.repairs", repairs);
         self.span
-            .record("crossfeed.bytes.in", sum(|link| link.source.bytes_in));
-        self.span
-            .record("crossfeed.bytes.out", sum(|link| link.source.bytes_out));
+            .record("crossfeed.references", number(lineage.len()));
+        self.span.record("crossfeed.repairs", number(repairs));
+        self.span.record(
+            "crossfeed.bytes.in",
+            number(sum(|link| link.source.bytes_in)),
+        );
+        self.span.record(
+            "crossfeed.bytes.out",
+            number(sum(|link| link.source.bytes_out)),
+        );
         let consumer = Consumer::new(consumer, telemetry);
         let unsaid = flow::brought(&consumer, lineage);
         if unsaid > 0 {
-            self.span.record("crossfeed.references.unlinked", unsaid);
+            self.span
+                .record("crossfeed.references.unlinked", number(unsaid));
         }
     }
 
@@ -118,7 +124,7 @@ impl ResolutionTrace {
         }
         self.span.record("crossfeed.outcome", "refused");
         self.span
-            .record("crossfeed.failures", error.failures().len());
+            .record("crossfeed.failures", number(error.failures().len()));
         fail(&self.span, code);
         flow::failed(consumer, error.failures());
     }

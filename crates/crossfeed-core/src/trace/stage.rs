@@ -1,12 +1,8 @@
-//! Spans of single stages: their ends, their errors, and what takes them to other threads.
+//! Spans of single stages: their beginning, their end, their errors, and what takes them to other
+//! threads.
 
-use super::{
-    Instrument, Telemetry,
-    flow::{shown, unmatched},
-};
-use crate::select::{SelectError, SelectReport};
-use std::time::Instant;
-use tracing::Span;
+use crate::error::Failure;
+use tracing::{Instrument as _, Span};
 
 /// The span of a stage: with fields for its error, and nothing built where nobody listens.
 macro_rules! stage {
@@ -14,13 +10,18 @@ macro_rules! stage {
         tracing::debug_span!(
             target: $target,
             $name,
+            "otel.status_description" = tracing::field::Empty,
             $($field = $value,)*
             "error.type" = tracing::field::Empty,
-            "otel.status_description" = tracing::field::Empty,
         )
     };
 }
 pub(crate) use stage;
+
+/// A count or a size as what exports spans takes it for a number: not every bridge knows unsigned ones.
+pub(crate) fn number(n: usize) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
 
 /// Notes that a span ended with an error, by its stable word.
 pub(crate) fn fail(span: &Span, word: &str) {
@@ -29,13 +30,20 @@ pub(crate) fn fail(span: &Span, word: &str) {
     span.record("otel.status_description", word);
 }
 
-/// Notes how a stage ended.
-pub(crate) fn ended<T, E>(span: &Span, done: &Result<T, E>, code: impl FnOnce(&E) -> &'static str) {
-    if let Err(error) = done
-        && !span.is_disabled()
-    {
-        fail(span, code(error));
+/// Does a stage's work in its span, and notes what came of it.
+pub(crate) async fn staged<T>(
+    span: Span,
+    work: impl Future<Output = Result<T, Failure>>,
+    note: impl FnOnce(&Span, &T),
+) -> Result<T, Failure> {
+    let done = work.instrument(span.clone()).await;
+    if !span.is_disabled() {
+        match &done {
+            Ok(done) => note(&span, done),
+            Err(failure) => fail(&span, failure.error.code().as_str()),
+        }
     }
+    done
 }
 
 /// Work with the span and the subscriber of where it comes from, for another thread.
@@ -43,47 +51,4 @@ pub(crate) fn carried<T>(work: impl FnOnce() -> T) -> impl FnOnce() -> T {
     let span = Span::current();
     let dispatch = tracing::dispatcher::get_default(Clone::clone);
     move || tracing::dispatcher::with_default(&dispatch, || span.in_scope(work))
-}
-
-/// Measures how long a stage takes, where somebody wants to know.
-pub(crate) struct Timed<'t>(Option<(Instant, &'t dyn Telemetry)>);
-
-impl<'t> Timed<'t> {
-    pub(crate) fn new(telemetry: Option<&'t dyn Telemetry>) -> Self {
-        Self(telemetry.map(|telemetry| (Instant::now(), telemetry)))
-    }
-
-    /// Ends it; `error` is the code of the error that ended it.
-    pub(crate) fn end(self, instrument: Instrument, error: Option<&'static str>) {
-        if let Some((begun, telemetry)) = self.0 {
-            let seconds = begun.elapsed().as_secs_f64();
-            match error {
-                None => telemetry.measure(instrument, seconds, &[]),
-                Some(code) => {
-                    let error = ("error.type", super::AttributeValue::Text(code));
-                    telemetry.measure(instrument, seconds, &[error]);
-                }
-            }
-        }
-    }
-}
-
-/// Notes what came of a selector.
-pub(crate) fn selected(span: &Span, written: &str, done: Result<&SelectReport, &SelectError>) {
-    if span.is_disabled() {
-        return;
-    }
-    span.record("crossfeed.selector.length", written.len());
-    let shown = match done {
-        Ok(report) => shown(written, Some(report)),
-        Err(error) => unmatched(written, error),
-    };
-    span.record("crossfeed.selector", shown.as_deref());
-    match done {
-        Ok(report) => {
-            span.record("crossfeed.view", report.view.as_str());
-            span.record("crossfeed.repairs", report.repairs.len());
-        }
-        Err(error) => fail(span, error.code().as_str()),
-    }
 }

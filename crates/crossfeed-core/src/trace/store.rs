@@ -1,6 +1,6 @@
 //! A store whose every use is a span.
 
-use super::stage::fail;
+use super::stage::{fail, number};
 use async_trait::async_trait;
 use crossfeed_store::{
     ArtifactLookup, ArtifactMissing, Listed, ListedArtifact, Lookup, Missing, Recorded,
@@ -59,7 +59,7 @@ impl ResultStore for TracedStore {
         result: StoredResult,
     ) -> Result<Recorded, StoreError> {
         let span = span("put", Some(call), None);
-        span.record("crossfeed.bytes", result.document().raw().len());
+        span.record("crossfeed.bytes", number(result.document().raw().len()));
         traced(span, self.0.put(scope, call, result), |_, _| {}).await
     }
 
@@ -71,7 +71,7 @@ impl ResultStore for TracedStore {
             |span, found| match found {
                 Lookup::Found(result) => {
                     span.record("crossfeed.cache.hit", true);
-                    span.record("crossfeed.bytes", result.document().raw().len());
+                    span.record("crossfeed.bytes", number(result.document().raw().len()));
                 }
                 Lookup::Missing(Missing::Unknown) => missing(span, "unknown"),
                 Lookup::Missing(Missing::Expired(_)) => missing(span, "expired"),
@@ -93,7 +93,7 @@ impl ResultStore for TracedStore {
     ) -> Result<Recorded, StoreError> {
         let ids = (artifact.call_id(), artifact.artifact_id());
         let span = span("put_artifact", Some(ids.0), Some(ids.1));
-        span.record("crossfeed.bytes", artifact.document().raw().len());
+        span.record("crossfeed.bytes", number(artifact.document().raw().len()));
         traced(span, self.0.put_artifact(scope, artifact), |_, _| {}).await
     }
 
@@ -108,7 +108,7 @@ impl ResultStore for TracedStore {
         traced(span, got, |span, found| match found {
             ArtifactLookup::Found(artifact) => {
                 span.record("crossfeed.cache.hit", true);
-                span.record("crossfeed.bytes", artifact.document().raw().len());
+                span.record("crossfeed.bytes", number(artifact.document().raw().len()));
             }
             ArtifactLookup::Missing(ArtifactMissing::Unknown) => missing(span, "unknown"),
             ArtifactLookup::Missing(ArtifactMissing::Expired(_)) => missing(span, "expired"),
