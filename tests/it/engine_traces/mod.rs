@@ -1,5 +1,6 @@
 //! What the engine says of itself in traces and figures: `specs/telemetry.md`.
 
+mod figures;
 mod list;
 mod payload;
 mod pipeline;
