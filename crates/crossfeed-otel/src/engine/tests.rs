@@ -336,3 +336,21 @@ fn what_is_avoided_is_the_sum_of_the_account() {
 thread_local! {
     static AVOIDED: std::cell::Cell<i64> = const { std::cell::Cell::new(0) };
 }
+
+#[test]
+fn what_a_client_sent_is_passed_on_where_nothing_is_exported() {
+    let sent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let parent = TraceContext::parse(sent, None).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = { runtime }.enable_time().build().unwrap();
+    runtime.block_on(async {
+        let session = Engine::in_memory(EngineOptions::default()).session(scope());
+        let call = session.begin(&id("call_1")).await.unwrap();
+        assert_eq!(call.trace_context(), None);
+        let call = call.with_parent(&parent);
+        assert_eq!(call.trace_context().as_ref(), Some(&parent));
+        call.complete(ToolResult::json("[1]")).await.unwrap();
+        let stored = session.get(&id("call_1")).await.unwrap();
+        assert_eq!(stored.trace(), Some(&parent));
+    });
+}
