@@ -6,4 +6,4 @@
 
 mod policy;
 
-pub use policy::Policy;
+pub use policy::{HashKey, Outcome, Policy, Reader, Redaction};
