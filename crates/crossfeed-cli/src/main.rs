@@ -22,6 +22,7 @@ mod retrieve;
 mod rewrite;
 mod select;
 mod strip;
+mod trace;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -69,6 +70,7 @@ fn run(
         Command::Rewrite(args) => rewrite::run(args, out, err),
         Command::Lint(args) => lint::run(args, json, out, err),
         Command::Strip(args) => strip::run(args, out),
+        Command::Trace(args) => trace::run(&args.command, out, err),
     }
 }
 

@@ -1,8 +1,10 @@
 //! The arguments of the command, and its help.
 
 mod outputs;
+mod trace;
 
 pub(crate) use outputs::{Inspect, Learn, Operation, Project, Summarize};
+pub(crate) use trace::{Payload, Sanitize, Trace, TraceCommand};
 
 use clap::{
     Args, Parser, Subcommand, ValueEnum,
@@ -18,7 +20,8 @@ use std::{ffi::OsString, path::PathBuf, str::FromStr};
 ///
 /// What the engine does between an agent's tool calls, by hand and on files: look into a result,
 /// see what a model is shown of it, resolve the references in a call's arguments, keep artifacts,
-/// rewrite the schemas of tools so that they admit references, take internal fields out again.
+/// rewrite the schemas of tools so that they admit references, take internal fields out again, of
+/// results and of traces.
 /// `crossfeed demo` shows a whole session.
 #[derive(Debug, Parser)]
 #[command(name = "crossfeed", version, max_term_width = 100)]
@@ -52,6 +55,7 @@ pub(crate) enum Command {
     Rewrite(Rewrite),
     Lint(Lint),
     Strip(Strip),
+    Trace(Trace),
 }
 
 /// Select from a JSON document as a reference does
