@@ -5,7 +5,7 @@ use crossfeed_core::{Engine, EngineOptions, Failure, ResolveError, Session};
 use crossfeed_json::{Cursor, Document, Kind, compare_numbers};
 use crossfeed_store::{
     ArtifactLookup, Listed, ListedArtifact, Lookup, MemoryLimits, MemoryStore, Recorded,
-    ResultStore, StoreError, StoredArtifact, StoredResult,
+    ResultStore, StoreError, StoredArtifact, StoredResult, Usage,
 };
 use crossfeed_tests::workspace_root;
 use crossfeed_wire::{ArtifactId, CallId, Scope};
@@ -254,6 +254,10 @@ impl ResultStore for WatchedStore {
     async fn remove_session(&self, scope: &Scope) -> Result<(), StoreError> {
         self.ask()?;
         self.inner.remove_session(scope).await
+    }
+
+    fn held(&self) -> Option<Usage> {
+        self.inner.held()
     }
 
     async fn sweep(&self) -> Result<(), StoreError> {

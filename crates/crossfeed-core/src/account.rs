@@ -3,7 +3,10 @@
 //! What comes in: what was shown, written, referred to and refused. What goes out: sums. They are
 //! honest: what hints, references and errors cost is counted on the same side as what is shown.
 
-use crate::canonical::Stored;
+use crate::{
+    canonical::Stored,
+    trace::{Telemetry, avoided},
+};
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use lru::LruCache;
 use std::{
@@ -98,6 +101,8 @@ pub(crate) struct Account {
     /// Of how many results and artifacts all sessions remember that they were shown.
     remembered: Arc<AtomicUsize>,
     hasher: RandomState,
+    /// Who wants to know what is avoided.
+    telemetry: Option<Arc<dyn Telemetry>>,
 }
 
 #[derive(Debug)]
@@ -107,7 +112,11 @@ struct Books {
 }
 
 impl Account {
-    fn new(remembered: Arc<AtomicUsize>, hasher: RandomState) -> Self {
+    fn new(
+        remembered: Arc<AtomicUsize>,
+        hasher: RandomState,
+        telemetry: Option<Arc<dyn Telemetry>>,
+    ) -> Self {
         let books = Books {
             sums: TokenAccount::default(),
             // Grows as it is filled: most sessions show little.
@@ -117,7 +126,22 @@ impl Account {
             books: Mutex::new(books),
             remembered,
             hasher,
+            telemetry,
         }
+    }
+
+    /// Changes the sums, and tells who wants to know what is avoided thereby.
+    fn book(&self, change: impl FnOnce(&mut Books)) {
+        let mut books = self.books();
+        let Some(telemetry) = self.telemetry.as_deref() else {
+            return change(&mut books);
+        };
+        let before = books.sums.avoided();
+        change(&mut books);
+        let after = books.sums.avoided();
+        // A host's code runs under no lock.
+        drop(books);
+        avoided(telemetry, before, after);
     }
 
     fn books(&self) -> MutexGuard<'_, Books> {
@@ -157,24 +181,25 @@ impl Account {
         tokens: usize,
         whole: usize,
     ) {
-        let mut books = self.books();
-        add(&mut books.sums.shown, tokens);
-        let known = books.shown.get(&what).copied();
-        let before = known.filter(|(shown, _)| *shown == mark);
-        // The result of an artifact was counted when it was shown.
-        if before.is_none() && matches!(what, Showable::Result(_)) {
-            add(&mut books.sums.whole, whole);
-        }
-        if known.is_none() {
-            if books.shown.len() >= SHOWN {
-                books.shown.pop_lru();
-            } else {
-                self.remembered.fetch_add(1, Ordering::Relaxed);
+        self.book(|books| {
+            add(&mut books.sums.shown, tokens);
+            let known = books.shown.get(&what).copied();
+            let before = known.filter(|(shown, _)| *shown == mark);
+            // The result of an artifact was counted when it was shown.
+            if before.is_none() && matches!(what, Showable::Result(_)) {
+                add(&mut books.sums.whole, whole);
             }
-        }
-        if before.is_none_or(|(_, extent)| extent != Extent::Whole) {
-            books.shown.put(what, (mark, extent));
-        }
+            if known.is_none() {
+                if books.shown.len() >= SHOWN {
+                    books.shown.pop_lru();
+                } else {
+                    self.remembered.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            if before.is_none_or(|(_, extent)| extent != Extent::Whole) {
+                books.shown.put(what, (mark, extent));
+            }
+        });
     }
 
     /// Whether all of something was shown, and it is the same still.
@@ -184,7 +209,7 @@ impl Account {
 
     /// Notes that something else was shown.
     pub(crate) fn show_more(&self, tokens: usize) {
-        add(&mut self.books().sums.shown, tokens);
+        self.book(|books| add(&mut books.sums.shown, tokens));
     }
 
     /// Forgets what was shown, but not what it took.
@@ -197,15 +222,16 @@ impl Account {
 
     /// Notes what references cost, what came in their places, and its bytes.
     pub(crate) fn refer(&self, references: usize, referred: usize, bytes: usize) {
-        let mut books = self.books();
-        add(&mut books.sums.references, references);
-        add(&mut books.sums.referred, referred);
-        add(&mut books.sums.bytes_moved, bytes);
+        self.book(|books| {
+            add(&mut books.sums.references, references);
+            add(&mut books.sums.referred, referred);
+            add(&mut books.sums.bytes_moved, bytes);
+        });
     }
 
     /// Notes what an error cost.
     pub(crate) fn fail(&self, tokens: usize) {
-        add(&mut self.books().sums.errors, tokens);
+        self.book(|books| add(&mut books.sums.errors, tokens));
     }
 }
 
@@ -225,11 +251,13 @@ pub(crate) struct Accounts {
     kept: Mutex<LruCache<Scope, Arc<Account>>>,
     remembered: Arc<AtomicUsize>,
     hasher: RandomState,
+    telemetry: Option<Arc<dyn Telemetry>>,
 }
 
 impl Accounts {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(telemetry: Option<Arc<dyn Telemetry>>) -> Self {
         Self {
+            telemetry,
             kept: Mutex::new(LruCache::unbounded()),
             remembered: Arc::default(),
             hasher: RandomState::new(),
@@ -256,7 +284,11 @@ impl Accounts {
             kept.pop_lru();
         }
         let remembered = Arc::clone(&self.remembered);
-        let account = Arc::new(Account::new(remembered, self.hasher.clone()));
+        let account = Arc::new(Account::new(
+            remembered,
+            self.hasher.clone(),
+            self.telemetry.clone(),
+        ));
         kept.put(scope.clone(), Arc::clone(&account));
         account
     }
@@ -285,7 +317,7 @@ mod tests {
     const MARK: Mark = Mark { len: 1, hash: 7 };
 
     fn account() -> Account {
-        Account::new(Arc::default(), std::hash::RandomState::new())
+        Account::new(Arc::default(), std::hash::RandomState::new(), None)
     }
 
     fn result(id: &str) -> Showable {
@@ -368,7 +400,7 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_bounded() {
-        let accounts = Accounts::new();
+        let accounts = Accounts::new(None);
         for n in 0..2001 {
             let what = result(&format!("c{n}"));
             accounts.of(&scope(0)).show(what, MARK, Extent::Whole, 1, 1);
@@ -392,7 +424,7 @@ mod tests {
 
     #[test]
     fn what_all_sessions_remember_is_bounded() {
-        let accounts = Accounts::new();
+        let accounts = Accounts::new(None);
         for session in 0..60 {
             for n in 0..2000 {
                 let what = result(&format!("c{n}"));

@@ -7,7 +7,10 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use crossfeed_jmespath::{Arena, Budget, Cost, Kind, View};
 use crossfeed_json::{Cursor, Document, JsonError};
 use crossfeed_store::{ResultKind, StoredArtifact, StoredResult};
-use crossfeed_wire::internal::{FIELDS, is_internal};
+use crossfeed_wire::{
+    TraceContext,
+    internal::{FIELDS, is_internal},
+};
 use std::{borrow::Cow, sync::Arc};
 
 /// What a reference can mean: a result, or an artifact of one.
@@ -29,6 +32,14 @@ impl Stored {
         match self {
             Self::Result(result) => result.tool(),
             Self::Artifact(artifact) => artifact.tool(),
+        }
+    }
+
+    /// Where in a trace the call stands that gave it; nothing is known of artifacts.
+    pub(crate) fn trace(&self) -> Option<&TraceContext> {
+        match self {
+            Self::Result(result) => result.trace(),
+            Self::Artifact(_) => None,
         }
     }
 

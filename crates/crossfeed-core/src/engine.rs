@@ -9,7 +9,7 @@ use crate::{
     select::{SelectOptions, Selectors},
     session::Session,
     tool::PreparedTool,
-    trace::Telemetry,
+    trace::{StoreWatch, Telemetry, TracedStore},
     validate::{InputSchema, RepairScope, Schemas},
 };
 use crossfeed_schema::{LearnOptions, ListedTool, SchemaError};
@@ -217,11 +217,15 @@ impl Engine {
     /// clone of the same policy; any other makes it anew each time.
     #[must_use]
     pub fn new(options: EngineOptions, store: Arc<dyn ResultStore>) -> Self {
+        if let Some(telemetry) = &options.telemetry {
+            telemetry.watch(StoreWatch::of(&store));
+        }
+        let store = Arc::new(TracedStore(store));
         Self(Arc::new(Inner {
             selectors: Selectors::new(options.kept_selectors),
             schemas: Schemas::new(options.kept_schemas),
             learned: LearnedSchemas::new(options.kept_learned, options.learn.clone()),
-            accounts: Accounts::new(),
+            accounts: Accounts::new(options.telemetry.clone()),
             flights: Arc::new(Flights::new()),
             options,
             store,
@@ -261,5 +265,12 @@ impl Engine {
 
     pub(crate) fn inner(&self) -> &Arc<Inner> {
         &self.0
+    }
+}
+
+impl Inner {
+    /// Where figures and links go.
+    pub(crate) fn telemetry(&self) -> Option<&dyn Telemetry> {
+        self.options.telemetry.as_deref()
     }
 }

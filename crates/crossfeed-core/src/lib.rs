@@ -63,5 +63,5 @@ pub use shape::Shape;
 pub use strip::{StripPolicy, strip};
 pub use suggest::{Offer, ParameterError, ParameterSchema, Suggestion};
 pub use tool::PreparedTool;
-pub use trace::{Attribute, AttributeValue, Instrument, Telemetry};
+pub use trace::{Attribute, AttributeValue, Instrument, StoreWatch, Telemetry};
 pub use validate::{ArgumentError, InputSchema, RepairScope, TypeRepair, ValidationCost};

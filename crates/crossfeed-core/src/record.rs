@@ -8,6 +8,7 @@ use bytes::Bytes;
 use crossfeed_json::is_deeper;
 use crossfeed_json::{Document, quoted};
 use crossfeed_store::{ResultKind, StoredResult};
+use crossfeed_wire::TraceContext;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -87,6 +88,13 @@ impl ToolResult {
     #[must_use]
     pub fn with_arguments(self, arguments: impl Into<Bytes>) -> Self {
         Self(self.0.with_arguments(arguments))
+    }
+
+    /// Says where in a trace the call stands, where that is neither the call in flight nor the current
+    /// span: what refers to the result links to it.
+    #[must_use]
+    pub fn with_trace(self, trace: TraceContext) -> Self {
+        Self(self.0.with_trace(trace))
     }
 
     pub(crate) fn stored(&self) -> &StoredResult {

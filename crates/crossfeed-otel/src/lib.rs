@@ -4,8 +4,12 @@
 //! fields that crossfeed added for a model's use, and without what a host's policy withholds.
 //! Deliberately not here: exporting, and the names of the engine's own spans.
 
+#[cfg(feature = "engine")]
+mod engine;
 mod otlp_json;
 mod policy;
 
+#[cfg(feature = "engine")]
+pub use engine::EngineTelemetry;
 pub use otlp_json::{JsonDocuments, JsonPiece, OtlpJsonError, Place, SanitizedJson, sanitize_json};
 pub use policy::{HashKey, Outcome, Policy, Reader, Redaction};

@@ -4,7 +4,7 @@ use crate::{artifacts::Artifacts, clock::CalendarClock, fault, options::SqliteOp
 use async_trait::async_trait;
 use crossfeed_store::{
     ArtifactLookup, Clock, Listed, ListedArtifact, Lookup, MemoryStore, Recorded, ResultStore,
-    StoreError, StoredArtifact, StoredResult, SystemClock,
+    StoreError, StoredArtifact, StoredResult, SystemClock, Usage,
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use std::{
@@ -219,6 +219,11 @@ impl ResultStore for SqliteStore {
     async fn remove_session(&self, scope: &Scope) -> Result<(), StoreError> {
         let (inner, scope) = (self.0.clone(), scope.clone());
         run(move || inner.remove_session(&scope)).await
+    }
+
+    /// Of results. Artifacts lie in the directory, of which other processes may write.
+    fn held(&self) -> Option<Usage> {
+        self.0.results.held()
     }
 
     async fn sweep(&self) -> Result<(), StoreError> {

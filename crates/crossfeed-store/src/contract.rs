@@ -2,7 +2,7 @@
 
 use crate::{
     ArtifactLookup, Listed, ListedArtifact, Lookup, Recorded, StoreError, StoredArtifact,
-    StoredResult,
+    StoredResult, Usage,
 };
 use async_trait::async_trait;
 use crossfeed_wire::{ArtifactId, CallId, Scope};
@@ -68,7 +68,7 @@ pub trait ResultStore: Send + Sync {
     /// Records the result of a call, making room for it if need be.
     ///
     /// The same bytes, kind and failure again change nothing and count as a use; the first record's
-    /// tool, arguments and media type stay. An id whose result has expired or was evicted may be
+    /// tool, arguments, media type and place in a trace stay. An id whose result has expired or was evicted may be
     /// recorded again, with any bytes, and its tombstone goes.
     ///
     /// # Errors
@@ -154,6 +154,12 @@ pub trait ResultStore: Send + Sync {
     ///
     /// [`StoreError::Unavailable`] when the backend fails.
     async fn remove_session(&self, scope: &Scope) -> Result<(), StoreError>;
+
+    /// What the store holds, and what has left it, of all scopes together; `None` where it does not
+    /// know. It is asked for figures, from any thread, and answers at once: no backend is asked.
+    fn held(&self) -> Option<Usage> {
+        None
+    }
 
     /// Drops what has expired and forgets sessions that hold nothing any more. Results read as
     /// expired without it; it only frees what nobody asks for, so a host may call it on a timer.

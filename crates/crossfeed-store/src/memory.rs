@@ -90,6 +90,10 @@ pub struct Usage {
     pub artifacts: usize,
     /// Their bytes.
     pub artifact_bytes: usize,
+    /// Results that had to make room, since the store was made.
+    pub evicted: u64,
+    /// Results that were dropped because their time was over, since the store was made.
+    pub expired: u64,
 }
 
 impl MemoryStore {
@@ -122,6 +126,7 @@ impl MemoryStore {
             usage.artifacts += artifacts;
             usage.artifact_bytes += artifact_bytes;
         }
+        [usage.evicted, usage.expired] = self.shared.lost();
         usage
     }
 
@@ -382,6 +387,10 @@ impl ResultStore for MemoryStore {
         drop(queue);
         drop(held);
         Ok(())
+    }
+
+    fn held(&self) -> Option<Usage> {
+        Some(self.usage())
     }
 
     async fn sweep(&self) -> Result<(), StoreError> {

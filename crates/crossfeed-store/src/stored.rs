@@ -3,6 +3,7 @@
 use crate::shown::Shown;
 use bytes::Bytes;
 use crossfeed_json::Document;
+use crossfeed_wire::TraceContext;
 use std::{any::Any, fmt, sync::Arc};
 
 /// What the bytes of a result are, as its recorder declared.
@@ -46,6 +47,7 @@ pub struct StoredResult {
     failed: bool,
     tool: Option<Arc<str>>,
     arguments: Option<Bytes>,
+    trace: Option<TraceContext>,
     shown: Shown<Self>,
 }
 
@@ -60,6 +62,7 @@ impl StoredResult {
             failed: false,
             tool: None,
             arguments: None,
+            trace: None,
             shown: Shown::new(),
         }
     }
@@ -92,6 +95,13 @@ impl StoredResult {
     #[must_use]
     pub fn with_arguments(mut self, arguments: impl Into<Bytes>) -> Self {
         self.arguments = Some(arguments.into());
+        self
+    }
+
+    /// Says where in a trace the call stands, so that what is made of the result can point back to it.
+    #[must_use]
+    pub fn with_trace(mut self, trace: TraceContext) -> Self {
+        self.trace = Some(trace);
         self
     }
 
@@ -136,6 +146,12 @@ impl StoredResult {
         self.arguments.as_ref()
     }
 
+    /// Where in a trace the call stands, where it is known.
+    #[must_use]
+    pub fn trace(&self) -> Option<&TraceContext> {
+        self.trace.as_ref()
+    }
+
     /// What of it may be shown under `rules`: `make` says what that is, or `None` where it is all of
     /// it. It is made once for the rules under which it was asked for first, and kept with the result.
     ///
@@ -164,7 +180,7 @@ impl StoredResult {
     }
 
     /// Whether `other` says the same about a call: the same bytes, kind and failure. The tool, its
-    /// arguments and the media type describe a record and are not compared.
+    /// arguments, the media type and the place in a trace describe a record and are not compared.
     #[must_use]
     pub fn is_same_record(&self, other: &Self) -> bool {
         self.kind == other.kind

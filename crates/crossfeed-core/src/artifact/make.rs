@@ -10,6 +10,7 @@ use crate::{
     select::{SelectError, SelectReport, Selection, Selector, Selectors},
     shape::Shape,
     suggest::{OFFERED, ParameterSchema, Trial},
+    trace::Telemetry,
 };
 use crossfeed_jmespath::{Arena, Budget, Unrepresentable, View};
 use crossfeed_json::{Cursor, Document, MAX_DEPTH};
@@ -35,6 +36,7 @@ pub(crate) struct Maker<'m> {
     pub(crate) limits: FillLimits<'m>,
     pub(crate) compiled: &'m Selectors,
     pub(crate) reveal: &'m RevealPolicy,
+    pub(crate) telemetry: Option<&'m dyn Telemetry>,
 }
 
 /// What went wrong, and with which selector: on the base's value, if it is that of a detail.
@@ -314,6 +316,7 @@ impl Maker<'_> {
             arena,
             budget,
             explanations: &Cell::new(1),
+            telemetry: self.telemetry,
         };
         selector.select(text)
     }

@@ -4,11 +4,12 @@
 //! out: outcomes of waits, and whom to wake. Deliberately not here: locks, time, the store.
 
 use super::circle::{Round, circles};
+use crate::trace::CallTrace;
 use crossfeed_store::Tombstone;
 use crossfeed_wire::CallId;
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    sync::Arc,
+    sync::{Arc, Weak},
     task::{Poll, Waker},
 };
 
@@ -53,6 +54,8 @@ struct Call {
     has_begun: bool,
     /// How to make it again.
     tombstone: Tombstone,
+    /// Where it stands in a trace.
+    trace: Weak<CallTrace>,
     /// The waits for it.
     awaited: BTreeSet<u64>,
     /// The calls for which something is resolved that waits for it.
@@ -139,6 +142,7 @@ impl Calls {
             call_id: call_id.clone(),
             has_begun: false,
             tombstone: Tombstone::default(),
+            trace: Weak::new(),
             awaited: BTreeSet::new(),
             needed_by: BTreeSet::new(),
             needs: BTreeMap::new(),
@@ -166,6 +170,19 @@ impl Calls {
         if let Some(call) = self.calls.get_mut(&serial) {
             call.tombstone = tombstone;
         }
+    }
+
+    /// Keeps where a call stands in a trace.
+    pub(super) fn keep_trace(&mut self, serial: u64, trace: Weak<CallTrace>) {
+        if let Some(call) = self.calls.get_mut(&serial) {
+            call.trace = trace;
+        }
+    }
+
+    /// The trace of a call, if it has begun.
+    pub(super) fn trace(&self, call_id: &CallId) -> Option<Arc<CallTrace>> {
+        let call = self.calls.get(&self.running(call_id)?)?;
+        call.trace.upgrade()
     }
 
     /// Whichever call has this id leaves.

@@ -8,6 +8,7 @@ use super::{
     calls::{Calls, Outcome, Refused, Running},
     error::BeginError,
 };
+use crate::trace::CallTrace;
 use crossfeed_store::{StoreError, Tombstone};
 use crossfeed_wire::{CallId, Scope};
 use std::{
@@ -158,6 +159,11 @@ impl<L: Lock> Registry<L> {
         self.with(scope, |calls| calls.running(call_id).is_some())
     }
 
+    /// The trace of a call in flight, if it has one.
+    pub(crate) fn trace(&self, scope: &Scope, call_id: &CallId) -> Option<Arc<CallTrace>> {
+        self.with(scope, |calls| calls.trace(call_id))
+    }
+
     /// Whether another call is in flight by the id of this one, which has left then.
     pub(crate) fn is_followed(&self, scope: &Scope, actor: &Actor) -> bool {
         let running = self.with(scope, |calls| calls.running(&actor.call_id));
@@ -238,6 +244,15 @@ impl<L: Lock> Entry<L> {
         let serial = self.actor.serial;
         let describe = |calls: &mut Calls| calls.describe(serial, tombstone);
         self.registry.with(&self.scope, describe);
+    }
+}
+
+impl<L: Lock> Entry<L> {
+    /// Keeps at hand where the call stands in a trace, but does not keep the span from ending.
+    pub(crate) fn trace(&self, trace: &Arc<CallTrace>) {
+        let (serial, trace) = (self.actor.serial, Arc::downgrade(trace));
+        let keep = |calls: &mut Calls| calls.keep_trace(serial, trace);
+        self.registry.with(&self.scope, keep);
     }
 }
 

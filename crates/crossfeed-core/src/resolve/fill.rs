@@ -16,6 +16,7 @@ use crate::{
     paths::Keys,
     reveal::{RevealPolicy, Whole},
     select::{SelectError, SelectOptions, Selector, Selectors},
+    trace::Telemetry,
 };
 use crossfeed_jmespath::{Arena, Budget, Kind, Unrepresentable, ValueSize, View};
 use crossfeed_wire::reference::Reference;
@@ -184,6 +185,7 @@ pub(crate) struct Means<'a, 'o> {
     pub(crate) compiled: &'o Selectors,
     pub(crate) limits: FillLimits<'o>,
     pub(crate) tally: &'o Tally<'o>,
+    pub(crate) telemetry: Option<&'o dyn Telemetry>,
 }
 
 pub(super) fn failure(planned: &Planned, error: Error) -> Failure {
@@ -252,8 +254,11 @@ impl<'a, T: Tree<'a>> Maker<'a, '_, '_, T> {
                 let written = arguments.written_default(&planned.at);
                 let documents = &self.means.ground.documents;
                 let value = T::of_written(default, written, documents);
-                self.made
-                    .push(stand_in(reference, default, value, self.means.tally));
+                let mut made = stand_in(reference, default, value, self.means.tally);
+                let whole = self.means.looked.get(planned.wanted);
+                let whole = whole.and_then(|looked| looked.as_ref().ok());
+                made.source.trace = whole.and_then(|whole| whole.unseen().trace().cloned());
+                self.made.push(made);
                 self.made.len() - 1
             }
             (Err(error), _) => {
@@ -325,6 +330,7 @@ impl<'a, T: Tree<'a>> Maker<'a, '_, '_, T> {
             used_default: false,
             bytes_in: stored.document().raw().len(),
             bytes_out: 0,
+            trace: whole.unseen().trace().cloned(),
         };
         // A selector's own output is bounded apart from that of the whole call.
         let (view, own) = match &reference.select {
@@ -338,6 +344,7 @@ impl<'a, T: Tree<'a>> Maker<'a, '_, '_, T> {
                     arena,
                     budget: &budget,
                     explanations: &self.explanations,
+                    telemetry: means.telemetry,
                 };
                 let selection = selector.select(expression)?;
                 source.report = Some(selection.report);
@@ -424,6 +431,7 @@ fn stand_in<'a, T>(
             used_default: true,
             bytes_in: 0,
             bytes_out: size.json,
+            trace: None,
         },
         value,
         view: None,

@@ -1,7 +1,7 @@
 //! Lineage: which argument came from which call, and how.
 
 use crate::select::SelectReport;
-use crossfeed_wire::{ArtifactId, CallId, Pointer};
+use crossfeed_wire::{ArtifactId, CallId, Pointer, TraceContext};
 use std::collections::HashSet;
 
 /// Where a value came from.
@@ -25,6 +25,8 @@ pub struct Source {
     /// Bytes of JSON that were put into the arguments: as they came for what was copied from the
     /// result, without blanks for what a selector built and for a default.
     pub bytes_out: usize,
+    /// Where in a trace the call stands that gave it, where that is known.
+    pub trace: Option<TraceContext>,
 }
 
 /// One argument and the result it came from: the lineage of a resolved call.

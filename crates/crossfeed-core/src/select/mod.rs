@@ -17,7 +17,12 @@ pub use error::SelectError;
 pub use report::{Answered, Notice, SelectReport};
 
 use self::readings::{Reading, prefix_chars, strip_prefix};
-use crate::{canonical::Views, paths::Keys, shape::Shape};
+use crate::{
+    canonical::Views,
+    paths::Keys,
+    shape::Shape,
+    trace::{SelectTrace, Telemetry},
+};
 use crossfeed_jmespath::{
     Arena, Budget, Cost, EvalError, Expression, Kind, Limits, ParseError, TypeMismatch, View,
     evaluate,
@@ -114,6 +119,8 @@ pub(crate) struct Selector<'a, 'v> {
     pub(crate) budget: &'v Budget,
     /// How often the nearest selectors may still be looked for.
     pub(crate) explanations: &'v Cell<usize>,
+    /// Who wants to know how long it takes.
+    pub(crate) telemetry: Option<&'v dyn Telemetry>,
 }
 
 /// Why a reading gave no outcome.
@@ -142,6 +149,16 @@ impl<'a, 'v> Selector<'a, 'v> {
     /// Selects with the expression as it was written. What comes is paid for when it is written out,
     /// too.
     pub(crate) fn select(&self, written: &'a str) -> Result<Selection<'a>, SelectError> {
+        let trace = SelectTrace::begin(self.telemetry);
+        let selection = trace.span().in_scope(|| self.unfolded(written));
+        trace.end(
+            written,
+            selection.as_ref().map(|selection| &selection.report),
+        );
+        selection
+    }
+
+    fn unfolded(&self, written: &'a str) -> Result<Selection<'a>, SelectError> {
         let quoted = quotable(written);
         let selection = self.find(written, &quoted)?;
         match selection.view.unfold(self.budget) {

@@ -32,6 +32,7 @@ fn select<T>(
         arena: &arena,
         budget: &budget,
         explanations: &Cell::new(1),
+        telemetry: None,
     };
     see(selector.select(expression))
 }
@@ -133,6 +134,7 @@ fn only_so_many_misses_are_explained() {
         arena: &arena,
         budget: &budget,
         explanations: &left,
+        telemetry: None,
     };
     let nearest = |expression| match selector.select(expression).unwrap_err() {
         SelectError::MatchedNothing { nearest, .. } => nearest,

@@ -13,6 +13,7 @@ use crate::{
     error::{Error, Failure, LookupError},
     resolve::Wanted,
     reveal::Whole,
+    trace::{number, stage, staged},
 };
 use bytes::Bytes;
 use crossfeed_store::{ArtifactMissing, ListedArtifact, StoreError, StoredArtifact};
@@ -63,7 +64,21 @@ impl Session {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn create_artifact(&self, wanted: NewArtifact) -> Result<Created, Failure> {
-        let created = self.try_create(wanted).await;
+        let span = stage!(
+            "crossfeed::artifact",
+            "crossfeed.artifact",
+            "gen_ai.tool.call.id" = wanted.call_id.as_str(),
+            "crossfeed.artifact.id" = wanted.artifact_id.as_str(),
+            "crossfeed.bytes.out" = tracing::field::Empty,
+            "crossfeed.tokens" = tracing::field::Empty,
+        );
+        let creating = self.try_create(wanted);
+        let created = staged(span, creating, |span, created| {
+            let bytes = created.artifact.document().raw().len();
+            span.record("crossfeed.bytes.out", number(bytes));
+            span.record("crossfeed.tokens", number(created.tokens));
+        });
+        let created = created.await;
         created.inspect_err(|failure| self.note_told(failure))
     }
 
@@ -88,6 +103,7 @@ impl Session {
                 limits: inner.fill_limits(),
                 compiled: &inner.selectors,
                 reveal: &inner.options.reveal,
+                telemetry: inner.telemetry(),
             };
             let Made { artifact, reports } = maker.make(stored, &shown, &wanted)?;
             let context = &inner.options.context;

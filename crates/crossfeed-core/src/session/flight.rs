@@ -15,16 +15,18 @@ use crate::{
     record::ToolResult,
     resolve::{Looked, Plan, Wanted},
     reveal::Whole,
+    trace::CallTrace,
 };
 use bytes::Bytes;
 use crossfeed_store::{Lookup, Recorded, StoreError, StoredResult, Tombstone};
-use crossfeed_wire::CallId;
+use crossfeed_wire::{CallId, TraceContext};
 use std::{
     fmt,
     panic::catch_unwind,
     sync::{Arc, Mutex},
     time::Duration,
 };
+use tracing::Span;
 
 /// A call that was begun and has not returned. While it is, references to it wait.
 ///
@@ -63,6 +65,7 @@ pub struct InFlight {
     entry: Entry<Mutex<flight::Shard>>,
     tool: Option<Arc<str>>,
     arguments: Option<Bytes>,
+    trace: Arc<CallTrace>,
 }
 
 impl fmt::Debug for InFlight {
@@ -116,13 +119,17 @@ impl Session {
         let flights = &inner.flights;
         let entry = flights.begin(&self.scope, call_id, limit, is_recorded);
         let entry = entry.await?;
+        let trace = Arc::new(CallTrace::begin(call_id, inner.options.telemetry.clone()));
+        entry.trace(&trace);
         let mut session = self.clone();
         session.actor = Some(entry.actor().clone());
+        session.call = Arc::downgrade(&trace);
         Ok(InFlight {
             session,
             entry,
             tool: None,
             arguments: None,
+            trace,
         })
     }
 
@@ -135,15 +142,23 @@ impl Session {
         });
         let wanted: Vec<_> = results.collect();
         let wait = self.inner().options.wait;
-        let timer = || match self.can_come_true(plan) {
-            true => timer(wait),
-            false => None,
+        let mut waiting = None;
+        let timer = || {
+            let timer = self.can_come_true(plan).then(|| timer(wait)).flatten();
+            if timer.is_some() {
+                waiting = Some(tracing::debug_span!(target: "crossfeed::wait", "crossfeed.wait"));
+            }
+            timer
         };
         let find = |place: usize, outcome| self.find_landed(&plan.wanted[place], outcome);
         let dooms = |looked: &Looked| judge(looked.as_ref().map(Whole::unseen));
         let flights = &self.inner().flights;
         let actor = self.actor.as_ref();
-        flight::look_up(flights, &self.scope, actor, &wanted, timer, find, dooms).await
+        let looked =
+            flight::look_up(flights, &self.scope, actor, &wanted, timer, find, dooms).await;
+        // It ends with the wait.
+        drop(waiting);
+        looked
     }
 
     /// Whether the references of a plan are not at fault for what they are, whatever they refer to.
@@ -215,8 +230,35 @@ fn timer(wait: Duration) -> Option<tokio::time::Sleep> {
 impl InFlight {
     /// Names the tool that is called, so that an error can name it.
     pub fn with_tool(mut self, tool: impl Into<Arc<str>>) -> Self {
-        self.tool = Some(tool.into());
+        let tool = tool.into();
+        self.trace.name_tool(&tool);
+        self.tool = Some(tool);
         self.described()
+    }
+
+    /// Makes the span of the call the child of one elsewhere: what a client sent as `traceparent`. To be
+    /// said first of all; it is of no effect once anything was done for the call, and without an
+    /// [`EngineOptions::telemetry`](crate::EngineOptions::telemetry).
+    pub fn with_parent(self, parent: &TraceContext) -> Self {
+        self.trace.adopt(parent);
+        self
+    }
+
+    /// The span of the call, to run the tool in. It ends when this guard is dropped, or the last clone
+    /// of the span.
+    #[must_use]
+    pub fn span(&self) -> &Span {
+        self.trace.span()
+    }
+
+    /// Where in a trace the call stands: what the tool is to be sent as `traceparent`. `None` where the
+    /// span goes nowhere, or there is no [`EngineOptions::telemetry`](crate::EngineOptions::telemetry)
+    /// that knows.
+    ///
+    /// From then on the span has its name: [name the tool](Self::with_tool) before.
+    #[must_use]
+    pub fn trace_context(&self) -> Option<TraceContext> {
+        self.trace.context()
     }
 
     /// Keeps the arguments of the call as raw JSON, so that an error can say how to make it again.

@@ -269,8 +269,8 @@ impl Session {
         arguments: impl Into<Bytes>,
         schema: Option<&InputSchema>,
     ) -> Result<ResolvedJson, ResolveError> {
-        let resolved = self.resolved_json(arguments.into(), schema).await;
-        resolved.inspect_err(|error| self.note_failure(error))
+        let resolving = self.resolved_json(arguments.into(), schema);
+        self.traced(None, resolving).await
     }
 
     /// [`Self::resolve_call`] from bytes to bytes, as [`Self::resolve_json`] is.
@@ -283,8 +283,8 @@ impl Session {
         tool: &PreparedTool,
         arguments: impl Into<Bytes>,
     ) -> Result<ResolvedJson, ResolveError> {
-        let resolved = self.resolved_call_json(tool, arguments.into()).await;
-        resolved.inspect_err(|error| self.note_failure(error))
+        let resolving = self.resolved_call_json(tool, arguments.into());
+        self.traced(Some(tool.listed().name()), resolving).await
     }
 
     async fn resolved_json(

@@ -48,6 +48,7 @@ use crate::{
     reveal::{RevealError, Whole},
     select::SelectReport,
     tool::PreparedTool,
+    trace::{CallTrace, RecordTrace, ResolutionTrace},
     validate::{InputSchema, TypeRepair},
 };
 use crossfeed_json::dismantle;
@@ -55,7 +56,11 @@ use crossfeed_projection::{Diagnostics, ProjectionRequest};
 use crossfeed_store::{Lookup, Recorded, StoreError, StoredArtifact, StoredResult};
 use crossfeed_wire::{CallId, Pointer, Scope};
 use serde_json::Value;
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::{Arc, Weak},
+    time::Instant,
+};
+use tracing::Instrument as _;
 
 /// The scope in which call ids mean something. Cloning is cheap; any number of calls may use it at
 /// once.
@@ -70,6 +75,8 @@ pub struct Session {
     scope: Scope,
     /// The call in flight for which this one is used.
     actor: Option<Actor>,
+    /// Its trace, while it is in flight.
+    call: Weak<CallTrace>,
 }
 
 /// Arguments with every reference replaced: as a value, or as [JSON](ResolvedJson).
@@ -118,6 +125,7 @@ impl Session {
             engine,
             scope,
             actor: None,
+            call: Weak::new(),
         }
     }
 
@@ -145,7 +153,18 @@ impl Session {
         call_id: &CallId,
         result: ToolResult,
     ) -> Result<Recorded, StoreError> {
-        self.put(call_id, marked(result.into_stored())).await
+        let result = marked(result.into_stored());
+        let mine = self.actor.as_ref().map(Actor::call_id) == Some(call_id);
+        let call = match mine {
+            true => self.call.upgrade(),
+            false => self.inner().flights.trace(&self.scope, call_id),
+        };
+        let trace = RecordTrace::begin(call_id, &result, call);
+        let result = trace.placed(result, self.inner().telemetry());
+        let recording = self.put(call_id, result);
+        let recorded = recording.instrument(trace.span().clone()).await;
+        trace.end(&recorded);
+        recorded
     }
 
     /// Stores a result, then lets the call leave if it is in flight. What a call returns on its own
@@ -208,11 +227,29 @@ impl Session {
         arguments: Value,
         schema: Option<&InputSchema>,
     ) -> Result<Resolved, ResolveError> {
-        let resolved = self.resolved(arguments, schema).await;
-        resolved.inspect_err(|error| self.note_failure(error))
+        self.traced(None, self.resolved(arguments, schema)).await
     }
 
-    /// The same without a note of what an error costs.
+    /// A resolution with its span, its figures, and a note of what an error costs.
+    async fn traced<A>(
+        &self,
+        tool: Option<&str>,
+        resolving: impl Future<Output = Result<Resolved<A>, ResolveError>>,
+    ) -> Result<Resolved<A>, ResolveError> {
+        let trace = ResolutionTrace::begin(self.call.upgrade(), tool);
+        let resolved = resolving.instrument(trace.span().clone()).await;
+        let telemetry = self.inner().telemetry();
+        match &resolved {
+            Ok(resolved) => trace.resolved(&resolved.lineage, resolved.repairs.len(), telemetry),
+            Err(error) => {
+                self.note_failure(error);
+                trace.refused(error, telemetry);
+            }
+        }
+        resolved
+    }
+
+    /// The same without any of them.
     async fn resolved(
         &self,
         arguments: Value,
@@ -300,14 +337,16 @@ impl Session {
         tool: &PreparedTool,
         arguments: Value,
     ) -> Result<Resolved, ResolveError> {
-        let mut arguments = arguments;
-        let asked = tool.listed().take_projection(&mut arguments);
-        let read = tool.read(arguments);
-        let (arguments, schema) = read.inspect_err(|error| self.note_failure(error))?;
-        let mut resolved = self.resolve(arguments, schema).await?;
-        resolved.projection = Some(asked.request).filter(|request| !request.is_unsaid());
-        resolved.diagnostics = asked.diagnostics;
-        Ok(resolved)
+        let resolving = async {
+            let mut arguments = arguments;
+            let asked = tool.listed().take_projection(&mut arguments);
+            let (arguments, schema) = tool.read(arguments)?;
+            let mut resolved = self.resolved(arguments, schema).await?;
+            resolved.projection = Some(asked.request).filter(|request| !request.is_unsaid());
+            resolved.diagnostics = asked.diagnostics;
+            Ok(resolved)
+        };
+        self.traced(Some(tool.listed().name()), resolving).await
     }
 
     fn work(

@@ -15,6 +15,7 @@ use crate::{
     resolve::LimitError,
     reveal::Whole,
     select::SelectError,
+    trace::{number, stage, staged},
 };
 use bytes::Bytes;
 use crossfeed_jmespath::{Arena, Budget, View};
@@ -74,6 +75,32 @@ impl Session {
 
     /// Cuts what is stored of a call. `failures`, if what a call failed with is passed on as it is.
     pub(super) async fn cut(
+        &self,
+        call_id: &CallId,
+        stored: Whole,
+        options: &ProjectOptions,
+        failures: bool,
+    ) -> Result<Projected, Failure> {
+        let span = stage!(
+            "crossfeed::project",
+            "crossfeed.project",
+            "gen_ai.tool.call.id" = call_id.as_str(),
+            "crossfeed.bytes.in" = number(stored.unseen().document().raw().len()),
+            "crossfeed.bytes.out" = tracing::field::Empty,
+            "crossfeed.tokens" = tracing::field::Empty,
+            "crossfeed.diagnostics" = tracing::field::Empty,
+        );
+        let cutting = self.try_cut(call_id, stored, options, failures);
+        let cut = staged(span, cutting, |span, projected| {
+            span.record("crossfeed.bytes.out", number(projected.json.len()));
+            span.record("crossfeed.tokens", number(projected.tokens));
+            let diagnostics = projected.diagnostics.iter().count();
+            span.record("crossfeed.diagnostics", number(diagnostics));
+        });
+        cut.await
+    }
+
+    async fn try_cut(
         &self,
         call_id: &CallId,
         stored: Whole,

@@ -81,9 +81,8 @@ impl Session {
         call_id: &CallId,
         result: ToolResult,
     ) -> Result<Response, StoreError> {
-        let result = marked(result.into_stored());
-        let own = copy(&result);
-        self.put(call_id, result).await?;
+        let own = marked(copy(result.stored()));
+        self.record(call_id, result).await?;
         // What is stored, so that one index serves all; it may be gone again already.
         let full = match self.find(call_id).await {
             Ok(stored) => stored,
@@ -119,6 +118,9 @@ fn copy(result: &StoredResult) -> StoredResult {
     let mut copy = StoredResult::new(document, result.kind()).with_failed(result.failed());
     if let Some(media_type) = result.media_type() {
         copy = copy.with_media_type(media_type);
+    }
+    if let Some(trace) = result.trace() {
+        copy = copy.with_trace(trace.clone());
     }
     match result.tool() {
         Some(tool) => copy.with_tool(tool),

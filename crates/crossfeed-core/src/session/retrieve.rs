@@ -16,15 +16,35 @@ use crate::{
     resolve::{LimitError, Wanted},
     reveal::Whole,
     strip::{StripPolicy, strip},
+    trace::{fail, number, stage, staged},
 };
 use advice::{in_place, within};
 use crossfeed_jmespath::{Arena, Budget, View};
 use crossfeed_wire::{ArtifactId, CallId};
 use std::sync::Arc;
+use tracing::Span;
 
 /// The bytes that a token has at most, on average over a text: beyond, a text is too large however
 /// it is counted.
 const TOKEN_BYTES: usize = 16;
+
+/// Notes what came of bringing something into the context.
+fn note(span: &Span, retrieved: &Retrieved) {
+    let outcome = match retrieved {
+        Retrieved::Data { json, tokens } => {
+            span.record("crossfeed.bytes.out", number(json.len()));
+            span.record("crossfeed.tokens", number(*tokens));
+            "data"
+        }
+        Retrieved::AlreadyShown => "already_shown",
+        Retrieved::Oversized(_) => "oversized",
+        Retrieved::Missing(error) => {
+            fail(span, error.code().as_str());
+            "missing"
+        }
+    };
+    span.record("crossfeed.outcome", outcome);
+}
 
 impl Session {
     /// Brings a result's canonical value, or what a selector picks of it, into the context.
@@ -97,14 +117,26 @@ impl Session {
         again: bool,
     ) -> Result<Retrieved, Failure> {
         let (call_id, artifact_id) = ids(&what);
+        let span = stage!(
+            "crossfeed::retrieve",
+            "crossfeed.retrieve",
+            "gen_ai.tool.call.id" = call_id.as_str(),
+            "crossfeed.artifact.id" = artifact_id.map(ArtifactId::as_str),
+            "crossfeed.outcome" = tracing::field::Empty,
+            "crossfeed.bytes.out" = tracing::field::Empty,
+            "crossfeed.tokens" = tracing::field::Empty,
+        );
         let wanted = Wanted {
             call_id: call_id.clone(),
             artifact_id: artifact_id.cloned(),
         };
-        match self.look_up(&wanted).await {
-            Ok(stored) => self.bring(what, stored, select, again).await,
-            Err(error) => Ok(self.noted(Retrieved::Missing(error))),
-        }
+        let retrieving = async {
+            match self.look_up(&wanted).await {
+                Ok(stored) => self.bring(what, stored, select, again).await,
+                Err(error) => Ok(self.noted(Retrieved::Missing(error))),
+            }
+        };
+        staged(span, retrieving, note).await
     }
 
     async fn bring(

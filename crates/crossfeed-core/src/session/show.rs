@@ -16,6 +16,7 @@ use crate::{
     reveal::Whole,
     select::{SelectError, Selection, Selector},
     strip::StripPolicy,
+    trace::{number, stage, staged},
 };
 use crossfeed_jmespath::{Arena, Budget, Kind, View};
 use crossfeed_json::Cursor;
@@ -70,7 +71,21 @@ impl Session {
         call_id: &CallId,
         options: &RenderOptions,
     ) -> Result<Rendered, Failure> {
-        let rendered = self.try_render(call_id, options).await;
+        let span = stage!(
+            "crossfeed::render",
+            "crossfeed.render",
+            "gen_ai.tool.call.id" = call_id.as_str(),
+            "crossfeed.bytes.out" = tracing::field::Empty,
+            "crossfeed.tokens" = tracing::field::Empty,
+            "crossfeed.whole" = tracing::field::Empty,
+        );
+        let rendering = self.try_render(call_id, options);
+        let rendered = staged(span, rendering, |span, rendered| {
+            span.record("crossfeed.bytes.out", number(rendered.json.len()));
+            span.record("crossfeed.tokens", number(rendered.tokens));
+            span.record("crossfeed.whole", rendered.whole);
+        });
+        let rendered = rendered.await;
         rendered.inspect_err(|failure| self.note_told(failure))
     }
 
@@ -281,6 +296,7 @@ impl Inner {
             arena,
             budget,
             explanations: &Cell::new(1),
+            telemetry: self.telemetry(),
         };
         selector.select(select)
     }

@@ -1,7 +1,10 @@
 //! Which work is small enough to be done where the call is, and where the rest is done
 //! (`specs/sessions.md#threads`).
 
-use crate::resolve::{Looked, Plan};
+use crate::{
+    resolve::{Looked, Plan},
+    trace::carried,
+};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The most bytes of results, each counted as often as it is referred to, with which the work stays
@@ -92,6 +95,7 @@ pub(super) async fn run<T: Send + 'static>(
     let Ok(runtime) = tokio::runtime::Handle::try_current() else {
         return work();
     };
+    let work = carried(work);
     // Here, too, because a runtime that has shut down drops what it is given.
     let work = Arc::new(Mutex::new(Some(work)));
     let take = |work: &Mutex<Option<_>>| work.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -15,6 +15,7 @@ use crate::{
         fill, malformed, seen, spliced, unheld_number,
     },
     reveal::Whole,
+    trace::ValidateTrace,
     validate::{self, InputSchema, TypeRepair},
 };
 use crossfeed_jmespath::View;
@@ -195,6 +196,7 @@ impl Work {
             compiled: &self.inner.selectors,
             limits: self.inner.fill_limits(),
             tally,
+            telemetry: self.inner.telemetry(),
         };
         fill(&self.plan, arguments, malformed, &means).map_err(|failures| {
             let mut failures = self.in_order(failures);
@@ -213,7 +215,10 @@ impl Work {
             return Ok(Vec::new());
         };
         let scope = self.inner.options.repairs;
-        let judged = validate::validate(arguments, schema, lineage, scope);
+        let trace = ValidateTrace::begin();
+        let judge = || validate::validate(arguments, schema, lineage, scope);
+        let judged = trace.span().in_scope(judge);
+        trace.end(&judged);
         judged.map_err(|mut failures| {
             self.advise_misfits(&mut failures, arguments, schema, lineage);
             self.withhold(&mut failures, arguments, lineage);

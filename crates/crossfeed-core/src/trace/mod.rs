@@ -1,13 +1,34 @@
 //! Telemetry: what the stages say of themselves, and to whom.
 //!
-//! What comes in: what a stage did. What goes out: `tracing` spans and events, and figures for a host's
-//! [`Telemetry`]. Deliberately not here: OpenTelemetry itself. `specs/telemetry.md` lists every name.
+//! What comes in: what a stage did. What goes out: `tracing` spans and events, and links and figures
+//! for a host's [`Telemetry`]. Deliberately not here: OpenTelemetry itself. `specs/telemetry.md` lists
+//! every name.
 //!
 //! # What holds
 //!
 //! Shapes and ids, never payload: no value of a result or an argument, no literal of a selector, no
-//! message.
+//! message. Where nobody listens, nothing is built.
 
+mod call;
+mod figures;
+mod flow;
+mod mask;
+mod record;
+mod resolution;
+mod select;
+mod stage;
+mod store;
 mod telemetry;
+mod validate;
+mod watch;
 
+pub(crate) use call::CallTrace;
+pub(crate) use figures::avoided;
+pub(crate) use record::RecordTrace;
+pub(crate) use resolution::ResolutionTrace;
+pub(crate) use select::SelectTrace;
+pub(crate) use stage::{carried, fail, number, stage, staged};
+pub(crate) use store::TracedStore;
 pub use telemetry::{Attribute, AttributeValue, Instrument, Telemetry};
+pub(crate) use validate::ValidateTrace;
+pub use watch::StoreWatch;

@@ -1,5 +1,6 @@
 //! What a host's telemetry does for the engine.
 
+use super::StoreWatch;
 use crossfeed_wire::TraceContext;
 use std::fmt;
 use tracing::Span;
@@ -22,29 +23,51 @@ pub enum AttributeValue<'a> {
     Flag(bool),
 }
 
-/// What is measured. Names, units and attributes are those of `specs/telemetry.md`.
+/// What is measured as it happens. Names, units and attributes are those of `specs/telemetry.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Instrument {
-    /// Calls whose arguments were resolved, or refused.
+    /// Calls whose arguments were resolved, or refused: a count.
     Resolutions,
+    /// References whose results were looked up: a count, by whether they were there.
+    References,
+    /// Bytes of JSON that references moved from results into arguments: a count.
+    BytesMoved,
+    /// Tokens that did not enter the context: a sum that can go down, since what is shown and referred
+    /// to costs tokens as well.
+    TokensAvoided,
+    /// How long selectors took, in seconds: a distribution.
+    SelectDuration,
+    /// Calls in flight: a sum that goes up and down.
+    CallsInFlight,
 }
 
 /// What ties the engine's `tracing` spans to the traces of a host, and takes its figures.
 ///
 /// `tracing` knows neither of links to spans that have ended nor of remote parents nor of figures; what
-/// exports the spans does. `crossfeed-otel` has the implementation for OpenTelemetry. Methods are called
-/// from the threads on which the engine works; they must not block.
+/// exports the spans does. `crossfeed-otel` has the implementation for OpenTelemetry.
+///
+/// Methods are called from the threads on which the engine works, some of them with the span entered;
+/// they must neither block nor panic.
 pub trait Telemetry: Send + Sync + fmt::Debug {
-    /// The place in the exported trace at which a span stands; `None` where it is not exported.
+    /// The place in the exported trace at which a span stands; `None` where it is not exported. Asked of
+    /// a span that is none, it is the place that the host has otherwise made current, if there is one.
+    ///
+    /// A span may be fixed by this: its name and its parent are settled before.
     fn context(&self, span: &Span) -> Option<TraceContext>;
 
-    /// Makes a span the child of one elsewhere. It was created just now.
+    /// Makes a span the child of one elsewhere. Nothing was asked of it and nothing done in it so far.
     fn adopt(&self, span: &Span, parent: &TraceContext);
 
-    /// Adds a link to another span, which may have ended.
-    fn link(&self, span: &Span, to: &TraceContext, attributes: &[Attribute<'_>]);
+    /// Adds a link to another span, which may have ended; whether it could be.
+    fn link(&self, span: &Span, to: &TraceContext, attributes: &[Attribute<'_>]) -> bool;
 
-    /// Takes a figure: how many were added to a count, or one value of a distribution.
+    /// Takes a figure: how many were added to a count or a sum, or one value of a distribution.
     fn measure(&self, instrument: Instrument, value: f64, attributes: &[Attribute<'_>]);
+
+    /// Is given a store whose figures can be asked for at any time: once for each engine. Does nothing
+    /// by default.
+    fn watch(&self, store: StoreWatch) {
+        let _ = store;
+    }
 }

@@ -49,6 +49,10 @@ pub(super) struct Shared {
     /// Bytes of results in all sessions, as they were last measured.
     pub(super) total: AtomicUsize,
     ticks: AtomicU64,
+    /// Results that had to make room.
+    evicted: AtomicU64,
+    /// Results whose time was over.
+    expired: AtomicU64,
 }
 
 impl Shared {
@@ -58,7 +62,23 @@ impl Shared {
             clock,
             total: AtomicUsize::new(0),
             ticks: AtomicU64::new(0),
+            evicted: AtomicU64::new(0),
+            expired: AtomicU64::new(0),
         }
+    }
+
+    /// How many results had to make room, and of how many the time was over.
+    pub(super) fn lost(&self) -> [u64; 2] {
+        [&self.evicted, &self.expired].map(|count| count.load(Ordering::Relaxed))
+    }
+
+    fn count_loss(&self, missing: &Missing) {
+        let count = match missing {
+            Missing::Unknown => return,
+            Missing::Expired(_) => &self.expired,
+            Missing::Evicted(_) => &self.evicted,
+        };
+        count.fetch_add(1, Ordering::Relaxed);
     }
 
     /// A number larger than all before.
@@ -192,7 +212,9 @@ impl State {
         self.bytes -= entry.counted;
         self.shared.total.fetch_sub(entry.counted, Ordering::SeqCst);
         self.last_loss = self.now;
-        self.bury(call.clone(), reason(Tombstone::of(&entry.result)));
+        let missing = reason(Tombstone::of(&entry.result));
+        self.shared.count_loss(&missing);
+        self.bury(call.clone(), missing);
         dropped.results.push(entry.result);
         true
     }

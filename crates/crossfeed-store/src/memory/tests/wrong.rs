@@ -3,7 +3,7 @@
 use super::{Memory, run};
 use crate::{
     ArtifactLookup, ArtifactMissing, Listed, ListedArtifact, Lookup, Missing, Recorded,
-    ResultStore, StoreError, StoredArtifact, StoredResult,
+    ResultStore, StoreError, StoredArtifact, StoredResult, Usage,
     conformance::{self, Harness, TestLimits},
 };
 use async_trait::async_trait;
@@ -186,6 +186,10 @@ impl ResultStore for WrongStore {
             return Ok(());
         }
         self.inner.remove_session(&self.scope(scope)).await
+    }
+
+    fn held(&self) -> Option<Usage> {
+        self.inner.held()
     }
 
     async fn sweep(&self) -> Result<(), StoreError> {

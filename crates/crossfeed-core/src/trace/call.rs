@@ -1,0 +1,94 @@
+//! The span of a call in flight: from its beginning until it has returned or is given up.
+
+use super::{Instrument, Telemetry, stage};
+use crossfeed_wire::{CallId, TraceContext};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+use tracing::{Span, field};
+
+/// A call in flight, as a trace has it. The span ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct CallTrace {
+    span: Span,
+    has_returned: AtomicBool,
+    telemetry: Option<Arc<dyn Telemetry>>,
+}
+
+impl CallTrace {
+    pub(crate) fn begin(call_id: &CallId, telemetry: Option<Arc<dyn Telemetry>>) -> Self {
+        let span = tracing::info_span!(
+            target: "crossfeed::call",
+            "execute_tool",
+            "otel.name" = field::Empty,
+            "otel.status_description" = field::Empty,
+            "gen_ai.operation.name" = "execute_tool",
+            "gen_ai.tool.name" = field::Empty,
+            "gen_ai.tool.call.id" = call_id.as_str(),
+            "crossfeed.outcome" = field::Empty,
+            "error.type" = field::Empty,
+        );
+        if let Some(telemetry) = &telemetry {
+            telemetry.measure(Instrument::CallsInFlight, 1.0, &[]);
+        }
+        Self {
+            span,
+            has_returned: AtomicBool::new(false),
+            telemetry,
+        }
+    }
+
+    pub(crate) fn span(&self) -> &Span {
+        &self.span
+    }
+
+    pub(crate) fn name_tool(&self, tool: &str) {
+        if !self.span.is_disabled() {
+            self.span.record("gen_ai.tool.name", tool);
+            let name = format!("execute_tool {tool}");
+            self.span.record("otel.name", name.as_str());
+        }
+    }
+
+    pub(crate) fn adopt(&self, parent: &TraceContext) {
+        if let Some(telemetry) = &self.telemetry {
+            telemetry.adopt(&self.span, parent);
+        }
+    }
+
+    pub(crate) fn context(&self) -> Option<TraceContext> {
+        match self.span.is_disabled() {
+            true => None,
+            false => self.telemetry.as_ref()?.context(&self.span),
+        }
+    }
+
+    /// Notes that the call has returned, or failed; only the first time.
+    pub(crate) fn returned(&self, has_failed: bool) {
+        if self.has_returned.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        match has_failed {
+            false => {
+                self.span.record("crossfeed.outcome", "returned");
+            }
+            true => {
+                self.span.record("crossfeed.outcome", "failed");
+                stage::fail(&self.span, "result.failed");
+            }
+        }
+    }
+}
+
+impl Drop for CallTrace {
+    fn drop(&mut self) {
+        if !*self.has_returned.get_mut() {
+            self.span.record("crossfeed.outcome", "given_up");
+            stage::fail(&self.span, "given_up");
+        }
+        if let Some(telemetry) = &self.telemetry {
+            telemetry.measure(Instrument::CallsInFlight, -1.0, &[]);
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! How data flows between calls: a link from the call that takes to the call that gave, for each
+//! reference; an event where there is nothing to link to.
+
+use super::{AttributeValue, Telemetry, mask::masked, resolution::missed, stage::number};
+use crate::{
+    error::{Error, Failure},
+    resolve::Link,
+    select::{SelectError, SelectReport},
+};
+use tracing::Span;
+
+/// The most links and events of one resolution: the number of links that OpenTelemetry keeps of a span
+/// unless it is told otherwise.
+const MAX_SAID: usize = 128;
+/// The most bytes of a place in the arguments that are said.
+const MAX_POINTER: usize = 256;
+
+/// The span that data flows to.
+pub(super) struct Consumer<'s> {
+    span: &'s Span,
+    /// With what links are made, where the span is exported.
+    telemetry: Option<&'s dyn Telemetry>,
+}
+
+impl<'s> Consumer<'s> {
+    pub(super) fn new(span: &'s Span, telemetry: Option<&'s dyn Telemetry>) -> Self {
+        Self { span, telemetry }
+    }
+}
+
+/// Says where each value came from; gives back of how many it was not said.
+pub(super) fn brought(consumer: &Consumer<'_>, lineage: &[Link]) -> usize {
+    for link in lineage.iter().take(MAX_SAID) {
+        let source = &link.source;
+        let report = source.report.as_ref();
+        let select = source.select.as_deref();
+        let said = Said {
+            call: source.call_id.as_str(),
+            artifact: source.artifact_id.as_ref().map(|id| id.as_str()),
+            tool: source.tool.as_deref(),
+            at: within(link.at.as_str(), MAX_POINTER),
+            selector: select.and_then(|select| shown(select, report)),
+            view: report.map(|report| report.view.as_str()),
+            repairs: report.map_or(0, |report| report.repairs.len()),
+            used_default: source.used_default,
+            bytes_in: source.bytes_in,
+            bytes_out: source.bytes_out,
+            hit: true,
+            error: None,
+        };
+        let is_linked = match (consumer.telemetry, &source.trace) {
+            (Some(telemetry), Some(to)) => said.link(telemetry, consumer.span, to),
+            _ => false,
+        };
+        if !is_linked {
+            said.event(consumer.span);
+        }
+    }
+    lineage.len().saturating_sub(MAX_SAID)
+}
+
+/// Says which references failed.
+pub(super) fn failed(span: &Span, failures: &[Failure]) {
+    let referring = failures.iter().filter(|failure| failure.call_id.is_some());
+    for failure in referring.take(MAX_SAID) {
+        let said = Said {
+            call: failure.call_id.as_ref().map_or("", |id| id.as_str()),
+            artifact: failure.artifact_id.as_ref().map(|id| id.as_str()),
+            tool: None,
+            at: within(failure.at.as_str(), MAX_POINTER),
+            selector: failure
+                .expression
+                .as_deref()
+                .and_then(|text| unmet(text, &failure.error)),
+            view: None,
+            repairs: 0,
+            used_default: false,
+            bytes_in: 0,
+            bytes_out: 0,
+            hit: missed(&failure.error).is_none(),
+            error: Some(failure.error.code().as_str()),
+        };
+        said.event(span);
+    }
+}
+
+/// A selector as it may be said: what was evaluated in the end, since a repair shows what was meant.
+pub(super) fn shown(written: &str, report: Option<&SelectReport>) -> Option<String> {
+    match report {
+        None => masked(written, false),
+        Some(report) if report.repairs.is_empty() => masked(written, report.notice.is_none()),
+        Some(report) => masked(&report.evaluated, true),
+    }
+}
+
+/// The selector of a reference that failed; nothing of what is no expression.
+fn unmet(written: &str, error: &Error) -> Option<String> {
+    match error {
+        Error::Select(error) => unmatched(written, error),
+        _ => masked(written, false),
+    }
+}
+
+/// The same of one that was evaluated, or tried.
+pub(super) fn unmatched(written: &str, error: &SelectError) -> Option<String> {
+    match error {
+        SelectError::MatchedNothing { .. } | SelectError::Mismatch { .. } => masked(written, false),
+        _ => None,
+    }
+}
+
+/// The beginning of a text, whole characters of it.
+fn within(text: &str, most: usize) -> &str {
+    let mut end = text.len().min(most);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default()
+}
+
+/// What is said of one reference.
+struct Said<'l> {
+    call: &'l str,
+    artifact: Option<&'l str>,
+    tool: Option<&'l str>,
+    at: &'l str,
+    selector: Option<String>,
+    view: Option<&'static str>,
+    repairs: usize,
+    used_default: bool,
+    bytes_in: usize,
+    bytes_out: usize,
+    hit: bool,
+    error: Option<&'static str>,
+}
+
+impl Said<'_> {
+    fn link(
+        &self,
+        telemetry: &dyn Telemetry,
+        span: &Span,
+        to: &crossfeed_wire::TraceContext,
+    ) -> bool {
+        use AttributeValue::{Flag, Number, Text};
+        let mut said = vec![
+            ("gen_ai.tool.call.id", Text(self.call)),
+            ("crossfeed.argument", Text(self.at)),
+            ("crossfeed.repairs", Number(number(self.repairs))),
+            ("crossfeed.default.used", Flag(self.used_default)),
+            ("crossfeed.bytes.in", Number(number(self.bytes_in))),
+            ("crossfeed.bytes.out", Number(number(self.bytes_out))),
+            ("crossfeed.cache.hit", Flag(self.hit)),
+        ];
+        let texts = [
+            ("crossfeed.artifact.id", self.artifact),
+            ("gen_ai.tool.name", self.tool),
+            ("crossfeed.selector", self.selector.as_deref()),
+            ("crossfeed.view", self.view),
+        ];
+        said.extend(
+            texts
+                .into_iter()
+                .filter_map(|(name, text)| Some((name, Text(text?)))),
+        );
+        telemetry.link(span, to, &said)
+    }
+
+    fn event(&self, span: &Span) {
+        tracing::event!(
+            name: "crossfeed.reference",
+            target: "crossfeed::resolve",
+            parent: span,
+            tracing::Level::DEBUG,
+            "gen_ai.tool.call.id" = self.call,
+            "crossfeed.artifact.id" = self.artifact,
+            "gen_ai.tool.name" = self.tool,
+            "crossfeed.argument" = self.at,
+            "crossfeed.selector" = self.selector.as_deref(),
+            "crossfeed.view" = self.view,
+            "crossfeed.repairs" = number(self.repairs),
+            "crossfeed.default.used" = self.used_default,
+            "crossfeed.bytes.in" = number(self.bytes_in),
+            "crossfeed.bytes.out" = number(self.bytes_out),
+            "crossfeed.cache.hit" = self.hit,
+            "error.type" = self.error,
+        );
+    }
+}

@@ -1,0 +1,141 @@
+//! The span of one resolution: what came of it, and from where.
+
+use super::{
+    Attribute, AttributeValue, CallTrace, Instrument, Telemetry,
+    flow::{self, Consumer},
+    stage::{fail, number},
+};
+use crate::{
+    error::{Error, LookupError, ResolveError},
+    resolve::Link,
+};
+use std::sync::Arc;
+use tracing::{Span, field};
+
+/// One resolution, as a trace has it.
+pub(crate) struct ResolutionTrace {
+    span: Span,
+    /// The call in flight that it is for.
+    call: Option<Arc<CallTrace>>,
+}
+
+impl ResolutionTrace {
+    /// Begins one for a call in flight, or for none that is known; `tool` is what is to be called.
+    pub(crate) fn begin(call: Option<Arc<CallTrace>>, tool: Option<&str>) -> Self {
+        let begin = || {
+            tracing::debug_span!(
+                target: "crossfeed::resolve",
+                "crossfeed.resolve",
+                "otel.status_description" = field::Empty,
+                "gen_ai.tool.name" = tool,
+                "crossfeed.outcome" = field::Empty,
+                "crossfeed.references" = field::Empty,
+                "crossfeed.references.unlinked" = field::Empty,
+                "crossfeed.repairs" = field::Empty,
+                "crossfeed.bytes.in" = field::Empty,
+                "crossfeed.bytes.out" = field::Empty,
+                "crossfeed.failures" = field::Empty,
+                "error.type" = field::Empty,
+            )
+        };
+        let span = match &call {
+            Some(call) => call.span().in_scope(begin),
+            None => begin(),
+        };
+        Self { span, call }
+    }
+
+    pub(crate) fn span(&self) -> &Span {
+        &self.span
+    }
+
+    /// The span that a flow of data leads to: that of the call, or of this.
+    fn consumer(&self) -> &Span {
+        let call = self.call.as_ref().map(|call| call.span());
+        let call = call.filter(|span| !span.is_disabled());
+        call.unwrap_or(&self.span)
+    }
+
+    /// Notes that everything was resolved.
+    pub(crate) fn resolved(
+        &self,
+        lineage: &[Link],
+        repairs: usize,
+        telemetry: Option<&dyn Telemetry>,
+    ) {
+        if let Some(telemetry) = telemetry {
+            telemetry.measure(
+                Instrument::Resolutions,
+                1.0,
+                &[("crossfeed.outcome", AttributeValue::Text("resolved"))],
+            );
+            if !lineage.is_empty() {
+                let hit = [("crossfeed.cache.hit", AttributeValue::Flag(true))];
+                telemetry.measure(Instrument::References, lineage.len() as f64, &hit);
+                let moved = lineage.iter().filter(|link| !link.source.used_default);
+                let moved: usize = moved.map(|link| link.source.bytes_out).sum();
+                telemetry.measure(Instrument::BytesMoved, moved as f64, &[]);
+            }
+        }
+        let consumer = self.consumer();
+        if self.span.is_disabled() && consumer.is_disabled() {
+            return;
+        }
+        let sum = |of: fn(&Link) -> usize| lineage.iter().map(of).fold(0, usize::saturating_add);
+        self.span.record("crossfeed.outcome", "resolved");
+        self.span
+            .record("crossfeed.references", number(lineage.len()));
+        self.span.record("crossfeed.repairs", number(repairs));
+        self.span.record(
+            "crossfeed.bytes.in",
+            number(sum(|link| link.source.bytes_in)),
+        );
+        self.span.record(
+            "crossfeed.bytes.out",
+            number(sum(|link| link.source.bytes_out)),
+        );
+        let consumer = Consumer::new(consumer, telemetry);
+        let unsaid = flow::brought(&consumer, lineage);
+        if unsaid > 0 {
+            self.span
+                .record("crossfeed.references.unlinked", number(unsaid));
+        }
+    }
+
+    /// Notes that the call must not run.
+    pub(crate) fn refused(&self, error: &ResolveError, telemetry: Option<&dyn Telemetry>) {
+        let first = error.failures().first();
+        let code = first.map_or("arguments.invalid", |failure| failure.error.code().as_str());
+        if let Some(telemetry) = telemetry {
+            let code: Attribute<'_> = ("error.type", AttributeValue::Text(code));
+            let outcome = ("crossfeed.outcome", AttributeValue::Text("refused"));
+            telemetry.measure(Instrument::Resolutions, 1.0, &[outcome, code]);
+            for failure in error.failures() {
+                if let Some(code) = missed(&failure.error) {
+                    let hit = ("crossfeed.cache.hit", AttributeValue::Flag(false));
+                    let why = ("error.type", AttributeValue::Text(code));
+                    telemetry.measure(Instrument::References, 1.0, &[hit, why]);
+                }
+            }
+        }
+        let consumer = self.consumer();
+        if self.span.is_disabled() && consumer.is_disabled() {
+            return;
+        }
+        self.span.record("crossfeed.outcome", "refused");
+        self.span
+            .record("crossfeed.failures", number(error.failures().len()));
+        fail(&self.span, code);
+        flow::failed(consumer, error.failures());
+    }
+}
+
+/// Why a result was not there, if that was it.
+pub(super) fn missed(error: &Error) -> Option<&'static str> {
+    match error {
+        // It was there.
+        Error::Lookup(LookupError::Failed { .. }) => None,
+        Error::Lookup(error) => Some(error.code().as_str()),
+        _ => None,
+    }
+}

@@ -1,0 +1,70 @@
+//! The span of one selector, and how long it took.
+
+use super::{
+    AttributeValue, Instrument, Telemetry,
+    flow::{shown, unmatched},
+    stage::{fail, number, stage},
+};
+use crate::select::{SelectError, SelectReport};
+use std::time::Instant;
+use tracing::{Span, field};
+
+/// One selector, as a trace has it.
+pub(crate) struct SelectTrace<'t> {
+    span: Span,
+    /// Read only where somebody wants to know.
+    begun: Option<(Instant, &'t dyn Telemetry)>,
+}
+
+impl<'t> SelectTrace<'t> {
+    pub(crate) fn begin(telemetry: Option<&'t dyn Telemetry>) -> Self {
+        Self {
+            span: stage!(
+                "crossfeed::select",
+                "crossfeed.select",
+                "crossfeed.selector" = field::Empty,
+                "crossfeed.selector.length" = field::Empty,
+                "crossfeed.view" = field::Empty,
+                "crossfeed.repairs" = field::Empty,
+                "crossfeed.repair.rules" = field::Empty,
+            ),
+            begun: telemetry.map(|telemetry| (Instant::now(), telemetry)),
+        }
+    }
+
+    pub(crate) fn span(&self) -> &Span {
+        &self.span
+    }
+
+    /// Notes what came of it.
+    pub(crate) fn end(self, written: &str, done: Result<&SelectReport, &SelectError>) {
+        if let Some((begun, telemetry)) = self.begun {
+            let seconds = begun.elapsed().as_secs_f64();
+            let code = done.err().map(|error| error.code().as_str());
+            let error = code.map(|code| ("error.type", AttributeValue::Text(code)));
+            telemetry.measure(Instrument::SelectDuration, seconds, error.as_slice());
+        }
+        let span = &self.span;
+        if span.is_disabled() {
+            return;
+        }
+        span.record("crossfeed.selector.length", number(written.len()));
+        let selector = match done {
+            Ok(report) => shown(written, Some(report)),
+            Err(error) => unmatched(written, error),
+        };
+        span.record("crossfeed.selector", selector.as_deref());
+        match done {
+            Ok(report) => {
+                span.record("crossfeed.view", report.view.as_str());
+                span.record("crossfeed.repairs", number(report.repairs.len()));
+                if !report.repairs.is_empty() {
+                    let rules = report.repairs.iter().map(|repair| repair.rule.as_str());
+                    let rules = rules.collect::<Vec<_>>().join(",");
+                    span.record("crossfeed.repair.rules", rules.as_str());
+                }
+            }
+            Err(error) => fail(span, error.code().as_str()),
+        }
+    }
+}

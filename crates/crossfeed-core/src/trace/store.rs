@@ -1,0 +1,140 @@
+//! A store whose every use is a span.
+
+use super::stage::{fail, number};
+use async_trait::async_trait;
+use crossfeed_store::{
+    ArtifactLookup, ArtifactMissing, Listed, ListedArtifact, Lookup, Missing, Recorded,
+    ResultStore, StoreError, StoredArtifact, StoredResult, Usage,
+};
+use crossfeed_wire::{ArtifactId, CallId, Scope};
+use std::sync::Arc;
+use tracing::{Instrument as _, Span, field};
+
+/// The store of an engine.
+pub(crate) struct TracedStore(pub(crate) Arc<dyn ResultStore>);
+
+fn span(operation: &'static str, call: Option<&CallId>, artifact: Option<&ArtifactId>) -> Span {
+    tracing::debug_span!(
+        target: "crossfeed::store",
+        "crossfeed.store",
+        "otel.status_description" = field::Empty,
+        "crossfeed.store.operation" = operation,
+        "gen_ai.tool.call.id" = call.map(CallId::as_str),
+        "crossfeed.artifact.id" = artifact.map(ArtifactId::as_str),
+        "crossfeed.cache.hit" = field::Empty,
+        "crossfeed.store.missing" = field::Empty,
+        "crossfeed.bytes" = field::Empty,
+        "error.type" = field::Empty,
+    )
+}
+
+/// What an operation did, noted in its span.
+async fn traced<T>(
+    span: Span,
+    operation: impl Future<Output = Result<T, StoreError>>,
+    note: impl FnOnce(&Span, &T),
+) -> Result<T, StoreError> {
+    let done = operation.instrument(span.clone()).await;
+    if !span.is_disabled() {
+        match &done {
+            Ok(answer) => note(&span, answer),
+            Err(error) => fail(&span, error.code().as_str()),
+        }
+    }
+    done
+}
+
+fn missing(span: &Span, why: &'static str) {
+    span.record("crossfeed.cache.hit", false);
+    span.record("crossfeed.store.missing", why);
+}
+
+#[async_trait]
+#[deny(clippy::missing_trait_methods)]
+impl ResultStore for TracedStore {
+    async fn put(
+        &self,
+        scope: &Scope,
+        call: &CallId,
+        result: StoredResult,
+    ) -> Result<Recorded, StoreError> {
+        let span = span("put", Some(call), None);
+        span.record("crossfeed.bytes", number(result.document().raw().len()));
+        traced(span, self.0.put(scope, call, result), |_, _| {}).await
+    }
+
+    async fn get(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError> {
+        let got = self.0.get(scope, call);
+        traced(
+            span("get", Some(call), None),
+            got,
+            |span, found| match found {
+                Lookup::Found(result) => {
+                    span.record("crossfeed.cache.hit", true);
+                    span.record("crossfeed.bytes", number(result.document().raw().len()));
+                }
+                Lookup::Missing(Missing::Unknown) => missing(span, "unknown"),
+                Lookup::Missing(Missing::Expired(_)) => missing(span, "expired"),
+                Lookup::Missing(Missing::Evicted(_)) => missing(span, "evicted"),
+            },
+        )
+        .await
+    }
+
+    async fn measure(&self, scope: &Scope, call: &CallId) -> Result<(), StoreError> {
+        let measured = self.0.measure(scope, call);
+        traced(span("measure", Some(call), None), measured, |_, ()| {}).await
+    }
+
+    async fn put_artifact(
+        &self,
+        scope: &Scope,
+        artifact: StoredArtifact,
+    ) -> Result<Recorded, StoreError> {
+        let ids = (artifact.call_id(), artifact.artifact_id());
+        let span = span("put_artifact", Some(ids.0), Some(ids.1));
+        span.record("crossfeed.bytes", number(artifact.document().raw().len()));
+        traced(span, self.0.put_artifact(scope, artifact), |_, _| {}).await
+    }
+
+    async fn get_artifact(
+        &self,
+        scope: &Scope,
+        artifact: &ArtifactId,
+        call: &CallId,
+    ) -> Result<ArtifactLookup, StoreError> {
+        let span = span("get_artifact", Some(call), Some(artifact));
+        let got = self.0.get_artifact(scope, artifact, call);
+        traced(span, got, |span, found| match found {
+            ArtifactLookup::Found(artifact) => {
+                span.record("crossfeed.cache.hit", true);
+                span.record("crossfeed.bytes", number(artifact.document().raw().len()));
+            }
+            ArtifactLookup::Missing(ArtifactMissing::Unknown) => missing(span, "unknown"),
+            ArtifactLookup::Missing(ArtifactMissing::Expired(_)) => missing(span, "expired"),
+        })
+        .await
+    }
+
+    async fn list_artifacts(&self, scope: &Scope) -> Result<Vec<ListedArtifact>, StoreError> {
+        let listed = self.0.list_artifacts(scope);
+        traced(span("list_artifacts", None, None), listed, |_, _| {}).await
+    }
+
+    async fn list(&self, scope: &Scope) -> Result<Vec<Listed>, StoreError> {
+        traced(span("list", None, None), self.0.list(scope), |_, _| {}).await
+    }
+
+    async fn remove_session(&self, scope: &Scope) -> Result<(), StoreError> {
+        let removed = self.0.remove_session(scope);
+        traced(span("remove_session", None, None), removed, |_, ()| {}).await
+    }
+
+    fn held(&self) -> Option<Usage> {
+        self.0.held()
+    }
+
+    async fn sweep(&self) -> Result<(), StoreError> {
+        traced(span("sweep", None, None), self.0.sweep(), |_, ()| {}).await
+    }
+}

@@ -1,0 +1,174 @@
+//! The engine's links and figures in OpenTelemetry.
+//!
+//! What comes in: what an engine tells its [`Telemetry`]. What goes out: links and parents of the spans
+//! that `tracing-opentelemetry` exports, and metrics by a [`Meter`]. Deliberately not here: the spans
+//! themselves, which are those of `tracing`; `specs/telemetry.md` lists every name.
+
+mod held;
+#[cfg(test)]
+mod tests;
+
+use self::held::Held;
+use crossfeed_core::{Attribute, AttributeValue, Instrument, StoreWatch, Telemetry};
+use crossfeed_wire::TraceContext;
+use opentelemetry::{
+    Context, KeyValue,
+    metrics::{Counter, Histogram, Meter, UpDownCounter},
+    trace::{SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState},
+};
+use std::{fmt, str::FromStr, sync::Arc};
+use tracing::Span;
+use tracing_opentelemetry::OpenTelemetrySpanExt;
+
+/// Seconds that tell selectors apart: a key path takes under a microsecond, a filter over megabytes
+/// some milliseconds, and none more than its time.
+const SECONDS: [f64; 13] = [
+    0.000_001, 0.000_005, 0.000_01, 0.000_05, 0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5,
+    1.0,
+];
+
+/// An engine's [`Telemetry`] over `tracing-opentelemetry` and a meter.
+///
+/// One serves any number of engines. Links need the `tracing_opentelemetry` layer to be a part of the
+/// subscriber, and one that can be found: not inside a `tracing_subscriber::reload` layer.
+///
+/// ```
+/// use crossfeed_core::{Engine, EngineOptions};
+/// use crossfeed_otel::EngineTelemetry;
+/// use opentelemetry::global;
+/// use std::sync::Arc;
+///
+/// let telemetry = EngineTelemetry::new(&global::meter("crossfeed"));
+/// let options = EngineOptions::default().with_telemetry(Arc::new(telemetry));
+/// let engine = Engine::in_memory(options);
+/// # drop(engine);
+/// ```
+#[derive(Clone)]
+pub struct EngineTelemetry(Arc<Figures>);
+
+struct Figures {
+    resolutions: Counter<u64>,
+    references: Counter<u64>,
+    bytes_moved: Counter<u64>,
+    tokens_avoided: UpDownCounter<i64>,
+    select_duration: Histogram<f64>,
+    calls_in_flight: UpDownCounter<i64>,
+    held: Arc<Held>,
+}
+
+impl fmt::Debug for EngineTelemetry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EngineTelemetry").finish_non_exhaustive()
+    }
+}
+
+impl EngineTelemetry {
+    /// Makes the instruments of `specs/telemetry.md`. What becomes of their figures is the meter
+    /// provider's choice.
+    #[must_use]
+    pub fn new(meter: &Meter) -> Self {
+        let held = Arc::new(Held::default());
+        held.observe(meter);
+        Self(Arc::new(Figures {
+            resolutions: meter
+                .u64_counter("crossfeed.resolutions")
+                .with_unit("{call}")
+                .with_description("Calls whose arguments were resolved or refused")
+                .build(),
+            references: meter
+                .u64_counter("crossfeed.references")
+                .with_unit("{reference}")
+                .with_description("References whose results were looked up")
+                .build(),
+            bytes_moved: meter
+                .u64_counter("crossfeed.bytes.moved")
+                .with_unit("By")
+                .with_description("JSON that references moved from results into arguments")
+                .build(),
+            tokens_avoided: meter
+                .i64_up_down_counter("crossfeed.tokens.avoided")
+                .with_unit("{token}")
+                .with_description("Tokens kept out of the context, all costs taken off")
+                .build(),
+            select_duration: meter
+                .f64_histogram("crossfeed.select.duration")
+                .with_unit("s")
+                .with_description("Time that selectors took")
+                .with_boundaries(SECONDS.to_vec())
+                .build(),
+            calls_in_flight: meter
+                .i64_up_down_counter("crossfeed.calls.in_flight")
+                .with_unit("{call}")
+                .with_description("Calls that were begun and have not ended")
+                .build(),
+            held,
+        }))
+    }
+}
+
+impl Telemetry for EngineTelemetry {
+    fn context(&self, span: &Span) -> Option<TraceContext> {
+        let context = match span.is_none() {
+            true => Context::current(),
+            false => span.context(),
+        };
+        let found = context.span();
+        let found = found.span_context();
+        let (trace, span) = (found.trace_id().to_bytes(), found.span_id().to_bytes());
+        let place = TraceContext::new(trace, span, found.trace_flags().to_u8()).ok()?;
+        Some(place.with_tracestate(&found.trace_state().header()))
+    }
+
+    fn adopt(&self, span: &Span, parent: &TraceContext) {
+        let parent = Context::new().with_remote_span_context(span_context(parent));
+        // A span that goes nowhere, or has begun, keeps the parent that it has.
+        let _ = span.set_parent(parent);
+    }
+
+    fn link(&self, span: &Span, to: &TraceContext, attributes: &[Attribute<'_>]) -> bool {
+        if span.is_disabled() || self.context(span).is_none() {
+            return false;
+        }
+        span.add_link_with_attributes(span_context(to), key_values(attributes));
+        true
+    }
+
+    fn measure(&self, instrument: Instrument, value: f64, attributes: &[Attribute<'_>]) {
+        let attributes = key_values(attributes);
+        let figures = &*self.0;
+        // Counts are whole numbers below 2^53.
+        match instrument {
+            Instrument::Resolutions => figures.resolutions.add(value as u64, &attributes),
+            Instrument::References => figures.references.add(value as u64, &attributes),
+            Instrument::BytesMoved => figures.bytes_moved.add(value as u64, &attributes),
+            Instrument::TokensAvoided => figures.tokens_avoided.add(value as i64, &attributes),
+            Instrument::SelectDuration => figures.select_duration.record(value, &attributes),
+            Instrument::CallsInFlight => figures.calls_in_flight.add(value as i64, &attributes),
+            _ => {}
+        }
+    }
+
+    fn watch(&self, store: StoreWatch) {
+        self.0.held.add(store);
+    }
+}
+
+fn span_context(place: &TraceContext) -> SpanContext {
+    let state = place.tracestate().map(TraceState::from_str);
+    SpanContext::new(
+        TraceId::from_bytes(place.trace_id()),
+        SpanId::from_bytes(place.span_id()),
+        TraceFlags::new(place.flags()),
+        true,
+        state.and_then(Result::ok).unwrap_or_default(),
+    )
+}
+
+fn key_values(attributes: &[Attribute<'_>]) -> Vec<KeyValue> {
+    let attributes = attributes.iter().map(|(name, value)| match *value {
+        AttributeValue::Text(text) => KeyValue::new(*name, text.to_owned()),
+        AttributeValue::Number(number) => KeyValue::new(*name, number),
+        AttributeValue::Flag(flag) => KeyValue::new(*name, flag),
+    });
+    attributes.collect()
+}

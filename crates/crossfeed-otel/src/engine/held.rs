@@ -1,0 +1,108 @@
+//! What stores hold, asked for when metrics are collected.
+
+use crossfeed_core::StoreWatch;
+use opentelemetry::metrics::Meter;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What stores hold, and what has left them, of all of them together.
+#[derive(Clone, Copy, Default)]
+struct Sums {
+    bytes: i64,
+    results: i64,
+    evicted: u64,
+    expired: u64,
+}
+
+/// The stores that are watched.
+#[derive(Default)]
+pub(super) struct Held(Mutex<Watched>);
+
+#[derive(Default)]
+struct Watched {
+    /// Each with what had left it when it was asked last.
+    stores: Vec<(StoreWatch, [u64; 2])>,
+    /// What left stores that are gone: counts never go down.
+    gone: [u64; 2],
+}
+
+impl Watched {
+    fn forget_those_gone(&mut self) {
+        let gone = &mut self.gone;
+        self.stores.retain(|(store, [evicted, expired])| {
+            let is_over = store.is_over();
+            if is_over {
+                *gone = [gone[0] + evicted, gone[1] + expired];
+            }
+            !is_over
+        });
+    }
+}
+
+impl Held {
+    fn watched(&self) -> MutexGuard<'_, Watched> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn add(&self, store: StoreWatch) {
+        let mut watched = self.watched();
+        watched.forget_those_gone();
+        if !watched
+            .stores
+            .iter()
+            .any(|(known, _)| known.is_same(&store))
+        {
+            watched.stores.push((store, [0, 0]));
+        }
+    }
+
+    fn sums(&self) -> Sums {
+        let mut watched = self.watched();
+        watched.forget_those_gone();
+        let mut sums = Sums::default();
+        for (store, lost) in &mut watched.stores {
+            if let Some(usage) = store.usage() {
+                let whole = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
+                sums.bytes += whole(usage.result_bytes);
+                sums.results += whole(usage.results);
+                *lost = [usage.evicted, usage.expired];
+            }
+            sums.evicted += lost[0];
+            sums.expired += lost[1];
+        }
+        sums.evicted += watched.gone[0];
+        sums.expired += watched.gone[1];
+        sums
+    }
+
+    /// Offers the sums to a meter.
+    pub(super) fn observe(self: &Arc<Self>, meter: &Meter) {
+        let held = Arc::clone(self);
+        let _ = meter
+            .i64_observable_up_down_counter("crossfeed.store.bytes")
+            .with_unit("By")
+            .with_description("Results that are held, their indexes included")
+            .with_callback(move |observer| observer.observe(held.sums().bytes, &[]))
+            .build();
+        let held = Arc::clone(self);
+        let _ = meter
+            .i64_observable_up_down_counter("crossfeed.store.results")
+            .with_unit("{result}")
+            .with_description("Results that are held")
+            .with_callback(move |observer| observer.observe(held.sums().results, &[]))
+            .build();
+        let held = Arc::clone(self);
+        let _ = meter
+            .u64_observable_counter("crossfeed.store.evictions")
+            .with_unit("{result}")
+            .with_description("Results that had to make room")
+            .with_callback(move |observer| observer.observe(held.sums().evicted, &[]))
+            .build();
+        let held = Arc::clone(self);
+        let _ = meter
+            .u64_observable_counter("crossfeed.store.expirations")
+            .with_unit("{result}")
+            .with_description("Results whose time was over")
+            .with_callback(move |observer| observer.observe(held.sums().expired, &[]))
+            .build();
+    }
+}
