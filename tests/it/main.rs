@@ -22,6 +22,7 @@ mod schema_specs;
 mod schemas;
 mod specs;
 mod support;
+mod telemetry;
 mod tools;
 mod view_specs;
 mod views;

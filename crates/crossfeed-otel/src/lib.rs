@@ -4,12 +4,20 @@
 //! fields that crossfeed added for a model's use, and without what a host's policy withholds.
 //! Deliberately not here: exporting, and the names of the engine's own spans.
 
+mod attributes;
 #[cfg(feature = "engine")]
 mod engine;
+mod guard;
+mod log;
 mod otlp_json;
 mod policy;
+mod resource;
+mod span;
+mod text;
 
 #[cfg(feature = "engine")]
 pub use engine::EngineTelemetry;
+pub use log::{SanitizingLogExporter, SanitizingLogProcessor};
 pub use otlp_json::{JsonDocuments, JsonPiece, OtlpJsonError, Place, SanitizedJson, sanitize_json};
 pub use policy::{HashKey, Outcome, Policy, Reader, Redaction};
+pub use span::{SanitizingSpanExporter, SanitizingSpanProcessor};

@@ -8,7 +8,7 @@ use super::{
     SanitizedJson,
     edits::{Edits, Siblings},
 };
-use crate::{Outcome, Policy, Reader};
+use crate::{Outcome, Policy, Reader, text::WITHHELD};
 use crossfeed_json::{Cursor, Kind, quoted};
 use crossfeed_wire::internal::is_internal;
 
@@ -27,8 +27,6 @@ const IDS: [&str; 6] = [
     "parentSpanId",
     "parent_span_id",
 ];
-/// What stands where a text must stand and none may.
-const WITHHELD: &str = "[withheld]";
 /// The most bytes of a string that may say of which kind a span is.
 const MAX_HINT: usize = 256;
 

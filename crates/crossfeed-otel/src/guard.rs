@@ -1,0 +1,22 @@
+//! What stands between a panic and whoever exports.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What `strip` gives; where it panics, what `withhold` gives.
+///
+/// Each text is guarded by the policy already; this is for what surrounds it. Nothing that `strip`
+/// leaves half done may be used afterwards: `withhold` begins anew or clears it.
+pub(crate) fn guarded<T>(strip: impl FnOnce() -> T, withhold: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(strip)).unwrap_or_else(|_| withhold())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::guarded;
+
+    #[test]
+    fn a_panic_is_withheld() {
+        assert_eq!(guarded(|| 1, || 2), 1);
+        assert_eq!(guarded(|| panic!("a bug"), || 2), 2);
+    }
+}

@@ -1,0 +1,124 @@
+//! One log record: the same, or another in its place.
+
+use super::value::{Stripped, strip_value};
+use crate::{Outcome, Policy, guard::guarded, text::strip_name};
+use opentelemetry::logs::{AnyValue, LogRecord as _, Logger as _, LoggerProvider as _};
+use opentelemetry_sdk::{
+    Resource,
+    logs::{SdkLogRecord, SdkLogger, SdkLoggerProvider},
+};
+
+/// Strips log records by a policy.
+#[derive(Debug)]
+pub(super) struct Stripper {
+    policy: Policy,
+    /// Where empty records come from: nothing can be taken out of one, and only a logger makes them. Its
+    /// provider has no processor, and nothing is ever emitted by it.
+    scratch: SdkLogger,
+}
+
+impl Stripper {
+    pub(super) fn new(policy: Policy) -> Self {
+        let provider = SdkLoggerProvider::builder()
+            .with_resource(Resource::builder_empty().build())
+            .build();
+        Self {
+            policy,
+            scratch: provider.logger("crossfeed"),
+        }
+    }
+
+    pub(super) const fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// The record as it may leave; `None` where it may leave as it is.
+    pub(super) fn strip(&self, record: &SdkLogRecord) -> Option<SdkLogRecord> {
+        guarded(|| self.stripped(record), || Some(self.frame(record)))
+    }
+
+    fn stripped(&self, record: &SdkLogRecord) -> Option<SdkLogRecord> {
+        let reader = self.policy.reader(hints(record));
+        let leaves = |word: &&'static str| reader.strip("", word) == Outcome::Unchanged;
+        let event_name = record.event_name().filter(leaves);
+        let severity_text = record.severity_text().filter(leaves);
+        let target = record.target().cloned().map(|mut target| {
+            strip_name(&reader, &mut target);
+            target
+        });
+        // The body of an event is known by the event's name, as an attribute is by its own.
+        let body = record
+            .body()
+            .map(|body| strip_value(&reader, record.event_name().unwrap_or_default(), body));
+        let attributes: Vec<_> = record
+            .attributes_iter()
+            .map(|(key, value)| {
+                let name = key.as_str();
+                let stripped = if reader.drops_key(name) {
+                    Stripped::Dropped
+                } else {
+                    strip_value(&reader, name, value)
+                };
+                (key, value, stripped)
+            })
+            .collect();
+
+        let unchanged = event_name == record.event_name()
+            && severity_text == record.severity_text()
+            && target.as_ref() == record.target()
+            && body.as_ref().is_none_or(Stripped::is_unchanged)
+            && attributes.iter().all(|(.., value)| value.is_unchanged());
+        if unchanged {
+            return None;
+        }
+        let mut stripped = self.frame(record);
+        if let Some(name) = event_name {
+            stripped.set_event_name(name);
+        }
+        if let Some(text) = severity_text {
+            stripped.set_severity_text(text);
+        }
+        if let Some(target) = target {
+            stripped.set_target(target);
+        }
+        if let Some((body, original)) = body.zip(record.body())
+            && let Some(body) = body.value(original)
+        {
+            stripped.set_body(body);
+        }
+        for (key, original, value) in attributes {
+            if let Some(value) = value.value(original) {
+                stripped.add_attribute(key.clone(), value);
+            }
+        }
+        Some(stripped)
+    }
+
+    /// A record that stands where `record` does, without a word of it.
+    fn frame(&self, record: &SdkLogRecord) -> SdkLogRecord {
+        let mut frame = self.scratch.create_log_record();
+        if let Some(time) = record.timestamp() {
+            frame.set_timestamp(time);
+        }
+        if let Some(time) = record.observed_timestamp() {
+            frame.set_observed_timestamp(time);
+        }
+        if let Some(severity) = record.severity_number() {
+            frame.set_severity_number(severity);
+        }
+        if let Some(at) = record.trace_context() {
+            frame.set_trace_context(at.trace_id, at.span_id, at.trace_flags);
+        }
+        frame
+    }
+}
+
+/// The attributes that are strings, by which a policy knows what kind a record is of.
+fn hints(record: &SdkLogRecord) -> impl Iterator<Item = (&str, &str)> {
+    record
+        .attributes_iter()
+        .filter_map(|(key, value)| match value {
+            AnyValue::String(text) => Some((key.as_str(), text.as_str())),
+            _ => None,
+        })
+}

@@ -1,0 +1,16 @@
+//! Texts that are no attributes: names of spans and events.
+
+use crate::{Outcome, Reader};
+use std::borrow::Cow;
+
+/// What stands where a text must stand and none may.
+pub(crate) const WITHHELD: &str = "[withheld]";
+
+/// Strips a name in place. Spans and events have one, whatever the policy says.
+pub(crate) fn strip_name(reader: &Reader<'_>, name: &mut Cow<'static, str>) {
+    match reader.strip("", name) {
+        Outcome::Unchanged => {}
+        Outcome::Text(stripped) => *name = stripped.into(),
+        Outcome::Dropped => *name = WITHHELD.into(),
+    }
+}

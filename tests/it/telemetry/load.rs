@@ -1,0 +1,146 @@
+//! Many threads at once, and a pipeline that is flushed and shut down under them.
+
+use super::{
+    nesting::assert_clean,
+    pipeline::{Place, Transport, logger_provider, tracer_provider},
+    receiver::{Answer, Received, Receiver},
+};
+use opentelemetry::{
+    KeyValue,
+    logs::{LogRecord as _, Logger as _, LoggerProvider as _},
+    trace::{Span as _, SpanBuilder, Tracer as _, TracerProvider as _},
+};
+use opentelemetry_sdk::trace::SdkTracerProvider;
+use std::{
+    collections::BTreeSet,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
+
+const THREADS: usize = 8;
+const SPANS: usize = 250;
+
+/// Ends spans on many threads, each with a number of its own, while `meanwhile` is done.
+fn under_load(provider: &SdkTracerProvider, meanwhile: impl Fn() + Send) {
+    let busy = AtomicBool::new(true);
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS)
+            .map(|thread| {
+                let tracer = provider.tracer("host");
+                scope.spawn(move || {
+                    for span in 0..SPANS {
+                        let number = thread * SPANS + span;
+                        let result = format!(
+                            r#"{{"_toolCallId":"call_{number}","_secret":0,"n":{number}}}"#
+                        );
+                        let result = KeyValue::new("gen_ai.tool.call.result", result);
+                        let builder = SpanBuilder::from_name(number.to_string());
+                        tracer.build(builder.with_attributes([result])).end();
+                    }
+                })
+            })
+            .collect();
+        let busy = &busy;
+        scope.spawn(move || {
+            while busy.load(Ordering::Relaxed) {
+                meanwhile();
+            }
+        });
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        busy.store(false, Ordering::Relaxed);
+    });
+}
+
+/// Every span arrived once, and without what is internal.
+fn check(received: &Received) {
+    let mut names = BTreeSet::new();
+    for span in received.spans() {
+        assert_clean(&span.attributes);
+        let [result] = &span.attributes[..] else {
+            panic!("{} attributes", span.attributes.len());
+        };
+        let text = super::nesting::value_of(result.value.as_ref().unwrap());
+        assert_eq!(text, format!("{{\"n\":{}}}", span.name));
+        assert!(names.insert(span.name.clone()), "{} came twice", span.name);
+    }
+    assert_eq!(names.len(), THREADS * SPANS);
+}
+
+#[test]
+fn what_has_ended_before_shutdown_returns_has_arrived() {
+    for transport in [Transport::Http, Transport::Grpc] {
+        for place in [Place::BatchExporter, Place::BatchProcessor] {
+            let receiver = Receiver::start(Answer::Accept);
+            let provider = tracer_provider(transport, place, &receiver);
+            under_load(&provider, || thread::yield_now());
+            provider.shutdown().unwrap();
+            check(&receiver.take());
+        }
+    }
+}
+
+#[test]
+fn flushing_under_load_loses_nothing() {
+    for place in [Place::BatchExporter, Place::BatchProcessor] {
+        let receiver = Receiver::start(Answer::Accept);
+        let provider = tracer_provider(Transport::Http, place, &receiver);
+        under_load(&provider, || provider.force_flush().unwrap());
+        provider.force_flush().unwrap();
+        check(&receiver.take());
+        provider.shutdown().unwrap();
+    }
+}
+
+#[test]
+fn many_threads_share_a_simple_processor() {
+    let receiver = Receiver::start(Answer::Accept);
+    let provider = tracer_provider(Transport::Grpc, Place::SimpleProcessor, &receiver);
+    under_load(&provider, || thread::yield_now());
+    check(&receiver.take());
+    provider.shutdown().unwrap();
+}
+
+#[test]
+fn what_ends_after_shutdown_does_not_leave() {
+    let receiver = Receiver::start(Answer::Accept);
+    let provider = tracer_provider(Transport::Http, Place::BatchExporter, &receiver);
+    let span = provider.tracer("host").start("late");
+    provider.shutdown().unwrap();
+    drop(span);
+    assert_eq!(receiver.take().spans().count(), 0);
+    // A second shutdown is the SDK's error, and no panic.
+    assert!(provider.shutdown().is_err());
+}
+
+#[test]
+fn records_of_many_threads_arrive_before_shutdown_returns() {
+    let receiver = Receiver::start(Answer::Accept);
+    let provider = logger_provider(Transport::Http, Place::BatchExporter, &receiver);
+    let each = 100;
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            let logger = provider.logger("host");
+            scope.spawn(move || {
+                for number in 0..each {
+                    let mut record = logger.create_log_record();
+                    record.set_body(format!(r#"{{"_toolCallId":"c","n":{number}}}"#).into());
+                    logger.emit(record);
+                }
+            });
+        }
+    });
+    provider.shutdown().unwrap();
+    let received = receiver.take();
+    let mut bodies: Vec<_> = received
+        .records()
+        .map(|record| super::nesting::value_of(record.body.as_ref().unwrap()).to_string())
+        .collect();
+    bodies.sort_unstable();
+    let mut expected: Vec<_> = (0..each)
+        .flat_map(|number| vec![format!("\"{{\\\"n\\\":{number}}}\""); THREADS])
+        .collect();
+    expected.sort_unstable();
+    assert_eq!(bodies, expected);
+}
