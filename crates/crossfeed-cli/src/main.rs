@@ -57,7 +57,7 @@ fn run(
     err: &mut dyn Write,
 ) -> Result<(), Stop> {
     match command {
-        Command::Demo => block_on(demo::run(out)),
+        Command::Demo(args) => demo::run(args, out, err),
         Command::Select(args) => block_on(select::run(args, out, err)),
         Command::Hints(args) => block_on(hints::run(args, out, err)),
         Command::Retrieve(args) => block_on(retrieve::run(args, out)),

@@ -42,7 +42,7 @@ pub(crate) enum Command {
     ///
     /// The model's turns are scripted; every result, resolution, error and count is computed. It
     /// needs no network and prints the same bytes every time.
-    Demo,
+    Demo(Demo),
     Select(Select),
     Hints(Hints),
     Retrieve(Retrieve),
@@ -56,6 +56,22 @@ pub(crate) enum Command {
     Lint(Lint),
     Strip(Strip),
     Trace(Trace),
+}
+
+/// What is done beside the demo.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  crossfeed demo
+  crossfeed demo --otlp http://127.0.0.1:4318")]
+pub(crate) struct Demo {
+    /// Export the run's telemetry, too: to a receiver of OTLP over HTTP
+    ///
+    /// In protobuf, to /v1/traces and /v1/metrics there. Standard error says what came of it; where the
+    /// traces are not taken the status is 1.
+    #[cfg(feature = "otlp")]
+    #[arg(long, value_name = "URL", value_parser = crate::demo::Endpoint::parse)]
+    pub(crate) otlp: Option<crate::demo::Endpoint>,
 }
 
 /// Select from a JSON document as a reference does
