@@ -1,8 +1,7 @@
 //! Stripping: a result without the fields that the engine added to it.
 
-use crossfeed_json::{Cursor, Document, is_number};
+use crossfeed_json::{Cursor, Document, Prune, Quoted, cuts, without};
 use crossfeed_wire::internal::is_internal;
-use std::borrow::Cow;
 
 /// Which top-level keys are stripped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,180 +48,23 @@ impl StripPolicy {
 /// ```
 #[must_use]
 pub fn strip(result: &Document, policy: StripPolicy) -> Option<Vec<u8>> {
-    let raw = result.raw();
-    // Every occurrence of a key goes, so members are taken as they stand, duplicates included.
-    let (open, members) = members(raw, policy)?;
-    if !members.iter().any(|member| member.goes) {
+    let text = std::str::from_utf8(result.raw()).ok()?;
+    let value = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if !value.trim_start().starts_with('{') {
         return None;
     }
-    let mut out = Vec::with_capacity(raw.len());
-    out.extend_from_slice(&raw[..open]);
-    let mut kept = 0;
-    let mut from = open;
-    for member in &members {
-        // From behind the bracket or comma before the member to the end of its value.
-        let until = member.end;
-        if !member.goes {
-            if kept > 0 {
-                out.push(b',');
-            }
-            out.extend_from_slice(&raw[from..until]);
-            kept += 1;
-        }
-        from = blanks(raw, until) + 1;
-    }
-    let end = members.last().map_or(open, |member| member.end);
-    out.extend_from_slice(&raw[end..]);
-    Some(out)
+    let cuts = cuts(text, &mut TopLevel(policy)).ok()?;
+    (!cuts.is_empty()).then(|| without(text, &cuts).into_bytes())
 }
 
-/// A member of the whole object.
-struct Member {
-    goes: bool,
-    /// Where its value ends.
-    end: usize,
-}
+/// Every occurrence of a key goes, so members are taken as they stand, duplicates included. A result
+/// may nest as deep as it will: what cannot be indexed must be stripped, too.
+struct TopLevel(StripPolicy);
 
-/// What may stand next.
-enum Next {
-    Key,
-    KeyOrEnd,
-    Value,
-    ValueOrEnd,
-    CommaOrEnd,
-}
-
-/// Where the whole object's members begin, and the members; `None` where the bytes are no JSON
-/// object. A byte order mark may stand before it, and it may nest as deep as it will: what cannot be
-/// indexed must be stripped, too.
-fn members(raw: &[u8], policy: StripPolicy) -> Option<(usize, Vec<Member>)> {
-    let text = std::str::from_utf8(raw).ok()?;
-    let mark = text.len() - text.trim_start_matches('\u{feff}').len();
-    let begin = blanks(raw, mark.min(3));
-    if raw.get(begin) != Some(&b'{') {
-        return None;
+impl Prune for TopLevel {
+    fn member(&mut self, key: Quoted<'_>, depth: usize) -> bool {
+        depth == 1 && self.0.strips(&key.text())
     }
-    let mut members: Vec<Member> = Vec::new();
-    // The brackets that close what is open.
-    let mut open = vec![b'}'];
-    let mut next = Next::KeyOrEnd;
-    let mut at = begin + 1;
-    loop {
-        at = blanks(raw, at);
-        let byte = *raw.get(at)?;
-        let may_end = matches!(next, Next::KeyOrEnd | Next::ValueOrEnd | Next::CommaOrEnd);
-        match next {
-            _ if may_end && open.last() == Some(&byte) => {
-                open.pop();
-                at += 1;
-                next = Next::CommaOrEnd;
-                if open.is_empty() {
-                    break;
-                }
-            }
-            Next::CommaOrEnd => {
-                if byte != b',' {
-                    return None;
-                }
-                at += 1;
-                next = if open.last() == Some(&b'}') {
-                    Next::Key
-                } else {
-                    Next::Value
-                };
-            }
-            Next::Key | Next::KeyOrEnd => {
-                let end = string_end(raw, at)?;
-                if open.len() == 1 {
-                    let goes = policy.strips(&key(&text[at..end]));
-                    members.push(Member { goes, end });
-                }
-                at = blanks(raw, end);
-                if raw.get(at) != Some(&b':') {
-                    return None;
-                }
-                at += 1;
-                next = Next::Value;
-            }
-            Next::Value | Next::ValueOrEnd => match byte {
-                b'{' => {
-                    open.push(b'}');
-                    at += 1;
-                    next = Next::KeyOrEnd;
-                }
-                b'[' => {
-                    open.push(b']');
-                    at += 1;
-                    next = Next::ValueOrEnd;
-                }
-                _ => {
-                    at = scalar_end(text, at)?;
-                    next = Next::CommaOrEnd;
-                }
-            },
-        }
-        if let (1, Next::CommaOrEnd, Some(member)) = (open.len(), &next, members.last_mut()) {
-            member.end = at;
-        }
-    }
-    (blanks(raw, at) == raw.len()).then_some((begin + 1, members))
-}
-
-/// The first place from `at` on where no blank stands.
-fn blanks(raw: &[u8], at: usize) -> usize {
-    let blank = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
-    at + raw.iter().skip(at).take_while(blank).count()
-}
-
-/// Behind the string that begins at `at`.
-fn string_end(raw: &[u8], at: usize) -> Option<usize> {
-    if raw.get(at) != Some(&b'"') {
-        return None;
-    }
-    let mut at = at + 1;
-    loop {
-        match *raw.get(at)? {
-            b'"' => return Some(at + 1),
-            b'\\' => match *raw.get(at + 1)? {
-                b'u' => {
-                    let code = raw.get(at + 2..at + 6)?;
-                    if !code.iter().all(u8::is_ascii_hexdigit) {
-                        return None;
-                    }
-                    at += 6;
-                }
-                b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => at += 2,
-                _ => return None,
-            },
-            0..=0x1f => return None,
-            _ => at += 1,
-        }
-    }
-}
-
-/// Behind the string, number or word that begins at `at`.
-fn scalar_end(text: &str, at: usize) -> Option<usize> {
-    if text.as_bytes().get(at) == Some(&b'"') {
-        return string_end(text.as_bytes(), at);
-    }
-    let rest = text.get(at..)?;
-    let end = rest.find([' ', '\t', '\n', '\r', ',', ']', '}']);
-    let scalar = &rest[..end.unwrap_or(rest.len())];
-    let fits = matches!(scalar, "true" | "false" | "null") || is_number(scalar);
-    fits.then_some(at + scalar.len())
-}
-
-/// The text of a key as it is written.
-fn key(written: &str) -> Cow<'_, str> {
-    if !written.contains('\\') {
-        return Cow::Borrowed(&written[1..written.len() - 1]);
-    }
-    let document = Document::new(written.to_owned());
-    let text = document
-        .root()
-        .ok()
-        .and_then(|key| key.as_str().map(Cow::into_owned));
-    Cow::Owned(text.unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -252,6 +94,8 @@ mod tests {
             Some(r#"{ "a":1}"#),
         );
         check("{\"_toolCallId\":1}", Some("{}"));
+        // A blank is no part of a member, on whichever side of the comma.
+        check(r#"{"a":1 , "_toolCallId":2}"#, Some(r#"{"a":1 }"#));
         check("{}", None);
     }
 

@@ -1,6 +1,6 @@
 //! The text of JSON strings: decoding, escaping.
 
-use crate::scan::plain_len;
+use crate::scan::{Scanner, plain_len};
 use std::borrow::Cow;
 
 /// The inside of the string without escapes that ends with these bytes, its closing quote excluded.
@@ -63,19 +63,125 @@ pub(crate) fn decode(raw: &[u8], escaped: bool) -> Cow<'_, [u8]> {
     if !escaped {
         return Cow::Borrowed(raw);
     }
-    let mut out = Vec::with_capacity(raw.len());
-    let mut at = 0;
-    while let Some(&byte) = raw.get(at) {
-        if byte == b'\\' {
-            let (code, next) = escape(raw, at);
-            out.extend_from_slice(code_point(code, &mut [0; 4]));
-            at = next;
-        } else {
-            out.push(byte);
-            at += 1;
+    // Nothing grows. Short runs are copied as if they were long ones.
+    let mut out = vec![0; raw.len() + STEP];
+    let mut scanner = Scanner::new(raw);
+    let (mut at, mut len) = (0, 0);
+    loop {
+        let end = scanner.special(raw, at);
+        match step(raw, at) {
+            Some(step) if end - at <= STEP => out[len..len + STEP].copy_from_slice(step),
+            _ => out[len..len + (end - at)].copy_from_slice(&raw[at..end]),
+        }
+        len += end - at;
+        match (raw.get(end), raw.get(end + 1)) {
+            (None, _) => break,
+            (Some(b'\\'), Some(&quoted @ (b'"' | b'\\' | b'/'))) => {
+                out[len] = quoted;
+                at = end + 2;
+                len += 1;
+            }
+            (Some(b'\\'), _) => {
+                let (code, next) = escape(raw, end);
+                let mut buffer = [0; 4];
+                let bytes = code_point(code, &mut buffer);
+                out[len..len + bytes.len()].copy_from_slice(bytes);
+                at = next.min(raw.len());
+                len += bytes.len();
+            }
+            // In no string that was checked.
+            (Some(&other), _) => {
+                out[len] = other;
+                at = end + 1;
+                len += 1;
+            }
         }
     }
+    out.truncate(len);
     Cow::Owned(out)
+}
+
+/// More bytes than most runs between the escapes of JSON in a string.
+const STEP: usize = 16;
+
+#[inline(always)]
+fn step(raw: &[u8], at: usize) -> Option<&[u8; STEP]> {
+    raw.get(at..)?.first_chunk()
+}
+
+/// What the inside of a JSON string stands for; a lone surrogate is U+FFFD. The string must be one:
+/// what is no escape of JSON stands for anything.
+#[must_use]
+pub fn unescape(raw: &str) -> Cow<'_, str> {
+    match raw.contains('\\') {
+        true => to_text(decode(raw.as_bytes(), true)),
+        false => Cow::Borrowed(raw),
+    }
+}
+
+/// Where in the inside of a JSON string something stands that stands somewhere else in its
+/// [unescaped](unescape) text.
+///
+/// ```
+/// use crossfeed_json::{Origins, unescape};
+///
+/// let raw = r"a\n\u0062\u0063d";
+/// let text = unescape(raw);
+/// let mut origins = Origins::new(raw);
+/// let (c, d) = (origins.of(3), origins.of(4));
+/// assert_eq!((&text[3..4], &raw[c..d]), ("c", r"\u0063"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Origins<'a> {
+    raw: &'a [u8],
+    scanner: Scanner,
+    at: usize,
+    /// The offset in the text that `at` is the origin of.
+    text: usize,
+}
+
+impl<'a> Origins<'a> {
+    /// Of the inside of a JSON string.
+    #[must_use]
+    pub fn new(raw: &'a str) -> Self {
+        Self {
+            raw: raw.as_bytes(),
+            scanner: Scanner::new(raw.as_bytes()),
+            at: 0,
+            text: 0,
+        }
+    }
+
+    /// The offset of what stands at `offset` of the text, at a character's beginning or the end. Each
+    /// must be no smaller than the one asked for before.
+    pub fn of(&mut self, offset: usize) -> usize {
+        while self.text < offset {
+            let plain = self.scanner.special(self.raw, self.at) - self.at;
+            let plain = plain.min(offset - self.text);
+            self.at += plain;
+            self.text += plain;
+            if self.text == offset {
+                break;
+            }
+            match (self.raw.get(self.at), self.raw.get(self.at + 1)) {
+                (None, _) => break,
+                (Some(b'\\'), Some(b'"' | b'\\' | b'/')) => {
+                    self.at += 2;
+                    self.text += 1;
+                }
+                (Some(b'\\'), _) => {
+                    let (code, next) = escape(self.raw, self.at);
+                    self.at = next.min(self.raw.len());
+                    self.text += code_point(code, &mut [0; 4]).len();
+                }
+                (Some(_), _) => {
+                    self.at += 1;
+                    self.text += 1;
+                }
+            }
+        }
+        self.at
+    }
 }
 
 /// The bytes that the key of a member stands for: the UTF-8 of its text. Keys that read as the same
@@ -236,7 +342,8 @@ pub fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{
-        before_closing_quote, decode, decode_key, escape_into, is_key, is_unquoted, to_text,
+        Origins, before_closing_quote, decode, decode_key, escape_into, is_key, is_unquoted,
+        to_text, unescape,
     };
     use proptest::{collection::vec, prelude::*, sample::select};
 
@@ -280,7 +387,43 @@ mod tests {
         vec(select(pieces.to_vec()), 0..5).prop_map(|pieces| pieces.concat())
     }
 
+    /// What the text between two of its offsets came from stands for the same.
+    fn traces_back(raw: &str) {
+        let text = unescape(raw);
+        let mut origins = Origins::new(raw);
+        let (mut before, mut came) = (0, 0);
+        for (at, _) in text.char_indices().chain([(text.len(), ' ')]) {
+            let from = origins.of(at);
+            assert_eq!(unescape(&raw[came..from]), text[before..at], "{raw}");
+            (before, came) = (at, from);
+        }
+        assert_eq!(came, raw.len(), "{raw}");
+    }
+
     proptest! {
+        #[test]
+        fn knows_where_characters_came_from(raw in written(), more in written()) {
+            traces_back(&raw);
+            traces_back(&format!("a rather long text {more} of many bytes {raw}"));
+        }
+
+        #[test]
+        fn what_is_no_string_does_no_harm(parts in vec(select(["\\", "\\u", "d83d", "de", "é", "\"", "a", "\n"].to_vec()), 0..30)) {
+            let raw = parts.concat();
+            let text = unescape(&raw);
+            prop_assert!(Origins::new(&raw).of(text.len()) <= raw.len());
+        }
+
+        #[test]
+        fn decodes_at_all_offsets(texts in vec("[a-z\"\\\\/\nü\u{1f600}]{0,20}", 0..8)) {
+            let text = texts.concat();
+            let mut raw = Vec::new();
+            escape_into(&mut raw, &text);
+            let raw = String::from_utf8(raw).unwrap();
+            prop_assert_eq!(unescape(&raw), text.as_str());
+            traces_back(&raw);
+        }
+
         #[test]
         fn tells_keys_apart_like_decoded_ones(a in written(), b in written()) {
             let (a, b) = (a.as_bytes(), b.as_bytes());

@@ -13,11 +13,12 @@ mod otlp_json;
 mod policy;
 mod resource;
 mod span;
+mod table;
 mod text;
 
 #[cfg(feature = "engine")]
 pub use engine::EngineTelemetry;
 pub use log::{SanitizingLogExporter, SanitizingLogProcessor};
 pub use otlp_json::{JsonDocuments, JsonPiece, OtlpJsonError, Place, SanitizedJson, sanitize_json};
-pub use policy::{HashKey, Outcome, Policy, Reader, Redaction};
+pub use policy::{FAILED, HashKey, Outcome, Policy, Reader, Redaction};
 pub use span::{SanitizingSpanExporter, SanitizingSpanProcessor};

@@ -10,7 +10,7 @@ use proptest::{collection::vec, prelude::*, sample::select};
 
 /// A JSON value as it is written.
 #[derive(Clone, Debug)]
-enum Json {
+pub(crate) enum Json {
     /// A scalar.
     Atom(String),
     Array(Vec<Json>),
@@ -43,7 +43,7 @@ fn keys() -> impl Strategy<Value = String> {
     ]
 }
 
-fn json() -> impl Strategy<Value = Json> {
+pub(crate) fn json() -> impl Strategy<Value = Json> {
     let atom = prop_oneof![
         select(
             [
@@ -99,7 +99,7 @@ fn json() -> impl Strategy<Value = Json> {
 
 impl Json {
     /// The text, with blanks between all tokens.
-    fn text(&self, blanks: &str) -> String {
+    pub(crate) fn text(&self, blanks: &str) -> String {
         let mut out = blanks.to_owned();
         self.write(blanks, &mut out);
         out.push_str(blanks);
@@ -174,6 +174,6 @@ fn decoded(key: &str) -> String {
     serde_json::from_str(&format!("\"{key}\"")).unwrap_or_else(|_| "\u{fffd}".to_owned())
 }
 
-fn blanks() -> impl Strategy<Value = &'static str> {
+pub(crate) fn blanks() -> impl Strategy<Value = &'static str> {
     select(["", "", " ", "\n    ", "\t\r\n", "\n            "].as_slice())
 }

@@ -1,12 +1,100 @@
-//! What is stripped, and from where.
+//! What is stripped, what is redacted, and in which order.
+//!
+//! What comes in: the name of an attribute and its text. What goes out: whether it may leave as it is,
+//! what leaves instead, or that it does not leave. Deliberately not here: OpenTelemetry's types, and
+//! which attributes there are ([`crate::table`]).
+//!
+//! # The stages, in their order
+//!
+//! 1. An attribute whose own name is internal goes.
+//! 2. The host's rule, if it has one. What it gives passes through all that follows.
+//! 3. Internal fields are stripped.
+//! 4. What is never revealed is taken out.
+//! 5. Payload is dropped or hashed, if the policy says so.
+//! 6. The text is cut to the most bytes.
+//!
+//! # Invariants
+//!
+//! - A text that holds nothing to strip leaves byte for byte, and without the last three stages costs
+//!   the two scans of [`gate`].
+//! - A panic in any stage, the host's rule included, does not leave: the text is replaced by
+//!   [`FAILED`].
 
+mod cap;
+mod fields;
+mod gate;
+mod hash;
+mod never;
+mod open;
+
+#[cfg(test)]
+mod tests;
+
+pub use hash::HashKey;
+
+use crate::table::{KNOWN, Kind, SpanKind, Table};
 use crossfeed_projection::PathError;
-use std::fmt;
+use crossfeed_wire::internal::is_internal;
+use never::Never;
+use std::{
+    collections::HashSet,
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
-/// What is stripped from telemetry. Cloning is cheap.
+/// What leaves instead of a text for which the policy failed.
+pub const FAILED: &str = "[withheld: the policy failed]";
+
+/// What is stripped from telemetry, and what else may not leave. Cloning is cheap.
+///
+/// By default the named internal fields go wherever they stand, and from results of tools every
+/// top-level key that begins with `_`. Nothing else changes.
+///
+/// ```
+/// use crossfeed_otel::{Outcome, Policy};
+///
+/// let policy = Policy::default().with_kept(["_id"]);
+/// let result = r#"{"_toolCallId": "call_1", "_id": 7, "_rank": 0.5, "n": 1.50}"#;
+/// assert_eq!(
+///     policy.strip("gen_ai.tool.call.result", result),
+///     Outcome::Text(r#"{ "_id": 7, "n": 1.50}"#.to_owned())
+/// );
+/// // Elsewhere only the named fields go: other keys are data.
+/// assert_eq!(
+///     policy.strip("gen_ai.input.messages", r#"[{"content": "{\"_toolCallId\": 1, \"_rank\": 2}"}]"#),
+///     Outcome::Text(r#"[{"content": "{ \"_rank\": 2}"}]"#.to_owned())
+/// );
+/// assert_eq!(policy.strip("http.route", "/a/_b"), Outcome::Unchanged);
+/// ```
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct Policy {}
+pub struct Policy(Arc<Rules>);
+
+#[derive(Clone, Default)]
+struct Rules {
+    kept: HashSet<Box<str>>,
+    /// Attributes beside those of the conventions.
+    own: Table,
+    redaction: Redaction,
+    most: Option<usize>,
+    never: Never,
+    rule: Option<Arc<Rule>>,
+}
+
+type Rule = dyn Fn(&str, &str) -> Outcome + Send + Sync;
+
+impl fmt::Debug for Rules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rules")
+            .field("kept", &self.kept)
+            .field("redaction", &self.redaction)
+            .field("most", &self.most)
+            .field("never", &self.never)
+            .field("rule", &self.rule.is_some())
+            .finish_non_exhaustive()
+    }
+}
 
 /// What becomes of an attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,75 +120,80 @@ pub enum Redaction {
     None,
     /// They do not leave.
     Drop,
-    /// Their SHA-256 leaves instead.
+    /// Their SHA-256 leaves instead. Whoever can guess a payload can check the guess.
     Hash,
-    /// Their HMAC-SHA-256 leaves instead.
+    /// Their HMAC-SHA-256 leaves instead: without the key no guess can be checked.
     KeyedHash(HashKey),
-}
-
-/// The key of [`Redaction::KeyedHash`]. It is never printed.
-#[derive(Clone, PartialEq, Eq)]
-pub struct HashKey(std::sync::Arc<[u8]>);
-
-impl HashKey {
-    /// The key of these bytes.
-    #[must_use]
-    pub fn new(key: impl AsRef<[u8]>) -> Self {
-        Self(key.as_ref().into())
-    }
-}
-
-impl fmt::Debug for HashKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("HashKey(..)")
-    }
 }
 
 /// A policy that knows of which kind a span is: made once for a span, asked for each of its texts.
 #[derive(Clone, Debug)]
 pub struct Reader<'p> {
-    policy: &'p Policy,
+    rules: &'p Rules,
+    span: SpanKind,
 }
 
 impl Policy {
-    /// Top-level keys of tool results that stay although they begin with `_`, such as `_id`.
+    fn with(mut self, set: impl FnOnce(&mut Rules)) -> Self {
+        set(Arc::make_mut(&mut self.0));
+        self
+    }
+
+    /// Top-level keys of tool results that stay although they begin with `_`, such as `_id`; by default
+    /// none. The engine's own fields go even if they are named here.
     #[must_use]
     pub fn with_kept(self, keys: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        let _ = keys.into_iter().map(Into::into).collect::<Vec<String>>();
-        self
+        self.with(|rules| {
+            let keys = keys.into_iter().map(|key| key.into().into_boxed_str());
+            rules.kept.extend(keys);
+        })
     }
 
     /// Further attributes that carry tool results: names, or patterns in which `*` is one segment and
     /// a last `**` all that follow.
     #[must_use]
     pub fn with_tool_results(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        let _ = names.into_iter().map(Into::into).collect::<Vec<String>>();
-        self
+        self.with_attributes(names, Kind::ToolResult)
     }
 
-    /// Further attributes that carry other payload: messages, arguments.
+    /// Further attributes that carry other payload, such as messages and arguments. A known attribute of
+    /// tool results that is named here is one no more.
     #[must_use]
     pub fn with_payloads(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        let _ = names.into_iter().map(Into::into).collect::<Vec<String>>();
-        self
+        self.with_attributes(names, Kind::Payload)
+    }
+
+    fn with_attributes(
+        self,
+        names: impl IntoIterator<Item = impl Into<String>>,
+        kind: Kind,
+    ) -> Self {
+        self.with(|rules| {
+            for name in names {
+                rules.own.add(&name.into(), kind);
+            }
+        })
     }
 
     /// What becomes of attributes that carry payload; by default they leave, stripped.
     #[must_use]
     pub fn with_redaction(self, redaction: Redaction) -> Self {
-        let _ = redaction;
-        self
+        self.with(|rules| rules.redaction = redaction)
     }
 
-    /// The most bytes that a text may have; by default any.
+    /// The most bytes that a text may have, of any attribute; by default any. What was JSON is JSON
+    /// after the cut, and says how much was left out. Less than 96 bytes are 96, which that takes.
     #[must_use]
     pub fn with_max_bytes(self, bytes: usize) -> Self {
-        let _ = bytes;
-        self
+        self.with(|rules| rules.most = Some(bytes))
     }
 
     /// What is never revealed, as paths of the path language of projection: `password`, `owner.mail`,
-    /// `items[].token`.
+    /// `items[].token`. They replace those of an earlier call.
+    ///
+    /// A path begins at any object of a text, JSON in its strings included, and hides whatever it names.
+    /// Lists are crossed, an index hides what any item has, and a path that ends in a list hides the list.
+    /// A text that is no JSON and mentions a hidden name is replaced by `[withheld]`.
     ///
     /// # Errors
     ///
@@ -109,26 +202,37 @@ impl Policy {
         self,
         paths: impl IntoIterator<Item = impl AsRef<str>>,
     ) -> Result<Self, PathError> {
-        for path in paths {
-            crossfeed_projection::Path::parse(path.as_ref())?;
-        }
-        Ok(self)
+        let never = Never::parse(paths)?;
+        Ok(self.with(|rules| rules.never = never))
     }
 
     /// A rule of the host's own, asked first with the name of an attribute and its text. What it gives
-    /// instead passes the rest of the policy like any text.
+    /// instead passes the rest of the policy like any text. Where it panics, the text is replaced by
+    /// [`FAILED`].
     #[must_use]
     pub fn with_rule(self, rule: impl Fn(&str, &str) -> Outcome + Send + Sync + 'static) -> Self {
-        let _ = rule;
-        self
+        self.with(|rules| rules.rule = Some(Arc::new(rule)))
     }
 
     /// The policy for one span or record, of which these are the attributes that are strings: by some
-    /// of them it is known whether it is the span of a tool.
+    /// of them it is known whether it is the span of a tool. Where none says so, what could be the result
+    /// of a tool is taken for one.
+    ///
+    /// ```
+    /// use crossfeed_otel::{Outcome, Policy};
+    ///
+    /// let policy = Policy::default();
+    /// let tool = policy.reader([("openinference.span.kind", "TOOL")]);
+    /// assert_eq!(tool.strip("output.value", r#"{"_rank":1}"#), Outcome::Text("{}".to_owned()));
+    /// let model = policy.reader([("openinference.span.kind", "LLM")]);
+    /// assert_eq!(model.strip("output.value", r#"{"_rank":1}"#), Outcome::Unchanged);
+    /// ```
     #[must_use]
     pub fn reader<'a>(&self, hints: impl IntoIterator<Item = (&'a str, &'a str)>) -> Reader<'_> {
-        let _ = hints.into_iter().count();
-        Reader { policy: self }
+        Reader {
+            rules: &self.0,
+            span: SpanKind::of(hints),
+        }
     }
 
     /// What becomes of the text of an attribute, where nothing is known of its span.
@@ -141,24 +245,117 @@ impl Policy {
     }
 
     /// Whether an attribute of this name goes, whatever its value: an internal field by itself, or one
-    /// of a flattened object.
+    /// of an object that was flattened into attributes. In tool results that were flattened, so goes each
+    /// top-level key that begins with `_`.
     #[must_use]
     pub fn drops_key(&self, key: &str) -> bool {
-        key.split('.').any(crossfeed_wire::internal::is_internal)
+        self.reader([]).drops_key(key)
     }
+}
+
+/// Whether some part of a name begins with `_`: most do not, and every name is asked for.
+#[inline]
+fn begins_with_underscore(name: &str) -> bool {
+    let name = name.as_bytes();
+    let mut found = memchr::memchr_iter(b'_', name);
+    found.any(|at| {
+        let before = at.checked_sub(1).and_then(|before| name.get(before));
+        before.is_none_or(|byte| !byte.is_ascii_alphanumeric())
+    })
 }
 
 impl Reader<'_> {
     /// As [`Policy::strip`], knowing the kind of the span.
     #[must_use]
     pub fn strip(&self, attribute: &str, text: &str) -> Outcome {
-        let _ = (self.policy, attribute, text);
-        Outcome::Unchanged
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.stages(attribute, text)));
+        outcome.unwrap_or_else(|panic| {
+            // To drop it could run code of the host, which could panic again.
+            std::mem::forget(panic);
+            Outcome::Text(FAILED.to_owned())
+        })
     }
 
     /// As [`Policy::drops_key`], knowing the kind of the span.
     #[must_use]
     pub fn drops_key(&self, key: &str) -> bool {
-        self.policy.drops_key(key)
+        if !begins_with_underscore(key) {
+            return false;
+        }
+        // However a flattened object spells the way to a member.
+        let mut segments = key.split(['.', '/', '[', ']', '\'', '"', ':']);
+        if segments.any(is_internal) {
+            return true;
+        }
+        if !key.contains("._") {
+            return false;
+        }
+        let Some((Kind::ToolResult, len)) = self.kind(key) else {
+            return false;
+        };
+        let rest = key.get(len..).and_then(|rest| rest.strip_prefix('.'));
+        let member = rest.and_then(|rest| rest.split('.').next());
+        member.is_some_and(|member| member.starts_with('_') && !self.rules.kept.contains(member))
+    }
+
+    fn stages(&self, attribute: &str, text: &str) -> Outcome {
+        let rules = self.rules;
+        if self.drops_key(attribute) {
+            return Outcome::Dropped;
+        }
+        // What leaves instead, once something does.
+        let mut instead: Option<String> = None;
+        if let Some(rule) = &rules.rule {
+            match rule(attribute, text) {
+                Outcome::Unchanged => {}
+                Outcome::Text(text) => instead = Some(text),
+                Outcome::Dropped => return Outcome::Dropped,
+            }
+        }
+        let now = instead.as_deref().unwrap_or(text);
+        if gate::is_suspect(now) {
+            let is_result = matches!(self.kind(attribute), Some((Kind::ToolResult, _)));
+            instead = fields::strip(now, is_result, &rules.kept).or(instead);
+        }
+        if !rules.never.is_empty() {
+            let now = instead.as_deref().unwrap_or(text);
+            instead = rules.never.hide(now).or(instead);
+        }
+        if rules.redaction != Redaction::None && self.is_payload(attribute) {
+            let now = instead.as_deref().unwrap_or(text);
+            instead = match &rules.redaction {
+                Redaction::None => instead,
+                Redaction::Drop => return Outcome::Dropped,
+                Redaction::Hash => Some(hash::plain(now)),
+                Redaction::KeyedHash(key) => Some(hash::keyed(key, now)),
+            };
+        }
+        if let Some(most) = rules.most {
+            let now = instead.as_deref().unwrap_or(text);
+            instead = cap::cut(now, most).or(instead);
+        }
+        instead.map_or(Outcome::Unchanged, Outcome::Text)
+    }
+
+    fn is_payload(&self, attribute: &str) -> bool {
+        matches!(
+            self.kind(attribute),
+            Some((Kind::ToolResult | Kind::Payload, _))
+        )
+    }
+
+    /// The kind of an attribute on this span, and how much of its name says so.
+    fn kind(&self, attribute: &str) -> Option<(Kind, usize)> {
+        let own = match self.rules.own.is_empty() {
+            true => None,
+            false => self.rules.own.find(attribute),
+        };
+        let (kind, len) = own.or_else(|| KNOWN.find(attribute))?;
+        let kind = match (kind, self.span) {
+            (Kind::Output, SpanKind::Tool | SpanKind::Unsaid) => Kind::ToolResult,
+            (Kind::Output, SpanKind::Other) => Kind::Payload,
+            (kind, _) => kind,
+        };
+        Some((kind, len))
     }
 }

@@ -1,0 +1,322 @@
+//! Leaving members and items out of a text: every other byte stays as it is.
+//!
+//! What comes in: a text, and a [`Prune`] that says what goes. What goes out: which bytes go, so that
+//! the rest is JSON again. A comma goes with what it separated. Deliberately not here: why something
+//! goes.
+
+use crate::{
+    document::JsonError,
+    tokens::{Bits, Quoted, TokenVisitor, read_from},
+};
+use std::ops::Range;
+
+/// Says what goes. Of what goes, nothing within is told.
+pub trait Prune {
+    /// Whether the member of this key goes. `depth` counts what is open around it: 1 at the top level.
+    fn member(&mut self, key: Quoted<'_>, depth: usize) -> bool;
+
+    /// Whether the next item of the innermost list goes.
+    fn item(&mut self, depth: usize) -> bool {
+        let _ = depth;
+        false
+    }
+
+    /// A value that is a string and stays. `depth` is 0 for the text's own value.
+    fn string(&mut self, string: Quoted<'_>, depth: usize) {
+        let _ = (string, depth);
+    }
+
+    /// An object or a list begins that stays.
+    fn open(&mut self) {}
+
+    /// It ends.
+    fn close(&mut self) {}
+}
+
+/// The bytes of a text that go, in their order; without them it is JSON again. A byte order mark may
+/// stand before it, and it may nest as deep as it will.
+///
+/// ```
+/// use crossfeed_json::{Prune, Quoted, cuts, without};
+///
+/// struct Secrets;
+///
+/// impl Prune for Secrets {
+///     fn member(&mut self, key: Quoted<'_>, _: usize) -> bool {
+///         key.text() == "secret"
+///     }
+/// }
+///
+/// let text = r#"{ "a": [{"secret": [1, 2]}], "secret": 3 }"#;
+/// assert_eq!(without(text, &cuts(text, &mut Secrets)?), r#"{ "a": [{}] }"#);
+/// # Ok::<(), crossfeed_json::JsonError>(())
+/// ```
+///
+/// # Errors
+///
+/// [`JsonError`] where the text is no JSON.
+pub fn cuts(text: &str, prune: &mut impl Prune) -> Result<Vec<Range<usize>>, JsonError> {
+    let mark = if text.starts_with('\u{feff}') { 3 } else { 0 };
+    let mut pruner = Pruner {
+        prune,
+        cuts: Vec::new(),
+        depth: 0,
+        kept: false,
+        outer_kept: Bits::default(),
+        separator: 0,
+        going: 0,
+        from: 0,
+        ended: None,
+    };
+    read_from(text, mark, &mut pruner)?;
+    Ok(pruner.cuts)
+}
+
+/// A text without some of its bytes, which are given in their order.
+#[must_use]
+pub fn without(text: &str, cuts: &[Range<usize>]) -> String {
+    let cut: usize = cuts.iter().map(ExactSizeIterator::len).sum();
+    let mut out = String::with_capacity(text.len().saturating_sub(cut));
+    let mut at = 0;
+    for cut in cuts {
+        out.push_str(text.get(at..cut.start).unwrap_or_default());
+        at = cut.end;
+    }
+    out.push_str(text.get(at..).unwrap_or_default());
+    out
+}
+
+struct Pruner<'p, P> {
+    prune: &'p mut P,
+    cuts: Vec<Range<usize>>,
+    /// How many containers are open.
+    depth: usize,
+    /// Whether something before stays in the innermost container; in those around it.
+    kept: bool,
+    outer_kept: Bits,
+    /// The last bracket that opened, or comma.
+    separator: usize,
+    /// The depth of what is going, or 0.
+    going: usize,
+    /// Where that begins.
+    from: usize,
+    /// Where it ended, if the comma behind it goes, too, should there be one.
+    ended: Option<usize>,
+}
+
+impl<P: Prune> Pruner<'_, P> {
+    /// What comes next in the innermost container goes, or stays.
+    #[inline(always)]
+    fn decide(&mut self, goes: bool) {
+        if goes {
+            self.going = self.depth;
+            // The comma before it, or the one behind.
+            self.from = self.separator + usize::from(!self.kept);
+        } else {
+            self.kept = true;
+        }
+    }
+}
+
+impl<P: Prune> TokenVisitor for Pruner<'_, P> {
+    #[inline(always)]
+    fn open(&mut self, at: usize) {
+        self.depth += 1;
+        if self.going == 0 {
+            self.outer_kept.push(self.kept);
+            self.kept = false;
+            self.separator = at;
+            self.prune.open();
+        }
+    }
+
+    #[inline(always)]
+    fn key(&mut self, key: Quoted<'_>) {
+        if self.going == 0 {
+            let goes = self.prune.member(key, self.depth);
+            self.decide(goes);
+        }
+    }
+
+    #[inline(always)]
+    fn item(&mut self) {
+        if self.going == 0 {
+            let goes = self.prune.item(self.depth);
+            self.decide(goes);
+        }
+    }
+
+    #[inline(always)]
+    fn string(&mut self, string: Quoted<'_>) {
+        if self.going == 0 {
+            self.prune.string(string, self.depth);
+        }
+    }
+
+    #[inline(always)]
+    fn value_end(&mut self, end: usize) {
+        if self.going != 0 && self.going == self.depth {
+            self.going = 0;
+            if self.kept {
+                self.cuts.push(self.from..end);
+            } else {
+                self.ended = Some(end);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn comma(&mut self, at: usize) {
+        if self.going == 0 {
+            self.separator = at;
+            if self.ended.take().is_some() {
+                self.cuts.push(self.from..at + 1);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn close(&mut self, _: usize) {
+        self.depth -= 1;
+        if self.going == 0 {
+            if let Some(end) = self.ended.take() {
+                self.cuts.push(self.from..end);
+            }
+            self.kept = self.outer_kept.pop();
+            self.prune.close();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Prune, cuts, without};
+    use crate::{
+        Quoted,
+        tests::{Json, blanks, json},
+    };
+    use proptest::prelude::*;
+
+    /// Members whose keys begin with one of these letters go, and each `nth` item of a list.
+    struct Certain<'a> {
+        letters: &'a str,
+        nth: usize,
+        items: Vec<usize>,
+    }
+
+    impl<'a> Certain<'a> {
+        fn new(letters: &'a str, nth: usize) -> Self {
+            let items = Vec::new();
+            Self {
+                letters,
+                nth,
+                items,
+            }
+        }
+    }
+
+    fn goes(key: &str, letters: &str) -> bool {
+        key.starts_with(|c| letters.contains(c))
+    }
+
+    impl Prune for Certain<'_> {
+        fn member(&mut self, key: Quoted<'_>, depth: usize) -> bool {
+            assert_eq!(depth, self.items.len());
+            goes(key.raw(), self.letters)
+        }
+        fn item(&mut self, _: usize) -> bool {
+            let last = self.items.last_mut().unwrap();
+            *last += 1;
+            last.is_multiple_of(self.nth)
+        }
+        fn open(&mut self) {
+            self.items.push(0);
+        }
+        fn close(&mut self) {
+            self.items.pop();
+        }
+    }
+
+    /// The value without what goes.
+    fn pruned(json: Json, letters: &str, nth: usize) -> Json {
+        match json {
+            Json::Atom(_) => json,
+            Json::Array(items) => Json::Array(
+                items
+                    .into_iter()
+                    .enumerate()
+                    .filter(|(at, _)| (at + 1) % nth != 0)
+                    .map(|(_, item)| pruned(item, letters, nth))
+                    .collect(),
+            ),
+            Json::Object(members) => Json::Object(
+                members
+                    .into_iter()
+                    .filter(|(key, _)| !goes(key, letters))
+                    .map(|(key, value)| (key, pruned(value, letters, nth)))
+                    .collect(),
+            ),
+        }
+    }
+
+    fn check(text: &str, expected: &str) {
+        let found = cuts(text, &mut Certain::new("_", 3)).unwrap();
+        assert_eq!(without(text, &found), expected, "{text}");
+    }
+
+    proptest! {
+        #[test]
+        fn the_rest_is_what_it_was(json in json(), blanks in blanks(), nth in 1..4_usize) {
+            let text = json.text(blanks);
+            let left = without(&text, &cuts(&text, &mut Certain::new("ak\\", nth)).unwrap());
+            let dense: String = pruned(json, "ak\\", nth).text("");
+            let left: serde_json::Value = match serde_json::from_str(&left) {
+                Ok(left) => left,
+                // Lone surrogates.
+                Err(error) => return Err(TestCaseError::reject(error.to_string())),
+            };
+            prop_assert_eq!(left, serde_json::from_str::<serde_json::Value>(&dense).unwrap());
+        }
+
+        #[test]
+        fn without_blanks_the_rest_is_the_same_bytes(json in json(), nth in 1..4_usize) {
+            let text = json.text("");
+            let left = without(&text, &cuts(&text, &mut Certain::new("ak\\", nth)).unwrap());
+            prop_assert_eq!(left, pruned(json, "ak\\", nth).text(""));
+        }
+
+        #[test]
+        fn where_nothing_goes_nothing_is_cut(json in json(), blanks in blanks()) {
+            prop_assert!(cuts(&json.text(blanks), &mut Certain::new("", usize::MAX)).unwrap().is_empty());
+        }
+    }
+
+    #[test]
+    fn a_comma_goes_with_what_it_separated() {
+        check(r#"{"_a":1}"#, "{}");
+        check(r#"{ "_a" : 1 }"#, "{ }");
+        check(r#"{"_a":1,"b":2}"#, r#"{"b":2}"#);
+        check(r#"{"_a":1 , "b":2}"#, r#"{ "b":2}"#);
+        check(r#"{"b":2 , "_a":1 }"#, r#"{"b":2  }"#);
+        check(r#"{"b":2,"_a":{"_a":[1,2,3]},"c":3}"#, r#"{"b":2,"c":3}"#);
+        check(r#"{"_a":1,"_a":2,"b":3,"_a":4}"#, r#"{"b":3}"#);
+        check(r#"{"b":[{"_a":1},{}],"_c":[]}"#, r#"{"b":[{},{}]}"#);
+        check("[1,2,3,4, 5,6]", "[1,2,4, 5]");
+        check("\u{feff} {\"_a\":1}\n", "\u{feff} {}\n");
+    }
+
+    #[test]
+    fn depth_costs_nothing() {
+        let deep = format!("{}1{}", "[{\"b\":".repeat(100_000), "}]".repeat(100_000));
+        check(
+            &format!("{{\"_a\":{deep},\"b\":{deep}}}"),
+            &format!("{{\"b\":{deep}}}"),
+        );
+        let deep = format!(
+            "{}1{}",
+            "{\"_a\":[[1]],\"b\":".repeat(100_000),
+            "}".repeat(100_000)
+        );
+        check(&deep, &deep.replace("\"_a\":[[1]],", ""));
+    }
+}

@@ -1,0 +1,317 @@
+//! Cutting a text to a number of bytes.
+//!
+//! What comes in: a text, and the most bytes it may have. What goes out: its beginning, and how much was
+//! left out. What was JSON is JSON again: long strings are cut first, then the text ends at the last
+//! member or item that fits, and what is open is closed. Deliberately not here: what may not leave at
+//! all, which is taken out before.
+
+use crossfeed_json::{JsonError, Quoted, TokenVisitor, read_tokens};
+
+/// What a text may be cut to at least: a note that says so needs room.
+pub(crate) const LEAST: usize = 96;
+
+/// The share of the room that one string may have where not everything fits.
+const STRING_SHARE: usize = 4;
+
+/// The text in no more than `most` bytes, which are at least [`LEAST`]; `None` if it fits.
+pub(crate) fn cut(text: &str, most: usize) -> Option<String> {
+    let most = most.max(LEAST);
+    if text.len() <= most {
+        return None;
+    }
+    Some(cut_json(text, most).unwrap_or_else(|_| {
+        let note = note(text.len(), text.len());
+        let mut end = most - note.len();
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        format!(
+            "{}{}",
+            &text[..end],
+            self::note(text.len() - end, text.len())
+        )
+    }))
+}
+
+/// What says how much is not there.
+fn note(left_out: usize, of: usize) -> String {
+    format!("[cut: left out {left_out} of {of} bytes]")
+}
+
+fn cut_json(text: &str, most: usize) -> Result<String, JsonError> {
+    let mut cutter = Cutter {
+        text,
+        // `,"cut":` at most, and quotes.
+        room: most - note(text.len(), text.len()).len() - KEY.len() - 3,
+        most,
+        longest: most / STRING_SHARE,
+        out: String::with_capacity(most),
+        copied: 0,
+        closers: Vec::new(),
+        is_full: false,
+        owes_quote: false,
+        safe: Safe::default(),
+    };
+    read_tokens(text, &mut cutter)?;
+    Ok(cutter.finish())
+}
+
+/// The key of the note where a text ends within an object.
+const KEY: &str = "\"[cut]\":";
+
+/// The last place at which the text may end.
+#[derive(Clone, Copy, Default)]
+struct Safe {
+    /// How much of what is written counts, and how much of the text that is.
+    out: usize,
+    copied: usize,
+    /// Whether something stands in the innermost container.
+    follows: bool,
+}
+
+struct Cutter<'t> {
+    text: &'t str,
+    /// Bytes that may be written before the note.
+    room: usize,
+    /// Bytes that may be written with it.
+    most: usize,
+    /// The most bytes of a string.
+    longest: usize,
+    out: String,
+    /// How much of the text is written, or left out of strings.
+    copied: usize,
+    /// What closes what is open, innermost last.
+    closers: Vec<u8>,
+    /// Nothing more fits.
+    is_full: bool,
+    /// The text is a string that was cut, whose closing quote comes next.
+    owes_quote: bool,
+    safe: Safe,
+}
+
+impl Cutter<'_> {
+    /// Writes the text up to `end`, if it fits and `closers` bytes behind it.
+    fn write(&mut self, end: usize, closers: usize) -> bool {
+        let fits = self.out.len() + (end - self.copied) + closers <= self.room;
+        if fits {
+            self.out
+                .push_str(self.text.get(self.copied..end).unwrap_or_default());
+            self.copied = end;
+        } else {
+            self.is_full = true;
+        }
+        fits
+    }
+
+    /// The text may end here.
+    fn is_safe(&mut self, follows: bool) {
+        self.safe = Safe {
+            out: self.out.len(),
+            copied: self.copied,
+            follows,
+        };
+    }
+
+    fn finish(mut self) -> String {
+        let left_out_of_end = self.text.len() - self.safe.copied;
+        if !self.is_full && self.text[self.copied..].len() + self.out.len() <= self.room {
+            self.out.push_str(&self.text[self.copied..]);
+            return self.out;
+        }
+        let note = note(left_out_of_end, self.text.len());
+        if self.safe.copied == 0 {
+            // Not even a bracket fits behind the blanks, or it is a number, of which no part is one.
+            return format!("\"{note}\"");
+        }
+        self.out.truncate(self.safe.out);
+        if let Some(closer) = self.closers.last() {
+            if self.safe.follows {
+                self.out.push(',');
+            }
+            if *closer == b'}' {
+                self.out.push_str(KEY);
+            }
+            self.out.push_str(&format!("\"{note}\""));
+        }
+        for closer in self.closers.iter().rev() {
+            self.out.push(char::from(*closer));
+        }
+        self.out
+    }
+}
+
+impl TokenVisitor for Cutter<'_> {
+    fn open(&mut self, at: usize) {
+        if self.is_full {
+            return;
+        }
+        if self.write(at + 1, self.closers.len() + 1) {
+            let opener = self.text.as_bytes().get(at);
+            self.closers
+                .push(if opener == Some(&b'{') { b'}' } else { b']' });
+            self.is_safe(false);
+        }
+    }
+
+    fn string(&mut self, string: Quoted<'_>) {
+        let raw = string.raw();
+        if self.is_full || raw.len() <= self.longest {
+            return;
+        }
+        let note_len = note(raw.len(), raw.len()).len();
+        let before = self.out.len() + (string.start() - self.copied);
+        // The text's own value has no other note behind it.
+        let (room, longest) = match self.closers.is_empty() {
+            true => (self.most, self.most.saturating_sub(before + note_len + 1)),
+            false => (self.room, self.longest),
+        };
+        if before + longest + note_len + self.closers.len() + 1 > room {
+            self.is_full = true;
+            return;
+        }
+        let kept = boundary(raw, longest);
+        let note = note(raw.len() - kept, raw.len());
+        let kept = string.start() + kept;
+        self.out
+            .push_str(self.text.get(self.copied..kept).unwrap_or_default());
+        self.out.push_str(&note);
+        self.copied = string.start() + raw.len();
+        self.owes_quote = self.closers.is_empty();
+    }
+
+    fn value_end(&mut self, end: usize) {
+        if std::mem::take(&mut self.owes_quote) {
+            // The quote behind a string that was cut, for which there is room.
+            self.out.push('"');
+            self.copied = end;
+            self.is_safe(true);
+        } else if !self.is_full && self.write(end, self.closers.len()) {
+            self.is_safe(true);
+        }
+    }
+
+    fn close(&mut self, at: usize) {
+        if !self.is_full && self.write(at + 1, self.closers.len() - 1) {
+            self.closers.pop();
+        }
+    }
+}
+
+/// The last boundary of characters within the first `most` bytes of a string as it is written.
+fn boundary(raw: &str, most: usize) -> usize {
+    let bytes = raw.as_bytes();
+    let mut at = 0;
+    loop {
+        let step = match bytes.get(at) {
+            Some(b'\\') if bytes.get(at + 1) == Some(&b'u') => {
+                // Halves of one character are not parted.
+                let first = matches!(
+                    bytes.get(at + 2..at + 4),
+                    Some([b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B'])
+                );
+                if first && bytes.get(at + 6..at + 8) == Some(b"\\u") {
+                    12
+                } else {
+                    6
+                }
+            }
+            Some(b'\\') => 2,
+            Some(_) => {
+                let rest = raw.get(at..).unwrap_or_default();
+                rest.chars().next().map_or(1, char::len_utf8)
+            }
+            None => return at,
+        };
+        if at + step > most {
+            return at;
+        }
+        at += step;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LEAST, cut};
+    use crate::policy::tests::nesting;
+    use proptest::prelude::*;
+
+    fn check(text: &str, most: usize, expected: &str) {
+        let found = cut(text, most);
+        assert_eq!(found.as_deref().unwrap_or(text), expected);
+        assert!(expected.len() <= most.max(LEAST) || found.is_none());
+    }
+
+    #[test]
+    fn a_text_ends_where_it_still_fits() {
+        check("short", 0, "short");
+        let long = "é".repeat(100);
+        let left = "é".repeat(32);
+        check(
+            &long,
+            96,
+            &format!("{left}[cut: left out 136 of 200 bytes]"),
+        );
+        let list = format!("[{}1]", "1,".repeat(100));
+        check(
+            &list,
+            96,
+            r#"[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"[cut: left out 151 of 203 bytes]"]"#,
+        );
+        let object = format!(
+            r#"{{"a":{{"b":"{}"}},"c":1,"d":{{"e":[{list}]}}}}"#,
+            "x".repeat(100)
+        );
+        let head = format!(
+            r#"{{"a":{{"b":"{}[cut: left out 50 of 100 bytes]"}}"#,
+            "x".repeat(50)
+        );
+        let tail = r#","c":1,"d":{"e":[[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"[cut: left out 164 of 336 bytes]"]]}}"#;
+        check(&object, 200, &(head + tail));
+        let number = "1".repeat(100);
+        check(&number, 96, r#""[cut: left out 100 of 100 bytes]""#);
+        let blanks = format!("1{}", " ".repeat(100));
+        check(&blanks, 96, "1");
+        let string = format!("\"{}\"", r"\ud83d\ude00".repeat(20));
+        check(
+            &string,
+            96,
+            r#""\ud83d\ude00\ud83d\ude00\ud83d\ude00\ud83d\ude00\ud83d\ude00[cut: left out 180 of 240 bytes]""#,
+        );
+        let deep = format!("{}{}", "[".repeat(1000), "]".repeat(1000));
+        let open = "[".repeat(25);
+        check(
+            &deep,
+            96,
+            &format!(
+                r#"{open}"[cut: left out 1975 of 2000 bytes]"{}"#,
+                open.replace('[', "]")
+            ),
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_json_is_json_and_fits(nesting in nesting(), most in 0..400_usize) {
+            let text = nesting.text;
+            match cut(&text, most) {
+                None => prop_assert!(text.len() <= most.max(LEAST)),
+                Some(cut) => {
+                    prop_assert!(cut.len() <= most.max(LEAST), "{} > {}: {}", cut.len(), most, cut);
+                    let read = crossfeed_json::read_tokens(&cut, &mut Nothing);
+                    prop_assert!(read.is_ok(), "{}", cut);
+                    prop_assert!(cut.contains("left out"));
+                }
+            }
+        }
+
+        #[test]
+        fn any_text_fits(text in any::<String>(), times in 1..50_usize, most in 0..400_usize) {
+            let text = text.repeat(times);
+            let found = cut(&text, most);
+            prop_assert!(found.unwrap_or(text).len() <= most.max(LEAST));
+        }
+    }
+
+    struct Nothing;
+    impl crossfeed_json::TokenVisitor for Nothing {}
+}

@@ -1,0 +1,76 @@
+//! Stripping: a text without the fields that are internal.
+//!
+//! What comes in: a text, and whether it is the result of a tool. What goes out: the same without the
+//! named internal fields wherever they stand, and without top-level keys that begin with `_` if it is a
+//! result; `None` where nothing goes. A text that is no JSON is left alone. Deliberately not here: which
+//! attributes hold results, and what else a host withholds.
+
+use super::{
+    gate::is_suspect,
+    open::{Embedded, Level, Stage, apply, could_be_json, edits},
+};
+use crossfeed_json::{JsonError, Prune, Quoted, cuts};
+use crossfeed_wire::internal::is_internal;
+use std::collections::HashSet;
+
+/// The text without internal fields; `None` if it may stay as it is. Keys to keep are of results.
+pub(crate) fn strip(text: &str, is_result: bool, kept: &HashSet<Box<str>>) -> Option<String> {
+    if !is_suspect(text) {
+        return None;
+    }
+    let edits = edits(&mut Fields { kept }, text, is_result).ok()?;
+    apply(text, &edits)
+}
+
+struct Fields<'k> {
+    kept: &'k HashSet<Box<str>>,
+}
+
+impl Stage for Fields<'_> {
+    /// Whether an object that stands here is the result of a tool.
+    type Carry = bool;
+
+    fn read(&mut self, text: &str, is_result: bool) -> Result<Level<bool>, JsonError> {
+        let mut one = OneLevel {
+            kept: self.kept,
+            is_result,
+            embedded: Vec::new(),
+        };
+        Ok(Level {
+            cuts: cuts(text, &mut one)?,
+            embedded: one.embedded,
+            withheld: Vec::new(),
+        })
+    }
+}
+
+struct OneLevel<'k> {
+    kept: &'k HashSet<Box<str>>,
+    is_result: bool,
+    embedded: Vec<Embedded<bool>>,
+}
+
+impl Prune for OneLevel<'_> {
+    #[inline(always)]
+    fn member(&mut self, key: Quoted<'_>, depth: usize) -> bool {
+        // Most keys are told by their first byte.
+        if !matches!(key.raw().as_bytes().first(), Some(b'_' | b'\\')) {
+            return false;
+        }
+        let key = key.text();
+        is_internal(&key)
+            || depth == 1 && self.is_result && key.starts_with('_') && !self.kept.contains(&*key)
+    }
+
+    #[inline(always)]
+    fn string(&mut self, string: Quoted<'_>, depth: usize) {
+        if could_be_json(string) && is_suspect(string.raw()) {
+            let start = string.start();
+            self.embedded.push(Embedded {
+                range: start..start + string.raw().len(),
+                // A result that was encoded twice.
+                carry: self.is_result && depth == 0,
+            });
+        }
+    }
+}
