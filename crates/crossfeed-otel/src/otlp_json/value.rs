@@ -342,8 +342,9 @@ fn write_any(value: Cursor<'_>, original: Option<Cursor<'_>>, out: &mut String) 
             let was = held.filter(|(form, _)| *form == Form::Map);
             // What is left stands in the order in which it was.
             let mut was = was.into_iter().flat_map(|(_, list)| entries(list));
-            for (index, (key, item)) in value.members().enumerate() {
-                let key = key.text();
+            // A map may have a key twice.
+            for (index, member) in value.written_members().enumerate() {
+                let (key, item) = (member.key.text(), member.value);
                 out.push_str(if index > 0 { "," } else { "" });
                 out.push_str(&format!("{{\"key\":{},\"value\":", quoted(&key)));
                 let was = was.find(|(before, _)| *before == key);

@@ -95,7 +95,9 @@ fn document() -> impl Strategy<Value = Value> {
 fn opened(value: &Value) -> Value {
     match value {
         Value::String(text) => match serde_json::from_str(text) {
-            Ok(inner @ (Value::Object(_) | Value::Array(_))) => json!([opened(&inner)]),
+            Ok(inner @ (Value::Object(_) | Value::Array(_) | Value::String(_))) => {
+                json!([opened(&inner)])
+            }
             _ => value.clone(),
         },
         Value::Array(items) => items.iter().map(opened).collect(),

@@ -77,7 +77,7 @@ fn escapes_of_the_document_are_undone_first() {
     );
     check(
         r#""n\u0061me":"x","\u005ftoolCallId":[1,{}], "_structureHints" : 2 ,"kind":3"#,
-        r#""n\u0061me":"x","kind":3"#,
+        r#""n\u0061me":"x" ,"kind":3"#,
     );
 }
 
