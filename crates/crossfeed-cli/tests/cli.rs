@@ -5,12 +5,17 @@
     reason = "a test's helpers may fail like the test"
 )]
 
+#[cfg(feature = "otlp")]
+#[path = "cli/exports.rs"]
+mod exports;
 #[path = "cli/outputs.rs"]
 mod outputs;
 #[path = "cli/schemas.rs"]
 mod schemas;
 #[path = "cli/shown.rs"]
 mod shown;
+#[path = "cli/traces.rs"]
+mod traces;
 
 use std::{
     fs,
@@ -745,12 +750,12 @@ fn arguments_that_are_no_json_say_where() {
 fn strip_leaves_every_other_byte() {
     let shown =
         "{ \"_toolCallId\": \"c1\", \"_id\": 7,\n\"a\" : 1.50 , \"_structureHints\": {} }\n";
-    check(&["strip"], shown, 0, "{ \"_id\": 7,\n\"a\" : 1.50 }\n", "");
+    check(&["strip"], shown, 0, "{ \"_id\": 7,\n\"a\" : 1.50  }\n", "");
     check(
         &["strip", "-", "--all-underscore"],
         shown,
         0,
-        "{\n\"a\" : 1.50 }\n",
+        "{\n\"a\" : 1.50  }\n",
         "",
     );
     let path = file("strip.json", shown);
@@ -758,7 +763,7 @@ fn strip_leaves_every_other_byte() {
         &["strip", &path],
         "",
         0,
-        "{ \"_id\": 7,\n\"a\" : 1.50 }\n",
+        "{ \"_id\": 7,\n\"a\" : 1.50  }\n",
         "",
     );
     let deep = "[".repeat(100_000);
@@ -834,6 +839,8 @@ fn help_is_an_answer() {
         &["summarize", "--help"],
         &["inspect", "--help"],
         &["learn", "--help"],
+        &["trace", "--help"],
+        &["trace", "sanitize", "--help"],
     ] {
         let Run { status, out, err } = run(args, "");
         assert_eq!((status, err.as_str()), (0, ""), "{args:?}");

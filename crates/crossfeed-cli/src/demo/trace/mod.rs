@@ -110,6 +110,8 @@ impl Tracing {
             let done = delivery.finish(&self.tracers, &self.meters, spans);
             return done.map(Some);
         }
+        // Nothing waits to be sent.
+        let _ = self.tracers.shutdown();
         Ok(None)
     }
 }
