@@ -888,6 +888,8 @@ fn the_demo_is_the_same_every_time() {
         "\nshown     the result of call `call_6` has expired (argument `/items`)\n",
         "\nengine    /items <- call call_6 artifact gaps tool get_support_table: ",
         "\n  total ",
+        "\nThe trace, as it leaves: ",
+        "\n  execute_tool write_report call_8 returned\n    link /as_of <- call_4 execute_tool get_release: ",
     ] {
         assert!(out.contains(line), "{line} is not in:\n{out}");
     }
@@ -914,7 +916,7 @@ fn readme_blocks(kind: &str) -> Vec<String> {
 fn the_readme_shows_what_the_demo_prints() {
     let demo = run(&["demo"], "");
     let blocks = readme_blocks("text");
-    assert_eq!(blocks.len(), 6);
+    assert_eq!(blocks.len(), 7);
     for block in blocks {
         assert!(
             demo.out.contains(&block),
@@ -934,7 +936,7 @@ fn the_readme_shows_what_the_commands_print() {
     let own = Path::new(env!("CARGO_BIN_EXE_crossfeed")).parent().unwrap();
     let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap());
     let blocks = readme_blocks("console");
-    assert_eq!(blocks.len(), 6);
+    assert_eq!(blocks.len(), 7);
     for step in blocks.iter().flat_map(|block| block.split("$ ").skip(1)) {
         let (command, expected) = step.split_once('\n').unwrap();
         let output = Command::new("sh")
