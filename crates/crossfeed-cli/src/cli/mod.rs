@@ -67,8 +67,8 @@ Examples:
 pub(crate) struct Demo {
     /// Export the run's telemetry, too: to a receiver of OTLP over HTTP
     ///
-    /// In protobuf, to /v1/traces and /v1/metrics there. Standard error says what came of it; where the
-    /// traces are not taken the status is 1.
+    /// In protobuf, to /v1/traces and /v1/metrics there, with the headers in OTEL_EXPORTER_OTLP_HEADERS.
+    /// Standard error says what came of it; where the traces are not taken the status is 1.
     #[cfg(feature = "otlp")]
     #[arg(long, value_name = "URL", value_parser = crate::demo::Endpoint::parse)]
     pub(crate) otlp: Option<crate::demo::Endpoint>,
