@@ -227,7 +227,7 @@ mod tests {
         fn item(&mut self, _: usize) -> bool {
             let last = self.items.last_mut().unwrap();
             *last += 1;
-            *last % self.nth == 0
+            last.is_multiple_of(self.nth)
         }
         fn open(&mut self) {
             self.items.push(0);

@@ -24,7 +24,7 @@ struct Masks {
 /// every call.
 ///
 /// It is small and copied rather than pointed to, so that it can live in registers.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Scanner {
     /// Where the block begins, a multiple of [`BLOCK`].
     block: usize,

@@ -1,6 +1,6 @@
 //! The text of JSON strings: decoding, escaping.
 
-use crate::scan::{plain_len, word};
+use crate::scan::{Scanner, plain_len};
 use std::borrow::Cow;
 
 /// The inside of the string without escapes that ends with these bytes, its closing quote excluded.
@@ -63,37 +63,37 @@ pub(crate) fn decode(raw: &[u8], escaped: bool) -> Cow<'_, [u8]> {
     if !escaped {
         return Cow::Borrowed(raw);
     }
-    // Eight bytes are copied at once, whether they are all meant or not; nothing grows.
-    let mut out = vec![0; raw.len() + 8];
+    // Nothing grows. Short runs are copied as if they were long ones.
+    let mut out = vec![0; raw.len() + STEP];
+    let mut scanner = Scanner::new(raw);
     let (mut at, mut len) = (0, 0);
-    while let Some(&byte) = raw.get(at) {
-        if let (Some(word), Some(place)) = (word(raw, at), out.get_mut(len..len + 8)) {
-            place.copy_from_slice(&word.to_le_bytes());
-            let plain = before_backslash(word);
-            at += plain;
-            len += plain;
-            if plain == 8 {
-                continue;
-            }
-        } else if byte != b'\\' {
-            out[len] = byte;
-            at += 1;
-            len += 1;
-            continue;
+    loop {
+        let end = scanner.special(raw, at);
+        match step(raw, at) {
+            Some(step) if end - at <= STEP => out[len..len + STEP].copy_from_slice(step),
+            _ => out[len..len + (end - at)].copy_from_slice(&raw[at..end]),
         }
-        match raw.get(at + 1) {
-            Some(&quoted @ (b'"' | b'\\' | b'/')) => {
+        len += end - at;
+        match (raw.get(end), raw.get(end + 1)) {
+            (None, _) => break,
+            (Some(b'\\'), Some(&quoted @ (b'"' | b'\\' | b'/'))) => {
                 out[len] = quoted;
-                at += 2;
+                at = end + 2;
                 len += 1;
             }
-            _ => {
-                let (code, next) = escape(raw, at);
+            (Some(b'\\'), _) => {
+                let (code, next) = escape(raw, end);
                 let mut buffer = [0; 4];
                 let bytes = code_point(code, &mut buffer);
                 out[len..len + bytes.len()].copy_from_slice(bytes);
-                at = next;
+                at = next.min(raw.len());
                 len += bytes.len();
+            }
+            // In no string that was checked.
+            (Some(&other), _) => {
+                out[len] = other;
+                at = end + 1;
+                len += 1;
             }
         }
     }
@@ -101,14 +101,12 @@ pub(crate) fn decode(raw: &[u8], escaped: bool) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// Number of bytes before the first backslash of eight.
+/// More bytes than most runs between the escapes of JSON in a string.
+const STEP: usize = 16;
+
 #[inline(always)]
-fn before_backslash(word: u64) -> usize {
-    const LOW: u64 = 0x0101_0101_0101_0101;
-    let backslash = word ^ (LOW * u64::from(b'\\'));
-    // The lowest bit that is set is exact.
-    let stop = backslash.wrapping_sub(LOW) & !backslash & (LOW << 7);
-    (stop.trailing_zeros() / 8) as usize
+fn step(raw: &[u8], at: usize) -> Option<&[u8; STEP]> {
+    raw.get(at..)?.first_chunk()
 }
 
 /// What the inside of a JSON string stands for; a lone surrogate is U+FFFD. The string must be one:
@@ -136,6 +134,7 @@ pub fn unescape(raw: &str) -> Cow<'_, str> {
 #[derive(Clone, Debug)]
 pub struct Origins<'a> {
     raw: &'a [u8],
+    scanner: Scanner,
     at: usize,
     /// The offset in the text that `at` is the origin of.
     text: usize,
@@ -147,6 +146,7 @@ impl<'a> Origins<'a> {
     pub fn new(raw: &'a str) -> Self {
         Self {
             raw: raw.as_bytes(),
+            scanner: Scanner::new(raw.as_bytes()),
             at: 0,
             text: 0,
         }
@@ -155,19 +155,29 @@ impl<'a> Origins<'a> {
     /// The offset of what stands at `offset` of the text, at a character's beginning or the end. Each
     /// must be no smaller than the one asked for before.
     pub fn of(&mut self, offset: usize) -> usize {
-        while self.text < offset && self.at < self.raw.len() {
-            let rest = self.raw.get(self.at..).unwrap_or_default();
-            let plain = plain_len(rest).min(offset - self.text);
+        while self.text < offset {
+            let plain = self.scanner.special(self.raw, self.at) - self.at;
+            let plain = plain.min(offset - self.text);
             self.at += plain;
             self.text += plain;
-            if self.text < offset {
-                let (code, next) = match self.raw.get(self.at) {
-                    Some(b'\\') => escape(self.raw, self.at),
-                    Some(_) => (0, self.at + 1),
-                    None => break,
-                };
-                self.at = next;
-                self.text += code_point(code, &mut [0; 4]).len();
+            if self.text == offset {
+                break;
+            }
+            match (self.raw.get(self.at), self.raw.get(self.at + 1)) {
+                (None, _) => break,
+                (Some(b'\\'), Some(b'"' | b'\\' | b'/')) => {
+                    self.at += 2;
+                    self.text += 1;
+                }
+                (Some(b'\\'), _) => {
+                    let (code, next) = escape(self.raw, self.at);
+                    self.at = next.min(self.raw.len());
+                    self.text += code_point(code, &mut [0; 4]).len();
+                }
+                (Some(_), _) => {
+                    self.at += 1;
+                    self.text += 1;
+                }
             }
         }
         self.at
@@ -395,6 +405,13 @@ mod tests {
         fn knows_where_characters_came_from(raw in written(), more in written()) {
             traces_back(&raw);
             traces_back(&format!("a rather long text {more} of many bytes {raw}"));
+        }
+
+        #[test]
+        fn what_is_no_string_does_no_harm(parts in vec(select(["\\", "\\u", "d83d", "de", "é", "\"", "a", "\n"].to_vec()), 0..30)) {
+            let raw = parts.concat();
+            let text = unescape(&raw);
+            prop_assert!(Origins::new(&raw).of(text.len()) <= raw.len());
         }
 
         #[test]

@@ -253,6 +253,17 @@ impl Policy {
     }
 }
 
+/// Whether some part of a name begins with `_`: most do not, and every name is asked for.
+#[inline]
+fn begins_with_underscore(name: &str) -> bool {
+    let name = name.as_bytes();
+    let mut found = memchr::memchr_iter(b'_', name);
+    found.any(|at| {
+        let before = at.checked_sub(1).and_then(|before| name.get(before));
+        before.is_none_or(|byte| !byte.is_ascii_alphanumeric())
+    })
+}
+
 impl Reader<'_> {
     /// As [`Policy::strip`], knowing the kind of the span.
     #[must_use]
@@ -268,7 +279,7 @@ impl Reader<'_> {
     /// As [`Policy::drops_key`], knowing the kind of the span.
     #[must_use]
     pub fn drops_key(&self, key: &str) -> bool {
-        if !key.contains('_') {
+        if !begins_with_underscore(key) {
             return false;
         }
         // However a flattened object spells the way to a member.

@@ -132,7 +132,10 @@ fn matched(pattern: &str, name: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{KNOWN, Kind, SpanKind, Table, attributes::CONVENTIONS};
+    use super::{
+        KNOWN, Kind, SpanKind, Table,
+        attributes::{CONVENTIONS, SPAN_KINDS},
+    };
 
     fn check(attribute: &str, expected: Option<Kind>) {
         let found = KNOWN.find(attribute).map(|(kind, _)| kind);
@@ -202,5 +205,47 @@ mod tests {
             ("gen_ai.operation.name", "execute_tool"),
         ];
         check(&both, SpanKind::Tool);
+    }
+
+    #[test]
+    fn the_specification_lists_the_same() {
+        let page = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../specs/telemetry-stripping.md"
+        );
+        let page = std::fs::read_to_string(page).unwrap();
+        let mut expected = Vec::new();
+        for (name, tool, unsaid) in SPAN_KINDS {
+            let unsaid: Vec<_> = unsaid.iter().map(|word| format!("`{word}`")).collect();
+            let unsaid = match unsaid.is_empty() {
+                true => "none".to_owned(),
+                false => unsaid.join(", "),
+            };
+            expected.push(format!("| `{name}` | `{tool}` | {unsaid} |"));
+        }
+        for convention in CONVENTIONS {
+            expected.push(format!("### {}", convention.name));
+            expected.push(format!("Source: {}.", convention.source));
+            expected.extend(convention.attributes.iter().map(|(name, kind)| {
+                let kind = match kind {
+                    Kind::ToolResult => "tool result",
+                    Kind::Output => "output",
+                    Kind::Payload => "payload",
+                    Kind::Plain => "none",
+                };
+                format!("| `{name}` | {kind} |")
+            }));
+        }
+        let is_listed = |line: &&str| line.starts_with("| `") || line.starts_with("Source: ");
+        let is_title = |line: &&str| {
+            CONVENTIONS
+                .iter()
+                .any(|known| **line == format!("### {}", known.name))
+        };
+        let listed: Vec<&str> = page
+            .lines()
+            .filter(|line| is_listed(line) || is_title(line))
+            .collect();
+        assert_eq!(listed, expected);
     }
 }
