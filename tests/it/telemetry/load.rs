@@ -85,7 +85,7 @@ fn what_has_ended_before_shutdown_returns_has_arrived() {
         for place in [Place::BatchExporter, Place::BatchProcessor] {
             let receiver = Receiver::start(Answer::Accept);
             let provider = tracer_provider(transport, place, &receiver);
-            under_load(&provider, || thread::yield_now());
+            under_load(&provider, thread::yield_now);
             provider.shutdown().unwrap();
             check(&receiver.take());
         }
@@ -142,7 +142,7 @@ fn flushing_under_load_loses_nothing() {
 fn many_threads_share_a_simple_processor() {
     let receiver = Receiver::start(Answer::Accept);
     let provider = tracer_provider(Transport::Grpc, Place::SimpleProcessor, &receiver);
-    under_load(&provider, || thread::yield_now());
+    under_load(&provider, thread::yield_now);
     check(&receiver.take());
     provider.shutdown().unwrap();
 }
