@@ -10,6 +10,7 @@ mod architecture;
 mod bytes;
 mod costs;
 mod differential;
+mod engine_traces;
 mod hostile;
 mod introspection;
 mod javascript;

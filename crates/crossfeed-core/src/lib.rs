@@ -16,6 +16,7 @@
 //! | render | a result -> what the model is shown, within a budget of tokens |
 //! | reveal | a result -> the same without what may never be revealed |
 //! | project | a result and what is asked for -> that, as bytes, and its schema |
+//! | trace | what a stage did -> spans, links and figures, without payload |
 //! | artifact | a result and selectors -> full data and a summary that outlive it |
 //!
 //! Deliberately not here: transport, schema rewriting, how results and artifacts are kept.

@@ -7,7 +7,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Each text is guarded by the policy already; this is for what surrounds it. Nothing that `strip`
 /// leaves half done may be used afterwards: `withhold` begins anew or clears it.
 pub(crate) fn guarded<T>(strip: impl FnOnce() -> T, withhold: impl FnOnce() -> T) -> T {
-    catch_unwind(AssertUnwindSafe(strip)).unwrap_or_else(|_| withhold())
+    catch_unwind(AssertUnwindSafe(strip)).unwrap_or_else(|panic| {
+        // To drop it could run code of the host, which could panic again.
+        std::mem::forget(panic);
+        withhold()
+    })
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ pub(crate) fn stripped_scope(
 fn stripped(policy: &Policy, attributes: Vec<KeyValue>) -> Option<Vec<KeyValue>> {
     let strip = || {
         let mut left = attributes.clone();
-        strip_attributes(&policy.reader(hints(&attributes)), &mut left);
+        strip_attributes(&policy.reader(hints(&attributes)), "", &mut left);
         (left != attributes).then_some(left)
     };
     guarded(strip, || Some(Vec::new()))

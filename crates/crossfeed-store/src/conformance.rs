@@ -34,7 +34,7 @@ pub use lifetime::{
     number_evicts_the_least_recently_used, results_expire_after_their_last_use,
     results_expire_at_their_maximum_age, scopes_share_no_tombstones, sweeping_keeps_what_lives,
     tombstones_say_how_to_run_again, what_cannot_fit_evicts_nothing,
-    what_has_gone_can_be_recorded_again, what_is_held_stays,
+    what_has_gone_can_be_recorded_again, what_is_held_and_lost_is_counted, what_is_held_stays,
 };
 
 use crate::{
@@ -44,7 +44,7 @@ use crate::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use crossfeed_json::Document;
-use crossfeed_wire::{ArtifactId, CallId, Scope};
+use crossfeed_wire::{ArtifactId, CallId, Scope, TraceContext};
 use std::{fmt::Debug, sync::Arc, time::Duration};
 
 /// Limits that a behaviour is shown with. Sizes are such that a store may count up to 30 bytes for
@@ -118,6 +118,7 @@ pub async fn run_all(harness: &dyn Harness) {
     bytes_in_a_session_evict_the_least_recently_used(harness).await;
     bytes_in_all_evict_the_least_recently_used(harness).await;
     number_evicts_the_least_recently_used(harness).await;
+    what_is_held_and_lost_is_counted(harness).await;
     what_is_held_stays(harness).await;
     what_cannot_fit_evicts_nothing(harness).await;
     tombstones_say_how_to_run_again(harness).await;
@@ -153,6 +154,13 @@ fn scope(session: &str) -> Scope {
 
 fn call(id: &str) -> CallId {
     sure(CallId::parse(id), "making a test call id")
+}
+
+fn trace() -> TraceContext {
+    sure(
+        TraceContext::new([1; 16], [2; 8], 1),
+        "making a test place in a trace",
+    )
 }
 
 fn text(text: impl Into<String>) -> StoredResult {

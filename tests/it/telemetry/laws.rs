@@ -3,9 +3,13 @@
 
 use super::{
     nesting::{assert_clean, clean, clean_result, held, nesting, opened, text, value_of},
-    pipeline::{Place, Transport, elsewhere, logger_provider, scope, tracer_provider},
+    pipeline::{
+        PATIENCE, Place, Transport, elsewhere, log_exporter, logger_provider, scope, span_exporter,
+        tracer_provider,
+    },
     receiver::{Answer, Received, Receiver},
 };
+use crossfeed_otel::{HashKey, Policy, Redaction, SanitizingLogExporter, SanitizingSpanExporter};
 use opentelemetry::{
     KeyValue, StringValue, Value as Attribute,
     logs::{AnyValue, LogRecord as _, Logger as _, LoggerProvider as _},
@@ -13,7 +17,10 @@ use opentelemetry::{
 };
 use opentelemetry_proto::tonic::trace::v1::Span;
 use opentelemetry_sdk::{logs::SdkLoggerProvider, trace::SdkTracerProvider};
-use proptest::test_runner::{Config, TestRunner};
+use proptest::{
+    strategy::Strategy as _,
+    test_runner::{Config, TestRunner},
+};
 use serde_json::{Value, json};
 use std::time::SystemTime;
 
@@ -207,4 +214,68 @@ fn no_log_record_brings_an_internal_field_to_a_receiver() {
             .unwrap();
         provider.shutdown().unwrap();
     }
+}
+
+/// With its payload withheld, nothing of a nesting is left in what arrives.
+fn check_redacted(redaction: &Redaction) {
+    let receiver = Receiver::start(Answer::Accept);
+    let policy = Policy::default()
+        .with_payloads(["host.**"])
+        .with_redaction(redaction.clone());
+    let endpoint = receiver.endpoint();
+    let exporter = span_exporter(Transport::Http, &endpoint, PATIENCE);
+    let spans = SdkTracerProvider::builder()
+        .with_batch_exporter(SanitizingSpanExporter::new(exporter, policy.clone()))
+        .build();
+    let exporter = log_exporter(Transport::Http, &endpoint, PATIENCE);
+    let logs = SdkLoggerProvider::builder()
+        .with_batch_exporter(SanitizingLogExporter::new(exporter, policy))
+        .build();
+    let marked = nesting().prop_map(|value| json!({"mark-7f3": [value, "mark-7f3"]}));
+    runner()
+        .run(&(marked, 0u8..6), |(value, spelling)| {
+            let text = text(&value, spelling);
+            let payload = || KeyValue::new("gen_ai.tool.call.result", text.clone());
+            let span = SpanBuilder::from_name("execute_tool")
+                .with_attributes([
+                    payload(),
+                    KeyValue::new("gen_ai.prompt.0.content", text.clone()),
+                    KeyValue::new("gen_ai.prompt.0.role", "tool"),
+                    KeyValue::new("output.value", text.clone()),
+                ])
+                .with_events(vec![Event::new(
+                    "gen_ai.tool.message",
+                    SystemTime::now(),
+                    vec![KeyValue::new("content", text.clone())],
+                    0,
+                )])
+                .with_links(vec![Link::new(elsewhere(), vec![payload()], 0)]);
+            spans.tracer_with_scope(scope(&text)).build(span).end();
+            let logger = logs.logger("host");
+            let mut record = logger.create_log_record();
+            record.set_event_name("gen_ai.tool.message");
+            record.set_body(any_value(&value));
+            record.add_attribute("gen_ai.tool.call.result", any_value(&value));
+            record.add_attribute("gen_ai.tool.call.arguments", text.as_bytes());
+            logger.emit(record);
+            spans.force_flush().unwrap();
+            logs.force_flush().unwrap();
+            let received = receiver.take();
+            assert!(!received.mentions("mark-7f3"), "{received:?}");
+            let span = received.spans().next().unwrap();
+            assert_eq!(
+                held(&span.attributes, "gen_ai.prompt.0.role"),
+                json!("tool")
+            );
+            assert_eq!((received.records().count(), span.links.len()), (1, 1));
+            Ok(())
+        })
+        .unwrap();
+}
+
+#[test]
+fn no_payload_that_a_policy_withholds_reaches_a_receiver() {
+    check_redacted(&Redaction::Drop);
+    check_redacted(&Redaction::Hash);
+    check_redacted(&Redaction::KeyedHash(HashKey::new("a key")));
 }

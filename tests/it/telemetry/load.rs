@@ -1,7 +1,7 @@
 //! Many threads at once, and a pipeline that is flushed and shut down under them.
 
 use super::{
-    nesting::assert_clean,
+    nesting::value_of,
     pipeline::{Place, Transport, logger_provider, tracer_provider},
     receiver::{Answer, Received, Receiver},
 };
@@ -10,11 +10,11 @@ use opentelemetry::{
     logs::{LogRecord as _, Logger as _, LoggerProvider as _},
     trace::{Span as _, SpanBuilder, Tracer as _, TracerProvider as _},
 };
-use opentelemetry_sdk::trace::SdkTracerProvider;
+use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider};
 use std::{
-    collections::BTreeSet,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     thread,
+    time::Duration,
 };
 
 const THREADS: usize = 8;
@@ -53,19 +53,30 @@ fn under_load(provider: &SdkTracerProvider, meanwhile: impl Fn() + Send) {
     });
 }
 
-/// Every span arrived once, and without what is internal.
-fn check(received: &Received) {
-    let mut names = BTreeSet::new();
-    for span in received.spans() {
-        assert_clean(&span.attributes);
+fn end_span(tracer: &SdkTracer, number: usize) {
+    let result = format!(r#"{{"_toolCallId":"call_{number}","_secret":0,"n":{number}}}"#);
+    let result = KeyValue::new("gen_ai.tool.call.result", result);
+    let builder = SpanBuilder::from_name(number.to_string());
+    tracer.build(builder.with_attributes([result])).end();
+}
+
+/// The numbers of the spans that arrived, each of them without what is internal.
+fn numbers(received: &Received) -> impl Iterator<Item = usize> {
+    received.spans().map(|span| {
         let [result] = &span.attributes[..] else {
             panic!("{} attributes", span.attributes.len());
         };
-        let text = super::nesting::value_of(result.value.as_ref().unwrap());
+        let text = value_of(result.value.as_ref().unwrap());
         assert_eq!(text, format!("{{\"n\":{}}}", span.name));
-        assert!(names.insert(span.name.clone()), "{} came twice", span.name);
-    }
-    assert_eq!(names.len(), THREADS * SPANS);
+        span.name.parse().unwrap()
+    })
+}
+
+/// Every span arrived, and once.
+fn check(received: &Received) {
+    let mut numbers: Vec<usize> = numbers(received).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (0..THREADS * SPANS).collect::<Vec<_>>());
 }
 
 #[test]
@@ -74,10 +85,44 @@ fn what_has_ended_before_shutdown_returns_has_arrived() {
         for place in [Place::BatchExporter, Place::BatchProcessor] {
             let receiver = Receiver::start(Answer::Accept);
             let provider = tracer_provider(transport, place, &receiver);
-            under_load(&provider, || thread::yield_now());
+            under_load(&provider, thread::yield_now);
             provider.shutdown().unwrap();
             check(&receiver.take());
         }
+    }
+}
+
+#[test]
+fn what_has_ended_before_shutdown_begins_arrives_while_others_still_end() {
+    for place in [Place::BatchExporter, Place::BatchProcessor] {
+        let receiver = Receiver::start(Answer::Accept);
+        let provider = tracer_provider(Transport::Http, place, &receiver);
+        let [ended, ended_before] = [(); 2].map(|()| AtomicUsize::new(0));
+        let is_down = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let tracer = provider.tracer("host");
+            let (ended, is_down) = (&ended, &is_down);
+            scope.spawn(move || {
+                while !is_down.load(Ordering::Relaxed) {
+                    end_span(&tracer, ended.load(Ordering::Relaxed));
+                    ended.fetch_add(1, Ordering::Release);
+                    // Slower than a receiver can be, so that no queue is ever full.
+                    thread::sleep(Duration::from_micros(200));
+                }
+            });
+            while ended.load(Ordering::Acquire) < 100 {
+                thread::yield_now();
+            }
+            ended_before.store(ended.load(Ordering::Acquire), Ordering::Relaxed);
+            provider.shutdown().unwrap();
+            is_down.store(true, Ordering::Relaxed);
+        });
+        let received = receiver.take();
+        let mut numbers: Vec<usize> = numbers(&received).collect();
+        numbers.sort_unstable();
+        let whole: Vec<usize> = (0..numbers.len()).collect();
+        assert_eq!(numbers, whole, "nothing is missing in between");
+        assert!(numbers.len() >= ended_before.into_inner(), "{place:?}");
     }
 }
 
@@ -97,7 +142,7 @@ fn flushing_under_load_loses_nothing() {
 fn many_threads_share_a_simple_processor() {
     let receiver = Receiver::start(Answer::Accept);
     let provider = tracer_provider(Transport::Grpc, Place::SimpleProcessor, &receiver);
-    under_load(&provider, || thread::yield_now());
+    under_load(&provider, thread::yield_now);
     check(&receiver.take());
     provider.shutdown().unwrap();
 }
@@ -135,7 +180,7 @@ fn records_of_many_threads_arrive_before_shutdown_returns() {
     let received = receiver.take();
     let mut bodies: Vec<_> = received
         .records()
-        .map(|record| super::nesting::value_of(record.body.as_ref().unwrap()).to_string())
+        .map(|record| value_of(record.body.as_ref().unwrap()).to_string())
         .collect();
     bodies.sort_unstable();
     let mut expected: Vec<_> = (0..each)

@@ -200,6 +200,16 @@ impl Desk {
 }
 
 impl Received {
+    /// Whether a text stands anywhere in what was sent.
+    pub(super) fn mentions(&self, text: &str) -> bool {
+        let traces = self.traces.iter().map(Message::encode_to_vec);
+        let logs = self.logs.iter().map(Message::encode_to_vec);
+        let text = text.as_bytes();
+        traces
+            .chain(logs)
+            .any(|sent| sent.windows(text.len()).any(|part| part == text))
+    }
+
     fn add_trace(&mut self, body: Bytes) -> Vec<u8> {
         self.traces
             .push(ExportTraceServiceRequest::decode(body).unwrap());

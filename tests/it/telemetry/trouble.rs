@@ -1,9 +1,9 @@
-//! A receiver that is gone, refuses or is slow: the SDK says so, nobody is held up beyond the exporter's
-//! patience, and nothing leaves as it was.
+//! A receiver that is gone, refuses or is slow, and attributes that are too much for anyone: the SDK says
+//! so, nobody is held up beyond the exporter's patience, and nothing leaves as it was.
 
 use super::{
-    nesting::{assert_clean, held},
-    pipeline::{Transport, log_exporter, span_exporter},
+    nesting::{assert_clean, held, value_of},
+    pipeline::{PATIENCE, Transport, log_exporter, span_exporter},
     receiver::{Answer, Receiver},
 };
 use crate::support::within;
@@ -106,5 +106,47 @@ fn a_slow_receiver_gets_everything_in_the_end() {
         received
             .spans()
             .for_each(|span| assert_clean(&span.attributes));
+    }
+}
+
+/// Exports one span with this note; what arrived of it.
+fn note(text: String) -> String {
+    let receiver = Receiver::start(Answer::Accept);
+    let exporter = span_exporter(Transport::Http, &receiver.endpoint(), PATIENCE);
+    let provider = SdkTracerProvider::builder()
+        .with_batch_exporter(SanitizingSpanExporter::new(exporter, Policy::default()))
+        .build();
+    let note = KeyValue::new("gen_ai.tool.call.result", text);
+    let span = SpanBuilder::from_name("a span").with_attributes([note]);
+    provider.tracer("host").build(span).end();
+    provider.shutdown().unwrap();
+    let received = receiver.take();
+    let span = received.spans().next().unwrap();
+    let note = value_of(span.attributes[0].value.as_ref().unwrap());
+    note.as_str().unwrap().to_owned()
+}
+
+#[test]
+fn what_is_huge_or_deep_arrives_without_what_is_internal() {
+    let long = "x".repeat(50 << 20);
+    let huge = |fields: &str| format!(r#"{{"text":"{long}"{fields}}}"#);
+    let text = note(huge(r#","\u005ftoolCallId":1,"_toolCallId":2"#));
+    assert!(text == huge(""), "{} bytes", text.len());
+
+    let levels = 100_000;
+    let deep = |field: &str| {
+        let (open, close) = ("[{\"a\":".repeat(levels / 2), "}]".repeat(levels / 2));
+        format!("{open}{{{field}\"n\":1}}{close}")
+    };
+    let text = note(deep(r#""_toolCallId":1,"#));
+    assert!(text == deep(""), "{} bytes", text.len());
+
+    // What is no JSON any more stays as it is: it holds no fields.
+    let whole = r#"{"a":"é","_toolCallId":"call_1"}"#;
+    for end in (0..whole.len())
+        .filter(|end| whole.is_char_boundary(*end))
+        .step_by(5)
+    {
+        assert_eq!(note(whole[..end].to_owned()), whole[..end]);
     }
 }

@@ -20,7 +20,9 @@ pub(super) fn masked(text: &str, is_certain: bool) -> Option<String> {
         out: String::new(),
         open: Vec::new(),
         last: Last::Other,
+        operand: None,
         compares: false,
+        is_certain,
     };
     masking.run()?;
     if masking.compares && !is_certain {
@@ -50,8 +52,11 @@ struct Masking<'t> {
     /// The brackets that are open; `true` for those of a call.
     open: Vec<bool>,
     last: Last,
+    /// Where in `out` the words begin that may be compared with something.
+    operand: Option<usize>,
     /// Whether anything is compared.
     compares: bool,
+    is_certain: bool,
 }
 
 impl Masking<'_> {
@@ -99,6 +104,9 @@ impl Masking<'_> {
 
     fn operator(&mut self, next: char) {
         self.last = Last::Other;
+        if next != '.' {
+            self.operand = None;
+        }
         self.push(next);
     }
 
@@ -112,6 +120,7 @@ impl Masking<'_> {
             return None;
         }
         self.last = Last::Word { touches: true };
+        self.operand.get_or_insert(self.out.len());
         Some(())
     }
 
@@ -121,12 +130,14 @@ impl Masking<'_> {
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let len = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
         let word = rest.get(..len)?.to_owned();
+        self.at += len;
         let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
-        match is_number && self.is_argument() {
+        let is_later = self.out.trim_end().ends_with(',');
+        let is_call = self.rest().starts_with('(');
+        match self.is_argument() && !is_call && (is_number || is_later || !self.is_certain) {
             true => self.out.push(HIDDEN),
             false => self.out.push_str(&word),
         }
-        self.at += len;
         Some(())
     }
 
@@ -145,15 +156,25 @@ impl Masking<'_> {
     }
 
     fn literal(&mut self, quote: char) -> Option<()> {
+        self.operand = None;
         self.at += quoted_len(self.rest())?;
         self.last = Last::Other;
         self.out.extend([quote, HIDDEN, quote]);
         Some(())
     }
 
-    /// A comparison, and all that is compared with, unless a literal says itself what it is.
+    /// A comparison, and all that is compared with, unless a literal says itself what it is. Without
+    /// one either side may be meant as a literal.
     fn comparison(&mut self) {
         self.compares = true;
+        let operand = self.operand.take();
+        let signs = self.rest().trim_start_matches(['=', '!', '<', '>']);
+        if !signs.trim_start().starts_with(['\'', '`'])
+            && let Some(begin) = operand
+        {
+            self.out.truncate(begin);
+            self.out.extend([HIDDEN, ' ']);
+        }
         while let Some(sign) = self.rest().chars().next().filter(|c| "=!<>".contains(*c)) {
             self.operator(sign);
         }
@@ -225,8 +246,11 @@ mod tests {
             "length(items)",
         ] {
             check(path, Some(path));
-            assert_eq!(masked(path, false).as_deref(), Some(path));
+            if !path.contains('(') {
+                assert_eq!(masked(path, false).as_deref(), Some(path));
+            }
         }
+        assert_eq!(masked("length(Ann)", false).as_deref(), Some("length(…)"));
     }
 
     #[test]
@@ -241,14 +265,18 @@ mod tests {
 
     #[test]
     fn what_may_be_meant_as_one_is_not() {
-        check(r#"[?s == "Ann"].id"#, Some("[?s == …].id"));
-        check(r#"[?"Ann" == s].id"#, Some(r#"[?"…" == …].id"#));
-        check("[?s == Ann].id", Some("[?s == …].id"));
-        check("[?s == Ann Lee].id", Some("[?s == …].id"));
-        check("[?s = (Ann)] | [0]", Some("[?s = …] | [0]"));
-        check("[?n > 5 && m].a", Some("[?n > …&& m].a"));
+        check(r#"[?s == "Ann"].id"#, Some("[?… == …].id"));
+        check(r#"[?"Ann" == s].id"#, Some("[?… == …].id"));
+        check("[?\"Ann\" == 's'].id", Some("[?\"…\" == '…'].id"));
+        check("[?s == Ann].id", Some("[?… == …].id"));
+        check("[?Ann.Lee==s].id", Some("[?… ==…].id"));
+        check("[?s == Ann Lee].id", Some("[?… == …].id"));
+        check("[?s = (Ann)] | [0]", Some("[?… = …] | [0]"));
+        check("[?n > 5 && m].a", Some("[?… > …&& m].a"));
         check(r#"contains(a, "Ann")"#, Some(r#"contains(a, "…")"#));
         check("f(7)", Some("f(…)"));
+        check("contains(a, Ann)", Some("contains(a, …)"));
+        check("[?length(a) > b(c)]", Some("[?length(a) > …]"));
         // Not where nothing says that it was a name after all.
         assert_eq!(masked("[?Ann == s]", false), None);
     }

@@ -9,5 +9,8 @@ mod processor;
 mod strip;
 mod value;
 
+#[cfg(test)]
+mod tests;
+
 pub use exporter::SanitizingLogExporter;
 pub use processor::SanitizingLogProcessor;

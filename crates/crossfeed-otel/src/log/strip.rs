@@ -1,7 +1,12 @@
 //! One log record: the same, or another in its place.
 
 use super::value::{Stripped, strip_value};
-use crate::{Outcome, Policy, guard::guarded, text::strip_name};
+use crate::{
+    Outcome, Policy,
+    attributes::{known_as, known_event},
+    guard::guarded,
+    text::strip_name,
+};
 use opentelemetry::logs::{AnyValue, LogRecord as _, Logger as _, LoggerProvider as _};
 use opentelemetry_sdk::{
     Resource,
@@ -47,9 +52,9 @@ impl Stripper {
             target
         });
         // The body of an event is known by the event's name, as an attribute is by its own.
-        let body = record
-            .body()
-            .map(|body| strip_value(&reader, record.event_name().unwrap_or_default(), body));
+        let event = record.event_name().unwrap_or_default();
+        let body = record.body().map(|body| strip_value(&reader, event, body));
+        let event = known_event(&reader, event);
         let attributes: Vec<_> = record
             .attributes_iter()
             .map(|(key, value)| {
@@ -57,7 +62,7 @@ impl Stripper {
                 let stripped = if reader.drops_key(name) {
                     Stripped::Dropped
                 } else {
-                    strip_value(&reader, name, value)
+                    strip_value(&reader, &known_as(event, name), value)
                 };
                 (key, value, stripped)
             })

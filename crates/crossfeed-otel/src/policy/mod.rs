@@ -298,6 +298,16 @@ impl Reader<'_> {
         member.is_some_and(|member| member.starts_with('_') && !self.rules.kept.contains(member))
     }
 
+    /// Whether it is known what attributes of this name carry.
+    pub(crate) fn knows(&self, attribute: &str) -> bool {
+        self.kind(attribute).is_some()
+    }
+
+    /// The most bytes that a text may have.
+    pub(crate) fn most(&self) -> Option<usize> {
+        self.rules.most.map(|most| most.max(cap::LEAST))
+    }
+
     fn stages(&self, attribute: &str, text: &str) -> Outcome {
         let rules = self.rules;
         if self.drops_key(attribute) {

@@ -7,5 +7,8 @@ mod exporter;
 mod processor;
 mod strip;
 
+#[cfg(test)]
+mod tests;
+
 pub use exporter::SanitizingSpanExporter;
 pub use processor::SanitizingSpanProcessor;

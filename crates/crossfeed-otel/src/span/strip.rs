@@ -28,19 +28,19 @@ fn strip_parts(policy: &Policy, span: &mut SpanData) {
     let reader = policy.reader(hints(&span.attributes));
     count(
         &mut span.dropped_attributes_count,
-        strip_attributes(&reader, &mut span.attributes),
+        strip_attributes(&reader, "", &mut span.attributes),
     );
     for event in &mut span.events.events {
-        strip_name(&reader, &mut event.name);
         count(
             &mut event.dropped_attributes_count,
-            strip_attributes(&reader, &mut event.attributes),
+            strip_attributes(&reader, &event.name, &mut event.attributes),
         );
+        strip_name(&reader, &mut event.name);
     }
     for link in &mut span.links.links {
         count(
             &mut link.dropped_attributes_count,
-            strip_attributes(&reader, &mut link.attributes),
+            strip_attributes(&reader, "", &mut link.attributes),
         );
     }
     strip_status(&reader, &mut span.status);
@@ -66,7 +66,7 @@ fn count(counter: &mut u32, dropped: u32) {
 }
 
 /// What is left of a span that could not be stripped: where it stands in its trace, and when it was.
-fn withhold(span: &mut SpanData) {
+pub(super) fn withhold(span: &mut SpanData) {
     let attributes = u32::try_from(span.attributes.len()).unwrap_or(u32::MAX);
     count(&mut span.dropped_attributes_count, attributes);
     span.attributes = Vec::new();

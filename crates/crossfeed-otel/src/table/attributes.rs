@@ -55,6 +55,16 @@ pub(crate) const CONVENTIONS: &[Convention] = &[
             ("gen_ai.prompt", Payload),
             ("gen_ai.completion", Payload),
             ("gen_ai.event.content", Payload),
+            // Events: of these names are bodies known, and attributes without a namespace.
+            ("gen_ai.system.message", Payload),
+            ("gen_ai.user.message", Payload),
+            ("gen_ai.assistant.message", Payload),
+            ("gen_ai.tool.message", Payload),
+            ("gen_ai.choice", Payload),
+            ("gen_ai.*.message.role", Plain),
+            ("gen_ai.*.message.id", Plain),
+            ("gen_ai.choice.index", Plain),
+            ("gen_ai.choice.finish_reason", Plain),
             // Which prompt, not what it says.
             ("gen_ai.prompt.name", Plain),
             ("gen_ai.prompt.version", Plain),

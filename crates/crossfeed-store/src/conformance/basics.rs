@@ -2,7 +2,7 @@
 
 use super::{
     RACERS, artifact, call, found, get, has_artifact, is_duplicate, listed, missing, put, scope,
-    sure, text, unknown, winner,
+    sure, text, trace, unknown, winner,
 };
 use crate::{Lookup, Missing, Recorded, ResultKind, ResultStore, StoreError, StoredResult};
 use crossfeed_json::Document;
@@ -52,7 +52,8 @@ pub async fn a_record_is_found_as_it_was(store: &dyn ResultStore) {
     let raw: &[u8] = b" {\"b\": 1.50, \"a\": [1e400, \"\\u00e9\"]}\n";
     let recorded = StoredResult::new(Document::new(raw), ResultKind::Json)
         .with_tool("search")
-        .with_arguments(r#"{"q" : 1}"#);
+        .with_arguments(r#"{"q" : 1}"#)
+        .with_trace(trace());
     assert_eq!(
         sure(store.put(&scope, &call("c1"), recorded).await, "recording"),
         Recorded::New,
@@ -71,6 +72,11 @@ pub async fn a_record_is_found_as_it_was(store: &dyn ResultStore) {
         result.arguments().map(|bytes| &bytes[..]),
         Some(&br#"{"q" : 1}"#[..]),
         "the arguments come back"
+    );
+    assert_eq!(
+        result.trace(),
+        Some(&trace()),
+        "the place in a trace comes back"
     );
     assert_eq!(result.media_type(), None, "no media type is made up");
 

@@ -158,6 +158,48 @@ pub async fn number_evicts_the_least_recently_used(harness: &dyn Harness) {
     evicted(store, &scope, "c2", "after the number was passed").await;
 }
 
+/// A store that knows what it holds counts right, also what had to make room and whose time was over;
+/// what a removed session held is neither.
+///
+/// # Panics
+///
+/// When the store breaks its contract.
+pub async fn what_is_held_and_lost_is_counted(harness: &dyn Harness) {
+    let limits = TestLimits {
+        session_results: 2,
+        ..TestLimits::default()
+    };
+    let store = &*harness.store(&limits).await;
+    let counts = || {
+        let held = store.held()?;
+        Some((
+            held.results,
+            held.result_bytes >= held.results,
+            held.evicted,
+            held.expired,
+        ))
+    };
+    let check = |expected: (usize, u64, u64), when: &str| {
+        if let Some(counts) = counts() {
+            let expected = (expected.0, true, expected.1, expected.2);
+            assert_eq!(counts, expected, "{when}: results, bytes, evicted, expired");
+        }
+    };
+    check((0, 0, 0), "at first");
+    for id in ["c1", "c2", "c3"] {
+        put(store, &scope("a"), id, text(id)).await;
+    }
+    put(store, &scope("b"), "c1", text("c1")).await;
+    check((3, 1, 0), "after the number was passed");
+    harness.advance(limits.time_to_live).await;
+    for id in ["c2", "c3"] {
+        expired(store, &scope("a"), id, "after its time").await;
+    }
+    check((1, 1, 2), "after the time of two was over");
+    sure(store.remove_session(&scope("b")).await, "removing");
+    check((0, 1, 2), "after a session was removed");
+}
+
 /// A result that is held neither expires nor makes room, and its id still resolves.
 ///
 /// # Panics

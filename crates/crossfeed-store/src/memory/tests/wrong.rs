@@ -32,6 +32,7 @@ enum Wrong {
     ForgetsExpiredArtifacts,
     ListsNewestFirst,
     OverwritesArtifacts,
+    MiscountsLosses,
 }
 
 struct WrongStore {
@@ -69,6 +70,9 @@ impl WrongStore {
         }
         if let Some(media_type) = result.media_type() {
             copy = copy.with_media_type(media_type);
+        }
+        if let Some(trace) = result.trace() {
+            copy = copy.with_trace(trace.clone());
         }
         if let Some(arguments) = result.arguments() {
             copy = copy.with_arguments(arguments.clone());
@@ -189,7 +193,11 @@ impl ResultStore for WrongStore {
     }
 
     fn held(&self) -> Option<Usage> {
-        self.inner.held()
+        let mut held = self.inner.held()?;
+        if self.wrong == Wrong::MiscountsLosses {
+            held.expired += held.evicted;
+        }
+        Some(held)
     }
 
     async fn sweep(&self) -> Result<(), StoreError> {
@@ -256,6 +264,11 @@ fn a_store_that_overwrites_fails() {
 fn a_store_that_forgets_why_fails() {
     check(Wrong::ForgetsWhy, "should be expired");
     check(Wrong::ForgetsTombstones, "should be expired");
+}
+
+#[test]
+fn a_store_that_miscounts_fails() {
+    check(Wrong::MiscountsLosses, "after the number was passed");
 }
 
 #[test]

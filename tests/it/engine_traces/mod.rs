@@ -1,0 +1,6 @@
+//! What the engine says of itself in traces and figures: `specs/telemetry.md`.
+
+mod list;
+mod payload;
+mod pipeline;
+mod scenario;
