@@ -35,11 +35,11 @@ impl Stored {
         }
     }
 
-    /// Where in a trace the call stands that gave it; nothing is known of artifacts.
+    /// Where in a trace the call stands that gave it.
     pub(crate) fn trace(&self) -> Option<&TraceContext> {
         match self {
             Self::Result(result) => result.trace(),
-            Self::Artifact(_) => None,
+            Self::Artifact(artifact) => artifact.trace(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::shown::Shown;
 use crossfeed_json::Document;
-use crossfeed_wire::{ArtifactId, CallId};
+use crossfeed_wire::{ArtifactId, CallId, TraceContext};
 use std::{any::Any, fmt, sync::Arc};
 
 /// A named selection of a result, which outlives it: its full data, and a summary of it.
@@ -31,6 +31,7 @@ pub struct StoredArtifact {
     tool: Option<Arc<str>>,
     base: Option<Arc<str>>,
     details: Vec<(String, String)>,
+    trace: Option<TraceContext>,
     shown: Shown<Self>,
 }
 
@@ -47,6 +48,7 @@ impl StoredArtifact {
             tool: None,
             base: None,
             details: Vec::new(),
+            trace: None,
             shown: Shown::new(),
         }
     }
@@ -84,6 +86,20 @@ impl StoredArtifact {
     pub fn with_detail(mut self, name: impl Into<String>, selector: impl Into<String>) -> Self {
         self.details.push((name.into(), selector.into()));
         self
+    }
+
+    /// Says where in a trace the call stands whose result it was made from, so that what is made of the
+    /// artifact can point back to it. A store may lose it.
+    #[must_use]
+    pub fn with_trace(mut self, trace: TraceContext) -> Self {
+        self.trace = Some(trace);
+        self
+    }
+
+    /// Where in a trace the call stands whose result it was made from, where it is known.
+    #[must_use]
+    pub fn trace(&self) -> Option<&TraceContext> {
+        self.trace.as_ref()
     }
 
     /// The artifact's own id.

@@ -33,7 +33,7 @@ use crossfeed_wire::{ArtifactId, CallId, Scope};
 /// keeps a valid artifact.
 ///
 /// A store that calls itself durable has an artifact after a restart or a crash as soon as
-/// [`put_artifact`](Self::put_artifact) has answered, with every field. A crash before the answer
+/// [`put_artifact`](Self::put_artifact) has answered, with every field but its place in a trace. A crash before the answer
 /// leaves it there as a whole or not at all. Results are a cache: a store may lose them at a
 /// restart, and their ids are then [`Missing::Unknown`].
 ///

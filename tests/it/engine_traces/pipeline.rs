@@ -31,6 +31,8 @@ pub(super) struct Measured {
     pub(super) unit: String,
     pub(super) instrument: &'static str,
     pub(super) attributes: Vec<KeyValue>,
+    /// What a sum came to.
+    pub(super) sum: i64,
 }
 
 /// The text of an attribute.
@@ -43,41 +45,60 @@ pub(super) fn text(attributes: &[KeyValue], name: &str) -> Option<String> {
 }
 
 fn measured(metric: &Metric) -> Measured {
-    fn sum<T: Copy>(
-        sum: &opentelemetry_sdk::metrics::data::Sum<T>,
-    ) -> (&'static str, Vec<KeyValue>) {
-        let points = sum
-            .data_points()
-            .flat_map(|point| point.attributes().cloned());
-        let instrument = match sum.is_monotonic() {
-            true => "counter",
-            false => "up-down counter",
-        };
-        (instrument, points.collect())
-    }
-    let (instrument, attributes) = match metric.data() {
-        AggregatedMetrics::U64(MetricData::Sum(data)) => sum(data),
-        AggregatedMetrics::I64(MetricData::Sum(data)) => sum(data),
-        AggregatedMetrics::F64(MetricData::Histogram(data)) => {
-            let points = data
-                .data_points()
-                .flat_map(|point| point.attributes().cloned());
-            ("histogram", points.collect())
-        }
-        other => panic!("{other:?}"),
-    };
-    Measured {
+    let mut measured = Measured {
         name: metric.name().to_owned(),
         unit: metric.unit().to_owned(),
-        instrument,
-        attributes,
+        instrument: "histogram",
+        attributes: Vec::new(),
+        sum: 0,
+    };
+    let mut is_monotonic = None;
+    match metric.data() {
+        AggregatedMetrics::U64(MetricData::Sum(data)) => {
+            is_monotonic = Some(data.is_monotonic());
+            for point in data.data_points() {
+                measured.attributes.extend(point.attributes().cloned());
+                measured.sum += i64::try_from(point.value()).unwrap();
+            }
+        }
+        AggregatedMetrics::I64(MetricData::Sum(data)) => {
+            is_monotonic = Some(data.is_monotonic());
+            for point in data.data_points() {
+                measured.attributes.extend(point.attributes().cloned());
+                measured.sum += point.value();
+            }
+        }
+        AggregatedMetrics::F64(MetricData::Histogram(data)) => {
+            for point in data.data_points() {
+                measured.attributes.extend(point.attributes().cloned());
+            }
+        }
+        other => panic!("{other:?}"),
     }
+    match is_monotonic {
+        Some(true) => measured.instrument = "counter",
+        Some(false) => measured.instrument = "up-down counter",
+        None => {}
+    }
+    measured
 }
 
 /// Lets an engine work in a pipeline of its own.
 pub(super) fn exported<F: Future<Output = ()>>(
     options: EngineOptions,
     work: impl FnOnce(Engine) -> F,
+) -> Exported {
+    exported_with(async |telemetry, meters| {
+        let engine = Engine::in_memory(options.with_telemetry(telemetry));
+        work(engine.clone()).await;
+        // While the engine lives: what it holds is asked for.
+        meters.force_flush().unwrap();
+    })
+}
+
+/// The same of engines that are made meanwhile; metrics may be collected at any time.
+pub(super) fn exported_with(
+    work: impl AsyncFnOnce(Arc<EngineTelemetry>, &SdkMeterProvider),
 ) -> Exported {
     let spans = InMemorySpanExporter::default();
     let tracers = SdkTracerProvider::builder()
@@ -98,9 +119,7 @@ pub(super) fn exported<F: Future<Output = ()>>(
     let runtime = { runtime }.enable_time().build().unwrap();
     tracing::subscriber::with_default(subscriber, || {
         let telemetry = Arc::new(EngineTelemetry::new(&meters.meter("test")));
-        let engine = Engine::in_memory(options.with_telemetry(telemetry));
-        runtime.block_on(work(engine.clone()));
-        // While the engine lives: what it holds is asked for.
+        runtime.block_on(work(telemetry, &meters));
         meters.force_flush().unwrap();
     });
     let finished = metrics.get_finished_metrics().unwrap();

@@ -2,7 +2,8 @@
 
 use super::pipeline::id;
 use crossfeed_core::{
-    Engine, HintDetail, NewArtifact, ProjectOptions, RenderOptions, Session, ToolResult,
+    Engine, EngineOptions, HintDetail, NewArtifact, ProjectOptions, RenderOptions, Session,
+    ToolResult,
 };
 use crossfeed_projection::ProjectionRequest;
 use crossfeed_schema::{ListOptions, Style, ToolList, rewrite_tools};
@@ -18,6 +19,7 @@ pub(super) async fn everything(engine: Engine) {
     let session = engine.session(Scope::parse("t", "p", "s").unwrap());
     calls(&session).await;
     resolutions(&engine, &session).await;
+    unlinked().await;
     shown(&session).await;
     session.close().await.unwrap();
 }
@@ -90,6 +92,16 @@ async fn resolutions(engine: &Engine, session: &Session) {
     session.resolve(json!(many), None).await.unwrap();
 }
 
+/// Without telemetry there is nothing to link to.
+async fn unlinked() {
+    let engine = Engine::in_memory(EngineOptions::default());
+    let session = engine.session(Scope::parse("t", "p", "s").unwrap());
+    let result = ToolResult::json("[1]").with_tool("echo");
+    session.record(&id("plain"), result).await.unwrap();
+    let arguments = json!({"n": {"$tool": "plain", "$select": "[0]"}});
+    session.resolve(arguments, None).await.unwrap();
+}
+
 async fn shown(session: &Session) {
     let search = id("search");
     session
@@ -120,6 +132,9 @@ async fn shown(session: &Session) {
         .resolve(json!({"a": arguments}), None)
         .await
         .unwrap();
+    let unknown = json!({"$artifact": "other", "$tool": "search"});
+    let refused = session.resolve(json!({"a": unknown}), None).await;
+    refused.unwrap_err();
 
     session.retrieve(&search, None).await.unwrap();
     session

@@ -112,6 +112,9 @@ impl Maker<'_> {
         if let Some(tool) = stored.tool() {
             made = made.with_tool(tool);
         }
+        if let Some(trace) = whole.unseen().trace() {
+            made = made.with_trace(trace.clone());
+        }
         if let Some(base) = &wanted.base {
             made = made.with_base(base.as_str());
         }

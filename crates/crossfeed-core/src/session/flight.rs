@@ -237,8 +237,8 @@ impl InFlight {
     }
 
     /// Makes the span of the call the child of one elsewhere: what a client sent as `traceparent`. To be
-    /// said first of all; it is of no effect once anything was done for the call, and without an
-    /// [`EngineOptions::telemetry`](crate::EngineOptions::telemetry).
+    /// said first of all, and once; the span keeps the parent that it has once anything was done for the
+    /// call.
     pub fn with_parent(self, parent: &TraceContext) -> Self {
         self.trace.adopt(parent);
         self
@@ -251,9 +251,9 @@ impl InFlight {
         self.trace.span()
     }
 
-    /// Where in a trace the call stands: what the tool is to be sent as `traceparent`. `None` where the
-    /// span goes nowhere, or there is no [`EngineOptions::telemetry`](crate::EngineOptions::telemetry)
-    /// that knows.
+    /// Where in a trace the call stands: what the tool is to be sent as `traceparent`. Where the span goes
+    /// nowhere, or there is no [`EngineOptions::telemetry`](crate::EngineOptions::telemetry) that knows,
+    /// it is the [parent](Self::with_parent) itself, which is so passed on.
     ///
     /// From then on the span has its name: [name the tool](Self::with_tool) before.
     #[must_use]

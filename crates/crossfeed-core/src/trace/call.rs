@@ -3,7 +3,7 @@
 use super::{Instrument, Telemetry, stage};
 use crossfeed_wire::{CallId, TraceContext};
 use std::sync::{
-    Arc,
+    Arc, OnceLock,
     atomic::{AtomicBool, Ordering},
 };
 use tracing::{Span, field};
@@ -13,6 +13,8 @@ use tracing::{Span, field};
 pub(crate) struct CallTrace {
     span: Span,
     has_returned: AtomicBool,
+    /// What a client sent, which is passed on where this call is no part of a trace.
+    parent: OnceLock<TraceContext>,
     telemetry: Option<Arc<dyn Telemetry>>,
 }
 
@@ -35,6 +37,7 @@ impl CallTrace {
         Self {
             span,
             has_returned: AtomicBool::new(false),
+            parent: OnceLock::new(),
             telemetry,
         }
     }
@@ -52,16 +55,19 @@ impl CallTrace {
     }
 
     pub(crate) fn adopt(&self, parent: &TraceContext) {
-        if let Some(telemetry) = &self.telemetry {
+        if self.parent.set(parent.clone()).is_ok()
+            && let Some(telemetry) = &self.telemetry
+        {
             telemetry.adopt(&self.span, parent);
         }
     }
 
+    /// Where the call stands in a trace; of one that is no part of any, where its client stands.
     pub(crate) fn context(&self) -> Option<TraceContext> {
-        match self.span.is_disabled() {
-            true => None,
-            false => self.telemetry.as_ref()?.context(&self.span),
-        }
+        let telemetry = self.telemetry.as_ref();
+        let telemetry = telemetry.filter(|_| !self.span.is_disabled());
+        let own = telemetry.and_then(|telemetry| telemetry.context(&self.span));
+        own.or_else(|| self.parent.get().cloned())
     }
 
     /// Notes that the call has returned, or failed; only the first time.

@@ -152,6 +152,7 @@ impl Said<'_> {
             ("crossfeed.cache.hit", Flag(self.hit)),
         ];
         let texts = [
+            ("crossfeed.artifact.id", self.artifact),
             ("gen_ai.tool.name", self.tool),
             ("crossfeed.selector", self.selector.as_deref()),
             ("crossfeed.view", self.view),

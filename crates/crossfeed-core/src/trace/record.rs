@@ -62,13 +62,12 @@ impl RecordTrace {
         result: StoredResult,
         telemetry: Option<&dyn Telemetry>,
     ) -> StoredResult {
-        let (None, Some(telemetry)) = (result.trace(), telemetry) else {
+        if result.trace().is_some() {
             return result;
-        };
+        }
         let call = self.call.as_ref().and_then(|call| call.context());
-        let place = call
-            .or_else(|| telemetry.context(&self.around))
-            .or_else(|| telemetry.context(&self.span));
+        let of = |span: &Span| telemetry?.context(span);
+        let place = call.or_else(|| of(&self.around)).or_else(|| of(&self.span));
         match place {
             Some(place) => result.with_trace(place),
             None => result,

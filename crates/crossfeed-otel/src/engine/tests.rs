@@ -1,14 +1,20 @@
 use super::EngineTelemetry;
-use crossfeed_core::{Engine, EngineOptions, Session, ToolResult};
+use crossfeed_core::{Engine, EngineOptions, RenderOptions, Session, ToolResult};
 use crossfeed_wire::{CallId, Scope, TraceContext};
-use opentelemetry::trace::{Status, TracerProvider};
-use opentelemetry::{KeyValue, Value};
+use opentelemetry::{
+    KeyValue, Value,
+    metrics::MeterProvider,
+    trace::{Status, TracerProvider},
+};
 use opentelemetry_sdk::{
-    metrics::{InMemoryMetricExporter, PeriodicReader, SdkMeterProvider},
+    metrics::{
+        InMemoryMetricExporter, PeriodicReader, SdkMeterProvider,
+        data::{AggregatedMetrics, MetricData},
+    },
     trace::{InMemorySpanExporter, SdkTracerProvider, SpanData},
 };
 use serde_json::json;
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 use tracing::{Instrument as _, info_span};
 use tracing_subscriber::layer::SubscriberExt;
 
@@ -16,6 +22,8 @@ use tracing_subscriber::layer::SubscriberExt;
 struct Exported {
     spans: Vec<SpanData>,
     metrics: Vec<String>,
+    /// The last value of each sum without attributes.
+    sums: HashMap<String, i64>,
 }
 
 impl Exported {
@@ -36,6 +44,10 @@ fn text(attributes: &[KeyValue], name: &str) -> Option<String> {
     })
 }
 
+fn scope() -> Scope {
+    Scope::parse("t", "p", "s").unwrap()
+}
+
 /// Runs a session in a pipeline of its own.
 fn run<F: Future<Output = ()>>(use_session: impl FnOnce(Session) -> F) -> Exported {
     let exporter = InMemorySpanExporter::default();
@@ -48,26 +60,36 @@ fn run<F: Future<Output = ()>>(use_session: impl FnOnce(Session) -> F) -> Export
         .build();
     let layer = tracing_opentelemetry::layer().with_tracer(tracers.tracer("test"));
     let subscriber = tracing_subscriber::registry().with(layer);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = { runtime }.enable_time().build().unwrap();
     tracing::subscriber::with_default(subscriber, || {
-        use opentelemetry::metrics::MeterProvider;
         let telemetry = EngineTelemetry::new(&meters.meter("test"));
         let options = EngineOptions::default().with_telemetry(Arc::new(telemetry));
         let engine = Engine::in_memory(options);
-        let session = engine.session(Scope::parse("t", "p", "s").unwrap());
-        runtime.block_on(use_session(session));
+        runtime.block_on(use_session(engine.session(scope())));
         meters.force_flush().unwrap();
     });
-    let metrics = metrics.get_finished_metrics().unwrap();
-    let metrics = metrics.iter().flat_map(|all| all.scope_metrics());
-    let metrics = metrics.flat_map(|scope| scope.metrics().map(|metric| metric.name().to_owned()));
-    Exported {
+    let mut exported = Exported {
         spans: exporter.get_finished_spans().unwrap(),
-        metrics: metrics.collect(),
+        metrics: Vec::new(),
+        sums: HashMap::new(),
+    };
+    for all in metrics.get_finished_metrics().unwrap() {
+        for metric in all.scope_metrics().flat_map(|scope| scope.metrics()) {
+            exported.metrics.push(metric.name().to_owned());
+            let sum = match metric.data() {
+                AggregatedMetrics::I64(MetricData::Sum(sum)) => {
+                    sum.data_points().map(|point| point.value()).sum()
+                }
+                AggregatedMetrics::U64(MetricData::Sum(sum)) => {
+                    sum.data_points().map(|point| point.value() as i64).sum()
+                }
+                _ => continue,
+            };
+            exported.sums.insert(metric.name().to_owned(), sum);
+        }
     }
+    exported
 }
 
 fn id(id: &str) -> CallId {
@@ -190,4 +212,145 @@ fn without_a_call_in_flight_a_link_leads_from_the_resolution_to_wherever_it_was_
         resolve.links[0].span_context.span_id(),
         turn.span_context.span_id()
     );
+}
+
+#[test]
+fn a_call_may_be_recorded_by_others_while_it_is_in_flight() {
+    let exported = run(|session| async move {
+        let call = session.begin(&id("call_1")).await.unwrap();
+        let call = call.with_tool("search");
+        session
+            .record(&id("call_1"), ToolResult::json("[1]"))
+            .await
+            .unwrap();
+        drop(call);
+        session
+            .resolve(json!({"n": {"$tool": "call_1"}}), None)
+            .await
+            .unwrap();
+    });
+    let call = exported.span("execute_tool search");
+    assert_eq!(
+        text(&call.attributes, "crossfeed.outcome").as_deref(),
+        Some("returned")
+    );
+    let link = &exported.span("crossfeed.resolve").links[0];
+    assert_eq!(link.span_context.span_id(), call.span_context.span_id());
+    assert_eq!(exported.sums["crossfeed.calls.in_flight"], 0);
+}
+
+#[test]
+fn a_host_says_itself_where_a_result_comes_from() {
+    let given = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let place = TraceContext::parse(given, None).unwrap();
+    let expected = place.clone();
+    let exported = run(|session| async move {
+        let result = ToolResult::json("[1]").with_trace(place);
+        session.record(&id("call_1"), result).await.unwrap();
+        // The first record stays.
+        let again = ToolResult::json("[1]");
+        session.record(&id("call_1"), again).await.unwrap();
+        session
+            .resolve(json!({"n": {"$tool": "call_1"}}), None)
+            .await
+            .unwrap();
+    });
+    let link = &exported.span("crossfeed.resolve").links[0];
+    assert_eq!(link.span_context.trace_id().to_bytes(), expected.trace_id());
+    assert_eq!(link.span_context.span_id().to_bytes(), expected.span_id());
+}
+
+#[test]
+fn what_leaves_the_async_thread_stays_in_its_span() {
+    let exported = run(|session| async move {
+        let large = format!(r#"{{"items": [{}0]}}"#, "1, ".repeat(50_000));
+        session
+            .record(&id("call_1"), ToolResult::json(large))
+            .await
+            .unwrap();
+        let arguments = json!({"n": {"$tool": "call_1", "$select": "items[?@ == `0`] | [0]"}});
+        session.resolve(arguments, None).await.unwrap();
+    });
+    let (resolve, select) = (
+        exported.span("crossfeed.resolve"),
+        exported.span("crossfeed.select"),
+    );
+    assert_eq!(select.parent_span_id, resolve.span_context.span_id());
+    let selector = text(&select.attributes, "crossfeed.selector");
+    assert_eq!(selector.as_deref(), Some("items[?@ == `…`] | [0]"));
+}
+
+#[test]
+fn where_there_is_nothing_to_link_to_an_event_says_the_same() {
+    let exported = run(|session| async move {
+        let plain = Engine::in_memory(EngineOptions::default()).session(scope());
+        plain
+            .record(&id("call_1"), ToolResult::json("[1]"))
+            .await
+            .unwrap();
+        let arguments = json!({"n": {"$tool": "call_1", "$select": "[0]"}});
+        plain.resolve(arguments, None).await.unwrap();
+        drop(session);
+    });
+    let resolve = exported.span("crossfeed.resolve");
+    assert!(resolve.links.is_empty());
+    let [event] = &resolve.events[..] else {
+        panic!("{:?}", resolve.events);
+    };
+    assert_eq!(event.name, "crossfeed.reference");
+    assert_eq!(
+        text(&event.attributes, "gen_ai.tool.call.id").as_deref(),
+        Some("call_1")
+    );
+    assert_eq!(
+        text(&event.attributes, "crossfeed.argument").as_deref(),
+        Some("/n")
+    );
+}
+
+#[test]
+fn what_is_avoided_is_the_sum_of_the_account() {
+    let exported = run(|session| async move {
+        let pages = json!({"pages": vec!["some page of a book"; 1000]});
+        let result = ToolResult::json(pages.to_string());
+        session.record(&id("call_1"), result).await.unwrap();
+        session
+            .render(&id("call_1"), &RenderOptions::default())
+            .await
+            .unwrap();
+        let arguments = json!({"book": {"$tool": "call_1", "$select": "pages"}});
+        session.resolve(arguments, None).await.unwrap();
+        session
+            .resolve(json!({"$tool": "nobody"}), None)
+            .await
+            .unwrap_err();
+        let avoided = session.usage().avoided();
+        AVOIDED.with(|sum| sum.set(avoided));
+    });
+    let avoided = AVOIDED.with(std::cell::Cell::get);
+    assert!(avoided > 0);
+    assert_eq!(exported.sums["crossfeed.tokens.avoided"], avoided);
+    assert!(exported.sums["crossfeed.bytes.moved"] > 20_000);
+}
+
+thread_local! {
+    static AVOIDED: std::cell::Cell<i64> = const { std::cell::Cell::new(0) };
+}
+
+#[test]
+fn what_a_client_sent_is_passed_on_where_nothing_is_exported() {
+    let sent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let parent = TraceContext::parse(sent, None).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = { runtime }.enable_time().build().unwrap();
+    runtime.block_on(async {
+        let session = Engine::in_memory(EngineOptions::default()).session(scope());
+        let call = session.begin(&id("call_1")).await.unwrap();
+        assert_eq!(call.trace_context(), None);
+        let call = call.with_parent(&parent);
+        assert_eq!(call.trace_context().as_ref(), Some(&parent));
+        call.complete(ToolResult::json("[1]")).await.unwrap();
+        let stored = session.get(&id("call_1")).await.unwrap();
+        assert_eq!(stored.trace(), Some(&parent));
+    });
 }
