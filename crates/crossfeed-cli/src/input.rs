@@ -47,7 +47,23 @@ pub(crate) fn read(path: &Path) -> Result<Bytes, Stop> {
         fs::read(path)
     };
     read.map(Bytes::from)
-        .map_err(|error| Stop::Usage(format!("cannot read {}: {error}", name(path))))
+        .map_err(|error| unreadable(path, &error))
+}
+
+/// A file or standard input, to be read as it comes.
+pub(crate) fn open(path: &Path) -> Result<Box<dyn Read>, Stop> {
+    if is_stdin(path.as_os_str()) {
+        return Ok(Box::new(io::stdin().lock()));
+    }
+    match fs::File::open(path) {
+        Ok(file) => Ok(Box::new(file)),
+        Err(error) => Err(unreadable(path, &error)),
+    }
+}
+
+/// An input that cannot be read.
+pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Stop {
+    Stop::Usage(format!("cannot read {}: {error}", name(path)))
 }
 
 /// Refuses what was declared to be JSON and is none.

@@ -22,6 +22,7 @@ mod retrieve;
 mod rewrite;
 mod select;
 mod strip;
+mod trace;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -56,7 +57,7 @@ fn run(
     err: &mut dyn Write,
 ) -> Result<(), Stop> {
     match command {
-        Command::Demo => block_on(demo::run(out)),
+        Command::Demo(args) => demo::run(args, out, err),
         Command::Select(args) => block_on(select::run(args, out, err)),
         Command::Hints(args) => block_on(hints::run(args, out, err)),
         Command::Retrieve(args) => block_on(retrieve::run(args, out)),
@@ -69,6 +70,7 @@ fn run(
         Command::Rewrite(args) => rewrite::run(args, out, err),
         Command::Lint(args) => lint::run(args, json, out, err),
         Command::Strip(args) => strip::run(args, out),
+        Command::Trace(args) => trace::run(&args.command, out, err),
     }
 }
 

@@ -5,12 +5,17 @@
     reason = "a test's helpers may fail like the test"
 )]
 
+#[cfg(feature = "otlp")]
+#[path = "cli/exports.rs"]
+mod exports;
 #[path = "cli/outputs.rs"]
 mod outputs;
 #[path = "cli/schemas.rs"]
 mod schemas;
 #[path = "cli/shown.rs"]
 mod shown;
+#[path = "cli/traces.rs"]
+mod traces;
 
 use std::{
     fs,
@@ -31,6 +36,8 @@ struct Run {
 fn start(args: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_crossfeed"))
         .args(args)
+        // Receivers of tests are on this machine.
+        .env("NO_PROXY", "127.0.0.1")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -745,12 +752,12 @@ fn arguments_that_are_no_json_say_where() {
 fn strip_leaves_every_other_byte() {
     let shown =
         "{ \"_toolCallId\": \"c1\", \"_id\": 7,\n\"a\" : 1.50 , \"_structureHints\": {} }\n";
-    check(&["strip"], shown, 0, "{ \"_id\": 7,\n\"a\" : 1.50 }\n", "");
+    check(&["strip"], shown, 0, "{ \"_id\": 7,\n\"a\" : 1.50  }\n", "");
     check(
         &["strip", "-", "--all-underscore"],
         shown,
         0,
-        "{\n\"a\" : 1.50 }\n",
+        "{\n\"a\" : 1.50  }\n",
         "",
     );
     let path = file("strip.json", shown);
@@ -758,7 +765,7 @@ fn strip_leaves_every_other_byte() {
         &["strip", &path],
         "",
         0,
-        "{ \"_id\": 7,\n\"a\" : 1.50 }\n",
+        "{ \"_id\": 7,\n\"a\" : 1.50  }\n",
         "",
     );
     let deep = "[".repeat(100_000);
@@ -834,6 +841,8 @@ fn help_is_an_answer() {
         &["summarize", "--help"],
         &["inspect", "--help"],
         &["learn", "--help"],
+        &["trace", "--help"],
+        &["trace", "sanitize", "--help"],
     ] {
         let Run { status, out, err } = run(args, "");
         assert_eq!((status, err.as_str()), (0, ""), "{args:?}");
@@ -881,6 +890,8 @@ fn the_demo_is_the_same_every_time() {
         "\nshown     the result of call `call_6` has expired (argument `/items`)\n",
         "\nengine    /items <- call call_6 artifact gaps tool get_support_table: ",
         "\n  total ",
+        "\nThe trace, as it leaves: ",
+        "\n  execute_tool write_report call_8 returned\n    link /as_of <- call_4 execute_tool get_release: ",
     ] {
         assert!(out.contains(line), "{line} is not in:\n{out}");
     }
@@ -907,7 +918,7 @@ fn readme_blocks(kind: &str) -> Vec<String> {
 fn the_readme_shows_what_the_demo_prints() {
     let demo = run(&["demo"], "");
     let blocks = readme_blocks("text");
-    assert_eq!(blocks.len(), 6);
+    assert_eq!(blocks.len(), 7);
     for block in blocks {
         assert!(
             demo.out.contains(&block),
@@ -927,7 +938,7 @@ fn the_readme_shows_what_the_commands_print() {
     let own = Path::new(env!("CARGO_BIN_EXE_crossfeed")).parent().unwrap();
     let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap());
     let blocks = readme_blocks("console");
-    assert_eq!(blocks.len(), 6);
+    assert_eq!(blocks.len(), 7);
     for step in blocks.iter().flat_map(|block| block.split("$ ").skip(1)) {
         let (command, expected) = step.split_once('\n').unwrap();
         let output = Command::new("sh")

@@ -415,6 +415,7 @@ impl<'a> Cursor<'a> {
         let siblings = is_object.then(|| self.children()).into_iter().flatten();
         siblings.map(|member| WrittenMember {
             key: member.key(),
+            value: member,
             end: member.offset() + member.raw().len(),
         })
     }
@@ -437,6 +438,8 @@ impl<'a> Cursor<'a> {
 pub struct WrittenMember<'a> {
     /// The key.
     pub key: Key<'a>,
+    /// The value.
+    pub value: Cursor<'a>,
     /// Offset behind the value's last byte.
     pub end: usize,
 }

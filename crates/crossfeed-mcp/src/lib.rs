@@ -1,8 +1,9 @@
-//! Projection of tool results over MCP.
+//! Projection of tool results over MCP, and the place of a request in a trace.
 //!
 //! What comes in: a tool's result as bytes, what its definition says, and the parameters of the
 //! call. What goes out: the result as the client asked for it, and metadata that says so; or the
-//! whole result, and why. Deliberately not here: transport, and projecting itself.
+//! whole result, and why; and the parameters with the trace that they are sent on in. Deliberately not
+//! here: transport, and projecting itself.
 //!
 //! # What holds
 //!
@@ -19,6 +20,7 @@ mod mode;
 mod reply;
 mod request;
 mod result;
+mod trace;
 
 #[cfg(test)]
 mod tests;
@@ -29,6 +31,7 @@ pub use mode::Mode;
 pub use reply::Reply;
 pub use request::{Request, RequestError};
 pub use result::{Projected, Projector, ResultError, Tool};
+pub use trace::{MAX_BAGGAGE, TraceMeta};
 
 /// The key of everything that is said about projection, in `_meta` and in capabilities.
 pub const KEY: &str = "dev.crossfeed/projection";

@@ -68,6 +68,7 @@ mod attributes;
 mod engine;
 mod guard;
 mod log;
+mod otlp_json;
 mod policy;
 mod resource;
 mod span;
@@ -77,5 +78,6 @@ mod text;
 #[cfg(feature = "engine")]
 pub use engine::EngineTelemetry;
 pub use log::{SanitizingLogExporter, SanitizingLogProcessor};
+pub use otlp_json::{JsonDocuments, JsonPiece, OtlpJsonError, Place, SanitizedJson, sanitize_json};
 pub use policy::{FAILED, HashKey, Outcome, Policy, Reader, Redaction};
 pub use span::{SanitizingSpanExporter, SanitizingSpanProcessor};

@@ -68,6 +68,10 @@ codes! {
     ProjectionInvalid = "projection.invalid",
     /// The store cannot answer now.
     StoreUnavailable = "store.unavailable",
+    /// What should be telemetry is none: no JSON, or no OTLP.
+    TelemetryInvalid = "telemetry.invalid",
+    /// Telemetry could not be delivered.
+    TelemetryUnavailable = "telemetry.unavailable",
     /// Data is larger or nests deeper than the limits allow.
     LimitExceeded = "limit.exceeded",
 }

@@ -1,8 +1,10 @@
 //! The arguments of the command, and its help.
 
 mod outputs;
+mod trace;
 
 pub(crate) use outputs::{Inspect, Learn, Operation, Project, Summarize};
+pub(crate) use trace::{Payload, Sanitize, Trace, TraceCommand};
 
 use clap::{
     Args, Parser, Subcommand, ValueEnum,
@@ -18,7 +20,8 @@ use std::{ffi::OsString, path::PathBuf, str::FromStr};
 ///
 /// What the engine does between an agent's tool calls, by hand and on files: look into a result,
 /// see what a model is shown of it, resolve the references in a call's arguments, keep artifacts,
-/// rewrite the schemas of tools so that they admit references, take internal fields out again.
+/// rewrite the schemas of tools so that they admit references, take internal fields out again, of
+/// results and of traces.
 /// `crossfeed demo` shows a whole session.
 #[derive(Debug, Parser)]
 #[command(name = "crossfeed", version, max_term_width = 100)]
@@ -39,7 +42,7 @@ pub(crate) enum Command {
     ///
     /// The model's turns are scripted; every result, resolution, error and count is computed. It
     /// needs no network and prints the same bytes every time.
-    Demo,
+    Demo(Demo),
     Select(Select),
     Hints(Hints),
     Retrieve(Retrieve),
@@ -52,6 +55,23 @@ pub(crate) enum Command {
     Rewrite(Rewrite),
     Lint(Lint),
     Strip(Strip),
+    Trace(Trace),
+}
+
+/// What is done beside the demo.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  crossfeed demo
+  crossfeed demo --otlp http://127.0.0.1:4318")]
+pub(crate) struct Demo {
+    /// Export the run's telemetry, too: to a receiver of OTLP over HTTP
+    ///
+    /// In protobuf, to /v1/traces and /v1/metrics there, with the headers in OTEL_EXPORTER_OTLP_HEADERS.
+    /// Standard error says what came of it; where the traces are not taken the status is 1.
+    #[cfg(feature = "otlp")]
+    #[arg(long, value_name = "URL", value_parser = crate::demo::Endpoint::parse)]
+    pub(crate) otlp: Option<crate::demo::Endpoint>,
 }
 
 /// Select from a JSON document as a reference does

@@ -5,14 +5,19 @@
 //! one a preview. What the
 //! model writes is scripted ([`script`]); the tools are real ([`tools`]), those that keep and read
 //! artifacts are the engine's own ([`kept`]), and every result, resolution, error, preview and count
-//! comes from the engine while it runs. The same bytes come out every time.
+//! comes from the engine while it runs. At the end stands the run's trace, as a host's pipeline would
+//! export it ([`trace`]). The same bytes come out every time.
 
 mod account;
 mod kept;
 mod script;
 mod tools;
+mod trace;
 
-use crate::{report::Stop, resolve};
+#[cfg(feature = "otlp")]
+pub(crate) use trace::otlp::Endpoint;
+
+use crate::{block_on, cli, report::Stop, resolve};
 use account::{Entry, Size, Without};
 use crossfeed::{
     CallId, Engine, EngineOptions, ErrorCode, Fault, InFlight, RenderOptions, Resolved, Session,
@@ -28,6 +33,8 @@ use std::{
     time::Duration,
 };
 use tools::{Data, Tool};
+use trace::Tracing;
+use tracing::Instrument as _;
 
 /// The most tokens of what is shown: less than by default, since every turn is read by a person, too.
 const BUDGET: usize = 300;
@@ -42,11 +49,38 @@ const REPORT: &str = "write_report";
 /// How many lines of the report are shown.
 const LINES: usize = 10;
 
-pub(crate) async fn run(out: &mut dyn Write) -> Result<(), Stop> {
+pub(crate) fn run(args: &cli::Demo, out: &mut dyn Write, err: &mut dyn Write) -> Result<(), Stop> {
+    #[cfg(feature = "otlp")]
+    let tracing = Tracing::start(args.otlp.as_ref())?;
+    #[cfg(not(feature = "otlp"))]
+    let tracing = {
+        let cli::Demo {} = args;
+        Tracing::start()?
+    };
+    let agent = tracing::info_span!(
+        "invoke_agent demo",
+        "gen_ai.operation.name" = "invoke_agent",
+        "gen_ai.agent.name" = "demo",
+    );
+    block_on(show(&tracing, out).instrument(agent))?;
+    trace::write(&tracing.spans(), out)?;
+    // What is sent is no part of the answer: that is there first.
+    out.flush()?;
+    if let Some(line) = tracing.finish()? {
+        let _ = writeln!(err, "{line}");
+    }
+    Ok(())
+}
+
+/// The session itself.
+async fn show(tracing: &Tracing, out: &mut dyn Write) -> Result<(), Stop> {
     // Time passes when the script says so.
     let clock = Arc::new(ManualClock::default());
     let store = MemoryStore::with_clock(MemoryLimits::default(), clock.clone());
-    let engine = Engine::new(EngineOptions::default(), Arc::new(store));
+    let engine = Engine::new(
+        EngineOptions::default().with_telemetry(tracing.telemetry()),
+        Arc::new(store),
+    );
     let scope = crate::records::named_scope("demo")?;
     let demo = Demo {
         session: engine.session(scope),
@@ -141,18 +175,26 @@ impl Demo {
             });
         }
         let ids: Vec<_> = calls.iter().map(|(id, _)| id.as_str()).collect();
-        let running = calls.iter().zip(&begun).map(|((_, call), begun)| {
+        let running = calls.iter().zip(&begun).map(|((id, call), begun)| {
             let ids = &ids;
+            let kept = begun.is_none().then(|| kept_span(id, call));
             async move {
                 match begun {
-                    Some((tool, flight)) => self.call(tool, flight, call, ids).await,
-                    None => self.kept(call).await,
+                    Some((tool, flight)) => {
+                        let span = flight.span().clone();
+                        self.call(tool, flight, call, ids).instrument(span).await
+                    }
+                    None => {
+                        let span = kept.unwrap_or_else(tracing::Span::none);
+                        self.kept(call).instrument(span).await
+                    }
                 }
             }
         });
         // Each goes on until it waits for something, the last one first: so what one refers to has
         // not returned, and the wait for it is the same every time.
-        let mut outcomes = try_join_all(running.rev()).await?;
+        let running: Vec<_> = running.collect();
+        let mut outcomes = try_join_all(running.into_iter().rev()).await?;
         outcomes.reverse();
         Ok(outcomes)
     }
@@ -236,6 +278,17 @@ impl Demo {
             shown: rendered.json,
         })
     }
+}
+
+/// The span of a call that the engine does not see: the host's own.
+fn kept_span(id: &str, call: &Call) -> tracing::Span {
+    tracing::info_span!(
+        "execute_tool",
+        "otel.name" = format!("execute_tool {}", call.tool),
+        "gen_ai.operation.name" = "execute_tool",
+        "gen_ai.tool.name" = call.tool,
+        "gen_ai.tool.call.id" = id,
+    )
 }
 
 impl Outcome {

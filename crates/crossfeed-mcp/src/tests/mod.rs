@@ -2,6 +2,7 @@ mod declared;
 mod laws;
 mod results;
 mod rules;
+mod trace;
 
 use crate::{Capability, KEY, Projected, Projector, Tool};
 use crossfeed_json::{Document, quoted};

@@ -1,0 +1,76 @@
+//! The arguments of the commands about traces.
+
+use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Work on traces that were written down
+#[derive(Debug, Args)]
+pub(crate) struct Trace {
+    #[command(subcommand)]
+    pub(crate) command: TraceCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TraceCommand {
+    Sanitize(Sanitize),
+}
+
+/// Take what is internal out of traces, logs and metrics in OTLP/JSON
+///
+/// Reads one document, or one a line, or one behind the other, as exporters and the Collector write
+/// them, and prints the same: without the fields that the engine added, wherever they stand, and in the
+/// attributes that carry tool results without any top-level key that begins with `_`. Every byte outside
+/// what changes stays as it is. Each document is printed as soon as it is there. One that is broken
+/// stops the command; nothing of it is printed.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  crossfeed trace sanitize spans.json
+  tail -f spans.jsonl | crossfeed trace sanitize | tee clean.jsonl
+  crossfeed trace sanitize --keep _id --tool-result 'acme.tool.output' --report spans.jsonl
+  crossfeed trace sanitize --payload hash --hash-key key.bin < spans.jsonl
+  crossfeed trace sanitize --max-bytes 4096 --never password,owner.email spans.json")]
+pub(crate) struct Sanitize {
+    /// The traces; standard input if it is `-` or absent
+    #[arg(default_value = "-", hide_default_value = true)]
+    pub(crate) file: PathBuf,
+    /// A top-level key of tool results that stays although it begins with `_`
+    #[arg(long, value_name = "KEY")]
+    pub(crate) keep: Vec<String>,
+    /// A further attribute that carries tool results; `*` stands for one segment of its name, a last
+    /// `**` for all that follow
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tool_result: Vec<String>,
+    /// A further attribute that carries other payload: messages, arguments
+    #[arg(long, value_name = "NAME")]
+    pub(crate) payload_attribute: Vec<String>,
+    /// What becomes of attributes that carry payload
+    #[arg(long, default_value = "keep")]
+    pub(crate) payload: Payload,
+    /// A file whose bytes are the key of the hashes: without it whoever guesses a payload can check it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) hash_key: Option<PathBuf>,
+    /// The most bytes of a text; JSON that is cut is JSON again, and says so
+    #[arg(long, value_name = "N")]
+    pub(crate) max_bytes: Option<usize>,
+    /// Never show these: a name at any depth, or a path
+    #[arg(long, value_name = "PATHS")]
+    pub(crate) never: Vec<String>,
+    /// The largest document, in bytes: so much of it is kept in memory
+    #[arg(long, value_name = "N", default_value_t = 256 << 20)]
+    pub(crate) max_document: usize,
+    /// Write on standard error how much was changed
+    #[arg(long)]
+    pub(crate) report: bool,
+}
+
+/// What becomes of payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Payload {
+    /// It stays, without what is internal
+    Keep,
+    /// It goes
+    Drop,
+    /// Its SHA-256 takes its place
+    Hash,
+}

@@ -1,0 +1,236 @@
+//! Delivery over OTLP/HTTP, in protobuf.
+//!
+//! Everything is bounded in time: a receiver that is slow is as good as gone.
+
+use crate::report::Stop;
+use crossfeed::{
+    ErrorBody, ErrorCode,
+    otel::{Policy, SanitizingSpanExporter},
+};
+use fluent_uri::Uri;
+use opentelemetry_otlp::{ExporterBuildError, MetricExporter, Protocol, WithExportConfig};
+use opentelemetry_sdk::{
+    Resource,
+    error::OTelSdkResult,
+    metrics::{MeterProviderBuilder, SdkMeterProvider},
+    trace::{
+        BatchConfigBuilder, BatchSpanProcessor, SdkTracerProvider, SpanData, SpanExporter,
+        TracerProviderBuilder,
+    },
+};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+/// How long a receiver may take for a request.
+const REQUEST: Duration = Duration::from_secs(4);
+/// How long all of them may take at the end.
+const ALL: Duration = Duration::from_secs(10);
+/// More spans than a run has, so that none is dropped.
+const QUEUE: usize = 1 << 14;
+
+/// Where telemetry goes: the address of a receiver of OTLP/HTTP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Endpoint {
+    traces: String,
+    metrics: String,
+}
+
+impl Endpoint {
+    /// Reads the address: that of the receiver (`http://127.0.0.1:4318`), or that of its traces.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        const TRACES: &str = "/v1/traces";
+        let uri = Uri::parse(text)
+            .map_err(|_| "it is no URL: write one like `http://127.0.0.1:4318`".to_owned())?;
+        match uri.scheme().as_str() {
+            "http" => {}
+            "https" => {
+                return Err(
+                    "https is not built in: send to a Collector near by, which sends on".to_owned(),
+                );
+            }
+            other => return Err(format!("`{other}` is no way to send: `http` is")),
+        }
+        if uri
+            .authority()
+            .is_none_or(|authority| authority.host().is_empty())
+        {
+            return Err("it names no host".to_owned());
+        }
+        if uri.query().is_some() || uri.fragment().is_some() {
+            return Err("it has a query or a fragment: give the address alone".to_owned());
+        }
+        let base = text.trim_end_matches('/');
+        let base = base.strip_suffix(TRACES).unwrap_or(base);
+        Ok(Self {
+            traces: format!("{base}{TRACES}"),
+            metrics: format!("{base}/v1/metrics"),
+        })
+    }
+}
+
+/// What has become of the spans of a run.
+#[derive(Clone, Debug, Default)]
+struct Fate(Arc<Mutex<Sent>>);
+
+#[derive(Debug, Default)]
+struct Sent {
+    spans: usize,
+    /// The first reason for which some were not delivered.
+    failed: Option<String>,
+}
+
+/// An exporter that notes what came of its exports: a processor that works in batches tells nobody.
+#[derive(Debug)]
+struct Noted<E> {
+    inner: E,
+    fate: Fate,
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl<E: SpanExporter> SpanExporter for Noted<E> {
+    async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
+        let count = batch.len();
+        let done = self.inner.export(batch).await;
+        let mut sent = self.fate.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match &done {
+            Ok(()) => sent.spans += count,
+            Err(error) => {
+                sent.failed.get_or_insert_with(|| error.to_string());
+            }
+        }
+        done
+    }
+
+    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+        self.inner.shutdown_with_timeout(timeout)
+    }
+
+    fn shutdown(&self) -> OTelSdkResult {
+        self.inner.shutdown()
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        self.inner.force_flush()
+    }
+
+    fn set_resource(&mut self, resource: &Resource) {
+        self.inner.set_resource(resource);
+    }
+}
+
+/// The way to a receiver.
+#[derive(Debug)]
+pub(super) struct Delivery {
+    to: Endpoint,
+    fate: Fate,
+}
+
+impl Delivery {
+    /// Adds the way to what collects: the line that a pipeline needs is the one with the policy.
+    pub(super) fn to(
+        to: &Endpoint,
+        tracers: TracerProviderBuilder,
+        meters: MeterProviderBuilder,
+    ) -> Result<(TracerProviderBuilder, MeterProviderBuilder, Self), Stop> {
+        let spans = opentelemetry_otlp::SpanExporter::builder()
+            .with_http()
+            .with_protocol(Protocol::HttpBinary)
+            .with_endpoint(&to.traces)
+            .with_timeout(REQUEST)
+            .build()
+            .map_err(unbuilt)?;
+        let metrics = MetricExporter::builder()
+            .with_http()
+            .with_protocol(Protocol::HttpBinary)
+            .with_endpoint(&to.metrics)
+            .with_timeout(REQUEST)
+            .build()
+            .map_err(unbuilt)?;
+        let fate = Fate::default();
+        let spans = Noted {
+            inner: spans,
+            fate: fate.clone(),
+        };
+        let spans = SanitizingSpanExporter::new(spans, Policy::default());
+        let batches = BatchConfigBuilder::default()
+            .with_max_queue_size(QUEUE)
+            .build();
+        let batches = BatchSpanProcessor::builder(spans).with_batch_config(batches);
+        let delivery = Self {
+            to: to.clone(),
+            fate,
+        };
+        Ok((
+            tracers.with_span_processor(batches.build()),
+            meters.with_periodic_exporter(metrics),
+            delivery,
+        ))
+    }
+
+    /// Sends what is left. Metrics that are not taken are no failure: many receivers of traces take none.
+    pub(super) fn finish(
+        &self,
+        tracers: &SdkTracerProvider,
+        meters: &SdkMeterProvider,
+        spans: usize,
+    ) -> Result<String, Stop> {
+        let ended = tracers.shutdown_with_timeout(ALL);
+        let sent = self.fate.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Endpoint { traces, metrics } = &self.to;
+        let failed = sent.failed.clone();
+        let failed = failed.or_else(|| ended.err().map(|error| error.to_string()));
+        if let Some(why) = failed {
+            let mut body = ErrorBody::new(
+                ErrorCode::TelemetryUnavailable,
+                format!(
+                    "{} of {spans} spans were not delivered to {traces}: {why}",
+                    spans.saturating_sub(sent.spans)
+                ),
+            );
+            body.advice =
+                Some("start a receiver of OTLP/HTTP there, or give its address".to_owned());
+            return Err(body.into());
+        }
+        Ok(match meters.shutdown_with_timeout(REQUEST) {
+            Ok(()) => format!("delivered {spans} spans to {traces}, and metrics to {metrics}"),
+            Err(_) => format!("delivered {spans} spans to {traces}; metrics were not taken"),
+        })
+    }
+}
+
+fn unbuilt(error: ExporterBuildError) -> Stop {
+    Stop::Usage(format!("cannot send: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Endpoint;
+
+    fn check(text: &str, expected: Result<&str, &str>) {
+        let read = Endpoint::parse(text);
+        match (read, expected) {
+            (Ok(read), Ok(traces)) => assert_eq!(read.traces, traces),
+            (Err(error), Err(says)) => assert!(error.contains(says), "{text}: {error}"),
+            (read, _) => panic!("{text}: {read:?}"),
+        }
+    }
+
+    #[test]
+    fn addresses_are_read() {
+        let traces = "http://127.0.0.1:4318/v1/traces";
+        check("http://127.0.0.1:4318", Ok(traces));
+        check("http://127.0.0.1:4318/", Ok(traces));
+        check(traces, Ok(traces));
+        check("http://[::1]/otlp", Ok("http://[::1]/otlp/v1/traces"));
+        check("https://a.example", Err("https is not built in"));
+        check("ftp://a.example", Err("`ftp` is no way to send"));
+        check("127.0.0.1:4318", Err("no URL"));
+        check("localhost:4318", Err("`localhost` is no way to send"));
+        check("", Err("no URL"));
+        check("http://", Err("no host"));
+        check("http:/a", Err("no host"));
+        check("http://a.example?x=1", Err("query"));
+    }
+}

@@ -1,0 +1,211 @@
+//! `crossfeed trace sanitize`: OTLP/JSON in, the same without what is internal out.
+//!
+//! A document goes out before the next one is waited for, so that it works at the end of a pipe that
+//! stays open; of what has not gone out no more than one document is kept.
+
+use crate::{
+    cli::{self, Payload},
+    input,
+    project::rules,
+    report::Stop,
+};
+use bytes::Bytes;
+use crossfeed::{
+    ErrorBody, ErrorCode,
+    json::Document,
+    otel::{
+        HashKey, JsonDocuments, JsonPiece, OtlpJsonError, Place, Policy, Redaction, sanitize_json,
+    },
+};
+use std::io::{ErrorKind, Write};
+
+/// How much is read at once.
+const CHUNK: usize = 1 << 16;
+
+pub(super) fn run(
+    args: &cli::Sanitize,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<(), Stop> {
+    let mut stream = Stream {
+        policy: policy(args)?,
+        documents: JsonDocuments::new(args.max_document),
+        max_document: args.max_document,
+        counts: Counts::default(),
+    };
+    let done = stream.run(args, out);
+    out.flush()?;
+    // What was done is told, whatever came then.
+    if args.report {
+        let _ = writeln!(err, "{}", stream.counts.line());
+    }
+    done
+}
+
+fn policy(args: &cli::Sanitize) -> Result<Policy, Stop> {
+    let redaction = match (args.payload, &args.hash_key) {
+        (Payload::Hash, Some(file)) => {
+            let key = input::read(file)?;
+            if key.is_empty() {
+                return Err(Stop::Usage(format!("{} holds no key", input::name(file))));
+            }
+            Redaction::KeyedHash(HashKey::new(key))
+        }
+        (_, Some(_)) => {
+            return Err(Stop::Usage(
+                "`--hash-key` goes with `--payload hash`".to_owned(),
+            ));
+        }
+        (Payload::Keep, None) => Redaction::None,
+        (Payload::Drop, None) => Redaction::Drop,
+        (Payload::Hash, None) => Redaction::Hash,
+    };
+    let files = [Some(&args.file), args.hash_key.as_ref()];
+    input::check_stdin(files.map(|file| file.map(|file| file.as_os_str())))?;
+    let policy = Policy::default()
+        .with_kept(args.keep.iter().cloned())
+        .with_tool_results(args.tool_result.iter().cloned())
+        .with_payloads(args.payload_attribute.iter().cloned())
+        .with_redaction(redaction);
+    let policy = match args.max_bytes {
+        Some(most) => policy.with_max_bytes(most),
+        None => policy,
+    };
+    if args.never.is_empty() {
+        return Ok(policy);
+    }
+    let never = rules(&[], &args.never)?;
+    let never = never.never().iter().map(ToString::to_string);
+    policy
+        .with_never(never)
+        .map_err(|error| Stop::answer(error.code(), error.to_string()))
+}
+
+/// How much was done.
+#[derive(Default)]
+struct Counts {
+    documents: usize,
+    changed: usize,
+    dropped: usize,
+}
+
+impl Counts {
+    fn line(&self) -> String {
+        let of = |count: usize, one: &str| match count {
+            1 => format!("1 {one}"),
+            many => format!("{many} {one}s"),
+        };
+        format!(
+            "{}: {} changed, {} dropped",
+            of(self.documents, "document"),
+            of(self.changed, "text"),
+            of(self.dropped, "attribute")
+        )
+    }
+}
+
+struct Stream {
+    policy: Policy,
+    documents: JsonDocuments,
+    max_document: usize,
+    counts: Counts,
+}
+
+impl Stream {
+    fn run(&mut self, args: &cli::Sanitize, out: &mut dyn Write) -> Result<(), Stop> {
+        let mut input = input::open(&args.file)?;
+        let mut chunk = vec![0; CHUNK];
+        loop {
+            let read = match input.read(&mut chunk) {
+                Ok(read) => read,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return Err(input::unreadable(&args.file, &error)),
+            };
+            match chunk.get(..read) {
+                Some(bytes) if read > 0 => self.documents.push(bytes),
+                _ => self.documents.end(),
+            }
+            while let Some(piece) = self.documents.next() {
+                self.piece(piece, read == 0, out)?;
+            }
+            if read == 0 {
+                return Ok(());
+            }
+            // Before more is waited for.
+            out.flush()?;
+        }
+    }
+
+    fn piece(&mut self, piece: JsonPiece, is_ended: bool, out: &mut dyn Write) -> Result<(), Stop> {
+        match piece {
+            JsonPiece::Blanks(blanks) => Ok(out.write_all(&blanks)?),
+            JsonPiece::Document(bytes, place) => {
+                let document = Document::new(bytes);
+                let sanitized = sanitize_json(&document, &self.policy)
+                    .map_err(|error| self.refused(document.raw(), place, error, is_ended))?;
+                self.counts.documents += 1;
+                self.counts.changed += sanitized.changed;
+                self.counts.dropped += sanitized.dropped;
+                Ok(out.write_all(&sanitized.json)?)
+            }
+            JsonPiece::TooLarge(place) => {
+                let mut body = ErrorBody::new(
+                    ErrorCode::LimitExceeded,
+                    format!(
+                        "document {} (line {}) has more than {} bytes",
+                        place.number, place.line, self.max_document
+                    ),
+                );
+                body.advice = Some(format!(
+                    "{}; or raise the limit: `--max-document {}`",
+                    self.before(place),
+                    self.max_document.saturating_mul(4)
+                ));
+                Err(body.into())
+            }
+        }
+    }
+
+    /// Why a document is not printed, and where it is at fault.
+    fn refused(&self, bytes: &Bytes, place: Place, error: OtlpJsonError, is_ended: bool) -> Stop {
+        let (number, mut line, offset) = (place.number, place.line, place.offset);
+        let mut advice = self.before(place);
+        let (code, message) = match error {
+            OtlpJsonError::NotJson(error) => {
+                let code = match error.is_limit() {
+                    true => ErrorCode::LimitExceeded,
+                    false => ErrorCode::TelemetryInvalid,
+                };
+                let before = bytes.get(..error.offset).unwrap_or_default();
+                line += before.iter().filter(|byte| **byte == b'\n').count();
+                let at = offset + error.offset;
+                let kind = error.kind;
+                if is_ended && error.offset == bytes.len() {
+                    advice = format!(
+                        "the input ends within it: it was cut off, or is still being written; {advice}"
+                    );
+                }
+                (
+                    code,
+                    format!("document {number} (line {line}) is no JSON: {kind} at byte {at}"),
+                )
+            }
+            other => (
+                ErrorCode::TelemetryInvalid,
+                format!("document {number} (line {line}, byte {offset}) is {other}"),
+            ),
+        };
+        let mut body = ErrorBody::new(code, message);
+        body.advice = Some(advice);
+        body.into()
+    }
+
+    /// What was printed before a document that is not.
+    fn before(&self, place: Place) -> String {
+        match place.number {
+            1 => "nothing was printed".to_owned(),
+            2 => "the document before it was printed".to_owned(),
+            number => format!("the {} documents before it were printed", number - 1),
+        }
+    }
+}
