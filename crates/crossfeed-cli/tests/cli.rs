@@ -752,12 +752,12 @@ fn arguments_that_are_no_json_say_where() {
 fn strip_leaves_every_other_byte() {
     let shown =
         "{ \"_toolCallId\": \"c1\", \"_id\": 7,\n\"a\" : 1.50 , \"_structureHints\": {} }\n";
-    check(&["strip"], shown, 0, "{ \"_id\": 7,\n\"a\" : 1.50  }\n", "");
+    check(&["strip"], shown, 0, "{ \"_id\": 7,\n\"a\" : 1.50 }\n", "");
     check(
         &["strip", "-", "--all-underscore"],
         shown,
         0,
-        "{\n\"a\" : 1.50  }\n",
+        "{\n\"a\" : 1.50 }\n",
         "",
     );
     let path = file("strip.json", shown);
@@ -765,7 +765,7 @@ fn strip_leaves_every_other_byte() {
         &["strip", &path],
         "",
         0,
-        "{ \"_id\": 7,\n\"a\" : 1.50  }\n",
+        "{ \"_id\": 7,\n\"a\" : 1.50 }\n",
         "",
     );
     let deep = "[".repeat(100_000);
