@@ -173,13 +173,16 @@ fn send(endpoint: &str) -> Result<(), Box<dyn Error>> {
     let sent = provider.force_flush();
     let stopped = provider.shutdown();
     sent.and(stopped).map_err(|error| {
-        format!("nothing was sent to {endpoint} ({error}); `--print` needs no receiver").into()
+        format!("not all was sent to {endpoint} ({error}); `--print` needs no receiver").into()
     })
 }
 
 fn main() -> ExitCode {
     let done = match std::env::args().nth(1).as_deref() {
         Some("--print") => print(),
+        Some(other) if !other.starts_with("http://") => {
+            Err("usage: export [--print | http://HOST:PORT]".into())
+        }
         Some(endpoint) => send(endpoint),
         None => send("http://127.0.0.1:4318"),
     };

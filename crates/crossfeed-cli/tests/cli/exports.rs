@@ -93,7 +93,7 @@ fn exported() -> (Run, Vec<Span>, BTreeSet<String>) {
         }
     }
     let told = format!(
-        "delivered {} spans to {address}/v1/traces, and metrics to {address}/v1/metrics\n",
+        "sent {} spans to {address}/v1/traces, and metrics to {address}/v1/metrics\n",
         spans.len()
     );
     assert_eq!((run.status, run.err.as_str()), (0, told.as_str()));
@@ -229,7 +229,7 @@ fn the_demo_is_the_same_whether_it_is_exported() {
 }
 
 #[test]
-fn what_cannot_be_delivered_is_said_behind_the_demo() {
+fn what_cannot_be_sent_is_said_behind_the_demo() {
     let gone = {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         format!("http://{}", listener.local_addr().unwrap())
@@ -240,7 +240,7 @@ fn what_cannot_be_delivered_is_said_behind_the_demo() {
         let Run { status, out, err } = run(&["demo", "--otlp", &address], "");
         assert_eq!((status, out), (1, demo.clone()), "{err}");
         let lines: Vec<_> = err.lines().collect();
-        let says = format!("spans were not delivered to {address}/v1/traces: ");
+        let says = format!("spans were not sent to {address}/v1/traces: ");
         assert!(
             lines[0].starts_with("error[telemetry.unavailable]: "),
             "{err}"
@@ -248,7 +248,7 @@ fn what_cannot_be_delivered_is_said_behind_the_demo() {
         assert!(lines[0].contains(&says), "{err}");
         assert_eq!(
             lines[1..],
-            ["start a receiver of OTLP/HTTP there, or give its address"]
+            ["give the address at which a receiver of OTLP/HTTP takes traces"]
         );
     }
     check_usage(
@@ -256,6 +256,16 @@ fn what_cannot_be_delivered_is_said_behind_the_demo() {
         "",
         "https is not built in",
     );
-    check_usage(&["demo", "--otlp", "a.example:4318"], "", "`http` is");
+    check_usage(&["demo", "--otlp", "ftp://a.example"], "", "`http` is");
+    check_usage(
+        &["demo", "--otlp", "a.example:4318"],
+        "",
+        "`http://a.example:4318` would be",
+    );
+    check_usage(
+        &["demo", "--otlp", "http://ann:secret@a.example"],
+        "",
+        "a name or a password",
+    );
     check_usage(&["demo", "--otlp", ""], "", "no URL");
 }

@@ -50,13 +50,17 @@ impl Endpoint {
                     "https is not built in: send to a Collector near by, which sends on".to_owned(),
                 );
             }
+            _ if uri.authority().is_none() => {
+                return Err(format!("it is no URL: `http://{text}` would be"));
+            }
             other => return Err(format!("`{other}` is no way to send: `http` is")),
         }
-        if uri
-            .authority()
-            .is_none_or(|authority| authority.host().is_empty())
-        {
+        let authority = uri.authority();
+        if authority.is_none_or(|authority| authority.host().is_empty()) {
             return Err("it names no host".to_owned());
+        }
+        if authority.is_some_and(|authority| authority.has_userinfo()) {
+            return Err("it has a name or a password, which would be sent in the clear: give the address alone".to_owned());
         }
         if uri.query().is_some() || uri.fragment().is_some() {
             return Err("it has a query or a fragment: give the address alone".to_owned());
@@ -185,17 +189,17 @@ impl Delivery {
             let mut body = ErrorBody::new(
                 ErrorCode::TelemetryUnavailable,
                 format!(
-                    "{} of {spans} spans were not delivered to {traces}: {why}",
+                    "{} of {spans} spans were not sent to {traces}: {why}",
                     spans.saturating_sub(sent.spans)
                 ),
             );
             body.advice =
-                Some("start a receiver of OTLP/HTTP there, or give its address".to_owned());
+                Some("give the address at which a receiver of OTLP/HTTP takes traces".to_owned());
             return Err(body.into());
         }
         Ok(match meters.shutdown_with_timeout(REQUEST) {
-            Ok(()) => format!("delivered {spans} spans to {traces}, and metrics to {metrics}"),
-            Err(_) => format!("delivered {spans} spans to {traces}; metrics were not taken"),
+            Ok(()) => format!("sent {spans} spans to {traces}, and metrics to {metrics}"),
+            Err(_) => format!("sent {spans} spans to {traces}; metrics were not taken"),
         })
     }
 }
@@ -227,7 +231,8 @@ mod tests {
         check("https://a.example", Err("https is not built in"));
         check("ftp://a.example", Err("`ftp` is no way to send"));
         check("127.0.0.1:4318", Err("no URL"));
-        check("localhost:4318", Err("`localhost` is no way to send"));
+        check("localhost:4318", Err("`http://localhost:4318` would be"));
+        check("http://ann:secret@127.0.0.1", Err("a name or a password"));
         check("", Err("no URL"));
         check("http://", Err("no host"));
         check("http:/a", Err("no host"));
