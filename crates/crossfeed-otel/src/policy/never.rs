@@ -150,6 +150,12 @@ struct OneLevel<'n> {
 }
 
 impl OneLevel<'_> {
+    /// Whether a key that no path names is a text rather than a name, and mentions what is hidden.
+    fn key_mentions(&self, key: &str) -> bool {
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+        !key.chars().all(is_part) && self.never.rules.mentions_never(key)
+    }
+
     fn innermost(&self) -> &[Way] {
         let begin = self.begins.last().copied().unwrap_or_default();
         self.ways.get(begin..).unwrap_or_default()
@@ -159,9 +165,10 @@ impl OneLevel<'_> {
 impl Prune for OneLevel<'_> {
     fn member(&mut self, key: Quoted<'_>, _: usize) -> bool {
         let mut next = std::mem::take(&mut self.next);
-        let hidden = self.never.step(self.innermost(), &key.text(), &mut next);
+        let key = key.text();
+        let hidden = self.never.step(self.innermost(), &key, &mut next);
         self.next = next;
-        hidden
+        hidden || self.key_mentions(&key)
     }
 
     fn item(&mut self, _: usize) -> bool {
@@ -179,11 +186,8 @@ impl Prune for OneLevel<'_> {
                 range,
                 carry: self.next.clone(),
             });
-        } else if string.raw().contains(['\\', '\'']) {
-            // Prose around JSON: a key stands within quotes.
-            if self.never.rules.mentions_never(&string.text()) {
-                self.withheld.push(range);
-            }
+        } else if self.never.rules.mentions_never(&string.text()) {
+            self.withheld.push(range);
         }
     }
 
@@ -267,6 +271,42 @@ mod tests {
             &["pin"],
             r#"{"log":"the spinner of a \"pinwheel\""}"#,
             r#"{"log":"the spinner of a \"pinwheel\""}"#,
+        );
+    }
+
+    #[test]
+    fn strings_that_mention_what_is_hidden_are_withheld() {
+        for prose in [
+            "pin=1234",
+            "PIN is 1234",
+            "pin: 1234",
+            "{no json} pin",
+            "\u{feff}pin",
+        ] {
+            let check = |around: &str| {
+                let text = around.replace("..", prose);
+                check(&["pin"], &text, &around.replace("..", WITHHELD));
+                check(&["a.b.pin[0]"], &text, &around.replace("..", WITHHELD));
+            };
+            check(r#"{"content":[{"type":"text","text":".."}]}"#);
+            check(r#""..""#);
+            check(r#"[".."]"#);
+            check(r#"{"log":".."}"#);
+            check(r#"{"log":"\"..\""}"#);
+            check(r#"{"log":"{\"log\":\"..\"}"}"#);
+        }
+        check(&["pin"], r#"["spin","pin_"]"#, r#"["spin","pin_"]"#);
+    }
+
+    #[test]
+    fn keys_that_mention_what_is_hidden_go() {
+        check(&["pin"], r#"{"pin=1234":1,"a":2}"#, r#"{"a":2}"#);
+        check(&["pin"], r#"{"the PIN is":1234}"#, "{}");
+        check(&["owner.pin"], r#"{"{\"pin\":1}":2}"#, "{}");
+        check(
+            &["owner.pin"],
+            r#"{"pin":1,"p\u0069n":2,"my-pin":3,"x.pin":4}"#,
+            r#"{"pin":1,"p\u0069n":2,"my-pin":3,"x.pin":4}"#,
         );
     }
 

@@ -52,6 +52,12 @@ fn named_fields_go_from_everything() {
             r#"{"a":"\"{}\""}"#,
         );
         check("\u{feff}{\"_toolCallId\":1}", "\u{feff}{}");
+        check("[\"\u{feff}{\\\"_toolCallId\\\":1}\"]", "[\"\u{feff}{}\"]");
+        // An escape of an escape, whose `u` is written by its number.
+        check(r#"["{\"\\\u0075005ftoolCallId\":1}"]"#, r#"["{}"]"#);
+        // Keys may hold JSON.
+        check(r#"{"{\"_toolCallId\":1,\"a\":2}":3}"#, r#"{"{\"a\":2}":3}"#);
+        check(r#"{"\"{\\\"_toolCallId\\\":1}\"":3}"#, r#"{"\"{}\"":3}"#);
     }
 }
 
@@ -196,6 +202,11 @@ fn stages_follow_each_other() {
     check(&policy, "drop", "1", "(dropped)");
     check(&policy, "replace", "1", r#"{"was":1}"#);
     check(&policy, "other", r#"{"pin":1,"_toolCallId":1}"#, "{}");
+    // What the rule gives stays where the other stages find nothing.
+    let given = Policy::default().with_rule(|_, _| Outcome::Text(r#"{"_rank":1}"#.to_owned()));
+    check(&given, "other", "1", r#"{"_rank":1}"#);
+    let given = given.with_never(["pin"]).unwrap().with_max_bytes(200);
+    check(&given, "other", "1", r#"{"_rank":1}"#);
     let long = format!(r#"{{"pin":1,"a":["{}"]}}"#, "x".repeat(400));
     let left = format!(
         r#"{{"a":["{}[cut: left out 350 of 400 bytes]"]}}"#,
