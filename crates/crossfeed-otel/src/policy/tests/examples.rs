@@ -105,6 +105,13 @@ fn results_lose_what_begins_with_an_underscore() {
         .with_payloads([RESULT]);
     check(&own, "my.0.result", r#"{"_x":1}"#, "{}");
     check(&own, RESULT, r#"{"_x":1}"#, r#"{"_x":1}"#);
+    // Only its own name says that a result is none.
+    for broad in ["gen_ai.**", "gen_ai", "gen_ai.tool.call.*"] {
+        let own = Policy::default().with_payloads([broad]);
+        check(&own, RESULT, r#"{"_x":1}"#, "{}");
+        let drop = own.with_redaction(Redaction::Drop);
+        check(&drop, "gen_ai.tool.call.other", "1", "(dropped)");
+    }
 }
 
 #[test]
@@ -157,6 +164,44 @@ fn keys_that_are_internal_go_as_a_whole() {
     check("gen_ai.tool.call.result._id", false);
     check("gen_ai.tool.call.arguments._secret", false);
     check("gen_ai.tool.call.id", false);
+    for joint in [
+        ".", "/", ":", "['", "[\"", "->", ",", " ", "#", "|", "\\", "(",
+    ] {
+        check(&format!("gen_ai.tool.call.result{joint}_x"), true);
+        check(&format!("output.value{joint}_x"), true);
+        check(&format!("app{joint}_toolCallId"), true);
+        check(&format!("gen_ai.tool.call.result{joint}_id"), false);
+    }
+    // An item of a list is no top-level member.
+    check("gen_ai.tool.call.result[0]._x", false);
+    let own = Policy::default().with_tool_results(["my.result.**", "its.*"]);
+    assert!(own.drops_key("my.result._x") && own.drops_key("its._x"));
+    assert!(own.drops_key("its.a._x") && !own.drops_key("its.a.b._x"));
+    // However long a name is.
+    check(&"a[".repeat(500_000), false);
+}
+
+#[test]
+fn what_is_never_revealed_goes_by_the_names_of_attributes() {
+    let policy = Policy::default().with_never(["pin", "owner.mail"]).unwrap();
+    let dropped = |attribute: &str| check(&policy, attribute, "1234", "(dropped)");
+    dropped("pin");
+    dropped("pin.code");
+    dropped("owner.mail");
+    dropped("gen_ai.tool.call.result.pin");
+    dropped("gen_ai.tool.call.result[0]['a'].pin");
+    dropped("gen_ai.tool.call.result.owner[0].mail");
+    dropped("output.value.owner.mail");
+    let stays = |attribute: &str| check(&policy, attribute, "1234", "1234");
+    stays("user.pin");
+    stays("owner");
+    stays("mail");
+    stays("gen_ai.tool.call.result.mail");
+    stays("gen_ai.tool.call.result.owner.a.mail");
+    let owner = r#"{"mail":1,"a":2}"#;
+    check(&policy, "owner", owner, r#"{"a":2}"#);
+    check(&policy, "ai.toolCall.result.owner", owner, r#"{"a":2}"#);
+    check(&policy, "ai.toolCall.result", owner, owner);
 }
 
 #[test]
@@ -170,6 +215,8 @@ fn payload_is_dropped_or_hashed() {
         RESULT,
         "ai.prompt",
         "gen_ai.prompt.0.content",
+        "gen_ai.input.messages[0].content",
+        "gen_ai.input.messages/0",
         "output.value",
     ] {
         check(&drop, attribute, text, "(dropped)");
