@@ -63,7 +63,10 @@ struct TopLevel(StripPolicy);
 
 impl Prune for TopLevel {
     fn member(&mut self, key: Quoted<'_>, depth: usize) -> bool {
-        depth == 1 && self.0.strips(&key.text())
+        // Most keys are told by their first byte.
+        depth == 1
+            && matches!(key.raw().as_bytes().first(), Some(b'_' | b'\\'))
+            && self.0.strips(&key.text())
     }
 }
 

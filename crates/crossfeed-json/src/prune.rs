@@ -1,13 +1,12 @@
 //! Leaving members and items out of a text: every other byte stays as it is.
 //!
 //! What comes in: a text, and a [`Prune`] that says what goes. What goes out: which bytes go, so that
-//! the rest is JSON again. A comma goes with what it separated, the one behind
-//! if something behind stays. Deliberately not here: why something
-//! goes.
+//! the rest is JSON again. A comma goes with what it separated, the one behind if something behind
+//! stays. Deliberately not here: why something goes.
 
 use crate::{
     document::JsonError,
-    tokens::{Bits, Quoted, TokenVisitor, read_from},
+    tokens::{Bits, Quoted, TokenVisitor, read_tokens},
 };
 use std::ops::Range;
 
@@ -57,7 +56,6 @@ pub trait Prune {
 ///
 /// [`JsonError`] where the text is no JSON.
 pub fn cuts(text: &str, prune: &mut impl Prune) -> Result<Vec<Range<usize>>, JsonError> {
-    let mark = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let mut pruner = Pruner {
         prune,
         cuts: Vec::new(),
@@ -69,7 +67,7 @@ pub fn cuts(text: &str, prune: &mut impl Prune) -> Result<Vec<Range<usize>>, Jso
         value_end: 0,
         run: None,
     };
-    read_from(text, mark, &mut pruner)?;
+    read_tokens(text, &mut pruner)?;
     Ok(pruner.cuts)
 }
 

@@ -90,7 +90,8 @@ pub trait TokenVisitor {
 /// Reads a text to its end, or to where it is no JSON. What was told until then may be of a text that
 /// is none.
 ///
-/// It does not recurse, and holds no more memory than one bit for each level of the text.
+/// A byte order mark may stand before it. It does not recurse, and holds no more memory than one bit for
+/// each level of the text.
 ///
 /// ```
 /// use crossfeed_json::{Quoted, TokenVisitor, read_tokens};
@@ -116,22 +117,13 @@ pub trait TokenVisitor {
 /// [`JsonError`] as for a document, but never a limit.
 #[inline]
 pub fn read_tokens(text: &str, visitor: &mut impl TokenVisitor) -> Result<(), JsonError> {
-    read_from(text, 0, visitor)
-}
-
-/// As [`read_tokens`], beginning at `from`.
-#[inline]
-pub(crate) fn read_from(
-    text: &str,
-    from: usize,
-    visitor: &mut impl TokenVisitor,
-) -> Result<(), JsonError> {
+    let mark = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let bytes = Text(text.as_bytes());
     let mut scanner = Scanner::new(text.as_bytes());
     let mut outer = Bits::default();
     let mut depth = 0_usize;
     let mut in_object = false;
-    let (mut byte, mut at) = bytes.token(from)?;
+    let (mut byte, mut at) = bytes.token(mark)?;
     'value: loop {
         'read: {
             match byte {

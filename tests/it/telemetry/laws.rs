@@ -90,7 +90,7 @@ fn check_span(received: &Received, value: &Value) {
     assert_eq!(held(attributes, "host.notes"), list);
     assert_eq!(held(attributes, "host.count"), json!(42));
     assert_eq!((attributes.len(), span.dropped_attributes_count), (6, 1));
-    assert_eq!(held(&span.events[0].attributes, "content"), cleaned);
+    assert_eq!(held(&span.events[0].attributes, "content"), result);
     assert_eq!(held(&span.links[0].attributes, "host.link"), cleaned);
     let status = Value::from(span.status.as_ref().unwrap().message.as_str());
     assert_eq!(opened(&status), cleaned);
@@ -176,12 +176,13 @@ fn check_records(received: &Received, value: &Value) {
     let cleaned = clean(&plain);
     assert_clean(&structured.attributes);
     assert_eq!(structured.attributes.len(), 2);
+    let result = clean_result(&plain);
+    let body = opened(&value_of(structured.body.as_ref().unwrap()));
+    assert_eq!(body, result);
     assert_eq!(
-        opened(&value_of(structured.body.as_ref().unwrap())),
-        cleaned
+        held(&structured.attributes, "gen_ai.tool.call.result"),
+        result
     );
-    let result = held(&structured.attributes, "gen_ai.tool.call.result");
-    assert_eq!(result, clean_result(&plain));
     assert_eq!(held(&structured.attributes, "host.note"), cleaned);
 
     let plain = opened(value);

@@ -155,10 +155,11 @@ impl TokenVisitor for Cutter<'_> {
 
     fn string(&mut self, string: Quoted<'_>) {
         let raw = string.raw();
-        if self.is_full || raw.len() <= self.longest {
+        let note_len = note(raw.len(), raw.len()).len();
+        // With its note it must not be longer than it was.
+        if self.is_full || raw.len() <= self.longest + note_len {
             return;
         }
-        let note_len = note(raw.len(), raw.len()).len();
         let before = self.out.len() + (string.start() - self.copied);
         // The text's own value has no other note behind it.
         let (room, longest) = match self.closers.is_empty() {
@@ -276,6 +277,34 @@ mod tests {
             &string,
             96,
             r#""\ud83d\ude00\ud83d\ude00\ud83d\ude00\ud83d\ude00\ud83d\ude00[cut: left out 180 of 240 bytes]""#,
+        );
+        // The half of a character that has no other stands alone.
+        let alone = format!("\"{}\"", r"\ud83dx".repeat(20));
+        let left = r"\ud83dx".repeat(8) + r"\ud83d";
+        check(
+            &alone,
+            96,
+            &format!("\"{left}[cut: left out 78 of 140 bytes]\""),
+        );
+        // A string that its note would make longer stays whole.
+        let short = format!(r#"["{}",{}1]"#, "x".repeat(50), "1,".repeat(100));
+        check(
+            &short,
+            144,
+            &format!(
+                r#"["{}",{}"[cut: left out 157 of 256 bytes]"]"#,
+                "x".repeat(50),
+                "1,".repeat(23)
+            ),
+        );
+        let marked = format!("\u{feff}{{\"a\":\"{}\"}}", "x".repeat(200));
+        check(
+            &marked,
+            160,
+            &format!(
+                "\u{feff}{{\"a\":\"{}[cut: left out 160 of 200 bytes]\"}}",
+                "x".repeat(40)
+            ),
         );
         let deep = format!("{}{}", "[".repeat(1000), "]".repeat(1000));
         let open = "[".repeat(25);

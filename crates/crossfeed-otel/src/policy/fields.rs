@@ -15,9 +15,6 @@ use std::collections::HashSet;
 
 /// The text without internal fields; `None` if it may stay as it is. Keys to keep are of results.
 pub(crate) fn strip(text: &str, is_result: bool, kept: &HashSet<Box<str>>) -> Option<String> {
-    if !is_suspect(text) {
-        return None;
-    }
     let edits = edits(&mut Fields { kept }, text, is_result).ok()?;
     apply(text, &edits)
 }
@@ -54,22 +51,37 @@ impl Prune for OneLevel<'_> {
     #[inline(always)]
     fn member(&mut self, key: Quoted<'_>, depth: usize) -> bool {
         // Most keys are told by their first byte.
-        if !matches!(key.raw().as_bytes().first(), Some(b'_' | b'\\')) {
+        let first = key.raw().as_bytes().first();
+        if first.is_none_or(u8::is_ascii_alphanumeric) {
             return false;
         }
-        let key = key.text();
-        is_internal(&key)
-            || depth == 1 && self.is_result && key.starts_with('_') && !self.kept.contains(&*key)
+        if matches!(first, Some(b'_' | b'\\')) {
+            let key = key.text();
+            let top = depth == 1 && self.is_result;
+            if is_internal(&key) || top && key.starts_with('_') && !self.kept.contains(&*key) {
+                return true;
+            }
+        }
+        // A key may hold JSON, too.
+        self.open_later(key, false);
+        false
     }
 
     #[inline(always)]
     fn string(&mut self, string: Quoted<'_>, depth: usize) {
+        // A result may be encoded twice.
+        self.open_later(string, self.is_result && depth == 0);
+    }
+}
+
+impl OneLevel<'_> {
+    #[inline(always)]
+    fn open_later(&mut self, string: Quoted<'_>, is_result: bool) {
         if could_be_json(string) && is_suspect(string.raw()) {
             let start = string.start();
             self.embedded.push(Embedded {
                 range: start..start + string.raw().len(),
-                // A result that was encoded twice.
-                carry: self.is_result && depth == 0,
+                carry: is_result,
             });
         }
     }

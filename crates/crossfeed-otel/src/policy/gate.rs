@@ -54,6 +54,8 @@ mod tests {
         check(r#""{\u0022_a\u0022:1}""#, true);
         check(r#""{\"\\u005fa\":1}""#, true);
         check(r#""{\"\u005cu005fa\":1}""#, true);
+        check(r#""{\"\\u\u00305fa\":1}""#, true);
+        check(r#""{\"\\\u0075005fa\":1}""#, true);
         check("\\u00", false);
         check("", false);
     }

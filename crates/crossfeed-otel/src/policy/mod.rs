@@ -15,8 +15,8 @@
 //!
 //! # Invariants
 //!
-//! - A text that holds nothing to strip leaves byte for byte, and without the last three stages costs
-//!   the two scans of [`gate`].
+//! - A text that holds nothing to strip leaves byte for byte. Without the last three stages, one that
+//!   could not hold anything costs the two scans of [`gate`].
 //! - A panic in any stage, the host's rule included, does not leave: the text is replaced by
 //!   [`FAILED`].
 
@@ -32,7 +32,7 @@ mod tests;
 
 pub use hash::HashKey;
 
-use crate::table::{KNOWN, Kind, SpanKind, Table};
+use crate::table::{KNOWN, Kind, SpanKind, Table, segments};
 use crossfeed_projection::PathError;
 use crossfeed_wire::internal::is_internal;
 use never::Never;
@@ -157,7 +157,7 @@ impl Policy {
     }
 
     /// Further attributes that carry other payload, such as messages and arguments. A known attribute of
-    /// tool results that is named here is one no more.
+    /// tool results is one no more if it is named here itself; patterns and longer names do not say that.
     #[must_use]
     pub fn with_payloads(self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.with_attributes(names, Kind::Payload)
@@ -185,7 +185,7 @@ impl Policy {
     /// after the cut, and says how much was left out. Less than 96 bytes are 96, which that takes.
     #[must_use]
     pub fn with_max_bytes(self, bytes: usize) -> Self {
-        self.with(|rules| rules.most = Some(bytes))
+        self.with(|rules| rules.most = Some(bytes.max(cap::LEAST)))
     }
 
     /// What is never revealed, as paths of the path language of projection: `password`, `owner.mail`,
@@ -193,7 +193,12 @@ impl Policy {
     ///
     /// A path begins at any object of a text, JSON in its strings included, and hides whatever it names.
     /// Lists are crossed, an index hides what any item has, and a path that ends in a list hides the list.
-    /// A text that is no JSON and mentions a hidden name is replaced by `[withheld]`.
+    /// A string or text that is no JSON and mentions a hidden name is replaced by `[withheld]`; a member
+    /// whose key is a text that does so goes.
+    ///
+    /// An attribute that a path names from its first part goes, and so does what is flattened below an
+    /// attribute of payload. What is not known by its name stays: other texts that repeat what is hidden,
+    /// and bytes in base64.
     ///
     /// # Errors
     ///
@@ -282,19 +287,13 @@ impl Reader<'_> {
         if !begins_with_underscore(key) {
             return false;
         }
-        // However a flattened object spells the way to a member.
-        let mut segments = key.split(['.', '/', '[', ']', '\'', '"', ':']);
-        if segments.any(is_internal) {
+        if segments(key).any(is_internal) {
             return true;
-        }
-        if !key.contains("._") {
-            return false;
         }
         let Some((Kind::ToolResult, len)) = self.kind(key) else {
             return false;
         };
-        let rest = key.get(len..).and_then(|rest| rest.strip_prefix('.'));
-        let member = rest.and_then(|rest| rest.split('.').next());
+        let member = key.get(len..).and_then(|rest| segments(rest).next());
         member.is_some_and(|member| member.starts_with('_') && !self.rules.kept.contains(member))
     }
 
@@ -305,7 +304,7 @@ impl Reader<'_> {
 
     /// The most bytes that a text may have.
     pub(crate) fn most(&self) -> Option<usize> {
-        self.rules.most.map(|most| most.max(cap::LEAST))
+        self.rules.most
     }
 
     fn stages(&self, attribute: &str, text: &str) -> Outcome {
@@ -329,7 +328,13 @@ impl Reader<'_> {
         }
         if !rules.never.is_empty() {
             let now = instead.as_deref().unwrap_or(text);
-            instead = rules.never.hide(now).or(instead);
+            let Some(ways) = rules
+                .never
+                .ways_of(attribute, self.kind(attribute).map(|(_, len)| len))
+            else {
+                return Outcome::Dropped;
+            };
+            instead = rules.never.hide(now, ways).or(instead);
         }
         if rules.redaction != Redaction::None && self.is_payload(attribute) {
             let now = instead.as_deref().unwrap_or(text);
@@ -354,13 +359,28 @@ impl Reader<'_> {
         )
     }
 
+    /// Whether an attribute of results that is known is one although the host says payload: not by the
+    /// same name, nor by one below it.
+    fn is_result_beside_own(&self, attribute: &str, (kind, len): (Kind, usize)) -> bool {
+        let named = self.rules.own.named(attribute);
+        matches!(kind, Kind::ToolResult | Kind::Output) && named.is_none_or(|(_, own)| own < len)
+    }
+
     /// The kind of an attribute on this span, and how much of its name says so.
     fn kind(&self, attribute: &str) -> Option<(Kind, usize)> {
         let own = match self.rules.own.is_empty() {
             true => None,
             false => self.rules.own.find(attribute),
         };
-        let (kind, len) = own.or_else(|| KNOWN.find(attribute))?;
+        let known = || KNOWN.find(attribute);
+        let found = match own {
+            // Results are not hidden among payload by a name that says more than they.
+            Some((Kind::Payload, _)) => known()
+                .filter(|known| self.is_result_beside_own(attribute, *known))
+                .or(own),
+            own => own.or_else(known),
+        };
+        let (kind, len) = found?;
         let kind = match (kind, self.span) {
             (Kind::Output, SpanKind::Tool | SpanKind::Unsaid) => Kind::ToolResult,
             (Kind::Output, SpanKind::Other) => Kind::Payload,

@@ -8,9 +8,12 @@
 //!
 //! Telemetry is cut, copied and reordered on its way, so a path hides more here than it would in the
 //! tool's result: it begins anywhere, an index hides what any item has, and a path that ends in a list
-//! hides the list. A text that is no JSON and mentions a name is withheld as a whole.
+//! hides the list. A string or text that is no JSON and mentions a name is withheld as a whole. What only
+//! the whole result tells is not known here: that a text repeats what is hidden elsewhere in it, or that
+//! bytes are JSON. JSON that was cut off stays if it mentions no name.
 
 use super::open::{Embedded, Level, Stage, WITHHELD, apply, could_be_json, edits};
+use crate::table::segments;
 use crossfeed_json::{JsonError, Prune, Quoted, cuts};
 use crossfeed_projection::{Path, PathError, RevealRules, Step};
 use std::{collections::HashMap, fmt};
@@ -39,7 +42,7 @@ impl fmt::Debug for Never {
 }
 
 /// A path, and how many of its steps were taken.
-type Way = (u32, u32);
+pub(crate) type Way = (u32, u32);
 
 impl Never {
     /// These paths.
@@ -76,23 +79,52 @@ impl Never {
         self.paths.is_empty()
     }
 
-    /// The text without what is never revealed; `None` if it may stay as it is.
-    pub(crate) fn hide(&self, text: &str) -> Option<String> {
+    /// The ways to the value of an attribute, of whose name the first `known` bytes say that it carries
+    /// payload; `None` if the attribute is hidden itself. In payload a path begins at any part of what
+    /// follows. Other names are their own beginning: `service.name` is no `name`.
+    pub(crate) fn ways_of(&self, attribute: &str, known: Option<usize>) -> Option<Vec<Way>> {
+        let rest = attribute.get(known.unwrap_or_default()..);
+        let (mut ways, mut next) = (Vec::new(), Vec::new());
+        for (nth, segment) in segments(rest.unwrap_or_default()).enumerate() {
+            let begins = nth == 0 || known.is_some();
+            if self.step(&ways, segment, begins, &mut next) {
+                return None;
+            }
+            if segment.bytes().all(|byte| byte.is_ascii_digit()) {
+                // An item of a list, which has the ways to the list.
+                next.append(&mut ways);
+                next.sort_unstable();
+                next.dedup();
+            }
+            std::mem::swap(&mut ways, &mut next);
+        }
+        Some(ways)
+    }
+
+    /// The text without what is never revealed, where these ways lead to it; `None` if it may stay as it
+    /// is.
+    pub(crate) fn hide(&self, text: &str, ways: Vec<Way>) -> Option<String> {
         if self.everything {
             return Some(WITHHELD.to_owned());
         }
         let mut hiding = Hiding { never: self };
-        match edits(&mut hiding, text, Vec::new()) {
+        match edits(&mut hiding, text, ways) {
             Ok(edits) => apply(text, &edits),
             Err(_) => hiding.withholds(text).then(|| WITHHELD.to_owned()),
         }
     }
 
     /// The ways on from a member of this name, and whether one has come to its end.
-    fn step(&self, ways: &[Way], name: &str, next: &mut Vec<Way>) -> bool {
+    fn step(&self, ways: &[Way], name: &str, begins: bool, next: &mut Vec<Way>) -> bool {
         next.clear();
-        let begun = self.begins.get(name).into_iter().flatten();
-        let begun = begun.chain(&self.begins_anyhow).map(|path| (*path, 0));
+        let begun = self
+            .begins
+            .get(name)
+            .filter(|_| begins)
+            .into_iter()
+            .flatten();
+        let anyhow = self.begins_anyhow.iter().filter(|_| begins);
+        let begun = begun.chain(anyhow).map(|path| (*path, 0));
         for (path, taken) in ways.iter().copied().chain(begun) {
             let steps = &self.paths[path as usize];
             match steps.get(taken as usize) {
@@ -150,6 +182,12 @@ struct OneLevel<'n> {
 }
 
 impl OneLevel<'_> {
+    /// Whether a key that no path names is a text rather than a name, and mentions what is hidden.
+    fn key_mentions(&self, key: &str) -> bool {
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+        !key.chars().all(is_part) && self.never.rules.mentions_never(key)
+    }
+
     fn innermost(&self) -> &[Way] {
         let begin = self.begins.last().copied().unwrap_or_default();
         self.ways.get(begin..).unwrap_or_default()
@@ -159,9 +197,10 @@ impl OneLevel<'_> {
 impl Prune for OneLevel<'_> {
     fn member(&mut self, key: Quoted<'_>, _: usize) -> bool {
         let mut next = std::mem::take(&mut self.next);
-        let hidden = self.never.step(self.innermost(), &key.text(), &mut next);
+        let key = key.text();
+        let hidden = self.never.step(self.innermost(), &key, true, &mut next);
         self.next = next;
-        hidden
+        hidden || self.key_mentions(&key)
     }
 
     fn item(&mut self, _: usize) -> bool {
@@ -179,11 +218,8 @@ impl Prune for OneLevel<'_> {
                 range,
                 carry: self.next.clone(),
             });
-        } else if string.raw().contains(['\\', '\'']) {
-            // Prose around JSON: a key stands within quotes.
-            if self.never.rules.mentions_never(&string.text()) {
-                self.withheld.push(range);
-            }
+        } else if self.never.rules.mentions_never(&string.text()) {
+            self.withheld.push(range);
         }
     }
 
@@ -204,7 +240,9 @@ mod tests {
 
     fn check(paths: &[&str], text: &str, expected: &str) {
         let never = Never::parse(paths).unwrap();
-        let found = never.hide(text).unwrap_or_else(|| text.to_owned());
+        let found = never
+            .hide(text, Vec::new())
+            .unwrap_or_else(|| text.to_owned());
         assert_eq!(found, expected, "{paths:?} {text}");
     }
 
@@ -267,6 +305,42 @@ mod tests {
             &["pin"],
             r#"{"log":"the spinner of a \"pinwheel\""}"#,
             r#"{"log":"the spinner of a \"pinwheel\""}"#,
+        );
+    }
+
+    #[test]
+    fn strings_that_mention_what_is_hidden_are_withheld() {
+        for prose in [
+            "pin=1234",
+            "PIN is 1234",
+            "pin: 1234",
+            "{no json} pin",
+            "\u{feff}pin",
+        ] {
+            let check = |around: &str| {
+                let text = around.replace("..", prose);
+                check(&["pin"], &text, &around.replace("..", WITHHELD));
+                check(&["a.b.pin[0]"], &text, &around.replace("..", WITHHELD));
+            };
+            check(r#"{"content":[{"type":"text","text":".."}]}"#);
+            check(r#""..""#);
+            check(r#"[".."]"#);
+            check(r#"{"log":".."}"#);
+            check(r#"{"log":"\"..\""}"#);
+            check(r#"{"log":"{\"log\":\"..\"}"}"#);
+        }
+        check(&["pin"], r#"["spin","pin_"]"#, r#"["spin","pin_"]"#);
+    }
+
+    #[test]
+    fn keys_that_mention_what_is_hidden_go() {
+        check(&["pin"], r#"{"pin=1234":1,"a":2}"#, r#"{"a":2}"#);
+        check(&["pin"], r#"{"the PIN is":1234}"#, "{}");
+        check(&["owner.pin"], r#"{"{\"pin\":1}":2}"#, "{}");
+        check(
+            &["owner.pin"],
+            r#"{"pin":1,"p\u0069n":2,"my-pin":3,"x.pin":4}"#,
+            r#"{"pin":1,"p\u0069n":2,"my-pin":3,"x.pin":4}"#,
         );
     }
 

@@ -55,6 +55,8 @@ impl SpanKind {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
     names: HashMap<Box<str>, Kind>,
+    /// The bytes of the longest name.
+    longest: usize,
     patterns: Vec<(Box<str>, Kind)>,
 }
 
@@ -75,6 +77,7 @@ impl Table {
         if name.split('.').any(|segment| matches!(segment, "*" | "**")) {
             self.patterns.push((name.into(), kind));
         } else {
+            self.longest = self.longest.max(name.len());
             self.names.insert(name.into(), kind);
         }
     }
@@ -84,13 +87,10 @@ impl Table {
     }
 
     /// The kind of an attribute, and how much of its name that is: attributes of objects may be
-    /// flattened, so that what begins with a name and a dot is a part of it. The longest counts.
+    /// flattened, so that what begins with a name and a joint is a part of it. The longest counts.
     pub(crate) fn find(&self, attribute: &str) -> Option<(Kind, usize)> {
-        let name = prefixes(attribute).find_map(|prefix| {
-            let kind = self.names.get(prefix)?;
-            Some((*kind, prefix.len()))
-        });
-        // Later patterns win over earlier ones, and over names that are no longer.
+        let name = self.named(attribute);
+        // Later patterns win over earlier ones, and none over a name that is as long.
         let patterns = self.patterns.iter().rev().filter_map(|(pattern, kind)| {
             let len = matched(pattern, attribute)?;
             Some((*kind, len))
@@ -100,32 +100,59 @@ impl Table {
             _ => Some(found),
         })
     }
+
+    /// The same, by names alone.
+    pub(crate) fn named(&self, attribute: &str) -> Option<(Kind, usize)> {
+        // Names may be of any length, and have as many parts.
+        let mut prefixes = prefixes(attribute).skip_while(|prefix| prefix.len() > self.longest);
+        prefixes.find_map(|prefix| {
+            let kind = self.names.get(prefix)?;
+            Some((*kind, prefix.len()))
+        })
+    }
 }
 
-/// A dotted name, and the names that it is a part of, the longest first.
+/// Whether it joins the segments of a name: however a flattened object spells the way to a member.
+pub(crate) fn is_joint(c: char) -> bool {
+    !(c.is_alphanumeric() || c == '_')
+}
+
+/// The segments of a name.
+pub(crate) fn segments(name: &str) -> impl Iterator<Item = &str> {
+    name.split(is_joint).filter(|segment| !segment.is_empty())
+}
+
+/// A name, and the names that it is a part of, the longest first.
 fn prefixes(name: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(name), |name| {
-        name.rsplit_once('.').map(|(before, _)| before)
+        name.rfind(is_joint).and_then(|at| name.get(..at))
     })
 }
 
-/// How many bytes of a name a pattern matches, up to its end or a dot.
+/// How many bytes of a name a pattern matches, up to its end or a joint. What stands for all that
+/// follow, or for a segment that begins with `_` at the end, stands for members, and counts for none.
 fn matched(pattern: &str, name: &str) -> Option<usize> {
     let mut at = 0;
-    for (nth, segment) in pattern.split('.').enumerate() {
-        let rest = name.get(at..)?;
-        let rest = match nth {
-            0 => rest,
-            _ => rest.strip_prefix('.')?,
-        };
-        if segment == "**" {
-            return Some(name.len());
-        }
-        let end = rest.find('.').unwrap_or(rest.len());
-        if rest.is_empty() || segment != "*" && segment != &rest[..end] {
+    let is_separator = |c: char| is_joint(c) && c != '*';
+    let mut pattern = pattern
+        .split(is_separator)
+        .filter(|s| !s.is_empty())
+        .peekable();
+    while let Some(segment) = pattern.next() {
+        let rest = name.get(at..)?.trim_start_matches(is_joint);
+        let end = rest.find(is_joint).unwrap_or(rest.len());
+        let found = &rest[..end];
+        if found.is_empty() || !matches!(segment, "*" | "**") && segment != found {
             return None;
         }
-        at = name.len() - rest.len() + end;
+        if segment == "**" {
+            return Some(at);
+        }
+        let end = name.len() - rest.len() + end;
+        if segment == "*" && found.starts_with('_') && pattern.peek().is_none() {
+            return Some(at);
+        }
+        at = end;
     }
     Some(at)
 }
@@ -150,12 +177,17 @@ mod tests {
         check("gen_ai.tool.call", None);
         check("ai.toolCall.result", Some(Kind::ToolResult));
         check("output.value", Some(Kind::Output));
+        check("gen_ai.tool.message.content._x", Some(Kind::ToolResult));
+        check("gen_ai.tool.message.role", Some(Kind::Plain));
         check("gen_ai.prompt", Some(Kind::Payload));
         check("gen_ai.prompt.name", Some(Kind::Plain));
         check("gen_ai.prompt.0.content", Some(Kind::Payload));
         check("gen_ai.prompt.0.role", Some(Kind::Plain));
         check("llm.input_messages.3.message.content", Some(Kind::Payload));
         check("llm.input_messages.3.message.role", Some(Kind::Plain));
+        check("gen_ai.input.messages[0].content", Some(Kind::Payload));
+        check("gen_ai.input.messages/0", Some(Kind::Payload));
+        check("gen_ai.tool.call.result['a']", Some(Kind::ToolResult));
         check("service.name", None);
         check("", None);
     }
@@ -183,11 +215,27 @@ mod tests {
         check("a.*.b", "a.0.bc", None);
         check("a.*.b", "a.b", None);
         check("a.*.b", "a", None);
-        check("a.**", "a.b.c", Some(5));
+        check("a.*.b", "a[0].b['c']", Some(6));
+        check("a.**", "a.b.c", Some(1));
+        check("a.*", "a.b.c", Some(3));
+        check("a.*", "a._b", Some(1));
+        check("a.*.b", "a._b.b", Some(6));
         check("a.**", "a", None);
         check("*", "a.b", Some(1));
-        check("**", "a.b", Some(3));
+        check("**", "a.b", Some(0));
         check("a*", "a", None);
+        check("a-b.*", "a-b.c", Some(5));
+    }
+
+    #[test]
+    fn of_those_as_long_a_name_decides_then_the_last_pattern() {
+        let mut table = Table::default();
+        table.add("a.*", Kind::Payload);
+        table.add("*.b", Kind::ToolResult);
+        assert_eq!(table.find("a.b"), Some((Kind::ToolResult, 3)));
+        table.add("a.b", Kind::Plain);
+        table.add("*.*", Kind::Payload);
+        assert_eq!(table.find("a.b"), Some((Kind::Plain, 3)));
     }
 
     #[test]
@@ -198,6 +246,7 @@ mod tests {
         check(&[], SpanKind::Unsaid);
         check(&[("http.method", "GET")], SpanKind::Unsaid);
         check(&[("openinference.span.kind", "TOOL")], SpanKind::Tool);
+        check(&[("openinference.span.kind", "tool")], SpanKind::Tool);
         check(&[("openinference.span.kind", "LLM")], SpanKind::Other);
         check(&[("langfuse.observation.type", "span")], SpanKind::Unsaid);
         let both = [

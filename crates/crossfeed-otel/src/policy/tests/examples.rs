@@ -52,6 +52,12 @@ fn named_fields_go_from_everything() {
             r#"{"a":"\"{}\""}"#,
         );
         check("\u{feff}{\"_toolCallId\":1}", "\u{feff}{}");
+        check("[\"\u{feff}{\\\"_toolCallId\\\":1}\"]", "[\"\u{feff}{}\"]");
+        // An escape of an escape, whose `u` is written by its number.
+        check(r#"["{\"\\\u0075005ftoolCallId\":1}"]"#, r#"["{}"]"#);
+        // Keys may hold JSON.
+        check(r#"{"{\"_toolCallId\":1,\"a\":2}":3}"#, r#"{"{\"a\":2}":3}"#);
+        check(r#"{"\"{\\\"_toolCallId\\\":1}\"":3}"#, r#"{"\"{}\"":3}"#);
     }
 }
 
@@ -80,6 +86,14 @@ fn results_lose_what_begins_with_an_underscore() {
     check(&policy, RESULT, text, r#"{"a":{"_x":4}}"#);
     check(&kept, RESULT, text, r#"{"_id":1,"a":{"_x":4}}"#);
     check(&policy, "ai.toolCall.result", text, r#"{"a":{"_x":4}}"#);
+    let message = "gen_ai.tool.message";
+    check(&policy, message, text, r#"{"a":{"_x":4}}"#);
+    check(
+        &policy,
+        &format!("{message}.content"),
+        text,
+        r#"{"a":{"_x":4}}"#,
+    );
     check(
         &policy,
         "ai.toolCall.args",
@@ -99,6 +113,13 @@ fn results_lose_what_begins_with_an_underscore() {
         .with_payloads([RESULT]);
     check(&own, "my.0.result", r#"{"_x":1}"#, "{}");
     check(&own, RESULT, r#"{"_x":1}"#, r#"{"_x":1}"#);
+    // Only its own name says that a result is none.
+    for broad in ["gen_ai.**", "gen_ai", "gen_ai.tool.call.*"] {
+        let own = Policy::default().with_payloads([broad]);
+        check(&own, RESULT, r#"{"_x":1}"#, "{}");
+        let drop = own.with_redaction(Redaction::Drop);
+        check(&drop, "gen_ai.tool.call.other", "1", "(dropped)");
+    }
 }
 
 #[test]
@@ -151,6 +172,44 @@ fn keys_that_are_internal_go_as_a_whole() {
     check("gen_ai.tool.call.result._id", false);
     check("gen_ai.tool.call.arguments._secret", false);
     check("gen_ai.tool.call.id", false);
+    for joint in [
+        ".", "/", ":", "['", "[\"", "->", ",", " ", "#", "|", "\\", "(",
+    ] {
+        check(&format!("gen_ai.tool.call.result{joint}_x"), true);
+        check(&format!("output.value{joint}_x"), true);
+        check(&format!("app{joint}_toolCallId"), true);
+        check(&format!("gen_ai.tool.call.result{joint}_id"), false);
+    }
+    // An item of a list is no top-level member.
+    check("gen_ai.tool.call.result[0]._x", false);
+    let own = Policy::default().with_tool_results(["my.result.**", "its.*"]);
+    assert!(own.drops_key("my.result._x") && own.drops_key("its._x"));
+    assert!(own.drops_key("its.a._x") && !own.drops_key("its.a.b._x"));
+    // However long a name is.
+    check(&"a[".repeat(500_000), false);
+}
+
+#[test]
+fn what_is_never_revealed_goes_by_the_names_of_attributes() {
+    let policy = Policy::default().with_never(["pin", "owner.mail"]).unwrap();
+    let dropped = |attribute: &str| check(&policy, attribute, "1234", "(dropped)");
+    dropped("pin");
+    dropped("pin.code");
+    dropped("owner.mail");
+    dropped("gen_ai.tool.call.result.pin");
+    dropped("gen_ai.tool.call.result[0]['a'].pin");
+    dropped("gen_ai.tool.call.result.owner[0].mail");
+    dropped("output.value.owner.mail");
+    let stays = |attribute: &str| check(&policy, attribute, "1234", "1234");
+    stays("user.pin");
+    stays("owner");
+    stays("mail");
+    stays("gen_ai.tool.call.result.mail");
+    stays("gen_ai.tool.call.result.owner.a.mail");
+    let owner = r#"{"mail":1,"a":2}"#;
+    check(&policy, "owner", owner, r#"{"a":2}"#);
+    check(&policy, "ai.toolCall.result.owner", owner, r#"{"a":2}"#);
+    check(&policy, "ai.toolCall.result", owner, owner);
 }
 
 #[test]
@@ -164,6 +223,8 @@ fn payload_is_dropped_or_hashed() {
         RESULT,
         "ai.prompt",
         "gen_ai.prompt.0.content",
+        "gen_ai.input.messages[0].content",
+        "gen_ai.input.messages/0",
         "output.value",
     ] {
         check(&drop, attribute, text, "(dropped)");
@@ -196,6 +257,11 @@ fn stages_follow_each_other() {
     check(&policy, "drop", "1", "(dropped)");
     check(&policy, "replace", "1", r#"{"was":1}"#);
     check(&policy, "other", r#"{"pin":1,"_toolCallId":1}"#, "{}");
+    // What the rule gives stays where the other stages find nothing.
+    let given = Policy::default().with_rule(|_, _| Outcome::Text(r#"{"_rank":1}"#.to_owned()));
+    check(&given, "other", "1", r#"{"_rank":1}"#);
+    let given = given.with_never(["pin"]).unwrap().with_max_bytes(200);
+    check(&given, "other", "1", r#"{"_rank":1}"#);
     let long = format!(r#"{{"pin":1,"a":["{}"]}}"#, "x".repeat(400));
     let left = format!(
         r#"{{"a":["{}[cut: left out 350 of 400 bytes]"]}}"#,

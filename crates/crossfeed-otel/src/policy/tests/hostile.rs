@@ -97,6 +97,18 @@ fn a_long_text_in_many_levels_is_withheld() {
 }
 
 #[test]
+fn what_cannot_hold_an_internal_field_is_not_opened() {
+    let mut text = format!(r#"{{"a":"{}"}}"#, "x".repeat(100_000));
+    for _ in 0..12 {
+        text = format!("[{}]", quoted(&text));
+    }
+    check(
+        &format!(r#"{{"_toolCallId":1,"b":{text}}}"#),
+        &format!(r#"{{"b":{text}}}"#),
+    );
+}
+
+#[test]
 fn odd_strings_are_read() {
     check(r#"{"\ud800":1,"_toolCallId":"\udc00"}"#, r#"{"\ud800":1}"#);
     check(

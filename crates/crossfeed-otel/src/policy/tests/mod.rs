@@ -47,8 +47,9 @@ fn escaped(text: &str, escapes: Escapes) -> String {
         Escapes::All => text
             .encode_utf16()
             .map(|unit| match unit {
-                // Letters and digits stand for themselves, so that it does not grow without need.
-                0x61..=0x7a | 0x30..=0x39 => char::from(unit as u8).to_string(),
+                // Letters and digits stand for themselves, so that it does not grow without need; but for
+                // the `u` of other escapes.
+                0x61..=0x74 | 0x76..=0x7a | 0x30..=0x39 => char::from(unit as u8).to_string(),
                 _ => format!("\\u{unit:04x}"),
             })
             .collect(),
@@ -99,6 +100,9 @@ impl Json {
     }
 }
 
+/// A key that holds JSON.
+pub(crate) const EMBEDDED_KEY: &str = r#"[{\"\u005ftoolCallId\":1}]"#;
+
 fn keys() -> impl Strategy<Value = String> {
     let spelled = [
         r"\u005ftoolCallId",
@@ -113,6 +117,9 @@ fn keys() -> impl Strategy<Value = String> {
         "é",
         r"a\/\n",
         r"\ud83d",
+        EMBEDDED_KEY,
+        r#"{\"a\":{\"b_\":1}}"#,
+        "a = 1",
     ];
     prop_oneof![
         select(FIELDS.to_vec()).prop_map(str::to_owned),
@@ -131,6 +138,8 @@ pub(crate) fn nesting() -> impl Strategy<Value = Nesting> {
         "{ no json }",
         "he said \"_toolCallId\": 1",
         "[1,2",
+        "a=12",
+        "\"B_ is 34\"",
         "é\u{1f600}\u{1}\n",
     ];
     let leaf = prop_oneof![
@@ -168,6 +177,8 @@ pub(crate) fn keys_at_all_levels(text: &str) -> Vec<String> {
                 Read::List(items) => values.extend(items),
                 Read::Object(members) => {
                     for (key, value) in members {
+                        // A key may hold JSON.
+                        texts.push(key.clone());
                         keys.push(key);
                         values.push(value);
                     }
