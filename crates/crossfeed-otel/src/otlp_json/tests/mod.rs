@@ -1,8 +1,9 @@
+mod alike;
 mod documents;
 mod laws;
 
 use super::{OtlpJsonError, sanitize_json};
-use crate::{Outcome, Policy};
+use crate::{Outcome, Policy, Redaction};
 use crossfeed_json::{Document, JsonErrorKind};
 
 /// Sanitizes, by a policy.
@@ -48,8 +49,6 @@ fn texts_are_stripped_wherever_they_stand() {
         r#""events":[{"name":"TEXT","attributes":[{"key":"a","value":{"stringValue":"TEXT"}}]}]"#,
         r#""links":[{"attributes":[{"key":"a","value":{"stringValue":"TEXT"}}]}]"#,
         r#""unknown":[{"field":"TEXT"}]"#,
-        r#""attributes":[{"key":"a","value":{"newValue":"TEXT"}}]"#,
-        r#""attributes":[{"key":"a","value":"TEXT"}]"#,
         r#""attributes":{"a":"TEXT"}"#,
         r#""name":"TEXT","name":"TEXT""#,
     ] {
@@ -107,6 +106,18 @@ fn attributes_that_are_internal_go_and_are_counted() {
         "\"links\":[{\"attributes\":[],\"droppedAttributesCount\":1}],\
          \"events\":[{\"attributes\":[],\"droppedAttributesCount\":1}]",
     );
+    check(
+        &format!("\"droppedAttributesCount\":null,\"attributes\":[{own}]"),
+        "\"droppedAttributesCount\":1,\"attributes\":[]",
+    );
+    let scope = |members: &str| format!("{{\"resourceSpans\":[{{\"scope\":{{{members}}}}}]}}");
+    assert_eq!(
+        by(
+            &Policy::default(),
+            &scope(&format!("\"attributes\":[{own}]"))
+        ),
+        scope("\"attributes\":[],\"droppedAttributesCount\":1")
+    );
     // One without a value, and one whose key stands twice.
     check(
         r#""attributes":[{"key":"_toolCallId"},{"key":"_toolCallId","key":"a","value":{"intValue":"1"}}]"#,
@@ -149,16 +160,95 @@ fn a_map_is_the_json_that_it_stands_for() {
         ),
     ]);
     check_value("a", &given, &expected);
-    // What is no part of its structure is in it no more.
-    check_value(
-        "a",
-        r#"{"kvlistValue":{"values":[{"key":"k","value":{"x":"{\"_toolCallId\":1}"}},{"key":"_toolCallId"}]}}"#,
-        r#"{"kvlistValue":{"values":[{"key":"k","value":{}}]}}"#,
+    // What changes within keeps its order, and the first of two that share a key its kind.
+    let doubles = [
+        entry("z", "{\"doubleValue\":1.0}"),
+        entry("a", "{\"intValue\":\"1\"}"),
+        entry("a", "{\"intValue\":2}"),
+        entry("z", "{\"doubleValue\":\"NaN\"}"),
+    ];
+    let given = [&doubles[..], &[entry("b._toolCallId", "{}")]].concat();
+    check_value("a", &map(&given), &map(&doubles));
+}
+
+/// What becomes of a payload attribute by a policy that drops payload: it goes, with its value.
+fn check_goes(value: &str) {
+    let attribute = |value: &str| {
+        let list = format!("[{{\"key\":\"gen_ai.tool.call.result\",\"value\":{value}}}]");
+        span(&format!("\"attributes\":{list}"))
+    };
+    let gone = span("\"attributes\":[],\"droppedAttributesCount\":1");
+    let drop = Policy::default().with_redaction(Redaction::Drop);
+    let hash = Policy::default().with_redaction(Redaction::Hash);
+    for policy in [Policy::default(), drop, hash] {
+        assert_eq!(by(&policy, &attribute(value)), gone, "{value}");
+    }
+    let body = format!("{{\"resourceLogs\":[{{\"logRecords\":[{{\"body\":{value}}}]}}]}}");
+    let gone = "{\"resourceLogs\":[{\"logRecords\":[{\"body\":{}}]}]}";
+    assert_eq!(by(&Policy::default(), &body), gone);
+}
+
+#[test]
+fn a_value_that_is_none_that_is_known_takes_its_attribute_along() {
+    for value in [
+        r#"{"futureValue":"{\"_rank\":1}"}"#,
+        r#"{"_toolCallId":1}"#,
+        r#""secret""#,
+        "7",
+        r#"["secret"]"#,
+        r#"{"stringValue":["secret"]}"#,
+        r#"{"stringValue":"a","stringValue":"secret"}"#,
+        r#"{"stringValue":"a","intValue":"7"}"#,
+        r#"{"bytesValue":7}"#,
+        r#"{"intValue":"secret"}"#,
+        r#"{"doubleValue":{}}"#,
+        r#"{"boolValue":"secret"}"#,
+        r#"{"arrayValue":["secret"]}"#,
+        r#"{"arrayValue":{"values":["secret"],"more":"secret"}}"#,
+        r#"{"arrayValue":{"values":[],"values":["secret"]}}"#,
+        r#"{"arrayValue":{"values":["secret"]}}"#,
+        r#"{"arrayValue":{"values":"secret"}}"#,
+        r#"{"kvlistValue":{"values":["secret"]}}"#,
+        r#"{"kvlistValue":{"values":[{"key":"k","value":{"x":"secret"}}]}}"#,
+        r#"{"kvlistValue":{"values":[{"key":"k","key":"_rank"}]}}"#,
+        r#"{"kvlistValue":{"values":[{"key":"k","value":{},"value":{"stringValue":"secret"}}]}}"#,
+        r#"{"kvlistValue":{"values":[{"key":7}]}}"#,
+        r#"{"kvlistValue":{"values":[{"key":"k","more":"secret"}]}}"#,
+        r#"{"kvlistValue":{"values":[{"key":"k","value":{"arrayValue":{"values":["secret"]}}}]}}"#,
+    ] {
+        check_goes(value);
+    }
+    for same in [
+        "null",
+        "{}",
+        r#"{"stringValue":null}"#,
+        r#"{"arrayValue":{}}"#,
+        r#"{"array_value":{"values":null}}"#,
+        r#"{"kvlist_value":{"values":[{},{"key":null,"value":null}]}}"#,
+        r#"{"int_value":7}"#,
+        r#"{"intValue":1e3}"#,
+        r#"{"double_value":"Infinity"}"#,
+    ] {
+        check_value("gen_ai.tool.call.result", same, same);
+    }
+}
+
+#[test]
+fn members_that_stand_very_often_cost_no_more_than_others() {
+    let lists = vec![r#""kvlistValue":{"values":[{"key":"a"}]}"#; 20_000].join(",");
+    check_goes(&format!("{{{lists}}}"));
+    let keys = r#""key":"a","key":"b","#.repeat(20_000);
+    check(
+        &format!("\"attributes\":[{{{keys}\"value\":{{\"stringValue\":\"x\"}}}}]"),
+        "\"attributes\":[],\"droppedAttributesCount\":1",
     );
-    check_value(
-        "a",
-        r#"{"kvlistValue":{"values":[{"key":"k","value":{"stringValue":"{\"_toolCallId\":1}","intValue":"7"}}]}}"#,
-        r#"{"kvlistValue":{"values":[{"key":"k","value":{"intValue":"7"}}]}}"#,
+}
+
+#[test]
+fn an_attribute_is_one_outside_a_list_also() {
+    check(
+        r#""x":{"key":"_toolCallId","value":{"stringValue":"secret"}}"#,
+        r#""x":{}"#,
     );
 }
 
@@ -190,6 +280,16 @@ fn the_attributes_of_a_span_say_what_the_others_hold() {
     let output = r#"{\"_id\":1,\"a\":2}"#;
     check(&list("TOOL", output), &list("TOOL", r#"{\"a\":2}"#));
     check(&list("LLM", output), &list("LLM", output));
+    let snake = |list: String| list.replace("stringValue", "string_value");
+    check(&snake(list("LLM", output)), &snake(list("LLM", output)));
+    // What is long is another kind, and what is odd says nothing.
+    let long = "x".repeat(300);
+    check(&list(&long, output), &list(&long, output));
+    let odd = list("LLM\",\"stringValue\":\"TOOL", output);
+    check(
+        &odd,
+        r#""attributes":[{"key":"output.value","value":{"stringValue":"{\"a\":2}"}}],"droppedAttributesCount":1"#,
+    );
 }
 
 #[test]
@@ -203,6 +303,17 @@ fn bytes_that_are_text_are_stripped_as_text() {
             "a",
             &format!("{{\"bytesValue\":\"{written}\"}}"),
             "{\"bytesValue\":\"eyJhIjoyfQ==\"}",
+        );
+    }
+    // {"a":"?>?","_toolCallId":1}, in either alphabet.
+    for written in [
+        "eyJhIjoiPz4/IiwiX3Rvb2xDYWxsSWQiOjF9",
+        "eyJhIjoiPz4_IiwiX3Rvb2xDYWxsSWQiOjF9",
+    ] {
+        check_value(
+            "a",
+            &format!("{{\"bytesValue\":\"{written}\"}}"),
+            "{\"bytesValue\":\"eyJhIjoiPz4/In0=\"}",
         );
     }
     for same in ["//8=", "", "no base64!"] {
@@ -268,11 +379,17 @@ fn what_the_policy_says_is_done() {
 #[test]
 fn what_must_stand_stays_where_nothing_may_leave() {
     let policy = Policy::default().with_rule(|_, _| Outcome::Dropped);
-    let ids = r#""traceId":"4bf92f3577b34da6a3ce929d0e0e4736","spanId":"00f067aa0ba902b7""#;
+    let ids = r#""traceId":"4bf92f3577b34da6a3ce929d0e0e4736","span_id":"00f067aa0ba902b7","parentSpanId":"","trace_id":"","startTimeUnixNano":"1544712660000000000","kind":"SPAN_KIND_CLIENT","traceState":"a=1,b=2","droppedEventsCount":"2""#;
+    let status = |message: &str| format!("\"status\":{{\"code\":\"2\",\"message\":\"{message}\"}}");
     assert_eq!(
-        by(&policy, &span(&format!("{ids},\"name\":\"x\""))),
-        span(&format!("{ids},\"name\":\"[withheld]\""))
+        by(
+            &policy,
+            &span(&format!("{ids},\"name\":\"x\",{}", status("x")))
+        ),
+        span(&format!("{ids},\"name\":\"[withheld]\",{}", status("")))
     );
+    let point = r#"{"resourceMetrics":[{"dataPoints":[{"asInt":"7","count":"1","bucketCounts":["1","2"]}]}]}"#;
+    assert_eq!(by(&policy, point), point);
 }
 
 #[test]
@@ -300,6 +417,8 @@ fn what_is_no_otlp_is_refused() {
         "{\"spans\":[]}",
         "[{\"resourceSpans\":[]},{\"data\":[]}]",
         "[[{}]]",
+        "{\"resourceProfiles\":[]}",
+        "{\"resourceSpans\":[],\"resource_profiles\":[]}",
     ] {
         assert_eq!(refused(json), OtlpJsonError::NotOtlp, "{json}");
     }
