@@ -79,12 +79,7 @@ impl<'d, 'p> Walk<'d, 'p> {
     /// Gives how many attributes were dropped, if it is a list of them.
     fn any(&mut self, value: Cursor<'d>, field: &str, within: &Within<'p, 'd>) -> usize {
         match value.kind() {
-            Kind::Object if is_attribute(value) => {
-                if self.attribute(value, within) {
-                    self.edits.replace(value, b"{}".to_vec());
-                    self.dropped += 1;
-                }
-            }
+            Kind::Object if is_attribute(value) => self.lone(value, within),
             Kind::Object => self.object(value, field, within),
             Kind::Array => return self.list(value, field, within),
             Kind::String => self.plain(value, field, within),
@@ -236,6 +231,14 @@ impl<'d, 'p> Walk<'d, 'p> {
             siblings.next(member.end, goes, &mut self.edits);
         }
         false
+    }
+
+    /// An attribute that stands in no list, and so cannot be taken out of one.
+    fn lone(&mut self, attribute: Cursor<'d>, within: &Within<'p, 'd>) {
+        if self.attribute(attribute, within) {
+            self.edits.replace(attribute, b"{}".to_vec());
+            self.dropped += 1;
+        }
     }
 
     /// The body of a log record. Of an event its name says what it holds.
