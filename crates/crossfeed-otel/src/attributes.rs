@@ -1,102 +1,101 @@
 //! Attributes of spans, events, links, scopes and resources.
 
-use crate::{Outcome, Reader};
+use crate::{
+    Reader,
+    event::Event,
+    value::{Form, New, Node, Stripped, strip_value},
+};
 use opentelemetry::{Array, KeyValue, StringValue, Value};
 use std::borrow::Cow;
 
 /// Strips attributes in place, each of those that share a key; says how many went as a whole.
-///
-/// `event` is the name of the event that they stand in, if any.
 pub(crate) fn strip_attributes(
     reader: &Reader<'_>,
-    event: &str,
+    event: &Event<'_>,
     attributes: &mut Vec<KeyValue>,
 ) -> u32 {
-    let event = known_event(reader, event);
     let mut dropped = 0u32;
     attributes.retain_mut(|attribute| {
-        let name = known_as(event, attribute.key.as_str());
-        let stays = !reader.drops_key(attribute.key.as_str())
-            && strip_attribute(reader, &name, &mut attribute.value);
+        let name = event.attribute(attribute.key.as_str());
+        let name = name.filter(|_| !reader.drops_key(attribute.key.as_str()));
+        let stays = name.is_some_and(|name| strip_attribute(reader, &name, &mut attribute.value));
         dropped = dropped.saturating_add(u32::from(!stays));
         stays
     });
     dropped
 }
 
-/// The name of an event by which a policy knows what is in it.
-pub(crate) fn known_event<'e>(reader: &Reader<'_>, event: &'e str) -> Option<&'e str> {
-    (!event.is_empty() && reader.knows(event)).then_some(event)
-}
-
-/// The name by which a policy knows an attribute. One that has no namespace is its event's own: the
-/// `content` of `gen_ai.tool.message`.
-pub(crate) fn known_as<'n>(event: Option<&str>, name: &'n str) -> Cow<'n, str> {
-    match event {
-        Some(event) if !name.contains('.') => Cow::Owned(format!("{event}.{name}")),
-        _ => Cow::Borrowed(name),
-    }
-}
-
 /// Strips one value; says whether it stays.
 fn strip_attribute(reader: &Reader<'_>, name: &str, value: &mut Value) -> bool {
-    match value {
-        Value::String(text) => match reader.strip(name, text.as_str()) {
-            Outcome::Unchanged => {}
-            Outcome::Text(stripped) => *text = stripped.into(),
-            Outcome::Dropped => return false,
-        },
-        Value::Array(Array::String(texts)) => return strip_texts(reader, name, texts),
-        // Nothing can be stripped from these, but a policy may withhold whatever bears a name.
-        Value::Bool(_)
-        | Value::I64(_)
-        | Value::F64(_)
-        | Value::Array(Array::Bool(_) | Array::I64(_) | Array::F64(_)) => {
-            match reader.strip(name, &value.as_str()) {
-                Outcome::Unchanged => {}
-                Outcome::Text(instead) => *value = instead.into(),
-                Outcome::Dropped => return false,
+    let new = match strip_value(reader, name, Part::Whole(value)) {
+        Stripped::Unchanged => return true,
+        Stripped::Dropped => return false,
+        Stripped::Changed(new) => new,
+    };
+    *value = match new {
+        New::Same(_) => return true,
+        New::List { items, .. } => {
+            let texts: Option<_> = items.into_iter().map(new_text).collect();
+            match texts {
+                Some(texts) => Value::Array(Array::String(texts)),
+                None => return false,
             }
         }
-        // What later versions add may hold anything.
-        _ => return false,
-    }
+        one => match new_text(one) {
+            Some(text) => Value::String(text),
+            None => return false,
+        },
+    };
     true
 }
 
-fn strip_texts(reader: &Reader<'_>, name: &str, texts: &mut Vec<StringValue>) -> bool {
-    for text in &mut *texts {
-        match reader.strip(name, text.as_str()) {
-            Outcome::Unchanged => {}
-            Outcome::Text(stripped) => *text = stripped.into(),
-            // What is withheld by its name is withheld whole.
-            Outcome::Dropped => return false,
+/// A value, or an item of a list.
+#[derive(Clone, Copy)]
+enum Part<'v> {
+    Whole(&'v Value),
+    Text(&'v StringValue),
+    Bool(bool),
+    I64(i64),
+    F64(f64),
+}
+
+impl<'v> Node<'v> for Part<'v> {
+    fn form(self) -> Form<'v, Self> {
+        let list = |items| Form::List(items);
+        match self {
+            Part::Whole(Value::String(text)) | Part::Text(text) => {
+                Form::Text(Cow::Borrowed(text.as_str()))
+            }
+            Part::Whole(Value::Bool(flag)) => Part::Bool(*flag).form(),
+            Part::Whole(Value::I64(number)) => Part::I64(*number).form(),
+            Part::Whole(Value::F64(number)) => Part::F64(*number).form(),
+            Part::Bool(flag) => Form::Scalar(flag.to_string().into()),
+            Part::I64(number) => Form::Scalar(number.to_string().into()),
+            Part::F64(number) => Form::Scalar(number.to_string().into()),
+            Part::Whole(Value::Array(Array::String(texts))) => {
+                list(texts.iter().map(Part::Text).collect())
+            }
+            Part::Whole(Value::Array(Array::Bool(flags))) => {
+                list(flags.iter().copied().map(Part::Bool).collect())
+            }
+            Part::Whole(Value::Array(Array::I64(numbers))) => {
+                list(numbers.iter().copied().map(Part::I64).collect())
+            }
+            Part::Whole(Value::Array(Array::F64(numbers))) => {
+                list(numbers.iter().copied().map(Part::F64).collect())
+            }
+            Part::Whole(_) => Form::Unknown,
         }
     }
-    if let Some(most) = reader.most() {
-        cut_texts(texts, most);
-    }
-    true
 }
 
-/// Leaves the first texts that fit into `most` bytes, and says how many there were.
-fn cut_texts(texts: &mut Vec<StringValue>, most: usize) {
-    /// More than what says so takes.
-    const NOTE: usize = 64;
-    // An empty text takes room, too.
-    let sizes = || texts.iter().map(|text| text.as_str().len().max(1));
-    if sizes().fold(0, usize::saturating_add) <= most {
-        return;
+/// The text that leaves; a span has nothing else in its lists that could change.
+fn new_text(new: New<Part<'_>>) -> Option<StringValue> {
+    match new {
+        New::Text(text) => Some(text.into()),
+        New::Same(Part::Text(text)) => Some(text.clone()),
+        _ => None,
     }
-    let mut room = most.saturating_sub(NOTE);
-    let fitting = sizes().take_while(|size| {
-        let fits = *size <= room;
-        room = room.saturating_sub(*size);
-        fits
-    });
-    let (kept, all) = (fitting.count(), texts.len());
-    texts.truncate(kept);
-    texts.push(format!("[cut: left out {} of {all} texts]", all - kept).into());
 }
 
 /// The attributes that are strings, by which a policy knows what kind a span or record is of.

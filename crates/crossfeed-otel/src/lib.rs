@@ -66,6 +66,7 @@
 mod attributes;
 #[cfg(feature = "engine")]
 mod engine;
+mod event;
 mod guard;
 mod log;
 mod otlp_json;
@@ -74,6 +75,7 @@ mod resource;
 mod span;
 mod table;
 mod text;
+mod value;
 
 #[cfg(feature = "engine")]
 pub use engine::EngineTelemetry;

@@ -5,6 +5,7 @@
 use crate::{
     Policy,
     attributes::{hints, strip_attributes},
+    event::Event,
     guard::guarded,
 };
 use opentelemetry::{InstrumentationScope, KeyValue};
@@ -51,7 +52,11 @@ pub(crate) fn stripped_scope(
 fn stripped(policy: &Policy, attributes: Vec<KeyValue>) -> Option<Vec<KeyValue>> {
     let strip = || {
         let mut left = attributes.clone();
-        strip_attributes(&policy.reader(hints(&attributes)), "", &mut left);
+        strip_attributes(
+            &policy.reader(hints(&attributes)),
+            &Event::Unnamed,
+            &mut left,
+        );
         (left != attributes).then_some(left)
     };
     guarded(strip, || Some(Vec::new()))

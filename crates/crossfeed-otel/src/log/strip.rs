@@ -1,17 +1,19 @@
 //! One log record: the same, or another in its place.
 
-use super::value::{Stripped, strip_value};
+use super::value::new_value;
 use crate::{
     Outcome, Policy,
-    attributes::{known_as, known_event},
+    event::{EVENT_NAME, Event},
     guard::guarded,
     text::strip_name,
+    value::{Stripped, strip_value},
 };
 use opentelemetry::logs::{AnyValue, LogRecord as _, Logger as _, LoggerProvider as _};
 use opentelemetry_sdk::{
     Resource,
     logs::{SdkLogRecord, SdkLogger, SdkLoggerProvider},
 };
+use std::borrow::Cow;
 
 /// Strips log records by a policy.
 #[derive(Debug)]
@@ -51,18 +53,21 @@ impl Stripper {
             strip_name(&reader, &mut target);
             target
         });
+        let own = record.event_name().map(Cow::Borrowed);
+        let named = hints(record).filter(|(key, _)| *key == EVENT_NAME);
+        let event = Event::of_record(&reader, own, named.map(|(_, name)| Cow::Borrowed(name)));
         // The body of an event is known by the event's name, as an attribute is by its own.
-        let event = record.event_name().unwrap_or_default();
-        let body = record.body().map(|body| strip_value(&reader, event, body));
-        let event = known_event(&reader, event);
+        let body = record.body().map(|body| match event.body() {
+            Some(name) => strip_value(&reader, name, body),
+            None => Stripped::Dropped,
+        });
         let attributes: Vec<_> = record
             .attributes_iter()
             .map(|(key, value)| {
-                let name = key.as_str();
-                let stripped = if reader.drops_key(name) {
-                    Stripped::Dropped
-                } else {
-                    strip_value(&reader, &known_as(event, name), value)
+                let name = event.attribute(key.as_str());
+                let stripped = match name.filter(|_| !reader.drops_key(key.as_str())) {
+                    Some(name) => strip_value(&reader, &name, value),
+                    None => Stripped::Dropped,
                 };
                 (key, value, stripped)
             })
@@ -87,12 +92,12 @@ impl Stripper {
             stripped.set_target(target);
         }
         if let Some((body, original)) = body.zip(record.body())
-            && let Some(body) = body.value(original)
+            && let Some(body) = new_value(body, original)
         {
             stripped.set_body(body);
         }
         for (key, original, value) in attributes {
-            if let Some(value) = value.value(original) {
+            if let Some(value) = new_value(value, original) {
                 stripped.add_attribute(key.clone(), value);
             }
         }

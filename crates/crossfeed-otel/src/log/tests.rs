@@ -1,7 +1,7 @@
 use super::{SanitizingLogExporter, strip::Stripper};
 use crate::{Outcome, Policy, Redaction, text::WITHHELD};
 use opentelemetry::{
-    InstrumentationScope, Key, KeyValue,
+    InstrumentationScope, Key, KeyValue, SpanId, TraceFlags, TraceId,
     logs::{AnyValue, LogRecord as _, Logger as _, LoggerProvider as _, Severity},
 };
 use opentelemetry_sdk::{
@@ -13,7 +13,7 @@ use std::{
     collections::HashMap,
     sync::{Arc, Mutex},
     thread,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 const RESULT: &str = "gen_ai.tool.call.result";
@@ -84,6 +84,53 @@ fn texts_bytes_maps_and_lists_are_stripped() {
     let left = map([("_rank", 1.into()), ("inner", inner.clone())]);
     check(&policy, "host.note", value.clone(), Some(left));
     check(&policy, RESULT, value, Some(map([("inner", inner)])));
+}
+
+#[test]
+fn each_item_of_a_list_is_a_text_of_its_own() {
+    let value = list([
+        map([("_rank", 1.into()), ("n", 2.into())]),
+        TEXT.into(),
+        list([TEXT.into(), 7.into()]),
+    ]);
+    let text = || AnyValue::from(r#"{"n":2}"#);
+    let left = list([map([("n", 2.into())]), text(), list([text(), 7.into()])]);
+    check(&Policy::default(), RESULT, value, Some(left));
+}
+
+#[test]
+fn a_map_is_hashed_in_the_order_of_its_keys() {
+    let hash = Policy::default().with_redaction(Redaction::Hash);
+    let keys = ["h", "c", "g", "a", "e", "b", "f", "d"];
+    let value = map(keys.map(|key| (key, 1.into())));
+    let json = r#"{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1}"#;
+    let Outcome::Text(hashed) = hash.strip(RESULT, json) else {
+        panic!("no hash");
+    };
+    let mut before = record();
+    before.add_attribute(RESULT, value);
+    let after = Stripper::new(hash).strip(&before).unwrap();
+    let left = after.attributes_iter().next().map(|(_, value)| value);
+    assert_eq!(left, Some(&AnyValue::from(hashed)));
+}
+
+#[test]
+fn where_and_when_a_record_was_stays() {
+    let stripper = Stripper::new(Policy::default());
+    let mut before = record();
+    let time = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+    before.set_timestamp(time(1));
+    before.set_observed_timestamp(time(2));
+    before.set_severity_number(Severity::Warn);
+    before.set_trace_context(TraceId::from(3), SpanId::from(4), Some(TraceFlags::SAMPLED));
+    before.set_body(TEXT.into());
+    let after = stripper.strip(&before).unwrap();
+    assert_eq!(
+        [after.timestamp(), after.observed_timestamp()],
+        [Some(time(1)), Some(time(2))]
+    );
+    assert_eq!(after.severity_number(), Some(Severity::Warn));
+    assert_eq!(after.trace_context(), before.trace_context());
 }
 
 #[test]
@@ -176,7 +223,22 @@ fn the_body_of_an_event_is_known_by_the_name_of_the_event() {
         before.set_body("text".into());
         let after = stripper.strip(&before).unwrap_or(before);
         assert_eq!(after.body(), expected.as_ref(), "{name}");
+        let mut before = record();
+        before.add_attribute("event.name", name);
+        before.set_body("text".into());
+        let after = stripper.strip(&before).unwrap_or(before);
+        assert_eq!(after.body(), expected.as_ref(), "{name}");
     }
+    // Two names: nobody knows which counts.
+    let mut before = record();
+    before.add_attribute("event.name", "a");
+    before.add_attribute("event.name", "b");
+    before.add_attribute("content", "text");
+    before.set_body("text".into());
+    let after = stripper.strip(&before).unwrap();
+    let kept: Vec<_> = after.attributes_iter().map(|(key, _)| key).collect();
+    assert_eq!(kept, [&Key::new("event.name"); 2]);
+    assert_eq!(after.body(), None);
 }
 
 /// Lists in lists in maps, with an internal field in the innermost.

@@ -40,7 +40,7 @@ impl<'d> Edits<'d> {
         }
         // What is put at a place stands before what is taken away there.
         self.edits
-            .sort_by_key(|(start, end, _)| (*start, end != start, Reverse(*end)));
+            .sort_unstable_by_key(|(start, end, _)| (*start, end != start, Reverse(*end)));
         let more: usize = self.edits.iter().map(|(_, _, with)| with.len()).sum();
         let mut out = Vec::with_capacity(self.raw.len() + more);
         let mut at = 0;

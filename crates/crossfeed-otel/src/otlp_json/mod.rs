@@ -13,6 +13,7 @@
 
 mod documents;
 mod edits;
+mod standing;
 mod value;
 mod walk;
 
@@ -26,16 +27,18 @@ use crossfeed_json::{Cursor, Document, JsonError, Kind};
 use std::borrow::Cow;
 
 /// What a document of OTLP/JSON has one of, in the spellings that protobuf's JSON admits.
-const ROOTS: [&str; 8] = [
+const ROOTS: [&str; 6] = [
     "resourceSpans",
     "resource_spans",
     "resourceLogs",
     "resource_logs",
     "resourceMetrics",
     "resource_metrics",
-    "resourceProfiles",
-    "resource_profiles",
 ];
+
+/// Profiles keep what their attributes hold in tables of strings, where nothing says of which attribute a
+/// string is.
+const PROFILES: [&str; 2] = ["resourceProfiles", "resource_profiles"];
 
 /// Why a document cannot be sanitized. Nothing of it may leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,8 +47,10 @@ pub enum OtlpJsonError {
     /// It is no JSON, or beyond its limits: `{"resourceSpans": [`.
     #[error("no JSON: {0}")]
     NotJson(JsonError),
-    /// It is JSON, but none of traces, logs, metrics or profiles: `{"spans": []}`.
-    #[error("no OTLP: it has none of `resourceSpans`, `resourceLogs` and `resourceMetrics`")]
+    /// It is JSON, but no traces, logs or metrics: `{"spans": []}`; or it has profiles.
+    #[error(
+        "no OTLP: it has none of `resourceSpans`, `resourceLogs` and `resourceMetrics`, or has profiles"
+    )]
     NotOtlp,
 }
 
@@ -63,7 +68,7 @@ pub struct SanitizedJson<'d> {
 
 /// A document of OTLP/JSON without what the policy takes out of it.
 ///
-/// Takes traces, logs, metrics and profiles, in the spellings of protobuf's JSON (`resourceSpans`,
+/// Takes traces, logs and metrics, in the spellings of protobuf's JSON (`resourceSpans`,
 /// `resource_spans`), or a list of such documents.
 ///
 /// ```
@@ -100,7 +105,8 @@ pub fn sanitize_json<'d>(
 fn is_otlp(root: Cursor<'_>) -> bool {
     let is_one = |value: Cursor<'_>| {
         let is_root = |key: &&str| value.get(key).is_some();
-        value.kind() == Kind::Object && (value.is_empty() || ROOTS.iter().any(is_root))
+        let is_sound = value.is_empty() || ROOTS.iter().any(is_root);
+        value.kind() == Kind::Object && is_sound && !PROFILES.iter().any(is_root)
     };
     match root.kind() {
         Kind::Array => root.items().all(is_one),

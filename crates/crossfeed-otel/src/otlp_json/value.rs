@@ -1,18 +1,18 @@
-//! The value of an attribute, `AnyValue`: a text, or texts in a structure.
+//! `AnyValue`, as [`crate::value`] sees it, and the changes that leave of it what may leave.
 //!
-//! Texts are asked about one by one, also in a list. A map is asked about as a whole, as the JSON that
-//! it stands for: so what is said of keys, paths and sizes is said of it, too. Where it changes its
-//! structure is written anew, with the leaves that stay as they were; what is no JSON any more, such as a
-//! hash, is a text then.
+//! An `AnyValue` has one member, of a kind that is known. One that is odd, within another or by itself,
+//! is not known, and takes its attribute along: readers would not agree on what it holds.
 
 use super::walk::Walk;
-use crate::{Outcome, Reader};
+use crate::{
+    Reader,
+    value::{Form, New, Node, Stripped, strip_value},
+};
 use base64::{
     Engine as _, alphabet,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig, general_purpose::STANDARD},
 };
-use crossfeed_json::{Cursor, Document, Kind, is_number, quoted};
-use crossfeed_wire::internal::is_internal;
+use crossfeed_json::{Cursor, Kind, quoted};
 use std::borrow::Cow;
 
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
@@ -24,177 +24,121 @@ const ALPHABETS: [GeneralPurpose; 2] = [
     GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT),
 ];
 
-/// What a member of an `AnyValue` holds.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Text,
-    Bytes,
-    List,
-    Map,
-    Scalar,
+/// An `AnyValue`, if there is one where it is expected.
+#[derive(Clone, Copy)]
+pub(super) struct Any<'d>(Option<Cursor<'d>>);
+
+impl<'d> Node<'d> for Any<'d> {
+    fn form(self) -> Form<'d, Self> {
+        let known = match held(self.0) {
+            Ok(Some((key, value))) => known(&key, value),
+            Ok(None) => Some(Form::Empty),
+            Err(Odd) => None,
+        };
+        known.unwrap_or(Form::Unknown)
+    }
 }
 
-fn form(key: &str) -> Option<Form> {
-    Some(match key {
-        "stringValue" | "string_value" => Form::Text,
-        "bytesValue" | "bytes_value" => Form::Bytes,
-        "arrayValue" | "array_value" => Form::List,
-        "kvlistValue" | "kvlist_value" => Form::Map,
-        "intValue" | "int_value" | "doubleValue" | "double_value" | "boolValue" | "bool_value" => {
-            Form::Scalar
+/// What is not as it should be.
+struct Odd;
+
+/// The one member that a value has.
+fn held(any: Option<Cursor<'_>>) -> Result<Option<(Cow<'_, str>, Cursor<'_>)>, Odd> {
+    let Some(any) = any.filter(|any| any.kind() != Kind::Null) else {
+        return Ok(None);
+    };
+    if any.kind() != Kind::Object {
+        return Err(Odd);
+    }
+    let mut members = any.written_members();
+    let member = members.next();
+    match members.next() {
+        None => Ok(member.map(|member| (member.key.text(), member.value))),
+        Some(_) => Err(Odd),
+    }
+}
+
+/// What a member of a value holds, if that is known.
+fn known<'d>(key: &str, value: Cursor<'d>) -> Option<Form<'d, Any<'d>>> {
+    let text = value.as_str();
+    let form = match key {
+        "stringValue" | "string_value" => text.map(Form::Text),
+        "bytesValue" | "bytes_value" => {
+            text.map(|text| Form::Bytes(decoded(&text).map_or(text, Cow::Owned)))
+        }
+        "arrayValue" | "array_value" => {
+            values(value).map(|items| Form::List(items.map(|item| Any(Some(item))).collect()))
+        }
+        "kvlistValue" | "kvlist_value" => values(value)
+            .and_then(|entries| entries.map(entry).collect())
+            .map(Form::Map),
+        "boolValue" | "bool_value" => value
+            .as_bool()
+            .map(|flag| Form::Scalar(flag.to_string().into())),
+        // Large integers are written as strings, and so is what is no number in JSON.
+        "intValue" | "int_value" | "doubleValue" | "double_value" => {
+            let word = text.as_deref().or(value.as_number());
+            word.and_then(|word| number(word, key.starts_with("int")))
+                .map(|word| Form::Scalar(word.into()))
         }
         _ => return None,
-    })
-}
-
-impl<'d> Walk<'d, '_> {
-    /// The value of the attribute of these names, of which there is one unless the document is odd;
-    /// whether it stays.
-    pub(super) fn value(
-        &mut self,
-        names: &[impl AsRef<str>],
-        any: Cursor<'d>,
-        reader: &Reader<'_>,
-    ) -> bool {
-        if any.kind() != Kind::Object {
-            self.any(any, "", reader);
-            return true;
-        }
-        for member in any.written_members() {
-            let (key, value) = (member.key.text(), member.value);
-            let stays = match (form(&key), value.kind()) {
-                (Some(Form::Text), Kind::String) => self.text(names, value, reader),
-                (Some(Form::Bytes), Kind::String) => self.bytes(names, value, reader),
-                (Some(Form::List), Kind::Object) => self.each(names, value, reader),
-                (Some(Form::Map), Kind::Object) => self.map(names, any, reader),
-                (Some(Form::Scalar), _) => self.scalar(names, any, value, reader),
-                // What is not known, or not what it should be.
-                _ => {
-                    let hides = is_internal(&key);
-                    if hides {
-                        self.replace(any, b"{}".to_vec());
-                    } else {
-                        self.any(value, &key, reader);
-                    }
-                    true
-                }
-            };
-            if !stays {
-                return false;
-            }
-        }
-        true
-    }
-
-    fn each(&mut self, names: &[impl AsRef<str>], list: Cursor<'d>, reader: &Reader<'_>) -> bool {
-        for member in list.written_members() {
-            let key = member.key.text();
-            if key != "values" || member.value.kind() != Kind::Array {
-                self.any(member.value, &key, reader);
-                continue;
-            }
-            for item in member.value.items() {
-                if !self.value(names, item, reader) {
-                    return false;
-                }
-            }
-        }
-        true
-    }
-
-    fn text(&mut self, names: &[impl AsRef<str>], value: Cursor<'d>, reader: &Reader<'_>) -> bool {
-        let text = value.as_str().unwrap_or_default();
-        match ask(names, &text, reader) {
-            Outcome::Unchanged => true,
-            Outcome::Text(text) => {
-                self.replace(value, quoted(&text).into_bytes());
-                true
-            }
-            Outcome::Dropped => false,
-        }
-    }
-
-    /// Bytes, as base64. Those of a text are asked about as the text.
-    fn bytes(&mut self, names: &[impl AsRef<str>], value: Cursor<'d>, reader: &Reader<'_>) -> bool {
-        let written = value.as_str().unwrap_or_default();
-        let Some(text) = decoded(&written) else {
-            return self.text(names, value, reader);
-        };
-        match ask(names, &text, reader) {
-            Outcome::Unchanged => true,
-            Outcome::Text(text) => {
-                self.replace(value, quoted(&STANDARD.encode(text)).into_bytes());
-                true
-            }
-            Outcome::Dropped => false,
-        }
-    }
-
-    /// A number or a boolean: nothing is in it that could be stripped, but it may be payload.
-    fn scalar(
-        &mut self,
-        names: &[impl AsRef<str>],
-        any: Cursor<'d>,
-        value: Cursor<'d>,
-        reader: &Reader<'_>,
-    ) -> bool {
-        let text = match value.as_str() {
-            Some(text) => text,
-            None => String::from_utf8_lossy(value.raw()),
-        };
-        match ask(names, &text, reader) {
-            Outcome::Unchanged => true,
-            Outcome::Text(text) => {
-                self.replace(any, text_value(&text));
-                true
-            }
-            Outcome::Dropped => false,
-        }
-    }
-
-    fn map(&mut self, names: &[impl AsRef<str>], any: Cursor<'d>, reader: &Reader<'_>) -> bool {
-        let mut json = Json {
-            out: String::new(),
-            differs: false,
-            reader,
-        };
-        json.write(any);
-        let Json { out, differs, .. } = json;
-        let text = match ask(names, &out, reader) {
-            Outcome::Unchanged if !differs => return true,
-            Outcome::Unchanged => out,
-            Outcome::Text(text) => text,
-            Outcome::Dropped => return false,
-        };
-        let document = Document::new(text);
-        let with = match document.root() {
-            Ok(root) if matches!(root.kind(), Kind::Object | Kind::Array) => {
-                let mut out = String::new();
-                write_any(root, Some(any), &mut out);
-                out.into_bytes()
-            }
-            _ => text_value(&String::from_utf8_lossy(document.raw())),
-        };
-        self.replace(any, with);
-        true
+    };
+    match value.kind() {
+        Kind::Null => Some(Form::Empty),
+        _ => form,
     }
 }
 
-/// What becomes of the text of an attribute by each of its names in turn.
-fn ask(names: &[impl AsRef<str>], text: &str, reader: &Reader<'_>) -> Outcome {
-    let mut now = Outcome::Unchanged;
-    for name in names {
-        let text = match &now {
-            Outcome::Text(text) => text.as_str(),
-            _ => text,
+/// A number as every account of it spells it.
+fn number(word: &str, is_int: bool) -> Option<String> {
+    match word.parse::<i64>() {
+        Ok(number) if is_int => Some(number.to_string()),
+        _ => Some(word.parse::<f64>().ok()?.to_string()),
+    }
+}
+
+/// The items of an `ArrayValue`, or the entries of a `KeyValueList`.
+fn values(list: Cursor<'_>) -> Option<impl Iterator<Item = Cursor<'_>>> {
+    if list.kind() != Kind::Object {
+        return None;
+    }
+    let mut members = list.written_members();
+    let values = members.next();
+    let is_known = values.as_ref().is_none_or(|member| {
+        member.key.text() == "values" && matches!(member.value.kind(), Kind::Array | Kind::Null)
+    });
+    let is_one = is_known && members.next().is_none();
+    is_one.then(|| values.into_iter().flat_map(|values| values.value.items()))
+}
+
+/// An entry of a `KeyValueList`.
+fn entry(entry: Cursor<'_>) -> Option<(Cow<'_, str>, Any<'_>)> {
+    if entry.kind() != Kind::Object {
+        return None;
+    }
+    let (mut name, mut held) = (None, None);
+    for member in entry.written_members() {
+        let place = match &*member.key.text() {
+            "key" => &mut name,
+            "value" => &mut held,
+            _ => return None,
         };
-        match reader.strip(name.as_ref(), text) {
-            Outcome::Unchanged => {}
-            Outcome::Dropped => return Outcome::Dropped,
-            changed => now = changed,
+        if place.replace(member.value).is_some() {
+            return None;
         }
     }
-    now
+    let name = match name.filter(|name| name.kind() != Kind::Null) {
+        Some(name) => name.as_str()?,
+        None => Cow::Borrowed(""),
+    };
+    Some((name, Any(held)))
+}
+
+/// The text of an `AnyValue` that is one.
+pub(super) fn text_of(any: Cursor<'_>) -> Option<Cursor<'_>> {
+    let (key, value) = held(Some(any)).ok()??;
+    let is_text = matches!(&*key, "stringValue" | "string_value");
+    (is_text && value.kind() == Kind::String).then_some(value)
 }
 
 /// The text that base64 stands for, if it is any. What is no UTF-8 may still be read as JSON by someone
@@ -206,171 +150,87 @@ fn decoded(written: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes?).into_owned())
 }
 
-/// The items of an `ArrayValue`, or the entries of a `KeyValueList`.
-fn values(list: Cursor<'_>) -> impl Iterator<Item = Cursor<'_>> {
-    let lists = list
-        .written_members()
-        .filter(|member| member.key.text() == "values");
-    lists.flat_map(|list| list.value.items())
-}
-
-fn text_value(text: &str) -> Vec<u8> {
-    format!("{{\"stringValue\":{}}}", quoted(text)).into_bytes()
-}
-
-/// The JSON that an `AnyValue` stands for. The document bounds its depth.
-struct Json<'r> {
-    out: String,
-    /// Whether an entry was left out, since its key is internal; or something that is no part of the
-    /// structure, since nobody looked at it.
-    differs: bool,
-    reader: &'r Reader<'r>,
-}
-
-impl Json<'_> {
-    fn write(&mut self, any: Cursor<'_>) {
-        self.differs |= !is_regular(any);
-        match held(any) {
-            Some((Form::List, value)) => {
-                self.out.push('[');
-                for (index, item) in values(value).enumerate() {
-                    self.separate(index);
-                    self.write(item);
-                }
-                self.out.push(']');
+impl<'d> Walk<'d, '_> {
+    /// The value of the attribute that is known by this name; whether it stays.
+    pub(super) fn value(&mut self, name: &str, any: Cursor<'d>, reader: &Reader<'_>) -> bool {
+        match strip_value(reader, name, Any(Some(any))) {
+            Stripped::Unchanged => true,
+            Stripped::Changed(new) => {
+                self.renew(any, new);
+                true
             }
-            Some((Form::Map, value)) => {
-                self.out.push('{');
-                let mut written = 0;
-                for (key, value) in entries(value) {
-                    if self.reader.drops_key(&key) {
-                        self.differs = true;
-                        continue;
-                    }
-                    self.separate(written);
-                    written += 1;
-                    self.out.push_str(&quoted(&key));
-                    self.out.push(':');
-                    match value {
-                        Some(value) => self.write(value),
-                        None => self.out.push_str("null"),
+            Stripped::Dropped => false,
+        }
+    }
+
+    /// Puts another value in a value's place, with as few bytes as do. It is as deep as the document.
+    fn renew(&mut self, any: Cursor<'d>, new: New<Any<'d>>) {
+        let was = held(Some(any)).ok().flatten().map(|(_, value)| value);
+        let form = Any(Some(any)).form();
+        match (new, form, was) {
+            (New::Same(_), ..) => {}
+            (New::Text(text), Form::Text(_), Some(was)) => {
+                self.replace(was, quoted(&text).into_bytes());
+            }
+            (New::Bytes(text), Form::Bytes(_), Some(was)) => {
+                self.replace(was, quoted(&STANDARD.encode(text)).into_bytes());
+            }
+            (
+                New::List {
+                    items,
+                    is_cut: false,
+                },
+                Form::List(was),
+                _,
+            ) => {
+                for (Any(was), new) in was.into_iter().zip(items) {
+                    if let Some(was) = was {
+                        self.renew(was, new);
                     }
                 }
-                self.out.push('}');
             }
-            _ => self.out.push_str(&leaf(any)),
+            (new, ..) => {
+                let mut out = String::new();
+                write(new, &mut out);
+                self.replace(any, out.into_bytes());
+            }
         }
     }
+}
 
-    fn separate(&mut self, index: usize) {
-        if index > 0 {
-            self.out.push(',');
+/// Writes a value as an `AnyValue`.
+fn write(new: New<Any<'_>>, out: &mut String) {
+    match new {
+        New::Same(Any(Some(any))) => out.push_str(&String::from_utf8_lossy(any.raw())),
+        New::Same(Any(None)) | New::Empty => out.push_str("{}"),
+        New::Text(text) => out.push_str(&format!("{{\"stringValue\":{}}}", quoted(&text))),
+        New::Bytes(text) => {
+            out.push_str(&format!("{{\"bytesValue\":\"{}\"}}", STANDARD.encode(text)));
         }
-    }
-}
-
-/// What an `AnyValue` holds. Of several members that are read by most: the last.
-fn held(any: Cursor<'_>) -> Option<(Form, Cursor<'_>)> {
-    let forms = any
-        .written_members()
-        .filter_map(|member| Some((form(&member.key.text())?, member.value)));
-    forms.last()
-}
-
-/// Whether an `AnyValue`, but for the values within it, has nothing besides what is read of it.
-fn is_regular(any: Cursor<'_>) -> bool {
-    let is = |of: Cursor<'_>, keys: &[&str]| {
-        let mut left = keys.to_vec();
-        of.written_members().all(|member| {
-            let at = left.iter().position(|key| *key == member.key.text());
-            at.map(|at| left.swap_remove(at)).is_some()
-        })
-    };
-    let are_entries = |list| values(list).all(|entry| is(entry, &["key", "value"]));
-    let is_list = |list| is(list, &["values"]);
-    match held(any) {
-        None => any.kind() == Kind::Object && any.is_empty(),
-        Some(_) if any.written_members().count() > 1 => false,
-        Some((Form::List, list)) => is_list(list),
-        Some((Form::Map, list)) => is_list(list) && are_entries(list),
-        Some((_, value)) => !matches!(value.kind(), Kind::Array | Kind::Object),
-    }
-}
-
-/// The entries of a `KeyValueList`.
-fn entries(list: Cursor<'_>) -> impl Iterator<Item = (Cow<'_, str>, Option<Cursor<'_>>)> {
-    values(list).map(|entry| {
-        let key = entry.get("key").and_then(Cursor::as_str);
-        (key.unwrap_or_default(), entry.get("value"))
-    })
-}
-
-/// The JSON of an `AnyValue` that is no list and no map.
-fn leaf(any: Cursor<'_>) -> Cow<'_, str> {
-    let Some((form, value)) = held(any) else {
-        return Cow::Borrowed("null");
-    };
-    match (form, value.as_str()) {
-        (Form::Bytes, Some(written)) => {
-            Cow::Owned(quoted(&decoded(&written).unwrap_or(written.into_owned())))
+        New::Scalar(word) if matches!(&*word, "true" | "false") => {
+            out.push_str(&format!("{{\"boolValue\":{word}}}"));
         }
-        // Large integers are written as strings.
-        (Form::Scalar, Some(written)) if is_number(&written) => written,
-        (_, Some(text)) => Cow::Owned(quoted(&text)),
-        (_, None) => Cow::Owned(String::from_utf8_lossy(value.raw()).into_owned()),
-    }
-}
-
-/// Writes a value as an `AnyValue`. A leaf that is as it was in `original` is taken from that, so that
-/// it keeps its type.
-fn write_any(value: Cursor<'_>, original: Option<Cursor<'_>>, out: &mut String) {
-    let raw = || String::from_utf8_lossy(value.raw());
-    let held = original.and_then(held);
-    match value.kind() {
-        Kind::Array => {
+        New::Scalar(word) if word.parse::<i64>().is_ok() => {
+            out.push_str(&format!("{{\"intValue\":\"{word}\"}}"));
+        }
+        New::Scalar(word) => out.push_str(&format!("{{\"doubleValue\":{word}}}")),
+        New::List { items, .. } => {
             out.push_str("{\"arrayValue\":{\"values\":[");
-            let was = held.filter(|(form, _)| *form == Form::List);
-            let mut was = was.into_iter().flat_map(|(_, list)| values(list));
-            for (index, item) in value.items().enumerate() {
+            for (index, item) in items.into_iter().enumerate() {
                 out.push_str(if index > 0 { "," } else { "" });
-                write_any(item, was.next(), out);
+                write(item, out);
             }
             out.push_str("]}}");
         }
-        Kind::Object => {
+        New::Map(members) => {
             out.push_str("{\"kvlistValue\":{\"values\":[");
-            let was = held.filter(|(form, _)| *form == Form::Map);
-            // What is left stands in the order in which it was.
-            let mut was = was.into_iter().flat_map(|(_, list)| entries(list));
-            // A map may have a key twice.
-            for (index, member) in value.written_members().enumerate() {
-                let (key, item) = (member.key.text(), member.value);
+            for (index, (key, value)) in members.into_iter().enumerate() {
                 out.push_str(if index > 0 { "," } else { "" });
                 out.push_str(&format!("{{\"key\":{},\"value\":", quoted(&key)));
-                let was = was.find(|(before, _)| *before == key);
-                write_any(item, was.and_then(|(_, value)| value), out);
+                write(value, out);
                 out.push('}');
             }
             out.push_str("]}}");
         }
-        _ if original.is_some_and(|was| is_regular(was) && leaf(was) == raw()) => {
-            let as_it_was = original.map_or(&[][..], Cursor::raw);
-            out.push_str(&String::from_utf8_lossy(as_it_was));
-        }
-        Kind::Null => out.push_str("{}"),
-        Kind::Boolean => out.push_str(&format!("{{\"boolValue\":{}}}", raw())),
-        Kind::Number if raw().parse::<i64>().is_ok() => {
-            out.push_str(&format!("{{\"intValue\":\"{}\"}}", raw()));
-        }
-        Kind::Number => out.push_str(&format!("{{\"doubleValue\":{}}}", raw())),
-        Kind::String => match (held, value.as_str()) {
-            (Some((Form::Bytes, _)), Some(text)) => {
-                out.push_str(&format!(
-                    "{{\"bytesValue\":\"{}\"}}",
-                    STANDARD.encode(&*text)
-                ));
-            }
-            _ => out.push_str(&format!("{{\"stringValue\":{}}}", raw())),
-        },
     }
 }

@@ -7,27 +7,36 @@
 use super::{
     SanitizedJson,
     edits::{Edits, Siblings},
+    standing::stands,
+    value::text_of,
 };
-use crate::{Outcome, Policy, Reader, text::WITHHELD};
+use crate::{
+    Outcome, Policy, Reader,
+    event::{EVENT_NAME, Event},
+    text::WITHHELD,
+};
 use crossfeed_json::{Cursor, Kind, quoted};
 use crossfeed_wire::internal::is_internal;
+use std::borrow::Cow;
 
-/// The lists of what has attributes that say of which kind it is.
-const SPANS: [&str; 3] = ["spans", "logRecords", "log_records"];
-/// What else has attributes, and says how many were dropped.
-const COUNTED: [&str; 4] = ["events", "links", "resource", "scope"];
-const RECORDS: [&str; 2] = ["logRecords", "log_records"];
-const DROPPED: [&str; 2] = ["droppedAttributesCount", "dropped_attributes_count"];
-/// Ids, which are hexadecimal digits. What a policy does with texts would spoil them.
-const IDS: [&str; 6] = [
-    "traceId",
-    "trace_id",
-    "spanId",
-    "span_id",
-    "parentSpanId",
-    "parent_span_id",
+/// What has attributes that say of which kind it is.
+const KINDS: [&str; 5] = ["spans", "logRecords", "log_records", "resource", "scope"];
+/// What has attributes, and says how many were dropped.
+const COUNTED: [&str; 7] = [
+    "spans",
+    "logRecords",
+    "log_records",
+    "resource",
+    "scope",
+    "events",
+    "links",
 ];
-/// The most bytes of a string that may say of which kind a span is.
+const RECORDS: [&str; 2] = ["logRecords", "log_records"];
+const EVENT_NAMES: [&str; 2] = ["eventName", "event_name"];
+/// Texts of a record that are left out where they may not leave as they are.
+const OPTIONAL: [&str; 4] = ["eventName", "event_name", "severityText", "severity_text"];
+const DROPPED: [&str; 2] = ["droppedAttributesCount", "dropped_attributes_count"];
+/// The most bytes of a string, as it is written, that may say of which kind a span is.
 const MAX_HINT: usize = 256;
 
 pub(super) fn sanitize<'d>(raw: &'d [u8], root: Cursor<'d>, policy: &Policy) -> SanitizedJson<'d> {
@@ -37,7 +46,11 @@ pub(super) fn sanitize<'d>(raw: &'d [u8], root: Cursor<'d>, policy: &Policy) -> 
         changed: 0,
         dropped: 0,
     };
-    walk.any(root, "", &policy.reader([]));
+    let within = Within {
+        reader: policy.reader([]),
+        event: Event::Unnamed,
+    };
+    walk.any(root, "", &within);
     SanitizedJson {
         json: walk.edits.done(),
         changed: walk.changed,
@@ -52,29 +65,37 @@ pub(super) struct Walk<'d, 'p> {
     dropped: usize,
 }
 
-impl<'d> Walk<'d, '_> {
+/// What is known of what a value stands in.
+#[derive(Clone)]
+struct Within<'p, 'd> {
+    reader: Reader<'p>,
+    event: Event<'d>,
+}
+
+impl<'d, 'p> Walk<'d, 'p> {
     /// A value of which nothing is known but the field in which it, or the list of it, stands. A
     /// document is at most 127 levels deep, and so is this.
     ///
     /// Gives how many attributes were dropped, if it is a list of them.
-    pub(super) fn any(&mut self, value: Cursor<'d>, field: &str, reader: &Reader<'_>) -> usize {
+    fn any(&mut self, value: Cursor<'d>, field: &str, within: &Within<'p, 'd>) -> usize {
         match value.kind() {
-            Kind::Object => self.object(value, field, reader),
-            Kind::Array => return self.list(value, field, reader),
-            Kind::String if !IDS.contains(&field) => self.plain(value, reader),
+            Kind::Object if is_attribute(value) => self.lone(value, within),
+            Kind::Object => self.object(value, field, within),
+            Kind::Array => return self.list(value, field, within),
+            Kind::String => self.plain(value, field, within),
             _ => {}
         }
         0
     }
 
-    fn list(&mut self, list: Cursor<'d>, field: &str, reader: &Reader<'_>) -> usize {
+    fn list(&mut self, list: Cursor<'d>, field: &str, within: &Within<'p, 'd>) -> usize {
         let mut siblings = Siblings::of(list);
         let mut dropped = 0;
         for item in list.items() {
             let goes = if is_attribute(item) {
-                self.attribute(item, reader)
+                self.attribute(item, within)
             } else {
-                self.any(item, field, reader);
+                self.any(item, field, within);
                 false
             };
             dropped += usize::from(goes);
@@ -85,11 +106,9 @@ impl<'d> Walk<'d, '_> {
         dropped
     }
 
-    fn object(&mut self, object: Cursor<'d>, field: &str, reader: &Reader<'_>) {
-        let own = SPANS
-            .contains(&field)
-            .then(|| self.policy.reader(hints(object).iter().map(pair)));
-        let reader = own.as_ref().unwrap_or(reader);
+    fn object(&mut self, object: Cursor<'d>, field: &str, within: &Within<'p, 'd>) {
+        let own = self.own(object, field, within);
+        let within = own.as_ref().unwrap_or(within);
         let mut siblings = Siblings::of(object);
         let mut lists = None;
         let mut dropped = 0;
@@ -99,9 +118,13 @@ impl<'d> Walk<'d, '_> {
             if goes {
                 self.dropped += 1;
             } else if key == "body" && RECORDS.contains(&field) {
-                self.body(object, member.value, reader);
+                self.body(member.value, within);
+            } else if RECORDS.contains(&field) && OPTIONAL.contains(&&*key)
+                || field == "status" && key == "message"
+            {
+                self.optional(member.value, field, within);
             } else {
-                let gone = self.any(member.value, &key, reader);
+                let gone = self.any(member.value, &key, within);
                 if key == "attributes" {
                     lists = Some(member.value);
                     dropped += gone;
@@ -110,10 +133,48 @@ impl<'d> Walk<'d, '_> {
             siblings.next(member.end, goes, &mut self.edits);
         }
         if let Some(list) = lists.filter(|_| dropped > 0)
-            && (SPANS.contains(&field) || COUNTED.contains(&field))
+            && COUNTED.contains(&field)
         {
             self.count(object, list, dropped);
         }
+    }
+
+    /// What an object says of what stands in it.
+    fn own(
+        &self,
+        object: Cursor<'d>,
+        field: &str,
+        within: &Within<'p, 'd>,
+    ) -> Option<Within<'p, 'd>> {
+        let names = |keys: &'static [&str]| {
+            let named = object
+                .written_members()
+                .filter(|member| keys.contains(&&*member.key.text()));
+            named.filter_map(|member| member.value.as_str())
+        };
+        if field == "events" {
+            let event = Event::of(&within.reader, names(&["name"]));
+            return Some(Within {
+                reader: within.reader.clone(),
+                event,
+            });
+        }
+        if !KINDS.contains(&field) {
+            return None;
+        }
+        let hints = hints(object);
+        let hints = hints.iter().map(|(key, text)| (&**key, &**text));
+        let reader = self.policy.reader(hints);
+        let event = match RECORDS.contains(&field) {
+            true => {
+                let named = attributes(object)
+                    .filter(|(key, _)| key.as_str().as_deref() == Some(EVENT_NAME));
+                let named = named.filter_map(|(_, name)| name.as_str());
+                Event::of_record(&reader, names(&EVENT_NAMES), named)
+            }
+            false => Event::Unnamed,
+        };
+        Some(Within { reader, event })
     }
 
     /// Says beside a list that attributes of it were dropped.
@@ -143,15 +204,19 @@ impl<'d> Walk<'d, '_> {
         }
     }
 
-    /// An attribute; whether it goes.
-    fn attribute(&mut self, attribute: Cursor<'d>, reader: &Reader<'_>) -> bool {
-        let mut names: Vec<_> = attribute
-            .written_members()
-            .filter(|member| member.key.text() == "key")
-            .filter_map(|member| member.value.as_str())
-            .collect();
-        names.dedup();
-        if names.iter().any(|name| reader.drops_key(name)) {
+    /// An attribute; whether it goes. One that has a key or a value twice does: readers would not agree
+    /// on what it is.
+    fn attribute(&mut self, attribute: Cursor<'d>, within: &Within<'p, 'd>) -> bool {
+        let Some((name, value)) = key_value(attribute) else {
+            return true;
+        };
+        let name = name.as_str().unwrap_or_default();
+        let reader = &within.reader;
+        let known = within.event.attribute(&name);
+        let Some(known) = known.filter(|_| !reader.drops_key(&name)) else {
+            return true;
+        };
+        if value.is_some_and(|value| !self.value(&known, value, reader)) {
             return true;
         }
         let mut siblings = Siblings::of(attribute);
@@ -160,37 +225,52 @@ impl<'d> Walk<'d, '_> {
             let goes = is_internal(&key);
             if goes {
                 self.dropped += 1;
-            } else if key == "value" {
-                if !self.value(&names, member.value, reader) {
-                    return true;
-                }
-            } else if key != "key" {
-                self.any(member.value, &key, reader);
+            } else if !matches!(&*key, "key" | "value") {
+                self.any(member.value, &key, within);
             }
             siblings.next(member.end, goes, &mut self.edits);
         }
         false
     }
 
+    /// An attribute that stands in no list, and so cannot be taken out of one.
+    fn lone(&mut self, attribute: Cursor<'d>, within: &Within<'p, 'd>) {
+        if self.attribute(attribute, within) {
+            self.edits.replace(attribute, b"{}".to_vec());
+            self.dropped += 1;
+        }
+    }
+
     /// The body of a log record. Of an event its name says what it holds.
-    fn body(&mut self, record: Cursor<'d>, body: Cursor<'d>, reader: &Reader<'_>) {
-        let own = ["eventName", "event_name"].into_iter();
-        let own = own.filter_map(|key| record.get(key)?.as_str()).next();
-        let name = own.or_else(|| {
-            let mut named =
-                attributes(record).filter(|(key, _)| key.as_str().as_deref() == Some("event.name"));
-            named.next()?.1.as_str()
-        });
-        if !self.value(&[name.unwrap_or_default()], body, reader) {
+    fn body(&mut self, body: Cursor<'d>, within: &Within<'p, 'd>) {
+        let name = within.event.body();
+        if !name.is_some_and(|name| self.value(name, body, &within.reader)) {
             self.edits.replace(body, b"{}".to_vec());
             self.dropped += 1;
         }
     }
 
-    /// A text that is no attribute: a name, a message, a field that is not known.
-    fn plain(&mut self, value: Cursor<'d>, reader: &Reader<'_>) {
+    /// A text that need not stand: where all of it may not leave, nothing does; of a message, what may.
+    fn optional(&mut self, value: Cursor<'d>, field: &str, within: &Within<'p, 'd>) {
+        let Some(text) = value.as_str() else {
+            self.any(value, "", within);
+            return;
+        };
+        let text = match within.reader.strip("", &text) {
+            Outcome::Unchanged => return,
+            Outcome::Text(text) if field == "status" => text,
+            Outcome::Text(_) | Outcome::Dropped => String::new(),
+        };
+        self.replace(value, quoted(&text).into_bytes());
+    }
+
+    /// A text that is no attribute: a name, a field that is not known.
+    fn plain(&mut self, value: Cursor<'d>, field: &str, within: &Within<'p, 'd>) {
         let text = value.as_str().unwrap_or_default();
-        let text = match reader.strip("", &text) {
+        if stands(field, &text) {
+            return;
+        }
+        let text = match within.reader.strip("", &text) {
             Outcome::Unchanged => return,
             Outcome::Text(text) => text,
             Outcome::Dropped => WITHHELD.to_owned(),
@@ -211,6 +291,22 @@ fn is_attribute(item: Cursor<'_>) -> bool {
         .any(|member| member.key.text() == "key" && member.value.kind() == Kind::String)
 }
 
+/// The key and the value of an attribute that has each once at most.
+fn key_value(attribute: Cursor<'_>) -> Option<(Cursor<'_>, Option<Cursor<'_>>)> {
+    let (mut key, mut value) = (None, None);
+    for member in attribute.written_members() {
+        let place = match &*member.key.text() {
+            "key" => &mut key,
+            "value" => &mut value,
+            _ => continue,
+        };
+        if place.replace(member.value).is_some() {
+            return None;
+        }
+    }
+    Some((key?, value))
+}
+
 /// The strings among the attributes of a span or record: names and values.
 fn attributes(object: Cursor<'_>) -> impl Iterator<Item = (Cursor<'_>, Cursor<'_>)> {
     let lists = object
@@ -219,23 +315,22 @@ fn attributes(object: Cursor<'_>) -> impl Iterator<Item = (Cursor<'_>, Cursor<'_
     lists
         .flat_map(|list| list.value.items())
         .filter_map(|attribute| {
-            let value = attribute.get("value")?;
-            let text = value
-                .get("stringValue")
-                .or_else(|| value.get("string_value"))?;
-            Some((attribute.get("key")?, text))
+            let (key, value) = key_value(attribute)?;
+            Some((key, text_of(value?)?))
         })
 }
 
-/// The short ones of them.
-fn hints(object: Cursor<'_>) -> Vec<(String, String)> {
+/// What they say of the kind. No name and no kind is long: what is, is another.
+fn hints(object: Cursor<'_>) -> Vec<(Cow<'_, str>, Cow<'_, str>)> {
     let is_short = |text: Cursor<'_>| text.raw().len() <= MAX_HINT;
     attributes(object)
-        .filter(|(key, text)| is_short(*key) && is_short(*text))
-        .filter_map(|(key, text)| Some((key.as_str()?.into_owned(), text.as_str()?.into_owned())))
+        .filter(|(key, _)| is_short(*key))
+        .filter_map(|(key, text)| {
+            let text = match is_short(text) {
+                true => text.as_str()?,
+                false => Cow::Borrowed("long"),
+            };
+            Some((key.as_str()?, text))
+        })
         .collect()
-}
-
-fn pair((key, text): &(String, String)) -> (&str, &str) {
-    (key, text)
 }

@@ -131,6 +131,8 @@ pub enum Redaction {
 pub struct Reader<'p> {
     rules: &'p Rules,
     span: SpanKind,
+    /// Only as far as the digest of payload, without it and without the cut.
+    is_partial: bool,
 }
 
 impl Policy {
@@ -237,6 +239,7 @@ impl Policy {
         Reader {
             rules: &self.0,
             span: SpanKind::of(hints),
+            is_partial: false,
         }
     }
 
@@ -304,7 +307,29 @@ impl Reader<'_> {
 
     /// The most bytes that a text may have.
     pub(crate) fn most(&self) -> Option<usize> {
-        self.rules.most
+        self.rules.most.filter(|_| !self.is_partial)
+    }
+
+    /// Where a digest leaves instead of this attribute: the policy up to there, for what consists of
+    /// several texts. Of what it leaves [`digest`](Self::digest) is to be taken.
+    pub(crate) fn before_digest(&self, attribute: &str) -> Option<Self> {
+        let hashes = matches!(
+            self.rules.redaction,
+            Redaction::Hash | Redaction::KeyedHash(_)
+        );
+        (hashes && !self.is_partial && self.is_payload(attribute)).then(|| Self {
+            is_partial: true,
+            ..self.clone()
+        })
+    }
+
+    /// What leaves instead of payload that is hashed.
+    pub(crate) fn digest(&self, text: &str) -> String {
+        match &self.rules.redaction {
+            Redaction::Hash => hash::plain(text),
+            Redaction::KeyedHash(key) => hash::keyed(key, text),
+            Redaction::None | Redaction::Drop => FAILED.to_owned(),
+        }
     }
 
     fn stages(&self, attribute: &str, text: &str) -> Outcome {
@@ -336,13 +361,15 @@ impl Reader<'_> {
             };
             instead = rules.never.hide(now, ways).or(instead);
         }
+        if self.is_partial {
+            return instead.map_or(Outcome::Unchanged, Outcome::Text);
+        }
         if rules.redaction != Redaction::None && self.is_payload(attribute) {
             let now = instead.as_deref().unwrap_or(text);
             instead = match &rules.redaction {
                 Redaction::None => instead,
                 Redaction::Drop => return Outcome::Dropped,
-                Redaction::Hash => Some(hash::plain(now)),
-                Redaction::KeyedHash(key) => Some(hash::keyed(key, now)),
+                Redaction::Hash | Redaction::KeyedHash(_) => Some(self.digest(now)),
             };
         }
         if let Some(most) = rules.most {

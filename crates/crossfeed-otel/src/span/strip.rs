@@ -3,12 +3,14 @@
 use crate::{
     Outcome, Policy, Reader,
     attributes::{hints, strip_attributes},
+    event::Event,
     guard::guarded,
     resource::stripped_scope,
     text::strip_name,
 };
 use opentelemetry::trace::Status;
 use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanLinks};
+use std::borrow::Cow;
 
 /// Strips every text of a span. Ids, times, kind and counts stay; what was dropped is counted.
 pub(super) fn strip_span(policy: &Policy, span: &mut SpanData) {
@@ -28,19 +30,20 @@ fn strip_parts(policy: &Policy, span: &mut SpanData) {
     let reader = policy.reader(hints(&span.attributes));
     count(
         &mut span.dropped_attributes_count,
-        strip_attributes(&reader, "", &mut span.attributes),
+        strip_attributes(&reader, &Event::Unnamed, &mut span.attributes),
     );
     for event in &mut span.events.events {
+        let name = Event::of(&reader, [Cow::Borrowed(&*event.name)]);
         count(
             &mut event.dropped_attributes_count,
-            strip_attributes(&reader, &event.name, &mut event.attributes),
+            strip_attributes(&reader, &name, &mut event.attributes),
         );
         strip_name(&reader, &mut event.name);
     }
     for link in &mut span.links.links {
         count(
             &mut link.dropped_attributes_count,
-            strip_attributes(&reader, "", &mut link.attributes),
+            strip_attributes(&reader, &Event::Unnamed, &mut link.attributes),
         );
     }
     strip_status(&reader, &mut span.status);

@@ -95,6 +95,16 @@ fn strings_and_lists_of_strings_are_stripped() {
     let texts = strings(&[TEXT, "prose", TEXT]);
     let left = strings(&[r#"{"n":2}"#, "prose", r#"{"n":2}"#]);
     check(&policy, RESULT, texts, Some(left));
+    let numbers = || Value::Array(Array::F64(vec![1.0, f64::INFINITY]));
+    let hash = Policy::default().with_redaction(Redaction::Hash);
+    let Outcome::Text(hashed) = hash.strip(RESULT, r#"[1,"inf"]"#) else {
+        panic!("no hash");
+    };
+    check(&hash, RESULT, numbers(), Some(hashed.into()));
+    let Outcome::Text(hashed) = hash.strip(RESULT, r#"["{\"n\":2}","a"]"#) else {
+        panic!("no hash");
+    };
+    check(&hash, RESULT, strings(&[TEXT, "a"]), Some(hashed.into()));
     check(&policy, "_toolCallId", "call_1", None);
     check(&policy, "gen_ai.tool.call.result._rank", 1, None);
 }
@@ -219,6 +229,22 @@ fn the_kind_of_a_span_says_what_its_output_is() {
         strip_span(&Policy::default(), &mut span);
         span.attributes[0].value.to_string()
     };
+    let linked = |kind: &'static str| {
+        let mut span = span(vec![KeyValue::new("openinference.span.kind", kind)]);
+        for attributes in [
+            &mut span.links.links[0].attributes,
+            &mut span.events.events[0].attributes,
+        ] {
+            *attributes = vec![KeyValue::new("output.value", TEXT)];
+        }
+        strip_span(&Policy::default(), &mut span);
+        [
+            span.links.links[0].attributes[0].value.to_string(),
+            span.events.events[0].attributes[0].value.to_string(),
+        ]
+    };
+    assert_eq!(linked("TOOL"), [r#"{"n":2}"#; 2]);
+    assert_eq!(linked("LLM"), [r#"{"_rank":1,"n":2}"#; 2]);
     assert_eq!(output("TOOL"), r#"{"n":2}"#);
     assert_eq!(output("LLM"), r#"{"_rank":1,"n":2}"#);
 }
@@ -241,6 +267,12 @@ fn a_rule_may_drop_or_panic_and_nothing_unwinds() {
 #[test]
 fn of_a_span_that_is_withheld_only_its_place_is_left() {
     let mut withheld = span(vec![KeyValue::new("a", TEXT), KeyValue::new("b", TEXT)]);
+    withheld.events.dropped_count = 4;
+    withheld.links.dropped_count = 5;
+    let note = KeyValue::new("host.note", TEXT);
+    withheld.instrumentation_scope = InstrumentationScope::builder(TEXT)
+        .with_attributes([note])
+        .build();
     let before = withheld.clone();
     withhold(&mut withheld);
     assert!(!format!("{withheld:?}").contains("call_1"));
@@ -253,7 +285,7 @@ fn of_a_span_that_is_withheld_only_its_place_is_left() {
     assert_eq!(withheld.dropped_attributes_count, 5);
     assert_eq!(
         [withheld.events.dropped_count, withheld.links.dropped_count],
-        [1, 1]
+        [5, 6]
     );
     assert_eq!(withheld.status, Status::error(""));
 }

@@ -1,5 +1,7 @@
+mod alike;
 mod documents;
 mod laws;
+mod odd;
 
 use super::{OtlpJsonError, sanitize_json};
 use crate::{Outcome, Policy};
@@ -48,8 +50,6 @@ fn texts_are_stripped_wherever_they_stand() {
         r#""events":[{"name":"TEXT","attributes":[{"key":"a","value":{"stringValue":"TEXT"}}]}]"#,
         r#""links":[{"attributes":[{"key":"a","value":{"stringValue":"TEXT"}}]}]"#,
         r#""unknown":[{"field":"TEXT"}]"#,
-        r#""attributes":[{"key":"a","value":{"newValue":"TEXT"}}]"#,
-        r#""attributes":[{"key":"a","value":"TEXT"}]"#,
         r#""attributes":{"a":"TEXT"}"#,
         r#""name":"TEXT","name":"TEXT""#,
     ] {
@@ -107,6 +107,18 @@ fn attributes_that_are_internal_go_and_are_counted() {
         "\"links\":[{\"attributes\":[],\"droppedAttributesCount\":1}],\
          \"events\":[{\"attributes\":[],\"droppedAttributesCount\":1}]",
     );
+    check(
+        &format!("\"droppedAttributesCount\":null,\"attributes\":[{own}]"),
+        "\"droppedAttributesCount\":1,\"attributes\":[]",
+    );
+    let scope = |members: &str| format!("{{\"resourceSpans\":[{{\"scope\":{{{members}}}}}]}}");
+    assert_eq!(
+        by(
+            &Policy::default(),
+            &scope(&format!("\"attributes\":[{own}]"))
+        ),
+        scope("\"attributes\":[],\"droppedAttributesCount\":1")
+    );
     // One without a value, and one whose key stands twice.
     check(
         r#""attributes":[{"key":"_toolCallId"},{"key":"_toolCallId","key":"a","value":{"intValue":"1"}}]"#,
@@ -149,17 +161,15 @@ fn a_map_is_the_json_that_it_stands_for() {
         ),
     ]);
     check_value("a", &given, &expected);
-    // What is no part of its structure is in it no more.
-    check_value(
-        "a",
-        r#"{"kvlistValue":{"values":[{"key":"k","value":{"x":"{\"_toolCallId\":1}"}},{"key":"_toolCallId"}]}}"#,
-        r#"{"kvlistValue":{"values":[{"key":"k","value":{}}]}}"#,
-    );
-    check_value(
-        "a",
-        r#"{"kvlistValue":{"values":[{"key":"k","value":{"stringValue":"{\"_toolCallId\":1}","intValue":"7"}}]}}"#,
-        r#"{"kvlistValue":{"values":[{"key":"k","value":{"intValue":"7"}}]}}"#,
-    );
+    // What changes within keeps its order, and the first of two that share a key its kind.
+    let doubles = [
+        entry("z", "{\"doubleValue\":1.0}"),
+        entry("a", "{\"intValue\":\"1\"}"),
+        entry("a", "{\"intValue\":2}"),
+        entry("z", "{\"doubleValue\":\"NaN\"}"),
+    ];
+    let given = [&doubles[..], &[entry("b._toolCallId", "{}")]].concat();
+    check_value("a", &map(&given), &map(&doubles));
 }
 
 #[test]
@@ -190,6 +200,16 @@ fn the_attributes_of_a_span_say_what_the_others_hold() {
     let output = r#"{\"_id\":1,\"a\":2}"#;
     check(&list("TOOL", output), &list("TOOL", r#"{\"a\":2}"#));
     check(&list("LLM", output), &list("LLM", output));
+    let snake = |list: String| list.replace("stringValue", "string_value");
+    check(&snake(list("LLM", output)), &snake(list("LLM", output)));
+    // What is long is another kind, and what is odd says nothing.
+    let long = "x".repeat(300);
+    check(&list(&long, output), &list(&long, output));
+    let odd = list("LLM\",\"stringValue\":\"TOOL", output);
+    check(
+        &odd,
+        r#""attributes":[{"key":"output.value","value":{"stringValue":"{\"a\":2}"}}],"droppedAttributesCount":1"#,
+    );
 }
 
 #[test]
@@ -203,6 +223,17 @@ fn bytes_that_are_text_are_stripped_as_text() {
             "a",
             &format!("{{\"bytesValue\":\"{written}\"}}"),
             "{\"bytesValue\":\"eyJhIjoyfQ==\"}",
+        );
+    }
+    // {"a":"?>?","_toolCallId":1}, in either alphabet.
+    for written in [
+        "eyJhIjoiPz4/IiwiX3Rvb2xDYWxsSWQiOjF9",
+        "eyJhIjoiPz4_IiwiX3Rvb2xDYWxsSWQiOjF9",
+    ] {
+        check_value(
+            "a",
+            &format!("{{\"bytesValue\":\"{written}\"}}"),
+            "{\"bytesValue\":\"eyJhIjoiPz4/In0=\"}",
         );
     }
     for same in ["//8=", "", "no base64!"] {
@@ -268,11 +299,17 @@ fn what_the_policy_says_is_done() {
 #[test]
 fn what_must_stand_stays_where_nothing_may_leave() {
     let policy = Policy::default().with_rule(|_, _| Outcome::Dropped);
-    let ids = r#""traceId":"4bf92f3577b34da6a3ce929d0e0e4736","spanId":"00f067aa0ba902b7""#;
+    let ids = r#""traceId":"4bf92f3577b34da6a3ce929d0e0e4736","span_id":"00f067aa0ba902b7","parentSpanId":"","trace_id":"","startTimeUnixNano":"1544712660000000000","kind":"SPAN_KIND_CLIENT","traceState":"a=1,b=2","droppedEventsCount":"2""#;
+    let status = |message: &str| format!("\"status\":{{\"code\":\"2\",\"message\":\"{message}\"}}");
     assert_eq!(
-        by(&policy, &span(&format!("{ids},\"name\":\"x\""))),
-        span(&format!("{ids},\"name\":\"[withheld]\""))
+        by(
+            &policy,
+            &span(&format!("{ids},\"name\":\"x\",{}", status("x")))
+        ),
+        span(&format!("{ids},\"name\":\"[withheld]\",{}", status("")))
     );
+    let point = r#"{"resourceMetrics":[{"dataPoints":[{"asInt":"7","count":"1","bucketCounts":["1","2"]}]}]}"#;
+    assert_eq!(by(&policy, point), point);
 }
 
 #[test]
@@ -300,6 +337,8 @@ fn what_is_no_otlp_is_refused() {
         "{\"spans\":[]}",
         "[{\"resourceSpans\":[]},{\"data\":[]}]",
         "[[{}]]",
+        "{\"resourceProfiles\":[]}",
+        "{\"resourceSpans\":[],\"resource_profiles\":[]}",
     ] {
         assert_eq!(refused(json), OtlpJsonError::NotOtlp, "{json}");
     }

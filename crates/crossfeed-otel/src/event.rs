@@ -1,0 +1,105 @@
+//! The event that a body or attributes stand in.
+//!
+//! What comes in: the names by which a span's event or a record says which event it is. What goes out:
+//! by which name a policy knows what is in it. Deliberately not here: where those names stand.
+
+use crate::Reader;
+use std::borrow::Cow;
+
+/// The attribute by which records said of which event they are before they had a name of their own.
+pub(crate) const EVENT_NAME: &str = "event.name";
+
+/// Which event it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Event<'e> {
+    /// None, as far as is known.
+    Unnamed,
+    /// One whose parts a policy may know.
+    Named { name: Cow<'e, str>, is_known: bool },
+    /// Several names are there, and which a reader takes nobody knows.
+    Disputed,
+}
+
+impl<'e> Event<'e> {
+    /// By its names; an empty one is none.
+    pub(crate) fn of(reader: &Reader<'_>, names: impl IntoIterator<Item = Cow<'e, str>>) -> Self {
+        let mut names = names.into_iter().filter(|name| !name.is_empty());
+        let Some(name) = names.next() else {
+            return Self::Unnamed;
+        };
+        if names.any(|other| other != name) {
+            return Self::Disputed;
+        }
+        Self::Named {
+            is_known: reader.knows(&name),
+            name,
+        }
+    }
+
+    /// The event of a record: by the names of its own, else by its attributes [`EVENT_NAME`].
+    pub(crate) fn of_record(
+        reader: &Reader<'_>,
+        own: impl IntoIterator<Item = Cow<'e, str>>,
+        attributes: impl IntoIterator<Item = Cow<'e, str>>,
+    ) -> Self {
+        match Self::of(reader, own) {
+            Self::Unnamed => Self::of(reader, attributes),
+            named => named,
+        }
+    }
+
+    /// The name by which a policy knows the body; `None` for one that may not leave.
+    pub(crate) fn body(&self) -> Option<&str> {
+        match self {
+            Self::Unnamed => Some(""),
+            Self::Named { name, .. } => Some(name),
+            Self::Disputed => None,
+        }
+    }
+
+    /// The name by which a policy knows an attribute; `None` for one that may not leave. One that has no
+    /// namespace is its event's own: the `content` of `gen_ai.tool.message`.
+    pub(crate) fn attribute<'n>(&self, name: &'n str) -> Option<Cow<'n, str>> {
+        match self {
+            Self::Named {
+                name: event,
+                is_known: true,
+            } if !name.contains('.') => Some(Cow::Owned(format!("{event}.{name}"))),
+            Self::Disputed if !name.contains('.') => None,
+            _ => Some(Cow::Borrowed(name)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Event;
+    use crate::Policy;
+
+    fn check(own: &[&'static str], attributes: &[&'static str], body: Option<&str>) {
+        let policy = Policy::default();
+        let names = |names: &[&'static str]| names.iter().map(|name| (*name).into()).collect();
+        let (own, attributes): (Vec<_>, Vec<_>) = (names(own), names(attributes));
+        let event = Event::of_record(&policy.reader([]), own, attributes);
+        assert_eq!(event.body(), body, "{event:?}");
+        let content = event.attribute("content");
+        let expected = match body {
+            Some("gen_ai.choice") => Some("gen_ai.choice.content"),
+            Some(_) => Some("content"),
+            None => None,
+        };
+        assert_eq!(content.as_deref(), expected, "{event:?}");
+        assert_eq!(event.attribute("a.b").as_deref(), Some("a.b"));
+    }
+
+    #[test]
+    fn an_event_is_known_by_its_own_name_first() {
+        check(&[], &[], Some(""));
+        check(&["", ""], &[""], Some(""));
+        check(&["gen_ai.choice"], &["an.event"], Some("gen_ai.choice"));
+        check(&["an.event", "", "an.event"], &["b"], Some("an.event"));
+        check(&[""], &["gen_ai.choice"], Some("gen_ai.choice"));
+        check(&["an.event", "another"], &[], None);
+        check(&[], &["an.event", "gen_ai.choice"], None);
+    }
+}
