@@ -48,6 +48,7 @@ pub fn masked(expression: &str, has_selected: bool) -> Option<String> {
     let mut masking = Masking {
         hidden: vec![false; tokens.len()],
         unnamed: vec![false; tokens.len()],
+        negated: vec![false; tokens.len()],
         tokens,
         has_selected,
     };
@@ -66,12 +67,19 @@ struct Masking<'t> {
     hidden: Vec<bool>,
     /// Names in quotes of which only the quotes are said.
     unnamed: Vec<bool>,
+    /// What stands behind a `!`, and it.
+    negated: Vec<bool>,
     has_selected: bool,
 }
 
 impl Masking<'_> {
     fn mark(&mut self) {
-        let negates = (0..self.tokens.len()).any(|index| self.tokens.kind(index) == Kind::Not);
+        for index in 0..self.tokens.len() {
+            if self.tokens.kind(index) == Kind::Not {
+                let end = self.end(index, Kind::closes_operand);
+                set(&mut self.negated, index..end);
+            }
+        }
         for index in 0..self.tokens.len() {
             match self.tokens.kind(index) {
                 Kind::Quoted if !self.is_ordinary(index) => {
@@ -83,7 +91,7 @@ impl Masking<'_> {
                 }
                 Kind::LParen if index > 0 && self.tokens.is_call(index - 1) => self.call(index + 1),
                 Kind::Or => self.alternative(index),
-                kind if kind.is_comparator() => self.comparison(index, negates),
+                kind if kind.is_comparator() => self.comparison(index),
                 _ => {}
             }
         }
@@ -132,8 +140,10 @@ impl Masking<'_> {
 
     /// Both sides of a comparison, unless a literal on the right says that the left is a key: not where
     /// it may hold of a key that is not there.
-    fn comparison(&mut self, sign: usize, negates: bool) {
+    fn comparison(&mut self, sign: usize) {
         let left = self.begin(sign)..sign;
+        let negated = self.negated.get(left.start..=sign).unwrap_or_default();
+        let is_negated = negated.contains(&true) || self.tokens.kind(sign) == Kind::Ne;
         let right = sign + 1..self.end(sign + 1, Kind::closes_operand);
         let literal = match right.len() {
             1 => self.tokens.kind(right.start),
@@ -142,7 +152,7 @@ impl Masking<'_> {
         let is_null = literal == Kind::Literal
             && self.tokens.content(right.start).map(str::trim) == Some("null");
         let is_told = matches!(literal, Kind::Raw | Kind::Literal) && !is_null;
-        if is_told && !negates && self.tokens.kind(sign) != Kind::Ne {
+        if is_told && !is_negated {
             for index in left {
                 if self.tokens.kind(index) == Kind::Quoted {
                     set(&mut self.unnamed, index..index + 1);
@@ -288,6 +298,9 @@ mod tests {
         check("items[?Ann != 'x']", Some("items[?… != '…']"));
         check("items[?Ann == `null`]", Some("items[?… == `…`]"));
         check("items[?!(Ann == 'x')]", Some("items[?!(… == '…')]"));
+        check("[?!Ann == 'x' && b]", Some("[?… == '…' && b]"));
+        check("[?!a[?Ann == 'x']]", Some("[?!a[?… == '…']]"));
+        check("[?!(a) && b == 'x']", Some("[?!(a) && b == '…']"));
         // Not where nothing says that it was a name after all.
         assert_eq!(masked("[?Ann == 's']", false), None);
     }
