@@ -1,11 +1,20 @@
 //! Figures of known steps, and of what stores hold.
 
 use super::pipeline::{Exported, exported_with, id};
+use crate::support::WatchedStore;
 use crossfeed_core::{Engine, EngineOptions, ToolResult};
 use crossfeed_store::{MemoryLimits, MemoryStore};
 use crossfeed_wire::Scope;
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+    thread,
+    time::Duration,
+};
 
 fn scope() -> Scope {
     Scope::parse("t", "p", "s").unwrap()
@@ -46,6 +55,27 @@ fn a_shared_store_counts_once_and_what_was_lost_is_not_forgotten() {
     assert_eq!(sums("crossfeed.store.results"), [1, 1, 0]);
     assert_eq!(sums("crossfeed.store.evictions"), [1, 2, 2]);
     assert_eq!(sums("crossfeed.store.expirations"), [0, 0, 0]);
+}
+
+#[test]
+fn a_store_that_is_asked_may_wait_for_another_engine() {
+    let waited = Arc::new(AtomicUsize::new(0));
+    let noted = Arc::clone(&waited);
+    exported_with(async |telemetry, meters| {
+        let options = EngineOptions::default().with_telemetry(telemetry);
+        let store = WatchedStore::in_memory();
+        let engine = Engine::new(options.clone(), store.clone());
+        store.when_held(move || {
+            let (options, (done, is_done)) = (options.clone(), mpsc::channel());
+            thread::spawn(move || done.send(Engine::in_memory(options)));
+            let is_done = is_done.recv_timeout(Duration::from_secs(10)).is_ok();
+            noted.fetch_add(usize::from(is_done), Ordering::SeqCst);
+        });
+        meters.force_flush().unwrap();
+        drop(engine);
+    });
+    // Once for each of the four figures.
+    assert_eq!(waited.load(Ordering::SeqCst), 4);
 }
 
 /// What one metric came to in the end, by its attributes.
