@@ -398,13 +398,26 @@ mod tests {
         "a == 'b' && not_null(c, X)",
     ];
 
+    /// Where one may be that selected nothing.
+    const UNMET: &[&str] = &[
+        "[?X]",
+        "n[?a && X].b",
+        "length(X)",
+        "max_by(X, &X)",
+        "a || X",
+        "[?@].[length(X)]",
+    ];
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(1024))]
 
         /// Whatever the place is within, and whatever the name is within.
         #[test]
         fn no_text_is_said(
-            form in select(FORMS),
+            (form, has_selected) in prop_oneof![
+                (select(FORMS), Just(true)),
+                (select(UNMET), Just(false)),
+            ],
             within in prop::collection::vec(select(vec![
                 "(X)", "[X]", "[n, X]", "{k: X}", "[?X]", "a[?X].b", "X | [0]", "length(X)",
                 "not_null(X, n)", "not_null(n, X)", "n && X", "n || X", "m.[X]",
@@ -424,7 +437,7 @@ mod tests {
                 text = within.replace('X', &format!("({text})"));
             }
             prop_assume!(Expression::parse(&text).is_ok());
-            let said = masked(&text, true).unwrap();
+            let said = masked(&text, has_selected).unwrap();
             prop_assert!(!said.contains("MARK"), "{} -> {}", text, said);
         }
 
