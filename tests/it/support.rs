@@ -16,7 +16,7 @@ use std::{
     io::{self, Write as _},
     process::{Command, Stdio},
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
@@ -162,6 +162,8 @@ pub(crate) struct WatchedStore {
     pub(crate) retry: AtomicBool,
     /// `get` takes a permit; with none there it waits.
     pub(crate) gate: Semaphore,
+    /// What it does when it is asked what it holds.
+    when_held: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 impl WatchedStore {
@@ -172,6 +174,7 @@ impl WatchedStore {
             fails: AtomicBool::new(false),
             retry: AtomicBool::new(true),
             gate: Semaphore::new(Semaphore::MAX_PERMITS),
+            when_held: OnceLock::new(),
         })
     }
 
@@ -185,6 +188,11 @@ impl WatchedStore {
 
     pub(crate) fn asked(&self) -> usize {
         self.asked.load(Ordering::SeqCst)
+    }
+
+    /// Has it do this whenever it is asked what it holds.
+    pub(crate) fn when_held(&self, then: impl Fn() + Send + Sync + 'static) {
+        assert!(self.when_held.set(Box::new(then)).is_ok());
     }
 
     fn ask(&self) -> Result<(), StoreError> {
@@ -257,6 +265,9 @@ impl ResultStore for WatchedStore {
     }
 
     fn held(&self) -> Option<Usage> {
+        if let Some(then) = self.when_held.get() {
+            then();
+        }
         self.inner.held()
     }
 

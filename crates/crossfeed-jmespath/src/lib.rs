@@ -19,6 +19,7 @@ mod eval;
 mod expression;
 mod form;
 pub mod guard;
+mod mask;
 pub mod repair;
 mod token;
 mod view;
@@ -29,4 +30,5 @@ pub use eval::{
 };
 pub use expression::{Expression, ParseError, SpineStep};
 pub use form::{Form, FormOver};
+pub use mask::masked;
 pub use view::{Kind, OutputTooLarge, Unrepresentable, ValueSize, View};

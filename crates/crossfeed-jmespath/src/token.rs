@@ -179,14 +179,16 @@ impl Kind {
             )
     }
 
-    fn is_opener(self) -> bool {
+    /// A bracket that opens.
+    pub(crate) fn is_opener(self) -> bool {
         matches!(
             self,
             Self::LBracket | Self::Filter | Self::LParen | Self::LBrace
         )
     }
 
-    fn is_closer(self) -> bool {
+    /// A bracket that closes.
+    pub(crate) fn is_closer(self) -> bool {
         matches!(self, Self::RBracket | Self::RParen | Self::RBrace)
     }
 }

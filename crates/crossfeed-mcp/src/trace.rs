@@ -177,9 +177,9 @@ fn of(said: &[(&str, Option<Said>)], key: &str) -> Option<Said> {
 /// The longest beginning of whole members within the limits.
 fn bounded(baggage: &str) -> &str {
     let mut end = 0;
-    for member in baggage.split(',').take(MAX_MEMBERS) {
-        // The comma before it, but for the first.
-        let next = end + usize::from(end > 0) + member.len();
+    for (number, member) in baggage.split(',').take(MAX_MEMBERS).enumerate() {
+        // The comma before it, but for the first, which may be empty.
+        let next = end + usize::from(number > 0) + member.len();
         if next > MAX_BAGGAGE {
             break;
         }

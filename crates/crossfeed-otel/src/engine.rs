@@ -29,7 +29,8 @@ const SECONDS: [f64; 13] = [
 
 /// An engine's [`Telemetry`] over `tracing-opentelemetry` and a meter.
 ///
-/// One serves any number of engines. Links need the `tracing_opentelemetry` layer to be a part of the
+/// Make one for each meter, and clone it: one serves any number of engines, and of two that are made
+/// with one meter only one is heard of what stores hold. Links need the `tracing_opentelemetry` layer to be a part of the
 /// subscriber, and one that can be found: not inside a `tracing_subscriber::reload` layer.
 ///
 /// ```
@@ -126,7 +127,8 @@ impl Telemetry for EngineTelemetry {
     }
 
     fn link(&self, span: &Span, to: &TraceContext, attributes: &[Attribute<'_>]) -> bool {
-        if span.is_disabled() || self.context(span).is_none() {
+        let is_exported = |place: TraceContext| place.is_sampled();
+        if span.is_disabled() || !self.context(span).is_some_and(is_exported) {
             return false;
         }
         span.add_link_with_attributes(span_context(to), key_values(attributes));

@@ -5,6 +5,10 @@ use std::{fmt, sync::Arc};
 
 /// The longest `tracestate` that is kept: what the recommendation asks every party to pass on.
 const MAX_STATE: usize = 512;
+/// The most members of a `tracestate`, by the recommendation.
+const MAX_MEMBERS: usize = 32;
+/// The longest key or value of a member, by the recommendation.
+const MAX_PART: usize = 256;
 
 /// Where in a trace something happened: the span of a call, by its ids.
 ///
@@ -46,6 +50,8 @@ pub enum TraceContextError {
 impl TraceContext {
     /// The flag of what is recorded.
     const SAMPLED: u8 = 1;
+    /// The flags that have a meaning: sampled, and that the id of the trace is random.
+    const KNOWN: u8 = 3;
 
     /// The context of a span by its ids, neither of which is zero.
     ///
@@ -86,7 +92,8 @@ impl TraceContext {
     }
 
     /// The context with what vendors say beside it. What is empty, longer than 512 characters, or no
-    /// list of `key=value` in ASCII is left out.
+    /// list of at most 32 `key=value` with different keys, as the recommendation spells them, is left
+    /// out.
     #[must_use]
     pub fn with_tracestate(mut self, state: &str) -> Self {
         let state = state.trim_matches([' ', '\t']);
@@ -106,7 +113,7 @@ impl TraceContext {
         self.span_id
     }
 
-    /// The flags; only [`Self::is_sampled`] is standard.
+    /// The flags as they came; those without a meaning are not sent on.
     #[must_use]
     pub fn flags(&self) -> u8 {
         self.flags
@@ -118,7 +125,7 @@ impl TraceContext {
         self.flags & Self::SAMPLED != 0
     }
 
-    /// As a `traceparent`, version `00`.
+    /// As a `traceparent`, version `00`: flags that have no meaning in it are zero.
     #[must_use]
     pub fn traceparent(&self) -> String {
         let digits = |bytes: &[u8]| {
@@ -128,7 +135,7 @@ impl TraceContext {
                 .collect::<String>()
         };
         let (trace_id, span_id) = (digits(&self.trace_id), digits(&self.span_id));
-        format!("00-{trace_id}-{span_id}-{:02x}", self.flags)
+        format!("00-{trace_id}-{span_id}-{:02x}", self.flags & Self::KNOWN)
     }
 
     /// The `tracestate`, where there is one.
@@ -166,23 +173,37 @@ fn hex<const N: usize>(digits: &str) -> Result<[u8; N], TraceContextError> {
     Ok(bytes)
 }
 
-/// Whether this is a list of at most 32 `key=value`, in what headers may hold.
+/// Whether this is a list of at most 32 `key=value` with different keys. Members may be empty.
 fn is_state(state: &str) -> bool {
-    let is_printable = |text: &str| text.bytes().all(|byte| (0x20..0x7f).contains(&byte));
-    let mut members = state
-        .split(',')
-        .map(|member| member.trim_matches([' ', '\t']));
-    let is_member = |member: &str| {
-        member.is_empty()
-            || member
-                .split_once('=')
-                .is_some_and(|(key, value)| !key.is_empty() && !value.is_empty())
-    };
-    !state.is_empty()
-        && state.len() <= MAX_STATE
-        && state.split(',').count() <= 32
-        && is_printable(&state.replace('\t', " "))
-        && members.all(is_member)
+    if state.is_empty() || state.len() > MAX_STATE {
+        return false;
+    }
+    let mut keys = Vec::new();
+    for (number, member) in state.split(',').enumerate() {
+        let member = member.trim_matches([' ', '\t']);
+        match member.split_once('=') {
+            _ if number >= MAX_MEMBERS => return false,
+            None if member.is_empty() => {}
+            Some((key, value)) if is_key(key) && is_value(value) && !keys.contains(&key) => {
+                keys.push(key);
+            }
+            _ => return false,
+        }
+    }
+    true
+}
+
+fn is_key(key: &str) -> bool {
+    let begins = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let mut bytes = key.bytes();
+    bytes.next().is_some_and(|first| begins(&first))
+        && bytes.all(|byte| begins(&byte) || b"_-*/@".contains(&byte))
+        && key.len() <= MAX_PART
+}
+
+fn is_value(value: &str) -> bool {
+    let is_part = |byte| (0x20..0x7f).contains(&byte) && byte != b'=';
+    !value.is_empty() && value.len() <= MAX_PART && value.bytes().all(is_part)
 }
 
 #[cfg(test)]
@@ -202,6 +223,12 @@ mod tests {
         check(&format!(" {WRITTEN}\t"), Ok(WRITTEN));
         let unsampled = WRITTEN.replace("-01", "-00");
         check(&unsampled, Ok(&unsampled));
+        check(
+            &WRITTEN.replace("-01", "-03"),
+            Ok(&WRITTEN.replace("-01", "-03")),
+        );
+        // What has no meaning is not sent on.
+        check(&WRITTEN.replace("-01", "-fd"), Ok(WRITTEN));
         // Of a later version, what is known of it.
         check(&WRITTEN.replacen("00", "cc", 1), Ok(WRITTEN));
         check(
@@ -245,9 +272,36 @@ mod tests {
         assert_eq!(state("a=1, b@c=2").as_deref(), Some("a=1, b@c=2"));
         assert_eq!(state(" a=1,, ").as_deref(), Some("a=1,,"));
         let long = format!("a={}", "x".repeat(511));
-        let many = vec!["a=1"; 33].join(",");
+        let part = |key: usize, value: usize| format!("{}={}", "k".repeat(key), "v".repeat(value));
+        assert_eq!(state(&part(256, 1)), Some(part(256, 1)));
+        assert_eq!(state(&part(1, 256)), Some(part(1, 256)));
+        let most: Vec<_> = (0..32).map(|number| format!("{number}=1")).collect();
+        assert_eq!(state(&most.join(",")), Some(most.join(",")));
+        for some in ["0=1", "t0_-*/@v=1", "a= 1", "a=1\t,b=\"2;~\""] {
+            assert_eq!(state(some).as_deref(), Some(some));
+        }
+        let many = format!("{},z=1", most.join(","));
         for none in [
-            "", " ", "a", "=1", "a=", "a=\u{e9}", "a=1\nb=2", &long, &many,
+            "",
+            " ",
+            "a",
+            "=1",
+            "a=",
+            "a=\u{e9}",
+            "a=1\nb=2",
+            "A=1",
+            "a =1",
+            "@a=1",
+            "_a=1",
+            "a.b=1",
+            "a=1=2",
+            "a=1\t2",
+            "a=1,a=2",
+            "a=1,b=2,a=1",
+            &long,
+            &many,
+            &part(257, 1),
+            &part(1, 257),
         ] {
             assert_eq!(state(none), None, "{none}");
         }

@@ -74,6 +74,12 @@ fn selector() -> impl Strategy<Value = String> {
         format!("`\"{PAYLOAD}\"`"),
         PAYLOAD.to_owned(),
         format!("'{PAYLOAD}"),
+        format!("({PAYLOAD})"),
+        format!("[{PAYLOAD}]"),
+        format!("{{k: {PAYLOAD}}}"),
+        format!("{PAYLOAD}.x[0].*"),
+        format!("length({PAYLOAD})"),
+        format!("@.{PAYLOAD}"),
     ]);
     let form = prop::sample::select(vec![
         "items[?name == X]",
@@ -87,6 +93,19 @@ fn selector() -> impl Strategy<Value = String> {
         "join(X, items)",
         "items[?name == X",
         "name == X",
+        "items[?name != X]",
+        "items[?X != 'x'].name",
+        "items[?X == `null`] | [0].name",
+        "items[?!(X == name)]",
+        "name || X",
+        "items[0].name || name || X || status",
+        "not_null(name, X)",
+        "not_null(name, [status, X])",
+        "join((', '), X)",
+        "contains((name), X)",
+        "X, Ann, Bob",
+        "name: X",
+        "X 4 Privet Drive",
         "items[0].name",
         "$.items[0].url",
         "result.items",
@@ -96,7 +115,21 @@ fn selector() -> impl Strategy<Value = String> {
         "eval(X)",
         "",
     ]);
-    (form, literal).prop_map(|(form, literal)| form.replace('X', &literal))
+    // What is no ordinary key is said nowhere but behind a dot.
+    let quoted = prop::sample::select(vec![
+        "X",
+        "[name, X]",
+        "{who: name, by: X}",
+        "items[?X].name",
+        "name && X",
+        "items[*].[name, X][]",
+        "length(X)",
+    ]);
+    let quoted = quoted.prop_map(|form| form.replace('X', &format!("\"{PAYLOAD} Lee\"")));
+    prop_oneof![
+        3 => (form, literal).prop_map(|(form, literal)| form.replace('X', &literal)),
+        1 => quoted,
+    ]
 }
 
 #[derive(Clone, Debug)]

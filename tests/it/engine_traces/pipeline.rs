@@ -11,7 +11,7 @@ use opentelemetry_sdk::{
     },
     trace::{InMemorySpanExporter, SdkTracerProvider, SpanData},
 };
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 use tracing_subscriber::layer::SubscriberExt;
 
 pub(super) fn id(id: &str) -> CallId {
@@ -31,8 +31,24 @@ pub(super) struct Measured {
     pub(super) unit: String,
     pub(super) instrument: &'static str,
     pub(super) attributes: Vec<KeyValue>,
-    /// What a sum came to.
+    /// What a sum came to, or how many values a distribution has.
     pub(super) sum: i64,
+    /// What it came to with each set of attributes.
+    pub(super) sums: BTreeMap<String, i64>,
+}
+
+impl Measured {
+    fn add<'p>(&mut self, attributes: impl Iterator<Item = &'p KeyValue>, value: i64) {
+        let attributes: Vec<_> = attributes.cloned().collect();
+        let mut named: Vec<_> = attributes
+            .iter()
+            .map(|pair| format!("{}={}", pair.key, pair.value))
+            .collect();
+        named.sort();
+        self.attributes.extend(attributes);
+        self.sum += value;
+        self.sums.insert(named.join(" "), value);
+    }
 }
 
 /// The text of an attribute.
@@ -51,26 +67,25 @@ fn measured(metric: &Metric) -> Measured {
         instrument: "histogram",
         attributes: Vec::new(),
         sum: 0,
+        sums: BTreeMap::new(),
     };
     let mut is_monotonic = None;
     match metric.data() {
         AggregatedMetrics::U64(MetricData::Sum(data)) => {
             is_monotonic = Some(data.is_monotonic());
             for point in data.data_points() {
-                measured.attributes.extend(point.attributes().cloned());
-                measured.sum += i64::try_from(point.value()).unwrap();
+                measured.add(point.attributes(), i64::try_from(point.value()).unwrap());
             }
         }
         AggregatedMetrics::I64(MetricData::Sum(data)) => {
             is_monotonic = Some(data.is_monotonic());
             for point in data.data_points() {
-                measured.attributes.extend(point.attributes().cloned());
-                measured.sum += point.value();
+                measured.add(point.attributes(), point.value());
             }
         }
         AggregatedMetrics::F64(MetricData::Histogram(data)) => {
             for point in data.data_points() {
-                measured.attributes.extend(point.attributes().cloned());
+                measured.add(point.attributes(), i64::try_from(point.count()).unwrap());
             }
         }
         other => panic!("{other:?}"),

@@ -20,7 +20,7 @@ pub struct Source {
     pub report: Option<SelectReport>,
     /// Whether the reference's `$default` was used.
     pub used_default: bool,
-    /// Bytes of the result that was referred to.
+    /// Bytes of the result that was referred to; 0 where the default stood in.
     pub bytes_in: usize,
     /// Bytes of JSON that were put into the arguments: as they came for what was copied from the
     /// result, without blanks for what a selector built and for a default.

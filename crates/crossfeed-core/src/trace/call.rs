@@ -48,6 +48,7 @@ impl CallTrace {
 
     pub(crate) fn name_tool(&self, tool: &str) {
         if !self.span.is_disabled() {
+            let tool = stage::within(tool);
             self.span.record("gen_ai.tool.name", tool);
             let name = format!("execute_tool {tool}");
             self.span.record("otel.name", name.as_str());

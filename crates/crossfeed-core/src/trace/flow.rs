@@ -1,19 +1,22 @@
 //! How data flows between calls: a link from the call that takes to the call that gave, for each
 //! reference; an event where there is nothing to link to.
 
-use super::{AttributeValue, Telemetry, mask::masked, resolution::missed, stage::number};
+use super::{
+    AttributeValue, Telemetry,
+    resolution::missed,
+    stage::{number, within},
+};
 use crate::{
     error::{Error, Failure},
     resolve::Link,
     select::{SelectError, SelectReport},
 };
+use crossfeed_jmespath::masked;
 use tracing::Span;
 
 /// The most links and events of one resolution: the number of links that OpenTelemetry keeps of a span
 /// unless it is told otherwise.
 const MAX_SAID: usize = 128;
-/// The most bytes of a place in the arguments that are said.
-const MAX_POINTER: usize = 256;
 
 /// The span that data flows to.
 pub(super) struct Consumer<'s> {
@@ -37,9 +40,9 @@ pub(super) fn brought(consumer: &Consumer<'_>, lineage: &[Link]) -> usize {
         let said = Said {
             call: source.call_id.as_str(),
             artifact: source.artifact_id.as_ref().map(|id| id.as_str()),
-            tool: source.tool.as_deref(),
-            at: within(link.at.as_str(), MAX_POINTER),
-            selector: select.and_then(|select| shown(select, report)),
+            tool: source.tool.as_deref().map(within),
+            at: within(link.at.as_str()),
+            selector: &|| shown(select?, report),
             view: report.map(|report| report.view.as_str()),
             repairs: report.map_or(0, |report| report.repairs.len()),
             used_default: source.used_default,
@@ -67,11 +70,8 @@ pub(super) fn failed(span: &Span, failures: &[Failure]) {
             call: failure.call_id.as_ref().map_or("", |id| id.as_str()),
             artifact: failure.artifact_id.as_ref().map(|id| id.as_str()),
             tool: None,
-            at: within(failure.at.as_str(), MAX_POINTER),
-            selector: failure
-                .expression
-                .as_deref()
-                .and_then(|text| unmet(text, &failure.error)),
+            at: within(failure.at.as_str()),
+            selector: &|| unmet(failure.expression.as_deref()?, &failure.error),
             view: None,
             repairs: 0,
             used_default: false,
@@ -88,8 +88,15 @@ pub(super) fn failed(span: &Span, failures: &[Failure]) {
 pub(super) fn shown(written: &str, report: Option<&SelectReport>) -> Option<String> {
     match report {
         None => masked(written, false),
-        Some(report) if report.repairs.is_empty() => masked(written, report.notice.is_none()),
-        Some(report) => masked(&report.evaluated, true),
+        Some(report) => {
+            let is_repaired = !report.repairs.is_empty();
+            let text = if is_repaired {
+                &report.evaluated
+            } else {
+                written
+            };
+            masked(text, report.notice.is_none())
+        }
     }
 }
 
@@ -109,22 +116,14 @@ pub(super) fn unmatched(written: &str, error: &SelectError) -> Option<String> {
     }
 }
 
-/// The beginning of a text, whole characters of it.
-fn within(text: &str, most: usize) -> &str {
-    let mut end = text.len().min(most);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(..end).unwrap_or_default()
-}
-
 /// What is said of one reference.
 struct Said<'l> {
     call: &'l str,
     artifact: Option<&'l str>,
     tool: Option<&'l str>,
     at: &'l str,
-    selector: Option<String>,
+    /// Made only where somebody listens.
+    selector: &'l dyn Fn() -> Option<String>,
     view: Option<&'static str>,
     repairs: usize,
     used_default: bool,
@@ -142,6 +141,7 @@ impl Said<'_> {
         to: &crossfeed_wire::TraceContext,
     ) -> bool {
         use AttributeValue::{Flag, Number, Text};
+        let selector = (self.selector)();
         let mut said = vec![
             ("gen_ai.tool.call.id", Text(self.call)),
             ("crossfeed.argument", Text(self.at)),
@@ -154,7 +154,7 @@ impl Said<'_> {
         let texts = [
             ("crossfeed.artifact.id", self.artifact),
             ("gen_ai.tool.name", self.tool),
-            ("crossfeed.selector", self.selector.as_deref()),
+            ("crossfeed.selector", selector.as_deref()),
             ("crossfeed.view", self.view),
         ];
         said.extend(
@@ -175,7 +175,7 @@ impl Said<'_> {
             "crossfeed.artifact.id" = self.artifact,
             "gen_ai.tool.name" = self.tool,
             "crossfeed.argument" = self.at,
-            "crossfeed.selector" = self.selector.as_deref(),
+            "crossfeed.selector" = (self.selector)().as_deref(),
             "crossfeed.view" = self.view,
             "crossfeed.repairs" = number(self.repairs),
             "crossfeed.default.used" = self.used_default,

@@ -12,7 +12,6 @@
 mod call;
 mod figures;
 mod flow;
-mod mask;
 mod record;
 mod resolution;
 mod select;

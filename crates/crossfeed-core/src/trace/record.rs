@@ -2,7 +2,7 @@
 
 use super::{
     CallTrace, Telemetry,
-    stage::{fail, number},
+    stage::{fail, number, within},
 };
 use crossfeed_store::{Recorded, StoreError, StoredResult};
 use crossfeed_wire::CallId;
@@ -31,7 +31,7 @@ impl RecordTrace {
                 "crossfeed.record",
                 "otel.status_description" = field::Empty,
                 "gen_ai.tool.call.id" = call_id.as_str(),
-                "gen_ai.tool.name" = result.tool(),
+                "gen_ai.tool.name" = result.tool().map(within),
                 "crossfeed.bytes" = number(result.document().raw().len()),
                 "crossfeed.result.failed" = result.failed(),
                 "crossfeed.outcome" = field::Empty,

@@ -3,7 +3,7 @@
 use super::{
     Attribute, AttributeValue, CallTrace, Instrument, Telemetry,
     flow::{self, Consumer},
-    stage::{fail, number},
+    stage::{fail, number, within},
 };
 use crate::{
     error::{Error, LookupError, ResolveError},
@@ -27,7 +27,7 @@ impl ResolutionTrace {
                 target: "crossfeed::resolve",
                 "crossfeed.resolve",
                 "otel.status_description" = field::Empty,
-                "gen_ai.tool.name" = tool,
+                "gen_ai.tool.name" = tool.map(within),
                 "crossfeed.outcome" = field::Empty,
                 "crossfeed.references" = field::Empty,
                 "crossfeed.references.unlinked" = field::Empty,
@@ -73,7 +73,9 @@ impl ResolutionTrace {
                 let hit = [("crossfeed.cache.hit", AttributeValue::Flag(true))];
                 telemetry.measure(Instrument::References, lineage.len() as f64, &hit);
                 let moved = lineage.iter().filter(|link| !link.source.used_default);
-                let moved: usize = moved.map(|link| link.source.bytes_out).sum();
+                let moved = moved.fold(0, |sum: usize, link| {
+                    sum.saturating_add(link.source.bytes_out)
+                });
                 telemetry.measure(Instrument::BytesMoved, moved as f64, &[]);
             }
         }

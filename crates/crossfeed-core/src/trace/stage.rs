@@ -23,6 +23,18 @@ pub(crate) fn number(n: usize) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
+/// The most bytes of a name or a place that are said; ids are no longer by themselves.
+const MAX_NAME: usize = 256;
+
+/// The beginning of a name or a place, whole characters of it.
+pub(crate) fn within(text: &str) -> &str {
+    let mut end = text.len().min(MAX_NAME);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default()
+}
+
 /// Notes that a span ended with an error, by its stable word.
 pub(crate) fn fail(span: &Span, word: &str) {
     span.record("error.type", word);

@@ -50,8 +50,9 @@ pub enum Instrument {
 /// Methods are called from the threads on which the engine works, some of them with the span entered;
 /// they must neither block nor panic.
 pub trait Telemetry: Send + Sync + fmt::Debug {
-    /// The place in the exported trace at which a span stands; `None` where it is not exported. Asked of
-    /// a span that is none, it is the place that the host has otherwise made current, if there is one.
+    /// The place in a trace at which a span stands, also where that trace is not sampled: it is what is
+    /// passed on. `None` where nothing that exports knows the span. Asked of a span that is none, it is
+    /// the place that the host has otherwise made current, if there is one.
     ///
     /// A span may be fixed by this: its name and its parent are settled before.
     fn context(&self, span: &Span) -> Option<TraceContext>;
@@ -59,7 +60,8 @@ pub trait Telemetry: Send + Sync + fmt::Debug {
     /// Makes a span the child of one elsewhere. Nothing was asked of it and nothing done in it so far.
     fn adopt(&self, span: &Span, parent: &TraceContext);
 
-    /// Adds a link to another span, which may have ended; whether it could be.
+    /// Adds a link to another span, which may have ended; whether it was: not to a span that is not
+    /// recorded, for which the engine then makes an event.
     fn link(&self, span: &Span, to: &TraceContext, attributes: &[Attribute<'_>]) -> bool;
 
     /// Takes a figure: how many were added to a count or a sum, or one value of a distribution.

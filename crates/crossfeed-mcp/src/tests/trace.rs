@@ -137,10 +137,30 @@ fn baggage_is_bounded_by_whole_members() {
     check(&format!("a=b,{whole}"), Some("a=b"));
     let (many, most) = (vec!["k=v"; 65].join(","), vec!["k=v"; 64].join(","));
     check(&many, Some(&most));
+    check(",a=b", Some(",a=b"));
+    check(", ,a=b,,c=d,", Some(", ,a=b,,c=d,"));
     assert!(
         !format!("{:?}", TraceMeta::default().with_baggage("user=ada")).contains("ada"),
         "baggage is not logged"
     );
+}
+
+proptest! {
+    /// What is kept of a baggage is its beginning, up to a comma or its end.
+    #[test]
+    fn no_member_is_cut(
+        members in vec(select(vec!["", " ", "a=b", "k=v;p", "long"]), 1..80),
+        len in 1..2000_usize,
+    ) {
+        let long = format!("k={}", "v".repeat(len));
+        let came = members.join(",").replace("long", &long);
+        let came = came.trim_matches(' ');
+        let kept = TraceMeta::default().with_baggage(came);
+        let kept = kept.baggage().unwrap_or_default();
+        let rest = came.strip_prefix(kept);
+        prop_assert!(rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(',') || kept.is_empty()));
+        prop_assert!(kept.len() <= MAX_BAGGAGE && kept.split(',').count() <= 64);
+    }
 }
 
 /// What stands in a `_meta`, its keys, values and blanks.

@@ -56,21 +56,37 @@ impl Held {
     }
 
     fn sums(&self) -> Sums {
-        let mut watched = self.watched();
-        watched.forget_those_gone();
+        // Stores are a host's: they are asked, and dropped, while nothing is locked.
+        let stores: Vec<StoreWatch> = {
+            let mut watched = self.watched();
+            watched.forget_those_gone();
+            watched
+                .stores
+                .iter()
+                .map(|(store, _)| store.clone())
+                .collect()
+        };
+        let asked: Vec<_> = stores
+            .into_iter()
+            .filter_map(|store| Some((store.usage()?, store)))
+            .collect();
         let mut sums = Sums::default();
-        for (store, lost) in &mut watched.stores {
-            if let Some(usage) = store.usage() {
-                let whole = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
-                sums.bytes += whole(usage.result_bytes);
-                sums.results += whole(usage.results);
-                *lost = [usage.evicted, usage.expired];
+        let mut watched = self.watched();
+        for (usage, store) in asked {
+            let whole = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
+            sums.bytes = sums.bytes.saturating_add(whole(usage.result_bytes));
+            sums.results = sums.results.saturating_add(whole(usage.results));
+            let known = watched.stores.iter_mut();
+            for (_, lost) in known.filter(|(known, _)| known.is_same(&store)) {
+                // Another thread may have asked later.
+                *lost = [lost[0].max(usage.evicted), lost[1].max(usage.expired)];
             }
-            sums.evicted += lost[0];
-            sums.expired += lost[1];
         }
-        sums.evicted += watched.gone[0];
-        sums.expired += watched.gone[1];
+        let lost = watched.stores.iter().map(|(_, lost)| lost);
+        for [evicted, expired] in lost.chain([&watched.gone]) {
+            sums.evicted = sums.evicted.saturating_add(*evicted);
+            sums.expired = sums.expired.saturating_add(*expired);
+        }
         sums
     }
 

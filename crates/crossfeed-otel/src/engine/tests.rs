@@ -1,5 +1,5 @@
 use super::EngineTelemetry;
-use crossfeed_core::{Engine, EngineOptions, RenderOptions, Session, ToolResult};
+use crossfeed_core::{Engine, EngineOptions, RenderOptions, Session, Telemetry, ToolResult};
 use crossfeed_wire::{CallId, Scope, TraceContext};
 use opentelemetry::{
     KeyValue, Value,
@@ -11,12 +11,16 @@ use opentelemetry_sdk::{
         InMemoryMetricExporter, PeriodicReader, SdkMeterProvider,
         data::{AggregatedMetrics, MetricData},
     },
-    trace::{InMemorySpanExporter, SdkTracerProvider, SpanData},
+    trace::{InMemorySpanExporter, Sampler, SdkTracerProvider, SpanData},
 };
 use serde_json::json;
 use std::{collections::HashMap, sync::Arc};
 use tracing::{Instrument as _, info_span};
-use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::{
+    Layer,
+    filter::filter_fn,
+    layer::{Identity, SubscriberExt},
+};
 
 /// What was exported of a session.
 struct Exported {
@@ -306,6 +310,52 @@ fn where_there_is_nothing_to_link_to_an_event_says_the_same() {
         text(&event.attributes, "crossfeed.argument").as_deref(),
         Some("/n")
     );
+}
+
+/// Whether a span takes a link, and how many it is exported with.
+fn check_link(sampler: Sampler, target_is_exported: bool, expected: (bool, Option<usize>)) {
+    let exporter = InMemorySpanExporter::default();
+    let tracers = SdkTracerProvider::builder()
+        .with_sampler(sampler)
+        .with_simple_exporter(exporter.clone())
+        .build();
+    let layer = tracing_opentelemetry::layer().with_tracer(tracers.tracer("test"));
+    let layer = layer.with_filter(filter_fn(move |_| target_is_exported));
+    // Spans are enabled by another layer as well.
+    let subscriber = tracing_subscriber::registry()
+        .with(layer)
+        .with(Identity::new());
+    let place = TraceContext::new([1; 16], [2; 8], 1).unwrap();
+    let is_linked = tracing::subscriber::with_default(subscriber, || {
+        let telemetry = EngineTelemetry::new(&SdkMeterProvider::default().meter("test"));
+        let span = info_span!("consumer");
+        assert!(!span.is_disabled());
+        telemetry.link(&span, &place, &[])
+    });
+    let spans = exporter.get_finished_spans().unwrap();
+    let links = spans.first().map(|span| span.links.len());
+    assert_eq!((is_linked, links), expected);
+}
+
+#[test]
+fn a_link_is_made_only_where_it_is_exported() {
+    check_link(Sampler::AlwaysOn, true, (true, Some(1)));
+    check_link(Sampler::AlwaysOn, false, (false, None));
+    check_link(Sampler::AlwaysOff, true, (false, None));
+}
+
+#[test]
+fn names_are_cut() {
+    let exported = run(|session| async move {
+        let call = session.begin(&id("call_1")).await.unwrap();
+        let call = call.with_tool("é".repeat(100_000));
+        call.complete(ToolResult::json("[1]")).await.unwrap();
+        drop(call);
+        let arguments = json!({"n": {"$tool": "call_1", "$select": "[0]"}});
+        session.resolve(arguments, None).await.unwrap();
+    });
+    let all = format!("{:?}", exported.spans);
+    assert!(all.contains(&"é".repeat(128)) && !all.contains(&"é".repeat(129)));
 }
 
 #[test]

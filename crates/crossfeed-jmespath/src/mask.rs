@@ -1,0 +1,457 @@
+//! Expressions as they may be said in traces: without what may be data.
+//!
+//! What comes in: an expression as a model wrote it, which may hold data: a name it filters by. What
+//! goes out: the expression with its literals, and what may have been meant as one, replaced by `…`;
+//! nothing of a text that does not parse. Deliberately not here: who is told.
+//!
+//! A word where JMESPath reads a key is taken for a key, and keys are said. Models also write words
+//! where they mean text, and what is such a word cannot be told from the expression alone; so words are
+//! not said in the places where that is usual: beside a comparison, behind `||`, behind the first
+//! argument of a function, and wherever a name in quotes could be no ordinary key.
+
+use crate::{
+    expression::Expression,
+    token::{Kind, Tokens},
+};
+use std::ops::Range;
+
+/// The longest expression of which something is said, in bytes.
+const MAX_READ: usize = 8192;
+/// The most characters that are said.
+const MAX_SAID: usize = 256;
+/// What stands for what is not said.
+const HIDDEN: char = '…';
+
+/// An expression without its literals, and without what may be meant as one; `None` where nothing of it
+/// can be said.
+///
+/// `has_selected`, if it selected something as it stands: one that did not may have been meant
+/// otherwise.
+///
+/// ```
+/// use crossfeed_jmespath::masked;
+///
+/// let said = masked("items[?name == 'Ann'].id", true);
+/// assert_eq!(said.as_deref(), Some("items[?name == '…'].id"));
+/// assert_eq!(masked("Ann, Bob", true), None);
+/// ```
+#[must_use]
+pub fn masked(expression: &str, has_selected: bool) -> Option<String> {
+    if expression.len() > MAX_READ || Expression::parse(expression).is_err() {
+        return None;
+    }
+    let tokens = Tokens::new(expression);
+    let compares = (0..tokens.len()).any(|index| tokens.kind(index).is_comparator());
+    if compares && !has_selected {
+        return None;
+    }
+    let mut masking = Masking {
+        hidden: vec![false; tokens.len()],
+        unnamed: vec![false; tokens.len()],
+        negated: vec![false; tokens.len()],
+        tokens,
+        has_selected,
+    };
+    masking.mark();
+    let mut said = masking.written();
+    if let Some((end, _)) = said.char_indices().nth(MAX_SAID) {
+        said.truncate(end);
+        said.push(HIDDEN);
+    }
+    Some(said)
+}
+
+struct Masking<'t> {
+    tokens: Tokens<'t>,
+    /// Tokens that are not said; a run of them is one `…`.
+    hidden: Vec<bool>,
+    /// Names in quotes of which only the quotes are said.
+    unnamed: Vec<bool>,
+    /// What stands behind a `!`, and it.
+    negated: Vec<bool>,
+    has_selected: bool,
+}
+
+impl Masking<'_> {
+    fn mark(&mut self) {
+        for index in 0..self.tokens.len() {
+            if self.tokens.kind(index) == Kind::Not {
+                let end = self.end(index, Kind::closes_operand);
+                set(&mut self.negated, index..end);
+            }
+        }
+        for index in 0..self.tokens.len() {
+            match self.tokens.kind(index) {
+                Kind::Quoted if !self.is_ordinary(index) => {
+                    set(&mut self.unnamed, index..index + 1)
+                }
+                Kind::Filter if !self.has_selected => {
+                    let inside = index + 1..self.end(index + 1, |_| false);
+                    set(&mut self.hidden, inside);
+                }
+                Kind::LParen if index > 0 && self.tokens.is_call(index - 1) => self.call(index + 1),
+                Kind::Or => self.alternative(index),
+                kind if kind.is_comparator() => self.comparison(index),
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether a name in quotes is a key behind a dot, or could be an ordinary one.
+    fn is_ordinary(&self, index: usize) -> bool {
+        let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        let name = self.tokens.content(index).unwrap_or_default();
+        self.tokens.behind(index, 1) == Kind::Dot || name.bytes().all(is_part)
+    }
+
+    /// The arguments of a function, the first of which begins at `begin`. A name in quotes is often
+    /// meant as a text there, and so is any word behind the first, unless it is a lone `&key`.
+    fn call(&mut self, begin: usize) {
+        let mut from = begin;
+        loop {
+            let to = self.end(from, |kind| kind == Kind::Comma);
+            let is_key = to == from + 2 && self.tokens.kind(from) == Kind::Ampersand;
+            let hides = !self.has_selected || (from > begin && !is_key);
+            for index in from..to {
+                let kind = self.tokens.kind(index);
+                let is_path = matches!(kind, Kind::Word | Kind::Number | Kind::Dot | Kind::At)
+                    && !self.tokens.is_call(index);
+                if hides && (is_path || kind == Kind::Quoted) {
+                    set(&mut self.hidden, index..index + 1);
+                } else if kind == Kind::Quoted {
+                    set(&mut self.unnamed, index..index + 1);
+                }
+            }
+            if self.tokens.kind(to) != Kind::Comma {
+                return;
+            }
+            from = to + 1;
+        }
+    }
+
+    /// What stands in where the left side of `||` gives nothing, unless it compares.
+    fn alternative(&mut self, or: usize) {
+        let closes = |kind| matches!(kind, Kind::Or | Kind::Pipe | Kind::Comma | Kind::Colon);
+        let end = self.end(or + 1, closes);
+        if self.end(or + 1, |kind| closes(kind) || kind.is_comparator()) == end {
+            set(&mut self.hidden, or + 1..end);
+        }
+    }
+
+    /// Both sides of a comparison, unless a literal on the right says that the left is a key: not where
+    /// it may hold of a key that is not there.
+    fn comparison(&mut self, sign: usize) {
+        let left = self.begin(sign)..sign;
+        let negated = self.negated.get(left.start..=sign).unwrap_or_default();
+        let is_negated = negated.contains(&true) || self.tokens.kind(sign) == Kind::Ne;
+        let right = sign + 1..self.end(sign + 1, Kind::closes_operand);
+        let literal = match right.len() {
+            1 => self.tokens.kind(right.start),
+            _ => Kind::Edge,
+        };
+        let is_null = literal == Kind::Literal
+            && self.tokens.content(right.start).map(str::trim) == Some("null");
+        let is_told = matches!(literal, Kind::Raw | Kind::Literal) && !is_null;
+        if is_told && !is_negated {
+            for index in left {
+                if self.tokens.kind(index) == Kind::Quoted {
+                    set(&mut self.unnamed, index..index + 1);
+                }
+            }
+            return;
+        }
+        set(&mut self.hidden, left);
+        if !matches!(literal, Kind::Raw | Kind::Literal) {
+            set(&mut self.hidden, right);
+        }
+    }
+
+    /// Where what begins at `from` ends: at a bracket that closes, or at what `closes` it.
+    fn end(&self, from: usize, closes: impl Fn(Kind) -> bool) -> usize {
+        let mut depth = 0_usize;
+        for index in from..self.tokens.len() {
+            let kind = self.tokens.kind(index);
+            match kind {
+                _ if kind.is_opener() => depth += 1,
+                _ if depth == 0 && (kind.is_closer() || closes(kind)) => return index,
+                _ if kind.is_closer() => depth -= 1,
+                _ => {}
+            }
+        }
+        self.tokens.len()
+    }
+
+    /// Where the operand that ends before `to` begins.
+    fn begin(&self, to: usize) -> usize {
+        let mut depth = 0_usize;
+        for index in (0..to).rev() {
+            let kind = self.tokens.kind(index);
+            match kind {
+                _ if kind.is_closer() => depth += 1,
+                _ if depth == 0 && (kind.is_opener() || kind.closes_operand()) => return index + 1,
+                _ if kind.is_opener() => depth -= 1,
+                _ => {}
+            }
+        }
+        0
+    }
+
+    /// What is said.
+    fn written(&self) -> String {
+        let mut out = String::new();
+        let mut from = 0;
+        let mut was_hidden = false;
+        for index in 0..self.tokens.len() {
+            let Some(token) = self.tokens.get(index) else {
+                continue;
+            };
+            let blanks = self.tokens.source().get(from..token.start);
+            from = token.end;
+            let is_hidden = self.hidden.get(index) == Some(&true);
+            if !(is_hidden && was_hidden) {
+                out.push_str(blanks.unwrap_or_default());
+                match token.kind {
+                    _ if is_hidden => out.push(HIDDEN),
+                    Kind::Raw => out.extend(['\'', HIDDEN, '\'']),
+                    Kind::Literal => out.extend(['`', HIDDEN, '`']),
+                    Kind::Quoted if self.unnamed.get(index) == Some(&true) => {
+                        out.extend(['"', HIDDEN, '"']);
+                    }
+                    _ => out.push_str(self.tokens.text(index)),
+                }
+            }
+            was_hidden = is_hidden;
+        }
+        out
+    }
+}
+
+fn set(marks: &mut [bool], range: Range<usize>) {
+    if let Some(marks) = marks.get_mut(range) {
+        marks.fill(true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::masked;
+    use crate::Expression;
+    use proptest::{prelude::*, sample::select};
+
+    fn check(text: &str, expected: Option<&str>) {
+        assert_eq!(masked(text, true).as_deref(), expected, "{text}");
+    }
+
+    #[test]
+    fn paths_are_said() {
+        for path in [
+            "items[0].url",
+            "items[-1]",
+            "a.\"b c\"[*].d",
+            "{title: title, \"n\": n}",
+            "sort_by(items, &price)[-5:]",
+            "items[] | [0]",
+            "items[?\"content-type\"].x",
+            "@",
+            "length(items)",
+            " a . b ",
+        ] {
+            check(path, Some(path.trim_end()));
+            if !path.contains(['(', '?']) {
+                let said = masked(path, false);
+                assert_eq!(said.as_deref(), Some(path.trim_end()));
+            }
+        }
+    }
+
+    #[test]
+    fn literals_are_not() {
+        check("items[?name=='Ann'].id", Some("items[?name=='…'].id"));
+        check("items[?a > `0.8` && b].c", Some("items[?a > `…` && b].c"));
+        check(r"[?a == 'it\'s'] | [0]", Some("[?a == '…'] | [0]"));
+        check("contains(name, 'x')", Some("contains(name, '…')"));
+        check("'x'", Some("'…'"));
+        check("a || 'x'", Some("a || …"));
+    }
+
+    #[test]
+    fn what_is_compared_is_not_unless_a_literal_tells() {
+        check(r#"[?s == "Ann"].id"#, Some("[?… == …].id"));
+        check(r#"[?"Ann" == s].id"#, Some("[?… == …].id"));
+        check("[?\"Ann\" == 's'].id", Some("[?\"…\" == '…'].id"));
+        check("[?Ann.Lee==s].id", Some("[?…==…].id"));
+        check("[?s == (Ann)] | [0]", Some("[?… == …] | [0]"));
+        check("[?n > m && o].a", Some("[?… > … && o].a"));
+        check("[?length(a) > length(b)]", Some("[?… > …]"));
+        for left in [
+            "(Ann)",
+            "[Ann]",
+            "{k: Ann}",
+            "Ann[0]",
+            "Ann.*",
+            "not_null(Ann)",
+        ] {
+            check(&format!("[?{left} == s]"), Some("[?… == …]"));
+            check(&format!("[?s == {left}]"), Some("[?… == …]"));
+        }
+        // These hold of what is not there.
+        check("items[?Ann != 'x']", Some("items[?… != '…']"));
+        check("items[?Ann == `null`]", Some("items[?… == `…`]"));
+        check("items[?!(Ann == 'x')]", Some("items[?!(… == '…')]"));
+        check("[?!Ann == 'x' && b]", Some("[?… == '…' && b]"));
+        check("[?!a[?Ann == 'x']]", Some("[?!a[?… == '…']]"));
+        check("[?!(a) && b == 'x']", Some("[?!(a) && b == '…']"));
+        // Not where nothing says that it was a name after all.
+        assert_eq!(masked("[?Ann == 's']", false), None);
+    }
+
+    #[test]
+    fn what_stands_in_is_not_unless_it_compares() {
+        check("owner || \"Ann Lee\"", Some("owner || …"));
+        check("owner || Ann", Some("owner || …"));
+        check("owner || (Ann) | [0]", Some("owner || … | [0]"));
+        check("[owner || Ann || Bob, n]", Some("[owner || … || …, n]"));
+        check("[?a == 'x' || b == 'y']", Some("[?a == '…' || b == '…']"));
+    }
+
+    #[test]
+    fn names_that_are_no_ordinary_keys_are_not() {
+        check(
+            "{who: owner, by: \"Ann Lee\"}",
+            Some("{who: owner, by: \"…\"}"),
+        );
+        check("[owner, \"Ann Lee\"]", Some("[owner, \"…\"]"));
+        check("items[?\"Ann Lee\"].id", Some("items[?\"…\"].id"));
+        check("\"Ann\\u0020Lee\"", Some("\"…\""));
+        check("{\"Ann Lee\": n}", Some("{\"…\": n}"));
+    }
+
+    #[test]
+    fn what_a_function_is_given_is_not_behind_its_first_argument() {
+        check(r#"contains(a, "Ann")"#, Some("contains(a, …)"));
+        check(r#"contains("Ann", a)"#, Some("contains(\"…\", …)"));
+        check("contains(a, Ann)", Some("contains(a, …)"));
+        check("not_null(name, [Ann])", Some("not_null(name, […])"));
+        check("not_null(name, (Ann))", Some("not_null(name, (…))"));
+        check("not_null(name, Ann.Lee)", Some("not_null(name, …)"));
+        check("not_null(name, @.Ann)", Some("not_null(name, …)"));
+        check(
+            "not_null(name, length(Ann))",
+            Some("not_null(name, length(…))"),
+        );
+        check("join((\", Ann\"), name)", Some("join((\"…\"), …)"));
+        check("sort_by(a, &b.c)", Some("sort_by(a, &…)"));
+        let check = |text: &str, expected: &str| {
+            assert_eq!(masked(text, false).as_deref(), Some(expected), "{text}");
+        };
+        check("length(Ann)", "length(…)");
+        check("contains((Ann), name)", "contains((…), …)");
+        check("items[?Ann].id", "items[?…].id");
+    }
+
+    #[test]
+    fn what_is_no_expression_is_not_said() {
+        for text in [
+            "",
+            "'Ann",
+            "`Ann",
+            "\"Ann",
+            "Ann Lee",
+            "a 'b'",
+            "größe",
+            "${Ann}",
+            "a; b",
+            "a \"b\"",
+            "Ann, Bob, Carol",
+            "\"Ann Lee, 4 Privet Drive\" x",
+            "name: Ann",
+            "f(Ann)",
+            "[?s = Ann]",
+        ] {
+            check(text, None);
+        }
+        check("\"Ann Lee, 4 Privet Drive\"", Some("\"…\""));
+    }
+
+    #[test]
+    fn what_is_said_is_bounded() {
+        let long = format!("a{}", ".a".repeat(1000));
+        assert_eq!(masked(&long, true).unwrap().chars().count(), 257);
+        check(&format!("a{}", " ".repeat(10_000)), None);
+        check(&"[".repeat(8000), None);
+    }
+
+    /// Where a name may be meant as a text.
+    const FORMS: &[&str] = &[
+        "[?s == X]",
+        "[?X == s]",
+        "[?X != 's']",
+        "[?X == `null`]",
+        "[?a && s < X || b]",
+        "{a: X > b}",
+        "[?!(X == 's')]",
+        "a || X",
+        "a || b || X || c",
+        "contains(a, X)",
+        "not_null(a, b, [c, X])",
+        "sort_by(a, &(b == X))",
+        "a == 'b' && not_null(c, X)",
+    ];
+
+    /// Where one may be that selected nothing.
+    const UNMET: &[&str] = &[
+        "[?X]",
+        "n[?a && X].b",
+        "length(X)",
+        "max_by(X, &X)",
+        "a || X",
+        "[?@].[length(X)]",
+    ];
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(1024))]
+
+        /// Whatever the place is within, and whatever the name is within.
+        #[test]
+        fn no_text_is_said(
+            (form, has_selected) in prop_oneof![
+                (select(FORMS), Just(true)),
+                (select(UNMET), Just(false)),
+            ],
+            within in prop::collection::vec(select(vec![
+                "(X)", "[X]", "[n, X]", "{k: X}", "[?X]", "a[?X].b", "X | [0]", "length(X)",
+                "not_null(X, n)", "not_null(n, X)", "n && X", "n || X", "m.[X]",
+            ]), 0..4),
+            around in prop::collection::vec(select(vec![
+                "(X)", "[X]", "{k: X}", "X.b", "X[0]", "X[*].c", "length(X)", "@.[X]", "X && n",
+            ]), 0..3),
+            name in select(vec!["MARK", "\"MARK\"", "\"MARK ER\"", "'MARK'", "`\"MARK\"`", "MARK.x"]),
+        ) {
+            let mut name = name.to_owned();
+            for around in around {
+                name = around.replace('X', &name);
+            }
+            // What compares binds more loosely than what stands around it.
+            let mut text = form.replace('X', &format!("({name})"));
+            for within in within {
+                text = within.replace('X', &format!("({text})"));
+            }
+            prop_assume!(Expression::parse(&text).is_ok());
+            let said = masked(&text, has_selected).unwrap();
+            prop_assert!(!said.contains("MARK"), "{} -> {}", text, said);
+        }
+
+        /// Wherever a literal stands, it is not said, whether its selector parses or not.
+        #[test]
+        fn no_literal_is_said(parts in prop::collection::vec(
+            (select(vec!["'MARK'", "`\"MARK\"`", "`[\"MARK\"]`", "a", "@"]), "[a-z.,()?&|=<>!\\[\\] -]{0,4}"),
+            0..5,
+        )) {
+            let text: String = parts.into_iter().flat_map(|(part, around)| [part.to_owned(), around]).collect();
+            for has_selected in [true, false] {
+                let said = masked(&text, has_selected).unwrap_or_default();
+                prop_assert!(!said.contains("MARK"), "{} -> {}", text, said);
+            }
+        }
+    }
+}
