@@ -1,11 +1,8 @@
 //! The `_meta` of a result: what we say there, and nothing that another said in our name.
 
-use super::{
-    META,
-    splice::{Edits, is_object, object_of},
-};
+use super::META;
 use crate::{BARE_KEY, KEY};
-use crossfeed_json::{Cursor, quoted};
+use crossfeed_json::{Cursor, Edits, Kind, quoted};
 
 /// Whether a result says that it was projected, or what else is ours to say.
 pub(super) fn is_claimed(root: Cursor<'_>) -> bool {
@@ -19,7 +16,7 @@ pub(super) fn say(root: Cursor<'_>, reply: Option<&[u8]>, edits: &mut Edits<'_>)
     match (meta, reply) {
         (Some(meta), _) if is_claimed(root) => edits.replace(meta, without_claims(meta, reply)),
         (Some(meta), Some(reply)) => edits.put(meta, KEY, reply),
-        (None, Some(reply)) => edits.put(root, META, &object_of(KEY, reply)),
+        (None, Some(reply)) => edits.put(root, META, object_of(KEY, reply)),
         (_, None) => {}
     }
 }
@@ -45,4 +42,17 @@ fn without_claims(meta: Cursor<'_>, reply: Option<&[u8]>) -> Vec<u8> {
     }
     json.push(b'}');
     json
+}
+
+/// An object of one member.
+fn object_of(key: &str, json: &[u8]) -> Vec<u8> {
+    let mut object = format!("{{{}:", quoted(key)).into_bytes();
+    object.extend_from_slice(json);
+    object.push(b'}');
+    object
+}
+
+/// Whether members can be put into a value.
+fn is_object(value: Cursor<'_>) -> bool {
+    value.kind() == Kind::Object
 }

@@ -11,14 +11,12 @@ mod meta;
 mod parts;
 mod said;
 mod schema;
-mod splice;
 
 use crate::{Annotation, Capability, Reply, Request, RequestError};
-use crossfeed_json::{Cursor, Document, JsonError, Kind};
+use crossfeed_json::{Cursor, Document, Edits, JsonError, Kind};
 use crossfeed_projection::{Projection, RedactedResult, RevealRules};
 use decide::{Source, Wanted, about};
 use serde_json::Value;
-use splice::Edits;
 use std::{borrow::Cow, fmt, sync::Arc};
 
 const STRUCTURED: &str = "structuredContent";

@@ -1,7 +1,7 @@
 //! The parts of `content`.
 
-use super::{CONTENT, splice::Edits};
-use crossfeed_json::{Cursor, Document, Kind, quoted};
+use super::CONTENT;
+use crossfeed_json::{Cursor, Document, Edits, Kind, quoted};
 
 /// One part, and its text where it is a text part.
 #[derive(Clone, Copy)]

@@ -12,7 +12,7 @@
 //! - What is no OTLP is refused, not passed on: nothing says where in it what stands.
 
 mod documents;
-mod edits;
+mod siblings;
 mod standing;
 mod value;
 mod walk;

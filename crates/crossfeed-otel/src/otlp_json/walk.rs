@@ -4,18 +4,13 @@
 //! attribute, in `attributes`, `filteredAttributes` and lists that are not thought of yet. Of spans and
 //! records it knows the names of their lists, since there the attributes of one say what the others hold.
 
-use super::{
-    SanitizedJson,
-    edits::{Edits, Siblings},
-    standing::stands,
-    value::text_of,
-};
+use super::{SanitizedJson, siblings::Siblings, standing::stands, value::text_of};
 use crate::{
     Outcome, Policy, Reader,
     event::{EVENT_NAME, Event},
     text::WITHHELD,
 };
-use crossfeed_json::{Cursor, Kind, quoted};
+use crossfeed_json::{Cursor, Edits, Kind, quoted};
 use crossfeed_wire::internal::is_internal;
 use std::borrow::Cow;
 
