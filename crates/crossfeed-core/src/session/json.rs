@@ -22,7 +22,7 @@ use crossfeed_json::{Cursor, Document, JsonError, JsonErrorKind, Kind, quoted};
 use crossfeed_schema::{Names, Taken};
 use crossfeed_wire::{ErrorCode, Pointer};
 use serde_json::{Map, Value};
-use std::{borrow::Cow, collections::HashMap};
+use std::{borrow::Cow, collections::HashMap, pin::pin};
 
 /// Arguments as JSON with every reference replaced.
 pub type ResolvedJson = Resolved<SplicedJson>;
@@ -269,7 +269,7 @@ impl Session {
         arguments: impl Into<Bytes>,
         schema: Option<&InputSchema>,
     ) -> Result<ResolvedJson, ResolveError> {
-        let resolving = self.resolved_json(arguments.into(), schema);
+        let resolving = pin!(self.resolved_json(arguments.into(), schema));
         self.traced(None, resolving).await
     }
 
@@ -283,7 +283,7 @@ impl Session {
         tool: &PreparedTool,
         arguments: impl Into<Bytes>,
     ) -> Result<ResolvedJson, ResolveError> {
-        let resolving = self.resolved_call_json(tool, arguments.into());
+        let resolving = pin!(self.resolved_call_json(tool, arguments.into()));
         self.traced(Some(tool.listed().name()), resolving).await
     }
 

@@ -57,6 +57,7 @@ use crossfeed_store::{Lookup, Recorded, StoreError, StoredArtifact, StoredResult
 use crossfeed_wire::{CallId, Pointer, Scope};
 use serde_json::Value;
 use std::{
+    pin::{Pin, pin},
     sync::{Arc, Weak},
     time::Instant,
 };
@@ -227,14 +228,16 @@ impl Session {
         arguments: Value,
         schema: Option<&InputSchema>,
     ) -> Result<Resolved, ResolveError> {
-        self.traced(None, self.resolved(arguments, schema)).await
+        let resolving = pin!(self.resolved(arguments, schema));
+        self.traced(None, resolving).await
     }
 
-    /// A resolution with its span, its figures, and a note of what an error costs.
+    /// A resolution with its span, its figures, and a note of what an error costs. The future stays where
+    /// it is: it is large, and to move it takes as long as to walk over small arguments.
     async fn traced<A>(
         &self,
         tool: Option<&str>,
-        resolving: impl Future<Output = Result<Resolved<A>, ResolveError>>,
+        resolving: Pin<&mut impl Future<Output = Result<Resolved<A>, ResolveError>>>,
     ) -> Result<Resolved<A>, ResolveError> {
         let trace = ResolutionTrace::begin(self.call.upgrade(), tool);
         let resolved = resolving.instrument(trace.span().clone()).await;
@@ -346,7 +349,8 @@ impl Session {
             resolved.diagnostics = asked.diagnostics;
             Ok(resolved)
         };
-        self.traced(Some(tool.listed().name()), resolving).await
+        self.traced(Some(tool.listed().name()), pin!(resolving))
+            .await
     }
 
     fn work(
