@@ -26,7 +26,10 @@ static WRITTEN: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\\u00
 #[inline]
 pub(crate) fn is_suspect(text: &str) -> bool {
     let text = text.as_bytes();
-    QUOTED.find(text).is_some() || holds_written(text)
+    QUOTED.find(text).is_some()
+        || WRITTEN
+            .find(text)
+            .is_some_and(|first| holds_written(&text[first..]))
 }
 
 fn holds_written(text: &[u8]) -> bool {

@@ -285,6 +285,7 @@ impl Reader<'_> {
     }
 
     /// As [`Policy::drops_key`], knowing the kind of the span.
+    #[inline]
     #[must_use]
     pub fn drops_key(&self, key: &str) -> bool {
         if !begins_with_underscore(key) {
