@@ -4,8 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What `strip` gives; where it panics, what `withhold` gives.
 ///
-/// Each text is guarded by the policy already; this is for what surrounds it. Nothing that `strip`
+/// The policy guards each text by it, and the wrappers what surrounds the texts. Nothing that `strip`
 /// leaves half done may be used afterwards: `withhold` begins anew or clears it.
+#[inline]
 pub(crate) fn guarded<T>(strip: impl FnOnce() -> T, withhold: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(strip)).unwrap_or_else(|panic| {
         // To drop it could run code of the host, which could panic again.

@@ -1,10 +1,8 @@
 //! Texts that are no attributes: names of spans and events.
 
 use crate::{Outcome, Reader};
+use crossfeed_projection::WITHHELD;
 use std::borrow::Cow;
-
-/// What stands where a text must stand and none may.
-pub(crate) const WITHHELD: &str = "[withheld]";
 
 /// Strips a name in place. Spans and events have one, whatever the policy says.
 pub(crate) fn strip_name(reader: &Reader<'_>, name: &mut Cow<'static, str>) {

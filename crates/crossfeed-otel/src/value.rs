@@ -14,8 +14,9 @@
 //! - No more than [`MAX_DEPTH`] levels are looked at. What lies deeper is withheld: no receiver of OTLP
 //!   reads that far, and to write it would take a stack without bounds.
 
-use crate::{Outcome, Reader, text::WITHHELD};
+use crate::{Outcome, Reader};
 use crossfeed_json::{Cursor, Document, Kind, MAX_DEPTH, is_number, quoted};
+use crossfeed_projection::WITHHELD;
 use std::borrow::Cow;
 
 /// A value, wherever it stands.

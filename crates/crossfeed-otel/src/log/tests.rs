@@ -1,5 +1,6 @@
 use super::{SanitizingLogExporter, strip::Stripper};
-use crate::{Outcome, Policy, Redaction, text::WITHHELD};
+use crate::{Outcome, Policy, Redaction};
+use crossfeed_projection::WITHHELD;
 use opentelemetry::{
     InstrumentationScope, Key, KeyValue, SpanId, TraceFlags, TraceId,
     logs::{AnyValue, LogRecord as _, Logger as _, LoggerProvider as _, Severity},

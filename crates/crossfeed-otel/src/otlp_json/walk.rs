@@ -8,9 +8,9 @@ use super::{SanitizedJson, siblings::Siblings, standing::stands, value::text_of}
 use crate::{
     Outcome, Policy, Reader,
     event::{EVENT_NAME, Event},
-    text::WITHHELD,
 };
 use crossfeed_json::{Cursor, Edits, Kind, quoted};
+use crossfeed_projection::WITHHELD;
 use crossfeed_wire::internal::is_internal;
 use std::borrow::Cow;
 

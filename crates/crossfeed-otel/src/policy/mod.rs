@@ -32,16 +32,14 @@ mod tests;
 
 pub use hash::HashKey;
 
-use crate::table::{KNOWN, Kind, SpanKind, Table, segments};
+use crate::{
+    guard::guarded,
+    table::{KNOWN, Kind, SpanKind, Table, segments},
+};
 use crossfeed_projection::PathError;
 use crossfeed_wire::internal::is_internal;
 use never::Never;
-use std::{
-    collections::HashSet,
-    fmt,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-};
+use std::{collections::HashSet, fmt, sync::Arc};
 
 /// What leaves instead of a text for which the policy failed.
 pub const FAILED: &str = "[withheld: the policy failed]";
@@ -276,12 +274,10 @@ impl Reader<'_> {
     /// As [`Policy::strip`], knowing the kind of the span.
     #[must_use]
     pub fn strip(&self, attribute: &str, text: &str) -> Outcome {
-        let outcome = catch_unwind(AssertUnwindSafe(|| self.stages(attribute, text)));
-        outcome.unwrap_or_else(|panic| {
-            // To drop it could run code of the host, which could panic again.
-            std::mem::forget(panic);
-            Outcome::Text(FAILED.to_owned())
-        })
+        guarded(
+            || self.stages(attribute, text),
+            || Outcome::Text(FAILED.to_owned()),
+        )
     }
 
     /// As [`Policy::drops_key`], knowing the kind of the span.

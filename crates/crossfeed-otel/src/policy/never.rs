@@ -12,10 +12,10 @@
 //! the whole result tells is not known here: that a text repeats what is hidden elsewhere in it, or that
 //! bytes are JSON. JSON that was cut off stays if it mentions no name.
 
-use super::open::{Embedded, Level, Stage, WITHHELD, apply, could_be_json, edits};
+use super::open::{Embedded, Level, Stage, apply, could_be_json, edits};
 use crate::table::segments;
 use crossfeed_json::{JsonError, Prune, Quoted, cuts};
-use crossfeed_projection::{Path, PathError, RevealRules, Step};
+use crossfeed_projection::{Path, PathError, RevealRules, Step, WITHHELD};
 use std::{collections::HashMap, fmt};
 
 /// Paths of what is never revealed.
@@ -236,7 +236,8 @@ impl Prune for OneLevel<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Never, WITHHELD};
+    use super::Never;
+    use crossfeed_projection::WITHHELD;
 
     fn check(paths: &[&str], text: &str, expected: &str) {
         let never = Never::parse(paths).unwrap();

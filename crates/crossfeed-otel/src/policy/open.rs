@@ -11,10 +11,8 @@
 //! withheld: its string is replaced.
 
 use crossfeed_json::{JsonError, Origins, Quoted};
+use crossfeed_projection::WITHHELD;
 use std::ops::Range;
-
-/// What replaces a text that cannot be looked into far enough.
-pub(crate) const WITHHELD: &str = "[withheld]";
 
 /// Levels of strings that are opened. Quotes that are escaped by backslashes would take gigabytes.
 const MOST_LEVELS: usize = 32;

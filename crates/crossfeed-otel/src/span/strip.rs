@@ -84,6 +84,6 @@ pub(super) fn withhold(span: &mut SpanData) {
     if let Status::Error { description } = &mut span.status {
         *description = "".into();
     }
-    span.name = crate::text::WITHHELD.into();
+    span.name = crossfeed_projection::WITHHELD.into();
     span.instrumentation_scope = Default::default();
 }

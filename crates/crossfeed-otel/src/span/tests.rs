@@ -2,7 +2,8 @@ use super::{
     SanitizingSpanExporter, SanitizingSpanProcessor,
     strip::{strip_span, withhold},
 };
-use crate::{Outcome, Policy, Redaction, text::WITHHELD};
+use crate::{Outcome, Policy, Redaction};
+use crossfeed_projection::WITHHELD;
 use opentelemetry::{
     Array, Context, InstrumentationScope, KeyValue, SpanId, StringValue, TraceFlags, TraceId,
     Value,
