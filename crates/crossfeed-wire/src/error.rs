@@ -72,6 +72,14 @@ codes! {
     TelemetryInvalid = "telemetry.invalid",
     /// Telemetry could not be delivered.
     TelemetryUnavailable = "telemetry.unavailable",
+    /// A configuration is none, or asks for what cannot be.
+    ConfigInvalid = "config.invalid",
+    /// A server behind the gateway does not answer now.
+    UpstreamUnavailable = "upstream.unavailable",
+    /// What a server behind the gateway sent is no message of its protocol.
+    UpstreamInvalid = "upstream.invalid",
+    /// A rule forbids that this result goes to this tool.
+    FlowRefused = "flow.refused",
     /// Data is larger or nests deeper than the limits allow.
     LimitExceeded = "limit.exceeded",
 }

@@ -1,0 +1,285 @@
+//! What a gateway is told: its servers, its limits, its rules.
+//!
+//! What comes in: a configuration as TOML or JSON, in the `mcpServers` shape that clients have. What goes
+//! out: the same as types, or what is wrong with it and where. Deliberately not here: reading files and
+//! the environment.
+
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
+
+/// A gateway's configuration.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct GatewayConfig {
+    /// The servers, in the order of the file.
+    pub servers: Vec<ServerConfig>,
+    /// Where clients reach the gateway over HTTP; none means standard input and output.
+    pub listen: Option<ListenConfig>,
+    /// What may be how large.
+    pub limits: Limits,
+    /// The tools of the gateway's own.
+    pub extra_tools: ExtraTools,
+    /// Which results may go where, first match first.
+    pub flows: Vec<FlowRule>,
+    /// The profile of servers that name none; none means by the client's name, else `refs`.
+    pub profile: Option<String>,
+    /// Tokens of the model's context window, by which is judged what may enter it.
+    pub context_window: Option<usize>,
+}
+
+/// One server.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ServerConfig {
+    /// Its name, unique in a configuration.
+    pub name: String,
+    /// How it is reached.
+    pub transport: TransportConfig,
+    /// The profile by which its tools are rewritten.
+    pub profile: Option<String>,
+    /// Whether `_select` and `_fields` are added to its tools.
+    pub projection: bool,
+    /// Whether its results are shown as previews when they are large.
+    pub previews: bool,
+    /// Patterns of its tools that take no references and whose results are not kept.
+    pub never_chain: Vec<String>,
+    /// Patterns of its tools that are offered; none means all.
+    pub allow: Vec<String>,
+    /// Patterns of its tools that are not offered.
+    pub deny: Vec<String>,
+    /// How long a request to it may take; none means as long as it takes.
+    pub timeout: Option<Duration>,
+    /// Whether the configuration has it switched off.
+    pub disabled: bool,
+}
+
+impl ServerConfig {
+    /// A server with every option at its default.
+    #[must_use]
+    pub fn new(name: impl Into<String>, transport: TransportConfig) -> Self {
+        Self {
+            name: name.into(),
+            transport,
+            profile: None,
+            projection: false,
+            previews: true,
+            never_chain: Vec::new(),
+            allow: Vec::new(),
+            deny: Vec::new(),
+            timeout: None,
+            disabled: false,
+        }
+    }
+}
+
+/// How a server is reached.
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum TransportConfig {
+    /// A child process that speaks over its standard input and output.
+    Stdio {
+        /// The program.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Variables beside those that every child gets.
+        env: BTreeMap<String, String>,
+        /// Its working directory.
+        cwd: Option<PathBuf>,
+    },
+    /// Streamable HTTP.
+    Http {
+        /// Its address.
+        url: String,
+        /// Headers of every request; their values may be secrets.
+        headers: BTreeMap<String, String>,
+        /// OAuth, where it is to be used.
+        oauth: Option<OAuthConfig>,
+    },
+}
+
+impl std::fmt::Debug for TransportConfig {
+    /// Without values of variables and headers: they may be secrets.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Stdio { command, args, .. } => f
+                .debug_struct("Stdio")
+                .field("command", command)
+                .field("args", &args.len())
+                .finish_non_exhaustive(),
+            Self::Http { url, .. } => f
+                .debug_struct("Http")
+                .field("url", url)
+                .finish_non_exhaustive(),
+        }
+    }
+}
+
+/// OAuth 2.1 with PKCE towards a server.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct OAuthConfig {
+    /// The client's id, where it was registered before.
+    pub client_id: Option<String>,
+    /// The client's secret, where it has one.
+    pub client_secret: Option<String>,
+    /// What is asked for.
+    pub scopes: Vec<String>,
+    /// The directory in which tokens are kept.
+    pub directory: Option<PathBuf>,
+}
+
+impl std::fmt::Debug for OAuthConfig {
+    /// Without the secret.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OAuthConfig")
+            .field("client_id", &self.client_id)
+            .field("scopes", &self.scopes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How clients reach the gateway over HTTP.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ListenConfig {
+    /// The address; loopback unless it is said otherwise.
+    pub address: SocketAddr,
+    /// Tokens that clients must have, each with the name of its holder; none means everybody may.
+    pub tokens: Vec<TokenConfig>,
+    /// Hosts that requests may be for, beside those of the address itself.
+    pub hosts: Vec<String>,
+    /// Origins that requests of browsers may come from, beside those of the address itself.
+    pub origins: Vec<String>,
+}
+
+impl ListenConfig {
+    /// An address, with every option at its default.
+    #[must_use]
+    pub fn new(address: SocketAddr) -> Self {
+        Self {
+            address,
+            tokens: Vec::new(),
+            hosts: Vec::new(),
+            origins: Vec::new(),
+        }
+    }
+}
+
+/// A bearer token of a client.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct TokenConfig {
+    /// Who holds it.
+    pub name: String,
+    /// The token.
+    pub token: String,
+}
+
+impl TokenConfig {
+    /// A token and its holder.
+    #[must_use]
+    pub fn new(name: impl Into<String>, token: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            token: token.into(),
+        }
+    }
+}
+
+impl std::fmt::Debug for TokenConfig {
+    /// Without the token.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TokenConfig")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What may be how large, and how many there may be.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Bytes of one message, in either direction.
+    pub message_bytes: usize,
+    /// Requests of one client that run at once.
+    pub requests_per_client: usize,
+    /// Sessions over HTTP.
+    pub sessions: usize,
+    /// How long a session over HTTP lives without use.
+    pub session_idle: Duration,
+    /// How long a server may take to start and to say what it is.
+    pub start_timeout: Duration,
+    /// How long calls may run on after the gateway was told to end.
+    pub shutdown: Duration,
+}
+
+impl Default for Limits {
+    /// 256 MiB a message, as much as a session keeps; 1,024 requests of a client; 1,024 sessions, each
+    /// an hour without use; 60 s to start, since `npx` and `uvx` install first; 10 s to end.
+    fn default() -> Self {
+        Self {
+            message_bytes: 256 << 20,
+            requests_per_client: 1024,
+            sessions: 1024,
+            session_idle: Duration::from_secs(3600),
+            start_timeout: Duration::from_secs(60),
+            shutdown: Duration::from_secs(10),
+        }
+    }
+}
+
+/// Which tools of the gateway's own are offered.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct ExtraTools {
+    /// `inspect_tool_output`.
+    pub inspect: bool,
+    /// `read_result`.
+    pub read: bool,
+    /// `list_results`.
+    pub list: bool,
+}
+
+impl Default for ExtraTools {
+    /// All of them.
+    fn default() -> Self {
+        Self {
+            inspect: true,
+            read: true,
+            list: true,
+        }
+    }
+}
+
+/// Whether results of some tools may go to others. Patterns are `server/tool`, with `*` for any run of
+/// characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FlowRule {
+    /// The rule's name, which a refusal says.
+    pub name: String,
+    /// Whose results.
+    pub from: String,
+    /// Which tools.
+    pub to: String,
+    /// Whether they may.
+    pub allow: bool,
+}
+
+impl FlowRule {
+    /// A rule.
+    #[must_use]
+    pub fn new(
+        name: impl Into<String>,
+        from: impl Into<String>,
+        to: impl Into<String>,
+        allow: bool,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            from: from.into(),
+            to: to.into(),
+            allow,
+        }
+    }
+}

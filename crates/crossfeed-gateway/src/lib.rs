@@ -1,0 +1,26 @@
+//! A gateway between any MCP client and any MCP servers, whose clients can pass one tool's output
+//! straight to another.
+//!
+//! What comes in: JSON-RPC messages of clients and of servers, over standard input and output or over
+//! HTTP. What goes out: the same messages, as the bytes that came, except what is about tools: their
+//! lists admit references, their calls are resolved, their results are kept and shown. Deliberately not
+//! here: reading the environment and the arguments of a command; that is `crossfeed-cli`.
+//!
+//! # What holds
+//!
+//! - Of a message only the envelope is read. What is not opened is passed on byte for byte, in order.
+//! - Nothing is dropped in silence: what cannot be passed on is answered with an error.
+//! - What one client recorded is out of reach for every other.
+//! - What a reference brings in is checked against the flow rules before anything leaves.
+
+pub mod bridge;
+pub mod config;
+pub mod downstream;
+pub mod hub;
+pub mod message;
+pub mod tools;
+pub mod upstream;
+
+mod revision;
+
+pub use revision::Revision;

@@ -1,0 +1,156 @@
+//! The members of the outermost object, found in one pass.
+
+use super::{Id, Kind, MessageError};
+use bytes::Bytes;
+use crossfeed_json::{JsonError, JsonErrorKind, Quoted, TokenVisitor, read_tokens, unescape};
+use std::ops::Range;
+
+/// What the outermost object says, and where.
+#[derive(Clone, Debug)]
+pub(super) struct Envelope {
+    pub(super) kind: Kind,
+    pub(super) method: Option<Box<str>>,
+    pub(super) id: Option<Id>,
+    pub(super) id_at: Option<Range<usize>>,
+    pub(super) body: Option<Range<usize>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Member {
+    Version,
+    Id,
+    Method,
+    Params,
+    Result,
+    Error,
+}
+
+const MEMBERS: usize = 6;
+
+/// Looks at the members of the outermost object only.
+struct Reader<'t> {
+    text: &'t [u8],
+    depth: usize,
+    is_object: bool,
+    current: Option<(Member, usize)>,
+    found: [Option<Range<usize>>; MEMBERS],
+    twice: bool,
+}
+
+impl TokenVisitor for Reader<'_> {
+    fn open(&mut self, at: usize) {
+        if self.depth == 0 {
+            self.is_object = self.text.get(at) == Some(&b'{');
+        }
+        self.depth += 1;
+    }
+
+    fn close(&mut self, _: usize) {
+        self.depth -= 1;
+    }
+
+    fn key(&mut self, key: Quoted<'_>) {
+        if self.depth != 1 {
+            return;
+        }
+        let member = match &*key.text() {
+            "jsonrpc" => Member::Version,
+            "id" => Member::Id,
+            "method" => Member::Method,
+            "params" => Member::Params,
+            "result" => Member::Result,
+            "error" => Member::Error,
+            _ => return,
+        };
+        // Behind the key stand its closing quote, a colon, and blanks around it.
+        let behind = key.start() + key.raw().len() + 1;
+        let value = self.text[behind..]
+            .iter()
+            .position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b':'));
+        self.current = value.map(|skipped| (member, behind + skipped));
+    }
+
+    fn value_end(&mut self, end: usize) {
+        if self.depth != 1 {
+            return;
+        }
+        if let Some((member, start)) = self.current.take() {
+            let slot = &mut self.found[member as usize];
+            self.twice |= slot.is_some();
+            *slot = Some(start..end);
+        }
+    }
+}
+
+/// Reads an envelope.
+pub(super) fn read(raw: &Bytes) -> Result<Envelope, MessageError> {
+    let text = std::str::from_utf8(raw).map_err(|error| {
+        MessageError::NotJson(JsonError {
+            kind: JsonErrorKind::NotUtf8,
+            offset: error.valid_up_to(),
+        })
+    })?;
+    let mut reader = Reader {
+        text: raw,
+        depth: 0,
+        is_object: false,
+        current: None,
+        found: Default::default(),
+        twice: false,
+    };
+    read_tokens(text, &mut reader).map_err(MessageError::NotJson)?;
+    let Reader {
+        is_object,
+        found: [version, id_at, method, params, result, error],
+        twice,
+        ..
+    } = reader;
+    if !is_object {
+        return Err(if text.trim_start().starts_with('[') {
+            MessageError::Batch
+        } else {
+            not_message("it is no object", None)
+        });
+    }
+    // `null` stands where an id could not be read: an error without one.
+    let id_at = id_at.filter(|range| &raw[range.clone()] != b"null");
+    let id = match &id_at {
+        Some(range) if matches!(raw[range.start], b'"' | b'-' | b'0'..=b'9') => {
+            Some(Id::of(raw.slice(range.clone())))
+        }
+        Some(_) => return Err(not_message("its id is no string and no number", None)),
+        None => None,
+    };
+    let wrong = |reason| Err(not_message(reason, id.clone()));
+    if twice {
+        return wrong("a member of the envelope is there twice");
+    }
+    if version.is_none_or(|range| &raw[range] != br#""2.0""#) {
+        return wrong("`jsonrpc` is not \"2.0\"");
+    }
+    let name = match method {
+        Some(range) if raw[range.start] == b'"' => {
+            Some(unescape(&text[range.start + 1..range.end - 1]).into())
+        }
+        Some(_) => return wrong("its method is no string"),
+        None => None,
+    };
+    let (kind, body) = match (name.is_some(), id.is_some(), result, error) {
+        (true, true, None, None) => (Kind::Request, params),
+        (true, false, None, None) => (Kind::Notification, params),
+        (false, true, Some(result), None) => (Kind::Response, Some(result)),
+        (false, _, None, Some(error)) => (Kind::Error, Some(error)),
+        _ => return wrong("it is no request, no notification and no response"),
+    };
+    Ok(Envelope {
+        kind,
+        method: name,
+        id,
+        id_at,
+        body,
+    })
+}
+
+fn not_message(reason: &'static str, id: Option<Id>) -> MessageError {
+    MessageError::NotMessage { reason, id }
+}

@@ -1,0 +1,56 @@
+//! The id of a request.
+
+use bytes::Bytes;
+use std::{
+    fmt,
+    hash::{Hash, Hasher},
+};
+
+/// The id of a request: a JSON string or number, as its bytes.
+///
+/// Two ids are the same if their bytes are.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Id(Bytes);
+
+impl Id {
+    /// A number of the gateway's own.
+    #[must_use]
+    pub fn number(number: u64) -> Self {
+        Self(number.to_string().into())
+    }
+
+    /// An id by the JSON that it is; the caller has read it as a string or a number.
+    pub(super) fn of(raw: Bytes) -> Self {
+        Self(raw)
+    }
+
+    /// The number that [`number`](Self::number) made this of, if it is one.
+    #[must_use]
+    pub fn as_number(&self) -> Option<u64> {
+        std::str::from_utf8(&self.0).ok()?.parse().ok()
+    }
+
+    /// The JSON.
+    #[must_use]
+    pub fn raw(&self) -> &Bytes {
+        &self.0
+    }
+}
+
+impl Hash for Id {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+
+impl fmt::Debug for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from_utf8_lossy(&self.0))
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from_utf8_lossy(&self.0))
+    }
+}

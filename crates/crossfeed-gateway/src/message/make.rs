@@ -1,0 +1,99 @@
+//! Messages that the gateway makes.
+
+use super::{Id, Kind, Message, RpcError, envelope::Envelope};
+use bytes::Bytes;
+use std::ops::Range;
+
+/// Bytes, and where the parts of a message are in them.
+#[derive(Default)]
+struct Maker {
+    raw: Vec<u8>,
+}
+
+impl Maker {
+    fn put(&mut self, bytes: &[u8]) -> Range<usize> {
+        let start = self.raw.len();
+        self.raw.extend_from_slice(bytes);
+        start..self.raw.len()
+    }
+
+    fn done(
+        self,
+        kind: Kind,
+        method: Option<&str>,
+        id: Option<(Id, Range<usize>)>,
+        body: Option<Range<usize>>,
+    ) -> Message {
+        let (id, id_at) = id.unzip();
+        Message {
+            raw: self.raw.into(),
+            envelope: Envelope {
+                kind,
+                method: method.map(Into::into),
+                id,
+                id_at,
+                body,
+            },
+            edits: Vec::new(),
+        }
+    }
+}
+
+impl Message {
+    /// A request; `params` is JSON.
+    #[must_use]
+    pub fn request(id: &Id, method: &str, params: Option<&Bytes>) -> Self {
+        let mut maker = Maker::default();
+        maker.put(br#"{"jsonrpc":"2.0","id":"#);
+        let at = maker.put(id.raw());
+        let body = maker.method(method, params);
+        maker.done(Kind::Request, Some(method), Some((id.clone(), at)), body)
+    }
+
+    /// A notification; `params` is JSON.
+    #[must_use]
+    pub fn notification(method: &str, params: Option<&Bytes>) -> Self {
+        let mut maker = Maker::default();
+        maker.put(br#"{"jsonrpc":"2.0""#);
+        let body = maker.method(method, params);
+        maker.done(Kind::Notification, Some(method), None, body)
+    }
+
+    /// The answer to a request; `result` is JSON.
+    #[must_use]
+    pub fn response(id: &Id, result: &Bytes) -> Self {
+        let mut maker = Maker::default();
+        maker.put(br#"{"jsonrpc":"2.0","id":"#);
+        let at = maker.put(id.raw());
+        maker.put(br#","result":"#);
+        let body = maker.put(result);
+        maker.put(b"}");
+        maker.done(Kind::Response, None, Some((id.clone(), at)), Some(body))
+    }
+
+    /// The answer to a request that failed; without an id where it could not be read.
+    #[must_use]
+    pub fn failure(id: Option<&Id>, error: &RpcError) -> Self {
+        let mut maker = Maker::default();
+        maker.put(br#"{"jsonrpc":"2.0","id":"#);
+        let at = maker.put(id.map_or(b"null", |id| id.raw()));
+        maker.put(br#","error":"#);
+        let body = maker.put(&error.to_bytes());
+        maker.put(b"}");
+        let id = id.cloned().map(|id| (id, at));
+        maker.done(Kind::Error, None, id, Some(body))
+    }
+}
+
+impl Maker {
+    fn method(&mut self, method: &str, params: Option<&Bytes>) -> Option<Range<usize>> {
+        self.put(br#","method":"#);
+        self.put(serde_json::Value::from(method).to_string().as_bytes());
+        let body = params.map(|params| {
+            self.put(br#","params":"#);
+            self.put(params)
+        });
+        self.put(b"}");
+        body
+    }
+}

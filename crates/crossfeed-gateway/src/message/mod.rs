@@ -1,0 +1,224 @@
+//! A JSON-RPC message: its envelope read, everything else as it came.
+//!
+//! What comes in: the bytes of one message. What goes out: what kind it is, and the bytes of its parts;
+//! and the message again, with another id or another body where the gateway sets one, in pieces that
+//! share the bytes that came. Deliberately not here: what methods mean.
+
+mod envelope;
+mod error;
+mod id;
+mod make;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::{MessageError, RpcError, code};
+pub use id::Id;
+
+use bytes::{Buf, Bytes};
+use envelope::Envelope;
+use std::{borrow::Cow, ops::Range};
+
+/// What a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "JSON-RPC 2.0 has these messages and no others"
+)]
+pub enum Kind {
+    /// `method` and `id`.
+    Request,
+    /// `method` without `id`.
+    Notification,
+    /// `id` and `result`.
+    Response,
+    /// `error`, with the `id` of a request or, where it could not be read, without.
+    Error,
+}
+
+/// One message.
+///
+/// # Invariants
+///
+/// The bytes are valid JSON: one object with `"jsonrpc": "2.0"`, no member of the envelope twice.
+/// Cloning shares them.
+#[derive(Clone, Debug)]
+pub struct Message {
+    raw: Bytes,
+    envelope: Envelope,
+    /// What stands instead of parts of `raw`, in the order of the ranges, which do not overlap.
+    edits: Vec<(Range<usize>, Bytes)>,
+}
+
+impl Message {
+    /// Reads the envelope of a message, and checks that the whole is JSON.
+    ///
+    /// # Errors
+    ///
+    /// [`MessageError`], which knows the id of what came where there was one.
+    pub fn parse(bytes: impl Into<Bytes>) -> Result<Self, MessageError> {
+        let mut raw = bytes.into();
+        if raw.starts_with(b"\xef\xbb\xbf") {
+            raw.advance(3);
+        }
+        let envelope = envelope::read(&raw)?;
+        Ok(Self {
+            raw,
+            envelope,
+            edits: Vec::new(),
+        })
+    }
+
+    /// What the message is.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.envelope.kind
+    }
+
+    /// The method of a request or a notification.
+    #[must_use]
+    pub fn method(&self) -> Option<&str> {
+        self.envelope.method.as_deref()
+    }
+
+    /// The id, as it will be sent.
+    #[must_use]
+    pub fn id(&self) -> Option<&Id> {
+        self.envelope.id.as_ref()
+    }
+
+    /// The bytes of `params`, `result` or `error`, as they will be sent. Shared, not copied.
+    #[must_use]
+    pub fn body(&self) -> Option<Bytes> {
+        let range = self.envelope.body.clone()?;
+        match self.edits.iter().find(|(edited, _)| *edited == range) {
+            Some((_, with)) => Some(with.clone()),
+            None => Some(self.raw.slice(range)),
+        }
+    }
+
+    /// The bytes of `params`.
+    #[must_use]
+    pub fn params(&self) -> Option<Bytes> {
+        matches!(self.kind(), Kind::Request | Kind::Notification)
+            .then(|| self.body())
+            .flatten()
+    }
+
+    /// The bytes of `result`.
+    #[must_use]
+    pub fn result(&self) -> Option<Bytes> {
+        (self.kind() == Kind::Response)
+            .then(|| self.body())
+            .flatten()
+    }
+
+    /// The bytes of `error`.
+    #[must_use]
+    pub fn error(&self) -> Option<Bytes> {
+        (self.kind() == Kind::Error).then(|| self.body()).flatten()
+    }
+
+    /// Length in bytes, as it will be sent.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.pieces().map(|piece| piece.len()).sum()
+    }
+
+    /// Never: a message has an envelope.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// The same message with another id; of a message without one, itself.
+    #[must_use]
+    pub fn with_id(mut self, id: Id) -> Self {
+        if let Some(range) = self.envelope.id_at.clone() {
+            self.edit(range, id.raw().clone());
+            self.envelope.id = Some(id);
+        }
+        self
+    }
+
+    /// The same message with another body: `params`, `result` or `error`, whichever it has. A request
+    /// or a notification without `params` gains them.
+    #[must_use]
+    pub fn with_body(mut self, json: impl Into<Bytes>) -> Self {
+        let json = json.into();
+        match self.envelope.body.clone() {
+            Some(range) => self.edit(range, json),
+            None => return self.with_params_added(&json),
+        }
+        self
+    }
+
+    fn with_params_added(&self, json: &Bytes) -> Self {
+        let method = self.method().unwrap_or_default();
+        match self.id() {
+            Some(id) => Self::request(id, method, Some(json)),
+            None => Self::notification(method, Some(json)),
+        }
+    }
+
+    fn edit(&mut self, range: Range<usize>, with: Bytes) {
+        let at = self
+            .edits
+            .partition_point(|(edited, _)| edited.start < range.start);
+        match self.edits.get_mut(at) {
+            Some((edited, there)) if *edited == range => *there = with,
+            _ => self.edits.insert(at, (range, with)),
+        }
+    }
+
+    /// The bytes to send, in pieces that share what came.
+    pub fn pieces(&self) -> impl Iterator<Item = Bytes> + '_ {
+        let mut from = 0;
+        let mut edits = self.edits.iter();
+        let mut pending = None;
+        std::iter::from_fn(move || {
+            if let Some(with) = pending.take() {
+                return Some(with);
+            }
+            if let Some((range, with)) = edits.next() {
+                let before = self.raw.slice(from..range.start);
+                from = range.end;
+                pending = Some(Bytes::clone(with));
+                return Some(before);
+            }
+            let rest = self.raw.slice(from..);
+            from = self.raw.len();
+            (!rest.is_empty()).then_some(rest)
+        })
+        .filter(|piece| !piece.is_empty())
+    }
+
+    /// The bytes to send in one piece; copied only where parts were set.
+    #[must_use]
+    pub fn to_bytes(&self) -> Bytes {
+        if self.edits.is_empty() {
+            return self.raw.clone();
+        }
+        let mut whole = Vec::with_capacity(self.len());
+        for piece in self.pieces() {
+            whole.extend_from_slice(&piece);
+        }
+        whole.into()
+    }
+}
+
+/// A piece of a message on one line: JSON has line breaks between its tokens only, and there a blank
+/// says the same.
+#[must_use]
+pub fn on_one_line(piece: &Bytes) -> Cow<'_, [u8]> {
+    if memchr::memchr2(b'\n', b'\r', piece).is_none() {
+        return Cow::Borrowed(piece);
+    }
+    let mut line = piece.to_vec();
+    for byte in &mut line {
+        if matches!(byte, b'\n' | b'\r') {
+            *byte = b' ';
+        }
+    }
+    Cow::Owned(line)
+}

@@ -1,0 +1,158 @@
+use super::*;
+use proptest::prelude::*;
+
+fn check(text: &str, kind: Kind, method: Option<&str>, id: Option<&str>, body: Option<&str>) {
+    let message = Message::parse(text.to_owned()).unwrap();
+    assert_eq!(message.kind(), kind, "{text}");
+    assert_eq!(message.method(), method, "{text}");
+    assert_eq!(message.id().map(ToString::to_string).as_deref(), id);
+    assert_eq!(message.body().as_deref(), body.map(str::as_bytes), "{text}");
+    assert_eq!(message.to_bytes(), text.as_bytes());
+}
+
+#[test]
+fn envelopes_are_read() {
+    check(
+        r#" {"jsonrpc" : "2.0", "id":"a\"b", "method":"tools\/call","params" : {"id": 1, "x":[{"result":2}]} , "extra": 1.50} "#,
+        Kind::Request,
+        Some("tools/call"),
+        Some(r#""a\"b""#),
+        Some(r#"{"id": 1, "x":[{"result":2}]}"#),
+    );
+    check(
+        r#"{"jsonrpc":"2.0","method":"ping","id":0}"#,
+        Kind::Request,
+        Some("ping"),
+        Some("0"),
+        None,
+    );
+    check(
+        r#"{"method":"notifications/x","jsonrpc":"2.0"}"#,
+        Kind::Notification,
+        Some("notifications/x"),
+        None,
+        None,
+    );
+    check(
+        r#"{"result":null,"jsonrpc":"2.0","id":7}"#,
+        Kind::Response,
+        None,
+        Some("7"),
+        Some("null"),
+    );
+    check(
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}"#,
+        Kind::Error,
+        None,
+        None,
+        Some(r#"{"code":-32700,"message":"x"}"#),
+    );
+}
+
+#[test]
+fn what_is_no_message_says_why_and_keeps_the_id() {
+    let refused = |text: &str| Message::parse(text.to_owned()).unwrap_err();
+    let id = |text: &str| refused(text).id().map(ToString::to_string);
+    assert!(matches!(refused("{"), MessageError::NotJson(_)));
+    assert!(matches!(refused("\"\u{0}\""), MessageError::NotJson(_)));
+    assert!(matches!(refused(" [1]"), MessageError::Batch));
+    for text in [
+        "1",
+        "{}",
+        "\"x\"",
+        r#"{"jsonrpc":"2.0","id":{},"method":"x"}"#,
+    ] {
+        assert_eq!(id(text), None, "{text}");
+    }
+    for text in [
+        r#"{"id":3,"method":"x"}"#,
+        r#"{"jsonrpc":"1.0","id":3,"method":"x"}"#,
+        r#"{"jsonrpc":"2.0","id":3}"#,
+        r#"{"jsonrpc":"2.0","id":3,"method":5}"#,
+        r#"{"jsonrpc":"2.0","id":3,"method":"x","method":"y"}"#,
+        r#"{"jsonrpc":"2.0","id":3,"method":"x","result":1}"#,
+        r#"{"jsonrpc":"2.0","id":3,"result":1,"error":{}}"#,
+    ] {
+        assert_eq!(id(text).as_deref(), Some("3"), "{text}");
+    }
+}
+
+#[test]
+fn parts_are_set_and_the_rest_stays() {
+    let text = r#"{"x":1.0,"params":{"a":1},"id":"q","method":"m","jsonrpc":"2.0"}"#;
+    let message = Message::parse(text.to_owned())
+        .unwrap()
+        .with_id(Id::number(12))
+        .with_body("[]")
+        .with_id(Id::number(13));
+    assert_eq!(
+        message.to_bytes(),
+        r#"{"x":1.0,"params":[],"id":13,"method":"m","jsonrpc":"2.0"}"#
+    );
+    assert_eq!(message.len(), message.to_bytes().len());
+    assert_eq!(message.params().unwrap(), "[]");
+    let bare = Message::parse(r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#).unwrap();
+    assert_eq!(
+        bare.with_body("{}").to_bytes(),
+        r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{}}"#
+    );
+}
+
+#[test]
+fn what_is_made_is_read_again() {
+    let id = Id::number(5);
+    let params = Bytes::from_static(br#"{"a":1}"#);
+    let made = [
+        Message::request(&id, "a\"b", Some(&params)),
+        Message::request(&id, "x", None),
+        Message::notification("x", Some(&params)),
+        Message::response(&id, &params),
+        Message::failure(Some(&id), &RpcError::new(code::INTERNAL, "x")),
+        Message::failure(None, &RpcError::new(code::PARSE, "x")),
+    ];
+    for message in made {
+        let again = Message::parse(message.to_bytes()).unwrap();
+        assert_eq!(again.kind(), message.kind());
+        assert_eq!(again.method(), message.method());
+        assert_eq!(again.id(), message.id());
+        assert_eq!(again.body(), message.body());
+    }
+}
+
+#[test]
+fn a_line_has_no_breaks() {
+    assert_eq!(&*on_one_line(&"{\r\n\"a\": 1\n}".into()), b"{  \"a\": 1 }");
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+        let _ = Message::parse(bytes);
+    }
+
+    /// Whatever order the members have, and whatever stands between them.
+    #[test]
+    fn members_are_found_in_any_order(
+        order in Just(vec![0, 1, 2, 3, 4]).prop_shuffle(),
+        blanks in prop::collection::vec("[ \t\r\n]{0,2}", 5),
+        params in "\\{\"id\": ?[1-9][0-9]{0,2}\\}|\\[\"params\",\\{\\}\\]",
+    ) {
+        let members = [
+            r#""jsonrpc":"2.0""#.to_owned(),
+            r#""id":41"#.to_owned(),
+            r#""method":"a/b""#.to_owned(),
+            format!(r#""params":{params}"#),
+            r#""_x":{"id":1,"method":2}"#.to_owned(),
+        ];
+        let text: Vec<String> = order
+            .iter()
+            .map(|&at: &usize| format!("{}{}", blanks[at], members[at]))
+            .collect();
+        let text = format!("{{{}}}", text.join(","));
+        let message = Message::parse(text.clone()).unwrap();
+        prop_assert_eq!(message.method(), Some("a/b"));
+        prop_assert_eq!(message.params().unwrap(), params.as_bytes());
+        let other = message.with_id(Id::number(9)).to_bytes();
+        prop_assert_eq!(other, text.replace(r#""id":41"#, r#""id":9"#));
+    }
+}

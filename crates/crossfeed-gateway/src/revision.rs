@@ -1,0 +1,51 @@
+//! The revisions of MCP that are spoken.
+
+use std::fmt;
+
+/// A revision of the Model Context Protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Revision {
+    /// 2025-06-18: sessions, structured content.
+    V2025_06_18,
+    /// 2025-11-25: sessions, tasks.
+    V2025_11_25,
+    /// 2026-07-28: no sessions; every request says who asks.
+    V2026_07_28,
+}
+
+impl Revision {
+    /// Every revision, oldest first.
+    pub const ALL: &'static [Self] = &[Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
+
+    /// As it is written on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::V2025_06_18 => "2025-06-18",
+            Self::V2025_11_25 => "2025-11-25",
+            Self::V2026_07_28 => "2026-07-28",
+        }
+    }
+
+    /// The revision that is written so.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|revision| revision.as_str() == text)
+    }
+
+    /// Whether there are no sessions: no `initialize`, and no requests from a server to its client.
+    #[must_use]
+    pub fn is_stateless(self) -> bool {
+        self >= Self::V2026_07_28
+    }
+}
+
+impl fmt::Display for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

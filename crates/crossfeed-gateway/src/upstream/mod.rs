@@ -1,0 +1,157 @@
+//! Connections to servers: child processes and streamable HTTP.
+//!
+//! What comes in: how a server is reached, and messages for it. What goes out: what it sends, as
+//! events, in order; and typed errors where it cannot answer. Deliberately not here: what messages mean,
+//! which server a message is for, and when a server that ended is started again: that is [`crate::hub`].
+
+use crate::{
+    Revision,
+    message::{Id, Message},
+};
+use async_trait::async_trait;
+use crossfeed_wire::{ErrorCode, Fault};
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+/// A header that goes with a message over HTTP, and nowhere else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Header {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+impl Header {
+    /// A header.
+    #[must_use]
+    pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            value: value.into(),
+        }
+    }
+}
+
+/// Why a server does not answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UpstreamError {
+    /// The connection is over: the process ended, the session was closed.
+    #[error("the server has ended: {reason}")]
+    Ended {
+        /// How: an exit status, a status of HTTP.
+        reason: String,
+    },
+    /// It cannot be started or reached.
+    #[error("the server cannot be reached: {reason}")]
+    Unreachable {
+        /// Why.
+        reason: String,
+    },
+    /// It took longer than it may.
+    #[error("the server did not answer within {seconds} s")]
+    TimedOut {
+        /// How long was waited.
+        seconds: u64,
+    },
+    /// It sent something that is no message.
+    #[error("the server sent what is no message: {reason}")]
+    Invalid {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// It sent, or should be sent, a message beyond the limit.
+    #[error("a message of more than {limit} bytes")]
+    TooLarge {
+        /// The limit.
+        limit: usize,
+    },
+    /// It wants to know who asks: HTTP 401 or 403 that a token did not help.
+    #[error("the server refuses: {reason}")]
+    Refused {
+        /// What it says, without secrets.
+        reason: String,
+    },
+}
+
+impl UpstreamError {
+    /// The stable word.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Ended { .. }
+            | Self::Unreachable { .. }
+            | Self::TimedOut { .. }
+            | Self::Refused { .. } => ErrorCode::UpstreamUnavailable,
+            Self::Invalid { .. } => ErrorCode::UpstreamInvalid,
+            Self::TooLarge { .. } => ErrorCode::LimitExceeded,
+        }
+    }
+
+    /// Who can act on it.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        Fault::Backend
+    }
+}
+
+/// What happens on a connection.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event {
+    /// The server sent a message.
+    Message {
+        /// The message.
+        message: Message,
+        /// The request of ours on whose stream it came, where the transport knows.
+        related: Option<Id>,
+    },
+    /// A request of ours will not be answered; the connection lives.
+    Failed {
+        /// The request.
+        id: Id,
+        /// Why.
+        error: UpstreamError,
+    },
+    /// The connection is over, and with it every request that is not answered. Nothing comes behind it.
+    Closed(UpstreamError),
+}
+
+/// An open connection to one server.
+#[async_trait]
+pub trait Upstream: Send + Sync {
+    /// Hands a message over; what is handed over first is sent first. The answer to a request comes as an
+    /// event, and so does its failure if it was handed over.
+    ///
+    /// # Errors
+    ///
+    /// [`UpstreamError`] when the message cannot be handed over; no event follows for it.
+    async fn send(&self, message: Message, headers: &[Header]) -> Result<(), UpstreamError>;
+
+    /// The revision that was agreed on: from here on HTTP says it in a header.
+    fn speak(&self, revision: Revision);
+
+    /// Nobody waits for this request any longer. Over HTTP without sessions this is how a request is
+    /// cancelled; elsewhere the notification that cancels is an ordinary message.
+    async fn abandon(&self, id: &Id);
+
+    /// Ends the connection in an orderly way: what was handed over is sent, a session is deleted, a
+    /// process is asked to end and, if it does not, made to.
+    async fn close(&self);
+}
+
+/// How one server is reached.
+#[async_trait]
+pub trait Connector: Send + Sync {
+    /// Opens a connection, whose events go to `events`.
+    ///
+    /// # Errors
+    ///
+    /// [`UpstreamError`] when the server cannot be started or reached.
+    async fn connect(
+        &self,
+        events: mpsc::Sender<Event>,
+    ) -> Result<Arc<dyn Upstream>, UpstreamError>;
+}
