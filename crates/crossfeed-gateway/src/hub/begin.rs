@@ -156,12 +156,7 @@ pub(super) fn of_one(about: &Bytes, guidance: &str) -> Bytes {
         Some(capabilities) if capabilities.starts_with(b"{") => {
             read::with_members(&capabilities, &[("tools", tools)])
         }
-        _ => {
-            let mut only = br#"{"tools":"#.to_vec();
-            only.extend_from_slice(&tools);
-            only.push(b'}');
-            only.into()
-        }
+        _ => read::object(&[("tools", tools)]),
     };
     let mut members = vec![("capabilities", capabilities)];
     if !guidance.is_empty() {

@@ -220,8 +220,5 @@ pub(super) fn cancelled() -> Failure {
 pub(super) fn asking(params: &Bytes) -> Option<Bytes> {
     let meta = read::raw(params, &["_meta"])?;
     let meta = read::without_member(&meta, "progressToken");
-    let mut asking = br#"{"_meta":"#.to_vec();
-    asking.extend_from_slice(&meta);
-    asking.push(b'}');
-    Some(asking.into())
+    Some(read::object(&[("_meta", meta)]))
 }

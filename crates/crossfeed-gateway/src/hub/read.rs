@@ -56,6 +56,21 @@ pub(super) fn replaced(json: &Bytes, path: &[&str], with: &[u8]) -> Bytes {
     edits.done().into_owned().into()
 }
 
+/// An object of these members.
+pub(super) fn object(members: &[(&str, Bytes)]) -> Bytes {
+    let mut json = vec![b'{'];
+    for (key, value) in members {
+        if json.len() > 1 {
+            json.push(b',');
+        }
+        json.extend_from_slice(crossfeed_json::quoted(key).as_bytes());
+        json.push(b':');
+        json.extend_from_slice(value);
+    }
+    json.push(b'}');
+    json.into()
+}
+
 /// The same object with some members set: replaced where they are, added where they are not.
 pub(super) fn with_members(json: &Bytes, members: &[(&str, Bytes)]) -> Bytes {
     let document = Document::new(json.clone());
@@ -64,6 +79,9 @@ pub(super) fn with_members(json: &Bytes, members: &[(&str, Bytes)]) -> Bytes {
     };
     if root.kind() != crossfeed_json::Kind::Object {
         return json.clone();
+    }
+    if root.is_empty() && !members.is_empty() {
+        return object(members);
     }
     let mut edits = Edits::new(document.raw());
     for (key, value) in members {
@@ -163,5 +181,8 @@ mod tests {
             with_members(&json, &set),
             &br#"{ "a": 1, "b": 3,"c":4 }"#[..]
         );
+        let nothing = Bytes::from_static(b"{ }");
+        assert_eq!(with_members(&nothing, &set), &br#"{"b":3,"c":4}"#[..]);
+        assert_eq!(with_members(&nothing, &[]), nothing);
     }
 }
