@@ -119,10 +119,10 @@ async fn begun(
     offered: &Offered,
     name: &str,
     root: Cursor<'_>,
-) -> Result<InFlight, ErrorBody> {
+) -> Result<InFlight, Box<ErrorBody>> {
     if !offered.is_chained {
         let to = Arc::clone(&offered.source);
-        return Err(refusal::flow_body(&FlowError::NotChained { to }));
+        return Err(Box::new(refusal::flow_body(&FlowError::NotChained { to })));
     }
     for _ in 0..TRIES {
         let Ok(call_id) = shared.ids.next() else {
@@ -135,7 +135,7 @@ async fn begun(
                 tracing::warn!(target: "crossfeed::gateway::tools", %error, "a call is not kept");
                 let mut body = ErrorBody::new(error.code(), error.to_string());
                 body.advice = Some("call again when others have returned".to_owned());
-                return Err(body);
+                return Err(Box::new(body));
             }
         };
         if let Some(parent) = TraceMeta::read(root).context() {
@@ -151,13 +151,13 @@ async fn begun(
     let message = "no id can be given to the call";
     let mut body = ErrorBody::new(ErrorCode::StoreUnavailable, message);
     body.advice = Some("call it with values in place of references".to_owned());
-    Err(body)
+    Err(Box::new(body))
 }
 
 /// The arguments as the server gets them, or why the call is not made.
 async fn ready(
     shared: &Arc<Shared>,
-    in_flight: Result<&InFlight, Option<ErrorBody>>,
+    in_flight: Result<&InFlight, Option<Box<ErrorBody>>>,
     offered: &Arc<Offered>,
     arguments: Cursor<'_>,
 ) -> Result<Ready, Bytes> {
@@ -182,7 +182,10 @@ async fn ready(
                     arguments,
                     ..as_it_came
                 }),
-                None => Err(refusal::of_bodies(why_not.into_iter().collect(), privacy)),
+                None => Err(refusal::of_bodies(
+                    why_not.into_iter().map(|own| *own).collect(),
+                    privacy,
+                )),
             };
         }
     };
