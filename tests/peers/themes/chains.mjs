@@ -101,7 +101,7 @@ export default async function chains(t) {
     });
   });
 
-  const flows = [{ name: 'private-stays', from: 'private/*', to: 'public/*', allow: false }];
+  const flows = [{ name: 'private-stays', from: 'private/*', to: 'public/*', action: 'deny' }];
   const ruled = { private: own('mistakes'), public: own('sink') };
   await t.using('a client under a rule', () => stdio(ruled, { options: { flows } }), async (client) => {
     const call = (name, args = {}) => client.callTool({ name, arguments: args });
