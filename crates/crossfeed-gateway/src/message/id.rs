@@ -20,7 +20,7 @@ impl Id {
     }
 
     /// An id by the JSON that it is; the caller has read it as a string or a number.
-    pub(super) fn of(raw: Bytes) -> Self {
+    pub(crate) fn of(raw: Bytes) -> Self {
         Self(raw)
     }
 

@@ -4,6 +4,14 @@
 //! events, in order; and typed errors where it cannot answer. Deliberately not here: what messages mean,
 //! which server a message is for, and when a server that ended is started again: that is [`crate::hub`].
 
+mod backoff;
+mod connector;
+#[cfg(unix)]
+pub mod stdio;
+
+pub use backoff::Backoff;
+pub use connector::connector;
+
 use crate::{
     Revision,
     message::{Id, Message},

@@ -1,0 +1,118 @@
+//! Messages as lines, many at once.
+
+use crate::message::{Message, on_one_line};
+use bytes::{Buf, Bytes, BytesMut};
+use std::{
+    collections::VecDeque,
+    io::{self, IoSlice},
+};
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+
+/// Pieces up to here are copied together; longer ones are written from where they are.
+const COPIED: usize = 4 << 10;
+/// How many pieces are handed to the system at once.
+const AT_ONCE: usize = 32;
+
+/// Writes messages, each on a line of its own.
+///
+/// # Invariants
+///
+/// What was put is written in order, each message once, also when [`flush`](Self::flush) was dropped
+/// before it was through: the next one goes on where it was.
+#[derive(Debug)]
+pub struct LineWriter<W> {
+    pub(super) sink: W,
+    pieces: VecDeque<Bytes>,
+    /// What stands behind the pieces.
+    small: BytesMut,
+}
+
+impl<W: AsyncWrite + Unpin> LineWriter<W> {
+    /// Writes to `sink`.
+    #[must_use]
+    pub fn new(sink: W) -> Self {
+        Self {
+            sink,
+            pieces: VecDeque::new(),
+            small: BytesMut::new(),
+        }
+    }
+
+    /// Puts a message behind those that were put before.
+    pub fn put(&mut self, message: &Message) {
+        for piece in message.pieces() {
+            let line = on_one_line(&piece);
+            if line.len() <= COPIED {
+                self.small.extend_from_slice(&line);
+                continue;
+            }
+            let line = match line {
+                std::borrow::Cow::Borrowed(_) => piece,
+                std::borrow::Cow::Owned(line) => line.into(),
+            };
+            if !self.small.is_empty() {
+                self.pieces.push_back(self.small.split().freeze());
+            }
+            self.pieces.push_back(line);
+        }
+        self.small.extend_from_slice(b"\n");
+    }
+
+    /// Whether everything that was put was written.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty() && self.small.is_empty()
+    }
+
+    /// Writes what was put.
+    ///
+    /// # Errors
+    ///
+    /// What writing failed with; the peer does not read any more.
+    pub async fn flush(&mut self) -> io::Result<()> {
+        while !self.pieces.is_empty() {
+            if !self.small.is_empty() {
+                self.pieces.push_back(self.small.split().freeze());
+            }
+            let mut slices = [IoSlice::new(&[]); AT_ONCE];
+            let mut count = 0;
+            for (slice, piece) in slices.iter_mut().zip(&self.pieces) {
+                *slice = IoSlice::new(piece);
+                count += 1;
+            }
+            let written = self.sink.write_vectored(&slices[..count]).await?;
+            self.wrote(written)?;
+        }
+        while !self.small.is_empty() {
+            if self.sink.write_buf(&mut self.small).await? == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+        }
+        self.sink.flush().await
+    }
+
+    fn wrote(&mut self, mut written: usize) -> io::Result<()> {
+        if written == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        while let Some(piece) = self.pieces.front_mut() {
+            if written < piece.len() {
+                piece.advance(written);
+                break;
+            }
+            written -= piece.len();
+            self.pieces.pop_front();
+        }
+        Ok(())
+    }
+
+    /// Writes what was put, and says that nothing follows.
+    ///
+    /// # Errors
+    ///
+    /// What writing failed with.
+    pub async fn close(&mut self) -> io::Result<()> {
+        self.flush().await?;
+        self.sink.shutdown().await
+    }
+}

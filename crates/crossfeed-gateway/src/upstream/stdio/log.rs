@@ -1,0 +1,37 @@
+//! What a child writes to its standard error.
+//!
+//! What comes in: bytes, mostly text. What goes out: log lines at a level that is shown, each within a
+//! limit. Deliberately not here: reading meaning into them.
+
+use super::inbox::printable;
+use std::sync::Arc;
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+/// How much of a line is logged; the rest is passed over.
+const LINE: usize = 4 << 10;
+
+/// Logs until the end.
+pub(super) async fn run(server: Arc<str>, mut stderr: impl AsyncRead + Unpin) {
+    let mut chunk = [0; 4 << 10];
+    let mut line = Vec::new();
+    while let Ok(read @ 1..) = stderr.read(&mut chunk).await {
+        let mut lines = chunk[..read].split(|byte| *byte == b'\n').peekable();
+        while let Some(part) = lines.next() {
+            // One byte more than is shown, so that it shows that there is more.
+            let room = (LINE + 1).saturating_sub(line.len());
+            line.extend_from_slice(&part[..part.len().min(room)]);
+            if lines.peek().is_some() {
+                write(&server, &mut line);
+            }
+        }
+    }
+    write(&server, &mut line);
+}
+
+fn write(server: &str, line: &mut Vec<u8>) {
+    let text = printable(line.trim_ascii_end(), LINE);
+    if !text.is_empty() {
+        tracing::info!(target: "crossfeed::gateway::server", server, "{text}");
+    }
+    line.clear();
+}

@@ -1,0 +1,184 @@
+//! What goes to a child's standard input.
+//!
+//! What comes in: messages. What goes out: lines, in order, written at once where the pipe takes them and
+//! by [`Outbox::run`] where it does not. Deliberately not here: reading. A server that floods its output
+//! while it does not read its input holds up whoever sends to it, and nobody else.
+//!
+//! # Invariants
+//!
+//! A line is written whole or the pipe is never written to again: what was handed over belongs to the
+//! outbox, so that a caller that gives up leaves no half line behind.
+
+use crate::{
+    message::{Message, on_one_line},
+    upstream::UpstreamError,
+};
+use bytes::{Buf, Bytes};
+use std::{
+    borrow::Cow,
+    collections::VecDeque,
+    io::{self, IoSlice},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio::{net::unix::pipe, sync::Notify};
+
+/// Bytes that may wait before a sender has to: as much as a pipe holds.
+const WAITING_BYTES: usize = 64 << 10;
+/// Pieces that are written at once; Linux takes 1,024, and a message has a handful.
+const PIECES: usize = 64;
+
+pub(super) struct Outbox {
+    /// Held by whoever hands over a message, so that those who wait for room keep their order.
+    turn: tokio::sync::Mutex<()>,
+    state: Mutex<State>,
+    /// There is room again, or there never will be.
+    room: Notify,
+    /// There is something to write, or to end.
+    work: Notify,
+}
+
+struct State {
+    /// None once it was closed.
+    pipe: Option<Arc<pipe::Sender>>,
+    waiting: VecDeque<Bytes>,
+    bytes: usize,
+    /// Nothing more is taken; the pipe is closed when everything is written.
+    finishing: bool,
+}
+
+impl Outbox {
+    pub(super) fn new(pipe: pipe::Sender) -> Self {
+        Self {
+            turn: tokio::sync::Mutex::new(()),
+            state: Mutex::new(State {
+                pipe: Some(Arc::new(pipe)),
+                waiting: VecDeque::new(),
+                bytes: 0,
+                finishing: false,
+            }),
+            room: Notify::new(),
+            work: Notify::new(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a message, when those before it have left room.
+    pub(super) async fn send(&self, message: &Message) -> Result<(), UpstreamError> {
+        let _turn = self.turn.lock().await;
+        loop {
+            let room = self.room.notified();
+            {
+                let mut state = self.state();
+                if state.finishing || state.pipe.is_none() {
+                    return Err(UpstreamError::Ended {
+                        reason: "its standard input is closed".to_owned(),
+                    });
+                }
+                if state.bytes < WAITING_BYTES {
+                    let idle = state.waiting.is_empty();
+                    state.take(message);
+                    // Nobody waits: the pipe most likely takes it, and no other task has to wake up.
+                    let is_done = idle && state.write().unwrap_or(false);
+                    if !is_done {
+                        self.work.notify_one();
+                    }
+                    return Ok(());
+                }
+            }
+            room.await;
+        }
+    }
+
+    /// Takes nothing more; [`run`](Self::run) closes the pipe when everything is written.
+    pub(super) fn finish(&self) {
+        self.state().finishing = true;
+        self.work.notify_one();
+        self.room.notify_waiters();
+    }
+
+    /// Closes the pipe as it is.
+    pub(super) fn close(&self) {
+        let mut state = self.state();
+        state.pipe = None;
+        state.waiting.clear();
+        state.bytes = 0;
+        drop(state);
+        self.work.notify_one();
+        self.room.notify_waiters();
+    }
+
+    /// Writes what could not be written at once, until the outbox is finished or the pipe breaks.
+    pub(super) async fn run(&self) -> io::Result<()> {
+        loop {
+            self.work.notified().await;
+            loop {
+                let pipe = {
+                    let mut state = self.state();
+                    let is_empty = state.write()?;
+                    if state.bytes < WAITING_BYTES {
+                        self.room.notify_waiters();
+                    }
+                    if is_empty && state.finishing {
+                        state.pipe = None;
+                        return Ok(());
+                    }
+                    match &state.pipe {
+                        None => return Ok(()),
+                        Some(_) if is_empty => break,
+                        Some(pipe) => Arc::clone(pipe),
+                    }
+                };
+                pipe.writable().await?;
+            }
+        }
+    }
+}
+
+impl State {
+    fn take(&mut self, message: &Message) {
+        for piece in message.pieces() {
+            let line = match on_one_line(&piece) {
+                Cow::Borrowed(_) => piece,
+                Cow::Owned(line) => line.into(),
+            };
+            self.bytes += line.len();
+            self.waiting.push_back(line);
+        }
+        self.waiting.push_back(Bytes::from_static(b"\n"));
+        self.bytes += 1;
+    }
+
+    /// Writes as much as the pipe takes now; whether that was everything.
+    fn write(&mut self) -> io::Result<bool> {
+        while !self.waiting.is_empty() {
+            let Some(pipe) = &self.pipe else {
+                return Ok(true);
+            };
+            let mut slices = [IoSlice::new(&[]); PIECES];
+            let mut count = 0;
+            for (slice, piece) in slices.iter_mut().zip(&self.waiting) {
+                *slice = IoSlice::new(piece);
+                count += 1;
+            }
+            let mut written = match pipe.try_write_vectored(&slices[..count]) {
+                Ok(written) => written,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            self.bytes -= written;
+            while let Some(piece) = self.waiting.front_mut() {
+                if written < piece.len() {
+                    piece.advance(written);
+                    break;
+                }
+                written -= piece.len();
+                self.waiting.pop_front();
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,129 @@
+//! A child process, and how it ends.
+//!
+//! What comes in: a process that runs, and that it is to end. What goes out: that it has, and why. With
+//! it end its own children: `npx`, `uvx` and shells start the server as a child of theirs, which would
+//! live on without them. Deliberately not here: what is said to it.
+
+use super::outbox::Outbox;
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::{io, process::ExitStatus, sync::Arc, time::Duration};
+use tokio::{process::Child, sync::watch, time::timeout};
+
+/// How long output may still come behind the end of a process, and how long the end may take that
+/// nothing can refuse.
+const DRAIN: Duration = Duration::from_millis(500);
+
+/// The processes of a group of their own. They are killed when this is dropped.
+pub(super) struct Group(Option<Pid>);
+
+impl Group {
+    /// The group that the child leads.
+    pub(super) fn of(child: &Child) -> Self {
+        let id = child.id().and_then(|id| i32::try_from(id).ok());
+        Self(id.and_then(Pid::from_raw))
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = self.0 {
+            // It fails where nobody is left, and that is what is wanted.
+            let _ = kill_process_group(group, signal);
+        }
+    }
+
+    /// Kills whoever is left. To be called as soon as the leader was waited for: its number is not
+    /// given to others while the group has members, and an empty group is not signalled later.
+    fn kill(&mut self) {
+        self.signal(Signal::KILL);
+        self.0 = None;
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// What the tasks of one connection tell each other.
+pub(super) struct Signals {
+    /// The process is to end.
+    pub(super) asked: watch::Sender<bool>,
+    /// Its standard output has ended.
+    pub(super) drained: watch::Sender<bool>,
+    /// It has ended, and how.
+    pub(super) ended: watch::Sender<Option<String>>,
+}
+
+impl Signals {
+    pub(super) fn new() -> Self {
+        Self {
+            asked: watch::Sender::new(false),
+            drained: watch::Sender::new(false),
+            ended: watch::Sender::new(None),
+        }
+    }
+
+    /// Waits until the process has ended.
+    pub(super) async fn ended(&self) -> String {
+        let mut ended = self.ended.subscribe();
+        let reason = match ended.wait_for(Option::is_some).await {
+            Ok(reason) => reason.clone(),
+            Err(_) => None,
+        };
+        reason.unwrap_or_default()
+    }
+}
+
+async fn until(signal: &watch::Sender<bool>) {
+    // It fails when the sender is gone, and a borrowed one is not.
+    drop(signal.subscribe().wait_for(|is_set| *is_set).await);
+}
+
+/// Waits for the end of a process, and brings it about when that is asked for: its standard input is
+/// closed, it is asked by a signal, it is killed, with `grace` between one and the next.
+pub(super) async fn supervise(
+    mut child: Child,
+    mut group: Group,
+    outbox: Arc<Outbox>,
+    signals: Arc<Signals>,
+    grace: Duration,
+) {
+    let status = tokio::select! {
+        status = child.wait() => Some(status),
+        () = until(&signals.asked) => end(&mut child, &group, &outbox, grace).await,
+    };
+    outbox.close();
+    if status.is_some() {
+        // What it wrote last is still in the pipe, and so is what its children write.
+        drop(timeout(DRAIN, until(&signals.drained)).await);
+    }
+    group.kill();
+    let reason = describe(status);
+    signals.ended.send_replace(Some(reason));
+}
+
+async fn end(
+    child: &mut Child,
+    group: &Group,
+    outbox: &Outbox,
+    grace: Duration,
+) -> Option<io::Result<ExitStatus>> {
+    outbox.finish();
+    if let Ok(status) = timeout(grace, child.wait()).await {
+        return Some(status);
+    }
+    group.signal(Signal::TERM);
+    if let Ok(status) = timeout(grace, child.wait()).await {
+        return Some(status);
+    }
+    group.signal(Signal::KILL);
+    timeout(DRAIN, child.wait()).await.ok()
+}
+
+fn describe(status: Option<io::Result<ExitStatus>>) -> String {
+    match status {
+        Some(Ok(status)) => status.to_string(),
+        Some(Err(error)) => format!("its status cannot be read: {error}"),
+        None => "it was killed".to_owned(),
+    }
+}
