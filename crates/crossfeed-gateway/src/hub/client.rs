@@ -8,6 +8,7 @@ use super::{
     Gateway,
     advance::advance,
     fault,
+    lane::Lane,
     link::{Link, Phase},
     read,
     side::Side,
@@ -31,6 +32,16 @@ use tokio::task::AbortHandle;
 /// Requests of servers that a client may have unanswered.
 const ASKED: usize = 1024;
 
+/// Where a request says under which token it wants to hear of progress.
+const PROGRESS_TOKEN: [&str; 2] = ["_meta", "progressToken"];
+
+/// What says that a list changed, by the capability that it belongs to.
+pub(super) const LISTS: [(&str, &str); 3] = [
+    ("tools", "notifications/tools/list_changed"),
+    ("prompts", "notifications/prompts/list_changed"),
+    ("resources", "notifications/resources/list_changed"),
+];
+
 /// One client.
 pub struct Client {
     gateway: Arc<Gateway>,
@@ -50,6 +61,8 @@ struct State {
     is_closed: bool,
     /// What came while `initialize` ran.
     early: Option<VecDeque<(Message, Arc<dyn Outlet>)>>,
+    /// Connections of a session that is beginning.
+    beginning: Option<Arc<Side>>,
     session: Option<Arc<Side>>,
     stateless: Option<Arc<Side>>,
     revision: Option<Revision>,
@@ -63,7 +76,10 @@ struct State {
 /// A request of the client.
 struct Running {
     id: Id,
+    /// Where its answer goes.
     reply: Arc<dyn Outlet>,
+    /// The same as it was handed over.
+    origin: Arc<dyn Outlet>,
     /// Its progress token.
     token: Option<Bytes>,
     is_initialize: bool,
@@ -129,6 +145,26 @@ impl Client {
         &self.key
     }
 
+    /// The id of a request that runs, and where its answer goes.
+    pub(super) fn id_and_reply(&self, serial: u64) -> Option<(Id, Arc<dyn Outlet>)> {
+        let state = self.state();
+        let running = state.running.get(&serial)?;
+        Some((running.id.clone(), Arc::clone(&running.reply)))
+    }
+
+    /// The link that this is, shared.
+    pub(super) fn link_of(&self, link: &Link) -> Option<Arc<Link>> {
+        let links = self.links();
+        links.into_iter().find(|known| std::ptr::eq(&**known, link))
+    }
+
+    /// Gives up a request whose client does not read.
+    pub(super) fn cancel_soon(self: &Arc<Self>, serial: u64) {
+        let client = Arc::clone(self);
+        // Not here: who tells this may hold what giving up needs.
+        tokio::spawn(async move { client.cancel(serial, &gave_up()).await });
+    }
+
     pub(super) fn is_shared(&self) -> bool {
         self.is_shared
     }
@@ -166,7 +202,10 @@ impl Client {
         };
         let method = message.method().unwrap_or_default();
         match self.admit(&message, &id, &reply, is_next) {
-            Admission::Runs(serial, side) => side.request(self, serial, message).await,
+            Admission::Runs(serial, side) => {
+                let message = self.with_own_token(serial, message);
+                side.request(self, serial, message).await;
+            }
             Admission::Begins(serial) => self.begin(serial, message),
             Admission::Ping => {
                 let nothing = Bytes::from_static(b"{}");
@@ -207,13 +246,25 @@ impl Client {
                 }
             };
         }
-        if state.running.len() + self.leaving.load(Ordering::Relaxed) >= most {
+        let leaving = self.leaving.load(Ordering::Relaxed);
+        // Of those that share, each has a lane for as long as anything is on its way to it.
+        let busy = if self.is_shared {
+            leaving
+        } else {
+            state.running.len() + leaving
+        };
+        if busy >= most {
             return Admission::Refused(fault::limit("too many requests at once"));
         }
         if !self.is_shared && state.by_id.contains_key(id) {
             return refuse(code::INVALID_REQUEST, "the id of a request that still runs");
         }
         let begins = method == "initialize" && !self.is_shared;
+        let params = message.params();
+        let says = params.as_ref().and_then(read::says_revision);
+        if let Some(requested) = says.as_ref().filter(|says| !is_stateless(says)) {
+            return Admission::Refused(unsupported(requested));
+        }
         let side = if begins {
             if state.session.is_some() {
                 return refuse(code::INVALID_REQUEST, "the session is initialized");
@@ -222,12 +273,9 @@ impl Client {
         } else {
             match &state.session {
                 Some(side) => Some(Arc::clone(side)),
-                None if method == "server/discover"
-                    || self.is_shared
-                    || read::says_revision(message.params().as_ref()) =>
-                {
+                None if method == "server/discover" || self.is_shared || says.is_some() => {
                     Some(Arc::clone(state.stateless.get_or_insert_with(|| {
-                        Side::stateless(self, message.params().as_ref())
+                        Side::stateless(self, params.as_ref())
                     })))
                 }
                 None if method == "ping" => return Admission::Ping,
@@ -241,12 +289,17 @@ impl Client {
         }
         let token = message
             .params()
-            .and_then(|params| read::raw(&params, &["_meta", "progressToken"]));
+            .and_then(|params| read::raw(&params, &PROGRESS_TOKEN));
         state.running.insert(
             serial,
             Running {
                 id: id.clone(),
-                reply: Arc::clone(reply),
+                reply: if self.is_shared {
+                    Lane::new(Arc::clone(reply), &self.leaving)
+                } else {
+                    Arc::clone(reply)
+                },
+                origin: Arc::clone(reply),
                 token,
                 is_initialize: begins,
                 work: None,
@@ -261,6 +314,23 @@ impl Client {
         }
     }
 
+    /// Several clients may say the same progress token: on what they share it is another.
+    fn with_own_token(&self, serial: u64, message: Message) -> Message {
+        if !self.is_shared {
+            return message;
+        }
+        let Some(params) = message.params() else {
+            return message;
+        };
+        let own = serial.to_string();
+        let mapped = read::replaced(&params, &PROGRESS_TOKEN, own.as_bytes());
+        if mapped == params {
+            message
+        } else {
+            message.with_body(mapped)
+        }
+    }
+
     /// Runs what a request takes, here as far as it need not wait.
     pub(super) async fn work(&self, serial: u64, work: impl Future<Output = ()> + Send + 'static) {
         let Some(handle) = advance(Box::pin(work)).await else {
@@ -271,12 +341,24 @@ impl Client {
         }
     }
 
+    /// A session is beginning.
+    pub(super) fn begins(&self, side: &Arc<Side>) {
+        self.state().beginning = Some(Arc::clone(side));
+    }
+
     /// The session begins: what was put off that came meanwhile is next.
     pub(super) async fn begun(self: &Arc<Self>, side: Arc<Side>, revision: Revision) {
         {
             let mut state = self.state();
-            state.revision = Some(revision);
-            state.session = Some(Arc::clone(&side));
+            state.beginning = None;
+            if !state.is_closed {
+                state.revision = Some(revision);
+                state.session = Some(Arc::clone(&side));
+            }
+        }
+        if self.state().session.is_none() {
+            // The client went meanwhile.
+            return side.close().await;
         }
         self.release_early().await;
         // Servers that came after the answer was made.
@@ -287,6 +369,7 @@ impl Client {
 
     /// The session does not begin.
     pub(super) async fn not_begun(self: &Arc<Self>) {
+        self.state().beginning = None;
         self.release_early().await;
     }
 
@@ -434,6 +517,9 @@ impl Client {
         if let Some(work) = running.work {
             work.abort();
         }
+        for side in self.sides() {
+            side.listenings().remove(&serial);
+        }
         for link in self.links() {
             for minted in link.withdraw(serial) {
                 link.cancel(minted, params.clone()).await;
@@ -442,9 +528,18 @@ impl Client {
     }
 
     pub(super) fn links(&self) -> Vec<Arc<Link>> {
+        let sides = self.sides();
+        sides
+            .iter()
+            .flat_map(|side| side.links())
+            .cloned()
+            .collect()
+    }
+
+    fn sides(&self) -> Vec<Arc<Side>> {
         let state = self.state();
-        let sides = state.session.iter().chain(&state.stateless);
-        sides.flat_map(|side| side.links()).cloned().collect()
+        let sides = [&state.beginning, &state.session, &state.stateless];
+        sides.into_iter().flatten().cloned().collect()
     }
 
     /// The client went away from a request: without sessions that cancels it.
@@ -459,7 +554,7 @@ impl Client {
             let theirs = state
                 .running
                 .iter()
-                .filter(|(_, running)| Arc::ptr_eq(&running.reply, reply));
+                .filter(|(_, running)| Arc::ptr_eq(&running.origin, reply));
             theirs.map(|(serial, _)| *serial).collect()
         };
         for serial in serials {
@@ -494,7 +589,7 @@ impl Client {
         }
         let token = message
             .params()
-            .and_then(|params| read::raw(&params, &["_meta", "progressToken"]));
+            .and_then(|params| read::raw(&params, &PROGRESS_TOKEN));
         let outlets = self.outlets(link, related, false);
         let number = {
             let mut state = self.state();
@@ -535,6 +630,21 @@ impl Client {
         message: Message,
         related: Option<&Id>,
     ) {
+        let message = if link.stateless
+            && message.method() != Some("notifications/progress")
+            && let Some(side) = self.side_of(link)
+        {
+            if message.method() == Some("notifications/tools/list_changed") {
+                side.tools_changed(link.server);
+            }
+            let told = side.told_for_subscription(self, link, message, related);
+            match told.await {
+                Some(message) => message,
+                None => return,
+            }
+        } else {
+            message
+        };
         let method = message.method().unwrap_or_default();
         let outlets = match method {
             "notifications/cancelled" => {
@@ -546,8 +656,13 @@ impl Client {
             "notifications/progress" => {
                 let params = message.params().unwrap_or_default();
                 let token = read::raw(&params, &["progressToken"]);
-                match self.outlet_of_token(token) {
-                    Some(outlet) => vec![outlet],
+                match self.of_token(token) {
+                    Some((outlet, own)) if self.is_shared => {
+                        let params = read::replaced(&params, &["progressToken"], &own);
+                        let message = message.with_body(params);
+                        return send_first(&[outlet], &message).await;
+                    }
+                    Some((outlet, _)) => vec![outlet],
                     None => self.outlets(link, related, true),
                 }
             }
@@ -596,14 +711,18 @@ impl Client {
         ))
     }
 
-    fn outlet_of_token(&self, token: Option<Bytes>) -> Option<Arc<dyn Outlet>> {
+    /// The stream of the request that a progress token is of, and the token as its client knows it.
+    fn of_token(&self, token: Option<Bytes>) -> Option<(Arc<dyn Outlet>, Bytes)> {
         let token = token?;
         let state = self.state();
-        let running = state
-            .running
-            .values()
-            .find(|running| running.token.as_ref() == Some(&token))?;
-        Some(Arc::clone(&running.reply))
+        let running = if self.is_shared {
+            let serial = std::str::from_utf8(&token).ok()?.parse().ok()?;
+            state.running.get(&serial)?
+        } else {
+            let mut running = state.running.values();
+            running.find(|running| running.token.as_ref() == Some(&token))?
+        };
+        Some((Arc::clone(&running.reply), running.token.clone()?))
     }
 
     /// Where what a server says is to go, the best place first: the stream of the request that it
@@ -624,11 +743,11 @@ impl Client {
             .collect()
     }
 
-    fn side_of(&self, link: &Link) -> Option<Arc<Side>> {
+    pub(super) fn side_of(&self, link: &Link) -> Option<Arc<Side>> {
         let state = self.state();
         match link.stateless {
             true => state.stateless.clone(),
-            false => state.session.clone(),
+            false => state.session.clone().or_else(|| state.beginning.clone()),
         }
     }
 
@@ -669,20 +788,19 @@ impl Client {
         let Some(side) = self.side_of(link) else {
             return;
         };
-        if !link.make_known() {
+        // Before the session is there, its answer will say what the server is.
+        let is_beginning = !link.stateless && self.state().session.is_none();
+        if is_beginning || !link.make_known() {
             return;
         }
         side.tools_changed(link.server);
         if link.stateless {
-            // Lists are not announced to those who did not ask for it.
-            return;
+            side.changed("notifications/prompts/list_changed");
+            // Lists are announced to those only who asked for it.
+            return side.listen_again(self, link).await;
         }
         let about = link.state().about.clone().unwrap_or_default();
-        for (capability, method) in [
-            ("tools", "notifications/tools/list_changed"),
-            ("prompts", "notifications/prompts/list_changed"),
-            ("resources", "notifications/resources/list_changed"),
-        ] {
+        for (capability, method) in LISTS {
             if read::raw(&about, &["capabilities", capability]).is_some() {
                 side.changed(method);
                 let _ = self.outlet.send(Message::notification(method, None)).await;
@@ -709,10 +827,12 @@ impl Client {
             state.asked.clear();
             state.by_id.clear();
             let running: Vec<_> = state.running.drain().collect();
-            let sides: Vec<_> = [state.session.take(), state.stateless.take()]
-                .into_iter()
-                .flatten()
-                .collect();
+            let sides = [
+                state.beginning.take(),
+                state.session.take(),
+                state.stateless.take(),
+            ];
+            let sides: Vec<_> = sides.into_iter().flatten().collect();
             (running, sides)
         };
         for (_, running) in running {
@@ -744,6 +864,23 @@ async fn send_first(outlets: &[Arc<dyn Outlet>], message: &Message) {
         }
     }
 }
+
+fn is_stateless(revision: &str) -> bool {
+    Revision::parse(revision).is_some_and(Revision::is_stateless)
+}
+
+/// A request says a revision that requests cannot have.
+fn unsupported(requested: &str) -> RpcError {
+    let all: Vec<_> = Revision::ALL
+        .iter()
+        .map(|revision| revision.as_str())
+        .collect();
+    RpcError::new(UNSUPPORTED_REVISION, "unsupported protocol version")
+        .with_data(serde_json::json!({"supported": all, "requested": requested}))
+}
+
+/// The code of MCP for it.
+const UNSUPPORTED_REVISION: i64 = -32022;
 
 fn gave_up() -> Bytes {
     Bytes::from_static(br#"{"requestId":0,"reason":"the client went away"}"#)

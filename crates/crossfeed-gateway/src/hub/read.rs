@@ -116,9 +116,9 @@ pub(super) fn without_member(json: &Bytes, key: &str) -> Bytes {
     kept.into()
 }
 
-/// Whether parameters say that they are of the stateless era: each request there says its revision.
-pub(super) fn says_revision(params: Option<&Bytes>) -> bool {
-    params.is_some_and(|params| raw(params, &["_meta", PROTOCOL_VERSION]).is_some())
+/// The revision that parameters say they are of: each request of the stateless era does.
+pub(super) fn says_revision(params: &Bytes) -> Option<String> {
+    string(params, &["_meta", PROTOCOL_VERSION])
 }
 
 #[cfg(test)]

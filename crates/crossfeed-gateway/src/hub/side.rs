@@ -7,6 +7,7 @@ use super::{
     Client,
     life::{self, Hello},
     link::Link,
+    listen::Listening,
     read,
 };
 use crate::{
@@ -17,7 +18,7 @@ use crate::{
 use bytes::Bytes;
 use lru::LruCache;
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     num::NonZeroUsize,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -34,6 +35,7 @@ pub(super) struct Side {
     pub(super) tools: ClientTools,
     pub(super) revision: Revision,
     known: Mutex<Known>,
+    listenings: Mutex<BTreeMap<u64, Listening>>,
     tool_changes: AtomicU64,
     /// Lists are fetched by one request at a time.
     pub(super) listing: tokio::sync::Mutex<()>,
@@ -90,6 +92,7 @@ impl Side {
                 templates: LruCache::new(RESOURCES),
                 prompts: None,
             }),
+            listenings: Mutex::default(),
             tool_changes: AtomicU64::new(0),
             listing: tokio::sync::Mutex::default(),
         })
@@ -118,6 +121,13 @@ impl Side {
             .to_string(),
         );
         Self::new(client, revision, "server/discover", &own, name)
+    }
+
+    /// Subscriptions, by the request that they are.
+    pub(super) fn listenings(&self) -> MutexGuard<'_, BTreeMap<u64, Listening>> {
+        self.listenings
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {

@@ -1,3 +1,4 @@
+mod eras;
 mod fake;
 mod one_server;
 mod restart;
