@@ -182,11 +182,7 @@ async fn open(link: &Arc<Link>) -> Result<Opened, UpstreamError> {
 fn bridged(link: &Link) -> Arc<dyn Connector> {
     let server = Arc::clone(&link.connector);
     if link.stateless {
-        // Until there is a bridge this way.
-        let _ = WithoutSession {
-            server: Arc::clone(&server),
-        };
-        server
+        Arc::new(WithoutSession { server })
     } else {
         Arc::new(WithSession { server })
     }
