@@ -41,6 +41,9 @@ pub(super) struct Side {
     pub(super) listing: tokio::sync::Mutex<()>,
 }
 
+/// Bytes of a name that is remembered; who has a longer one is asked for in turn.
+const LONGEST: usize = 4096;
+
 /// Resources whose server is remembered.
 const RESOURCES: NonZeroUsize = NonZeroUsize::new(16_384).expect("not zero");
 
@@ -195,10 +198,16 @@ impl Side {
     }
 
     pub(super) fn owns_resource(&self, server: usize, uri: &str) {
+        if uri.len() > LONGEST {
+            return;
+        }
         self.known().resources.put(uri.to_owned(), server);
     }
 
     pub(super) fn owns_template(&self, server: usize, template: &str) {
+        if template.len() > LONGEST {
+            return;
+        }
         self.known().templates.put(template.to_owned(), server);
     }
 
@@ -228,6 +237,9 @@ impl Side {
     }
 
     pub(super) fn owns_task(&self, server: usize, task: &str) {
+        if task.len() > LONGEST {
+            return;
+        }
         self.known().tasks.put(task.to_owned(), server);
     }
 
