@@ -8,12 +8,25 @@ use std::collections::{HashMap, HashSet};
 /// What may come next: a request of one of the clients, or an answer of one of the servers.
 #[derive(Clone, Debug)]
 enum Step {
-    Ask { client: usize, id: usize, spaces: u8 },
-    Answer { server: usize, which: prop::sample::Index },
-    Cancel { client: usize, which: prop::sample::Index },
+    Ask {
+        client: usize,
+        id: usize,
+        spaces: u8,
+    },
+    Answer {
+        server: usize,
+        which: prop::sample::Index,
+    },
+    Cancel {
+        client: usize,
+        which: prop::sample::Index,
+    },
     /// A server asks a client, which answers later.
     Question { server: usize },
-    Reply { client: usize, which: prop::sample::Index },
+    Reply {
+        client: usize,
+        which: prop::sample::Index,
+    },
 }
 
 const CLIENTS: usize = 3;
@@ -53,7 +66,8 @@ async fn receive(pair: &mut Pair) {
         match next.method() {
             Some("notifications/cancelled") => {
                 let id = super::super::read::raw(&next.params().unwrap(), &["requestId"]).unwrap();
-                pair.open.retain(|(request, _)| *request.id().unwrap().raw() != id);
+                pair.open
+                    .retain(|(request, _)| *request.id().unwrap().raw() != id);
             }
             _ => {
                 let number = text.split("\"n\":").nth(1).unwrap();
@@ -93,7 +107,10 @@ async fn run(steps: Vec<Step>) {
                 pair.client.send(&text).await;
                 if is_taken {
                     let refused = pair.client.next().await;
-                    assert!(refused.contains("-32600") && refused.contains(id), "{refused}");
+                    assert!(
+                        refused.contains("-32600") && refused.contains(id),
+                        "{refused}"
+                    );
                     continue;
                 }
                 pair.running.insert(number, id);
@@ -162,10 +179,13 @@ async fn run(steps: Vec<Step>) {
                 }
                 let (id, number) = pair.questions.remove(which.index(pair.questions.len()));
                 pair.client
-                    .send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result": {number}.0}}"#))
+                    .send(&format!(
+                        r#"{{"jsonrpc":"2.0","id":{id},"result": {number}.0}}"#
+                    ))
                     .await;
                 let reply = pair.server.next().await.to_bytes();
-                let expected = format!(r#"{{"jsonrpc":"2.0","id":"q-{number}","result": {number}.0}}"#);
+                let expected =
+                    format!(r#"{{"jsonrpc":"2.0","id":"q-{number}","result": {number}.0}}"#);
                 assert_eq!(reply, expected.as_bytes());
             }
         }
