@@ -1,10 +1,27 @@
 //! What a gateway is told: its servers, its limits, its rules.
 //!
 //! What comes in: a configuration as TOML or JSON, in the `mcpServers` shape that clients have. What goes
-//! out: the same as types, or what is wrong with it and where. Deliberately not here: reading files and
-//! the environment.
+//! out: the same as types, or everything that is wrong with it and where. Deliberately not here: reading
+//! files and the environment.
 
-use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, time::Duration};
+mod error;
+mod expand;
+mod jsonc;
+mod node;
+mod read;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::{ConfigError, Problem};
+pub use read::{Format, Sources};
+
+use std::{
+    collections::BTreeMap,
+    net::{Ipv4Addr, SocketAddr},
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// A gateway's configuration.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +41,59 @@ pub struct GatewayConfig {
     pub profile: Option<String>,
     /// Tokens of the model's context window, by which is judged what may enter it.
     pub context_window: Option<usize>,
+    /// The bearer tokens of clients over HTTP, wherever it listens.
+    pub tokens: Vec<TokenConfig>,
+}
+
+impl GatewayConfig {
+    /// Reads a configuration; the texts of its servers and tokens may hold `${VAR}`.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] with everything that is wrong with it.
+    pub fn parse(text: &str, format: Format, sources: &Sources) -> Result<Self, ConfigError> {
+        read::read(text, format, sources)
+    }
+
+    /// A configuration of one server, which is a command, named by its program.
+    #[must_use]
+    pub fn of_command(command: impl Into<String>, args: Vec<String>) -> Self {
+        let command = command.into();
+        let stem = Path::new(&command).file_stem();
+        let name = stem.map_or_else(
+            || "server".to_owned(),
+            |stem| stem.to_string_lossy().into_owned(),
+        );
+        let transport = TransportConfig::Stdio {
+            command,
+            args,
+            env: BTreeMap::new(),
+            cwd: None,
+        };
+        Self {
+            servers: vec![ServerConfig::new(name, transport)],
+            ..Self::default()
+        }
+    }
+
+    /// The same at another address, with the tokens, hosts and origins that it has.
+    #[must_use]
+    pub fn with_listen(mut self, address: SocketAddr) -> Self {
+        let tokens = &self.tokens;
+        let listen = self.listen.get_or_insert_with(|| ListenConfig {
+            tokens: tokens.clone(),
+            ..ListenConfig::new(address)
+        });
+        listen.address = address;
+        self
+    }
+
+    /// The same with another profile for servers that name none.
+    #[must_use]
+    pub fn with_profile(mut self, profile: impl Into<String>) -> Self {
+        self.profile = Some(profile.into());
+        self
+    }
 }
 
 /// One server.
@@ -106,9 +176,10 @@ impl std::fmt::Debug for TransportConfig {
                 .field("command", command)
                 .field("args", &args.len())
                 .finish_non_exhaustive(),
+            // Keys stand in queries, too.
             Self::Http { url, .. } => f
                 .debug_struct("Http")
-                .field("url", url)
+                .field("url", &url.split(['?', '#']).next().unwrap_or_default())
                 .finish_non_exhaustive(),
         }
     }
@@ -144,6 +215,8 @@ impl std::fmt::Debug for OAuthConfig {
 pub struct ListenConfig {
     /// The address; loopback unless it is said otherwise.
     pub address: SocketAddr,
+    /// Where MCP is spoken there.
+    pub path: String,
     /// Tokens that clients must have, each with the name of its holder; none means everybody may.
     pub tokens: Vec<TokenConfig>,
     /// Hosts that requests may be for, beside those of the address itself.
@@ -153,11 +226,27 @@ pub struct ListenConfig {
 }
 
 impl ListenConfig {
+    /// The address where none is said: loopback, so that no other machine reaches it.
+    pub const ADDRESS: SocketAddr =
+        SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8807);
+
+    /// Reads an address: `127.0.0.1:8807`, `localhost:8807`, or a port alone, which is one of loopback.
+    #[must_use]
+    pub fn parse_address(text: &str) -> Option<SocketAddr> {
+        let text = text.trim();
+        let local = ["localhost:", ":"].iter().find_map(|local| text.strip_prefix(local));
+        match local.unwrap_or(text).parse::<u16>() {
+            Ok(port) => Some(SocketAddr::from((Ipv4Addr::LOCALHOST, port))),
+            Err(_) => text.parse().ok(),
+        }
+    }
+
     /// An address, with every option at its default.
     #[must_use]
     pub fn new(address: SocketAddr) -> Self {
         Self {
             address,
+            path: "/mcp".to_owned(),
             tokens: Vec::new(),
             hosts: Vec::new(),
             origins: Vec::new(),
@@ -211,11 +300,22 @@ pub struct Limits {
     pub start_timeout: Duration,
     /// How long calls may run on after the gateway was told to end.
     pub shutdown: Duration,
+    /// Bytes of results that one client's session keeps.
+    pub session_bytes: usize,
+    /// Bytes of results that all sessions keep together.
+    pub total_bytes: usize,
+    /// Results that one client's session keeps.
+    pub session_results: usize,
+    /// How long a result is kept since its last use.
+    pub result_idle: Duration,
+    /// How long a result is kept at most.
+    pub result_age: Duration,
 }
 
 impl Default for Limits {
     /// 256 MiB a message, as much as a session keeps; 1,024 requests of a client; 1,024 sessions, each
-    /// an hour without use; 60 s to start, since `npx` and `uvx` install first; 10 s to end.
+    /// an hour without use; 60 s to start, since `npx` and `uvx` install first; 10 s to end. Results as
+    /// the store keeps them, but for an hour: people think longer than agents.
     fn default() -> Self {
         Self {
             message_bytes: 256 << 20,
@@ -224,6 +324,11 @@ impl Default for Limits {
             session_idle: Duration::from_secs(3600),
             start_timeout: Duration::from_secs(60),
             shutdown: Duration::from_secs(10),
+            session_bytes: 256 << 20,
+            total_bytes: 1 << 30,
+            session_results: 1000,
+            result_idle: Duration::from_secs(3600),
+            result_age: Duration::from_secs(3600),
         }
     }
 }

@@ -3,8 +3,21 @@
 //! What comes in: bytes of clients. What goes out: messages for the hub, in order, and the hub's messages
 //! as bytes; errors for what is no message. Deliberately not here: what messages mean.
 
-use crate::message::Message;
+pub mod stdio;
+
+mod running;
+
+#[cfg(test)]
+mod fake;
+
+use crate::{
+    hub::{Client, Gateway},
+    message::{Id, Message, RpcError, code},
+};
 use async_trait::async_trait;
+use crossfeed_wire::ErrorCode;
+use serde_json::json;
+use std::sync::Arc;
 
 /// The client is gone: what is for it goes nowhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,4 +46,67 @@ pub enum Principal {
     Anonymous,
     /// The holder of a token, by the name that the configuration gives it.
     Named(String),
+}
+
+/// Where clients are connected to: the [`Gateway`], and whatever stands for one.
+pub trait Hub: Send + Sync {
+    /// A client that stays; `outlet` takes what belongs to no request.
+    fn connect(
+        self: Arc<Self>,
+        principal: Principal,
+        outlet: Arc<dyn Outlet>,
+    ) -> Arc<dyn HubClient>;
+
+    /// The client behind requests without a session.
+    fn stateless(self: Arc<Self>, principal: Principal) -> Arc<dyn HubClient>;
+}
+
+/// One client, as the hub knows it.
+#[async_trait]
+pub trait HubClient: Send + Sync {
+    /// Takes a message; to be called in the order in which messages come. What belongs to a request, its
+    /// answer last, goes to `reply`.
+    async fn receive(self: Arc<Self>, message: Message, reply: Arc<dyn Outlet>);
+
+    /// The client went away from the request whose answer goes to `reply`.
+    async fn give_up(&self, id: &Id, reply: &Arc<dyn Outlet>);
+
+    /// The client is gone.
+    async fn close(&self);
+}
+
+impl Hub for Gateway {
+    fn connect(
+        self: Arc<Self>,
+        principal: Principal,
+        outlet: Arc<dyn Outlet>,
+    ) -> Arc<dyn HubClient> {
+        Self::connect(&self, principal, outlet)
+    }
+
+    fn stateless(self: Arc<Self>, principal: Principal) -> Arc<dyn HubClient> {
+        Self::stateless(&self, principal)
+    }
+}
+
+#[async_trait]
+impl HubClient for Client {
+    async fn receive(self: Arc<Self>, message: Message, reply: Arc<dyn Outlet>) {
+        Self::receive(&self, message, reply).await;
+    }
+
+    async fn give_up(&self, id: &Id, _: &Arc<dyn Outlet>) {
+        Self::abandon(self, id).await;
+    }
+
+    async fn close(&self) {
+        Self::close(self).await;
+    }
+}
+
+/// What is said of a message beyond the limit.
+fn too_large(limit: usize) -> RpcError {
+    let message = format!("a message of more than {limit} bytes");
+    let data = json!({"code": ErrorCode::LimitExceeded.as_str(), "limit": limit});
+    RpcError::new(code::INVALID_REQUEST, message).with_data(data)
 }

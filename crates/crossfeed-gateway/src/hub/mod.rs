@@ -2,22 +2,64 @@
 //!
 //! What comes in: messages of clients and events of servers. What goes out: messages to both, ids mapped
 //! so that they never meet. Deliberately not here: bytes on wires, and what becomes of tools.
+//!
+//! # What holds
+//!
+//! - Each client has connections of its own to every server, so that sessions, subscriptions and
+//!   capabilities never mix.
+//! - Each request of a client is answered once, under its own id as it was written; what is cancelled is
+//!   not answered.
+//! - Messages of one client to one server keep their order. Only what has to wait for something else (a
+//!   reference to a call that runs, a list that must be fetched first) goes later.
+//! - A server that is slow, floods or ends holds up only what is asked of it.
+
+mod advance;
+mod begin;
+mod calls;
+mod client;
+mod fault;
+mod health;
+mod join;
+mod life;
+mod link;
+mod read;
+mod route;
+mod side;
+
+#[cfg(test)]
+mod tests;
+
+pub use client::Client;
+pub use health::ServerHealth;
 
 use crate::{
-    Revision,
     config::GatewayConfig,
     downstream::{Gone, Outlet, Principal},
-    message::{Id, Message},
+    message::Message,
     tools::Tools,
     upstream::Connector,
 };
-use std::sync::Arc;
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
+};
 
 /// A gateway: its servers, its tools, and its clients.
 pub struct Gateway {
     config: GatewayConfig,
     servers: Vec<Arc<dyn Connector>>,
     tools: Tools,
+    clients: Mutex<Clients>,
+}
+
+#[derive(Default)]
+struct Clients {
+    all: HashMap<String, Weak<Client>>,
+    /// Those behind which stand several, by who they are.
+    shared: HashMap<Principal, Arc<Client>>,
+    is_closed: bool,
 }
 
 impl Gateway {
@@ -28,6 +70,7 @@ impl Gateway {
             config,
             servers,
             tools,
+            clients: Mutex::default(),
         })
     }
 
@@ -37,27 +80,99 @@ impl Gateway {
         &self.config
     }
 
+    pub(crate) fn tools(&self) -> &Tools {
+        &self.tools
+    }
+
+    /// The servers that are switched on, by their places in the configuration.
+    fn connectors(&self) -> impl Iterator<Item = (usize, Arc<dyn Connector>)> + '_ {
+        self.servers
+            .iter()
+            .enumerate()
+            .filter(|(server, _)| {
+                let config = self.config.servers.get(*server);
+                config.is_none_or(|config| !config.disabled)
+            })
+            .map(|(server, connector)| (server, Arc::clone(connector)))
+    }
+
+    fn clients(&self) -> MutexGuard<'_, Clients> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// A client that stays: a connection over standard input and output, or a session over HTTP.
     /// `outlet` takes what belongs to no request.
     #[must_use]
     pub fn connect(self: &Arc<Self>, principal: Principal, outlet: Arc<dyn Outlet>) -> Arc<Client> {
-        let _ = (&self.servers, &self.tools);
-        Arc::new(Client {
-            gateway: Arc::clone(self),
-            principal,
-            outlet,
-        })
+        let client = self.client(principal, outlet, false);
+        let mut clients = self.clients();
+        if clients.is_closed {
+            client.refuse_all();
+        }
+        clients
+            .all
+            .insert(client.key().to_owned(), Arc::downgrade(&client));
+        drop(clients);
+        client
     }
 
     /// The client behind requests without a session over HTTP, one for each principal.
     #[must_use]
     pub fn stateless(self: &Arc<Self>, principal: Principal) -> Arc<Client> {
-        self.connect(principal, Arc::new(Nowhere))
+        let mut clients = self.clients();
+        if let Some(client) = clients.shared.get(&principal) {
+            return Arc::clone(client);
+        }
+        let client = self.client(principal.clone(), Arc::new(Nowhere), true);
+        if clients.is_closed {
+            client.refuse_all();
+        }
+        clients.shared.insert(principal, Arc::clone(&client));
+        client
+    }
+
+    fn client(
+        self: &Arc<Self>,
+        principal: Principal,
+        outlet: Arc<dyn Outlet>,
+        is_shared: bool,
+    ) -> Arc<Client> {
+        Client::new(Arc::clone(self), principal, outlet, is_shared, key())
+    }
+
+    fn forget(&self, key: &str) {
+        self.clients().all.remove(key);
     }
 
     /// Ends every client and every connection to a server; calls that run may finish first, as long as
     /// the limits allow.
-    pub async fn shut_down(&self) {}
+    pub async fn shut_down(&self) {
+        self.clients().is_closed = true;
+        let all = self.every_client();
+        for client in &all {
+            client.refuse_all();
+        }
+        let finished = async {
+            while all.iter().any(|client| client.running() > 0) {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let _ = tokio::time::timeout(self.config.limits.shutdown, finished).await;
+        futures_util::future::join_all(all.iter().map(|client| client.close())).await;
+        self.clients().shared.clear();
+    }
+}
+
+/// What tells a client from all others: 128 bits that nobody can guess.
+fn key() -> String {
+    let mut bytes = [0; 16];
+    // Without entropy there are no keys to be had, and two clients must never share one.
+    #[expect(
+        clippy::expect_used,
+        reason = "the system has no entropy: nothing is safe"
+    )]
+    getrandom::fill(&mut bytes).expect("entropy");
+    BASE64_URL_SAFE_NO_PAD.encode(bytes)
 }
 
 struct Nowhere;
@@ -67,39 +182,4 @@ impl Outlet for Nowhere {
     async fn send(&self, _: Message) -> Result<(), Gone> {
         Err(Gone)
     }
-}
-
-/// One client.
-pub struct Client {
-    gateway: Arc<Gateway>,
-    principal: Principal,
-    outlet: Arc<dyn Outlet>,
-}
-
-impl Client {
-    /// Takes a message; to be called in the order in which messages come. Does not wait for answers.
-    /// What belongs to a request, its answer last, goes to `reply`.
-    pub async fn receive(self: &Arc<Self>, message: Message, reply: Arc<dyn Outlet>) {
-        let _ = (&self.gateway, &self.principal, &self.outlet, message, reply);
-    }
-
-    /// Who it is.
-    #[must_use]
-    pub fn principal(&self) -> &Principal {
-        &self.principal
-    }
-
-    /// The revision that was agreed on, once it was.
-    #[must_use]
-    pub fn revision(&self) -> Option<Revision> {
-        None
-    }
-
-    /// The client went away from a request: without sessions that cancels it.
-    pub async fn abandon(&self, id: &Id) {
-        let _ = id;
-    }
-
-    /// The client is gone: its calls are cancelled, its connections to servers closed.
-    pub async fn close(&self) {}
 }

@@ -4,11 +4,33 @@
 //! the same as the model is to see them, and as the server is to. Deliberately not here: who sends what
 //! to whom.
 
+mod binary;
+mod call;
+mod client;
+mod extra;
+mod flow;
+mod ids;
+pub(crate) mod list;
+mod members;
+mod pattern;
+mod profile;
+mod refusal;
+mod result;
+mod tasks;
+#[cfg(test)]
+mod tests;
+
+pub use client::ClientTools;
+pub use profile::is_profile;
+
 use crate::{
     Revision, config::GatewayConfig, downstream::Principal, message::RpcError, upstream::Header,
 };
 use bytes::Bytes;
 use crossfeed_core::Engine;
+use flow::Flows;
+use ids::Key;
+use list::Listings;
 use std::sync::Arc;
 
 /// What a gateway does with tools, for all of its clients. Cloning shares it.
@@ -16,6 +38,9 @@ use std::sync::Arc;
 pub struct Tools {
     engine: Engine,
     config: Arc<GatewayConfig>,
+    listings: Arc<Listings>,
+    flows: Arc<Flows>,
+    key: Key,
 }
 
 /// Who calls tools.
@@ -75,61 +100,20 @@ impl Tools {
     /// Tools of the servers of a configuration.
     #[must_use]
     pub fn new(engine: Engine, config: Arc<GatewayConfig>) -> Self {
-        Self { engine, config }
+        Self {
+            engine,
+            listings: Arc::new(Listings::new()),
+            flows: Arc::new(Flows::new(config.flows.clone())),
+            key: Key::new(),
+            config,
+        }
     }
 
     /// The tools of one client.
     #[must_use]
     pub fn of(&self, caller: Caller) -> ClientTools {
-        let _ = (&self.engine, &self.config);
-        ClientTools { caller }
+        ClientTools::new(self, &caller)
     }
-}
-
-/// The tools of one client: what it was shown, what it recorded.
-pub struct ClientTools {
-    caller: Caller,
-}
-
-impl ClientTools {
-    /// The one `tools/list` result for all servers' lists; and from here on calls are understood by it.
-    pub async fn list(&self, lists: &[ServerList]) -> Bytes {
-        let _ = (&self.caller, lists);
-        Bytes::from_static(br#"{"tools":[]}"#)
-    }
-
-    /// Whether [`list`](Self::list) was asked since the lists last changed.
-    #[must_use]
-    pub fn is_listed(&self) -> bool {
-        false
-    }
-
-    /// A server's list changed: the next call needs a new one.
-    pub fn forget_list(&self) {}
-
-    /// What becomes of a call, by the `params` of its `tools/call`.
-    pub async fn call(&self, params: Bytes) -> Call {
-        let _ = params;
-        Call::Refused(RpcError::new(
-            crate::message::code::INVALID_PARAMS,
-            "unknown tool",
-        ))
-    }
-
-    /// A task's result as the client is to see it: of `tasks/result`, or of a `tasks/get` that holds one.
-    pub async fn task_result(&self, server: usize, task_id: &str, result: Bytes) -> Bytes {
-        let _ = (server, task_id);
-        result
-    }
-
-    /// What the instructions of the server say beside those of the servers behind it.
-    #[must_use]
-    pub fn guidance(&self) -> String {
-        String::new()
-    }
-
-    /// The client is gone, and with it everything that it recorded.
-    pub async fn close(&self) {}
 }
 
 /// What becomes of a call.
@@ -158,16 +142,24 @@ pub struct Forward {
 
 /// A call whose result is awaited. Dropped, it was given up.
 #[non_exhaustive]
-pub struct Pending {}
+pub struct Pending {
+    /// None where the result is not kept.
+    kept: Option<Box<result::Kept>>,
+}
 
 impl Pending {
     /// The result as the client is to see it; `result` is that of the server.
     pub async fn finish(self, result: Bytes) -> Bytes {
-        result
+        match self.kept {
+            Some(kept) => kept.finish(result).await,
+            None => result,
+        }
     }
 
     /// The server answered with an error of the protocol, or not at all; `message` says how.
     pub async fn fail(self, message: &str) {
-        let _ = message;
+        if let Some(kept) = self.kept {
+            kept.fail(message).await;
+        }
     }
 }

@@ -1,0 +1,271 @@
+//! From a document to a configuration.
+//!
+//! What comes in: a document as text. What goes out: the configuration, or every problem with its place.
+//! Deliberately not here: how values are spelled ([`fields`]), and what a server may say ([`server`]).
+
+mod fields;
+mod flows;
+mod limits;
+mod server;
+
+use super::{
+    ConfigError, ExtraTools, GatewayConfig, ListenConfig, Problem, TokenConfig,
+    node::{self, Malformed, Node, Value},
+};
+use fields::{Fields, key};
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
+
+/// How a configuration is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Format {
+    /// TOML.
+    Toml,
+    /// JSON; comments and a comma behind the last item are admitted.
+    Json,
+}
+
+impl Format {
+    /// By the extension of its file, else by what it begins with.
+    #[must_use]
+    pub fn of(path: Option<&Path>, text: &str) -> Self {
+        let extension = path.and_then(Path::extension);
+        match extension.and_then(|extension| extension.to_str()) {
+            Some("toml") => Self::Toml,
+            Some("json" | "jsonc" | "json5") => Self::Json,
+            _ => {
+                let text = text.trim_start_matches('\u{feff}').trim_start();
+                // A list of TOML's tables begins with two brackets and a name, which JSON does not.
+                if text.starts_with(['{', '/']) {
+                    Self::Json
+                } else {
+                    Self::Toml
+                }
+            }
+        }
+    }
+}
+
+/// What a configuration is read by, beside itself.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct Sources {
+    /// The variables that `${VAR}` means.
+    pub environment: BTreeMap<String, String>,
+    /// The directory that relative working directories begin at; that of the process if absent.
+    pub directory: Option<PathBuf>,
+}
+
+impl Sources {
+    /// The same with variables.
+    #[must_use]
+    pub fn with_environment(mut self, environment: BTreeMap<String, String>) -> Self {
+        self.environment = environment;
+        self
+    }
+
+    /// The same with a directory.
+    #[must_use]
+    pub fn with_directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directory = Some(directory.into());
+        self
+    }
+}
+
+impl std::fmt::Debug for Sources {
+    /// Without the variables: they may be secrets.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sources")
+            .field("variables", &self.environment.len())
+            .field("directory", &self.directory)
+            .finish()
+    }
+}
+
+/// Collects problems while a document is read.
+struct Reader<'a> {
+    text: &'a str,
+    sources: &'a Sources,
+    problems: Vec<Problem>,
+}
+
+impl Reader<'_> {
+    fn problem(&mut self, at: &str, offset: usize, what: impl Into<String>) {
+        self.advise(at, offset, what, None);
+    }
+
+    fn advise(&mut self, at: &str, offset: usize, what: impl Into<String>, advice: Option<String>) {
+        let before = self.text.as_bytes().get(..offset).unwrap_or_default();
+        self.problems.push(Problem {
+            at: at.to_owned(),
+            line: 1 + before.iter().filter(|byte| **byte == b'\n').count(),
+            what: what.into(),
+            advice,
+        });
+    }
+}
+
+pub(super) fn read(
+    text: &str,
+    format: Format,
+    sources: &Sources,
+) -> Result<GatewayConfig, ConfigError> {
+    let mut reader = Reader {
+        text,
+        sources,
+        problems: Vec::new(),
+    };
+    let document = match format {
+        Format::Toml => node::toml(text),
+        Format::Json => node::json(text),
+    };
+    let config = match document {
+        Ok(document) => config(&mut reader, &document),
+        Err(errors) => {
+            let language = match format {
+                Format::Toml => "TOML",
+                Format::Json => "JSON",
+            };
+            for Malformed { at, why } in errors {
+                reader.problem("", at, format!("this is no {language}: {why}"));
+            }
+            GatewayConfig::default()
+        }
+    };
+    if reader.problems.is_empty() {
+        Ok(config)
+    } else {
+        Err(ConfigError::new(reader.problems))
+    }
+}
+
+fn config(reader: &mut Reader<'_>, document: &Node) -> GatewayConfig {
+    let mut config = GatewayConfig::default();
+    let Some(mut fields) = Fields::of(reader, "", document) else {
+        return config;
+    };
+    match fields.take("mcpServers") {
+        Some(node) => config.servers = server::servers(reader, "mcpServers", node),
+        None => reader.problem(
+            "",
+            0,
+            "`mcpServers` is missing: the servers, each by its name",
+        ),
+    }
+    if let Some(node) = fields.take("tokens") {
+        config.tokens = tokens(reader, "tokens", node);
+    }
+    if let Some(node) = fields.take("listen") {
+        config.listen = listen(reader, node).map(|listen| ListenConfig {
+            tokens: config.tokens.clone(),
+            ..listen
+        });
+    }
+    if let Some(node) = fields.take("limits") {
+        config.limits = limits::limits(reader, node);
+    }
+    if let Some(node) = fields.take("extraTools") {
+        config.extra_tools = extra_tools(reader, node);
+    }
+    if let Some(node) = fields.take("flows") {
+        config.flows = flows::flows(reader, node, &config.servers);
+    }
+    config.profile = fields.profile(reader, "profile");
+    config.context_window = fields.count(reader, "contextWindow");
+    // Editors find the schema of a file by this.
+    let _ = fields.take("$schema");
+    fields.finish(reader);
+    config
+}
+
+fn listen(reader: &mut Reader<'_>, node: &Node) -> Option<ListenConfig> {
+    let mut listen = ListenConfig::new(ListenConfig::ADDRESS);
+    if matches!(node.value, Value::Text(_)) {
+        listen.address = address(reader, "listen", node)?;
+        return Some(listen);
+    }
+    let mut fields = Fields::of(reader, "listen", node)?;
+    if let Some(node) = fields.take("address") {
+        listen.address = address(reader, "listen.address", node)?;
+    }
+    if let Some(node) = fields.take("path") {
+        match fields::text(reader, "listen.path", node) {
+            Some(path) if path.starts_with('/') && !path.contains(['?', '#', '{', '*']) => {
+                listen.path = path;
+            }
+            Some(_) => reader.problem(
+                "listen.path",
+                node.span.start,
+                "it is no path: write one like `/mcp`",
+            ),
+            None => {}
+        }
+    }
+    listen.hosts = fields.texts(reader, "hosts");
+    listen.origins = fields.texts(reader, "origins");
+    fields.finish(reader);
+    Some(listen)
+}
+
+/// An address: `127.0.0.1:8807`, `localhost:8807`, or a port alone.
+fn address(reader: &mut Reader<'_>, at: &str, node: &Node) -> Option<SocketAddr> {
+    let text = fields::text(reader, at, node)?;
+    let address = ListenConfig::parse_address(&text);
+    if address.is_none() {
+        let what = "it is no address with a port: write one like `127.0.0.1:8807`";
+        reader.problem(at, node.span.start, what);
+    }
+    address
+}
+
+fn tokens(reader: &mut Reader<'_>, at: &str, node: &Node) -> Vec<TokenConfig> {
+    let mut tokens: Vec<TokenConfig> = Vec::new();
+    let Some(entries) = fields::table(reader, at, node) else {
+        return tokens;
+    };
+    for entry in entries {
+        let at = format!("{at}.{}", key(&entry.key));
+        let offset = entry.node.span.start;
+        if entry.key.is_empty() {
+            reader.problem(&at, offset, "the name of the token's holder is empty");
+        }
+        let Some(token) = fields::text(reader, &at, &entry.node) else {
+            continue;
+        };
+        // RFC 6750: what can stand behind `Bearer`.
+        let admitted = |byte: u8| byte.is_ascii_graphic();
+        if token.len() < 16 {
+            let what = "the token is shorter than 16 characters: it could be guessed";
+            reader.problem(&at, offset, what);
+        } else if !token.bytes().all(admitted) {
+            let what = "the token has characters that a header cannot carry";
+            reader.problem(&at, offset, what);
+        } else if tokens.iter().any(|other| other.token == token) {
+            reader.problem(&at, offset, "the token is that of another holder, too");
+        }
+        tokens.push(TokenConfig::new(&entry.key, token));
+    }
+    tokens
+}
+
+fn extra_tools(reader: &mut Reader<'_>, node: &Node) -> ExtraTools {
+    let mut tools = ExtraTools::default();
+    if let Value::Bool(offered) = node.value {
+        tools.inspect = offered;
+        tools.read = offered;
+        tools.list = offered;
+        return tools;
+    }
+    let Some(mut fields) = Fields::of(reader, "extraTools", node) else {
+        return tools;
+    };
+    tools.inspect = fields.truth(reader, "inspectToolOutput", true);
+    tools.read = fields.truth(reader, "readResult", true);
+    tools.list = fields.truth(reader, "listResults", true);
+    fields.finish(reader);
+    tools
+}

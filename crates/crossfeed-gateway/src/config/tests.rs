@@ -1,0 +1,400 @@
+//! Configurations that are read, and those that are refused.
+
+use super::{Format, GatewayConfig, Sources, TransportConfig, jsonc};
+use proptest::prelude::*;
+use std::time::Duration;
+
+fn sources() -> Sources {
+    let pairs = [("KEY", "s3cret-s3cret-s3cret"), ("HOME", "/home/ann")];
+    Sources::default()
+        .with_environment(pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).into())
+        .with_directory("/etc/crossfeed")
+}
+
+fn toml(text: &str) -> GatewayConfig {
+    GatewayConfig::parse(text, Format::Toml, &sources()).expect(text)
+}
+
+fn json(text: &str) -> GatewayConfig {
+    GatewayConfig::parse(text, Format::Json, &sources()).expect(text)
+}
+
+/// A configuration that is refused, with every problem as it is said.
+fn check(text: &str, expected: &[&str]) {
+    let format = Format::of(None, text);
+    let error = GatewayConfig::parse(text, format, &sources()).expect_err(text);
+    let said: Vec<_> = error
+        .problems()
+        .iter()
+        .map(|problem| match &problem.advice {
+            Some(advice) => format!("{problem}; {advice}"),
+            None => problem.to_string(),
+        })
+        .collect();
+    assert_eq!(said, expected, "{text}");
+    let all = format!("{error} {error:?} {said:?}");
+    assert!(!all.contains("s3cret"), "{all}");
+}
+
+const WHOLE: &str = r#"
+profile = "anthropic"
+context_window = 100_000
+listen = { address = "localhost:9000", path = "/tools", hosts = ["gate.example"], origins = ["https://app.example"] }
+
+[tokens]
+ann = "${KEY}"
+
+[limits]
+message_bytes = "64 MiB"
+requests_per_client = 16
+sessions = 8
+session_idle = "10 min"
+start_timeout = 0.5
+shutdown = "250 ms"
+result_idle = "1 h"
+
+[extra_tools]
+list_results = false
+
+[mcpServers.zoo]
+command = "npx"
+args = ["-y", "@acme/zoo", "${KEY}"]
+env = { TOKEN = "${KEY}", LEVEL = "${LEVEL:-info}" }
+cwd = "data"
+never_chain = ["login"]
+allow = ["get_*", "login"]
+deny = ["get_secret"]
+timeout = 30
+
+[mcpServers.alpha]
+type = "http"
+url = "https://alpha.example/mcp?key=${KEY}"
+headers = { Authorization = "Bearer ${KEY}" }
+oauth = { client_id = "abc", scopes = ["read"], directory = "tokens" }
+profile = "refs-list"
+projection = true
+previews = false
+neverChain = true
+disabled = true
+
+[[flows]]
+name = "no keys abroad"
+from = "zoo/get_secret"
+to = "alpha"
+action = "deny"
+
+[[flows]]
+from = "*"
+to = "*"
+action = "allow"
+"#;
+
+#[test]
+fn every_key_is_read() {
+    let config = toml(WHOLE);
+    assert_eq!(config.profile.as_deref(), Some("anthropic"));
+    assert_eq!(config.context_window, Some(100_000));
+    let listen = config.listen.as_ref().expect("it listens");
+    assert_eq!(listen.address.to_string(), "127.0.0.1:9000");
+    assert_eq!(listen.path, "/tools");
+    assert_eq!(listen.hosts, ["gate.example"]);
+    assert_eq!(listen.origins, ["https://app.example"]);
+    assert_eq!(listen.tokens.len(), 1);
+    assert_eq!(listen.tokens[0].name, "ann");
+    assert_eq!(listen.tokens[0].token, "s3cret-s3cret-s3cret");
+    assert_eq!(config.limits.message_bytes, 64 << 20);
+    assert_eq!(config.limits.requests_per_client, 16);
+    assert_eq!(config.limits.sessions, 8);
+    assert_eq!(config.limits.session_idle, Duration::from_secs(600));
+    assert_eq!(config.limits.start_timeout, Duration::from_millis(500));
+    assert_eq!(config.limits.shutdown, Duration::from_millis(250));
+    assert_eq!(config.limits.result_idle, Duration::from_secs(3600));
+    assert!(config.extra_tools.inspect && config.extra_tools.read && !config.extra_tools.list);
+
+    let [zoo, alpha] = &config.servers[..] else {
+        panic!("two servers, in the order of the file");
+    };
+    assert_eq!(zoo.name, "zoo");
+    let TransportConfig::Stdio {
+        command,
+        args,
+        env,
+        cwd,
+    } = &zoo.transport
+    else {
+        panic!("a process");
+    };
+    assert_eq!(command, "npx");
+    assert_eq!(args[2], "s3cret-s3cret-s3cret");
+    assert_eq!(env["TOKEN"], "s3cret-s3cret-s3cret");
+    assert_eq!(env["LEVEL"], "info");
+    assert_eq!(
+        cwd.as_deref(),
+        Some(std::path::Path::new("/etc/crossfeed/data"))
+    );
+    assert_eq!(zoo.never_chain, ["login"]);
+    assert_eq!(zoo.allow, ["get_*", "login"]);
+    assert_eq!(zoo.deny, ["get_secret"]);
+    assert_eq!(zoo.timeout, Some(Duration::from_secs(30)));
+    assert!(zoo.previews && !zoo.projection && !zoo.disabled);
+
+    let TransportConfig::Http {
+        url,
+        headers,
+        oauth,
+    } = &alpha.transport
+    else {
+        panic!("an address");
+    };
+    assert_eq!(url, "https://alpha.example/mcp?key=s3cret-s3cret-s3cret");
+    assert_eq!(headers["Authorization"], "Bearer s3cret-s3cret-s3cret");
+    let oauth = oauth.as_ref().expect("oauth");
+    assert_eq!(oauth.client_id.as_deref(), Some("abc"));
+    assert_eq!(oauth.scopes, ["read"]);
+    assert_eq!(alpha.profile.as_deref(), Some("refs-list"));
+    assert!(!alpha.previews && alpha.projection && alpha.disabled);
+    assert_eq!(alpha.never_chain, ["*"]);
+
+    let flows: Vec<_> = config
+        .flows
+        .iter()
+        .map(|flow| (&*flow.name, &*flow.from, &*flow.to, flow.allow))
+        .collect();
+    assert_eq!(
+        flows,
+        [
+            ("no keys abroad", "zoo/get_secret", "alpha/*", false),
+            ("flow 2", "*/*", "*/*", true),
+        ]
+    );
+}
+
+#[test]
+fn no_secret_is_shown() {
+    let shown = format!("{:?} {:?}", toml(WHOLE), sources());
+    assert!(!shown.contains("s3cret"), "{shown}");
+}
+
+#[test]
+fn the_shape_that_clients_have_is_read() {
+    let config = json(
+        r#"{
+          // A comment, and commas behind the last items.
+          "mcpServers": {
+            "files": {"command": "npx", "args": ["-y", "files", "/tmp",]},
+            "web": {"type": "http", "url": "http://127.0.0.1:3000/mcp",}, /* more */
+          },
+        }"#,
+    );
+    let names: Vec<_> = config.servers.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(names, ["files", "web"]);
+    assert!(config.listen.is_none());
+}
+
+#[test]
+fn the_same_in_both_languages() {
+    let one = toml("listen = '8080'\n[mcpServers.a]\ncommand = 'x'\nenv = {A = '1'}\n");
+    let other =
+        json(r#"{"listen": ":8080", "mcpServers": {"a": {"command": "x", "env": {"A": "1"}}}}"#);
+    assert_eq!(format!("{one:?}"), format!("{other:?}"));
+}
+
+#[test]
+fn the_language_is_found_out() {
+    let of = |path: &str, text| Format::of((!path.is_empty()).then_some(path.as_ref()), text);
+    assert_eq!(of("a.toml", "{}"), Format::Toml);
+    assert_eq!(of("a.json", ""), Format::Json);
+    assert_eq!(of("", " \n{}"), Format::Json);
+    assert_eq!(of("", "\u{feff}// c\n{}"), Format::Json);
+    assert_eq!(of("", "[mcpServers.a]"), Format::Toml);
+    assert_eq!(of(".mcp", "a = 1"), Format::Toml);
+}
+
+#[test]
+fn a_command_is_a_configuration() {
+    let config = GatewayConfig::of_command("/usr/bin/mcp-time.sh", vec!["--utc".to_owned()]);
+    assert_eq!(config.servers.len(), 1);
+    assert_eq!(config.servers[0].name, "mcp-time");
+    let config = config.with_listen(([127, 0, 0, 1], 0).into());
+    assert_eq!(config.listen.map(|l| l.address.port()), Some(0));
+}
+
+#[test]
+fn an_address_keeps_the_tokens() {
+    let text = "tokens = {ann = '${KEY}'}\n[mcpServers.a]\ncommand = 'x'\n";
+    let config = toml(text).with_listen(([127, 0, 0, 1], 7).into());
+    assert_eq!(config.listen.expect("it listens").tokens.len(), 1);
+}
+
+#[test]
+fn unknown_keys_name_the_nearest() {
+    check(
+        "[mcpServers.a]\ncomand = 'x'\nnever_chian = true\n[limit]\n",
+        &[
+            "line 1, `mcpServers.a`: `command` or `url` is missing: how the server is reached",
+            "line 2, `mcpServers.a.comand`: the key is unknown; the nearest known key is `command`",
+            "line 3, `mcpServers.a.never_chian`: the key is unknown; the nearest known key is `never_chain`",
+            "line 4, `limit`: the key is unknown; the nearest known key is `limits`",
+        ],
+    );
+    check(
+        r#"{"servers": {"a": {"command": "x"}}}"#,
+        &[
+            "line 1: `mcpServers` is missing: the servers, each by its name",
+            "line 1, `servers`: the key is unknown; the nearest known key is `mcpServers`",
+        ],
+    );
+    check(
+        "extra_tools = {shell = true}\nprofile = 'antropic'\n[mcpServers.a]\ncommand = 'x'\ntimeout = 1\n'time out' = 2\n",
+        &[
+            "line 1, `extraTools.shell`: the key is unknown; known keys: inspectToolOutput, readResult, listResults",
+            "line 2, `profile`: there is no such profile; the nearest known one is `anthropic`",
+            "line 6, `mcpServers.a.\"time out\"`: the key is unknown; the nearest known key is `timeout`",
+        ],
+    );
+    check(
+        "[mcpServers.a]\ncommand = 'x'\nneverChain = true\nnever_chain = true\n",
+        &["line 4, `mcpServers.a.never_chain`: the key is there twice, in two spellings"],
+    );
+}
+
+#[test]
+fn servers_are_one_thing_or_the_other() {
+    check(
+        "mcpServers = {}",
+        &["line 1, `mcpServers`: there is no server"],
+    );
+    check(
+        "[mcpServers.a]\ncommand = 'x'\nurl = 'http://a'\n[mcpServers.b]\nurl = 'http://a'\nargs = []\n",
+        &[
+            "line 3, `mcpServers.a`: a server has either `command` or `url`",
+            "line 6, `mcpServers.b.args`: this belongs to servers with `command`",
+        ],
+    );
+    check(
+        "[mcpServers.a]\ntype = 'sse'\nurl = 'http://a'\n[mcpServers.b]\ntype = 'stdio'\nurl = 'http://a'\n",
+        &[
+            "line 2, `mcpServers.a.type`: the transport `sse` of 2024-11-05 is not spoken; most servers that have it have `http`, too",
+            "line 5, `mcpServers.b`: `type` is of another kind than `url`",
+        ],
+    );
+    check(
+        "[mcpServers.'a/b']\ncommand = ''\nargs = 'x'\nallow = []\n",
+        &[
+            "line 1, `mcpServers.\"a/b\"`: the name of the server has a character that patterns need: `/`, `*`, or a control character",
+            "line 2, `mcpServers.\"a/b\".command`: it is empty",
+            "line 3, `mcpServers.\"a/b\".args`: it is not a list of texts",
+            "line 4, `mcpServers.\"a/b\".allow`: it admits no tool; leave it out to admit all, or write `disabled`",
+        ],
+    );
+}
+
+#[test]
+fn values_are_judged() {
+    check(
+        "listen = 'somewhere'\ncontext_window = 0\n[limits]\nmessage_bytes = '1 XB'\nshutdown = -1\nsessions = 'many'\n[mcpServers.a]\ncommand = 'x'\ndisabled = 'no'\n",
+        &[
+            "line 1, `listen`: it is no address with a port: write one like `127.0.0.1:8807`",
+            "line 2, `contextWindow`: it is not a whole number from 1",
+            "line 4, `limits.messageBytes`: it is not a size like 1048576 or \"64 MiB\"",
+            "line 5, `limits.shutdown`: it is not a time of 1 ms to 365 days like 30 (seconds), \"500 ms\" or \"5 min\"",
+            "line 6, `limits.sessions`: it is not a whole number from 1",
+            "line 9, `mcpServers.a.disabled`: it is not true or false",
+        ],
+    );
+    check(
+        "[mcpServers.a]\nurl = 'ftp://x'\nheaders = {'a b' = '1', Host = 'x', X = \"1\\n2\"}\n[mcpServers.b]\nurl = 'https://ann:s3cret@x/'\n",
+        &[
+            "line 2, `mcpServers.a.url`: it is no URL: write one like `https://example.com/mcp`",
+            "line 3, `mcpServers.a.headers.\"a b\"`: a header cannot be called so",
+            "line 3, `mcpServers.a.headers.Host`: the gateway sets this header itself",
+            "line 3, `mcpServers.a.headers.X`: the value has characters that a header cannot carry",
+            "line 5, `mcpServers.b.url`: it has a name or a password: write them as a header",
+        ],
+    );
+    check(
+        "tokens = {ann = 'short', bob = '${KEY}', eve = '${KEY}', kim = '${OTHER}'}\n[mcpServers.a]\ncommand = 'x'\n",
+        &[
+            "line 1, `tokens.ann`: the token is shorter than 16 characters: it could be guessed",
+            "line 1, `tokens.eve`: the token is that of another holder, too",
+            "line 1, `tokens.kim`: the variable `OTHER` is not set",
+        ],
+    );
+}
+
+#[test]
+fn flow_rules_that_mean_nothing_are_refused() {
+    check(
+        "[[flows]]\nfrom = 'filse/*'\nto = 'a'\naction = 'deny'\n[[flows]]\nname = 'flow 1'\nfrom = 'f*s/x'\nto = '/x'\naction = 'forbid'\n[[flows]]\nfrom = '*'\n[mcpServers.files]\ncommand = 'x'\n[mcpServers.a]\ncommand = 'x'\n",
+        &[
+            "line 2, `flows[0].from`: no server matches the pattern, so that the rule would never hold; the nearest one is `files`",
+            "line 8, `flows[1].to`: it is no pattern: write one like `server/tool`, `server/*` or `*`",
+            "line 9, `flows[1].action`: it is not \"allow\" or \"deny\"",
+            "line 10, `flows[2].to`: `to` is missing: a pattern like `server/tool`, `server/*` or `*`",
+            "line 10, `flows[2]`: `action` is missing: \"allow\" or \"deny\"",
+        ],
+    );
+}
+
+#[test]
+fn what_is_no_document_is_said_without_quoting_it() {
+    check(
+        "a = s3cret\n",
+        &["line 1: this is no TOML: string values must be quoted, expected literal string"],
+    );
+    check(
+        "{\"a\": 1,\n \"b\" 2}",
+        &["line 2: this is no JSON: `:` is missing"],
+    );
+    check(
+        "{\"a\": 1, \"a\": 2}",
+        &["line 1: this is no JSON: the key was there before"],
+    );
+    check(
+        &"{\"a\":".repeat(300),
+        &["line 1: this is no JSON: it is nested too deep"],
+    );
+}
+
+#[test]
+fn problems_are_bounded() {
+    let mut text = "[mcpServers.a]\ncommand = 'x'\n".to_owned();
+    for n in 0..500 {
+        text.push_str(&format!("zzzzzz{n} = 1\n"));
+    }
+    let error = GatewayConfig::parse(&text, Format::Toml, &sources()).expect_err("unknown keys");
+    assert_eq!(error.problems().len(), 50);
+    assert_eq!(error.bodies().len(), 51);
+}
+
+proptest! {
+    /// Any text is read or refused; a JSON document that serde_json reads is read alike.
+    #[test]
+    fn any_text_is_read_or_refused(text in "\\PC*", odd in "[\\[\\]{}\",:/*a1 \n=.$-]{0,60}") {
+        for text in [&text, &odd] {
+            for format in [Format::Toml, Format::Json] {
+                let _ = GatewayConfig::parse(text, format, &sources());
+            }
+            if serde_json::from_str::<serde_json::Value>(text).is_ok() {
+                // Keys that are there twice are the one thing that is stricter here.
+                let read = jsonc::parse(text).map_err(|error| error.why);
+                prop_assert!(read.is_ok() || text.matches(':').count() > 1, "{}", text);
+            }
+        }
+    }
+
+    /// Every part of a document knows its bytes: a text's are those of the text.
+    #[test]
+    fn spans_are_those_of_the_values(keys in proptest::collection::btree_map("\\PC{0,8}", "\\PC{0,12}", 0..6)) {
+        let text = serde_json::to_string_pretty(&keys).expect("it can be written");
+        let node = jsonc::parse(&text).expect("it can be read");
+        let entries = node.entries().expect("a table");
+        prop_assert_eq!(entries.len(), keys.len());
+        for entry in entries {
+            let key: String = serde_json::from_str(&text[entry.key_span.clone()]).expect("a text");
+            let value: String = serde_json::from_str(&text[entry.node.span.clone()]).expect("a text");
+            prop_assert_eq!(&keys[&entry.key], &value);
+            prop_assert_eq!(&key, &entry.key);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! A hub for tests: it answers by itself, and keeps what it was told.
+
+use super::{Hub, HubClient, Outlet, Principal};
+use crate::message::{Id, Kind, Message};
+use async_trait::async_trait;
+use bytes::Bytes;
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, Ordering},
+};
+use tokio::sync::watch;
+
+/// What methods do here: `hold` waits for [`FakeHub::release`], `drop` is never answered, `notify` sends a
+/// notification before it is answered, `ask` sends a request to the client's own outlet. Everything else is
+/// answered by its parameters.
+#[derive(Default)]
+pub(super) struct FakeHub {
+    pub(super) clients: Mutex<Vec<Arc<FakeClient>>>,
+    held: Mutex<Vec<(Id, Arc<dyn Outlet>)>>,
+    changed: watch::Sender<u64>,
+}
+
+pub(super) struct FakeClient {
+    hub: Arc<FakeHub>,
+    pub(super) principal: Principal,
+    pub(super) outlet: Option<Arc<dyn Outlet>>,
+    /// What came, as text.
+    pub(super) came: Mutex<Vec<String>>,
+    pub(super) given_up: Mutex<Vec<Id>>,
+    pub(super) closed: AtomicBool,
+}
+
+impl FakeHub {
+    pub(super) fn client(&self, number: usize) -> Arc<FakeClient> {
+        self.clients.lock().unwrap()[number].clone()
+    }
+
+    /// Waits until `is_so`.
+    pub(super) async fn until(&self, is_so: impl Fn(&Self) -> bool) {
+        let mut changes = self.changed.subscribe();
+        while !is_so(self) {
+            changes.changed().await.unwrap();
+        }
+    }
+
+    pub(super) fn held(&self) -> usize {
+        self.held.lock().unwrap().len()
+    }
+
+    /// Answers what is held.
+    pub(super) async fn release(&self) {
+        let held = std::mem::take(&mut *self.held.lock().unwrap());
+        for (id, reply) in held {
+            let _ = reply
+                .send(Message::response(&id, &"\"released\"".into()))
+                .await;
+        }
+    }
+
+    fn add(
+        self: Arc<Self>,
+        principal: Principal,
+        outlet: Option<Arc<dyn Outlet>>,
+    ) -> Arc<FakeClient> {
+        let client = Arc::new(FakeClient {
+            hub: Arc::clone(&self),
+            principal,
+            outlet,
+            came: Mutex::default(),
+            given_up: Mutex::default(),
+            closed: AtomicBool::new(false),
+        });
+        self.clients.lock().unwrap().push(Arc::clone(&client));
+        self.changed();
+        client
+    }
+
+    fn changed(&self) {
+        self.changed.send_modify(|changes| *changes += 1);
+    }
+}
+
+impl Hub for FakeHub {
+    fn connect(
+        self: Arc<Self>,
+        principal: Principal,
+        outlet: Arc<dyn Outlet>,
+    ) -> Arc<dyn HubClient> {
+        self.add(principal, Some(outlet))
+    }
+
+    fn stateless(self: Arc<Self>, principal: Principal) -> Arc<dyn HubClient> {
+        self.add(principal, None)
+    }
+}
+
+impl FakeClient {
+    pub(super) fn came(&self) -> Vec<String> {
+        self.came.lock().unwrap().clone()
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+}
+
+#[async_trait]
+impl HubClient for FakeClient {
+    async fn receive(self: Arc<Self>, message: Message, reply: Arc<dyn Outlet>) {
+        let text = String::from_utf8(message.to_bytes().to_vec()).unwrap();
+        self.came.lock().unwrap().push(text);
+        self.hub.changed();
+        let (Kind::Request, Some(id)) = (message.kind(), message.id()) else {
+            return;
+        };
+        match message.method().unwrap_or_default() {
+            "hold" => {
+                self.hub.held.lock().unwrap().push((id.clone(), reply));
+                self.hub.changed();
+                return;
+            }
+            "drop" => return,
+            "notify" => {
+                let progress = Message::notification("notifications/progress", None);
+                let _ = reply.send(progress).await;
+            }
+            "ask" => {
+                let ask = Message::request(&Id::number(1), "ping", None);
+                if let Some(outlet) = &self.outlet {
+                    let _ = outlet.send(ask).await;
+                }
+            }
+            _ => {}
+        }
+        let result = message.params().unwrap_or(Bytes::from_static(b"{}"));
+        let _ = reply.send(Message::response(id, &result)).await;
+    }
+
+    async fn give_up(&self, id: &Id, _: &Arc<dyn Outlet>) {
+        self.given_up.lock().unwrap().push(id.clone());
+        self.hub.changed();
+    }
+
+    async fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.hub.changed();
+    }
+}

@@ -1,0 +1,142 @@
+//! The client on standard input and output: one message a line.
+//!
+//! What comes in: lines. What goes out: messages for the hub, in order, and the hub's messages as lines;
+//! errors for lines that are no message. Deliberately not here: which signal ends a process.
+
+mod outgoing;
+mod standard;
+
+#[cfg(test)]
+mod tests;
+
+pub use standard::{StandardInput, StandardOutput, standard};
+
+use super::{Hub, HubClient, Outlet, Principal, running::Running, too_large};
+use crate::{
+    config::Limits,
+    line::{Line, LineReader, Skimmed},
+    message::{Kind, Message, MessageError, RpcError},
+};
+use bytes::Bytes;
+use outgoing::Outgoing;
+use std::{future::Future, io, pin::pin, sync::Arc};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    time::timeout,
+};
+
+/// Serves one client until its input ends, it does not read any more, or `stop` is there. Then requests
+/// that run may finish, as long as the limits allow, and the client is closed.
+///
+/// # Errors
+///
+/// What reading failed with.
+pub async fn serve<R, W>(
+    hub: Arc<dyn Hub>,
+    input: R,
+    output: W,
+    limits: &Limits,
+    stop: impl Future<Output = ()> + Send,
+) -> io::Result<()>
+where
+    R: AsyncRead + Unpin + Send,
+    W: AsyncWrite + Unpin + Send + 'static,
+{
+    let outgoing = Outgoing::new(output);
+    let connection = Connection {
+        client: hub.connect(Principal::Local, outgoing.clone()),
+        outgoing: outgoing.clone(),
+        running: Arc::default(),
+        limit: limits.message_bytes,
+    };
+    let read = {
+        let read = pin!(connection.read(LineReader::new(input, limits.message_bytes)));
+        tokio::select! {
+            biased;
+            () = stop => Ok(()),
+            () = outgoing.gone() => Ok(()),
+            read = read => read,
+        }
+    };
+    let Connection {
+        client, running, ..
+    } = connection;
+    let finished = async {
+        tokio::select! {
+            () = outgoing.gone() => {}
+            () = running.none() => {}
+        }
+    };
+    if timeout(limits.shutdown, finished).await.is_err() {
+        tracing::warn!("requests of the client still ran when the time to finish them was over");
+    }
+    client.close().await;
+    // A client that does not read holds nobody up.
+    let _ = timeout(limits.shutdown, outgoing.close()).await;
+    read
+}
+
+struct Connection<W> {
+    client: Arc<dyn HubClient>,
+    outgoing: Arc<Outgoing<W>>,
+    running: Arc<Running>,
+    limit: usize,
+}
+
+impl<W: AsyncWrite + Unpin + Send + 'static> Connection<W> {
+    async fn read<R: AsyncRead + Unpin>(&self, mut lines: LineReader<R>) -> io::Result<()> {
+        while let Some(line) = lines.next().await? {
+            match line {
+                Line::Whole(bytes) | Line::Unfinished(bytes) => self.line(bytes).await,
+                Line::TooLong(skimmed) => self.too_long(skimmed).await,
+            }
+        }
+        Ok(())
+    }
+
+    async fn line(&self, bytes: Bytes) {
+        match Message::parse(bytes) {
+            Ok(message) => self.message(message).await,
+            Err(error) => self.no_message(&error).await,
+        }
+    }
+
+    async fn message(&self, message: Message) {
+        let outgoing: Arc<dyn Outlet> = self.outgoing.clone();
+        let reply = match message.kind() {
+            Kind::Request => self.running.begin(outgoing),
+            _ => outgoing,
+        };
+        Arc::clone(&self.client).receive(message, reply).await;
+    }
+
+    async fn no_message(&self, error: &MessageError) {
+        tracing::warn!(%error, "the client sent what is no message");
+        self.refuse(Message::failure(error.id(), &error.to_rpc()))
+            .await;
+    }
+
+    async fn too_long(&self, skimmed: Skimmed) {
+        let Skimmed { bytes, id, kind } = skimmed;
+        let limit = self.limit;
+        tracing::warn!(
+            bytes,
+            limit,
+            ?kind,
+            "the client sent a message beyond the limit"
+        );
+        let error: RpcError = too_large(limit);
+        match (kind, &id) {
+            // The server waits for it: it is told that nothing comes.
+            (Some(Kind::Response | Kind::Error), Some(id)) => {
+                self.message(Message::failure(Some(id), &error)).await;
+            }
+            _ => self.refuse(Message::failure(id.as_ref(), &error)).await,
+        }
+    }
+
+    async fn refuse(&self, message: Message) {
+        // That the client is gone is seen where it is waited for.
+        let _ = self.outgoing.send(message).await;
+    }
+}

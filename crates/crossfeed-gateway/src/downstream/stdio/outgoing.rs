@@ -1,0 +1,143 @@
+//! What goes to a client: written by whoever sends, and by one sender for all that wait.
+
+use crate::{
+    downstream::{Gone, Outlet},
+    line::LineWriter,
+    message::Message,
+};
+use async_trait::async_trait;
+use std::{
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
+use tokio::{
+    io::AsyncWrite,
+    runtime::Handle,
+    sync::{Mutex as Turn, watch},
+};
+
+/// An outlet that writes lines.
+///
+/// A sender that finds nobody writing writes at once, without a task between; those that come meanwhile
+/// wait for their turn, and the first of them writes what all of them sent. What waits is bounded by how
+/// many send at once.
+pub(super) struct Outgoing<W> {
+    this: Weak<Self>,
+    queue: Mutex<Queue>,
+    writing: Turn<Writing<W>>,
+    gone: watch::Sender<bool>,
+}
+
+#[derive(Default)]
+struct Queue {
+    messages: Vec<Message>,
+    /// How many were ever put here.
+    put: u64,
+}
+
+struct Writing<W> {
+    lines: LineWriter<W>,
+    /// How many were ever taken from the queue.
+    taken: u64,
+}
+
+impl<W: AsyncWrite + Unpin + Send + 'static> Outgoing<W> {
+    pub(super) fn new(sink: W) -> Arc<Self> {
+        Arc::new_cyclic(|this| Self {
+            this: this.clone(),
+            queue: Mutex::default(),
+            writing: Turn::new(Writing {
+                lines: LineWriter::new(sink),
+                taken: 0,
+            }),
+            gone: watch::Sender::new(false),
+        })
+    }
+
+    /// Waits until the client does not read any more.
+    pub(super) async fn gone(&self) {
+        // The sender is here: it does not end before.
+        let _ = self.gone.subscribe().wait_for(|gone| *gone).await;
+    }
+
+    fn is_gone(&self) -> bool {
+        *self.gone.borrow()
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes what was sent up to `ticket`.
+    async fn write(&self, ticket: u64) -> Result<(), Gone> {
+        let mut writing = self.writing.lock().await;
+        // Somebody before wrote it; or did not come to the end.
+        if writing.taken >= ticket && writing.lines.is_empty() {
+            return if self.is_gone() { Err(Gone) } else { Ok(()) };
+        }
+        let messages = std::mem::take(&mut self.queue().messages);
+        writing.taken += messages.len() as u64;
+        for message in &messages {
+            writing.lines.put(message);
+        }
+        drop(messages);
+        let written = writing.lines.flush().await;
+        self.judge(written)
+    }
+
+    fn judge(&self, written: io::Result<()>) -> Result<(), Gone> {
+        written.map_err(|error| {
+            if !self.gone.send_replace(true) {
+                tracing::debug!(%error, "the client does not read any more");
+            }
+            Gone
+        })
+    }
+
+    /// Writes what was sent, and says that nothing follows.
+    pub(super) async fn close(&self) {
+        if self.write(u64::MAX).await.is_ok() {
+            let closed = self.writing.lock().await.lines.close().await;
+            let _ = self.judge(closed);
+        }
+    }
+}
+
+#[async_trait]
+impl<W: AsyncWrite + Unpin + Send + 'static> Outlet for Outgoing<W> {
+    async fn send(&self, message: Message) -> Result<(), Gone> {
+        if self.is_gone() {
+            return Err(Gone);
+        }
+        let ticket = {
+            let mut queue = self.queue();
+            queue.messages.push(message);
+            queue.put += 1;
+            queue.put
+        };
+        let left = Left(Some((&self.this, ticket)));
+        let written = self.write(ticket).await;
+        left.done();
+        written
+    }
+}
+
+/// What was sent is written, also when its sender does not wait for it.
+struct Left<'o, W: AsyncWrite + Unpin + Send + 'static>(Option<(&'o Weak<Outgoing<W>>, u64)>);
+
+impl<W: AsyncWrite + Unpin + Send + 'static> Left<'_, W> {
+    fn done(mut self) {
+        self.0 = None;
+    }
+}
+
+impl<W: AsyncWrite + Unpin + Send + 'static> Drop for Left<'_, W> {
+    fn drop(&mut self) {
+        let Some((outgoing, ticket)) = self.0.take() else {
+            return;
+        };
+        if let (Some(outgoing), Ok(runtime)) = (outgoing.upgrade(), Handle::try_current()) {
+            runtime.spawn(async move { outgoing.write(ticket).await });
+        }
+    }
+}

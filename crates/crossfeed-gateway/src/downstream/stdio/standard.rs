@@ -1,0 +1,323 @@
+//! Standard input and output, as fast as their kind allows.
+//!
+//! Pipes and sockets are read and written without a thread between. Everything else, terminals and files,
+//! goes through a thread of its own, which holds nobody up when the process ends.
+
+use std::{
+    future::Future,
+    io::{self, Read, Write},
+    pin::Pin,
+    task::{Context, Poll},
+};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf},
+    runtime::Handle,
+    sync::oneshot,
+};
+
+#[cfg(unix)]
+use {
+    std::{
+        fs::{File, Metadata},
+        os::{
+            fd::{AsFd, BorrowedFd, OwnedFd},
+            unix::{
+                fs::{FileTypeExt, MetadataExt},
+                net::UnixStream as Socket,
+            },
+        },
+    },
+    tokio::net::{UnixStream, unix::pipe},
+};
+
+/// How much lies between a thread and the rest.
+const BETWEEN: usize = 64 << 10;
+
+/// Standard input.
+#[derive(Debug)]
+pub struct StandardInput(Input);
+
+/// Standard output. Shut down, it waits until everything was written.
+#[derive(Debug)]
+pub struct StandardOutput(Output);
+
+#[derive(Debug)]
+enum Input {
+    #[cfg(unix)]
+    Pipe(pipe::Receiver),
+    #[cfg(unix)]
+    Socket(UnixStream),
+    Thread(DuplexStream),
+}
+
+#[derive(Debug)]
+enum Output {
+    #[cfg(unix)]
+    Pipe(pipe::Sender),
+    #[cfg(unix)]
+    Socket(UnixStream),
+    Thread(DuplexStream, Option<oneshot::Receiver<()>>),
+}
+
+/// Standard input and output of this process. Nobody else may read or write them from here on.
+///
+/// # Errors
+///
+/// What opening them failed with.
+///
+/// # Panics
+///
+/// Outside of a runtime with input and output.
+pub fn standard() -> io::Result<(StandardInput, StandardOutput)> {
+    Ok((StandardInput(input()?), StandardOutput(output()?)))
+}
+
+#[cfg(unix)]
+fn input() -> io::Result<Input> {
+    let stdin = io::stdin();
+    let (owned, kind) = examine(stdin.as_fd())?;
+    if kind.file_type().is_fifo() {
+        // Opened anew where that works: that nothing waits for it is then nobody else's business, who
+        // shares this end of the pipe.
+        let opened = pipe::OpenOptions::new().open_receiver("/proc/self/fd/0");
+        return Ok(Input::Pipe(
+            opened.or_else(|_| pipe::Receiver::from_owned_fd(owned))?,
+        ));
+    }
+    if kind.file_type().is_socket() {
+        return socket(owned).map(Input::Socket);
+    }
+    threaded_input()
+}
+
+#[cfg(unix)]
+fn output() -> io::Result<Output> {
+    let (owned, kind) = examine(io::stdout().as_fd())?;
+    if kind.file_type().is_fifo() {
+        if let Ok(opened) = pipe::OpenOptions::new().open_sender("/proc/self/fd/1") {
+            return Ok(Output::Pipe(opened));
+        }
+        if !is_standard_error(&kind) {
+            return pipe::Sender::from_owned_fd(owned).map(Output::Pipe);
+        }
+    }
+    if kind.file_type().is_socket() && !is_standard_error(&kind) {
+        return socket(owned).map(Output::Socket);
+    }
+    threaded_output()
+}
+
+#[cfg(unix)]
+fn examine(of: BorrowedFd<'_>) -> io::Result<(OwnedFd, Metadata)> {
+    let file = File::from(of.try_clone_to_owned()?);
+    let kind = file.metadata()?;
+    Ok((file.into(), kind))
+}
+
+/// Whether standard error goes to the same: it would not wait any more either, and lose what it prints.
+#[cfg(unix)]
+fn is_standard_error(output: &Metadata) -> bool {
+    let same = |error: &Metadata| error.dev() == output.dev() && error.ino() == output.ino();
+    examine(io::stderr().as_fd()).is_ok_and(|(_, error)| same(&error))
+}
+
+#[cfg(unix)]
+fn socket(owned: OwnedFd) -> io::Result<UnixStream> {
+    let socket = Socket::from(owned);
+    socket.set_nonblocking(true)?;
+    UnixStream::from_std(socket)
+}
+
+#[cfg(not(unix))]
+fn input() -> io::Result<Input> {
+    threaded_input()
+}
+
+#[cfg(not(unix))]
+fn output() -> io::Result<Output> {
+    threaded_output()
+}
+
+fn threaded_input() -> io::Result<Input> {
+    read_on_thread(io::stdin()).map(Input::Thread)
+}
+
+fn threaded_output() -> io::Result<Output> {
+    let (sink, done) = write_on_thread(io::stdout())?;
+    Ok(Output::Thread(sink, Some(done)))
+}
+
+fn read_on_thread(mut source: impl Read + Send + 'static) -> io::Result<DuplexStream> {
+    let (ours, mut theirs) = tokio::io::duplex(BETWEEN);
+    let runtime = Handle::current();
+    let read = move || {
+        let mut buffer = vec![0; BETWEEN];
+        loop {
+            match source.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(length) => {
+                    if runtime
+                        .block_on(theirs.write_all(&buffer[..length]))
+                        .is_err()
+                    {
+                        break;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    tracing::warn!(%error, "standard input cannot be read");
+                    break;
+                }
+            }
+        }
+    };
+    let thread = std::thread::Builder::new().name("stdin".to_owned());
+    thread.spawn(read)?;
+    Ok(ours)
+}
+
+fn write_on_thread(
+    mut sink: impl Write + Send + 'static,
+) -> io::Result<(DuplexStream, oneshot::Receiver<()>)> {
+    let (ours, mut theirs) = tokio::io::duplex(BETWEEN);
+    let (finish, done) = oneshot::channel();
+    let runtime = Handle::current();
+    let write = move || {
+        let mut buffer = vec![0; BETWEEN];
+        loop {
+            let length = match runtime.block_on(theirs.read(&mut buffer)) {
+                Ok(0) | Err(_) => break,
+                Ok(length) => length,
+            };
+            let written = sink.write_all(&buffer[..length]);
+            if let Err(error) = written.and_then(|()| sink.flush()) {
+                tracing::warn!(%error, "standard output cannot be written");
+                break;
+            }
+        }
+        let _ = finish.send(());
+    };
+    let thread = std::thread::Builder::new().name("stdout".to_owned());
+    thread.spawn(write)?;
+    Ok((ours, done))
+}
+
+impl AsyncRead for StandardInput {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match &mut self.0 {
+            #[cfg(unix)]
+            Input::Pipe(pipe) => Pin::new(pipe).poll_read(context, buffer),
+            #[cfg(unix)]
+            Input::Socket(socket) => Pin::new(socket).poll_read(context, buffer),
+            Input::Thread(thread) => Pin::new(thread).poll_read(context, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for StandardOutput {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match &mut self.0 {
+            #[cfg(unix)]
+            Output::Pipe(pipe) => Pin::new(pipe).poll_write(context, bytes),
+            #[cfg(unix)]
+            Output::Socket(socket) => Pin::new(socket).poll_write(context, bytes),
+            Output::Thread(thread, _) => Pin::new(thread).poll_write(context, bytes),
+        }
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match &mut self.0 {
+            #[cfg(unix)]
+            Output::Pipe(pipe) => Pin::new(pipe).poll_write_vectored(context, slices),
+            #[cfg(unix)]
+            Output::Socket(socket) => Pin::new(socket).poll_write_vectored(context, slices),
+            Output::Thread(thread, _) => Pin::new(thread).poll_write_vectored(context, slices),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match &self.0 {
+            #[cfg(unix)]
+            Output::Pipe(pipe) => pipe.is_write_vectored(),
+            #[cfg(unix)]
+            Output::Socket(socket) => socket.is_write_vectored(),
+            Output::Thread(thread, _) => thread.is_write_vectored(),
+        }
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.0 {
+            #[cfg(unix)]
+            Output::Pipe(pipe) => Pin::new(pipe).poll_flush(context),
+            #[cfg(unix)]
+            Output::Socket(socket) => Pin::new(socket).poll_flush(context),
+            Output::Thread(thread, _) => Pin::new(thread).poll_flush(context),
+        }
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.0 {
+            #[cfg(unix)]
+            Output::Pipe(pipe) => Pin::new(pipe).poll_shutdown(context),
+            #[cfg(unix)]
+            Output::Socket(socket) => Pin::new(socket).poll_shutdown(context),
+            Output::Thread(thread, done) => {
+                std::task::ready!(Pin::new(thread).poll_shutdown(context))?;
+                if let Some(waited) = done {
+                    // An end without a word is an end, too.
+                    let _ = std::task::ready!(Pin::new(waited).poll(context));
+                    *done = None;
+                }
+                Poll::Ready(Ok(()))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_thread_hands_over_everything_and_the_end() {
+        let text: Vec<u8> = (0..1_000_000).map(|n| (n % 251) as u8).collect();
+        let mut input = StandardInput(Input::Thread(
+            read_on_thread(io::Cursor::new(text.clone())).unwrap(),
+        ));
+        let kept = Kept::default();
+        let (sink, done) = write_on_thread(kept.clone()).unwrap();
+        let mut output = StandardOutput(Output::Thread(sink, Some(done)));
+        tokio::io::copy(&mut input, &mut output).await.unwrap();
+        output.shutdown().await.unwrap();
+        // Shut down once more: nothing is left to wait for.
+        output.shutdown().await.unwrap();
+        assert!(*kept.0.lock().unwrap() == text);
+    }
+}

@@ -1,0 +1,326 @@
+//! How a session begins: every server is told who the client is, and the client what they are together.
+//!
+//! What comes in: `initialize`. What goes out: its answer; of one server its own, in which nothing
+//! changes but what the gateway adds. Deliberately not here: how servers are reached.
+
+use super::{Client, fault, read, side::Side};
+use crate::{
+    Revision,
+    message::{Message, RpcError},
+};
+use bytes::Bytes;
+use serde_json::{Map, Value, json};
+use std::{sync::Arc, time::Duration};
+
+/// How long servers that are there wait for those that are not.
+const SLOWER: Duration = Duration::from_secs(10);
+
+/// Characters of all servers' instructions together.
+const INSTRUCTIONS: usize = 64 << 10;
+
+impl Client {
+    /// Begins a session.
+    pub(super) fn begin(self: &Arc<Self>, serial: u64, message: Message) {
+        let client = Arc::clone(self);
+        // What waits for the session must not be given up with the request.
+        tokio::spawn(async move {
+            let params = message
+                .params()
+                .unwrap_or_else(|| Bytes::from_static(b"{}"));
+            let asked = read::string(&params, &["protocolVersion"]);
+            let revision = negotiated(asked.as_deref());
+            let name = read::string(&params, &["clientInfo", "name"]);
+            let quoted = json!(revision.as_str()).to_string();
+            let params = if asked.as_deref() == Some(revision.as_str()) {
+                params
+            } else {
+                read::with_members(&params, &[("protocolVersion", quoted.into())])
+            };
+            let side = Side::new(&client, revision, "initialize", &params, name);
+            match answer(&side).await {
+                Ok(result) => {
+                    client.respond(serial, &result).await;
+                    client.begun(side, revision).await;
+                }
+                Err(refusal) => {
+                    match refusal {
+                        Refusal::Own(message) => client.answer(serial, message).await,
+                        Refusal::Unavailable(error) => client.refuse(serial, &error).await,
+                    }
+                    side.close().await;
+                    client.not_begun().await;
+                }
+            }
+        });
+    }
+}
+
+/// The revision of a session: what the client asks for, if it is one with sessions; older ones get the
+/// oldest, unknown ones the newest.
+fn negotiated(asked: Option<&str>) -> Revision {
+    match asked {
+        Some("2024-11-05" | "2025-03-26") => Revision::V2025_06_18,
+        Some(asked) => Revision::parse(asked)
+            .filter(|revision| !revision.is_stateless())
+            .unwrap_or(Revision::V2025_11_25),
+        None => Revision::V2025_06_18,
+    }
+}
+
+/// Why a session does not begin.
+enum Refusal {
+    /// The only server says so.
+    Own(Message),
+    /// The only server is not there.
+    Unavailable(RpcError),
+}
+
+async fn answer(side: &Arc<Side>) -> Result<Bytes, Refusal> {
+    let guidance = side.tools.guidance();
+    if let Some(link) = side.only() {
+        let settled = link.settled().await;
+        let (about, refused) = {
+            let state = link.state();
+            (state.about.clone(), state.refused.clone())
+        };
+        return match (settled, about, refused) {
+            (_, _, Some(refused)) => Err(Refusal::Own(refused)),
+            (Err(error), ..) => Err(Refusal::Unavailable(fault::rpc(&link.name, &error))),
+            (Ok(()), about, None) => Ok({
+                link.make_known();
+                of_one(&about.unwrap_or_default(), &guidance)
+            }),
+        };
+    }
+    some_settled(side).await;
+    Ok(of_all(&abouts(side), &guidance, side.revision))
+}
+
+/// What the servers that are there say of themselves, with their names.
+pub(super) fn abouts(side: &Side) -> Vec<(Box<str>, Bytes)> {
+    side.links()
+        .iter()
+        .filter(|link| link.is_open())
+        .inspect(|link| {
+            link.make_known();
+        })
+        .filter_map(|link| Some((link.name.clone(), link.state().about.clone()?)))
+        .collect()
+}
+
+/// Waits for all servers, but not long for those that are slower than others.
+pub(super) async fn some_settled(side: &Arc<Side>) {
+    let all = async {
+        for link in side.links() {
+            let _ = link.settled().await;
+        }
+    };
+    let enough = async {
+        tokio::time::sleep(SLOWER).await;
+        // Whoever is first.
+        let mut first: Vec<_> = side
+            .links()
+            .iter()
+            .map(|link| {
+                Box::pin(async move {
+                    if link.settled().await.is_err() {
+                        std::future::pending::<()>().await;
+                    }
+                })
+            })
+            .collect();
+        std::future::poll_fn(|context| {
+            let is_there = first
+                .iter_mut()
+                .any(|link| link.as_mut().poll(context).is_ready());
+            if is_there {
+                std::task::Poll::Ready(())
+            } else {
+                std::task::Poll::Pending
+            }
+        })
+        .await;
+    };
+    tokio::select! {
+        () = all => {}
+        () = enough => {}
+    }
+}
+
+/// One server's result, with what the gateway adds.
+pub(super) fn of_one(about: &Bytes, guidance: &str) -> Bytes {
+    let capabilities = read::raw(about, &["capabilities"]);
+    let tools = read::raw(about, &["capabilities", "tools"]);
+    let listed = Bytes::from_static(br#"{"listChanged":true}"#);
+    let tools = match tools {
+        Some(tools) if tools.starts_with(b"{") => {
+            read::with_members(&tools, &[("listChanged", Bytes::from_static(b"true"))])
+        }
+        _ => listed,
+    };
+    let capabilities = match capabilities {
+        Some(capabilities) if capabilities.starts_with(b"{") => {
+            read::with_members(&capabilities, &[("tools", tools)])
+        }
+        _ => read::object(&[("tools", tools)]),
+    };
+    let mut members = vec![("capabilities", capabilities)];
+    if !guidance.is_empty() {
+        let said = read::string(about, &["instructions"]).unwrap_or_default();
+        let said = match said.is_empty() || said.contains(guidance) {
+            true if said.is_empty() => guidance.to_owned(),
+            true => said,
+            false => format!("{said}\n\n{guidance}"),
+        };
+        members.push(("instructions", json!(said).to_string().into()));
+    }
+    read::with_members(about, &members)
+}
+
+/// What several servers are together.
+pub(super) fn of_all(abouts: &[(Box<str>, Bytes)], guidance: &str, revision: Revision) -> Bytes {
+    let mut capabilities = json!({"tools": {"listChanged": true}});
+    let mut instructions = String::new();
+    for (name, about) in abouts {
+        let of = read::raw(about, &["capabilities"])
+            .and_then(|raw| serde_json::from_slice::<Value>(&raw).ok());
+        if let Some(of) = of {
+            merge(&mut capabilities, of);
+        }
+        if let Some(said) = read::string(about, &["instructions"]).filter(|said| !said.is_empty()) {
+            if !instructions.is_empty() {
+                instructions.push_str("\n\n");
+            }
+            instructions.push_str(&format!("# {name}\n{said}"));
+        }
+    }
+    if let Some((at, _)) = instructions.char_indices().nth(INSTRUCTIONS) {
+        instructions.truncate(at);
+    }
+    if !guidance.is_empty() && !instructions.contains(guidance) {
+        if !instructions.is_empty() {
+            instructions.push_str("\n\n");
+        }
+        instructions.push_str(guidance);
+    }
+    for list in ["prompts", "resources"] {
+        if let Some(members) = capabilities.get_mut(list).and_then(Value::as_object_mut) {
+            members.insert("listChanged".to_owned(), json!(true));
+        }
+    }
+    let mut result = Map::new();
+    if revision.is_stateless() {
+        result.insert("resultType".to_owned(), json!("complete"));
+        let all: Vec<_> = Revision::ALL
+            .iter()
+            .map(|revision| revision.as_str())
+            .collect();
+        result.insert("supportedVersions".to_owned(), json!(all));
+    } else {
+        result.insert("protocolVersion".to_owned(), json!(revision.as_str()));
+    }
+    result.insert("capabilities".to_owned(), capabilities);
+    result.insert(
+        "serverInfo".to_owned(),
+        json!({"name": "crossfeed", "version": env!("CARGO_PKG_VERSION")}),
+    );
+    if !instructions.is_empty() {
+        result.insert("instructions".to_owned(), json!(instructions));
+    }
+    if revision.is_stateless() {
+        result.insert("ttlMs".to_owned(), json!(0));
+        result.insert("cacheScope".to_owned(), json!("private"));
+    }
+    Value::Object(result).to_string().into()
+}
+
+/// What either can: members of both, `true` before anything else. JSON is at most 127 deep.
+fn merge(into: &mut Value, from: Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (key, value) in from {
+                match into.get_mut(&key) {
+                    Some(there) => merge(there, value),
+                    None => {
+                        into.insert(key, value);
+                    }
+                }
+            }
+        }
+        (into @ (Value::Bool(false) | Value::Null), from) => *into = from,
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_one(about: &str, guidance: &str, expected: &str) {
+        let shown = of_one(&Bytes::from(about.to_owned()), guidance);
+        assert_eq!(String::from_utf8_lossy(&shown), expected);
+        // Through two gateways nothing more is added.
+        assert_eq!(of_one(&shown, guidance), shown);
+    }
+
+    #[test]
+    fn one_server_keeps_its_bytes() {
+        check_one(
+            r#"{ "protocolVersion":"2025-11-25", "capabilities": {"x": 1.50, "tools": {}}, "serverInfo":{"name":"a"}, "_k": 9 }"#,
+            "",
+            r#"{ "protocolVersion":"2025-11-25", "capabilities": {"x": 1.50, "tools": {"listChanged":true}}, "serverInfo":{"name":"a"}, "_k": 9 }"#,
+        );
+        check_one(
+            r#"{"capabilities":{},"instructions":"Be kind."}"#,
+            "Chain.",
+            r#"{"capabilities":{"tools":{"listChanged":true}},"instructions":"Be kind.\n\nChain."}"#,
+        );
+        check_one(
+            r#"{}"#,
+            "Chain.",
+            r#"{"capabilities":{"tools":{"listChanged":true}},"instructions":"Chain."}"#,
+        );
+    }
+
+    #[test]
+    fn several_servers_are_what_they_are_together() {
+        let about = |text: &str| Bytes::from(text.to_owned());
+        let abouts = [
+            (
+                "a".into(),
+                about(r#"{"capabilities":{"resources":{"subscribe":false}},"instructions":"A."}"#),
+            ),
+            (
+                "b".into(),
+                about(r#"{"capabilities":{"resources":{"subscribe":true},"logging":{}}}"#),
+            ),
+        ];
+        let all = of_all(&abouts, "Chain.", Revision::V2025_11_25);
+        let all: Value = serde_json::from_slice(&all).unwrap();
+        assert_eq!(
+            all,
+            json!({
+                "protocolVersion": "2025-11-25",
+                "capabilities": {
+                    "tools": {"listChanged": true},
+                    "resources": {"subscribe": true, "listChanged": true},
+                    "logging": {},
+                },
+                "serverInfo": {"name": "crossfeed", "version": env!("CARGO_PKG_VERSION")},
+                "instructions": "# a\nA.\n\nChain.",
+            })
+        );
+    }
+
+    #[test]
+    fn revisions_are_negotiated() {
+        let check = |asked, expected| assert_eq!(negotiated(asked), expected, "{asked:?}");
+        check(Some("2024-11-05"), Revision::V2025_06_18);
+        check(Some("2025-03-26"), Revision::V2025_06_18);
+        check(Some("2025-06-18"), Revision::V2025_06_18);
+        check(Some("2025-11-25"), Revision::V2025_11_25);
+        check(Some("2026-07-28"), Revision::V2025_11_25);
+        check(Some("1.0"), Revision::V2025_11_25);
+        check(None, Revision::V2025_06_18);
+    }
+}

@@ -1,0 +1,220 @@
+//! What is about tools: lists fetched whole, calls resolved before they go, results of tasks.
+//!
+//! What comes in: `tools/list`, `tools/call`, `tasks/get` and `tasks/result` of a client. What goes out:
+//! the requests that servers get for them, and the answers as [`crate::tools`] shows them. Deliberately
+//! not here: what becomes of schemas, arguments and results.
+
+use super::{
+    Client,
+    begin::some_settled,
+    fault,
+    link::{Failure, Link, Waiting},
+    read,
+    side::Side,
+};
+use crate::{
+    message::{Message, RpcError, code},
+    tools::{Call, ServerList},
+    upstream::UpstreamError,
+};
+use bytes::Bytes;
+use futures_util::future::join_all;
+use std::{collections::HashSet, sync::Arc};
+
+/// Pages of one server's list.
+const PAGES: usize = 1000;
+
+/// One request of a client on one side.
+#[derive(Clone)]
+pub(super) struct Request {
+    pub(super) client: Arc<Client>,
+    pub(super) side: Arc<Side>,
+    pub(super) serial: u64,
+}
+
+impl Request {
+    /// Answers by what a server answered, or did not.
+    pub(super) async fn fail(&self, link: &Link, failure: Failure) {
+        match failure {
+            Failure::Error(message) => self.client.answer(self.serial, message).await,
+            Failure::Unavailable(error) => {
+                let error = fault::rpc(&link.name, &error);
+                self.client.refuse(self.serial, &error).await;
+            }
+        }
+    }
+
+    /// `tools/list`: all pages of all servers in one.
+    pub(super) async fn list(self, message: Message) {
+        let params = message.params();
+        let cursor = params
+            .as_ref()
+            .and_then(|params| read::raw(params, &["cursor"]));
+        if cursor.is_some_and(|cursor| &cursor[..] != b"null") {
+            let error = RpcError::new(code::INVALID_PARAMS, "unknown cursor: there is one page");
+            return self.client.refuse(self.serial, &error).await;
+        }
+        let _one_at_a_time = self.side.listing.lock().await;
+        match self.fetch(params.as_ref()).await {
+            Ok(list) => self.client.respond(self.serial, &list).await,
+            Err((link, failure)) => self.fail(&link, failure).await,
+        }
+    }
+
+    /// Fetches every server's list and has it shown; fails if the only server does.
+    async fn fetch(&self, params: Option<&Bytes>) -> Result<Bytes, (Arc<Link>, Failure)> {
+        let side = &self.side;
+        if side.only().is_none() {
+            some_settled(side).await;
+        }
+        let before = side.tool_changes();
+        let fetched = join_all(side.links().iter().map(|link| self.pages(link, params))).await;
+        let mut lists = Vec::new();
+        for (link, pages) in side.links().iter().zip(fetched) {
+            match pages {
+                Ok(pages) if pages.is_empty() => {}
+                Ok(pages) => lists.push(ServerList::new(link.server, pages)),
+                Err(failure) if side.only().is_some() => return Err((Arc::clone(link), failure)),
+                Err(failure) => tracing::warn!(
+                    target: "crossfeed::gateway",
+                    server = %link.name,
+                    ?failure,
+                    "the tools of a server are not listed"
+                ),
+            }
+        }
+        let list = side.tools.list(&lists).await;
+        if side.tool_changes() != before {
+            side.tools.forget_list();
+        }
+        Ok(list)
+    }
+
+    /// All pages of one server's list; none if it has no tools.
+    async fn pages(&self, link: &Arc<Link>, params: Option<&Bytes>) -> Result<Vec<Bytes>, Failure> {
+        if self.side.only().is_some() || link.is_open() {
+            link.settled().await.map_err(Failure::Unavailable)?;
+        } else {
+            return Err(Failure::Unavailable(UpstreamError::Unreachable {
+                reason: "it is not there yet".to_owned(),
+            }));
+        }
+        if !link.is_capable("tools") {
+            return Ok(Vec::new());
+        }
+        let most = self.client.gateway().config().limits.message_bytes;
+        let mut pages = Vec::new();
+        let mut bytes = 0;
+        let mut seen = HashSet::new();
+        let mut params = params.cloned();
+        loop {
+            let page = link
+                .ask(Some(self.serial), "tools/list", params.as_ref())
+                .await
+                .await
+                .map_err(|_| cancelled())??;
+            bytes += page.len();
+            let next = read::raw(&page, &["nextCursor"]).filter(|next| next.starts_with(b"\""));
+            pages.push(page);
+            let Some(next) = next else { return Ok(pages) };
+            if pages.len() >= PAGES || bytes > most || !seen.insert(next.clone()) {
+                return Err(Failure::Unavailable(UpstreamError::Invalid {
+                    reason: "its list of tools has no end".to_owned(),
+                }));
+            }
+            let before = params.unwrap_or_else(|| Bytes::from_static(b"{}"));
+            params = Some(read::with_members(&before, &[("cursor", next)]));
+        }
+    }
+
+    /// `tools/call`.
+    pub(super) async fn call(self, message: Message) {
+        let params = message
+            .params()
+            .unwrap_or_else(|| Bytes::from_static(b"{}"));
+        if !self.side.tools.is_listed() {
+            let _one_at_a_time = self.side.listing.lock().await;
+            if !self.side.tools.is_listed() {
+                // Without sessions each request says who asks; nothing else of the call is said.
+                let meta = self.side.revision.is_stateless().then(|| asking(&params));
+                if let Err((link, failure)) = self.fetch(meta.flatten().as_ref()).await {
+                    return self.fail_call(&link, failure).await;
+                }
+            }
+        }
+        match self.side.tools.call(params).await {
+            Call::Answered(result) => self.client.respond(self.serial, &result).await,
+            Call::Refused(error) => self.client.refuse(self.serial, &error).await,
+            Call::Forward(forward) => {
+                let Some(link) = self.side.link(forward.server) else {
+                    let error = RpcError::new(code::INTERNAL, "no such server");
+                    forward.pending.fail("no such server").await;
+                    return self.client.refuse(self.serial, &error).await;
+                };
+                let waiting = Waiting::Call {
+                    serial: self.serial,
+                    pending: forward.pending,
+                };
+                let message = message.with_body(forward.params);
+                link.request(waiting, message, forward.headers).await;
+            }
+        }
+    }
+
+    /// As [`fail`](Self::fail), but so that the model reads it.
+    async fn fail_call(&self, link: &Link, failure: Failure) {
+        match failure {
+            Failure::Error(message) => self.client.answer(self.serial, message).await,
+            Failure::Unavailable(error) => {
+                let result = fault::tool(&link.name, &error, link.stateless);
+                self.client.respond(self.serial, &result).await;
+            }
+        }
+    }
+
+    /// `tasks/result`, `tasks/get`: of the server whose task it is.
+    pub(super) async fn task(self, message: Message) {
+        let params = message.params().unwrap_or_default();
+        let Some(task) = read::string(&params, &["taskId"]) else {
+            return self.in_turn(message).await;
+        };
+        let owner = self.side.owner_of_task(&task);
+        let link = self.side.only().or_else(|| self.side.link(owner?)).cloned();
+        let (link, answer) = match link {
+            Some(link) => {
+                let answer = link.pass(Some(self.serial), message).await.await;
+                (link, answer.unwrap_or_else(|_| Err(cancelled())))
+            }
+            None => match self.first_that_knows(message).await {
+                Some(answered) => answered,
+                None => return self.nobody().await,
+            },
+        };
+        match answer {
+            Ok(result) => {
+                self.side.owns_task(link.server, &task);
+                let shown = self
+                    .side
+                    .tools
+                    .task_result(link.server, &task, result)
+                    .await;
+                self.client.respond(self.serial, &shown).await;
+            }
+            Err(failure) => self.fail(&link, failure).await,
+        }
+    }
+}
+
+/// What waited for an answer is gone, and with it whoever would read this.
+pub(super) fn cancelled() -> Failure {
+    Failure::Unavailable(UpstreamError::Ended {
+        reason: "the request was cancelled".to_owned(),
+    })
+}
+
+/// Parameters that say who asks, by those of another request.
+pub(super) fn asking(params: &Bytes) -> Option<Bytes> {
+    let meta = read::raw(params, &["_meta"])?;
+    let meta = read::without_member(&meta, "progressToken");
+    Some(read::object(&[("_meta", meta)]))
+}

@@ -1,0 +1,188 @@
+//! The few members of parameters and results that decide where a message goes.
+//!
+//! What comes in: JSON, and the keys that lead to a value. What goes out: the value, or the JSON with
+//! another value there and every other byte kept. Deliberately not here: what the values mean.
+
+use bytes::Bytes;
+use crossfeed_json::{Cursor, Document, Edits};
+use memchr::memmem;
+
+/// The key under which a request of the stateless era says its revision.
+pub(super) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+
+fn at<'d>(document: &'d Document, path: &[&str]) -> Option<Cursor<'d>> {
+    let root = document.root().ok()?;
+    path.iter().try_fold(root, |value, key| value.get(key))
+}
+
+/// Whether the last key of a path can be there: the bytes hold it, or an escape that may hide it.
+fn may_hold(json: &[u8], path: &[&str]) -> bool {
+    path.last().is_none_or(|key| {
+        memmem::find(json, key.as_bytes()).is_some() || memmem::find(json, b"\\u00").is_some()
+    })
+}
+
+/// The bytes of the value that a path of keys leads to.
+pub(super) fn raw(json: &Bytes, path: &[&str]) -> Option<Bytes> {
+    if !may_hold(json, path) {
+        return None;
+    }
+    let document = Document::new(json.clone());
+    let value = at(&document, path)?.shared();
+    Some(value)
+}
+
+/// The string that a path of keys leads to.
+pub(super) fn string(json: &Bytes, path: &[&str]) -> Option<String> {
+    if !may_hold(json, path) {
+        return None;
+    }
+    let document = Document::new(json.clone());
+    let value = at(&document, path)?.as_str()?.into_owned();
+    Some(value)
+}
+
+/// The same JSON with another value at a path of keys; itself where there is none.
+pub(super) fn replaced(json: &Bytes, path: &[&str], with: &[u8]) -> Bytes {
+    if !may_hold(json, path) {
+        return json.clone();
+    }
+    let document = Document::new(json.clone());
+    let Some(value) = at(&document, path) else {
+        return json.clone();
+    };
+    let mut edits = Edits::new(document.raw());
+    edits.replace(value, with);
+    edits.done().into_owned().into()
+}
+
+/// An object of these members.
+pub(super) fn object(members: &[(&str, Bytes)]) -> Bytes {
+    let mut json = vec![b'{'];
+    for (key, value) in members {
+        if json.len() > 1 {
+            json.push(b',');
+        }
+        json.extend_from_slice(crossfeed_json::quoted(key).as_bytes());
+        json.push(b':');
+        json.extend_from_slice(value);
+    }
+    json.push(b'}');
+    json.into()
+}
+
+/// The same object with some members set: replaced where they are, added where they are not.
+pub(super) fn with_members(json: &Bytes, members: &[(&str, Bytes)]) -> Bytes {
+    let document = Document::new(json.clone());
+    let Ok(root) = document.root() else {
+        return json.clone();
+    };
+    if root.kind() != crossfeed_json::Kind::Object {
+        return json.clone();
+    }
+    if root.is_empty() && !members.is_empty() {
+        return object(members);
+    }
+    let mut edits = Edits::new(document.raw());
+    for (key, value) in members {
+        edits.put(root, key, value);
+    }
+    edits.done().into_owned().into()
+}
+
+/// The same object without a member.
+pub(super) fn without_member(json: &Bytes, key: &str) -> Bytes {
+    if !may_hold(json, &[key]) {
+        return json.clone();
+    }
+    let document = Document::new(json.clone());
+    let Ok(root) = document.root() else {
+        return json.clone();
+    };
+    let mut kept = vec![b'{'];
+    for (name, value) in root.members() {
+        if name.text() == key {
+            continue;
+        }
+        if kept.len() > 1 {
+            kept.push(b',');
+        }
+        kept.push(b'"');
+        kept.extend_from_slice(name.raw());
+        kept.extend_from_slice(b"\":");
+        kept.extend_from_slice(value.raw());
+    }
+    kept.push(b'}');
+    kept.into()
+}
+
+/// Whether parameters say that they are of the stateless era: each request there says its revision.
+pub(super) fn says_revision(params: Option<&Bytes>) -> bool {
+    params.is_some_and(|params| raw(params, &["_meta", PROTOCOL_VERSION]).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(json: &str, path: &[&str], expected: Option<&str>, with_9: &str) {
+        let json = Bytes::from(json.to_owned());
+        let found = raw(&json, path);
+        assert_eq!(found.as_deref(), expected.map(str::as_bytes), "{json:?}");
+        assert_eq!(replaced(&json, path, b"9"), with_9.as_bytes());
+    }
+
+    #[test]
+    fn values_are_found_and_replaced_where_they_stand() {
+        let path = ["_meta", "progressToken"];
+        check(
+            r#"{"a": 1.50, "_meta": {"progressToken" : "x"}, "b":[ ]}"#,
+            &path,
+            Some(r#""x""#),
+            r#"{"a": 1.50, "_meta": {"progressToken" : 9}, "b":[ ]}"#,
+        );
+        check(
+            r#"{"_meta":{"progress\u0054oken":[1, 2]}}"#,
+            &path,
+            Some("[1, 2]"),
+            r#"{"_meta":{"progress\u0054oken":9}}"#,
+        );
+        for without in [
+            r#"{"progressToken":1}"#,
+            r#"{"_meta":[]}"#,
+            r#"{"_meta":{"x":"progressToken"}}"#,
+            "[]",
+            "7",
+        ] {
+            check(without, &path, None, without);
+        }
+    }
+
+    #[test]
+    fn members_are_taken_out() {
+        let without =
+            |json: &'static str| without_member(&Bytes::from_static(json.as_bytes()), "b");
+        assert_eq!(
+            without(r#"{"a": 1.50, "b": 2, "c\n": [ ]}"#),
+            &br#"{"a":1.50,"c\n":[ ]}"#[..]
+        );
+        assert_eq!(without(r#"{"b":{"b":1}}"#), &b"{}"[..]);
+        assert_eq!(without(r#"{ "a":1 }"#), &br#"{ "a":1 }"#[..]);
+    }
+
+    #[test]
+    fn members_are_set() {
+        let json = Bytes::from_static(br#"{ "a": 1, "b": 2 }"#);
+        let set = [
+            ("b", Bytes::from_static(b"3")),
+            ("c", Bytes::from_static(b"4")),
+        ];
+        assert_eq!(
+            with_members(&json, &set),
+            &br#"{ "a": 1, "b": 3,"c":4 }"#[..]
+        );
+        let nothing = Bytes::from_static(b"{ }");
+        assert_eq!(with_members(&nothing, &set), &br#"{"b":3,"c":4}"#[..]);
+        assert_eq!(with_members(&nothing, &[]), nothing);
+    }
+}

@@ -1,0 +1,235 @@
+//! The connections of one client in one era, and what is known of the servers at their ends.
+//!
+//! What comes in: requests of the client that are to be answered by servers. What goes out: the same to
+//! the server that they are for, or to all. Deliberately not here: single connections ([`super::link`]).
+
+use super::{
+    Client,
+    life::{self, Hello},
+    link::Link,
+    read,
+};
+use crate::{
+    Revision,
+    message::Message,
+    tools::{Caller, ClientTools},
+};
+use bytes::Bytes;
+use lru::LruCache;
+use std::{
+    collections::HashMap,
+    num::NonZeroUsize,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+/// Tasks whose server is remembered; an older one is asked for in turn.
+const TASKS: NonZeroUsize = NonZeroUsize::new(4096).expect("not zero");
+
+/// The connections of one client in one era.
+pub(super) struct Side {
+    links: Vec<Arc<Link>>,
+    pub(super) tools: ClientTools,
+    pub(super) revision: Revision,
+    known: Mutex<Known>,
+    tool_changes: AtomicU64,
+    /// Lists are fetched by one request at a time.
+    pub(super) listing: tokio::sync::Mutex<()>,
+}
+
+/// Resources whose server is remembered.
+const RESOURCES: NonZeroUsize = NonZeroUsize::new(16_384).expect("not zero");
+
+/// What was learnt of the servers.
+struct Known {
+    tasks: LruCache<String, usize>,
+    resources: LruCache<String, usize>,
+    /// Templates of addresses, as they are written.
+    templates: LruCache<String, usize>,
+    /// Prompts by the names that they are shown under; none until they are listed.
+    prompts: Option<Prompts>,
+}
+
+/// Which prompt of which server a name stands for.
+pub(super) type Prompts = HashMap<String, (usize, String)>;
+
+impl Side {
+    /// Connections for a client that introduced itself; opened from here on.
+    pub(super) fn new(
+        client: &Arc<Client>,
+        revision: Revision,
+        method: &'static str,
+        params: &Bytes,
+        name: Option<String>,
+    ) -> Arc<Self> {
+        let gateway = client.gateway();
+        let links: Vec<Arc<Link>> = gateway
+            .connectors()
+            .map(|(server, connector)| {
+                let hello = Hello::new(method, params.clone());
+                Link::new(server, client, connector, hello, revision.is_stateless())
+            })
+            .collect();
+        for link in &links {
+            tokio::spawn(life::run(Arc::clone(link)));
+        }
+        let caller = Caller::new(client.principal().clone(), client.session_key(), revision);
+        let caller = match name {
+            Some(name) => caller.with_client_name(name),
+            None => caller,
+        };
+        Arc::new(Self {
+            links,
+            tools: gateway.tools().of(caller),
+            revision,
+            known: Mutex::new(Known {
+                tasks: LruCache::new(TASKS),
+                resources: LruCache::new(RESOURCES),
+                templates: LruCache::new(RESOURCES),
+                prompts: None,
+            }),
+            tool_changes: AtomicU64::new(0),
+            listing: tokio::sync::Mutex::default(),
+        })
+    }
+
+    /// Connections for requests without a session, the first of which has these parameters.
+    pub(super) fn stateless(client: &Arc<Client>, params: Option<&Bytes>) -> Arc<Self> {
+        let revision = Revision::V2026_07_28;
+        let name = params.and_then(|params| {
+            read::string(
+                params,
+                &["_meta", "io.modelcontextprotocol/clientInfo", "name"],
+            )
+        });
+        // What differs between clients must not be said for all of them.
+        let name = name.filter(|_| !client.is_shared());
+        let own = Bytes::from(
+            serde_json::json!({"_meta": {
+                (read::PROTOCOL_VERSION): revision.as_str(),
+                "io.modelcontextprotocol/clientCapabilities": {},
+                "io.modelcontextprotocol/clientInfo": {
+                    "name": "crossfeed",
+                    "version": env!("CARGO_PKG_VERSION"),
+                },
+            }})
+            .to_string(),
+        );
+        Self::new(client, revision, "server/discover", &own, name)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn links(&self) -> &[Arc<Link>] {
+        &self.links
+    }
+
+    /// The only connection, where there is only one.
+    pub(super) fn only(&self) -> Option<&Arc<Link>> {
+        match &self.links[..] {
+            [link] => Some(link),
+            _ => None,
+        }
+    }
+
+    pub(super) fn link(&self, server: usize) -> Option<&Arc<Link>> {
+        self.links.iter().find(|link| link.server == server)
+    }
+
+    /// The client is initialized, as it says itself; servers that come later are told when they do.
+    pub(super) async fn initialized(&self, message: &Message) {
+        for link in &self.links {
+            link.hello.set_initialized(message.clone());
+            link.greet().await;
+        }
+    }
+
+    pub(super) async fn tell_all(&self, message: &Message) {
+        for link in &self.links {
+            link.send(message.clone()).await;
+        }
+    }
+
+    /// A server's tools are to be listed again before the next call.
+    pub(super) fn tools_changed(&self, server: usize) {
+        let _ = server;
+        self.tool_changes.fetch_add(1, Ordering::Relaxed);
+        self.tools.forget_list();
+    }
+
+    /// How often tools changed.
+    pub(super) fn tool_changes(&self) -> u64 {
+        self.tool_changes.load(Ordering::Relaxed)
+    }
+
+    /// What servers list is to be learnt again.
+    pub(super) fn changed(&self, method: &str) {
+        if method == "notifications/prompts/list_changed" {
+            self.known().prompts = None;
+        }
+    }
+
+    pub(super) fn learn_prompts(&self, prompts: Prompts) {
+        self.known().prompts = Some(prompts);
+    }
+
+    /// The prompt of a name, where prompts are known.
+    pub(super) fn prompt(&self, name: &str) -> Option<Option<(usize, String)>> {
+        let known = self.known();
+        let prompts = known.prompts.as_ref()?;
+        Some(prompts.get(name).cloned())
+    }
+
+    pub(super) fn owns_resource(&self, server: usize, uri: &str) {
+        self.known().resources.put(uri.to_owned(), server);
+    }
+
+    pub(super) fn owns_template(&self, server: usize, template: &str) {
+        self.known().templates.put(template.to_owned(), server);
+    }
+
+    /// The server that a resource, or a template, is known to be of: the one that lists it or answered
+    /// for it before, else the one whose template begins like it for longest.
+    pub(super) fn owner_of_resource(&self, uri: &str) -> Option<usize> {
+        let mut known = self.known();
+        if let Some(server) = known.resources.get(uri) {
+            return Some(*server);
+        }
+        if let Some(server) = known.templates.get(uri) {
+            return Some(*server);
+        }
+        let begins = |template: &str| {
+            let fixed = template.find('{').unwrap_or(template.len());
+            template
+                .get(..fixed)
+                .filter(|fixed| !fixed.is_empty() && uri.starts_with(fixed))
+                .map(str::len)
+        };
+        known
+            .templates
+            .iter()
+            .filter_map(|(template, server)| Some((begins(template)?, *server)))
+            .max_by_key(|(length, server)| (*length, usize::MAX - server))
+            .map(|(_, server)| server)
+    }
+
+    pub(super) fn owns_task(&self, server: usize, task: &str) {
+        self.known().tasks.put(task.to_owned(), server);
+    }
+
+    pub(super) fn owner_of_task(&self, task: &str) -> Option<usize> {
+        self.known().tasks.get(task).copied()
+    }
+
+    /// Ends every connection in an orderly way.
+    pub(super) async fn close(&self) {
+        for link in &self.links {
+            link.close().await;
+        }
+        self.tools.close().await;
+    }
+}

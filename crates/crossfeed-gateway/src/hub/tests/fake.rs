@@ -1,0 +1,258 @@
+//! Servers and clients in memory, whose every message a test sees.
+
+use crate::{
+    Revision,
+    config::{GatewayConfig, ServerConfig, TransportConfig},
+    downstream::{Gone, Outlet, Principal},
+    hub::{Client, Gateway},
+    message::{Id, Message},
+    tools::Tools,
+    upstream::{Connector, Event, Header, Upstream, UpstreamError},
+};
+use async_trait::async_trait;
+use bytes::Bytes;
+use crossfeed_core::{Engine, EngineOptions};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+use std::time::Duration;
+use tokio::sync::{Mutex, mpsc};
+
+/// What is awaited comes within this, or never.
+pub(super) const SOON: Duration = Duration::from_secs(5);
+
+pub(super) fn message(text: &str) -> Message {
+    Message::parse(text.to_owned()).unwrap()
+}
+
+/// One open connection, as the server sees it.
+pub(super) struct Server {
+    pub(super) inbox: mpsc::UnboundedReceiver<Message>,
+    pub(super) events: mpsc::Sender<Event>,
+    pub(super) abandoned: mpsc::UnboundedReceiver<Id>,
+}
+
+impl Server {
+    pub(super) async fn next(&mut self) -> Message {
+        let next = tokio::time::timeout(SOON, self.inbox.recv()).await;
+        next.expect("nothing came").expect("closed")
+    }
+
+    /// The next message, which has this method.
+    pub(super) async fn expect(&mut self, method: &str) -> Message {
+        let next = self.next().await;
+        assert_eq!(next.method(), Some(method), "{:?}", next.to_bytes());
+        next
+    }
+
+    pub(super) async fn say(&self, message: Message) {
+        let related = None;
+        let event = Event::Message { message, related };
+        self.events.send(event).await.unwrap();
+    }
+
+    pub(super) async fn answer(&self, request: &Message, result: &str) {
+        let id = request.id().unwrap();
+        self.say(Message::response(id, &Bytes::from(result.to_owned())))
+            .await;
+    }
+
+    /// Takes part in the beginning of a session.
+    pub(super) async fn begin(&mut self, capabilities: &str) {
+        let hello = self.expect("initialize").await;
+        self.answer(
+            &hello,
+            &format!(r#"{{"protocolVersion":"2025-11-25","capabilities":{capabilities},"serverInfo":{{"name":"fake","version":"1"}}}}"#),
+        )
+        .await;
+    }
+
+    pub(super) fn is_quiet(&mut self) -> bool {
+        self.inbox.try_recv().is_err()
+    }
+}
+
+struct Connection {
+    to: mpsc::UnboundedSender<Message>,
+    abandoned: mpsc::UnboundedSender<Id>,
+}
+
+#[async_trait]
+impl Upstream for Connection {
+    async fn send(&self, message: Message, _: &[Header]) -> Result<(), UpstreamError> {
+        self.to.send(message).map_err(|_| UpstreamError::Ended {
+            reason: "gone".to_owned(),
+        })
+    }
+
+    fn speak(&self, _: Revision) {}
+
+    async fn abandon(&self, id: &Id) {
+        let _ = self.abandoned.send(id.clone());
+    }
+
+    async fn close(&self) {}
+}
+
+/// A server that can be connected to.
+pub(super) struct Fake {
+    opened: mpsc::UnboundedSender<Server>,
+    pub(super) is_down: AtomicBool,
+}
+
+#[async_trait]
+impl Connector for Fake {
+    async fn connect(
+        &self,
+        events: mpsc::Sender<Event>,
+    ) -> Result<Arc<dyn Upstream>, UpstreamError> {
+        if self.is_down.load(Ordering::Relaxed) {
+            return Err(UpstreamError::Unreachable {
+                reason: "down".to_owned(),
+            });
+        }
+        let (to, inbox) = mpsc::unbounded_channel();
+        let (abandoned, abandons) = mpsc::unbounded_channel();
+        let server = Server {
+            inbox,
+            events,
+            abandoned: abandons,
+        };
+        self.opened.send(server).unwrap();
+        Ok(Arc::new(Connection { to, abandoned }))
+    }
+}
+
+/// Where a client's messages go.
+pub(super) struct Inbox(mpsc::UnboundedSender<Message>);
+
+#[async_trait]
+impl Outlet for Inbox {
+    async fn send(&self, message: Message) -> Result<(), Gone> {
+        self.0.send(message).map_err(|_| Gone)
+    }
+}
+
+/// A client, as itself sees it.
+pub(super) struct Side {
+    pub(super) client: Arc<Client>,
+    pub(super) inbox: Mutex<mpsc::UnboundedReceiver<Message>>,
+    pub(super) outlet: Arc<dyn Outlet>,
+}
+
+impl Side {
+    pub(super) async fn send(&self, text: &str) {
+        self.client
+            .receive(message(text), Arc::clone(&self.outlet))
+            .await;
+    }
+
+    pub(super) async fn next(&self) -> String {
+        let mut inbox = self.inbox.lock().await;
+        let next = tokio::time::timeout(SOON, inbox.recv()).await;
+        let next = next.expect("nothing came").expect("closed");
+        String::from_utf8(next.to_bytes().to_vec()).unwrap()
+    }
+
+    pub(super) async fn is_quiet(&self) -> bool {
+        self.inbox.lock().await.try_recv().is_err()
+    }
+}
+
+/// A gateway with servers in memory.
+pub(super) struct World {
+    pub(super) gateway: Arc<Gateway>,
+    pub(super) fakes: Vec<Arc<Fake>>,
+    opened: Vec<Mutex<mpsc::UnboundedReceiver<Server>>>,
+}
+
+impl World {
+    pub(super) fn new(names: &[&str]) -> Self {
+        Self::with(names, |_| ())
+    }
+
+    pub(super) fn with(names: &[&str], change: impl Fn(&mut GatewayConfig)) -> Self {
+        let mut config = GatewayConfig::default();
+        let mut fakes = Vec::new();
+        let mut opened = Vec::new();
+        for name in names {
+            let transport = TransportConfig::Stdio {
+                command: "none".to_owned(),
+                args: Vec::new(),
+                env: std::collections::BTreeMap::new(),
+                cwd: None,
+            };
+            config.servers.push(ServerConfig::new(*name, transport));
+            let (sender, receiver) = mpsc::unbounded_channel();
+            fakes.push(Arc::new(Fake {
+                opened: sender,
+                is_down: AtomicBool::new(false),
+            }));
+            opened.push(Mutex::new(receiver));
+        }
+        change(&mut config);
+        let tools = Tools::new(
+            Engine::in_memory(EngineOptions::default()),
+            Arc::new(config.clone()),
+        );
+        let connectors = fakes
+            .iter()
+            .map(|fake| Arc::clone(fake) as Arc<dyn Connector>)
+            .collect();
+        Self {
+            gateway: Gateway::new(config, connectors, tools),
+            fakes,
+            opened,
+        }
+    }
+
+    pub(super) fn client(&self) -> Side {
+        self.client_of(|outlet| self.gateway.connect(Principal::Local, outlet))
+    }
+
+    /// One of several clients that have no sessions.
+    pub(super) fn stateless(&self) -> Side {
+        self.client_of(|_| self.gateway.stateless(Principal::Anonymous))
+    }
+
+    fn client_of(&self, client: impl FnOnce(Arc<dyn Outlet>) -> Arc<Client>) -> Side {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let outlet: Arc<dyn Outlet> = Arc::new(Inbox(sender));
+        Side {
+            client: client(Arc::clone(&outlet)),
+            inbox: Mutex::new(receiver),
+            outlet,
+        }
+    }
+
+    /// The next connection to a server.
+    pub(super) async fn server(&self, index: usize) -> Server {
+        let mut opened = self.opened[index].lock().await;
+        let next = tokio::time::timeout(SOON, opened.recv()).await;
+        next.expect("nobody connects").expect("closed")
+    }
+
+    /// A client and its connection to each server, the session begun.
+    pub(super) async fn begun(&self, capabilities: &str) -> (Side, Vec<Server>) {
+        let client = self.client();
+        client.send(INITIALIZE).await;
+        let mut servers = Vec::new();
+        for index in 0..self.opened.len() {
+            let mut server = self.server(index).await;
+            server.begin(capabilities).await;
+            servers.push(server);
+        }
+        let answer = client.next().await;
+        assert!(answer.contains("protocolVersion"), "{answer}");
+        client
+            .send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
+            .await;
+        for server in &mut servers {
+            server.expect("notifications/initialized").await;
+        }
+        (client, servers)
+    }
+}
+
+pub(super) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"x":1.50},"clientInfo":{"name":"test","version":"0"}}}"#;

@@ -1,0 +1,280 @@
+//! The list of tools that a client sees.
+//!
+//! What comes in: the pages of each server's `tools/list`. What goes out: one list of all that is
+//! offered, and for each name in it the way back. Deliberately not here: calls.
+//!
+//! # What holds
+//!
+//! - Of a tool only `name`, `description`, `inputSchema` and `outputSchema` change, each only where it
+//!   must; every other byte of it stays, and so do the other members of the result.
+//! - The same lists give the same bytes.
+
+mod headers;
+mod join;
+pub(crate) mod names;
+mod output;
+mod said;
+mod tool;
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use headers::HeaderParameter;
+pub(super) use tool::Offered;
+
+use super::{ServerList, extra, pattern, profile::Choice};
+use crate::{
+    Revision,
+    config::{GatewayConfig, ServerConfig},
+};
+use bytes::Bytes;
+use crossfeed_core::Engine;
+use crossfeed_json::{Document, Kind};
+use crossfeed_schema::{ListOptions, Listed, Reflection, ToolList, rewrite_tools};
+use lru::LruCache;
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
+use std::{
+    collections::HashMap,
+    num::NonZeroUsize,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// Who is listed to, as far as the list depends on it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Audience {
+    pub(super) client_name: Option<String>,
+    pub(super) revision: Revision,
+    /// Whether it may list results.
+    pub(super) may_list: bool,
+}
+
+/// What is listed.
+pub(super) struct Listing {
+    /// The result of `tools/list`.
+    pub(super) bytes: Bytes,
+    /// The tools of servers, by the name that is shown.
+    tools: HashMap<String, Arc<Offered>>,
+    /// The tools of the gateway's own.
+    extra: Vec<&'static str>,
+}
+
+impl Listing {
+    /// The tool that is shown so.
+    pub(super) fn find(&self, name: &str) -> Option<&Arc<Offered>> {
+        self.tools.get(name)
+    }
+
+    /// Whether a tool of the gateway's own is offered.
+    pub(super) fn has_extra(&self, name: &str) -> bool {
+        self.extra.contains(&name)
+    }
+
+    pub(super) fn tools(&self) -> impl Iterator<Item = (&String, &Arc<Offered>)> {
+        self.tools.iter()
+    }
+}
+
+/// Listings that were asked for lately: clients alike share one.
+pub(super) struct Listings {
+    kept: Mutex<LruCache<[u8; 32], Arc<Listing>>>,
+}
+
+/// How many are kept: some hundreds of kilobytes each for long lists.
+const KEPT: NonZeroUsize = match NonZeroUsize::new(32) {
+    Some(kept) => kept,
+    None => NonZeroUsize::MIN,
+};
+
+impl Listings {
+    pub(super) fn new() -> Self {
+        Self {
+            kept: Mutex::new(LruCache::new(KEPT)),
+        }
+    }
+
+    /// The listing of these lists, made now unless it was made lately.
+    pub(super) fn get(
+        &self,
+        engine: &Engine,
+        config: &GatewayConfig,
+        lists: &[ServerList],
+        audience: &Audience,
+    ) -> Arc<Listing> {
+        let key = key(config, lists, audience);
+        let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(listing) = kept().get(&key) {
+            return Arc::clone(listing);
+        }
+        let listing = Arc::new(listing(engine, config, lists, audience));
+        kept().put(key, Arc::clone(&listing));
+        listing
+    }
+}
+
+/// What a listing depends on, but for the configuration, which never changes.
+fn key(config: &GatewayConfig, lists: &[ServerList], audience: &Audience) -> [u8; 32] {
+    let mut digest = Sha256::new();
+    digest.update(audience.revision.as_str());
+    digest.update([u8::from(audience.may_list)]);
+    for list in lists {
+        digest.update(choice(config, list.server, audience).as_str());
+        digest.update(list.server.to_le_bytes());
+        for page in &list.pages {
+            digest.update(page.len().to_le_bytes());
+            digest.update(page);
+        }
+        digest.update([0]);
+    }
+    digest.finalize().into()
+}
+
+fn choice(config: &GatewayConfig, server: usize, audience: &Audience) -> Choice {
+    let own = config.servers.get(server);
+    let own = own.and_then(|server| server.profile.as_deref());
+    Choice::of(
+        [own, config.profile.as_deref()],
+        audience.client_name.as_deref(),
+    )
+}
+
+/// The styles that are used, for who wants to tell of them before anything is listed.
+pub(super) fn choices(config: &GatewayConfig, audience: &Audience) -> Vec<Choice> {
+    let mut found = Vec::new();
+    let servers = config.servers.iter().enumerate();
+    for (index, _) in servers.filter(|(_, server)| !server.disabled) {
+        let choice = choice(config, index, audience);
+        if !found.contains(&choice) {
+            found.push(choice);
+        }
+    }
+    found
+}
+
+fn listing(
+    engine: &Engine,
+    config: &GatewayConfig,
+    lists: &[ServerList],
+    audience: &Audience,
+) -> Listing {
+    let pages: Vec<Vec<Document>> = lists
+        .iter()
+        .map(|list| list.pages.iter().cloned().map(Document::new).collect())
+        .collect();
+    let mut tools = Vec::new();
+    for (list, pages) in lists.iter().zip(&pages) {
+        if let Some(server) = config.servers.get(list.server) {
+            let choice = choice(config, list.server, audience);
+            let rewritten = of_server(server, pages, choice);
+            tools.extend(
+                rewritten
+                    .into_iter()
+                    .map(|tool| (list.server, choice, tool)),
+            );
+        }
+    }
+    let own: Vec<_> = tools
+        .iter()
+        .map(|(server, _, tool)| {
+            let server = config.servers.get(*server);
+            let server = server.map_or("", |server| server.name.as_str());
+            (server, tool.listed.shown_name())
+        })
+        .collect();
+    // Where nothing can be called there is nothing to refer to.
+    let extra = match own.is_empty() {
+        true => Vec::new(),
+        false => extra::offered(config.extra_tools, audience.may_list),
+    };
+    let shown = names::shown(&own, &extra);
+    let mut found = HashMap::new();
+    let mut written: Vec<Bytes> = extra
+        .iter()
+        .map(|name| extra::definition(name).to_string().into())
+        .collect();
+    for ((index, choice, tool), name) in tools.into_iter().zip(shown) {
+        let Some(server) = config.servers.get(index) else {
+            continue;
+        };
+        let (offered, bytes) = tool.offered(engine, (index, server), choice, &name, &extra);
+        written.push(bytes);
+        found.entry(name).or_insert_with(|| Arc::new(offered));
+    }
+    Listing {
+        bytes: join::joined(&pages, &written, audience.revision),
+        tools: found,
+        extra,
+    }
+}
+
+/// The tools of one server that are offered, rewritten.
+fn of_server(server: &ServerConfig, pages: &[Document], choice: Choice) -> Vec<tool::Rewritten> {
+    let roots = pages.iter().filter_map(|page| page.root().ok());
+    let lists = roots.filter_map(|root| root.get("tools"));
+    let items = lists.flat_map(|list| match list.kind() {
+        Kind::Array => Some(list.items()),
+        _ => None,
+    });
+    let items = items.flatten();
+    let tools = items.filter_map(|item| {
+        let name = item.get("name")?.as_str()?.into_owned();
+        let is_offered = (server.allow.is_empty() || pattern::fits_any(&server.allow, &name))
+            && !pattern::fits_any(&server.deny, &name);
+        is_offered.then(|| (name, item.shared()))
+    });
+    let tools: Vec<_> = tools.collect();
+    let mut options = choice.options();
+    for (name, _) in &tools {
+        if pattern::fits_any(&server.never_chain, name) {
+            options = options.with_never(name.clone());
+        }
+        if server.projection {
+            options = options.with_reflection(name.clone(), Reflection::new());
+        }
+    }
+    let own: Vec<_> = tools.iter().map(|(_, raw)| declaration(raw)).collect();
+    let Listed { tools: listed, .. } = match rewritten(&own, &options) {
+        Some(listed) if listed.tools.len() == tools.len() => listed,
+        // It nests too deep to be read.
+        _ => return Vec::new(),
+    };
+    let all = tools.into_iter().zip(own).zip(listed);
+    all.map(|(((name, raw), own), listed)| tool::Rewritten {
+        is_chained: !options.never.contains(&name) && !is_marked(&own),
+        raw,
+        own,
+        listed,
+    })
+    .collect()
+}
+
+fn rewritten(tools: &[Value], options: &ListOptions) -> Option<Listed> {
+    let list = ToolList::try_from(json!({ "tools": tools })).ok()?;
+    Some(rewrite_tools(&list, options))
+}
+
+/// Whether a tool says of itself that it is never chained.
+fn is_marked(tool: &Value) -> bool {
+    let meta = tool.get("_meta");
+    meta.and_then(|meta| meta.get(crossfeed_schema::CHAIN_MARK)) == Some(&Value::Bool(false))
+}
+
+/// What is rewritten of a tool: nothing else that it holds may make it look like another provider's.
+fn declaration(raw: &Bytes) -> Value {
+    const READ: [&str; 5] = [
+        "name",
+        "description",
+        "inputSchema",
+        "outputSchema",
+        "_meta",
+    ];
+    let document = Document::new(raw.clone());
+    let Ok(root) = document.root() else {
+        return Value::Null;
+    };
+    let members = READ.iter().filter_map(|key| {
+        let value = root.get(key).filter(|own| own.kind() != Kind::Null)?;
+        Some(((*key).to_owned(), value.to_nearest_value()))
+    });
+    Value::Object(members.collect::<Map<_, _>>())
+}

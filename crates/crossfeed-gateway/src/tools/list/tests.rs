@@ -1,0 +1,162 @@
+//! Lists of servers as clients see them.
+
+use super::super::{Caller, ServerList, Tools};
+use crate::{
+    Revision,
+    config::{GatewayConfig, ServerConfig, TransportConfig},
+    downstream::Principal,
+};
+use bytes::Bytes;
+use crossfeed_core::{Engine, EngineOptions};
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, sync::Arc};
+
+fn server(name: &str) -> ServerConfig {
+    let transport = TransportConfig::Stdio {
+        command: "none".to_owned(),
+        args: Vec::new(),
+        env: BTreeMap::new(),
+        cwd: None,
+    };
+    ServerConfig::new(name, transport)
+}
+
+/// The list that a client sees of servers with these pages.
+async fn listed(servers: Vec<ServerConfig>, pages: &[&[&str]], client: Option<&str>) -> Bytes {
+    let config = GatewayConfig {
+        servers,
+        ..GatewayConfig::default()
+    };
+    let engine = Engine::in_memory(EngineOptions::default());
+    let tools = Tools::new(engine, Arc::new(config));
+    let mut caller = Caller::new(
+        Principal::Local,
+        Some("s".to_owned()),
+        Revision::V2025_11_25,
+    );
+    caller.client_name = client.map(str::to_owned);
+    let client = tools.of(caller);
+    let lists: Vec<_> = pages
+        .iter()
+        .enumerate()
+        .map(|(server, pages)| {
+            let pages = pages.iter().map(|page| Bytes::from((*page).to_owned()));
+            ServerList::new(server, pages.collect())
+        })
+        .collect();
+    let list = client.list(&lists).await;
+    assert_eq!(client.list(&lists).await, list);
+    assert!(client.is_listed());
+    list
+}
+
+/// The tools behind the gateway's own.
+fn own(list: &Bytes) -> Vec<Value> {
+    let list: Value = serde_json::from_slice(list).unwrap();
+    let tools = list["tools"].as_array().unwrap();
+    tools.iter().skip(3).cloned().collect()
+}
+
+async fn check(page: &str, expected: Value) {
+    let list = listed(vec![server("a")], &[&[page]], None).await;
+    assert_eq!(Value::from(own(&list)), expected, "{page}");
+}
+
+#[tokio::test]
+async fn only_what_must_changes() {
+    let tool = r#"{"x":  1.50,"name":"t","inputSchema":{"type": "object"} , "_meta":{"a":1e400}}"#;
+    let page =
+        format!(r#"{{"_meta":{{"b":12345678901234567890123}},"tools":[{tool}],"nextCursor":"n"}}"#);
+    let list = listed(vec![server("a")], &[&[&page]], None).await;
+    let list = String::from_utf8(list.to_vec()).unwrap();
+    assert!(list.starts_with(
+        r#"{"_meta":{"b":12345678901234567890123},"tools":[{"name":"inspect_tool_output","#
+    ));
+    assert!(list.ends_with(&format!("{tool}]}}")), "{list}");
+}
+
+#[tokio::test]
+async fn schemas_admit_references() {
+    let schema =
+        json!({"type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"]});
+    let output =
+        json!({"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]});
+    let tools = json!({"tools": [
+        {"name": "t", "description": "Fetches.", "inputSchema": schema, "outputSchema": output, "annotations": {"title": "T"}},
+        {"name": "kept", "inputSchema": schema, "outputSchema": output, "_meta": {"dev.crossfeed/chain": false}},
+        {"name": "page", "inputSchema": {"type": "object"}, "outputSchema": output, "_meta": {"ui": {"resourceUri": "ui://x"}}},
+        {"name": "list", "inputSchema": {"type": "object"}, "outputSchema": {"type": "array"}},
+        {"name": "bad", "inputSchema": {"type": "objekt"}},
+    ]});
+    let list = listed(vec![server("a")], &[&[&tools.to_string()]], None).await;
+    let list = own(&list);
+    let properties = list[0]["inputSchema"]["properties"].as_object().unwrap();
+    assert!(properties.contains_key("_refs"), "{properties:?}");
+    assert_eq!(properties["url"], json!({"type": ["string", "null"]}));
+    assert_eq!(
+        list[0]["description"],
+        "Fetches.\n\noutput_fields:\nid: string"
+    );
+    assert_eq!(
+        list[0]["outputSchema"],
+        json!({"type": "object", "properties": {"id": {"type": "string"}}})
+    );
+    assert_eq!(list[0]["annotations"], json!({"title": "T"}));
+    let came = |index: usize| tools["tools"][index].clone();
+    assert_eq!(list[1], came(1));
+    assert_eq!(list[2]["outputSchema"], output);
+    assert_eq!(
+        list[3],
+        json!({"name": "list", "inputSchema": {"type": "object"}})
+    );
+    assert_eq!(list[4], came(4));
+
+    // What was listed by another gateway comes through again.
+    let again = json!({ "tools": list });
+    let twice = listed(vec![server("b")], &[&[&again.to_string()]], None).await;
+    assert_eq!(own(&twice), list);
+
+    // A client that is known gets what its provider takes.
+    let known = listed(
+        vec![server("a")],
+        &[&[&tools.to_string()]],
+        Some("claude-code"),
+    )
+    .await;
+    let shown = &own(&known)[0]["inputSchema"]["properties"];
+    assert!(
+        shown["url"]["anyOf"].is_array() && shown.get("_refs").is_none(),
+        "{shown}"
+    );
+}
+
+#[tokio::test]
+async fn what_is_no_tool_is_not_listed() {
+    check(r#"{"tools":[1,{},{"name":7},null]}"#, json!([])).await;
+    check(r#"{"tools":{}}"#, json!([])).await;
+    check("[]", json!([])).await;
+    check("{", json!([])).await;
+}
+
+#[tokio::test]
+async fn names_collide_and_tools_are_denied() {
+    let tools = |names: &[&str]| {
+        let tools: Vec<_> = names
+            .iter()
+            .map(|name| json!({"name": name, "inputSchema": {"type": "object"}}))
+            .collect();
+        json!({ "tools": tools }).to_string()
+    };
+    let (mut a, b) = (server("a"), server("b"));
+    a.allow = vec!["s*".to_owned(), "read_result".to_owned()];
+    a.deny = vec!["*_all".to_owned()];
+    let first = tools(&["search", "search_all", "other", "read_result"]);
+    let second = tools(&["search", "other"]);
+    let list = listed(vec![a, b], &[&[&first], &[&second]], None).await;
+    let list = own(&list);
+    let names: Vec<_> = list
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["a__search", "a__read_result", "b__search", "other"]);
+}

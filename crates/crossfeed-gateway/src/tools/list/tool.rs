@@ -1,0 +1,157 @@
+//! One tool, as it is offered.
+//!
+//! What comes in: a tool of a server, rewritten. What goes out: its bytes in the list, and what must be
+//! known of it when it is called.
+
+use super::{HeaderParameter, output, said};
+use crate::{
+    config::ServerConfig,
+    tools::{extra, members::take_out, profile::Choice},
+    upstream::Header,
+};
+use bytes::Bytes;
+use crossfeed_core::{Engine, PreparedTool};
+use crossfeed_json::{Cursor, Document, Edits, quoted};
+use crossfeed_schema::{ListedTool, OutputSchema};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Whether a value conforms to an output schema.
+type Judge = Box<dyn Fn(&Value) -> bool + Send + Sync>;
+
+/// A tool of a server, rewritten.
+pub(super) struct Rewritten {
+    /// As it came.
+    pub(super) raw: Bytes,
+    /// The same without what is no matter of ours.
+    pub(super) own: Value,
+    pub(super) listed: ListedTool,
+    pub(super) is_chained: bool,
+}
+
+/// A tool of a server that can be called.
+pub(in crate::tools) struct Offered {
+    /// Which server, by its place in the configuration.
+    pub(in crate::tools) server: usize,
+    /// `server/tool`, by which flow rules and stored results name it.
+    pub(in crate::tools) source: Arc<str>,
+    /// The way back, and the tool's own schema.
+    pub(in crate::tools) prepared: PreparedTool,
+    /// What goes along as headers.
+    pub(in crate::tools) headers: Vec<HeaderParameter>,
+    /// Whether it takes references and its results are kept.
+    pub(in crate::tools) is_chained: bool,
+    /// Whether a page of its own reads its results.
+    pub(in crate::tools) has_page: bool,
+    /// Whether large results are shown as previews.
+    pub(in crate::tools) previews: bool,
+    /// What it says that it returns.
+    pub(in crate::tools) output: Option<OutputSchema>,
+    /// What is to be known to project its results, where they may be.
+    pub(in crate::tools) projected: Option<crossfeed_mcp::Tool>,
+    judge: Option<Judge>,
+}
+
+impl Offered {
+    /// Whether an output schema is listed, so that clients ask for structured content.
+    pub(in crate::tools) fn has_output(&self) -> bool {
+        self.judge.is_some()
+    }
+
+    /// The headers that go along with these arguments.
+    pub(in crate::tools) fn headers_of(&self, arguments: Cursor<'_>) -> Vec<Header> {
+        let parameters = self.headers.iter();
+        parameters.filter_map(|own| own.header(arguments)).collect()
+    }
+
+    /// Whether structured content conforms to what is listed.
+    pub(in crate::tools) fn admits(&self, structured: &Value) -> bool {
+        self.judge.as_ref().is_none_or(|judge| judge(structured))
+    }
+}
+
+impl Rewritten {
+    /// The tool as it is offered under a name, and its bytes in the list.
+    pub(super) fn offered(
+        self,
+        engine: &Engine,
+        (index, server): (usize, &ServerConfig),
+        choice: Choice,
+        name: &str,
+        extra: &[&str],
+    ) -> (Offered, Bytes) {
+        let described = crossfeed_mcp::Tool::read(&self.own);
+        let own_output = self.own.get("outputSchema").cloned();
+        // What a page reads is left alone, and so is what nobody refers to.
+        let is_kept = described.has_page || !self.is_chained;
+        let listed_output = match is_kept {
+            true => own_output.clone(),
+            false => own_output.as_ref().and_then(output::safe),
+        };
+        let judge = listed_output.as_ref().filter(|_| !is_kept);
+        let judge = judge.and_then(|schema| crossfeed_schema::compile(schema).ok());
+        let output = own_output.clone().map(OutputSchema::new);
+        let says = output.as_ref().filter(|_| self.is_chained);
+        let description = says.and_then(|output| {
+            let own = self.own.get("description").and_then(Value::as_str);
+            let has_inspector = extra.contains(&extra::INSPECT);
+            said::description(own, output, name, has_inspector, choice.description())
+        });
+        let bytes = self.written(
+            name,
+            description.as_deref(),
+            own_output.as_ref(),
+            listed_output.as_ref(),
+        );
+        let source = format!("{}/{}", server.name, self.listed.name());
+        let offered = Offered {
+            server: index,
+            source: source.into(),
+            headers: HeaderParameter::of(self.listed.input_schema()),
+            is_chained: self.is_chained,
+            has_page: described.has_page,
+            previews: server.previews,
+            output,
+            projected: server.projection.then_some(described),
+            judge: judge.map(|judge| -> Judge { Box::new(move |value| judge.is_valid(value)) }),
+            prepared: engine.prepare(self.listed),
+        };
+        (offered, bytes)
+    }
+
+    fn written(
+        &self,
+        name: &str,
+        description: Option<&str>,
+        own_output: Option<&Value>,
+        listed_output: Option<&Value>,
+    ) -> Bytes {
+        let document = Document::new(self.raw.clone());
+        let Ok(root) = document.root() else {
+            return self.raw.clone();
+        };
+        let mut edits = Edits::new(document.raw());
+        if self.own.get("name").and_then(Value::as_str) != Some(name) {
+            edits.put(root, "name", quoted(name));
+        }
+        if let Some(description) = description {
+            edits.put(root, "description", quoted(description));
+        }
+        let shown = self.listed.shown_schema();
+        let is_rewritten = self.own.get("inputSchema") != Some(shown);
+        if self.listed.error().is_none() && is_rewritten {
+            edits.put(root, "inputSchema", shown.to_string());
+        }
+        match listed_output {
+            Some(schema) if own_output != Some(schema) => {
+                edits.put(root, "outputSchema", schema.to_string());
+            }
+            Some(_) => {}
+            None => take_out(&mut edits, root, |key| key == "outputSchema"),
+        }
+        match edits.done() {
+            std::borrow::Cow::Borrowed(_) => self.raw.clone(),
+            std::borrow::Cow::Owned(bytes) => bytes.into(),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Patterns of names: `*` is any run of characters.
+
+/// Whether a name fits a pattern. Takes at most as many steps as both are long, multiplied.
+pub(super) fn fits(pattern: &str, name: &str) -> bool {
+    let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
+    let (mut at, mut to) = (0, 0);
+    // Behind the last `*`, and how much of the name that has taken.
+    let mut star: Option<(usize, usize)> = None;
+    while to < name.len() {
+        match pattern.get(at) {
+            Some(b'*') => {
+                at += 1;
+                star = Some((at, to));
+            }
+            Some(sign) if name.get(to) == Some(sign) => {
+                at += 1;
+                to += 1;
+            }
+            _ => {
+                let Some((behind, taken)) = &mut star else {
+                    return false;
+                };
+                *taken += 1;
+                (at, to) = (*behind, *taken);
+            }
+        }
+    }
+    pattern.iter().skip(at).all(|sign| *sign == b'*')
+}
+
+/// Whether a name fits one of these patterns.
+pub(super) fn fits_any(patterns: &[String], name: &str) -> bool {
+    patterns.iter().any(|pattern| fits(pattern, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fits;
+    use proptest::prelude::*;
+
+    fn check(pattern: &str, name: &str, fitting: bool) {
+        assert_eq!(fits(pattern, name), fitting, "{pattern} {name}");
+    }
+
+    #[test]
+    fn a_star_is_any_run() {
+        check("*", "", true);
+        check("*", "a/b", true);
+        check("a/*", "a/b", true);
+        check("a/*", "b/a/", false);
+        check("*/get_*", "git/get_log", true);
+        check("*/get_*", "git/log", false);
+        check("a*b*c", "aXbXbc", true);
+        check("a*b*c", "acb", false);
+        check("ab", "a", false);
+        check("a", "ab", false);
+        check("", "", true);
+    }
+
+    proptest! {
+        #[test]
+        fn stars_in_place_of_parts_fit(name in "[ab/]{0,12}", cut in 0usize..12, len in 0usize..12) {
+            let from = cut.min(name.len());
+            let to = (from + len).min(name.len());
+            let pattern = format!("{}*{}", &name[..from], &name[to..]);
+            prop_assert!(fits(&pattern, &name));
+        }
+    }
+}

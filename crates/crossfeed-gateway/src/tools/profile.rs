@@ -1,0 +1,115 @@
+//! Which profile a server's tools are rewritten by.
+//!
+//! What comes in: what the configuration says, and the name that a client gives itself. What goes out:
+//! a profile or a style. Deliberately not here: what profiles do.
+
+use crossfeed_schema::{ListOptions, Profile, Spelling, Style};
+
+/// How tools are rewritten: what a provider takes, or one style whatever it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Choice {
+    Profile(Profile),
+    Style(Style),
+}
+
+/// What every client takes: the profile whose one style is `refs`.
+const USUAL: Choice = Choice::Profile(Profile::Mcp);
+
+/// Clients that are known to speak to one provider, by the name that they give themselves in
+/// `clientInfo`. Others may have any model behind them.
+const CLIENTS: [(&str, Profile); 6] = [
+    ("claude-ai", Profile::Anthropic),
+    ("claude-code", Profile::Anthropic),
+    ("claude code", Profile::Anthropic),
+    ("claude desktop", Profile::Anthropic),
+    ("codex-mcp-client", Profile::OpenAi),
+    ("openai-mcp", Profile::OpenAi),
+];
+
+impl Choice {
+    /// The profile or style of a word: `anthropic`, `inline`.
+    pub(super) fn of_word(word: &str) -> Option<Self> {
+        let style = || Style::ALL.into_iter().find(|style| style.as_str() == word);
+        let profile = word.parse().ok().map(Self::Profile);
+        profile.or_else(|| style().map(Self::Style))
+    }
+
+    /// The profile of a client.
+    fn of_client(name: &str) -> Self {
+        let name = name.to_lowercase();
+        let known = CLIENTS.iter().find(|(client, _)| *client == name);
+        known.map_or(USUAL, |(_, profile)| Self::Profile(*profile))
+    }
+
+    /// What holds: the first word that is given, else what the client's name says. A word that names
+    /// nothing is refused where the configuration is read; here it is as good as none.
+    pub(super) fn of(words: [Option<&str>; 2], client: Option<&str>) -> Self {
+        let said = words.into_iter().flatten().find_map(Self::of_word);
+        said.unwrap_or_else(|| client.map_or(USUAL, Self::of_client))
+    }
+
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Profile(profile) => profile.as_str(),
+            Self::Style(style) => style.as_str(),
+        }
+    }
+
+    pub(super) fn options(self) -> ListOptions {
+        match self {
+            Self::Profile(profile) => ListOptions::profile(profile),
+            // What every provider admits as a name.
+            Self::Style(style) => ListOptions::style(style).with_spelling(Spelling::Underscore),
+        }
+    }
+
+    /// The richest style, by which references are told of before anything is listed.
+    pub(super) fn style(self) -> Option<(Style, Spelling)> {
+        match self {
+            Self::Profile(profile) => profile.facts().styles.first().copied(),
+            Self::Style(style) => Some((style, Spelling::Underscore)),
+        }
+    }
+
+    /// The most characters that a description may have.
+    pub(super) fn description(self) -> usize {
+        match self {
+            Self::Profile(profile) => profile.facts().limits.description.unwrap_or(usize::MAX),
+            Self::Style(_) => usize::MAX,
+        }
+    }
+}
+
+/// Whether a word names a profile or a style, so that a configuration may say it.
+#[must_use]
+pub fn is_profile(word: &str) -> bool {
+    Choice::of_word(word).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Choice, is_profile};
+    use crossfeed_schema::{Profile, Style};
+
+    fn check(words: [Option<&str>; 2], client: Option<&str>, expected: Choice) {
+        assert_eq!(Choice::of(words, client), expected, "{words:?} {client:?}");
+    }
+
+    #[test]
+    fn the_configuration_comes_first_then_the_client() {
+        let mcp = Choice::Profile(Profile::Mcp);
+        check([None, None], None, mcp);
+        check([None, None], Some("who"), mcp);
+        let anthropic = Choice::Profile(Profile::Anthropic);
+        check([None, None], Some("Claude-Code"), anthropic);
+        check(
+            [None, Some("anthropic")],
+            Some("codex-mcp-client"),
+            anthropic,
+        );
+        let inline = Choice::Style(Style::Inline);
+        check([Some("inline"), Some("anthropic")], None, inline);
+        check([Some("?"), None], None, mcp);
+        assert!(is_profile("gemini") && is_profile("refs-list") && !is_profile("json"));
+    }
+}
