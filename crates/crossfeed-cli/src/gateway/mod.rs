@@ -14,6 +14,8 @@ use crate::{
     cli,
     report::{self, Stop},
 };
+pub(crate) use assemble::environment;
+
 use log::Lines;
 use std::{io, process::ExitCode};
 use tracing_subscriber::{filter::FilterFn, layer::SubscriberExt};
@@ -33,7 +35,7 @@ pub(crate) fn run(args: &cli::Gateway, json: bool) -> ExitCode {
 }
 
 fn begin(args: &cli::Gateway, lines: &mut Option<Lines>) -> Result<(), Stop> {
-    let environment = assemble::environment();
+    let environment = environment();
     let config = assemble::config(args, &environment)?;
     let telemetry = telemetry::Pipeline::start(args)?;
     *lines = Some(subscribe(args, &telemetry)?);

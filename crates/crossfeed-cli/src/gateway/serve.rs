@@ -3,11 +3,7 @@
 use super::{assemble, signals::Signals};
 use crate::report::Stop;
 use crossfeed::Telemetry;
-use crossfeed_gateway::{
-    config::GatewayConfig,
-    downstream::stdio,
-    hub::Gateway,
-};
+use crossfeed_gateway::{config::GatewayConfig, downstream::stdio, hub::Gateway};
 use std::{collections::BTreeMap, io, sync::Arc, time::Duration};
 use tokio::runtime::{Builder, Runtime};
 
