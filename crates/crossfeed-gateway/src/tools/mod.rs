@@ -5,7 +5,7 @@
 //! to whom.
 
 mod extra;
-mod list;
+pub(crate) mod list;
 mod members;
 mod pattern;
 mod profile;
