@@ -7,7 +7,7 @@ use super::{
     Call, Caller, ServerList, Tools, extra,
     flow::Sources,
     ids::{self, CallIds},
-    list::{Audience, Listing, Offered},
+    list::{Audience, Listing, Offered, ToolReport},
     profile::Choice,
     refusal::Privacy,
     result::Kept,
@@ -187,6 +187,13 @@ impl ClientTools {
     #[must_use]
     pub fn is_listed(&self) -> bool {
         lock(&self.shared.listing).is_some()
+    }
+
+    /// What became of each tool of the lists that were listed last, in their order; those left out too.
+    #[must_use]
+    pub fn report(&self) -> Vec<ToolReport> {
+        let listing = self.shared.listing();
+        listing.map_or_else(Vec::new, |listing| listing.reports.clone())
     }
 
     /// A server's list changed: the next call needs a new one.
