@@ -41,6 +41,12 @@ fn runtime(config: &GatewayConfig) -> io::Result<Runtime> {
     builder.enable_all().build()
 }
 
+/// What runs one thing to its end.
+pub(super) fn alone() -> Result<Runtime, Stop> {
+    let mut builder = Builder::new_current_thread();
+    builder.enable_all().build().map_err(unstarted)
+}
+
 async fn serve(gateway: &Arc<Gateway>, signals: Signals) -> Result<(), Stop> {
     let config = gateway.config();
     let names: Vec<_> = config.servers.iter().map(|server| &*server.name).collect();
