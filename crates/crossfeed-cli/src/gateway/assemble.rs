@@ -170,7 +170,8 @@ pub(super) fn engine(config: &GatewayConfig, telemetry: Option<Arc<dyn Telemetry
         .with_session_results(limits.session_results)
         .with_time_to_live(limits.result_idle)
         .with_max_age(limits.result_age);
-    let mut options = EngineOptions::default();
+    // What a client may have running is refused where it comes in, not here.
+    let mut options = EngineOptions::default().with_max_in_flight(limits.requests_per_client);
     if let Some(window) = config.context_window {
         options = options.with_context(ContextOptions::default().with_window(window));
     }
