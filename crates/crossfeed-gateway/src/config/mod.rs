@@ -230,6 +230,17 @@ impl ListenConfig {
     pub const ADDRESS: SocketAddr =
         SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8807);
 
+    /// Reads an address: `127.0.0.1:8807`, `localhost:8807`, or a port alone, which is one of loopback.
+    #[must_use]
+    pub fn parse_address(text: &str) -> Option<SocketAddr> {
+        let text = text.trim();
+        let local = ["localhost:", ":"].iter().find_map(|local| text.strip_prefix(local));
+        match local.unwrap_or(text).parse::<u16>() {
+            Ok(port) => Some(SocketAddr::from((Ipv4Addr::LOCALHOST, port))),
+            Err(_) => text.parse().ok(),
+        }
+    }
+
     /// An address, with every option at its default.
     #[must_use]
     pub fn new(address: SocketAddr) -> Self {

@@ -26,13 +26,13 @@ const PAGES: usize = 1000;
 
 /// One request of a client on one side.
 #[derive(Clone)]
-pub(super) struct Task {
+pub(super) struct Request {
     pub(super) client: Arc<Client>,
     pub(super) side: Arc<Side>,
     pub(super) serial: u64,
 }
 
-impl Task {
+impl Request {
     /// Answers by what a server answered, or did not.
     pub(super) async fn fail(&self, link: &Link, failure: Failure) {
         match failure {
@@ -179,11 +179,7 @@ impl Task {
             return self.in_turn(message).await;
         };
         let owner = self.side.owner_of_task(&task);
-        let link = self
-            .side
-            .only()
-            .or_else(|| self.side.link(owner?))
-            .map(Arc::clone);
+        let link = self.side.only().or_else(|| self.side.link(owner?)).cloned();
         let (link, answer) = match link {
             Some(link) => {
                 let answer = link.pass(Some(self.serial), message).await.await;

@@ -276,9 +276,13 @@ impl Client {
         {
             let mut state = self.state();
             state.revision = Some(revision);
-            state.session = Some(side);
+            state.session = Some(Arc::clone(&side));
         }
         self.release_early().await;
+        // Servers that came after the answer was made.
+        for link in side.links() {
+            self.back(link).await;
+        }
     }
 
     /// The session does not begin.
@@ -437,7 +441,7 @@ impl Client {
         }
     }
 
-    fn links(&self) -> Vec<Arc<Link>> {
+    pub(super) fn links(&self) -> Vec<Arc<Link>> {
         let state = self.state();
         let sides = state.session.iter().chain(&state.stateless);
         sides.flat_map(|side| side.links()).cloned().collect()
@@ -665,7 +669,14 @@ impl Client {
         let Some(side) = self.side_of(link) else {
             return;
         };
+        if !link.make_known() {
+            return;
+        }
         side.tools_changed(link.server);
+        if link.stateless {
+            // Lists are not announced to those who did not ask for it.
+            return;
+        }
         let about = link.state().about.clone().unwrap_or_default();
         for (capability, method) in [
             ("tools", "notifications/tools/list_changed"),

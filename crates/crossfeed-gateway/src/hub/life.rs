@@ -7,6 +7,7 @@
 //! # What holds
 //!
 //! - A server that cannot be reached holds nobody up: what is asked of it fails at once until it is back.
+//! - Attempts to reach it again come at growing distances.
 //! - A server that comes back is told what it was told before: who the client is, how much to log, what
 //!   is subscribed to. The client is told that lists may have changed.
 
@@ -18,7 +19,7 @@ use super::{
 use crate::{
     Revision,
     message::{Id, Kind, Message},
-    upstream::{Event, Upstream, UpstreamError},
+    upstream::{Backoff, Event, Upstream, UpstreamError},
 };
 use bytes::Bytes;
 use std::{
@@ -68,7 +69,7 @@ impl Hello {
 
 /// Lives until the client is gone.
 pub(super) async fn run(link: Arc<Link>) {
-    let mut failures = 0;
+    let mut backoff = Backoff::default();
     let mut is_first = true;
     loop {
         let started = Instant::now();
@@ -77,9 +78,11 @@ pub(super) async fn run(link: Arc<Link>) {
             opened = open(&link) => match opened {
                 Ok((upstream, events)) => {
                     link.open(Arc::clone(&upstream)).await;
+                    tracing::info!(target: "crossfeed::gateway", server = %link.name, "server is there");
                     if !is_first {
-                        back(&link).await;
+                        replay(&link).await;
                     }
+                    announce(&link).await;
                     match live(&link, events).await {
                         Some(error) => error,
                         None => {
@@ -97,32 +100,18 @@ pub(super) async fn run(link: Arc<Link>) {
         if let Some(client) = link.client.upgrade() {
             client.lost(&link).await;
         }
-        failures = if started.elapsed() > STEADY {
-            0
-        } else {
-            failures + 1
-        };
+        if started.elapsed() > STEADY {
+            backoff.reset();
+        }
         tokio::select! {
             () = closed(&link) => return,
-            () = tokio::time::sleep(pause(failures)) => {}
+            () = tokio::time::sleep(backoff.next_wait()) => {}
         }
     }
 }
 
 /// A server that lived this long did not fail at starting.
 const STEADY: Duration = Duration::from_secs(30);
-
-/// How long to wait before the next attempt: nothing to speak of the first time, then twice as long
-/// each time, a minute at most.
-fn pause(failures: u32) -> Duration {
-    let longest = Duration::from_secs(60);
-    match failures {
-        0 => Duration::from_millis(100),
-        _ => Duration::from_millis(500)
-            .saturating_mul(1 << failures.min(10))
-            .min(longest),
-    }
-}
 
 /// The client is gone.
 async fn closed(link: &Link) {
@@ -224,8 +213,8 @@ fn spoken(link: &Link, result: &Bytes) -> Revision {
     }
 }
 
-/// Says again what was said before, and tells the client to look again.
-async fn back(link: &Arc<Link>) {
+/// Says again what was said before.
+async fn replay(link: &Arc<Link>) {
     let (level, subscriptions) = {
         let state = link.state();
         let subscriptions: Vec<_> = state.subscriptions.values().cloned().collect();
@@ -237,7 +226,10 @@ async fn back(link: &Arc<Link>) {
     for params in subscriptions {
         drop(link.ask(None, "resources/subscribe", Some(&params)).await);
     }
-    tracing::info!(target: "crossfeed::gateway", server = %link.name, "server is there");
+}
+
+/// Tells the client to look again, if its session began without the server.
+pub(super) async fn announce(link: &Arc<Link>) {
     if let Some(client) = link.client.upgrade() {
         client.back(link).await;
     }
@@ -341,22 +333,5 @@ async fn answered(link: &Arc<Link>, waiting: Waiting, message: Message) {
                 client.answer(serial, message).await;
             }
         },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pauses_grow_up_to_a_minute() {
-        let millis = |failures| pause(failures).as_millis();
-        assert_eq!(millis(0), 100);
-        assert_eq!(millis(1), 1_000);
-        assert_eq!(millis(2), 2_000);
-        assert_eq!(millis(5), 16_000);
-        for failures in [7, 31, 32, u32::MAX] {
-            assert_eq!(millis(failures), 60_000);
-        }
     }
 }

@@ -102,6 +102,8 @@ pub(super) struct State {
     pub(super) refused: Option<Message>,
     /// Whether the server was told on this connection that the client is initialized.
     greeted: bool,
+    /// Whether the client knows that the server is there.
+    known: bool,
     /// What the client said last of how much is to be logged.
     pub(super) level: Option<Bytes>,
     /// What the client subscribed to, by address, with the parameters.
@@ -164,6 +166,7 @@ impl Link {
                 about: None,
                 refused: None,
                 greeted: false,
+                known: false,
                 level: None,
                 subscriptions: BTreeMap::new(),
             }),
@@ -194,6 +197,12 @@ impl Link {
             .wait_for(|phase| !matches!(phase, Phase::Opening))
             .await;
         self.refusal().map_or(Ok(()), Err)
+    }
+
+    /// Whether the client is now told of the server for the first time since it is there.
+    pub(super) fn make_known(&self) -> bool {
+        let mut state = self.state();
+        state.upstream.is_some() && !std::mem::replace(&mut state.known, true)
     }
 
     /// Why it is not there, if it is known that it is not.
@@ -261,6 +270,31 @@ impl Link {
                 self.fail_one(waiting, &error).await;
             }
             None => self.drain().await,
+        }
+    }
+
+    /// Sends a request of the client as it is; the answer is the client's.
+    pub(super) async fn forward(self: &Arc<Self>, serial: u64, message: Message) {
+        self.request(Waiting::Forward { serial }, message, Vec::new())
+            .await;
+    }
+
+    /// Keeps in mind what the server is to be told again when it comes back.
+    pub(super) fn remember(&self, method: &str, message: &Message) {
+        if !matches!(
+            method,
+            "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe"
+        ) {
+            return;
+        }
+        let params = message.params().unwrap_or_default();
+        // Told again, nobody waits for progress.
+        let params = read::without_member(&params, "_meta");
+        let mut state = self.state();
+        if method == "logging/setLevel" {
+            state.level = Some(params);
+        } else if let Some(uri) = read::string(&params, &["uri"]) {
+            state.subscribe(uri, (method == "resources/subscribe").then_some(params));
         }
     }
 
@@ -426,6 +460,7 @@ impl Link {
         let waiting = {
             let mut state = self.state();
             state.upstream = None;
+            state.known = false;
             state.queue.clear();
             state.queued_bytes = 0;
             state.deadlines.clear();

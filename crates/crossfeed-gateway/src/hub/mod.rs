@@ -18,6 +18,8 @@ mod begin;
 mod calls;
 mod client;
 mod fault;
+mod health;
+mod join;
 mod life;
 mod link;
 mod read;
@@ -28,6 +30,7 @@ mod side;
 mod tests;
 
 pub use client::Client;
+pub use health::ServerHealth;
 
 use crate::{
     config::GatewayConfig,
@@ -144,12 +147,8 @@ impl Gateway {
     /// Ends every client and every connection to a server; calls that run may finish first, as long as
     /// the limits allow.
     pub async fn shut_down(&self) {
-        let all: Vec<Arc<Client>> = {
-            let mut clients = self.clients();
-            clients.is_closed = true;
-            let stay = clients.all.values().filter_map(Weak::upgrade);
-            stay.chain(clients.shared.values().cloned()).collect()
-        };
+        self.clients().is_closed = true;
+        let all = self.every_client();
         for client in &all {
             client.refuse_all();
         }

@@ -17,6 +17,7 @@ use crate::{
 use bytes::Bytes;
 use lru::LruCache;
 use std::{
+    collections::HashMap,
     num::NonZeroUsize,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -38,10 +39,21 @@ pub(super) struct Side {
     pub(super) listing: tokio::sync::Mutex<()>,
 }
 
+/// Resources whose server is remembered.
+const RESOURCES: NonZeroUsize = NonZeroUsize::new(16_384).expect("not zero");
+
 /// What was learnt of the servers.
 struct Known {
     tasks: LruCache<String, usize>,
+    resources: LruCache<String, usize>,
+    /// Templates of addresses, as they are written.
+    templates: LruCache<String, usize>,
+    /// Prompts by the names that they are shown under; none until they are listed.
+    prompts: Option<Prompts>,
 }
+
+/// Which prompt of which server a name stands for.
+pub(super) type Prompts = HashMap<String, (usize, String)>;
 
 impl Side {
     /// Connections for a client that introduced itself; opened from here on.
@@ -74,6 +86,9 @@ impl Side {
             revision,
             known: Mutex::new(Known {
                 tasks: LruCache::new(TASKS),
+                resources: LruCache::new(RESOURCES),
+                templates: LruCache::new(RESOURCES),
+                prompts: None,
             }),
             tool_changes: AtomicU64::new(0),
             listing: tokio::sync::Mutex::default(),
@@ -153,7 +168,53 @@ impl Side {
 
     /// What servers list is to be learnt again.
     pub(super) fn changed(&self, method: &str) {
-        let _ = method;
+        if method == "notifications/prompts/list_changed" {
+            self.known().prompts = None;
+        }
+    }
+
+    pub(super) fn learn_prompts(&self, prompts: Prompts) {
+        self.known().prompts = Some(prompts);
+    }
+
+    /// The prompt of a name, where prompts are known.
+    pub(super) fn prompt(&self, name: &str) -> Option<Option<(usize, String)>> {
+        let known = self.known();
+        let prompts = known.prompts.as_ref()?;
+        Some(prompts.get(name).cloned())
+    }
+
+    pub(super) fn owns_resource(&self, server: usize, uri: &str) {
+        self.known().resources.put(uri.to_owned(), server);
+    }
+
+    pub(super) fn owns_template(&self, server: usize, template: &str) {
+        self.known().templates.put(template.to_owned(), server);
+    }
+
+    /// The server that a resource, or a template, is known to be of: the one that lists it or answered
+    /// for it before, else the one whose template begins like it for longest.
+    pub(super) fn owner_of_resource(&self, uri: &str) -> Option<usize> {
+        let mut known = self.known();
+        if let Some(server) = known.resources.get(uri) {
+            return Some(*server);
+        }
+        if let Some(server) = known.templates.get(uri) {
+            return Some(*server);
+        }
+        let begins = |template: &str| {
+            let fixed = template.find('{').unwrap_or(template.len());
+            template
+                .get(..fixed)
+                .filter(|fixed| !fixed.is_empty() && uri.starts_with(fixed))
+                .map(str::len)
+        };
+        known
+            .templates
+            .iter()
+            .filter_map(|(template, server)| Some((begins(template)?, *server)))
+            .max_by_key(|(length, server)| (*length, usize::MAX - server))
+            .map(|(_, server)| server)
     }
 
     pub(super) fn owns_task(&self, server: usize, task: &str) {

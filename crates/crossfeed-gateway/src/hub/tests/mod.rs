@@ -1,2 +1,5 @@
 mod fake;
 mod one_server;
+mod restart;
+mod several_servers;
+mod tools;

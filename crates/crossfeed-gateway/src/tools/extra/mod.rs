@@ -3,7 +3,10 @@
 //! What comes in: which of them are offered, and calls of them. What goes out: how they are listed, and
 //! answers. Deliberately not here: tools of servers.
 
+use super::{client::Shared, refusal};
 use crate::config::ExtraTools;
+use bytes::Bytes;
+use crossfeed_json::Cursor;
 use crossfeed_schema::{INSPECTOR, inspector};
 use serde_json::{Value, json};
 
@@ -37,6 +40,19 @@ pub(super) fn definition(name: &str) -> Value {
         tool.insert("annotations".to_owned(), hints);
     }
     tool
+}
+
+/// What is told of them once.
+pub(super) fn guidance(offered: &[&str]) -> Option<String> {
+    offered.contains(&READ).then(|| {
+        format!("A result that was too long is shown as a preview, marked by `_crossfeedPreview`: refer to it to pass it on, or read more of it with `{READ}`.")
+    })
+}
+
+/// The answer to a call of one of them.
+pub(super) async fn answer(shared: &Shared, name: &str, arguments: Option<Cursor<'_>>) -> Bytes {
+    let _ = arguments;
+    refusal::result(name, None, true, shared.privacy())
 }
 
 fn read_result() -> Value {

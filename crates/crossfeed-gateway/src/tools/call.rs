@@ -1,0 +1,390 @@
+//! What becomes of a call.
+//!
+//! What comes in: the `params` of a `tools/call`. What goes out: an answer of the gateway's own, or the
+//! `params` for a server. Deliberately not here: results.
+//!
+//! # What holds
+//!
+//! - Nothing is forwarded before every reference was resolved, judged, and allowed by the flow rules.
+//! - Where nothing in the arguments is meant for the gateway, the server gets their bytes, unjudged: it
+//!   judges them itself, as it would without a gateway.
+
+use super::{
+    Call, Forward, Pending, binary,
+    client::{Shared, asked},
+    extra,
+    flow::{self, FlowError, Sources},
+    list::Offered,
+    refusal,
+    result::Kept,
+};
+use crate::message::{RpcError, code};
+use bytes::Bytes;
+use crossfeed_core::{Error, InFlight, Link, ResolveError};
+use crossfeed_json::{Cursor, Document, Kind, quoted};
+use crossfeed_mcp::TraceMeta;
+use crossfeed_projection::ProjectionRequest;
+use crossfeed_wire::{ErrorBody, Fault};
+use std::{borrow::Cow, ops::Range, sync::Arc};
+
+/// Calls that a client may have made before it connected again.
+const TRIES: usize = 64;
+
+/// Arguments that may be sent.
+struct Ready {
+    /// None where they are to be sent as they came.
+    arguments: Option<Bytes>,
+    sources: Sources,
+    projection: Option<ProjectionRequest>,
+}
+
+/// What becomes of a call by these `params`.
+pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
+    let document = Document::new(params.clone());
+    let invalid = |message: String| Call::Refused(RpcError::new(code::INVALID_PARAMS, message));
+    let Some(root) = document
+        .root()
+        .ok()
+        .filter(|root| root.kind() == Kind::Object)
+    else {
+        return invalid("the params of tools/call are no object".to_owned());
+    };
+    let Some(name) = root.get("name").and_then(Cursor::as_str) else {
+        return invalid("the params of tools/call name no tool".to_owned());
+    };
+    let listing = shared.listing();
+    let arguments = root.get("arguments").filter(|own| own.kind() != Kind::Null);
+    if listing
+        .as_ref()
+        .is_some_and(|listing| listing.has_extra(&name))
+    {
+        return Call::Answered(extra::answer(shared, &name, arguments).await);
+    }
+    let Some(offered) = listing.and_then(|listing| listing.find(&name).cloned()) else {
+        return invalid(format!("unknown tool: {}", quoted(&name)));
+    };
+    let in_flight = match begun(shared, &offered, &name, root).await {
+        Ok(in_flight) => in_flight,
+        Err(answer) => return Call::Answered(answer),
+    };
+    let state = root.get("requestState").and_then(Cursor::as_str);
+    let round = state.and_then(|state| shared.round(&state, &asked(&params)));
+    let ready = match (round, arguments, &in_flight) {
+        (Some(round), ..) => Ok(Ready {
+            arguments: round.arguments,
+            sources: round.sources,
+            projection: None,
+        }),
+        (None, Some(arguments), _) => ready(shared, in_flight.as_ref(), &offered, arguments).await,
+        (None, None, _) => Ok(Ready {
+            arguments: None,
+            sources: Sources::new(),
+            projection: None,
+        }),
+    };
+    let ready = match ready {
+        Ok(ready) => ready,
+        Err(answer) => return Call::Answered(answer),
+    };
+    let own = in_flight.as_ref().and_then(InFlight::trace_context);
+    let meta = TraceMeta::read(root);
+    let meta = own
+        .filter(|own| meta.context() != Some(own))
+        .map(|own| meta.clone().with_context(own).put(root).into_owned());
+    let sent = sent(&document, root, &offered, ready.arguments.as_ref(), meta);
+    let headers = headers(&offered, arguments, ready.arguments.as_ref());
+    let kept = in_flight.map(|in_flight| Kept {
+        shared: Arc::clone(shared),
+        in_flight,
+        offered: Arc::clone(&offered),
+        sources: ready.sources,
+        projection: ready.projection,
+        params: params.clone(),
+        arguments: ready.arguments,
+    });
+    Call::Forward(Forward {
+        server: offered.server,
+        params: sent,
+        headers,
+        pending: Pending {
+            kept: kept.map(Box::new),
+        },
+    })
+}
+
+/// The call in flight; none where its result will not be kept.
+async fn begun(
+    shared: &Arc<Shared>,
+    offered: &Offered,
+    name: &str,
+    root: Cursor<'_>,
+) -> Result<Option<InFlight>, Bytes> {
+    if !offered.is_chained {
+        return Ok(None);
+    }
+    let refused = |error: ErrorBody| refusal::of_bodies(vec![error], shared.privacy());
+    for _ in 0..TRIES {
+        let Ok(call_id) = shared.ids.next() else {
+            break;
+        };
+        let begun = match shared.session().begin(&call_id).await {
+            Ok(begun) => begun,
+            Err(crossfeed_core::BeginError::Duplicate { .. }) => continue,
+            Err(error) if error.fault() == Fault::Backend => {
+                tracing::warn!(target: "crossfeed::gateway::tools", %error, "a call is not kept");
+                break;
+            }
+            Err(error) => {
+                let mut body = ErrorBody::new(error.code(), error.to_string());
+                body.advice = Some("call again when others have returned".to_owned());
+                return Err(refused(body));
+            }
+        };
+        let mut begun = begun;
+        if let Some(parent) = TraceMeta::read(root).context() {
+            begun = begun.with_parent(parent);
+        }
+        begun = begun.with_tool(name);
+        if let Some(arguments) = root.get("arguments") {
+            // Not shared: it must not keep alive what else the message holds.
+            begun = begun.with_arguments(Bytes::copy_from_slice(arguments.raw()));
+        }
+        return Ok(Some(begun));
+    }
+    Ok(None)
+}
+
+/// The arguments as the server gets them, or why the call is not made.
+async fn ready(
+    shared: &Arc<Shared>,
+    in_flight: Option<&InFlight>,
+    offered: &Arc<Offered>,
+    arguments: Cursor<'_>,
+) -> Result<Ready, Bytes> {
+    let as_it_came = Ready {
+        arguments: None,
+        sources: Sources::new(),
+        projection: None,
+    };
+    let listed = offered.prepared.listed();
+    let is_as_shown = listed.names().is_empty() && listed.folded() == 0;
+    if is_as_shown && !may_be_ours(arguments.raw()) {
+        return Ok(as_it_came);
+    }
+    let privacy = shared.privacy();
+    let written = Bytes::copy_from_slice(arguments.raw());
+    let Some(in_flight) = in_flight else {
+        return match plain(shared, offered, &written).await {
+            Some(None) => Ok(as_it_came),
+            Some(Some(arguments)) => Ok(Ready {
+                arguments: Some(arguments),
+                ..as_it_came
+            }),
+            None => {
+                let to = Arc::clone(&offered.source);
+                Err(refusal::of_flow(&FlowError::NotChained { to }, privacy))
+            }
+        };
+    };
+    let session = in_flight.session();
+    let mut resolved = session
+        .resolve_call_json(&offered.prepared, written.clone())
+        .await;
+    if let Err(error) = &resolved
+        && let Some(fitting) = binary::fitted(session, offered, &written, error).await
+    {
+        let again = session.resolve_call_json(&offered.prepared, fitting).await;
+        if again.is_ok() {
+            resolved = again;
+        }
+    }
+    let resolved = match resolved {
+        Ok(resolved) => resolved,
+        // What holds no reference is for the server to judge.
+        Err(error) if is_judged_only(&error) => match plain(shared, offered, &written).await {
+            Some(arguments) => {
+                return Ok(Ready {
+                    arguments,
+                    ..as_it_came
+                });
+            }
+            None => return Err(refusal::of_resolve(&error, privacy)),
+        },
+        Err(error) => return Err(refusal::of_resolve(&error, privacy)),
+    };
+    let sources = allowed(shared, in_flight, offered, &resolved.lineage)
+        .map_err(|error| refusal::of_flow(&error, privacy))?;
+    let bytes = resolved.arguments.into_bytes();
+    Ok(Ready {
+        arguments: (bytes != written).then_some(bytes),
+        sources,
+        projection: resolved.projection,
+    })
+}
+
+/// Whose data arguments hold, if it may go to the tool; and a line for each in the log.
+fn allowed(
+    shared: &Shared,
+    in_flight: &InFlight,
+    offered: &Offered,
+    lineage: &[Link],
+) -> Result<Sources, FlowError> {
+    let checked = shared
+        .tools
+        .flows
+        .check(shared.scope(), lineage, &offered.source);
+    match &checked {
+        Ok(_) => flow::log(in_flight.call_id(), &offered.source, lineage),
+        Err(error) => tracing::warn!(
+            target: "crossfeed::gateway::flow",
+            call_id = in_flight.call_id().as_str(),
+            to = &*offered.source,
+            %error,
+            "a flow was refused"
+        ),
+    }
+    checked
+}
+
+/// Whether nothing is wrong but that arguments do not fit the tool's schema.
+fn is_judged_only(error: &ResolveError) -> bool {
+    let of_arguments = |error: &Error| {
+        matches!(
+            error,
+            Error::Arguments(_) | Error::Validation(_) | Error::Read(_)
+        )
+    };
+    error
+        .failures()
+        .iter()
+        .all(|failure| failure.call_id.is_none() && of_arguments(&failure.error))
+}
+
+/// Arguments without references as the tool gets them, `Some(None)` where that is as they came; none
+/// where there are references.
+async fn plain(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<Option<Bytes>> {
+    let document = Document::new(written.clone());
+    let value = document.root().ok()?.to_nearest_value();
+    let read = offered.prepared.listed().read(value.clone()).ok()?;
+    let read: Bytes = match read == value {
+        true => written.clone(),
+        false => read.to_string().into(),
+    };
+    // With nothing to judge by, what fails here is a reference.
+    let resolved = shared.session().resolve_json(read, None).await.ok()?;
+    if !resolved.lineage.is_empty() {
+        return None;
+    }
+    let bytes = resolved.arguments.into_bytes();
+    Some((bytes != *written).then_some(bytes))
+}
+
+/// Whether arguments may hold a word that the gateway knows, or null, which may stand for nothing.
+fn may_be_ours(arguments: &[u8]) -> bool {
+    const WORDS: [&[u8]; 8] = [
+        b"tool",
+        b"artifact",
+        b"select",
+        b"refs",
+        b"default",
+        b"literal",
+        b"fields",
+        b"null",
+    ];
+    // An escape may be any sign.
+    if memchr::memmem::find(arguments, b"\\u").is_some() {
+        return true;
+    }
+    if memchr::memmem::find(arguments, b"null").is_some() {
+        return true;
+    }
+    memchr::memchr2_iter(b'_', b'$', arguments).any(|at| {
+        let behind = arguments.get(at + 1..).unwrap_or_default();
+        WORDS.iter().any(|word| behind.starts_with(word))
+    })
+}
+
+/// The `params` as the server gets them: its own name, the arguments resolved, our place in the trace.
+fn sent(
+    document: &Document,
+    root: Cursor<'_>,
+    offered: &Offered,
+    arguments: Option<&Bytes>,
+    with_trace: Option<Vec<u8>>,
+) -> Bytes {
+    if let Some(params) = with_trace {
+        let document = Document::new(params);
+        if let Ok(root) = document.root() {
+            return sent(&document, root, offered, arguments, None);
+        }
+    }
+    let raw = document.raw();
+    let mut changes: Vec<(Range<usize>, Cow<'_, [u8]>)> = Vec::new();
+    let range = |value: Cursor<'_>| value.offset()..value.offset() + value.raw().len();
+    let own = quoted(offered.prepared.listed().name());
+    if let Some(name) = root.get("name").filter(|name| name.raw() != own.as_bytes()) {
+        changes.push((range(name), own.into_bytes().into()));
+    }
+    if let Some((written, resolved)) = root.get("arguments").zip(arguments) {
+        changes.push((range(written), Cow::Borrowed(resolved)));
+    }
+    if changes.is_empty() {
+        return raw.clone();
+    }
+    changes.sort_by_key(|(range, _)| range.start);
+    let more: usize = changes.iter().map(|(_, with)| with.len()).sum();
+    let mut sent = Vec::with_capacity(raw.len() + more);
+    let mut from = 0;
+    for (range, with) in changes {
+        sent.extend_from_slice(raw.get(from..range.start).unwrap_or_default());
+        sent.extend_from_slice(&with);
+        from = range.end;
+    }
+    sent.extend_from_slice(raw.get(from..).unwrap_or_default());
+    sent.into()
+}
+
+/// What goes along as headers, by the arguments that are sent.
+fn headers(
+    offered: &Offered,
+    came: Option<Cursor<'_>>,
+    resolved: Option<&Bytes>,
+) -> Vec<crate::upstream::Header> {
+    if offered.headers.is_empty() {
+        return Vec::new();
+    }
+    match resolved {
+        None => came
+            .map(|came| offered.headers_of(came))
+            .unwrap_or_default(),
+        Some(resolved) => {
+            let document = Document::new(resolved.clone());
+            document
+                .root()
+                .map(|root| offered.headers_of(root))
+                .unwrap_or_default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_be_ours;
+
+    fn check(arguments: &str, expected: bool) {
+        assert_eq!(may_be_ours(arguments.as_bytes()), expected, "{arguments}");
+    }
+
+    #[test]
+    fn what_may_be_ours_is_looked_at() {
+        check("{}", false);
+        check(r#"{"a_b": "$5", "tool": 1, "_id": 2}"#, false);
+        check(r#"{"a": {"$tool": "call_1"}}"#, true);
+        check(r#"{"a": "{\"_tool\": \"call_1\"}"}"#, true);
+        check(r#"{"a": {"\u0024tool": "call_1"}}"#, true);
+        check(r#"{"_refs": {}}"#, true);
+        check(r#"{"a": null}"#, true);
+        check(r#"{"$literal": 1}"#, true);
+        check(r#"{"_fields": "minimal"}"#, true);
+    }
+}

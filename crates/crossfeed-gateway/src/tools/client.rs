@@ -1,0 +1,254 @@
+//! The tools of one client: what it was shown, what it recorded.
+//!
+//! What comes in: lists of servers, calls and results. What goes out: the same for the other side.
+//! Deliberately not here: how a call is resolved and how a result is shown.
+
+use super::{
+    Call, Caller, ServerList, Tools, extra,
+    flow::Sources,
+    ids::{self, CallIds},
+    list::{Audience, Listing, Offered},
+    profile::Choice,
+    refusal::Privacy,
+    result::Kept,
+};
+use crate::{downstream::Principal, upstream::Header};
+use bytes::Bytes;
+use crossfeed_core::Session;
+use crossfeed_json::Document;
+use crossfeed_schema::guidance;
+use crossfeed_wire::{CallId, Scope};
+use lru::LruCache;
+use std::{
+    num::NonZeroUsize,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// Calls of one client that wait for the client to say more, and tasks that run, at most: beyond, the
+/// oldest are forgotten.
+const REMEMBERED: NonZeroUsize = match NonZeroUsize::new(256) {
+    Some(calls) => calls,
+    None => NonZeroUsize::MIN,
+};
+
+/// The tools of one client: what it was shown, what it recorded.
+pub struct ClientTools {
+    pub(super) shared: Arc<Shared>,
+}
+
+/// What calls of one client share.
+pub(super) struct Shared {
+    pub(super) tools: Tools,
+    audience: Audience,
+    /// Whether other clients have results in the same session.
+    is_shared: bool,
+    session: Session,
+    pub(super) ids: CallIds,
+    listing: Mutex<Option<Arc<Listing>>>,
+    rounds: Mutex<LruCache<String, Round>>,
+    pub(super) tasks: Mutex<LruCache<(usize, String), super::tasks::Task>>,
+}
+
+/// A call that was answered with a question.
+#[derive(Clone)]
+pub(super) struct Round {
+    /// The name and the arguments as the client wrote them.
+    pub(super) asked: (String, Option<Bytes>),
+    /// The arguments as they were resolved; none where nothing was changed.
+    pub(super) arguments: Option<Bytes>,
+    /// Whose data they hold.
+    pub(super) sources: Sources,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    pub(super) fn session(&self) -> &Session {
+        &self.session
+    }
+
+    pub(super) fn scope(&self) -> &Scope {
+        self.session.scope()
+    }
+
+    pub(super) fn listing(&self) -> Option<Arc<Listing>> {
+        lock(&self.listing).clone()
+    }
+
+    /// Whether the client's revision is without sessions.
+    pub(super) fn is_stateless(&self) -> bool {
+        self.audience.revision.is_stateless()
+    }
+
+    pub(super) fn privacy(&self) -> Privacy {
+        Privacy {
+            is_shared: self.is_shared,
+            says_complete: self.is_stateless(),
+        }
+    }
+
+    pub(super) fn remember_sources(&self, call_id: &CallId, tool: &Arc<str>, of: &Sources) {
+        self.tools.flows.remember(self.scope(), call_id, tool, of);
+    }
+
+    /// Keeps what a call was resolved to, for the client's answer to what the server asks.
+    pub(super) fn remember_round(&self, state: String, kept: Kept) {
+        let round = Round {
+            asked: asked(&kept.params),
+            arguments: kept.arguments,
+            sources: kept.sources,
+        };
+        lock(&self.rounds).put(state, round);
+    }
+
+    /// What a call was resolved to that was answered with this state, if it is the same call.
+    pub(super) fn round(&self, state: &str, asked: &(String, Option<Bytes>)) -> Option<Round> {
+        let mut rounds = lock(&self.rounds);
+        let round = rounds.get(state)?;
+        (round.asked == *asked).then(|| round.clone())
+    }
+
+    /// Learns from a result what a tool returns that does not say it.
+    pub(super) fn learn(&self, call_id: &CallId, offered: &Offered) {
+        // What is learned of results of one must not show in another's.
+        if offered.output.is_some() || self.is_shared || !self.tools.config.extra_tools.inspect {
+            return;
+        }
+        let (session, call_id) = (self.session.clone(), call_id.clone());
+        tokio::spawn(async move {
+            let learned = session.learn(&call_id).await;
+            if let Err(failure) = learned {
+                tracing::debug!(target: "crossfeed::gateway::tools", %failure, "nothing was learned");
+            }
+        });
+    }
+}
+
+/// The name and the arguments of `params`.
+pub(super) fn asked(params: &Bytes) -> (String, Option<Bytes>) {
+    let document = Document::new(params.clone());
+    let root = document.root().ok();
+    let name = root.and_then(|root| root.get("name")?.as_str());
+    let arguments = root.and_then(|root| root.get("arguments"));
+    (
+        name.unwrap_or_default().into_owned(),
+        arguments.map(|arguments| Bytes::copy_from_slice(arguments.raw())),
+    )
+}
+
+impl ClientTools {
+    /// The tools of a caller; none where its session cannot be named.
+    pub(super) fn new(tools: &Tools, caller: &Caller) -> Self {
+        let Caller {
+            principal, session, ..
+        } = caller;
+        let is_named = matches!(principal, Principal::Named(_));
+        let audience = Audience {
+            client_name: caller.client_name.clone(),
+            revision: caller.revision,
+            may_list: session.is_some() || is_named,
+        };
+        let ids = match session {
+            Some(_) => CallIds::counted(),
+            None => CallIds::signed(tools.key.clone(), principal),
+        };
+        let scope = ids::scope(principal, session.as_deref());
+        Self {
+            shared: Arc::new(Shared {
+                tools: tools.clone(),
+                is_shared: !audience.may_list,
+                audience,
+                session: tools.engine.session(scope),
+                ids,
+                listing: Mutex::new(None),
+                rounds: Mutex::new(LruCache::new(REMEMBERED)),
+                tasks: Mutex::new(LruCache::new(REMEMBERED)),
+            }),
+        }
+    }
+
+    /// The one `tools/list` result for all servers' lists; and from here on calls are understood by it.
+    pub async fn list(&self, lists: &[ServerList]) -> Bytes {
+        let Tools {
+            engine,
+            config,
+            listings,
+            ..
+        } = &self.shared.tools;
+        let listing = listings.get(engine, config, lists, &self.shared.audience);
+        let bytes = listing.bytes.clone();
+        *lock(&self.shared.listing) = Some(listing);
+        bytes
+    }
+
+    /// Whether [`list`](Self::list) was asked since the lists last changed.
+    #[must_use]
+    pub fn is_listed(&self) -> bool {
+        lock(&self.shared.listing).is_some()
+    }
+
+    /// A server's list changed: the next call needs a new one.
+    pub fn forget_list(&self) {
+        *lock(&self.shared.listing) = None;
+    }
+
+    /// The headers that a call with these `params` goes along with (`x-mcp-header`), as far as the
+    /// listed schema asks for them: over HTTP without sessions a client must send the same.
+    #[must_use]
+    pub fn headers(&self, params: &Bytes) -> Vec<Header> {
+        let document = Document::new(params.clone());
+        let Ok(root) = document.root() else {
+            return Vec::new();
+        };
+        let name = root.get("name").and_then(|name| name.as_str());
+        let listing = self.shared.listing();
+        let offered = listing.and_then(|listing| listing.find(&name?).cloned());
+        let Some((offered, arguments)) = offered.zip(root.get("arguments")) else {
+            return Vec::new();
+        };
+        offered.headers_of(arguments)
+    }
+
+    /// What becomes of a call, by the `params` of its `tools/call`.
+    pub async fn call(&self, params: Bytes) -> Call {
+        super::call::call(&self.shared, params).await
+    }
+
+    /// A task's result as the client is to see it: of `tasks/result`, or of a `tasks/get` that holds one.
+    pub async fn task_result(&self, server: usize, task_id: &str, result: Bytes) -> Bytes {
+        super::tasks::result(&self.shared, server, task_id, result).await
+    }
+
+    /// What the instructions of the server say beside those of the servers behind it.
+    #[must_use]
+    pub fn guidance(&self) -> String {
+        let config = &self.shared.tools.config;
+        let choices = super::list::choices(config, &self.shared.audience);
+        let mut styles: Vec<_> = choices.into_iter().filter_map(Choice::style).collect();
+        styles.dedup();
+        let texts = styles
+            .into_iter()
+            .map(|(style, spelling)| guidance(style, spelling, false));
+        let extra = extra::offered(config.extra_tools, self.shared.audience.may_list);
+        texts
+            .chain(extra::guidance(&extra))
+            .collect::<Vec<_>>()
+            .join("\n\n")
+    }
+
+    /// The client is gone, and with it everything that it recorded.
+    pub async fn close(&self) {
+        lock(&self.shared.tasks).clear();
+        lock(&self.shared.rounds).clear();
+        self.forget_list();
+        // Others without sessions go on.
+        if matches!(self.shared.ids, CallIds::Signed { .. }) {
+            return;
+        }
+        if let Err(error) = self.shared.session.close().await {
+            tracing::warn!(target: "crossfeed::gateway::tools", %error, "a session was not removed");
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! The ids that calls get.
+//!
+//! What comes in: who calls. What goes out: ids, short where a session keeps them apart; else signed and
+//! unguessable, since whoever knows one can read what it stands for.
+
+use crate::downstream::Principal;
+use crossfeed_wire::{CallId, Scope};
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::{Digest as _, Sha256};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+/// Random bytes of a signed id, and bytes of its signature: 128 bits, of which either half is more than
+/// anyone tries.
+const NONCE: usize = 8;
+const SIGNATURE: usize = 8;
+/// What signed ids are written with: no sign that a model confuses with another.
+const SIGNS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+
+/// No random bytes could be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the system gives no random bytes")]
+pub(super) struct NoRandom;
+
+/// What signed ids are signed with: of one gateway's own, and never written anywhere.
+#[derive(Clone)]
+pub(super) struct Key(Arc<Option<[u8; 32]>>);
+
+impl Key {
+    pub(super) fn new() -> Self {
+        let mut key = [0; 32];
+        let filled = getrandom::fill(&mut key);
+        Self(Arc::new(filled.is_ok().then_some(key)))
+    }
+}
+
+/// Mints ids for one client.
+pub(super) enum CallIds {
+    /// `call_1`, `call_2`, …
+    Counted(AtomicU64),
+    /// 26 signs of which nothing can be told.
+    Signed {
+        key: Key,
+        /// Whose they are.
+        holder: String,
+    },
+}
+
+impl CallIds {
+    pub(super) fn counted() -> Self {
+        Self::Counted(AtomicU64::new(0))
+    }
+
+    pub(super) fn signed(key: Key, principal: &Principal) -> Self {
+        Self::Signed {
+            key,
+            holder: tag(principal),
+        }
+    }
+
+    /// The next id.
+    pub(super) fn next(&self) -> Result<CallId, NoRandom> {
+        let text = match self {
+            Self::Counted(last) => {
+                let number = last.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+                format!("call_{number}")
+            }
+            Self::Signed { key, holder } => {
+                let mut bytes = [0; NONCE + SIGNATURE];
+                let (nonce, signature) = bytes.split_at_mut(NONCE);
+                getrandom::fill(nonce).map_err(|_| NoRandom)?;
+                signature.copy_from_slice(&signed(key, holder, nonce).ok_or(NoRandom)?);
+                base32(&bytes)
+            }
+        };
+        CallId::parse(&text).map_err(|_| NoRandom)
+    }
+
+    /// Whether an id may be one of these. One that may not is not even looked up.
+    pub(super) fn may_be(&self, id: &str) -> bool {
+        let Self::Signed { key, holder } = self else {
+            return true;
+        };
+        let Some(bytes) = from_base32(id) else {
+            return false;
+        };
+        let (nonce, signature) = bytes.split_at(NONCE);
+        // Each byte is compared, so that the time says nothing.
+        signed(key, holder, nonce).is_some_and(|own| {
+            let differing = own.iter().zip(signature).map(|(own, sign)| own ^ sign);
+            differing.fold(0, |all, bits| all | bits) == 0
+        })
+    }
+}
+
+fn signed(key: &Key, holder: &str, nonce: &[u8]) -> Option<[u8; SIGNATURE]> {
+    let key = (*key.0)?;
+    let mut mac = Hmac::<Sha256>::new_from_slice(&key).ok()?;
+    mac.update(holder.as_bytes());
+    mac.update(&[0]);
+    mac.update(nonce);
+    let whole = mac.finalize().into_bytes();
+    whole.get(..SIGNATURE)?.try_into().ok()
+}
+
+fn base32(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    let (mut bits, mut held) = (0_u32, 0_u32);
+    let mut put = |value: u32| {
+        let sign = SIGNS.get((value & 31) as usize);
+        text.extend(sign.map(|sign| char::from(*sign)));
+    };
+    for byte in bytes {
+        held = held << 8 | u32::from(*byte);
+        bits += 8;
+        while bits >= 5 {
+            bits -= 5;
+            put(held >> bits);
+        }
+        held &= (1 << bits) - 1;
+    }
+    if bits > 0 {
+        put(held << (5 - bits));
+    }
+    text
+}
+
+fn from_base32(text: &str) -> Option<[u8; NONCE + SIGNATURE]> {
+    let mut bytes = Vec::new();
+    let (mut bits, mut held) = (0_u32, 0_u32);
+    if text.len() != 26 {
+        return None;
+    }
+    for sign in text.bytes() {
+        let value = SIGNS.iter().position(|own| *own == sign)?;
+        held = held << 5 | u32::try_from(value).ok()?;
+        bits += 5;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push(u8::try_from(held >> bits & 0xff).ok()?);
+        }
+        held &= (1 << bits) - 1;
+    }
+    (held == 0).then(|| bytes.try_into().ok()).flatten()
+}
+
+/// A principal in a word that no other one has.
+fn tag(principal: &Principal) -> String {
+    match principal {
+        Principal::Local => "local".to_owned(),
+        Principal::Anonymous => "anonymous".to_owned(),
+        Principal::Named(name) => format!("named-{}", digest(name)),
+    }
+}
+
+fn digest(text: &str) -> String {
+    let digest = Sha256::digest(text);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Where a client's ids mean something. What tools were seen to return is shared by the sessions of
+/// one principal, if it has a name.
+pub(super) fn scope(principal: &Principal, session: Option<&str>) -> Scope {
+    let session = session.map_or_else(
+        || "stateless".to_owned(),
+        |own| format!("s-{}", digest(own)),
+    );
+    let project = match principal {
+        Principal::Named(_) => tag(principal),
+        Principal::Local | Principal::Anonymous => format!("{}-{session}", tag(principal)),
+    };
+    #[expect(
+        clippy::expect_used,
+        reason = "words of ours and hexadecimal digits are what a scope takes"
+    )]
+    Scope::parse("gateway", &project, &session).expect("a scope")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CallIds, Key, base32, from_base32, scope};
+    use crate::downstream::Principal;
+    use proptest::prelude::*;
+
+    #[test]
+    fn counted_ids_are_short() {
+        let ids = CallIds::counted();
+        assert_eq!(ids.next().unwrap().as_str(), "call_1");
+        assert_eq!(ids.next().unwrap().as_str(), "call_2");
+        assert!(ids.may_be("anything"));
+    }
+
+    #[test]
+    fn signed_ids_are_known_to_their_holder_only() {
+        let key = Key::new();
+        let named = |name: &str| CallIds::signed(key.clone(), &Principal::Named(name.to_owned()));
+        let (a, b) = (named("a"), named("b"));
+        let id = a.next().unwrap();
+        assert_eq!(id.as_str().len(), 26);
+        assert_ne!(id, a.next().unwrap());
+        assert!(a.may_be(id.as_str()));
+        assert!(!b.may_be(id.as_str()));
+        assert!(!a.may_be("call_1"));
+        let other_gateway = CallIds::signed(Key::new(), &Principal::Named("a".to_owned()));
+        assert!(!other_gateway.may_be(id.as_str()));
+        for at in 0..26 {
+            let mut changed = id.as_str().to_owned().into_bytes();
+            changed[at] = if changed[at] == b'a' { b'b' } else { b'a' };
+            assert!(!a.may_be(std::str::from_utf8(&changed).unwrap()), "{at}");
+        }
+    }
+
+    #[test]
+    fn scopes_are_apart() {
+        let named = Principal::Named("anonymous".to_owned());
+        let all = [
+            scope(&Principal::Local, Some("a")),
+            scope(&Principal::Anonymous, Some("a")),
+            scope(&Principal::Anonymous, Some("b")),
+            scope(&Principal::Anonymous, None),
+            scope(&named, None),
+            scope(&named, Some("a")),
+            scope(&named, Some("stateless")),
+        ];
+        for (index, one) in all.iter().enumerate() {
+            assert_eq!(one.tenant(), "gateway");
+            assert!(!all.iter().skip(index + 1).any(|other| one == other));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(bytes: [u8; 16]) {
+            let text = base32(&bytes);
+            prop_assert_eq!(text.len(), 26);
+            prop_assert_eq!(from_base32(&text), Some(bytes));
+        }
+    }
+}

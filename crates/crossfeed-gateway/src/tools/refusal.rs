@@ -1,0 +1,85 @@
+//! Answers that say why a call is not made.
+//!
+//! What comes in: what is wrong. What goes out: a tool result that is an error, whose text a model can
+//! act on, and whose `_meta` says the same to programs.
+
+use super::flow::FlowError;
+use bytes::Bytes;
+use crossfeed_core::{Failure, ResolveError};
+use crossfeed_wire::{ErrorBody, ErrorCode, ErrorReport};
+use serde_json::{Value, json};
+
+/// The member of `_meta` under which errors stand for programs.
+const META: &str = "dev.crossfeed/error";
+/// How many errors are said in full.
+const IN_FULL: usize = 20;
+
+/// Whether others' results may be named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Privacy {
+    /// Results of the scope are not all this caller's: none is offered in place of one that is unknown.
+    pub(super) is_shared: bool,
+    /// Whether results say that they are complete.
+    pub(super) says_complete: bool,
+}
+
+/// All that is wrong with the arguments of a call.
+pub(super) fn of_resolve(error: &ResolveError, privacy: Privacy) -> Bytes {
+    of_bodies(error.bodies(), privacy)
+}
+
+/// What is wrong with one result, or with what was asked of it.
+pub(super) fn of_failure(failure: &Failure, privacy: Privacy) -> Bytes {
+    let mut body = failure.body();
+    body.at = None;
+    of_bodies(vec![body], privacy)
+}
+
+/// A flow that a rule forbids.
+pub(super) fn of_flow(error: &FlowError, privacy: Privacy) -> Bytes {
+    let mut body = ErrorBody::new(ErrorCode::FlowRefused, error.to_string());
+    body.advice = Some(error.advice().to_owned());
+    of_bodies(vec![body], privacy)
+}
+
+/// Errors as a tool result.
+pub(super) fn of_bodies(mut bodies: Vec<ErrorBody>, privacy: Privacy) -> Bytes {
+    if privacy.is_shared {
+        for body in &mut bodies {
+            if body.code == ErrorCode::ResultUnknown.as_str() {
+                let advice = "use the `_toolCallId` of a result, exactly as it was shown";
+                body.advice = Some(advice.to_owned());
+            }
+        }
+    }
+    let lines = bodies.iter().enumerate().map(|(index, body)| {
+        let advice = body.advice.as_ref().filter(|_| index < IN_FULL);
+        match advice {
+            Some(advice) => format!("{}: {}\n{advice}", body.code, body.message),
+            None => format!("{}: {}", body.code, body.message),
+        }
+    });
+    let text = lines.collect::<Vec<_>>().join("\n");
+    let mut bodies = bodies.into_iter();
+    let first = bodies.next();
+    let report = first.map(|first| ErrorReport::new(first, bodies));
+    let report = report.and_then(|report| serde_json::to_value(report).ok());
+    result(&text, report, true, privacy)
+}
+
+/// A tool result of a text.
+pub(super) fn result(text: &str, report: Option<Value>, is_error: bool, privacy: Privacy) -> Bytes {
+    let mut result = json!({"content": [{"type": "text", "text": text}]});
+    if let Some(members) = result.as_object_mut() {
+        if is_error {
+            members.insert("isError".to_owned(), Value::Bool(true));
+        }
+        if privacy.says_complete {
+            members.insert("resultType".to_owned(), json!("complete"));
+        }
+        if let Some(report) = report {
+            members.insert("_meta".to_owned(), json!({ META: report }));
+        }
+    }
+    result.to_string().into()
+}

@@ -1,0 +1,357 @@
+//! What becomes of results.
+//!
+//! What comes in: the result of a call as a server gave it. What goes out: the same as the client is to
+//! see it; and it is recorded, all of it, whatever is shown. Deliberately not here: how previews are
+//! made.
+//!
+//! # What holds
+//!
+//! - What a call failed with is passed on byte for byte, and nothing can refer to it.
+//! - What is shown conforms to the output schema that was listed.
+//! - The call id, and that something was cut, is said in `content` and in `structuredContent`.
+//! - What is no result yet (input is required, a task runs) is not recorded.
+
+mod preview;
+mod whole;
+
+use super::{client::Shared, flow::Sources, list::Offered, refusal};
+use bytes::Bytes;
+use crossfeed_core::{InFlight, ProjectOptions, RenderOptions, ToolResult};
+use crossfeed_json::{Cursor, Document, Kind};
+use crossfeed_projection::ProjectionRequest;
+use crossfeed_schema::Spelling;
+use crossfeed_tokens::TokenCounter;
+use crossfeed_wire::CallId;
+use serde_json::Value;
+use std::sync::Arc;
+use whole::{Clean, clean, whole};
+
+/// How a result is shown.
+pub(super) struct Show {
+    pub(super) offered: Arc<Offered>,
+    /// What refers to it; none where nothing can.
+    pub(super) call_id: Option<String>,
+    /// What is to be said besides.
+    pub(super) note: Option<String>,
+    /// Whether the client's revision is without sessions.
+    pub(super) is_stateless: bool,
+}
+
+/// A call whose result will be recorded and shown.
+pub(super) struct Kept {
+    pub(super) shared: Arc<Shared>,
+    pub(super) in_flight: InFlight,
+    pub(super) offered: Arc<Offered>,
+    /// Whose data its arguments hold.
+    pub(super) sources: Sources,
+    /// What was asked of the result by parameters of ours.
+    pub(super) projection: Option<ProjectionRequest>,
+    /// The `params` as the client wrote them, and the arguments as they were resolved.
+    pub(super) params: Bytes,
+    pub(super) arguments: Option<Bytes>,
+}
+
+/// What a server gave in answer to a call.
+enum Answer {
+    Result,
+    Failure,
+    /// The client must say more; by this state the server will know it again.
+    InputRequired(Option<String>),
+    /// It will be done later.
+    Task(String),
+    /// Nothing that is known.
+    Other,
+}
+
+impl Answer {
+    fn of(root: Cursor<'_>) -> Self {
+        let text = |at: Cursor<'_>, key: &str| Some(at.get(key)?.as_str()?.into_owned());
+        let kind = text(root, "resultType");
+        if kind.as_deref() == Some("input_required") {
+            return Self::InputRequired(text(root, "requestState"));
+        }
+        let task = root.get("task").and_then(|task| text(task, "taskId"));
+        let task = task.or_else(|| match kind.as_deref() {
+            Some("task") => text(root, "taskId"),
+            _ => None,
+        });
+        let has = |key: &str| root.get(key).is_some();
+        match task {
+            _ if root.get("isError").and_then(Cursor::as_bool) == Some(true) => Self::Failure,
+            Some(task) if !has(whole::CONTENT) => Self::Task(task),
+            _ if has(whole::CONTENT) || has(whole::STRUCTURED) => Self::Result,
+            _ => Self::Other,
+        }
+    }
+}
+
+impl Kept {
+    /// The answer as the client is to see it.
+    pub(super) async fn finish(self, result: Bytes) -> Bytes {
+        let document = Document::new(result.clone());
+        let answer = match document.root() {
+            Ok(root) if root.kind() == Kind::Object => Answer::of(root),
+            _ => Answer::Other,
+        };
+        drop(document);
+        match answer {
+            Answer::Other => result,
+            Answer::InputRequired(state) => {
+                if let Some(state) = state {
+                    let shared = Arc::clone(&self.shared);
+                    shared.remember_round(state, self);
+                }
+                result
+            }
+            Answer::Task(task) => {
+                let shared = Arc::clone(&self.shared);
+                shared.remember_task(task, self);
+                result
+            }
+            Answer::Failure => {
+                let failed = ToolResult::mcp(result.clone()).failed();
+                note(self.in_flight.complete(failed).await.err());
+                result
+            }
+            Answer::Result => self.shown(result).await,
+        }
+    }
+
+    /// The call came to nothing.
+    pub(super) async fn fail(self, message: &str) {
+        note(self.in_flight.fail(message).await.err());
+    }
+
+    async fn shown(self, result: Bytes) -> Bytes {
+        let Self {
+            shared,
+            in_flight,
+            offered,
+            sources,
+            projection,
+            params,
+            ..
+        } = self;
+        let call_id = in_flight.call_id().clone();
+        let recorded = in_flight.complete(ToolResult::mcp(result.clone())).await;
+        drop(in_flight);
+        let mut show = Show {
+            offered: Arc::clone(&offered),
+            call_id: None,
+            note: None,
+            is_stateless: shared.is_stateless(),
+        };
+        match recorded {
+            Ok(_) => {
+                shared.remember_sources(&call_id, &offered.source, &sources);
+                show.call_id = Some(call_id.to_string());
+            }
+            Err(error) => {
+                let why = error.to_string();
+                note(Some(error));
+                show.note = Some(format!("this result cannot be referred to: {why}"));
+                return unrecorded(result, show).await;
+            }
+        }
+        shared.learn(&call_id, &offered);
+        let asked = Asked { projection, params };
+        match shown(&shared, &call_id, show, asked).await {
+            Some(shown) => shown,
+            None => result,
+        }
+    }
+}
+
+/// What was asked of a result.
+struct Asked {
+    /// By parameters of ours.
+    projection: Option<ProjectionRequest>,
+    /// In the `_meta` of the call.
+    params: Bytes,
+}
+
+/// What could not be recorded, whole.
+async fn unrecorded(result: Bytes, show: Show) -> Bytes {
+    let came = result.clone();
+    let made = apart(result.len(), move || {
+        let clean = clean(&Document::new(result), &show)?;
+        whole(&clean, &show)
+    });
+    made.await.map_or(came, Bytes::from)
+}
+
+/// From how many bytes on work leaves the async threads.
+const LARGE: usize = 64 << 10;
+
+/// Does work where it belongs.
+async fn apart<T: Send + 'static>(
+    bytes: usize,
+    work: impl FnOnce() -> Option<T> + Send + 'static,
+) -> Option<T> {
+    if bytes <= LARGE {
+        return work();
+    }
+    tokio::task::spawn_blocking(work).await.ok().flatten()
+}
+
+/// A recorded result as it is shown.
+async fn shown(shared: &Shared, call_id: &CallId, show: Show, asked: Asked) -> Option<Bytes> {
+    let session = shared.session();
+    if let Some(request) = asked.projection {
+        return projected(shared, call_id, show, request).await;
+    }
+    let response = session.response(call_id).await.ok()?;
+    let may_be_cut = show.offered.previews && !show.offered.has_page;
+    let is_large = may_be_cut && is_large(response.full().document());
+    if is_large && !asks(&show.offered, &asked.params) {
+        let options = RenderOptions::default().with_spelling(Spelling::Underscore);
+        let rendered = session.render(call_id, &options).await.ok()?;
+        let cut = response.cut_with(move |stored, _| {
+            Uncounted(
+                clean(stored.document(), &show)
+                    .and_then(|clean| preview::preview(&clean, &rendered.json, &show)),
+            )
+        });
+        return cut.await.ok()?.0.map(Bytes::from);
+    }
+    let cut = response.cut_with(move |stored, rules| {
+        let document = stored.document();
+        let cut = asked_in_meta(&show.offered, &asked.params, document, rules);
+        let clean = clean(cut.as_ref().unwrap_or(document), &show);
+        let clean = match (clean, &cut) {
+            (Some(clean), Some(cut)) => Some(with_reply(clean, cut)),
+            (clean, _) => clean,
+        };
+        clean
+            .and_then(|clean| whole(&clean, &show))
+            .unwrap_or_default()
+    });
+    cut.await
+        .ok()
+        .filter(|shown| !shown.is_empty())
+        .map(Bytes::from)
+}
+
+/// Bytes that were counted as shown before.
+struct Uncounted(Option<Vec<u8>>);
+
+impl AsRef<[u8]> for Uncounted {
+    fn as_ref(&self) -> &[u8] {
+        &[]
+    }
+}
+
+/// Whether a result is more than is shown whole. Text and structure say the same mostly, and a client
+/// shows one of them: so the larger counts. Binary data is no text.
+fn is_large(document: &Document) -> bool {
+    let most = RenderOptions::default().whole_tokens;
+    if document.raw().len() <= most {
+        return false;
+    }
+    let Ok(root) = document.root() else {
+        return true;
+    };
+    let counter = TokenCounter::estimate();
+    let count = |value: Cursor<'_>| counter.count_bytes(value.raw());
+    let structured = root.get(whole::STRUCTURED).map_or(0, count);
+    let parts = root.get(whole::CONTENT).into_iter().flat_map(Cursor::items);
+    let texts = parts.map(|part| {
+        let kind = part.get("type").and_then(Cursor::as_str);
+        match kind.as_deref() {
+            Some("image" | "audio") => 0,
+            _ => count(part),
+        }
+    });
+    texts.sum::<usize>().max(structured) > most
+}
+
+/// Whether a client asks for parts of a result in the `_meta` of its call.
+fn asks(offered: &Offered, params: &Bytes) -> bool {
+    const KEYS: [&str; 2] = [crossfeed_mcp::KEY, crossfeed_mcp::BARE_KEY];
+    let document = Document::new(params.clone());
+    let meta = document.root().ok().and_then(|root| root.get("_meta"));
+    let has = |key: &&str| meta.is_some_and(|meta| meta.get(key).is_some());
+    offered.projected.is_some() && KEYS.iter().any(has)
+}
+
+/// The result as the client asks for it in the `_meta` of its call.
+fn asked_in_meta(
+    offered: &Offered,
+    params: &Bytes,
+    document: &Document,
+    rules: &Arc<crossfeed_projection::RevealRules>,
+) -> Option<Document> {
+    let tool = offered.projected.as_ref()?;
+    if !asks(offered, params) {
+        return None;
+    }
+    let params: Value = serde_json::from_slice(params).ok()?;
+    let projector = crossfeed_mcp::Projector::new(crossfeed_mcp::Capability::default());
+    let projector = projector.with_rules(Arc::clone(rules));
+    let projected = projector.project(tool, &params, document).ok()?;
+    projected.reply?;
+    Some(Document::new(projected.json.into_owned()))
+}
+
+/// Puts what was said of a projection back, which is ours.
+fn with_reply(clean: Clean, cut: &Document) -> Clean {
+    let said = cut.root().ok();
+    let said = said.and_then(|root| root.get("_meta")?.get(crossfeed_mcp::KEY));
+    let Some(said) = said else {
+        return clean;
+    };
+    let bytes = {
+        let Ok(root) = clean.document.root() else {
+            return clean;
+        };
+        let mut edits = crossfeed_json::Edits::new(clean.document.raw());
+        match root.get("_meta").filter(|meta| meta.kind() == Kind::Object) {
+            Some(meta) => edits.put(meta, crossfeed_mcp::KEY, said.raw()),
+            None => {
+                let key = crossfeed_json::quoted(crossfeed_mcp::KEY);
+                let said = String::from_utf8_lossy(said.raw());
+                edits.put(root, "_meta", format!("{{{key}:{said}}}"));
+            }
+        }
+        edits.done().into_owned()
+    };
+    Clean {
+        document: Document::new(bytes),
+        text: clean.text,
+    }
+}
+
+/// The result as the model asked for it by parameters of ours.
+async fn projected(
+    shared: &Shared,
+    call_id: &CallId,
+    show: Show,
+    request: ProjectionRequest,
+) -> Option<Bytes> {
+    let mut options = ProjectOptions::default().with_request(request);
+    if let Some(output) = &show.offered.output {
+        options = options.with_output_schema(output.schema().clone());
+    }
+    let projected = match shared.session().project(call_id, &options).await {
+        Ok(projected) => projected,
+        Err(failure) => return Some(refusal::of_failure(&failure, shared.privacy())),
+    };
+    let text = String::from_utf8_lossy(&projected.json).into_owned();
+    let mut result = format!("{{\"content\":[{}]", whole::text_part(&text));
+    if text.trim_start().starts_with('{') {
+        result.push_str(&format!(",\"{}\":{text}", whole::STRUCTURED));
+    }
+    if show.is_stateless {
+        result.push_str(",\"resultType\":\"complete\"");
+    }
+    result.push('}');
+    let clean = clean(&Document::new(result), &show)?;
+    whole(&clean, &show).map(Bytes::from)
+}
+
+/// A store that does not answer is for whoever runs it.
+fn note(error: Option<crossfeed_store::StoreError>) {
+    if let Some(error) = error {
+        tracing::warn!(target: "crossfeed::gateway::tools", code = error.code().as_str(), %error, "a result was not recorded");
+    }
+}

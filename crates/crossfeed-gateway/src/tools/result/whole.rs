@@ -1,0 +1,142 @@
+//! A result shown whole: as it came, and its call id in every copy that a model may be shown.
+//!
+//! What comes in: a result, its tool, its call id. What goes out: the result with the id in a part
+//! behind its own and in its structured content, so that every part stays at its place; and structured
+//! content that conforms to what is listed, or a text in its place.
+
+use super::Show;
+use crate::tools::members::{put_all, take_out};
+use crossfeed_json::{Cursor, Document, Edits, Kind, quoted};
+use crossfeed_wire::internal;
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+
+pub(super) const CONTENT: &str = "content";
+pub(super) const STRUCTURED: &str = "structuredContent";
+const META: &str = "_meta";
+/// Keys of `_meta` that say what a gateway says: nobody else may.
+const OURS: &str = "dev.crossfeed/";
+
+/// A result without what must not be passed on.
+pub(super) struct Clean {
+    pub(super) document: Document,
+    /// What was structured content, and cannot be for this client: its text has to be there.
+    pub(super) text: Option<String>,
+}
+
+/// Takes out what another said under our keys, and structured content that the client refuses: before
+/// 2026-07-28 it is an object or nothing, and nobody could be told the call id in anything else.
+pub(super) fn clean(document: &Document, show: &Show) -> Option<Clean> {
+    let root = document
+        .root()
+        .ok()
+        .filter(|root| root.kind() == Kind::Object)?;
+    let mut edits = Edits::new(document.raw());
+    if let Some(meta) = root.get(META) {
+        take_out(&mut edits, meta, |key| key.starts_with(OURS));
+    }
+    let is_kept = |own: &Cursor<'_>| {
+        own.kind() == Kind::Object || (show.offered.has_page && show.is_stateless)
+    };
+    let refused = root.get(STRUCTURED).filter(|own| !is_kept(own));
+    let mut text = None;
+    if let Some(own) = refused {
+        take_out(&mut edits, root, |key| key == STRUCTURED);
+        if own.kind() != Kind::Null {
+            text = Some(String::from_utf8_lossy(own.raw()).into_owned());
+        }
+    }
+    let document = match edits.done() {
+        Cow::Borrowed(_) => Document::new(document.raw().clone()),
+        Cow::Owned(bytes) => Document::new(bytes),
+    };
+    Some(Clean { document, text })
+}
+
+/// The result as it is shown.
+pub(super) fn whole(clean: &Clean, show: &Show) -> Option<Vec<u8>> {
+    let root = clean.document.root().ok()?;
+    let mut edits = Edits::new(clean.document.raw());
+    let own = root.get(STRUCTURED);
+    let mut text = clean.text.clone();
+    let mut put = Vec::new();
+    match own {
+        _ if show.offered.has_page => {}
+        Some(own) => {
+            let conforms = !show.offered.has_output() || {
+                let mut value = own.to_nearest_value();
+                if let (Some(members), Some(id)) = (value.as_object_mut(), &show.call_id) {
+                    members.insert(internal::TOOL_CALL_ID.to_owned(), json!(id));
+                }
+                show.offered.admits(&value)
+            };
+            match (conforms, &show.call_id) {
+                (true, Some(id)) => edits.put(own, internal::TOOL_CALL_ID, quoted(id)),
+                (true, None) => {}
+                (false, _) => {
+                    text = Some(String::from_utf8_lossy(own.raw()).into_owned());
+                    edits.replace(own, ours(show).to_string());
+                }
+            }
+        }
+        None if show.offered.has_output() => {
+            put.push((STRUCTURED, ours(show).to_string()));
+        }
+        None => {}
+    }
+    let content = root.get(CONTENT).filter(|own| own.kind() == Kind::Array);
+    let parts = content.and_then(Cursor::len).unwrap_or_default();
+    if parts == 0 {
+        // Every result has content: for clients that read nothing else.
+        text = text.or_else(|| own.map(|own| String::from_utf8_lossy(own.raw()).into_owned()));
+    } else if content.is_some_and(|content| content.items().any(is_text)) {
+        // A server says in a text what it says in structure.
+        text = None;
+    }
+    let mut added: Vec<String> = text.as_deref().map(text_part).into_iter().collect();
+    let said = said(show, parts + added.len(), own.is_some());
+    added.extend(said.map(|said| text_part(&said)));
+    if !added.is_empty() || content.is_none() {
+        let added = added.join(",");
+        match (content, content.and_then(|content| content.items().last())) {
+            (_, Some(last)) => edits.insert_behind(last, format!(",{added}")),
+            (Some(content), None) => edits.replace(content, format!("[{added}]")),
+            (None, None) => put.push((CONTENT, format!("[{added}]"))),
+        }
+    }
+    put_all(&mut edits, root, put);
+    Some(edits.done().into_owned())
+}
+
+fn is_text(part: Cursor<'_>) -> bool {
+    let kind = part.get("type").and_then(Cursor::as_str);
+    kind.as_deref() == Some("text")
+}
+
+/// A part of content.
+pub(super) fn text_part(text: &str) -> String {
+    format!("{{\"type\":\"text\",\"text\":{}}}", quoted(text))
+}
+
+/// Structured content that says no more than the call id: no schema that is listed refuses it.
+fn ours(show: &Show) -> Value {
+    let id = show.call_id.iter();
+    let id = id.map(|id| (internal::TOOL_CALL_ID.to_owned(), json!(id)));
+    Value::Object(id.collect::<Map<_, _>>())
+}
+
+/// What is said in a part of its own.
+fn said(show: &Show, parts: usize, is_structured: bool) -> Option<String> {
+    let mut said = Map::new();
+    if let Some(id) = &show.call_id {
+        said.insert(internal::TOOL_CALL_ID.to_owned(), json!(id));
+        if parts > 1 && !is_structured {
+            let how = "refer to the parts above as [0], [1], …";
+            said.insert(internal::PARTS.to_owned(), json!(how));
+        }
+    }
+    if let Some(note) = &show.note {
+        said.insert("_crossfeedNote".to_owned(), json!(note));
+    }
+    (!said.is_empty()).then(|| Value::Object(said).to_string())
+}
