@@ -33,7 +33,7 @@ export default async function python(t) {
     servers: {
       time: { command: bin('python', 'mcp-server-time'), args: ['--local-timezone', 'Etc/UTC'] },
       git: { command: bin('python', 'mcp-server-git'), args: ['--repository', repository] },
-      ...(older ? { duckdb: { command: bin('python-older', 'mcp-server-duckdb'), args: ['--db-path', ':memory:'] } } : {}),
+      ...(older ? { duckdb: { command: bin('python-older', 'mcp-server-duckdb'), args: ['--db-path', join(scratch('duckdb'), 'table.duckdb')] } } : {}),
     },
     everything: { everything: packaged('server-everything', ['stdio']) },
     mistakes: { mistakes: own('mistakes') },
