@@ -9,10 +9,14 @@ mod artifact;
 mod cli;
 mod deep;
 mod demo;
+mod gateway;
 mod hints;
+mod import;
 mod input;
 mod learn;
 mod lint;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod output;
 mod project;
 mod records;
@@ -41,6 +45,9 @@ fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(report::USAGE));
         }
     };
+    if let Command::Gateway(args) = &cli.command {
+        return gateway::run(args, cli.json);
+    }
     let mut out = BufWriter::new(io::stdout().lock());
     let mut err = io::stderr().lock();
     let done = run(&cli.command, cli.json, &mut out, &mut err).and_then(|()| Ok(out.flush()?));
@@ -71,6 +78,9 @@ fn run(
         Command::Lint(args) => lint::run(args, json, out, err),
         Command::Strip(args) => strip::run(args, out),
         Command::Trace(args) => trace::run(&args.command, out, err),
+        Command::Import(args) => import::run(args, out),
+        // It holds no output, and has begun already.
+        Command::Gateway(_) => Ok(()),
     }
 }
 

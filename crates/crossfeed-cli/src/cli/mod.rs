@@ -1,8 +1,12 @@
 //! The arguments of the command, and its help.
 
+mod gateway;
+mod import;
 mod outputs;
 mod trace;
 
+pub(crate) use gateway::{Gateway, Level, LogFormat};
+pub(crate) use import::{Client, Import};
 pub(crate) use outputs::{Inspect, Learn, Operation, Project, Summarize};
 pub(crate) use trace::{Payload, Sanitize, Trace, TraceCommand};
 
@@ -56,6 +60,8 @@ pub(crate) enum Command {
     Lint(Lint),
     Strip(Strip),
     Trace(Trace),
+    Gateway(Gateway),
+    Import(Import),
 }
 
 /// What is done beside the demo.
@@ -70,8 +76,8 @@ pub(crate) struct Demo {
     /// In protobuf, to /v1/traces and /v1/metrics there, with the headers in OTEL_EXPORTER_OTLP_HEADERS.
     /// Standard error says what came of it; where the traces are not taken the status is 1.
     #[cfg(feature = "otlp")]
-    #[arg(long, value_name = "URL", value_parser = crate::demo::Endpoint::parse)]
-    pub(crate) otlp: Option<crate::demo::Endpoint>,
+    #[arg(long, value_name = "URL", value_parser = crate::otlp::Endpoint::parse)]
+    pub(crate) otlp: Option<crate::otlp::Endpoint>,
 }
 
 /// Select from a JSON document as a reference does

@@ -14,9 +14,6 @@ mod script;
 mod tools;
 mod trace;
 
-#[cfg(feature = "otlp")]
-pub(crate) use trace::otlp::Endpoint;
-
 use crate::{block_on, cli, report::Stop, resolve};
 use account::{Entry, Size, Without};
 use crossfeed::{

@@ -2,10 +2,33 @@
 //!
 //! What comes in: how a server is reached. What goes out: the same, but speaking the other era. To a
 //! client with sessions a server without them looks as if it had one, and the reverse. Deliberately not
-//! here: which era a server speaks; the hub finds out.
+//! here: which era a server speaks; the hub finds out. And tools: what `structuredContent` may be in which
+//! era is for those who show results.
+//!
+//! # What holds
+//!
+//! - Every request gets one answer, or one failure, or was cancelled.
+//! - Of parameters and results only the members change in which the eras differ; other bytes stay.
+//! - What a server may make wait, how often it may ask, and for how long, is bounded.
 
-use crate::upstream::Connector;
+mod driver;
+mod members;
+mod with_session;
+mod without_session;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use crate::{
+    message::{Id, Message, RpcError},
+    upstream::{Connector, Event, Upstream, UpstreamError},
+};
+use async_trait::async_trait;
+use bytes::Bytes;
+use driver::{Action, Driver};
 use std::sync::Arc;
+use tokio::sync::mpsc;
 
 /// A server without sessions, for clients that have them.
 #[derive(Clone)]
@@ -14,9 +37,50 @@ pub struct WithSession {
     pub server: Arc<dyn Connector>,
 }
 
+#[async_trait]
+impl Connector for WithSession {
+    async fn connect(
+        &self,
+        events: mpsc::Sender<Event>,
+    ) -> Result<Arc<dyn Upstream>, UpstreamError> {
+        Driver::connect(&self.server, with_session::Session::default(), events).await
+    }
+}
+
 /// A server with sessions, for clients that have none.
 #[derive(Clone)]
 pub struct WithoutSession {
     /// How the server is reached.
     pub server: Arc<dyn Connector>,
+}
+
+#[async_trait]
+impl Connector for WithoutSession {
+    async fn connect(
+        &self,
+        events: mpsc::Sender<Event>,
+    ) -> Result<Arc<dyn Upstream>, UpstreamError> {
+        Driver::connect(&self.server, without_session::Sessions::default(), events).await
+    }
+}
+
+/// An answer to a request of the client.
+fn answer(id: &Id, result: &Bytes) -> Action {
+    tell(Message::response(id, result), None)
+}
+
+/// An error as the answer to a request of the client.
+fn refuse(id: &Id, error: &RpcError) -> Action {
+    tell(Message::failure(Some(id), error), None)
+}
+
+/// A message for the client.
+fn tell(message: Message, related: Option<Id>) -> Action {
+    Action::Tell(Event::Message { message, related })
+}
+
+/// The notification that cancels a request.
+fn cancelled(id: &Id) -> Message {
+    let params = members::object(&[("requestId", id.raw())]);
+    Message::notification(words::method::CANCELLED, Some(&params))
 }

@@ -5,9 +5,9 @@
 //! files and the environment.
 
 mod error;
-mod expand;
+pub(crate) mod expand;
 mod jsonc;
-mod node;
+pub(crate) mod node;
 mod read;
 
 #[cfg(test)]
@@ -229,6 +229,19 @@ impl ListenConfig {
     /// The address where none is said: loopback, so that no other machine reaches it.
     pub const ADDRESS: SocketAddr =
         SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8807);
+
+    /// Reads an address: `127.0.0.1:8807`, `localhost:8807`, or a port alone, which is one of loopback.
+    #[must_use]
+    pub fn parse_address(text: &str) -> Option<SocketAddr> {
+        let text = text.trim();
+        let local = ["localhost:", ":"]
+            .iter()
+            .find_map(|local| text.strip_prefix(local));
+        match local.unwrap_or(text).parse::<u16>() {
+            Ok(port) => Some(SocketAddr::from((Ipv4Addr::LOCALHOST, port))),
+            Err(_) => text.parse().ok(),
+        }
+    }
 
     /// An address, with every option at its default.
     #[must_use]

@@ -37,6 +37,7 @@ impl Client {
                 read::with_members(&params, &[("protocolVersion", quoted.into())])
             };
             let side = Side::new(&client, revision, "initialize", &params, name);
+            client.begins(&side);
             match answer(&side).await {
                 Ok(result) => {
                     client.respond(serial, &result).await;
@@ -86,7 +87,10 @@ async fn answer(side: &Arc<Side>) -> Result<Bytes, Refusal> {
         return match (settled, about, refused) {
             (_, _, Some(refused)) => Err(Refusal::Own(refused)),
             (Err(error), ..) => Err(Refusal::Unavailable(fault::rpc(&link.name, &error))),
-            (Ok(()), about, None) => Ok(of_one(&about.unwrap_or_default(), &guidance)),
+            (Ok(()), about, None) => Ok({
+                link.make_known();
+                of_one(&about.unwrap_or_default(), &guidance)
+            }),
         };
     }
     some_settled(side).await;
@@ -98,6 +102,9 @@ pub(super) fn abouts(side: &Side) -> Vec<(Box<str>, Bytes)> {
     side.links()
         .iter()
         .filter(|link| link.is_open())
+        .inspect(|link| {
+            link.make_known();
+        })
         .filter_map(|link| Some((link.name.clone(), link.state().about.clone()?)))
         .collect()
 }

@@ -37,7 +37,7 @@ pub(super) type Answer = Result<Bytes, Failure>;
 #[derive(Clone, Debug)]
 pub(super) enum Failure {
     /// The server answered with this error.
-    Error(Message),
+    Error(Box<Message>),
     /// The server did not answer.
     Unavailable(UpstreamError),
 }
@@ -46,6 +46,8 @@ pub(super) enum Failure {
 pub(super) enum Waiting {
     /// It goes to the client's request as it is.
     Forward { serial: u64 },
+    /// It ends a subscription.
+    Listen { serial: u64 },
     /// It is the result of a tool.
     Call { serial: u64, pending: Pending },
     /// The gateway asked, for a request of the client or for itself.
@@ -59,7 +61,9 @@ impl Waiting {
     /// The client's request behind it.
     pub(super) fn serial(&self) -> Option<u64> {
         match self {
-            Self::Forward { serial } | Self::Call { serial, .. } => Some(*serial),
+            Self::Forward { serial } | Self::Listen { serial } | Self::Call { serial, .. } => {
+                Some(*serial)
+            }
             Self::Inner { serial, .. } => *serial,
         }
     }
@@ -102,6 +106,8 @@ pub(super) struct State {
     pub(super) refused: Option<Message>,
     /// Whether the server was told on this connection that the client is initialized.
     greeted: bool,
+    /// Whether the client knows that the server is there.
+    known: bool,
     /// What the client said last of how much is to be logged.
     pub(super) level: Option<Bytes>,
     /// What the client subscribed to, by address, with the parameters.
@@ -118,6 +124,7 @@ pub(super) struct Link {
     pub(super) stateless: bool,
     /// Whether leaving a request is how it is cancelled: HTTP without sessions.
     abandons: bool,
+    pub(super) is_http: bool,
     pub(super) connector: Arc<dyn Connector>,
     pub(super) hello: Hello,
     pub(super) phase: watch::Sender<Phase>,
@@ -139,14 +146,15 @@ impl Link {
     ) -> Arc<Self> {
         let config = client.gateway().config();
         let of = config.servers.get(server);
+        let is_http =
+            of.is_some_and(|config| matches!(config.transport, TransportConfig::Http { .. }));
         Arc::new(Self {
             server,
             name: of.map_or("", |config| &config.name).into(),
             client: Arc::downgrade(client),
             stateless,
-            abandons: stateless
-                && of
-                    .is_some_and(|config| matches!(config.transport, TransportConfig::Http { .. })),
+            abandons: stateless && is_http,
+            is_http,
             connector,
             hello,
             phase: watch::Sender::new(Phase::Opening),
@@ -164,6 +172,7 @@ impl Link {
                 about: None,
                 refused: None,
                 greeted: false,
+                known: false,
                 level: None,
                 subscriptions: BTreeMap::new(),
             }),
@@ -194,6 +203,12 @@ impl Link {
             .wait_for(|phase| !matches!(phase, Phase::Opening))
             .await;
         self.refusal().map_or(Ok(()), Err)
+    }
+
+    /// Whether the client is now told of the server for the first time since it is there.
+    pub(super) fn make_known(&self) -> bool {
+        let mut state = self.state();
+        state.upstream.is_some() && !std::mem::replace(&mut state.known, true)
     }
 
     /// Why it is not there, if it is known that it is not.
@@ -261,6 +276,31 @@ impl Link {
                 self.fail_one(waiting, &error).await;
             }
             None => self.drain().await,
+        }
+    }
+
+    /// Sends a request of the client as it is; the answer is the client's.
+    pub(super) async fn forward(self: &Arc<Self>, serial: u64, message: Message) {
+        self.request(Waiting::Forward { serial }, message, Vec::new())
+            .await;
+    }
+
+    /// Keeps in mind what the server is to be told again when it comes back.
+    pub(super) fn remember(&self, method: &str, message: &Message) {
+        if !matches!(
+            method,
+            "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe"
+        ) {
+            return;
+        }
+        let params = message.params().unwrap_or_default();
+        // Told again, nobody waits for progress.
+        let params = read::without_member(&params, "_meta");
+        let mut state = self.state();
+        if method == "logging/setLevel" {
+            state.level = Some(params);
+        } else if let Some(uri) = read::string(&params, &["uri"]) {
+            state.subscribe(uri, (method == "resources/subscribe").then_some(params));
         }
     }
 
@@ -426,6 +466,7 @@ impl Link {
         let waiting = {
             let mut state = self.state();
             state.upstream = None;
+            state.known = false;
             state.queue.clear();
             state.queued_bytes = 0;
             state.deadlines.clear();
@@ -550,7 +591,13 @@ impl Link {
             (Waiting::Inner { answer, .. }, _) => {
                 let _ = answer.send(Err(Failure::Unavailable(error.clone())));
             }
-            (Waiting::Forward { .. }, None) => {}
+            (Waiting::Listen { serial }, Some(client)) => {
+                if let Some((side, link)) = client.side_of(self).zip(client.link_of(self)) {
+                    let failure = Failure::Unavailable(error.clone());
+                    side.listened(&client, &link, serial, Err(failure)).await;
+                }
+            }
+            (Waiting::Forward { .. } | Waiting::Listen { .. }, None) => {}
         }
     }
 }

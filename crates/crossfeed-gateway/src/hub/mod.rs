@@ -18,8 +18,12 @@ mod begin;
 mod calls;
 mod client;
 mod fault;
+mod health;
+mod join;
+mod lane;
 mod life;
 mod link;
+mod listen;
 mod read;
 mod route;
 mod side;
@@ -28,6 +32,7 @@ mod side;
 mod tests;
 
 pub use client::Client;
+pub use health::ServerHealth;
 
 use crate::{
     config::GatewayConfig,
@@ -49,6 +54,29 @@ pub struct Gateway {
     servers: Vec<Arc<dyn Connector>>,
     tools: Tools,
     clients: Mutex<Clients>,
+    eras: Arc<Eras>,
+}
+
+/// Which eras servers speak, as far as it was found out.
+#[derive(Default)]
+struct Eras(Mutex<HashMap<(usize, bool), bool>>);
+
+impl Eras {
+    fn known(&self) -> MutexGuard<'_, HashMap<(usize, bool), bool>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a server speaks the stateless era, or the one before.
+    fn of(&self, server: usize, stateless: bool) -> Option<bool> {
+        self.known().get(&(server, stateless)).copied()
+    }
+
+    fn learn(&self, server: usize, stateless: bool, speaks: Option<bool>) {
+        match speaks {
+            Some(speaks) => self.known().insert((server, stateless), speaks),
+            None => self.known().remove(&(server, stateless)),
+        };
+    }
 }
 
 #[derive(Default)]
@@ -68,6 +96,7 @@ impl Gateway {
             servers,
             tools,
             clients: Mutex::default(),
+            eras: Arc::default(),
         })
     }
 
@@ -79,6 +108,10 @@ impl Gateway {
 
     pub(crate) fn tools(&self) -> &Tools {
         &self.tools
+    }
+
+    fn eras(&self) -> Arc<Eras> {
+        Arc::clone(&self.eras)
     }
 
     /// The servers that are switched on, by their places in the configuration.
@@ -144,12 +177,8 @@ impl Gateway {
     /// Ends every client and every connection to a server; calls that run may finish first, as long as
     /// the limits allow.
     pub async fn shut_down(&self) {
-        let all: Vec<Arc<Client>> = {
-            let mut clients = self.clients();
-            clients.is_closed = true;
-            let stay = clients.all.values().filter_map(Weak::upgrade);
-            stay.chain(clients.shared.values().cloned()).collect()
-        };
+        self.clients().is_closed = true;
+        let all = self.every_client();
         for client in &all {
             client.refuse_all();
         }

@@ -5,16 +5,21 @@
 //! other, until one knows. Deliberately not here: tools ([`super::calls`]).
 
 use super::{
-    Client, begin,
-    calls::{Task, cancelled},
-    fault,
-    link::{Answer, Failure, Link, Waiting},
+    Client,
+    begin::{self, some_settled},
+    calls::{Request, asking, cancelled},
+    fault, join,
+    link::{Answer, Failure, LISTEN, Link},
     read,
     side::Side,
 };
 use crate::message::{Kind, Message, RpcError, code};
 use bytes::Bytes;
 use std::sync::Arc;
+use tokio::sync::oneshot;
+
+/// Who was asked, and where the answer comes.
+type Asked = (Arc<Link>, oneshot::Receiver<Answer>);
 
 impl Side {
     /// Takes a request of the client.
@@ -24,65 +29,171 @@ impl Side {
         serial: u64,
         message: Message,
     ) {
-        let task = Task {
+        let request = Request {
             client: Arc::clone(client),
             side: Arc::clone(self),
             serial,
         };
         let method = message.method().unwrap_or_default();
         match method {
-            "tools/call" => client.work(serial, task.call(message)).await,
-            "tools/list" => client.work(serial, task.list(message)).await,
-            "tasks/get" | "tasks/result" => client.work(serial, task.task(message)).await,
-            "server/discover" => client.work(serial, task.discover(message)).await,
+            "tools/call" => client.work(serial, request.call(message)).await,
+            "tools/list" => client.work(serial, request.list(message)).await,
+            "tasks/get" | "tasks/result" => client.work(serial, request.task(message)).await,
+            LISTEN => client.work(serial, request.listen(message)).await,
+            "server/discover" => client.work(serial, request.discover(message)).await,
+            _ if self.only().is_none() => request.of_several(message).await,
             _ => {
-                self.remember(method, &message);
-                match self.only() {
-                    Some(link) => {
-                        link.request(Waiting::Forward { serial }, message, Vec::new())
-                            .await;
-                    }
-                    None => client.work(serial, task.of_several(message)).await,
+                if let Some(link) = self.only() {
+                    link.remember(method, &message);
+                    link.forward(serial, message).await;
                 }
-            }
-        }
-    }
-
-    /// What a server that comes back is to be told again.
-    fn remember(&self, method: &str, message: &Message) {
-        if !matches!(
-            method,
-            "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe"
-        ) {
-            return;
-        }
-        let params = message.params().unwrap_or_default();
-        // Told again, nobody waits for progress.
-        let params = read::raw(&params, &["_meta"])
-            .map_or(params.clone(), |_| read::without_member(&params, "_meta"));
-        for link in self.links() {
-            let mut state = link.state();
-            if method == "logging/setLevel" {
-                state.level = Some(params.clone());
-                continue;
-            }
-            if self.only().is_none() {
-                continue;
-            }
-            if let Some(uri) = read::string(&params, &["uri"]) {
-                state.subscribe(
-                    uri,
-                    (method == "resources/subscribe").then(|| params.clone()),
-                );
             }
         }
     }
 }
 
-impl Task {
+impl Request {
     /// A request that one of several servers is to answer, or all.
     async fn of_several(self, message: Message) {
-        self.in_turn(message).await;
+        let client = Arc::clone(&self.client);
+        let serial = self.serial;
+        let method = message.method().unwrap_or_default();
+        if join::listed(method).is_some() {
+            return client.work(serial, self.join(message)).await;
+        }
+        let params = message.params().unwrap_or_default();
+        match method {
+            "ping" => {
+                client.respond(serial, &Bytes::from_static(b"{}")).await;
+            }
+            "logging/setLevel" => {
+                let asked = self.ask_all("logging", &message).await;
+                client.work(serial, self.any_of(asked)).await;
+            }
+            "prompts/get" => {
+                let name = read::string(&params, &["name"]).unwrap_or_default();
+                client
+                    .work(serial, self.prompt(message, name, &["name"]))
+                    .await;
+            }
+            "completion/complete" => match read::string(&params, &["ref", "name"]) {
+                Some(name) => {
+                    let path = &["ref", "name"];
+                    client.work(serial, self.prompt(message, name, path)).await;
+                }
+                None => {
+                    let uri = read::string(&params, &["ref", "uri"]).unwrap_or_default();
+                    self.resource(message, uri).await;
+                }
+            },
+            "resources/read"
+            | "resources/subscribe"
+            | "resources/unsubscribe"
+            | "resources/directory/read" => {
+                let uri = read::string(&params, &["uri"]).unwrap_or_default();
+                self.resource(message, uri).await;
+            }
+            _ => {
+                let task = read::string(&params, &["taskId"]);
+                let owner = task.and_then(|task| self.side.owner_of_task(&task));
+                match owner.and_then(|server| self.side.link(server)) {
+                    Some(link) => link.forward(serial, message).await,
+                    None => client.work(serial, self.in_turn(message)).await,
+                }
+            }
+        }
+    }
+
+    /// Hands a request to all servers that have a capability, in its place among what they are sent.
+    async fn ask_all(&self, capability: &str, message: &Message) -> Vec<Asked> {
+        let method = message.method().unwrap_or_default();
+        for link in self.side.links() {
+            link.remember(method, message);
+        }
+        let mut asked = Vec::new();
+        for link in self.capable(capability) {
+            let answer = link.pass(Some(self.serial), message.clone()).await;
+            asked.push((link, answer));
+        }
+        asked
+    }
+
+    /// The first result of several, else the first error.
+    async fn any_of(self, asked: Vec<Asked>) {
+        let mut first = None;
+        let mut result = None;
+        for (link, answer) in asked {
+            match answer.await.unwrap_or_else(|_| Err(cancelled())) {
+                Ok(answer) => {
+                    result.get_or_insert(answer);
+                }
+                Err(failure) => {
+                    first.get_or_insert((link, failure));
+                }
+            }
+        }
+        match (result, first) {
+            (Some(result), _) => self.client.respond(self.serial, &result).await,
+            (None, Some((link, failure))) => self.fail(&link, failure).await,
+            (None, None) => {
+                let error = RpcError::new(code::METHOD_NOT_FOUND, "no server has this method");
+                self.client.refuse(self.serial, &error).await;
+            }
+        }
+    }
+
+    /// A request that names a prompt at a place of its parameters.
+    async fn prompt(self, message: Message, name: String, path: &'static [&'static str]) {
+        let mut known = self.side.prompt(&name);
+        if known.is_none() {
+            let params = message.params().and_then(|params| asking(&params));
+            let params = params.unwrap_or_else(|| Bytes::from_static(b"{}"));
+            let _ = self.prompts(&params).await;
+            known = self.side.prompt(&name);
+        }
+        let owner = known
+            .flatten()
+            .and_then(|(server, own)| Some((Arc::clone(self.side.link(server)?), own)));
+        let Some((link, own)) = owner else {
+            return self.in_turn(message).await;
+        };
+        let message = if own == name {
+            message
+        } else {
+            let params = message.params().unwrap_or_default();
+            let quoted = crossfeed_json::quoted(&own);
+            message.with_body(read::replaced(&params, path, quoted.as_bytes()))
+        };
+        link.forward(self.serial, message).await;
+    }
+
+    /// A request that names a resource: to the server that it is of, else to each in turn.
+    async fn resource(self, message: Message, uri: String) {
+        let owner = self.side.owner_of_resource(&uri);
+        match owner.and_then(|server| self.side.link(server)) {
+            Some(link) => {
+                link.remember(message.method().unwrap_or_default(), &message);
+                link.forward(self.serial, message).await;
+            }
+            None => {
+                let client = Arc::clone(&self.client);
+                client
+                    .work(self.serial, self.resource_of_some(message, uri))
+                    .await;
+            }
+        }
+    }
+
+    async fn resource_of_some(self, message: Message, uri: String) {
+        match self.first_that_knows(message.clone()).await {
+            Some((link, Ok(result))) => {
+                self.side.owns_resource(link.server, &uri);
+                link.remember(message.method().unwrap_or_default(), &message);
+                self.client.respond(self.serial, &result).await;
+            }
+            Some((link, Err(failure))) => self.fail(&link, failure).await,
+            None => self.nobody().await,
+        }
     }
 
     /// Asks one server after the other, until one knows the answer.
@@ -96,6 +207,7 @@ impl Task {
 
     /// The first answer that is none of "unknown"; else the first error.
     pub(super) async fn first_that_knows(&self, message: Message) -> Option<(Arc<Link>, Answer)> {
+        some_settled(&self.side).await;
         let mut first: Option<(Arc<Link>, Answer)> = None;
         for link in self.side.links() {
             if !link.is_open() {
@@ -146,7 +258,7 @@ impl Task {
             }
             return;
         }
-        begin::some_settled(&self.side).await;
+        some_settled(&self.side).await;
         let abouts = begin::abouts(&self.side);
         let result = begin::of_all(&abouts, &guidance, self.side.revision);
         self.client.respond(self.serial, &result).await;

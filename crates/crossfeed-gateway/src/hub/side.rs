@@ -7,6 +7,7 @@ use super::{
     Client,
     life::{self, Hello},
     link::Link,
+    listen::Listening,
     read,
 };
 use crate::{
@@ -17,6 +18,7 @@ use crate::{
 use bytes::Bytes;
 use lru::LruCache;
 use std::{
+    collections::{BTreeMap, HashMap},
     num::NonZeroUsize,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -33,15 +35,30 @@ pub(super) struct Side {
     pub(super) tools: ClientTools,
     pub(super) revision: Revision,
     known: Mutex<Known>,
+    listenings: Mutex<BTreeMap<u64, Listening>>,
     tool_changes: AtomicU64,
     /// Lists are fetched by one request at a time.
     pub(super) listing: tokio::sync::Mutex<()>,
 }
 
+/// Bytes of a name that is remembered; who has a longer one is asked for in turn.
+const LONGEST: usize = 4096;
+
+/// Resources whose server is remembered.
+const RESOURCES: NonZeroUsize = NonZeroUsize::new(16_384).expect("not zero");
+
 /// What was learnt of the servers.
 struct Known {
     tasks: LruCache<String, usize>,
+    resources: LruCache<String, usize>,
+    /// Templates of addresses, as they are written.
+    templates: LruCache<String, usize>,
+    /// Prompts by the names that they are shown under; none until they are listed.
+    prompts: Option<Prompts>,
 }
+
+/// Which prompt of which server a name stands for.
+pub(super) type Prompts = HashMap<String, (usize, String)>;
 
 impl Side {
     /// Connections for a client that introduced itself; opened from here on.
@@ -74,7 +91,11 @@ impl Side {
             revision,
             known: Mutex::new(Known {
                 tasks: LruCache::new(TASKS),
+                resources: LruCache::new(RESOURCES),
+                templates: LruCache::new(RESOURCES),
+                prompts: None,
             }),
+            listenings: Mutex::default(),
             tool_changes: AtomicU64::new(0),
             listing: tokio::sync::Mutex::default(),
         })
@@ -103,6 +124,13 @@ impl Side {
             .to_string(),
         );
         Self::new(client, revision, "server/discover", &own, name)
+    }
+
+    /// Subscriptions, by the request that they are.
+    pub(super) fn listenings(&self) -> MutexGuard<'_, BTreeMap<u64, Listening>> {
+        self.listenings
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -153,10 +181,65 @@ impl Side {
 
     /// What servers list is to be learnt again.
     pub(super) fn changed(&self, method: &str) {
-        let _ = method;
+        if method == "notifications/prompts/list_changed" {
+            self.known().prompts = None;
+        }
+    }
+
+    pub(super) fn learn_prompts(&self, prompts: Prompts) {
+        self.known().prompts = Some(prompts);
+    }
+
+    /// The prompt of a name, where prompts are known.
+    pub(super) fn prompt(&self, name: &str) -> Option<Option<(usize, String)>> {
+        let known = self.known();
+        let prompts = known.prompts.as_ref()?;
+        Some(prompts.get(name).cloned())
+    }
+
+    pub(super) fn owns_resource(&self, server: usize, uri: &str) {
+        if uri.len() > LONGEST {
+            return;
+        }
+        self.known().resources.put(uri.to_owned(), server);
+    }
+
+    pub(super) fn owns_template(&self, server: usize, template: &str) {
+        if template.len() > LONGEST {
+            return;
+        }
+        self.known().templates.put(template.to_owned(), server);
+    }
+
+    /// The server that a resource, or a template, is known to be of: the one that lists it or answered
+    /// for it before, else the one whose template begins like it for longest.
+    pub(super) fn owner_of_resource(&self, uri: &str) -> Option<usize> {
+        let mut known = self.known();
+        if let Some(server) = known.resources.get(uri) {
+            return Some(*server);
+        }
+        if let Some(server) = known.templates.get(uri) {
+            return Some(*server);
+        }
+        let begins = |template: &str| {
+            let fixed = template.find('{').unwrap_or(template.len());
+            template
+                .get(..fixed)
+                .filter(|fixed| !fixed.is_empty() && uri.starts_with(fixed))
+                .map(str::len)
+        };
+        known
+            .templates
+            .iter()
+            .filter_map(|(template, server)| Some((begins(template)?, *server)))
+            .max_by_key(|(length, server)| (*length, usize::MAX - server))
+            .map(|(_, server)| server)
     }
 
     pub(super) fn owns_task(&self, server: usize, task: &str) {
+        if task.len() > LONGEST {
+            return;
+        }
         self.known().tasks.put(task.to_owned(), server);
     }
 

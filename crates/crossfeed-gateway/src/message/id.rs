@@ -24,6 +24,12 @@ impl Id {
         Self(raw)
     }
 
+    /// An id by its JSON: none where that is no string and no number.
+    #[must_use]
+    pub fn parse(json: Bytes) -> Option<Self> {
+        matches!(json.first(), Some(b'"' | b'-' | b'0'..=b'9')).then_some(Self(json))
+    }
+
     /// The number that [`number`](Self::number) made this of, if it is one.
     #[must_use]
     pub fn as_number(&self) -> Option<u64> {

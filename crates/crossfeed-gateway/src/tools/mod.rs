@@ -10,7 +10,7 @@ mod client;
 mod extra;
 mod flow;
 mod ids;
-mod list;
+pub(crate) mod list;
 mod members;
 mod pattern;
 mod profile;

@@ -2,14 +2,14 @@
 //!
 //! What comes in: the `tracing` spans of the engine, and of the demo as its host. What goes out: the
 //! same as OpenTelemetry has them, by way of the policy that strips them, to be printed ([`tree`]) and
-//! exported ([`otlp`]).
+//! exported.
 
-#[cfg(feature = "otlp")]
-pub(crate) mod otlp;
 mod tree;
 
 pub(super) use tree::write;
 
+#[cfg(feature = "otlp")]
+use crate::otlp;
 use crate::report::Stop;
 use crossfeed::{
     Telemetry,

@@ -15,7 +15,7 @@ use super::{
 use fields::{Fields, key};
 use std::{
     collections::BTreeMap,
-    net::{Ipv4Addr, SocketAddr},
+    net::SocketAddr,
     path::{Path, PathBuf},
 };
 
@@ -214,22 +214,12 @@ fn listen(reader: &mut Reader<'_>, node: &Node) -> Option<ListenConfig> {
 /// An address: `127.0.0.1:8807`, `localhost:8807`, or a port alone.
 fn address(reader: &mut Reader<'_>, at: &str, node: &Node) -> Option<SocketAddr> {
     let text = fields::text(reader, at, node)?;
-    let address = parse_address(&text);
+    let address = ListenConfig::parse_address(&text);
     if address.is_none() {
         let what = "it is no address with a port: write one like `127.0.0.1:8807`";
         reader.problem(at, node.span.start, what);
     }
     address
-}
-
-/// Reads an address as the command line and the file spell it.
-pub(crate) fn parse_address(text: &str) -> Option<SocketAddr> {
-    let text = text.trim();
-    if let Ok(port) = text.trim_start_matches(':').parse::<u16>() {
-        return Some(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
-    }
-    let text = text.replacen("localhost:", "127.0.0.1:", 1);
-    text.parse().ok()
 }
 
 fn tokens(reader: &mut Reader<'_>, at: &str, node: &Node) -> Vec<TokenConfig> {

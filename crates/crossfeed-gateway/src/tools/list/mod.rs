@@ -11,7 +11,7 @@
 
 mod headers;
 mod join;
-mod names;
+pub(crate) mod names;
 mod output;
 mod report;
 mod said;

@@ -12,7 +12,7 @@ const LONGEST: usize = 64;
 const MARK: usize = 6;
 
 /// The names that tools are shown under, in their order. `reserved` are taken.
-pub(super) fn shown(tools: &[(&str, &str)], reserved: &[&str]) -> Vec<String> {
+pub(crate) fn shown(tools: &[(&str, &str)], reserved: &[&str]) -> Vec<String> {
     let mut owner: HashMap<&str, Option<&str>> =
         reserved.iter().map(|name| (*name, None)).collect();
     for (server, name) in tools {

@@ -126,14 +126,14 @@ impl<E: SpanExporter> SpanExporter for Noted<E> {
 
 /// The way to a receiver.
 #[derive(Debug)]
-pub(super) struct Delivery {
+pub(crate) struct Delivery {
     to: Endpoint,
     fate: Fate,
 }
 
 impl Delivery {
     /// Adds the way to what collects: the line that a pipeline needs is the one with the policy.
-    pub(super) fn to(
+    pub(crate) fn to(
         to: &Endpoint,
         tracers: TracerProviderBuilder,
         meters: MeterProviderBuilder,
@@ -174,7 +174,7 @@ impl Delivery {
     }
 
     /// Sends what is left. Metrics that are not taken are no failure: many receivers of traces take none.
-    pub(super) fn finish(
+    pub(crate) fn finish(
         &self,
         tracers: &SdkTracerProvider,
         meters: &SdkMeterProvider,
@@ -201,6 +201,17 @@ impl Delivery {
             Ok(()) => format!("sent {spans} spans to {traces}, and metrics to {metrics}"),
             Err(_) => format!("sent {spans} spans to {traces}; metrics were not taken"),
         })
+    }
+
+    /// Sends what is left at the end of a run that nobody waits for: what was not taken is logged.
+    pub(crate) fn end(&self, tracers: &SdkTracerProvider, meters: &SdkMeterProvider) {
+        let ended = tracers.shutdown_with_timeout(ALL);
+        let _ = meters.shutdown_with_timeout(REQUEST);
+        let sent = self.fate.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = sent.failed.clone();
+        if let Some(why) = failed.or_else(|| ended.err().map(|error| error.to_string())) {
+            tracing::warn!(spans = sent.spans, to = %self.to.traces, "spans were not sent: {why}");
+        }
     }
 }
 

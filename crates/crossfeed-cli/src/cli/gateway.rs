@@ -1,0 +1,109 @@
+//! The arguments of the commands about the gateway.
+
+use clap::{Args, ValueEnum, builder::PossibleValuesParser};
+use crossfeed::schema::{Profile, Style};
+use std::{ffi::OsString, net::SocketAddr, path::PathBuf};
+
+/// Stand between an MCP client and MCP servers, so that tools' outputs can be passed on
+///
+/// The client starts this command in place of its servers, or reaches it over HTTP with --listen. Each
+/// tool then takes references to earlier results, large results are shown as previews, and everything
+/// else passes through as it came. One server is given behind `--`; more of them, and rules about what
+/// may be passed where, stand in a configuration, in the `mcpServers` shape that clients have.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  crossfeed gateway -- npx -y @modelcontextprotocol/server-filesystem /tmp
+  crossfeed gateway --env GITHUB_TOKEN -- docker run -i --rm -e GITHUB_TOKEN ghcr.io/github/github-mcp-server
+  crossfeed gateway --url https://mcp.example.com/mcp
+  crossfeed gateway --config gateway.toml --check
+  crossfeed gateway --config gateway.toml --listen 127.0.0.1:8807
+
+A configuration, as TOML or JSON:
+  listen = \"127.0.0.1:8807\"        # absent: standard input and output
+  [mcpServers.files]
+  command = \"npx\"
+  args = [\"-y\", \"@modelcontextprotocol/server-filesystem\", \"/srv\"]
+  [mcpServers.issues]
+  url = \"https://issues.example.com/mcp\"
+  headers = { Authorization = \"Bearer ${ISSUES_TOKEN}\" }
+  [[flows]]
+  from = \"files/*\"
+  to = \"issues/*\"
+  action = \"deny\"
+
+Exit status: 0 when it ended in an orderly way, 1 when the configuration is invalid or the check
+found what is wrong, 2 when it could not be started.")]
+pub(crate) struct Gateway {
+    /// The configuration; the extension says whether it is TOML or JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Serve over HTTP at this address instead of standard input and output; port 0 picks one
+    #[arg(long, value_name = "ADDR", value_parser = address)]
+    pub(crate) listen: Option<SocketAddr>,
+    /// How tools are rewritten where the configuration does not say: a provider, or a style
+    #[arg(long, value_name = "NAME", value_parser = profile())]
+    pub(crate) profile: Option<String>,
+    /// Reach every server, print what its tools would look like and cost, and end
+    #[arg(long, conflicts_with_all = ["listen", "login"])]
+    pub(crate) check: bool,
+    /// Log in to a server of the configuration that wants OAuth, and end
+    #[arg(long, value_name = "SERVER")]
+    pub(crate) login: Option<String>,
+    /// What is logged on standard error, and what is worse; info if absent, warn with --check
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) log: Option<Level>,
+    /// How a line of the log is written
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) log_format: LogFormat,
+    /// Export telemetry to a receiver of OTLP over HTTP; it carries shapes and ids, no payload
+    #[cfg(feature = "otlp")]
+    #[arg(long, value_name = "URL", value_parser = crate::otlp::Endpoint::parse)]
+    pub(crate) otlp: Option<crate::otlp::Endpoint>,
+    /// The address of one server that speaks streamable HTTP
+    #[arg(long, value_name = "URL", conflicts_with = "config")]
+    pub(crate) url: Option<String>,
+    /// A variable for the command: its value, or the one that it has here
+    ///
+    /// A server gets few variables without it: PATH, HOME, the language and the like.
+    #[arg(long, value_name = "NAME[=VALUE]", requires = "command")]
+    pub(crate) env: Vec<OsString>,
+    /// The command that is the one server, and its arguments
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["config", "url"])]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// What is logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Level {
+    /// Nothing
+    Off,
+    /// What failed
+    Error,
+    /// What is not as it should be
+    Warn,
+    /// What happens: servers that start and end, what they log, what is passed from tool to tool
+    Info,
+    /// Everything
+    Debug,
+}
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people
+    Text,
+    /// An object a line
+    Json,
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    crossfeed_gateway::config::ListenConfig::parse_address(text)
+        .ok_or_else(|| "write an address and a port: `127.0.0.1:8807`".to_owned())
+}
+
+fn profile() -> PossibleValuesParser {
+    let profiles = Profile::ALL.iter().map(|profile| profile.as_str());
+    let styles = Style::ALL.iter().map(|style| style.as_str());
+    PossibleValuesParser::new(profiles.chain(styles).collect::<Vec<_>>())
+}

@@ -1,0 +1,210 @@
+//! From arguments to a gateway.
+//!
+//! What comes in: arguments, files, the environment. What goes out: a configuration, and the engine, the
+//! tools and the ways to servers that it asks for. Deliberately not here: serving.
+
+use crate::{cli, input, report::Stop};
+use crossfeed::{
+    ContextOptions, Engine, EngineOptions, Telemetry,
+    store::{MemoryLimits, MemoryStore},
+};
+use crossfeed_gateway::{
+    config::{
+        ConfigError, Format, GatewayConfig, OAuthConfig, ServerConfig, Sources, TransportConfig,
+    },
+    hub::Gateway,
+    tools::Tools,
+    upstream::{self, Connector, UpstreamError},
+};
+use std::{
+    collections::BTreeMap,
+    ffi::OsStr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// The variables of the process, but for those that are no text.
+pub(crate) fn environment() -> BTreeMap<String, String> {
+    let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+        Some((name.into_string().ok()?, value.into_string().ok()?))
+    };
+    std::env::vars_os().filter_map(text).collect()
+}
+
+/// What the arguments say, with the file that they name.
+pub(super) fn config(
+    args: &cli::Gateway,
+    environment: &BTreeMap<String, String>,
+) -> Result<GatewayConfig, Stop> {
+    let mut config = match (&args.config, args.command.split_first(), &args.url) {
+        (Some(path), _, _) => of_file(path, environment)?,
+        (None, Some((command, rest)), _) => of_command(command, rest, &args.env, environment)?,
+        (None, None, Some(url)) => of_url(url, environment)?,
+        (None, None, None) => {
+            return Err(Stop::Usage(
+                "say which servers: `crossfeed gateway -- COMMAND ARGS…` for one that is a command, `--url URL` \
+                 for one that is reached over HTTP, `--config FILE` for several; `--help` has examples"
+                    .to_owned(),
+            ));
+        }
+    };
+    if let Some(address) = args.listen {
+        config = config.with_listen(address);
+    }
+    if let (Some(profile), None) = (&args.profile, &config.profile) {
+        config = config.with_profile(profile);
+    }
+    // What is switched off is nowhere: places in the list are those of servers that run.
+    config.servers.retain(|server| !server.disabled);
+    if config.servers.is_empty() {
+        return Err(Stop::Usage("every server is switched off".to_owned()));
+    }
+    let tokens = tokens_directory(environment);
+    for server in &mut config.servers {
+        keep_tokens(server, tokens.as_deref());
+    }
+    Ok(config)
+}
+
+fn of_file(path: &Path, environment: &BTreeMap<String, String>) -> Result<GatewayConfig, Stop> {
+    let bytes = input::read(path)?;
+    let Ok(text) = std::str::from_utf8(&bytes) else {
+        return Err(Stop::Usage(format!("{} is no text", input::name(path))));
+    };
+    let is_stdin = input::is_stdin(path.as_os_str());
+    let mut sources = Sources::default().with_environment(environment.clone());
+    if let (false, Some(directory)) = (is_stdin, path.parent()) {
+        sources = sources.with_directory(directory);
+    }
+    let format = Format::of((!is_stdin).then_some(path), text);
+    GatewayConfig::parse(text, format, &sources).map_err(|error| invalid(&error))
+}
+
+fn invalid(error: &ConfigError) -> Stop {
+    Stop::Answer(error.bodies())
+}
+
+fn of_command(
+    command: &OsStr,
+    args: &[std::ffi::OsString],
+    variables: &[std::ffi::OsString],
+    environment: &BTreeMap<String, String>,
+) -> Result<GatewayConfig, Stop> {
+    let text = |text: &OsStr| match text.to_str() {
+        Some(text) => Ok(text.to_owned()),
+        None => Err(Stop::Usage("the command is no text".to_owned())),
+    };
+    let args = args.iter().map(|arg| text(arg)).collect::<Result<_, _>>()?;
+    let mut config = GatewayConfig::of_command(text(command)?, args);
+    for variable in variables {
+        let variable = text(variable)?;
+        let (name, value) = match variable.split_once('=') {
+            Some((name, value)) => (name.to_owned(), value.to_owned()),
+            None => match environment.get(&variable) {
+                Some(value) => (variable.clone(), value.clone()),
+                None => {
+                    let message = format!("the variable `{variable}` of --env is not set");
+                    return Err(Stop::Usage(message));
+                }
+            },
+        };
+        if name.is_empty() || name.contains('\0') || value.contains('\0') {
+            return Err(Stop::Usage("--env names no variable".to_owned()));
+        }
+        for server in &mut config.servers {
+            if let TransportConfig::Stdio { env, .. } = &mut server.transport {
+                env.insert(name.clone(), value.clone());
+            }
+        }
+    }
+    Ok(config)
+}
+
+/// As a configuration that says no more, so that the address is judged as there.
+fn of_url(url: &str, environment: &BTreeMap<String, String>) -> Result<GatewayConfig, Stop> {
+    let text = serde_json::json!({"mcpServers": {"server": {"url": url}}}).to_string();
+    let sources = Sources::default().with_environment(environment.clone());
+    GatewayConfig::parse(&text, Format::Json, &sources).map_err(|error| match error.problems() {
+        [problem, ..] => Stop::Usage(format!("--url: {}", problem.what)),
+        [] => invalid(&error),
+    })
+}
+
+/// Where tokens are kept unless the configuration says it.
+fn tokens_directory(environment: &BTreeMap<String, String>) -> Option<PathBuf> {
+    Some(data_directory(environment)?.join("tokens"))
+}
+
+/// Where the command keeps what it must not lose.
+fn data_directory(environment: &BTreeMap<String, String>) -> Option<PathBuf> {
+    let set = |name: &str| environment.get(name).filter(|value| !value.is_empty());
+    let data = match (set("XDG_DATA_HOME"), set("HOME")) {
+        (Some(data), _) => PathBuf::from(data),
+        (None, Some(home)) => Path::new(home).join(".local/share"),
+        (None, None) => return None,
+    };
+    Some(data.join("crossfeed"))
+}
+
+/// Servers that have no header which says who asks may be logged in to.
+fn keep_tokens(server: &mut ServerConfig, directory: Option<&Path>) {
+    let TransportConfig::Http { headers, oauth, .. } = &mut server.transport else {
+        return;
+    };
+    let mut names = headers.keys();
+    if oauth.is_none() && names.any(|name| name.eq_ignore_ascii_case("authorization")) {
+        return;
+    }
+    let oauth = oauth.get_or_insert_with(OAuthConfig::default);
+    if oauth.directory.is_none() {
+        oauth.directory = directory.map(Path::to_owned);
+    }
+}
+
+/// The engine of a gateway.
+pub(super) fn engine(config: &GatewayConfig, telemetry: Option<Arc<dyn Telemetry>>) -> Engine {
+    let limits = &config.limits;
+    let store = MemoryLimits::default()
+        .with_session_bytes(limits.session_bytes)
+        .with_total_bytes(limits.total_bytes)
+        .with_session_results(limits.session_results)
+        .with_time_to_live(limits.result_idle)
+        .with_max_age(limits.result_age);
+    // What a client may have running is refused where it comes in, not here.
+    let mut options = EngineOptions::default().with_max_in_flight(limits.requests_per_client);
+    if let Some(window) = config.context_window {
+        options = options.with_context(ContextOptions::default().with_window(window));
+    }
+    if let Some(telemetry) = telemetry {
+        options = options.with_telemetry(telemetry);
+    }
+    Engine::new(options, Arc::new(MemoryStore::new(store)))
+}
+
+/// The ways to the servers, in the order of the configuration.
+pub(super) fn connectors(
+    config: &GatewayConfig,
+    environment: &BTreeMap<String, String>,
+) -> Result<Vec<Arc<dyn Connector>>, Stop> {
+    let connector = |server: &ServerConfig| {
+        upstream::connector(server, &config.limits, environment)
+            .map_err(|error| unreachable(&server.name, &error))
+    };
+    config.servers.iter().map(connector).collect()
+}
+
+fn unreachable(server: &str, error: &UpstreamError) -> Stop {
+    Stop::answer(error.code(), format!("server `{server}`: {error}"))
+}
+
+/// The gateway; within a runtime.
+pub(super) fn gateway(
+    config: GatewayConfig,
+    environment: &BTreeMap<String, String>,
+    telemetry: Option<Arc<dyn Telemetry>>,
+) -> Result<Arc<Gateway>, Stop> {
+    let connectors = connectors(&config, environment)?;
+    let engine = engine(&config, telemetry);
+    let tools = Tools::new(engine, Arc::new(config.clone()));
+    Ok(Gateway::new(config, connectors, tools))
+}

@@ -1,0 +1,327 @@
+//! The log: events as lines on standard error.
+//!
+//! What comes in: events of the gateway, and what servers print on their standard error. What goes out:
+//! one line each, as text or as JSON, control characters escaped, long texts cut. Deliberately not here:
+//! payloads, which no event carries.
+//!
+//! Whoever does not read standard error must not hold up the gateway: lines wait in a queue of bounded
+//! length for a thread that writes them, and where it is full they are counted instead.
+
+use crate::cli::{Level, LogFormat};
+use serde_json::{Map, Value};
+use std::{
+    fmt,
+    io::{self, Write},
+    sync::{
+        atomic::{AtomicU64, Ordering},
+        mpsc::{self, Receiver, SyncSender},
+    },
+    thread,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+use tracing::{
+    Event, Level as TracingLevel, Subscriber,
+    field::{Field, Visit},
+    level_filters::LevelFilter,
+};
+use tracing_subscriber::layer::{Context, Layer};
+
+/// How many lines may wait.
+const WAITING: usize = 4096;
+/// How many bytes of one text are logged.
+const MOST: usize = 4096;
+/// How long the last lines may take.
+const LAST: Duration = Duration::from_secs(1);
+
+/// What is logged, as `tracing` says it.
+pub(super) fn filter(level: Level) -> LevelFilter {
+    match level {
+        Level::Off => LevelFilter::OFF,
+        Level::Error => LevelFilter::ERROR,
+        Level::Warn => LevelFilter::WARN,
+        Level::Info => LevelFilter::INFO,
+        Level::Debug => LevelFilter::DEBUG,
+    }
+}
+
+enum Job {
+    Line(String),
+    /// Answered when everything before it was written.
+    Flush(SyncSender<()>),
+}
+
+/// The way to the end of the log.
+#[derive(Clone)]
+pub(super) struct Lines(SyncSender<Job>);
+
+impl Lines {
+    /// Waits until the lines that were logged are written, a while at most.
+    pub(super) fn flush(&self) {
+        let (done, wait) = mpsc::sync_channel(1);
+        if self.0.try_send(Job::Flush(done)).is_ok() {
+            let _ = wait.recv_timeout(LAST);
+        }
+    }
+}
+
+/// The layer that writes events.
+pub(super) struct Log {
+    format: LogFormat,
+    lines: Lines,
+    left_out: AtomicU64,
+}
+
+impl Log {
+    /// A log on standard error, and its end.
+    pub(super) fn start(format: LogFormat) -> io::Result<(Self, Lines)> {
+        let (lines, jobs) = mpsc::sync_channel(WAITING);
+        thread::Builder::new()
+            .name("log".to_owned())
+            .spawn(move || write(&jobs, &mut io::stderr()))?;
+        let lines = Lines(lines);
+        let log = Self {
+            format,
+            lines: lines.clone(),
+            left_out: AtomicU64::new(0),
+        };
+        Ok((log, lines))
+    }
+}
+
+fn write(jobs: &Receiver<Job>, out: &mut dyn Write) {
+    for job in jobs {
+        match job {
+            // Where the log cannot be written there is nowhere to say so.
+            Job::Line(line) => drop(out.write_all(line.as_bytes())),
+            Job::Flush(done) => drop(done.try_send(())),
+        }
+    }
+}
+
+impl<S: Subscriber> Layer<S> for Log {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let metadata = event.metadata();
+        let mut fields = Fields(Map::new());
+        event.record(&mut fields);
+        let left_out = self.left_out.swap(0, Ordering::Relaxed);
+        if left_out > 0 {
+            fields
+                .0
+                .insert("lines_left_out".to_owned(), left_out.into());
+        }
+        let now = SystemTime::now();
+        let (level, target) = (metadata.level(), metadata.target());
+        let line = line(self.format, now, level, target, fields.0);
+        if self.lines.0.try_send(Job::Line(line)).is_err() {
+            self.left_out.fetch_add(left_out + 1, Ordering::Relaxed);
+        }
+    }
+}
+
+fn line(
+    format: LogFormat,
+    now: SystemTime,
+    level: &TracingLevel,
+    target: &str,
+    mut fields: Map<String, Value>,
+) -> String {
+    let time = rfc3339(now);
+    let message = fields.shift_remove("message").unwrap_or_default();
+    match format {
+        LogFormat::Json => {
+            let mut object = Map::with_capacity(fields.len() + 4);
+            object.insert("time".to_owned(), time.into());
+            object.insert("level".to_owned(), level.as_str().to_lowercase().into());
+            object.insert("target".to_owned(), target.into());
+            object.insert("message".to_owned(), message);
+            for (name, value) in fields {
+                object.entry(name).or_insert(value);
+            }
+            format!("{}\n", Value::Object(object))
+        }
+        LogFormat::Text => {
+            let target = target.strip_prefix("crossfeed_").unwrap_or(target);
+            let mut line = format!("{time} {:<5} {target}: ", level.as_str());
+            line.push_str(&plain(&message, false));
+            for (name, value) in &fields {
+                line.push_str(&format!(" {name}={}", plain(value, true)));
+            }
+            line.push('\n');
+            line
+        }
+    }
+}
+
+/// A value in a line: a text without control characters, in quotes where it would run into others.
+fn plain(value: &Value, quoted: bool) -> String {
+    let Value::String(text) = value else {
+        return value.to_string();
+    };
+    if quoted && (text.is_empty() || text.contains([' ', '"', '='])) {
+        return format!("{text:?}");
+    }
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() {
+            plain.extend(c.escape_default());
+        } else {
+            plain.push(c);
+        }
+    }
+    plain
+}
+
+/// The fields of an event, in order.
+struct Fields(Map<String, Value>);
+
+impl Fields {
+    fn put(&mut self, field: &Field, value: impl Into<Value>) {
+        let name = field.name().strip_prefix("r#").unwrap_or(field.name());
+        self.0.insert(name.to_owned(), value.into());
+    }
+
+    fn text(&mut self, field: &Field, text: &str) {
+        let mut end = MOST.min(text.len());
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let (shown, rest) = text.split_at(end);
+        let shown = match rest.len() {
+            0 => shown.to_owned(),
+            more => format!("{shown}… ({more} bytes more)"),
+        };
+        self.put(field, shown);
+    }
+}
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.text(field, &format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.text(field, value);
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.put(field, value);
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.put(field, value);
+    }
+
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.put(field, value);
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.put(field, value);
+    }
+}
+
+/// A time as RFC 3339 writes it, in UTC, to the millisecond.
+fn rfc3339(time: SystemTime) -> String {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (seconds, millis) = (since.as_secs(), since.subsec_millis());
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    // Years begin in March, so that the leap day is the last one; eras of 400 years are alike.
+    let shifted = days + 719_468;
+    let (era, of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 {
+        month_from_march + 3
+    } else {
+        month_from_march - 9
+    };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Job, Lines, Log, line, rfc3339};
+    use crate::cli::LogFormat;
+    use serde_json::{Map, Value, json};
+    use std::{
+        sync::{atomic::AtomicU64, mpsc},
+        time::{Duration, UNIX_EPOCH},
+    };
+    use tracing::Level;
+    use tracing_subscriber::layer::SubscriberExt;
+
+    fn check(seconds: u64, expected: &str) {
+        let time = UNIX_EPOCH + Duration::from_secs(seconds);
+        assert_eq!(rfc3339(time), format!("{expected}.000Z"));
+    }
+
+    #[test]
+    fn times_are_those_of_the_calendar() {
+        check(0, "1970-01-01T00:00:00");
+        check(68_169_599, "1972-02-28T23:59:59");
+        check(68_169_600, "1972-02-29T00:00:00");
+        check(951_868_800, "2000-03-01T00:00:00");
+        check(1_767_225_599, "2025-12-31T23:59:59");
+        check(4_107_542_400, "2100-03-01T00:00:00");
+    }
+
+    fn fields() -> Map<String, Value> {
+        let fields =
+            json!({"server": "a b", "message": "it\u{1b}[31m\nended", "count": 3, "x": "y"});
+        fields.as_object().cloned().unwrap_or_default()
+    }
+
+    #[test]
+    fn a_line_is_one_line() {
+        let text = line(
+            LogFormat::Text,
+            UNIX_EPOCH,
+            &Level::WARN,
+            "crossfeed_gateway::hub",
+            fields(),
+        );
+        assert_eq!(
+            text,
+            "1970-01-01T00:00:00.000Z WARN  gateway::hub: it\\u{1b}[31m\\nended server=\"a b\" count=3 x=y\n"
+        );
+        let json = line(LogFormat::Json, UNIX_EPOCH, &Level::WARN, "t", fields());
+        assert_eq!(json.lines().count(), 1);
+        let value: Value = serde_json::from_str(&json).expect("it is JSON");
+        assert_eq!(value["level"], "warn");
+        assert_eq!(value["message"], "it\u{1b}[31m\nended");
+        assert_eq!(value["count"], 3);
+    }
+
+    /// Nobody reads: what does not fit is counted, and the next line that fits says how many there were.
+    #[test]
+    fn a_log_that_nobody_reads_holds_nobody_up() {
+        let (lines, jobs) = mpsc::sync_channel(2);
+        let log = Log {
+            format: LogFormat::Json,
+            lines: Lines(lines),
+            left_out: AtomicU64::new(0),
+        };
+        let subscriber = tracing_subscriber::registry().with(log);
+        let long = "é".repeat(5000);
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::info!(%long, "one");
+            for _ in 0..5 {
+                tracing::info!("more");
+            }
+            let Ok(Job::Line(first)) = jobs.recv() else {
+                panic!("a line");
+            };
+            assert!(first.contains("… (5904 bytes more)"), "{first}");
+            tracing::info!("last");
+            let _second = jobs.recv();
+            let Ok(Job::Line(last)) = jobs.recv() else {
+                panic!("a line");
+            };
+            assert!(last.contains("\"lines_left_out\":4"), "{last}");
+        });
+    }
+}

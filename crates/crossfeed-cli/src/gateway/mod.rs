@@ -1,0 +1,90 @@
+//! `crossfeed gateway`: between MCP clients and MCP servers.
+//!
+//! What comes in: arguments, a configuration, the environment. What goes out: a gateway that serves until
+//! it is told to end, or what is wrong. Deliberately not here: what the gateway does, which is
+//! `crossfeed-gateway`'s.
+
+mod assemble;
+mod check;
+mod log;
+mod probe;
+mod serve;
+mod signals;
+mod telemetry;
+
+use crate::{
+    cli,
+    report::{self, Stop},
+};
+pub(crate) use assemble::environment;
+
+use log::Lines;
+use std::{io, process::ExitCode};
+use tracing_subscriber::{filter::FilterFn, layer::SubscriberExt};
+
+/// Runs the command. Unlike the others it holds neither standard output nor standard error: the client's
+/// messages and the log's lines come from tasks and threads.
+pub(crate) fn run(args: &cli::Gateway, json: bool) -> ExitCode {
+    let mut lines = None;
+    let done = begin(args, json, &mut lines);
+    if let Some(lines) = lines {
+        lines.flush();
+    }
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(stop) => report::report(&stop, json, &mut io::stdout(), &mut io::stderr()),
+    }
+}
+
+fn begin(args: &cli::Gateway, json: bool, lines: &mut Option<Lines>) -> Result<(), Stop> {
+    let environment = environment();
+    let config = assemble::config(args, &environment)?;
+    let telemetry = telemetry::Pipeline::start(args)?;
+    *lines = Some(subscribe(args, &telemetry)?);
+    let done = if args.check {
+        let check = async {
+            let mut out = io::stdout();
+            check::run(config, &environment, json, &mut out).await
+        };
+        serve::alone()?.block_on(check)
+    } else {
+        serve::run(config, &environment, telemetry.telemetry())
+    };
+    telemetry.finish();
+    done
+}
+
+/// Sends events to the log, and spans to telemetry where there is some.
+fn subscribe(args: &cli::Gateway, telemetry: &telemetry::Pipeline) -> Result<Lines, Stop> {
+    let (log, lines) = log::Log::start(args.log_format)
+        .map_err(|error| Stop::Usage(format!("cannot log: {error}")))?;
+    // Who checks wants to read the answer, not what servers say while they start.
+    let usual = match args.check || args.login.is_some() {
+        true => cli::Level::Warn,
+        false => cli::Level::Info,
+    };
+    let events = log::filter(args.log.unwrap_or(usual));
+    let spans = telemetry.layer();
+    let traced = spans.is_some();
+    // Spans cost time even where nobody looks at them.
+    let wanted = FilterFn::new(move |metadata| {
+        let own = metadata.target().starts_with("crossfeed");
+        own && if metadata.is_span() {
+            traced
+        } else {
+            *metadata.level() <= events
+        }
+    });
+    let wanted = if traced {
+        wanted
+    } else {
+        wanted.with_max_level_hint(events)
+    };
+    let subscriber = tracing_subscriber::registry()
+        .with(wanted)
+        .with(spans)
+        .with(log);
+    tracing::subscriber::set_global_default(subscriber)
+        .map_err(|error| Stop::Usage(format!("cannot log: {error}")))?;
+    Ok(lines)
+}

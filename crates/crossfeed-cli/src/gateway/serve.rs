@@ -1,0 +1,79 @@
+//! Serving clients until the process is told to end.
+
+use super::{assemble, signals::Signals};
+use crate::report::Stop;
+use crossfeed::Telemetry;
+use crossfeed_gateway::{config::GatewayConfig, downstream::stdio, hub::Gateway};
+use std::{collections::BTreeMap, io, sync::Arc, time::Duration};
+use tokio::runtime::{Builder, Runtime};
+
+/// How long threads that wait for standard input may take to end: they cannot be interrupted.
+const THREADS: Duration = Duration::from_millis(50);
+
+pub(super) fn run(
+    config: GatewayConfig,
+    environment: &BTreeMap<String, String>,
+    telemetry: Option<Arc<dyn Telemetry>>,
+) -> Result<(), Stop> {
+    let runtime = runtime(&config).map_err(unstarted)?;
+    let done = runtime.block_on(async {
+        let signals = Signals::watch().map_err(unstarted)?;
+        let gateway = assemble::gateway(config, environment, telemetry)?;
+        tokio::select! {
+            served = serve(&gateway, signals.clone()) => served,
+            () = signals.second() => {
+                tracing::warn!("told to end again: what still runs is cut off");
+                Ok(())
+            }
+        }
+    });
+    runtime.shutdown_timeout(THREADS);
+    done
+}
+
+/// One client is served by one thread: what comes in is handed on without waking another. Many clients
+/// have a thread for each processor.
+fn runtime(config: &GatewayConfig) -> io::Result<Runtime> {
+    let mut builder = match config.listen {
+        None => Builder::new_current_thread(),
+        Some(_) => Builder::new_multi_thread(),
+    };
+    builder.enable_all().build()
+}
+
+/// What runs one thing to its end.
+pub(super) fn alone() -> Result<Runtime, Stop> {
+    let mut builder = Builder::new_current_thread();
+    builder.enable_all().build().map_err(unstarted)
+}
+
+async fn serve(gateway: &Arc<Gateway>, signals: Signals) -> Result<(), Stop> {
+    let config = gateway.config();
+    let names: Vec<_> = config.servers.iter().map(|server| &*server.name).collect();
+    let done = match &config.listen {
+        None => {
+            tracing::info!(servers = %names.join(", "), "serving on standard input and output");
+            let (input, output) = stdio::standard().map_err(unstarted)?;
+            stdio::serve(
+                Arc::clone(gateway) as Arc<_>,
+                input,
+                output,
+                &config.limits,
+                signals.first(),
+            )
+            .await
+            .map_err(|error| Stop::Usage(format!("cannot read standard input: {error}")))
+        }
+        Some(listen) => {
+            let _ = listen;
+            Err(Stop::Usage("HTTP is not there yet".to_owned()))
+        }
+    };
+    gateway.shut_down().await;
+    tracing::info!("ended");
+    done
+}
+
+fn unstarted(error: io::Error) -> Stop {
+    Stop::Usage(format!("cannot start: {error}"))
+}

@@ -1,0 +1,365 @@
+//! What both bridges share: bytes move here, decisions are made by an [`Era`].
+//!
+//! What comes in: messages of the client, events of the server's connections, time. What goes out: what
+//! the era says is to be done with them, in the order in which it says so. Deliberately not here: what
+//! messages mean.
+//!
+//! # What holds
+//!
+//! - The era is asked under a lock, and what it wants done is put into queues under the same lock: the
+//!   order of decisions is the order on every connection.
+//! - Whatever moves holds a permit: who does not read makes the other side wait, and never a queue grow.
+//! - A connection is read and written by tasks of its own: a server that floods is written to all the same.
+
+use crate::{
+    Revision,
+    message::{Id, Message},
+    upstream::{Connector, Event, Header, Upstream, UpstreamError},
+};
+use async_trait::async_trait;
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
+};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+
+/// One connection to the server.
+pub(super) type Link = u64;
+
+/// The connection that every bridge begins with.
+pub(super) const FIRST: Link = 0;
+
+/// Messages of the client, and events of the server, that are on their way at once. Few: each may be as
+/// large as the limits allow.
+const ON_THEIR_WAY: usize = 32;
+
+/// What may wait for a server that does not read: what the client sent holds permits, so that only a server
+/// that asks and asks, and does not read what it is answered, comes near.
+const UNREAD: usize = 1024;
+
+/// What is to be done.
+pub(super) enum Action {
+    /// Send to the server.
+    Send(Link, Message, Vec<Header>),
+    /// Nobody waits for this answer of the server.
+    Abandon(Link, Id),
+    /// The revision of a connection is known.
+    Speak(Link, Revision),
+    /// Tell the client.
+    Tell(Event),
+    /// Open another connection.
+    Open(Link),
+    /// Close one.
+    Close(Link),
+    /// Be woken later.
+    Wake(Duration, u64),
+}
+
+/// Everything that a message or an event gave rise to.
+pub(super) type Actions = Vec<Action>;
+
+/// What becomes of messages between a client of one era and a server of the other.
+pub(super) trait Era: Send + 'static {
+    /// The client sent a message.
+    fn receive(&mut self, message: Message, headers: &[Header], actions: &mut Actions);
+
+    /// The client does not wait for an answer any longer.
+    fn abandon(&mut self, id: &Id, actions: &mut Actions);
+
+    /// Something happened on a connection. One that could not be opened is closed.
+    fn happen(&mut self, link: Link, event: Event, actions: &mut Actions);
+
+    /// The time that was asked for has passed.
+    fn wake(&mut self, timer: u64, actions: &mut Actions);
+}
+
+enum Outgoing {
+    Message(Message, Vec<Header>, Option<Permit>),
+    Abandon(Id),
+    Speak(Revision),
+    Close(Option<oneshot::Sender<()>>),
+}
+
+type Permit = Arc<OwnedSemaphorePermit>;
+
+/// What holds back who sends too much. What the server gave rise to does not hold back the server: it would
+/// wait for itself.
+#[derive(Default)]
+struct Permits {
+    send: Option<Permit>,
+    tell: Option<Permit>,
+}
+
+struct State<E> {
+    era: E,
+    links: HashMap<Link, mpsc::Sender<Outgoing>>,
+    over: Option<UpstreamError>,
+}
+
+/// An open bridge.
+pub(super) struct Driver<E> {
+    state: Mutex<State<E>>,
+    server: Arc<dyn Connector>,
+    from_client: Arc<Semaphore>,
+    from_server: Arc<Semaphore>,
+    /// Unbounded, since what is in it holds a permit.
+    tell: mpsc::UnboundedSender<(Event, Option<Permit>)>,
+}
+
+impl<E: Era> Driver<E> {
+    /// Opens a bridge, and the first connection with it.
+    pub(super) async fn connect(
+        server: &Arc<dyn Connector>,
+        era: E,
+        events: mpsc::Sender<Event>,
+    ) -> Result<Arc<dyn Upstream>, UpstreamError> {
+        let (happened, happenings) = mpsc::channel(1);
+        let first = server.connect(happened).await?;
+        let (tell, told) = mpsc::unbounded_channel();
+        let driver = Arc::new(Self {
+            state: Mutex::new(State {
+                era,
+                links: HashMap::new(),
+                over: None,
+            }),
+            server: Arc::clone(server),
+            from_client: Arc::new(Semaphore::new(ON_THEIR_WAY)),
+            from_server: Arc::new(Semaphore::new(ON_THEIR_WAY)),
+            tell,
+        });
+        tokio::spawn(deliver(told, events));
+        let (queue, queued) = mpsc::channel(UNREAD);
+        driver.state().links.insert(FIRST, queue);
+        let weak = Arc::downgrade(&driver);
+        tokio::spawn(watch(Weak::clone(&weak), FIRST, happenings));
+        tokio::spawn(write(weak, FIRST, first, queued));
+        Ok(Arc::new(Bridge(driver)))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<E>> {
+        // A panic within an era would be a defect; what it left is still the best that is known.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the era, and does what it says.
+    fn act(self: &Arc<Self>, permits: &Permits, ask: impl FnOnce(&mut E, &mut Actions)) {
+        let mut state = self.state();
+        let mut actions = Actions::new();
+        ask(&mut state.era, &mut actions);
+        let mut actions = VecDeque::from(actions);
+        while let Some(action) = actions.pop_front() {
+            let overrun = match action {
+                Action::Send(link, message, headers) => {
+                    let outgoing = Outgoing::Message(message, headers, permits.send.clone());
+                    state.put(link, outgoing)
+                }
+                Action::Abandon(link, id) => state.put(link, Outgoing::Abandon(id)),
+                Action::Speak(link, revision) => state.put(link, Outgoing::Speak(revision)),
+                Action::Tell(event) => {
+                    if let Event::Closed(error) = &event {
+                        state.over = Some(error.clone());
+                    }
+                    // Nobody listens any more: the bridge is about to be dropped.
+                    let _ = self.tell.send((event, permits.tell.clone()));
+                    None
+                }
+                Action::Open(link) => {
+                    self.open(&mut state, link);
+                    None
+                }
+                Action::Close(link) => {
+                    let overrun = state.put(link, Outgoing::Close(None));
+                    state.links.remove(&link);
+                    overrun
+                }
+                Action::Wake(delay, timer) => {
+                    self.wake_later(delay, timer);
+                    None
+                }
+            };
+            if let Some(link) = overrun {
+                state.links.remove(&link);
+                let reason = "it asks, and does not read what it is answered".to_owned();
+                let error = UpstreamError::Invalid { reason };
+                let mut more = Actions::new();
+                state.era.happen(link, Event::Closed(error), &mut more);
+                actions.extend(more);
+            }
+        }
+    }
+
+    fn open(self: &Arc<Self>, state: &mut State<E>, link: Link) {
+        let (queue, queued) = mpsc::channel(UNREAD);
+        state.links.insert(link, queue);
+        let weak = Arc::downgrade(self);
+        let server = Arc::clone(&self.server);
+        tokio::spawn(async move {
+            let (happened, happenings) = mpsc::channel(1);
+            match server.connect(happened).await {
+                Ok(connection) => {
+                    tokio::spawn(watch(Weak::clone(&weak), link, happenings));
+                    write(weak, link, connection, queued).await;
+                }
+                Err(error) => closed(&weak, link, error),
+            }
+        });
+    }
+
+    fn wake_later(self: &Arc<Self>, delay: Duration, timer: u64) {
+        let weak = Arc::downgrade(self);
+        tokio::spawn(async move {
+            tokio::time::sleep(delay).await;
+            if let Some(driver) = weak.upgrade() {
+                driver.act(&Permits::default(), |era, actions| era.wake(timer, actions));
+            }
+        });
+    }
+}
+
+impl<E> State<E> {
+    /// Queues something for a connection; gives the connection back if it is overrun. What is for one that
+    /// is closed goes nowhere.
+    fn put(&mut self, link: Link, outgoing: Outgoing) -> Option<Link> {
+        let queue = self.links.get(&link)?;
+        matches!(
+            queue.try_send(outgoing),
+            Err(mpsc::error::TrySendError::Full(_))
+        )
+        .then_some(link)
+    }
+}
+
+/// Hands events on, for as long as somebody takes them.
+async fn deliver(
+    mut told: mpsc::UnboundedReceiver<(Event, Option<Permit>)>,
+    events: mpsc::Sender<Event>,
+) {
+    while let Some((event, permit)) = told.recv().await {
+        if events.send(event).await.is_err() {
+            return;
+        }
+        drop(permit);
+    }
+}
+
+fn closed<E: Era>(driver: &Weak<Driver<E>>, link: Link, error: UpstreamError) {
+    if let Some(driver) = driver.upgrade() {
+        driver.state().links.remove(&link);
+        driver.act(&Permits::default(), |era, actions| {
+            era.happen(link, Event::Closed(error), actions);
+        });
+    }
+}
+
+/// Reads a connection.
+async fn watch<E: Era>(driver: Weak<Driver<E>>, link: Link, mut happenings: mpsc::Receiver<Event>) {
+    let Some(permits) = driver
+        .upgrade()
+        .map(|driver| Arc::clone(&driver.from_server))
+    else {
+        return;
+    };
+    loop {
+        let event = happenings.recv().await.unwrap_or_else(|| {
+            Event::Closed(UpstreamError::Ended {
+                reason: "its connection is gone".to_owned(),
+            })
+        });
+        let Ok(permit) = Arc::clone(&permits).acquire_owned().await else {
+            return;
+        };
+        let event = match event {
+            Event::Closed(error) => return closed(&driver, link, error),
+            event => event,
+        };
+        let Some(driver) = driver.upgrade() else {
+            return;
+        };
+        let permits = Permits {
+            send: None,
+            tell: Some(Arc::new(permit)),
+        };
+        driver.act(&permits, |era, actions| {
+            era.happen(link, event, actions);
+        });
+    }
+}
+
+/// Writes to a connection.
+async fn write<E: Era>(
+    driver: Weak<Driver<E>>,
+    link: Link,
+    connection: Arc<dyn Upstream>,
+    mut queued: mpsc::Receiver<Outgoing>,
+) {
+    while let Some(outgoing) = queued.recv().await {
+        match outgoing {
+            Outgoing::Message(message, headers, permit) => {
+                let id = message.method().and(message.id()).cloned();
+                let sent = connection.send(message, &headers).await;
+                drop(permit);
+                if let (Err(error), Some(id), Some(driver)) = (sent, id, driver.upgrade()) {
+                    driver.act(&Permits::default(), |era, actions| {
+                        era.happen(link, Event::Failed { id, error }, actions);
+                    });
+                }
+            }
+            Outgoing::Abandon(id) => connection.abandon(&id).await,
+            Outgoing::Speak(revision) => connection.speak(revision),
+            Outgoing::Close(done) => {
+                connection.close().await;
+                if let Some(done) = done {
+                    // Who closed does not wait any longer: nothing is lost.
+                    let _ = done.send(());
+                }
+                return;
+            }
+        }
+    }
+}
+
+/// What the hub holds.
+struct Bridge<E>(Arc<Driver<E>>);
+
+#[async_trait]
+impl<E: Era> Upstream for Bridge<E> {
+    async fn send(&self, message: Message, headers: &[Header]) -> Result<(), UpstreamError> {
+        let permit = Arc::clone(&self.0.from_client).acquire_owned().await;
+        if let Some(error) = self.0.state().over.clone() {
+            return Err(error);
+        }
+        let permit = permit.ok().map(Arc::new);
+        let permits = Permits {
+            send: permit.clone(),
+            tell: permit,
+        };
+        self.0.act(&permits, |era, actions| {
+            era.receive(message, headers, actions);
+        });
+        Ok(())
+    }
+
+    /// The bridge knows what its server speaks.
+    fn speak(&self, _: Revision) {}
+
+    async fn abandon(&self, id: &Id) {
+        self.0
+            .act(&Permits::default(), |era, actions| era.abandon(id, actions));
+    }
+
+    async fn close(&self) {
+        let links: Vec<_> = self.0.state().links.drain().collect();
+        let mut closing = Vec::new();
+        for (_, queue) in links {
+            let (done, is_done) = oneshot::channel();
+            if queue.send(Outgoing::Close(Some(done))).await.is_ok() {
+                closing.push(is_done);
+            }
+        }
+        for is_done in closing {
+            // A connection whose task is gone is closed.
+            let _ = is_done.await;
+        }
+    }
+}

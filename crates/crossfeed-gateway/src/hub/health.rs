@@ -1,0 +1,78 @@
+//! How the servers are, for whoever watches the gateway.
+//!
+//! What comes in: a gateway's clients and their connections. What goes out: one line for each server.
+//! Deliberately not here: how it is shown.
+
+use super::{Client, Gateway, link::Phase};
+use std::sync::{Arc, Weak};
+
+/// How one server is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServerHealth {
+    /// Its name.
+    pub name: String,
+    /// Connections to it that are open: one for each client.
+    pub open: usize,
+    /// Connections that are being opened for the first time.
+    pub opening: usize,
+    /// Connections that ended, or could not be opened, and will be tried again.
+    pub down: usize,
+    /// Why one of those is down.
+    pub error: Option<String>,
+}
+
+impl Gateway {
+    /// How the servers are, in the order of the configuration.
+    #[must_use]
+    pub fn health(&self) -> Vec<ServerHealth> {
+        let mut health: Vec<ServerHealth> = self
+            .config
+            .servers
+            .iter()
+            .map(|server| ServerHealth {
+                name: server.name.clone(),
+                open: 0,
+                opening: 0,
+                down: 0,
+                error: None,
+            })
+            .collect();
+        for client in self.every_client() {
+            for link in client.links() {
+                let Some(of) = health.get_mut(link.server) else {
+                    continue;
+                };
+                match &*link.phase.borrow() {
+                    Phase::Opening => of.opening += 1,
+                    Phase::Open => of.open += 1,
+                    Phase::Down(error) => {
+                        of.down += 1;
+                        of.error = Some(error.to_string());
+                    }
+                    Phase::Closed => {}
+                }
+            }
+        }
+        health
+    }
+
+    /// How many requests of clients run.
+    #[must_use]
+    pub fn running_requests(&self) -> usize {
+        let all = self.every_client();
+        all.iter().map(|client| client.running()).sum()
+    }
+
+    /// How many clients there are; those without sessions count as one for each principal.
+    #[must_use]
+    pub fn client_count(&self) -> usize {
+        self.every_client().len()
+    }
+
+    pub(super) fn every_client(&self) -> Vec<Arc<Client>> {
+        let clients = self.clients();
+        let stay = clients.all.values().filter_map(Weak::upgrade);
+        stay.chain(clients.shared.values().cloned()).collect()
+    }
+}

@@ -1,0 +1,205 @@
+//! Servers that end, and come back.
+
+use super::fake::{INITIALIZE, World};
+use crate::upstream::{Event, UpstreamError};
+use std::{sync::atomic::Ordering, time::Duration};
+
+const ALL: &str = r#"{"tools":{},"prompts":{},"resources":{"subscribe":true},"logging":{}}"#;
+
+fn over() -> Event {
+    Event::Closed(UpstreamError::Ended {
+        reason: "exit status: 3".to_owned(),
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_ended_is_told_everything_again() {
+    let world = World::new(&["a"]);
+    let (client, mut servers) = world.begun(ALL).await;
+    let mut server = servers.remove(0);
+    for (id, text) in [
+        (
+            1,
+            r#""method":"logging/setLevel","params":{"level":"info"}"#,
+        ),
+        (
+            2,
+            r#""method":"resources/subscribe","params":{"uri":"a:1"}"#,
+        ),
+        (
+            3,
+            r#""method":"resources/subscribe","params":{"uri":"a:2"}"#,
+        ),
+        (
+            4,
+            r#""method":"resources/unsubscribe","params":{"uri":"a:1"}"#,
+        ),
+    ] {
+        client
+            .send(&format!(r#"{{"jsonrpc":"2.0","id":{id},{text}}}"#))
+            .await;
+        let request = server.next().await;
+        server.answer(&request, "{}").await;
+        client.next().await;
+    }
+    client
+        .send(r#"{"jsonrpc":"2.0","id":5,"method":"slow"}"#)
+        .await;
+    server.expect("slow").await;
+    server
+        .say(super::fake::message(
+            r#"{"jsonrpc":"2.0","id":"s","method":"roots/list"}"#,
+        ))
+        .await;
+    client.next().await;
+    server.events.send(over()).await.unwrap();
+    let failed = client.next().await;
+    assert!(
+        failed.contains(r#""id":5"#) && failed.contains("upstream.unavailable"),
+        "{failed}"
+    );
+    assert!(client.next().await.contains("notifications/cancelled"));
+    // Until it is back, what is asked fails at once.
+    client
+        .send(r#"{"jsonrpc":"2.0","id":6,"method":"m"}"#)
+        .await;
+    assert!(client.next().await.contains("exit status: 3"));
+    client
+        .send(r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#)
+        .await;
+    assert!(client.next().await.contains("upstream.unavailable"));
+
+    let mut server = world.server(0).await;
+    server.begin(ALL).await;
+    server.expect("notifications/initialized").await;
+    server.expect("logging/setLevel").await;
+    let subscribed = server.expect("resources/subscribe").await;
+    assert_eq!(subscribed.params().unwrap(), &br#"{"uri":"a:2"}"#[..]);
+    for list in ["tools", "prompts", "resources"] {
+        assert_eq!(
+            client.next().await,
+            format!(r#"{{"jsonrpc":"2.0","method":"notifications/{list}/list_changed"}}"#)
+        );
+    }
+    assert!(server.is_quiet());
+    client
+        .send(r#"{"jsonrpc":"2.0","id":8,"method":"m"}"#)
+        .await;
+    server.expect("m").await;
+    let health = world.gateway.health().remove(0);
+    assert_eq!((health.open, health.down), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_down_does_not_take_others_down() {
+    let world = World::new(&["a", "b"]);
+    world.fakes[0].is_down.store(true, Ordering::Relaxed);
+    let client = world.client();
+    client.send(INITIALIZE).await;
+    let mut b = world.server(1).await;
+    b.begin(ALL).await;
+    assert!(client.next().await.contains(r#""id":"init""#));
+    client
+        .send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
+        .await;
+    b.expect("notifications/initialized").await;
+    client
+        .send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#)
+        .await;
+    let list = b.expect("tools/list").await;
+    b.answer(
+        &list,
+        r#"{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}"#,
+    )
+    .await;
+    assert!(client.next().await.contains(r#""t""#));
+    let health = world.gateway.health();
+    assert_eq!((health[0].down, health[1].open), (1, 1));
+    assert!(health[0].error.as_ref().unwrap().contains("down"));
+    // There at last: the client is told, and the server that the client is initialized.
+    world.fakes[0].is_down.store(false, Ordering::Relaxed);
+    let mut a = world.server(0).await;
+    a.begin(r#"{"tools":{}}"#).await;
+    a.expect("notifications/initialized").await;
+    assert!(
+        client
+            .next()
+            .await
+            .contains("notifications/tools/list_changed")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_slow_is_waited_for_no_longer_than_ten_seconds() {
+    let world = World::new(&["a", "b"]);
+    let client = world.client();
+    client.send(INITIALIZE).await;
+    let mut slow = world.server(0).await;
+    let mut quick = world.server(1).await;
+    quick.begin(ALL).await;
+    // Time goes by by itself while nobody does anything.
+    let mut inbox = client.inbox.lock().await;
+    let answer = tokio::time::timeout(Duration::from_secs(11), inbox.recv()).await;
+    drop(inbox);
+    assert!(answer.unwrap().unwrap().result().is_some());
+    slow.begin(r#"{"prompts":{}}"#).await;
+    assert!(
+        client
+            .next()
+            .await
+            .contains("notifications/prompts/list_changed")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_never_says_what_it_is_fails_at_starting() {
+    let world = World::new(&["a"]);
+    let client = world.client();
+    client.send(INITIALIZE).await;
+    let _silent = world.server(0).await;
+    let mut inbox = client.inbox.lock().await;
+    let answer = tokio::time::timeout(Duration::from_secs(61), inbox.recv()).await;
+    let answer = answer.unwrap().unwrap().to_bytes();
+    assert!(String::from_utf8_lossy(&answer).contains("did not answer within 60 s"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_that_take_too_long_are_given_up() {
+    let world = World::with(&["a"], |config| {
+        config.servers[0].timeout = Some(Duration::from_secs(3));
+    });
+    let (client, mut servers) = world.begun("{}").await;
+    client
+        .send(r#"{"jsonrpc":"2.0","id":1,"method":"slow"}"#)
+        .await;
+    let slow = servers[0].expect("slow").await;
+    let answer = client.next().await;
+    assert!(answer.contains("did not answer within 3 s"), "{answer}");
+    let cancelled = servers[0].expect("notifications/cancelled").await;
+    let id = slow.id().unwrap().to_string();
+    assert!(String::from_utf8_lossy(&cancelled.to_bytes()).contains(&id));
+}
+
+#[tokio::test]
+async fn calls_that_run_finish_before_the_gateway_ends() {
+    let world = World::new(&["a"]);
+    let (client, mut servers) = world.begun("{}").await;
+    client
+        .send(r#"{"jsonrpc":"2.0","id":1,"method":"slow"}"#)
+        .await;
+    let slow = servers[0].expect("slow").await;
+    let gateway = std::sync::Arc::clone(&world.gateway);
+    let ends = tokio::spawn(async move { gateway.shut_down().await });
+    tokio::task::yield_now().await;
+    client
+        .send(r#"{"jsonrpc":"2.0","id":2,"method":"late"}"#)
+        .await;
+    assert!(client.next().await.contains("shutting down"));
+    servers[0].answer(&slow, "1").await;
+    assert_eq!(
+        client.next().await,
+        r#"{"jsonrpc":"2.0","id":1,"result":1}"#
+    );
+    ends.await.unwrap();
+    assert_eq!(world.gateway.health()[0].open, 0);
+}

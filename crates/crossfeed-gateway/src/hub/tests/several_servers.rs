@@ -1,0 +1,219 @@
+//! One client, several servers: what is listed is joined, what is named goes to who has it.
+
+use super::fake::{INITIALIZE, World, message};
+use crate::message::Message;
+
+const ALL: &str = r#"{"tools":{},"prompts":{},"resources":{"subscribe":true},"logging":{}}"#;
+
+fn error(request: &Message, code: i64) -> Message {
+    let id = request.id().unwrap();
+    message(&format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":"no"}}}}"#
+    ))
+}
+
+#[tokio::test]
+async fn a_session_begins_with_all() {
+    let world = World::new(&["a", "b"]);
+    let client = world.client();
+    client.send(INITIALIZE).await;
+    let mut second = world.server(1).await;
+    second.begin(r#"{"logging":{}}"#).await;
+    let mut first = world.server(0).await;
+    first.begin("{}").await;
+    let answer = client.next().await;
+    for part in [
+        r#""logging":{}"#,
+        r#""name":"crossfeed""#,
+        r#""listChanged":true"#,
+    ] {
+        assert!(answer.contains(part), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn pages_are_joined_in_the_order_of_the_configuration() {
+    let world = World::new(&["a", "b", "c"]);
+    let (client, mut servers) = world.begun(ALL).await;
+    client
+        .send(r#"{"jsonrpc":"2.0","id":1,"method":"resources/list","params":{"_meta":{"k":1}}}"#)
+        .await;
+    let mut requests = Vec::new();
+    for server in &mut servers {
+        requests.push(server.expect("resources/list").await);
+    }
+    // One knows the method no better than that; the others answer in another order.
+    servers[2].say(error(&requests[2], -32601)).await;
+    servers[1]
+        .answer(
+            &requests[1],
+            r#"{"resources":[{"uri":"b:1", "size":1.0}],"nextCursor":"next"}"#,
+        )
+        .await;
+    servers[0]
+        .answer(
+            &requests[0],
+            r#"{"resources":[ {"uri":"a:1"},{"uri":"a:2"} ]}"#,
+        )
+        .await;
+    let page = client.next().await;
+    let expected = r#"{"jsonrpc":"2.0","id":1,"result":{"resources":[{"uri":"a:1"},{"uri":"a:2"},{"uri":"b:1", "size":1.0}],"nextCursor":""#;
+    assert!(page.starts_with(expected), "{page}");
+    let cursor = page[expected.len()..].trim_end_matches("\"}}");
+    client
+        .send(&format!(
+            r#"{{"jsonrpc":"2.0","id":2,"method":"resources/list","params":{{"cursor":"{cursor}"}}}}"#
+        ))
+        .await;
+    let request = servers[1].expect("resources/list").await;
+    assert_eq!(request.params().unwrap(), &br#"{"cursor":"next"}"#[..]);
+    servers[1]
+        .answer(&request, r#"{"resources":[{"uri":"b:2"}]}"#)
+        .await;
+    assert_eq!(
+        client.next().await,
+        r#"{"jsonrpc":"2.0","id":2,"result":{"resources":[{"uri":"b:2"}]}}"#
+    );
+    assert!(servers[0].is_quiet() && servers[2].is_quiet());
+    // Whose a resource is was learnt.
+    client
+        .send(r#"{"jsonrpc":"2.0","id":3,"method":"resources/read","params":{"uri":"b:2"}}"#)
+        .await;
+    servers[1].expect("resources/read").await;
+    client
+        .send(r#"{"jsonrpc":"2.0","id":4,"method":"resources/list","params":{"cursor":"foreign"}}"#)
+        .await;
+    assert!(client.next().await.contains("-32602"));
+}
+
+#[tokio::test]
+async fn prompts_of_two_servers_with_one_name_are_told_apart() {
+    let world = World::new(&["a", "b"]);
+    let (client, mut servers) = world.begun(ALL).await;
+    client
+        .send(r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"b__same","x":1.0}}"#)
+        .await;
+    for (server, list) in servers.iter_mut().zip([
+        r#"{"prompts":[{"name":"same"}]}"#,
+        r#"{"prompts":[{ "t":1.0, "name" : "same", "z":[]},{"name":"own"}]}"#,
+    ]) {
+        let request = server.expect("prompts/list").await;
+        server.answer(&request, list).await;
+    }
+    let get = servers[1].expect("prompts/get").await;
+    assert_eq!(get.params().unwrap(), &br#"{"name":"same","x":1.0}"#[..]);
+    client
+        .send(r#"{"jsonrpc":"2.0","id":2,"method":"prompts/list"}"#)
+        .await;
+    for (server, list) in servers.iter_mut().zip([
+        r#"{"prompts":[{"name":"same"}]}"#,
+        r#"{"prompts":[{ "t":1.0, "name" : "same", "z":[]},{"name":"own"}]}"#,
+    ]) {
+        let request = server.expect("prompts/list").await;
+        server.answer(&request, list).await;
+    }
+    assert_eq!(
+        client.next().await,
+        r#"{"jsonrpc":"2.0","id":2,"result":{"prompts":[{"name":"a__same"},{ "t":1.0, "name" : "b__same", "z":[]},{"name":"own"}]}}"#
+    );
+    client
+        .send(r#"{"jsonrpc":"2.0","id":3,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"own"},"argument":{}}}"#)
+        .await;
+    servers[1].expect("completion/complete").await;
+}
+
+#[tokio::test]
+async fn what_nobody_is_known_to_have_is_asked_for_in_turn() {
+    let world = World::new(&["a", "b"]);
+    let (client, mut servers) = world.begun(ALL).await;
+    for (id, codes, found) in [
+        (1, [-32601, 0], true),
+        (2, [-32601, -7], false),
+        (3, [-7, -32601], false),
+    ] {
+        client
+            .send(&format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"new/method"}}"#
+            ))
+            .await;
+        for (server, code) in servers.iter_mut().zip(codes) {
+            let request = server.expect("new/method").await;
+            match code {
+                0 => server.answer(&request, "7").await,
+                code => server.say(error(&request, code)).await,
+            }
+        }
+        let answer = client.next().await;
+        let expected = if found {
+            r#""result":7"#
+        } else {
+            r#""code":-7"#
+        };
+        assert!(answer.contains(expected), "{answer}");
+    }
+    client
+        .send(r#"{"jsonrpc":"2.0","id":9,"method":"resources/read","params":{"uri":"x:y"}}"#)
+        .await;
+    let request = servers[0].expect("resources/read").await;
+    servers[0].say(error(&request, -32002)).await;
+    let request = servers[1].expect("resources/read").await;
+    servers[1].answer(&request, "{}").await;
+    client.next().await;
+    client
+        .send(r#"{"jsonrpc":"2.0","id":9,"method":"resources/subscribe","params":{"uri":"x:y"}}"#)
+        .await;
+    servers[1].expect("resources/subscribe").await;
+    assert!(servers[0].is_quiet());
+}
+
+#[tokio::test]
+async fn all_are_told_how_much_to_log() {
+    let world = World::new(&["a", "b"]);
+    let (client, mut servers) = world.begun(ALL).await;
+    client
+        .send(r#"{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"debug"}}"#)
+        .await;
+    let first = servers[0].expect("logging/setLevel").await;
+    let second = servers[1].expect("logging/setLevel").await;
+    servers[0].say(error(&first, -7)).await;
+    servers[1].answer(&second, "{}").await;
+    assert_eq!(
+        client.next().await,
+        r#"{"jsonrpc":"2.0","id":1,"result":{}}"#
+    );
+    client
+        .send(r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#)
+        .await;
+    assert_eq!(
+        client.next().await,
+        r#"{"jsonrpc":"2.0","id":2,"result":{}}"#
+    );
+    client
+        .send(r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#)
+        .await;
+    for server in &mut servers {
+        server.expect("notifications/roots/list_changed").await;
+    }
+}
+
+#[tokio::test]
+async fn what_servers_ask_is_answered_to_the_one_that_asked() {
+    let world = World::new(&["a", "b"]);
+    let (client, mut servers) = world.begun(ALL).await;
+    let ask = r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#;
+    servers[1].say(message(ask)).await;
+    assert!(client.next().await.contains(r#""id":1"#));
+    servers[0].say(message(ask)).await;
+    assert!(client.next().await.contains(r#""id":2"#));
+    client
+        .send(r#"{"jsonrpc":"2.0","id":2,"result":"a"}"#)
+        .await;
+    client
+        .send(r#"{"jsonrpc":"2.0","id":1,"result":"b"}"#)
+        .await;
+    for (server, own) in servers.iter_mut().zip(["a", "b"]) {
+        let answer = server.next().await;
+        let expected = format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{own}"}}"#);
+        assert_eq!(answer.to_bytes(), expected.as_bytes());
+    }
+}

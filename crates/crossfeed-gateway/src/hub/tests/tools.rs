@@ -1,0 +1,110 @@
+//! Tools through the hub: listed whole, called, and what their servers say passed on.
+
+use super::fake::World;
+use crate::message::Message;
+
+const TOOLS: &str = r#"{"tools":{}}"#;
+
+fn tool(name: &str) -> String {
+    format!(r#"{{"name":"{name}","inputSchema":{{"type":"object"}}}}"#)
+}
+
+#[tokio::test]
+async fn all_pages_are_listed_as_one() {
+    let world = World::new(&["a"]);
+    let (client, mut servers) = world.begun(TOOLS).await;
+    client
+        .send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"k":1.0}}}"#)
+        .await;
+    let first = servers[0].expect("tools/list").await;
+    assert_eq!(first.params().unwrap(), &br#"{"_meta":{"k":1.0}}"#[..]);
+    servers[0]
+        .answer(
+            &first,
+            &format!(r#"{{"tools":[{}],"nextCursor":"c"}}"#, tool("one")),
+        )
+        .await;
+    let second = servers[0].expect("tools/list").await;
+    assert_eq!(
+        second.params().unwrap(),
+        &br#"{"_meta":{"k":1.0},"cursor":"c"}"#[..]
+    );
+    servers[0]
+        .answer(&second, &format!(r#"{{"tools":[{}]}}"#, tool("two")))
+        .await;
+    let list = client.next().await;
+    assert!(
+        list.contains(r#""one""#) && list.contains(r#""two""#),
+        "{list}"
+    );
+    assert!(!list.contains("nextCursor"));
+    client
+        .send(r#"{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"cursor":"c"}}"#)
+        .await;
+    assert!(client.next().await.contains("-32602"));
+}
+
+#[tokio::test]
+async fn a_list_without_an_end_is_refused() {
+    let world = World::new(&["a"]);
+    let (client, mut servers) = world.begun(TOOLS).await;
+    client
+        .send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#)
+        .await;
+    for _ in 0..2 {
+        let page = servers[0].expect("tools/list").await;
+        servers[0]
+            .answer(&page, r#"{"tools":[],"nextCursor":"c"}"#)
+            .await;
+    }
+    let refused = client.next().await;
+    assert!(refused.contains("upstream.invalid"), "{refused}");
+}
+
+#[tokio::test]
+async fn calls_list_first_where_nobody_did() {
+    let world = World::new(&["a"]);
+    let (client, mut servers) = world.begun(TOOLS).await;
+    client
+        .send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one","arguments":{}}}"#)
+        .await;
+    let list = servers[0].expect("tools/list").await;
+    // What comes behind does not wait.
+    client
+        .send(r#"{"jsonrpc":"2.0","id":2,"method":"other"}"#)
+        .await;
+    servers[0].expect("other").await;
+    let tools = format!(r#"{{"tools":[{}]}}"#, tool("one"));
+    servers[0].answer(&list, &tools).await;
+    let call = servers[0].expect("tools/call").await;
+    let id = call.id().unwrap();
+    let error = format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32000,"message":"m","data":1.0}}}}"#
+    );
+    servers[0].say(super::fake::message(&error)).await;
+    assert_eq!(
+        client.next().await,
+        r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"m","data":1.0}}"#
+    );
+    // Listed now; until it changes.
+    let call =
+        r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"one","arguments":{}}}"#;
+    client.send(call).await;
+    servers[0].expect("tools/call").await;
+    let changed = "notifications/tools/list_changed";
+    servers[0].say(Message::notification(changed, None)).await;
+    assert!(client.next().await.contains(changed));
+    client.send(&call.replace('3', "4")).await;
+    servers[0].expect("tools/list").await;
+}
+
+#[tokio::test]
+async fn unknown_tools_are_refused() {
+    let world = World::new(&["a"]);
+    let (client, _servers) = world.begun("{}").await;
+    client
+        .send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"none"}}"#)
+        .await;
+    let refused = client.next().await;
+    assert!(refused.contains("-32602"), "{refused}");
+}
