@@ -33,8 +33,8 @@ pub(super) struct Call {
     pub(super) method: String,
     /// What it calls: the name or the address.
     pub(super) target: Option<Bytes>,
-    /// What waits for the session to begin.
-    request: Option<(Message, Vec<Header>)>,
+    request: (Message, Vec<Header>),
+    as_task: AsTask,
     /// The id that the server knows.
     pub(super) number: Option<u64>,
     /// The level of log messages that it asked for.
@@ -50,6 +50,15 @@ pub(super) struct Call {
     pub(super) parked: Option<(String, Instant)>,
     /// What the server answered while the client did not wait.
     pub(super) outcome: Option<Message>,
+}
+
+/// Whether a call is one that the server only takes as a task, which the client cannot follow: the bridge
+/// does.
+enum AsTask {
+    No,
+    Asked,
+    /// The id of the task, as JSON.
+    Made(Bytes),
 }
 
 impl Call {
@@ -98,7 +107,8 @@ impl Sessions {
             link,
             method: request.method().unwrap_or_default().to_owned(),
             target: target(&params),
-            request: Some((request, headers.to_vec())),
+            request: (request, headers.to_vec()),
+            as_task: AsTask::No,
             number: None,
             level: None,
             token: members::get(&params, &["_meta", "progressToken"]),
@@ -119,9 +129,7 @@ impl Sessions {
         let Some(running) = self.calls.get_mut(&call) else {
             return;
         };
-        let Some((request, headers)) = running.request.take() else {
-            return;
-        };
+        let (request, headers) = running.request.clone();
         running.number = Some(number);
         let (link, level) = (running.link, running.level);
         let may_ask = running.may_ask();
@@ -181,11 +189,19 @@ impl Sessions {
                 Some(notification.clone().with_body(params))
             })
             .unwrap_or_else(|| cancelled(&id));
+        if let AsTask::Made(task) = &running.as_task {
+            let params = members::object(&[("taskId", task)]);
+            let (link, name) = (running.link, "tasks/cancel");
+            self.ask_server(link, name, &params, Sent::Unasked, actions);
+        }
         actions.push(Action::Send(running.link, message, Vec::new()));
         actions.push(Action::Abandon(running.link, id));
     }
 
     pub(super) fn call_answered(&mut self, call: u64, message: Message, actions: &mut Actions) {
+        if self.is_about_task(call, &message, actions) {
+            return;
+        }
         let Some(running) = self.calls.get_mut(&call) else {
             return;
         };
@@ -197,6 +213,47 @@ impl Sessions {
         }
         if let Some(call) = self.finish(call) {
             deliver(call, message, actions);
+        }
+    }
+
+    /// Whether an answer says that a call is taken as a task only, or was: the call goes on.
+    fn is_about_task(&mut self, number: u64, message: &Message, actions: &mut Actions) -> bool {
+        let Some(call) = self.calls.get_mut(&number) else {
+            return false;
+        };
+        let tasks = ["tasks", "requests", "tools", "call"];
+        let session = self.sessions.get(&call.link);
+        if call.method != "tools/call" || !session.is_some_and(|session| session.has(&tasks)) {
+            return false;
+        }
+        match (&call.as_task, message.error(), message.result()) {
+            (AsTask::No, Some(error), _) => {
+                let unknown = rpc::METHOD_NOT_FOUND.to_string();
+                let params = call.request.0.params();
+                let params = members::with(params.as_ref(), &[("task", b"{}")], &[]);
+                match (members::get(&error, &["code"]), params) {
+                    (Some(code), Some(params)) if *code == *unknown.as_bytes() => {
+                        call.as_task = AsTask::Asked;
+                        call.request.0 = call.request.0.clone().with_body(params);
+                    }
+                    _ => return false,
+                }
+                self.send_call(number, actions);
+                true
+            }
+            (AsTask::Asked, _, Some(result)) => {
+                let Some(task) = members::get(&result, &["task", "taskId"]) else {
+                    return false;
+                };
+                let params = members::object(&[("taskId", &task)]);
+                call.as_task = AsTask::Made(task);
+                let link = call.link;
+                let known = self.numbers + 1;
+                call.number = Some(known);
+                self.ask_server(link, "tasks/result", &params, Sent::Call(number), actions);
+                true
+            }
+            _ => false,
         }
     }
 
