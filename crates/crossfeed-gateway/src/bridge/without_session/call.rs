@@ -11,6 +11,7 @@ use crate::{
     upstream::{Event, Header, UpstreamError},
 };
 use bytes::Bytes;
+use crossfeed_json::{Cursor, Document};
 use tokio::time::Instant;
 
 /// Methods whose results a client may keep: these say for how long.
@@ -22,8 +23,13 @@ const KEPT: [&str; 5] = [
     method::READ,
 ];
 
+const CALL: &str = "tools/call";
+
+/// Tools that are remembered as those that are called as tasks only.
+const TASKS_ONLY: usize = 1024;
+
 /// Methods that may ask for input.
-const ASKING: [&str; 3] = ["tools/call", "prompts/get", method::READ];
+const ASKING: [&str; 3] = [CALL, "prompts/get", method::READ];
 
 /// A request of a client.
 pub(super) struct Call {
@@ -65,6 +71,17 @@ impl Call {
     /// Whether the server may ask for something within it.
     pub(super) fn may_ask(&self) -> bool {
         ASKING.contains(&self.method.as_str()) && self.number.is_some() && self.outcome.is_none()
+    }
+
+    /// The request is for a task from here on; whether it is.
+    fn ask_for_task(&mut self) -> bool {
+        let params = self.request.0.params();
+        let Some(params) = members::with(params.as_ref(), &[("task", b"{}")], &[]) else {
+            return false;
+        };
+        self.as_task = AsTask::Asked;
+        self.request.0 = self.request.0.clone().with_body(params);
+        true
     }
 
     /// Takes over what a request says of itself each time that it comes.
@@ -129,6 +146,13 @@ impl Sessions {
         let Some(running) = self.calls.get_mut(&call) else {
             return;
         };
+        if let Some(name) = running.target.as_ref().and_then(members::text)
+            && running.method == CALL
+            && matches!(running.as_task, AsTask::No)
+            && self.tasks_only.contains(&name)
+        {
+            running.ask_for_task();
+        }
         let (request, headers) = running.request.clone();
         running.number = Some(number);
         let (link, level) = (running.link, running.level);
@@ -212,7 +236,30 @@ impl Sessions {
             return;
         }
         if let Some(call) = self.finish(call) {
+            if call.method == "tools/list" {
+                self.read_tasks_only(&message);
+            }
             deliver(call, message, actions);
+        }
+    }
+
+    /// Remembers which tools are called as tasks only.
+    fn read_tasks_only(&mut self, message: &Message) {
+        let Some(result) = message.result() else {
+            return;
+        };
+        let document = Document::new(result);
+        let tools = document.root().ok().and_then(|root| root.get("tools"));
+        for tool in tools.into_iter().flat_map(Cursor::items) {
+            let support = tool.get("execution").and_then(|it| it.get("taskSupport"));
+            let only = support.and_then(Cursor::as_str).as_deref() == Some("required");
+            if let Some(name) = tool.get("name").and_then(Cursor::as_str) {
+                if !only {
+                    self.tasks_only.remove(name.as_ref());
+                } else if self.tasks_only.len() < TASKS_ONLY {
+                    self.tasks_only.insert(name.into_owned());
+                }
+            }
         }
     }
 
@@ -223,20 +270,15 @@ impl Sessions {
         };
         let tasks = ["tasks", "requests", "tools", "call"];
         let session = self.sessions.get(&call.link);
-        if call.method != "tools/call" || !session.is_some_and(|session| session.has(&tasks)) {
+        if call.method != CALL || !session.is_some_and(|session| session.has(&tasks)) {
             return false;
         }
         match (&call.as_task, message.error(), message.result()) {
             (AsTask::No, Some(error), _) => {
                 let unknown = rpc::METHOD_NOT_FOUND.to_string();
-                let params = call.request.0.params();
-                let params = members::with(params.as_ref(), &[("task", b"{}")], &[]);
-                match (members::get(&error, &["code"]), params) {
-                    (Some(code), Some(params)) if *code == *unknown.as_bytes() => {
-                        call.as_task = AsTask::Asked;
-                        call.request.0 = call.request.0.clone().with_body(params);
-                    }
-                    _ => return false,
+                let code = members::get(&error, &["code"]);
+                if code.is_none_or(|code| *code != *unknown.as_bytes()) || !call.ask_for_task() {
+                    return false;
                 }
                 self.send_call(number, actions);
                 true

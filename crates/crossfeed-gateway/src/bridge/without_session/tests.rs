@@ -313,6 +313,18 @@ async fn a_task_is_followed_to_its_end() {
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}"#,
     )
     .await;
+    talk.told().await;
+
+    // What the server has listed as such is called so at once.
+    talk.client(&format!(
+        r#"{{"jsonrpc":"2.0","id":"l","method":"tools/list","params":{{{said}}}}}"#
+    ))
+    .await;
+    talk.told().await;
+    talk.server(r#"{"jsonrpc":"2.0","id":8,"result":{"tools":[{"name":"t","execution":{"taskSupport":"required"}}]}}"#).await;
+    talk.event().await;
+    talk.client(&format!(r#"{{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{{"name":"t",{said}}}}}"#)).await;
+    talk.server_gets(r#"{"jsonrpc":"2.0","id":10,"method":"tools/call","params":{"name":"t","task":{}}}"#).await;
 }
 
 #[tokio::test(start_paused = true)]
