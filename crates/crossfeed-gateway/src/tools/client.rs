@@ -252,8 +252,12 @@ impl ClientTools {
     pub fn guidance(&self) -> String {
         let config = &self.shared.tools.config;
         let choices = super::list::choices(config, &self.shared.audience);
-        let mut styles: Vec<_> = choices.into_iter().filter_map(Choice::style).collect();
-        styles.dedup();
+        let mut styles = Vec::new();
+        for style in choices.into_iter().filter_map(Choice::style) {
+            if !styles.contains(&style) {
+                styles.push(style);
+            }
+        }
         let texts = styles
             .into_iter()
             .map(|(style, spelling)| guidance(style, spelling, false));

@@ -840,8 +840,48 @@ fn any_result() -> impl Strategy<Value = Value> {
     })
 }
 
+/// Arguments that hold nothing that is meant for the gateway.
+fn plain_arguments() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        any::<bool>().prop_map(Value::from),
+        any::<f64>()
+            .prop_map(Value::from)
+            .prop_filter("null", |value| !value.is_null()),
+        "[a-z_$ {}:\"]{0,8}".prop_map(Value::from),
+    ];
+    let value = leaf.prop_recursive(3, 16, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::hash_map("[a-z_$]{1,4}", inner, 0..4)
+                .prop_map(|members| members.into_iter().collect()),
+        ]
+    });
+    prop::collection::hash_map("q|url|[a-z]{1,3}", value, 0..4)
+        .prop_map(|members| members.into_iter().collect())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// Without references a server gets the client's bytes, whether or not they fit its schema; and
+    /// what it fails with comes back as its own.
+    #[test]
+    fn without_references_nothing_changes(
+        arguments in plain_arguments(),
+        more in "[a-z]{0,4}",
+        name in "search|fetch|typed|secret",
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let params = format!("{{ \"arguments\": {arguments:#},\"{more}x\":1e999 ,\"name\":\"{name}\"}}");
+        let failed = format!("{{\"content\": [{{\"type\":\"text\",\"text\":\"{more}\"}}], \"isError\" :true}}");
+        let (sent, shown) = runtime.block_on(async {
+            let client = one().await;
+            let forward = forward(&client, Bytes::from(params.clone())).await;
+            (forward.params, forward.pending.finish(Bytes::from(failed.clone())).await)
+        });
+        prop_assert_eq!(String::from_utf8_lossy(&sent), params);
+        prop_assert_eq!(String::from_utf8_lossy(&shown), failed);
+    }
 
     /// Whatever a server returns, a client that validates takes it, and one that reads only one copy
     /// knows how to refer to it.

@@ -213,7 +213,13 @@ fn listing(
         if let Some(report) = pending.next() {
             *report = Some(ToolReport::of(index, &tool, &name));
         }
-        let (offered, bytes) = tool.offered(engine, (index, server), choice, &name, &extra);
+        let (offered, bytes) = tool.offered(
+            engine,
+            (index, server),
+            choice,
+            &name,
+            (&extra, audience.revision),
+        );
         written.push(bytes);
         found.entry(name).or_insert_with(|| Arc::new(offered));
     }

@@ -5,6 +5,7 @@
 
 use super::{HeaderParameter, output, said};
 use crate::{
+    Revision,
     config::ServerConfig,
     tools::{extra, members::take_out, profile::Choice},
     upstream::Header,
@@ -13,7 +14,7 @@ use bytes::Bytes;
 use crossfeed_core::{Engine, PreparedTool};
 use crossfeed_json::{Cursor, Document, Edits, quoted};
 use crossfeed_schema::{ListedTool, OutputSchema};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Whether a value conforms to an output schema.
@@ -91,14 +92,17 @@ impl Rewritten {
         (index, server): (usize, &ServerConfig),
         choice: Choice,
         name: &str,
-        extra: &[&str],
+        (extra, revision): (&[&str], Revision),
     ) -> (Offered, Bytes) {
         let described = crossfeed_mcp::Tool::read(&self.own);
         let own_output = self.own.get("outputSchema").cloned();
         // What a page reads is left alone, and so is what nobody refers to.
         let is_kept = described.has_page || !self.is_chained;
         let listed_output = match is_kept {
-            true => own_output.clone(),
+            // Before 2026-07-28 a client refuses the whole list for any other root.
+            true => own_output
+                .clone()
+                .filter(|own| revision.is_stateless() || own.get("type") == Some(&json!("object"))),
             false => own_output.as_ref().and_then(output::safe),
         };
         let judge = listed_output.as_ref().filter(|_| !is_kept);

@@ -192,6 +192,8 @@ async fn unrecorded(result: Bytes, show: Show) -> Bytes {
     made.await.map_or(came, Bytes::from)
 }
 
+/// The bytes that a token has at most, on average over a text.
+const TOKEN_BYTES: usize = 16;
 /// From how many bytes on work leaves the async threads.
 const LARGE: usize = 64 << 10;
 
@@ -260,7 +262,11 @@ fn is_large(root: Cursor<'_>) -> bool {
         return false;
     }
     let counter = TokenCounter::estimate();
-    let count = |value: Cursor<'_>| counter.count_bytes(value.raw());
+    // What is far too much is not counted.
+    let count = |value: Cursor<'_>| match value.raw().len() > most.saturating_mul(TOKEN_BYTES) {
+        true => most + 1,
+        false => counter.count_bytes(value.raw()),
+    };
     let structured = root.get(whole::STRUCTURED).map_or(0, count);
     let parts = root.get(whole::CONTENT).into_iter().flat_map(Cursor::items);
     let texts = parts.map(|part| {
