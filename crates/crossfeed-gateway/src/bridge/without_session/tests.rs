@@ -323,8 +323,14 @@ async fn a_task_is_followed_to_its_end() {
     talk.told().await;
     talk.server(r#"{"jsonrpc":"2.0","id":8,"result":{"tools":[{"name":"t","execution":{"taskSupport":"required"}}]}}"#).await;
     talk.event().await;
-    talk.client(&format!(r#"{{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{{"name":"t",{said}}}}}"#)).await;
-    talk.server_gets(r#"{"jsonrpc":"2.0","id":10,"method":"tools/call","params":{"name":"t","task":{}}}"#).await;
+    talk.client(&format!(
+        r#"{{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{{"name":"t",{said}}}}}"#
+    ))
+    .await;
+    talk.server_gets(
+        r#"{"jsonrpc":"2.0","id":10,"method":"tools/call","params":{"name":"t","task":{}}}"#,
+    )
+    .await;
 }
 
 #[tokio::test(start_paused = true)]
