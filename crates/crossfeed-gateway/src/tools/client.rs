@@ -31,6 +31,9 @@ const REMEMBERED: NonZeroUsize = match NonZeroUsize::new(256) {
     None => NonZeroUsize::MIN,
 };
 
+/// Bytes of arguments that are kept of calls that wait for the client to say more.
+const ROUND_BYTES: usize = 16 << 20;
+
 /// The tools of one client: what it was shown, what it recorded.
 pub struct ClientTools {
     pub(super) shared: Arc<Shared>,
@@ -58,6 +61,13 @@ pub(super) struct Round {
     pub(super) arguments: Option<Bytes>,
     /// Whose data they hold.
     pub(super) sources: Sources,
+}
+
+impl Round {
+    fn bytes(&self) -> usize {
+        let written = self.asked.1.as_ref().map_or(0, Bytes::len);
+        written + self.arguments.as_ref().map_or(0, Bytes::len)
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -93,14 +103,23 @@ impl Shared {
         self.tools.flows.remember(self.scope(), call_id, tool, of);
     }
 
-    /// Keeps what a call was resolved to, for the client's answer to what the server asks.
+    /// Keeps what a call was resolved to, for the client's answer to what the server asks. What is too
+    /// large to be kept is resolved anew then.
     pub(super) fn remember_round(&self, state: String, kept: Kept) {
         let round = Round {
             asked: asked(&kept.params),
             arguments: kept.arguments,
             sources: kept.sources,
         };
-        lock(&self.rounds).put(state, round);
+        let mut rounds = lock(&self.rounds);
+        rounds.put(state, round);
+        let held = |rounds: &LruCache<String, Round>| -> usize {
+            rounds
+                .iter()
+                .map(|(state, round)| state.len() + round.bytes())
+                .sum()
+        };
+        while held(&rounds) > ROUND_BYTES && rounds.pop_lru().is_some() {}
     }
 
     /// What a call was resolved to that was answered with this state, if it is the same call.

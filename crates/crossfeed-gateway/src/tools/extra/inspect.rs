@@ -11,11 +11,11 @@ use serde_json::json;
 /// Answers by the schema that the tool declares, else by what was learned of its results.
 pub(super) fn answer(shared: &Shared, asked: &Asked) -> Result<Bytes, Bytes> {
     let privacy = shared.privacy();
-    let refused = |body| refusal::of_bodies(vec![body], privacy);
+    let refused = |body: Box<ErrorBody>| refusal::of_bodies(vec![*body], privacy);
     let tool_id = asked.text("tool_id").map_err(&refused)?;
     let tool_id = tool_id.unwrap_or_default();
     let request = InspectRequest::parse(&asked.0);
-    let request = request.map_err(|error| refused(error.body()))?;
+    let request = request.map_err(|error| refused(Box::new(error.body())))?;
     let listing = shared.listing();
     let offered = listing.as_ref().and_then(|listing| listing.find(tool_id));
     let Some(offered) = offered else {
@@ -29,7 +29,7 @@ pub(super) fn answer(shared: &Shared, asked: &Asked) -> Result<Bytes, Bytes> {
             true => "`tool_id` is a name of the tool list".to_owned(),
             false => format!("try: {}", near.join(", ")),
         });
-        return Err(refused(body));
+        return Err(refused(Box::new(body)));
     };
     // What is learned of results of one must not show in another's.
     let learned = || shared.session().learned(tool_id)?.schema();
@@ -45,11 +45,11 @@ pub(super) fn answer(shared: &Shared, asked: &Asked) -> Result<Bytes, Bytes> {
             ),
         );
         body.advice = Some("call it once; then its results tell".to_owned());
-        return Err(refused(body));
+        return Err(refused(Box::new(body)));
     };
     let inspection = schema.inspect(&request);
     let inspection = inspection
-        .map_err(|error| refused(error.body()))?
+        .map_err(|error| refused(Box::new(error.body())))?
         .to_value();
     let mut result = json!({
         "content": [{"type": "text", "text": inspection.to_string()}],

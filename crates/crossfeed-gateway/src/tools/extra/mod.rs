@@ -58,18 +58,18 @@ pub(super) fn guidance(offered: &[&str]) -> Option<String> {
 struct Asked(Value);
 
 impl Asked {
-    fn wrong(name: &str, expected: &str) -> ErrorBody {
+    fn wrong(name: &str, expected: &str) -> Box<ErrorBody> {
         let message = format!("`{name}` is not {expected}");
         let mut body = ErrorBody::new(ErrorCode::ArgumentsInvalid, message);
         body.advice = Some(format!("leave `{name}` out, or correct it"));
-        body
+        Box::new(body)
     }
 
     fn given(&self, name: &str) -> Option<&Value> {
         self.0.get(name).filter(|value| !value.is_null())
     }
 
-    fn text(&self, name: &str) -> Result<Option<&str>, ErrorBody> {
+    fn text(&self, name: &str) -> Result<Option<&str>, Box<ErrorBody>> {
         match self.given(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
@@ -78,7 +78,7 @@ impl Asked {
     }
 
     /// A list of strings; one alone is a list of it.
-    fn texts(&self, name: &str) -> Result<Option<Vec<String>>, ErrorBody> {
+    fn texts(&self, name: &str) -> Result<Option<Vec<String>>, Box<ErrorBody>> {
         let wrong = || Self::wrong(name, "a list of strings");
         match self.given(name) {
             None => Ok(None),
@@ -92,7 +92,7 @@ impl Asked {
     }
 
     /// A number from 0 on; models write it as a text, too.
-    fn count(&self, name: &str) -> Result<Option<usize>, ErrorBody> {
+    fn count(&self, name: &str) -> Result<Option<usize>, Box<ErrorBody>> {
         let number = match self.given(name) {
             None => return Ok(None),
             Some(Value::String(text)) => text.trim().parse().ok(),

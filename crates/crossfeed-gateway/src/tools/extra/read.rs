@@ -32,7 +32,7 @@ const FRAME: usize = 40;
 /// Answers with what is asked for.
 pub(super) async fn answer(shared: &Shared, asked: &Asked) -> Result<Bytes, Bytes> {
     let privacy = shared.privacy();
-    let refused = |body| refusal::of_bodies(vec![body], privacy);
+    let refused = |body: Box<ErrorBody>| refusal::of_bodies(vec![*body], privacy);
     let call_id = asked.text("call_id").map_err(&refused)?.unwrap_or_default();
     let select = asked.text("select").map_err(&refused)?;
     let fields = asked.texts("fields").map_err(&refused)?;
@@ -46,7 +46,7 @@ pub(super) async fn answer(shared: &Shared, asked: &Asked) -> Result<Bytes, Byte
         let message = format!("no result of call {call_id} is known in this session");
         let mut body = ErrorBody::new(ErrorCode::ResultUnknown, message);
         body.advice = Some("use the `_toolCallId` of a result, exactly as it was shown".to_owned());
-        refused(body)
+        refused(Box::new(body))
     };
     // One that was never minted is not even looked up.
     let id = CallId::parse(call_id).ok();

@@ -13,16 +13,16 @@ const USUAL: usize = 20;
 /// Lists the results of the session, the most recently used first.
 pub(super) async fn answer(shared: &Shared, asked: &Asked) -> Result<Bytes, Bytes> {
     let privacy = shared.privacy();
-    let refused = |body| refusal::of_bodies(vec![body], privacy);
+    let refused = |body: Box<ErrorBody>| refusal::of_bodies(vec![*body], privacy);
     let offset = asked.count("offset").map_err(&refused)?.unwrap_or_default();
     let limit = asked.count("limit").map_err(&refused)?;
     let limit = limit.unwrap_or(USUAL).clamp(1, MOST);
     let Ok(results) = shared.session().results().await else {
         let message = "stored results cannot be read at the moment";
-        return Err(refused(ErrorBody::new(
+        return Err(refused(Box::new(ErrorBody::new(
             ErrorCode::StoreUnavailable,
             message,
-        )));
+        ))));
     };
     let lines = results.iter().rev().skip(offset).take(limit).map(|result| {
         let mut line = Map::new();
