@@ -7,6 +7,7 @@
 mod assemble;
 mod check;
 mod log;
+mod login;
 mod probe;
 mod serve;
 mod signals;
@@ -41,7 +42,9 @@ fn begin(args: &cli::Gateway, json: bool, lines: &mut Option<Lines>) -> Result<(
     let config = assemble::config(args, &environment)?;
     let telemetry = telemetry::Pipeline::start(args)?;
     *lines = Some(subscribe(args, &telemetry)?);
-    let done = if args.check {
+    let done = if let Some(server) = &args.login {
+        serve::alone()?.block_on(login::run(&config, server))
+    } else if args.check {
         let check = async {
             let mut out = io::stdout();
             check::run(config, &environment, json, &mut out).await

@@ -3,9 +3,17 @@
 use super::{assemble, signals::Signals};
 use crate::report::Stop;
 use crossfeed::Telemetry;
-use crossfeed_gateway::{config::GatewayConfig, downstream::stdio, hub::Gateway};
+use crossfeed_gateway::{
+    config::{GatewayConfig, ListenConfig},
+    downstream::{http::Http, stdio},
+    hub::Gateway,
+    metrics::Metrics,
+};
 use std::{collections::BTreeMap, io, sync::Arc, time::Duration};
-use tokio::runtime::{Builder, Runtime};
+use tokio::{
+    net::TcpListener,
+    runtime::{Builder, Runtime},
+};
 
 /// How long threads that wait for standard input may take to end: they cannot be interrupted.
 const THREADS: Duration = Duration::from_millis(50);
@@ -41,6 +49,16 @@ fn runtime(config: &GatewayConfig) -> io::Result<Runtime> {
     builder.enable_all().build()
 }
 
+/// Takes the address: the port that it really is.
+async fn bind(listen: &ListenConfig) -> Result<(TcpListener, ListenConfig), Stop> {
+    let listener = TcpListener::bind(listen.address).await;
+    let listener = listener
+        .map_err(|error| Stop::Usage(format!("cannot listen at {}: {error}", listen.address)))?;
+    let mut listen = listen.clone();
+    listen.address = listener.local_addr().map_err(unstarted)?;
+    Ok((listener, listen))
+}
+
 /// What runs one thing to its end.
 pub(super) fn alone() -> Result<Runtime, Stop> {
     let mut builder = Builder::new_current_thread();
@@ -65,8 +83,16 @@ async fn serve(gateway: &Arc<Gateway>, signals: Signals) -> Result<(), Stop> {
             .map_err(|error| Stop::Usage(format!("cannot read standard input: {error}")))
         }
         Some(listen) => {
-            let _ = listen;
-            Err(Stop::Usage("HTTP is not there yet".to_owned()))
+            let (listener, listen) = bind(listen).await?;
+            let (address, path) = (listen.address, &listen.path);
+            tracing::info!(servers = %names.join(", "), "serving on http://{address}{path}");
+            if listen.tokens.is_empty() && !address.ip().is_loopback() {
+                tracing::warn!("whoever reaches this address may use the servers: `tokens` would say who may");
+            }
+            let hub = Arc::clone(gateway) as Arc<_>;
+            let http = Http::new(hub, &listen, &config.limits, Metrics::new());
+            http.serve(listener, signals.first()).await;
+            Ok(())
         }
     };
     gateway.shut_down().await;

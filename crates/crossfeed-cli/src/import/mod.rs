@@ -13,7 +13,7 @@ use crossfeed_gateway::import::{self, ClientKind, ImportError, Plan, Wiring, wit
 use files::{Target, read, remove, replace};
 use std::{
     io::Write,
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 pub(crate) fn run(args: &cli::Import, out: &mut dyn Write) -> Result<(), Stop> {
@@ -185,7 +185,7 @@ fn refused(target: &Target, error: &ImportError) -> Stop {
     body.into()
 }
 
-fn in_the_way(target: &Target, path: &PathBuf) -> Stop {
+fn in_the_way(target: &Target, path: &Path) -> Stop {
     let message = format!(
         "{}: {} is there with something else",
         target.name(),

@@ -1,4 +1,4 @@
-//! `demo --otlp`: what a receiver on loopback gets of a run.
+//! `--otlp`: what a receiver on loopback gets of a run of the demo, and of a gateway.
 
 use super::{Run, check_usage, run};
 use opentelemetry_proto::tonic::{
@@ -268,4 +268,42 @@ fn what_cannot_be_sent_is_said_behind_the_demo() {
         "a name or a password",
     );
     check_usage(&["demo", "--otlp", ""], "", "no URL");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_gateway_exports_what_its_engine_does() {
+    use super::gateway::{Client, server};
+    use serde_json::json;
+    let (address, posted) = receiver("200 OK");
+    let server = server();
+    let mut client = Client::of(&["--otlp", &address, "--env", "KEY=s3cret", "--", "sh", &server]);
+    client.initialize();
+    client.ask(1, "tools/list", &json!({}));
+    client.ask(2, "tools/call", &json!({"name": "say", "arguments": {"text": "s3cret"}}));
+    let (status, err) = client.leave();
+    assert_eq!(status, Some(0), "{err}");
+    let posted: Vec<Posted> = posted.try_iter().collect();
+    let traced = posted.iter().filter(|(path, _)| path == "/v1/traces").count();
+    assert!(traced > 0, "{err}");
+    for (path, body) in &posted {
+        let said = String::from_utf8_lossy(body);
+        assert!(!said.contains("s3cret"), "{path}: {said}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_gateway_says_what_it_could_not_export() {
+    use super::gateway::{Client, server};
+    use serde_json::json;
+    let (address, _posted) = receiver("500 Internal Server Error");
+    let server = server();
+    let mut client = Client::of(&["--otlp", &address, "--", "sh", &server]);
+    client.initialize();
+    client.ask(1, "tools/list", &json!({}));
+    client.ask(2, "tools/call", &json!({"name": "say", "arguments": {}}));
+    let (status, err) = client.leave();
+    assert_eq!(status, Some(0), "{err}");
+    assert!(err.contains("spans were not sent"), "{err}");
 }

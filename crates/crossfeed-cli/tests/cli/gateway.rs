@@ -4,6 +4,7 @@ use super::{Run, check_usage, file, run, start};
 use serde_json::{Value, json};
 use std::{
     io::{BufRead, BufReader, Read, Write},
+    net::{TcpListener, TcpStream},
     process::{Child, ChildStdin, ChildStdout, Command},
 };
 
@@ -27,7 +28,7 @@ done
 "#;
 
 /// A client of a gateway. The process is ended with it.
-struct Client {
+pub(super) struct Client {
     gateway: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
@@ -41,7 +42,7 @@ impl Drop for Client {
 }
 
 impl Client {
-    fn of(args: &[&str]) -> Self {
+    pub(super) fn of(args: &[&str]) -> Self {
         let mut gateway = start(&[&["gateway"], args].concat());
         Self {
             input: gateway.stdin.take(),
@@ -54,7 +55,7 @@ impl Client {
         writeln!(self.input.as_mut().unwrap(), "{message}").unwrap();
     }
 
-    fn ask(&mut self, id: u64, method: &str, params: &Value) -> Value {
+    pub(super) fn ask(&mut self, id: u64, method: &str, params: &Value) -> Value {
         self.tell(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
         loop {
             let mut line = String::new();
@@ -66,7 +67,7 @@ impl Client {
         }
     }
 
-    fn initialize(&mut self) -> Value {
+    pub(super) fn initialize(&mut self) -> Value {
         let hello = json!({
             "protocolVersion": "2025-11-25",
             "capabilities": {},
@@ -78,7 +79,7 @@ impl Client {
     }
 
     /// Goes away; the exit status and what stood on standard error.
-    fn leave(mut self) -> (Option<i32>, String) {
+    pub(super) fn leave(mut self) -> (Option<i32>, String) {
         drop(self.input.take());
         let status = self.gateway.wait().unwrap();
         let mut err = String::new();
@@ -88,7 +89,7 @@ impl Client {
     }
 }
 
-fn server() -> String {
+pub(super) fn server() -> String {
     file("gateway-server.sh", SERVER)
 }
 
@@ -154,6 +155,80 @@ fn it_ends_when_it_is_told_to() {
         .status();
     assert!(told.unwrap().success());
     assert_eq!(client.gateway.wait().unwrap().code(), Some(0));
+}
+
+/// The answer to a message that is posted, and its status.
+fn post(address: &str, headers: &str, body: &Value) -> (u16, String) {
+    let body = body.to_string();
+    let (host, path) = address.split_once('/').unwrap();
+    let mut stream = TcpStream::connect(host).unwrap();
+    write!(
+        stream,
+        "POST /{path} HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n\
+         {headers}connection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+    (status, answer)
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a signal is what is tested")]
+fn clients_reach_it_over_http() {
+    let config = format!(
+        "listen = {{address = '127.0.0.1:1', path = '/tools'}}\n[tokens]\nann = 's3cret-s3cret-s3cret'\n[mcpServers.one]\ncommand = 'sh'\nargs = ['{}']\n",
+        server()
+    );
+    let config = file("gateway-http.toml", &config);
+    let mut gateway = start(&["gateway", "--config", &config, "--listen", "127.0.0.1:0"]);
+    let mut log = BufReader::new(gateway.stderr.take().unwrap());
+    let mut gateway = Client {
+        input: gateway.stdin.take(),
+        output: BufReader::new(gateway.stdout.take().unwrap()),
+        gateway,
+    };
+    let mut line = String::new();
+    log.read_line(&mut line).unwrap();
+    let (_, address) = line.split_once("serving on http://").expect(&line);
+    let address = address.split_whitespace().next().unwrap();
+    assert!(address.ends_with("/tools"), "{line}");
+
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"},
+    }});
+    let (status, answer) = post(address, "", &hello);
+    assert_eq!(status, 401, "{answer}");
+    let token = "authorization: Bearer s3cret-s3cret-s3cret\r\n";
+    let (status, answer) = post(address, token, &hello);
+    assert_eq!(status, 200, "{answer}");
+    assert!(answer.contains("\"script\""), "{answer}");
+
+    let told = Command::new("kill").arg(gateway.gateway.id().to_string()).status();
+    assert!(told.unwrap().success());
+    assert_eq!(gateway.gateway.wait().unwrap().code(), Some(0));
+    let mut rest = String::new();
+    log.read_to_string(&mut rest).unwrap();
+    assert!(!rest.contains("s3cret"), "{rest}");
+}
+
+#[test]
+fn a_place_that_is_taken_is_said() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let Run { status, out, err } = run(&["gateway", "--listen", &address, "--log", "off", "--", "true"], "");
+    assert_eq!((status, out.as_str()), (2, ""));
+    assert!(err.contains(&format!("cannot listen at {address}: ")), "{err}");
+}
+
+#[test]
+fn who_cannot_log_in_is_told() {
+    check_usage(&["gateway", "--url", "http://127.0.0.1:9/mcp", "--login", "other"], "", "there is no server `other`; there are: server");
+    let Run { status, err, .. } = run(&["gateway", "--login", "true", "--", "true"], "");
+    assert_eq!(status, 1);
+    assert!(err.contains("`true` has no login: it is a child process"), "{err}");
 }
 
 #[test]

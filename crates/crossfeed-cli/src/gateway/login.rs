@@ -1,0 +1,48 @@
+//! `crossfeed gateway --login`: a person lets the gateway in to a server.
+//!
+//! What comes in: a server of the configuration. What goes out: an address to open, and, once the person
+//! came back from there, a file of tokens. Deliberately not here: tokens, which nobody is shown.
+
+use crate::report::Stop;
+use crossfeed::{ErrorBody, ErrorCode};
+use crossfeed_gateway::{
+    config::GatewayConfig,
+    upstream::auth::{self, Browser},
+};
+use std::io::{self, Write};
+
+/// Shows the address; which browser is to open it, the person knows best.
+struct Shown<'s> {
+    server: &'s str,
+}
+
+#[async_trait::async_trait]
+impl Browser for Shown<'_> {
+    async fn open(&self, address: &str) -> io::Result<()> {
+        let server = self.server;
+        writeln!(
+            io::stderr(),
+            "to log in to `{server}`, open this address in a browser on this machine:\n  {address}"
+        )
+    }
+}
+
+pub(super) async fn run(config: &GatewayConfig, name: &str) -> Result<(), Stop> {
+    let mut servers = config.servers.iter();
+    let Some(server) = servers.find(|server| server.name == name) else {
+        let names: Vec<_> = config.servers.iter().map(|server| &*server.name).collect();
+        return Err(Stop::Usage(format!(
+            "there is no server `{name}`; there are: {}",
+            names.join(", ")
+        )));
+    };
+    auth::login(server, &Shown { server: name })
+        .await
+        .map_err(|error| {
+            let message = format!("server `{name}`: {error}");
+            ErrorBody::new(ErrorCode::UpstreamUnavailable, message)
+        })?;
+    // It is the answer; there is nobody to say it to where it cannot be written.
+    let _ = writeln!(io::stdout(), "logged in to `{name}`");
+    Ok(())
+}
