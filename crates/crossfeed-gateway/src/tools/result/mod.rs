@@ -184,7 +184,7 @@ async fn unrecorded(result: Bytes, show: Show) -> Bytes {
 const LARGE: usize = 64 << 10;
 
 /// Does work where it belongs.
-async fn apart<T: Send + 'static>(
+pub(super) async fn apart<T: Send + 'static>(
     bytes: usize,
     work: impl FnOnce() -> Option<T> + Send + 'static,
 ) -> Option<T> {
