@@ -1,6 +1,6 @@
 """The client of the Python SDK, tried with the gateway, in both eras and over both transports.
 
-What comes in: which servers are behind (`servers`, `everything`, `mistakes`), a mode (`legacy`, `auto`), and an
+What comes in: which servers are behind (`servers`, `everything`, `mistakes`), a mode (`legacy`, `auto`, or a revision), and an
 address or a command. What goes out: a line for each check.
 """
 
@@ -265,14 +265,15 @@ async def main():
         list_roots_callback=roots,
         read_timeout_seconds=PATIENCE,
     ) as client:
-        expected = {"legacy": {"2025-06-18", "2025-11-25"}, "auto": {"2026-07-28"}}[mode]
+        expected = {"2025-06-18", "2025-11-25"} if mode == "legacy" else {"2026-07-28"}
         if "PEERS_DIRECT" not in os.environ:
 
             async def revision():
                 assert client.protocol_version in expected, client.protocol_version
 
             await check("the revision is of the era", revision())
-        await {"servers": servers, "everything": everything, "mistakes": mistakes}[theme](client, mode)
+        era = "legacy" if mode == "legacy" else "modern"
+        await {"servers": servers, "everything": everything, "mistakes": mistakes}[theme](client, era)
 
 
 asyncio.run(main())

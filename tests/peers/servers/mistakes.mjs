@@ -53,6 +53,9 @@ const noisy = (call) => (args, message, raw) => {
 
 const tools = {
   no_root_type: tool({ inputSchema: { properties: { a: { type: 'string' } } } }, (_, __, raw) => says(raw)),
+  measure: tool({ inputSchema: { type: 'object', properties: { a: { type: 'string' } } } }, ({ a }) =>
+    says(`${a?.length} characters, ${a?.split('\n').length} lines`),
+  ),
   root_one_of: tool(
     {
       inputSchema: {
