@@ -153,8 +153,12 @@ pub(super) fn get(object: &Bytes, path: &[&str]) -> Option<Bytes> {
 
 /// The text of a member that is a string.
 pub(super) fn get_text(object: &Bytes, path: &[&str]) -> Option<String> {
-    let raw = get(object, path)?;
-    let document = Document::new(raw);
+    text(&get(object, path)?)
+}
+
+/// The text of a JSON string.
+pub(super) fn text(json: &Bytes) -> Option<String> {
+    let document = Document::new(json.clone());
     Some(document.root().ok()?.as_str()?.into_owned())
 }
 

@@ -132,7 +132,8 @@ async fn begun(
             Ok(begun) => begun,
             Err(BeginError::Duplicate { .. }) => continue,
             Err(error) => {
-                tracing::warn!(target: "crossfeed::gateway::tools", %error, "a call is not kept");
+                // A client can make as many as it likes.
+                tracing::debug!(target: "crossfeed::gateway::tools", %error, "a call is not kept");
                 let mut body = ErrorBody::new(error.code(), error.to_string());
                 body.advice = Some("call again when others have returned".to_owned());
                 return Err(Box::new(body));

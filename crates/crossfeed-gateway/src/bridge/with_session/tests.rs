@@ -196,6 +196,61 @@ async fn what_a_server_asks_for_goes_to_the_client_and_its_answer_with_the_reque
     talk.silence().await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_task_is_followed_to_its_end() {
+    let mut talk = begun("{}").await;
+    talk.client(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t"}}"#)
+        .await;
+    talk.told().await;
+    let tasks = r#""extensions":{"io.modelcontextprotocol/tasks":{}}"#;
+    talk.server(&format!(r#"{{"jsonrpc":"2.0","id":3,"error":{{"code":-32021,"message":"m","data":{{"requiredCapabilities":{{{tasks}}}}}}}}}"#)).await;
+    let meta = META.replace(
+        r#""listChanged":true}"#,
+        &format!(r#""listChanged":true}},{tasks}"#),
+    );
+    talk.server_gets(&format!(
+        r#"{{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{{"name":"t",{meta}}}}}}}"#
+    ))
+    .await;
+    talk.server(r#"{"jsonrpc":"2.0","id":4,"result":{"resultType":"task","taskId":"k","status":"working","pollIntervalMs":100}}"#).await;
+    let about = |id: u64, method: &str, more: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tasks/{method}","params":{{"taskId":"k",{more}{meta}}}}}}}"#
+        )
+    };
+    talk.server_gets(&about(5, "get", "")).await;
+    talk.server(r#"{"jsonrpc":"2.0","id":5,"result":{"resultType":"complete","status":"input_required","inputRequests":{"a":{"method":"roots/list"}}}}"#).await;
+    talk.client_gets(r#"{"jsonrpc":"2.0","id":6,"method":"roots/list"}"#)
+        .await;
+    talk.client(r#"{"jsonrpc":"2.0","id":6,"result":{"roots": []}}"#)
+        .await;
+    talk.server_gets(&about(
+        7,
+        "update",
+        r#""inputResponses":{"a":{"roots": []}},"#,
+    ))
+    .await;
+    talk.server(r#"{"jsonrpc":"2.0","id":7,"result":{"resultType":"complete"}}"#)
+        .await;
+    talk.server_gets(&about(8, "get", "")).await;
+    talk.server(r#"{"jsonrpc":"2.0","id":8,"result":{"status":"completed","result":{"resultType":"complete","content": [1.0]}}}"#).await;
+    talk.client_gets(r#"{"jsonrpc":"2.0","id":7,"result":{"content": [1.0]}}"#)
+        .await;
+    talk.silence().await;
+
+    // Another is cancelled.
+    talk.client(r#"{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{}}"#)
+        .await;
+    talk.told().await;
+    talk.server(r#"{"jsonrpc":"2.0","id":10,"result":{"resultType":"task","taskId":"k"}}"#)
+        .await;
+    talk.silence().await;
+    talk.client(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":8}}"#)
+        .await;
+    talk.server_gets(&about(11, "cancel", "")).await;
+    talk.silence().await;
+}
+
 /// What a client is told when a server asks in vain.
 async fn check_in_vain(result: &str, expected: &str) {
     let mut talk = begun("{}").await;
@@ -244,8 +299,8 @@ async fn what_a_server_may_not_ask_for_fails_the_request() {
     )
     .await;
     check_in_vain(
-        r#"{"resultType":"task","taskId":"t"}"#,
-        "the server made a task of it, which this client cannot follow",
+        r#"{"resultType":"task"}"#,
+        "the server made a task of it without an id",
     )
     .await;
 }

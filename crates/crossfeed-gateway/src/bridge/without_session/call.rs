@@ -11,6 +11,7 @@ use crate::{
     upstream::{Event, Header, UpstreamError},
 };
 use bytes::Bytes;
+use crossfeed_json::{Cursor, Document};
 use tokio::time::Instant;
 
 /// Methods whose results a client may keep: these say for how long.
@@ -22,8 +23,13 @@ const KEPT: [&str; 5] = [
     method::READ,
 ];
 
+const CALL: &str = "tools/call";
+
+/// Tools that are remembered as those that are called as tasks only.
+const TASKS_ONLY: usize = 1024;
+
 /// Methods that may ask for input.
-const ASKING: [&str; 3] = ["tools/call", "prompts/get", method::READ];
+const ASKING: [&str; 3] = [CALL, "prompts/get", method::READ];
 
 /// A request of a client.
 pub(super) struct Call {
@@ -33,8 +39,8 @@ pub(super) struct Call {
     pub(super) method: String,
     /// What it calls: the name or the address.
     pub(super) target: Option<Bytes>,
-    /// What waits for the session to begin.
-    request: Option<(Message, Vec<Header>)>,
+    request: (Message, Vec<Header>),
+    as_task: AsTask,
     /// The id that the server knows.
     pub(super) number: Option<u64>,
     /// The level of log messages that it asked for.
@@ -52,10 +58,30 @@ pub(super) struct Call {
     pub(super) outcome: Option<Message>,
 }
 
+/// Whether a call is one that the server only takes as a task, which the client cannot follow: the bridge
+/// does.
+enum AsTask {
+    No,
+    Asked,
+    /// The id of the task, as JSON.
+    Made(Bytes),
+}
+
 impl Call {
     /// Whether the server may ask for something within it.
     pub(super) fn may_ask(&self) -> bool {
         ASKING.contains(&self.method.as_str()) && self.number.is_some() && self.outcome.is_none()
+    }
+
+    /// The request is for a task from here on; whether it is.
+    fn ask_for_task(&mut self) -> bool {
+        let params = self.request.0.params();
+        let Some(params) = members::with(params.as_ref(), &[("task", b"{}")], &[]) else {
+            return false;
+        };
+        self.as_task = AsTask::Asked;
+        self.request.0 = self.request.0.clone().with_body(params);
+        true
     }
 
     /// Takes over what a request says of itself each time that it comes.
@@ -98,7 +124,8 @@ impl Sessions {
             link,
             method: request.method().unwrap_or_default().to_owned(),
             target: target(&params),
-            request: Some((request, headers.to_vec())),
+            request: (request, headers.to_vec()),
+            as_task: AsTask::No,
             number: None,
             level: None,
             token: members::get(&params, &["_meta", "progressToken"]),
@@ -119,9 +146,14 @@ impl Sessions {
         let Some(running) = self.calls.get_mut(&call) else {
             return;
         };
-        let Some((request, headers)) = running.request.take() else {
-            return;
-        };
+        if let Some(name) = running.target.as_ref().and_then(members::text)
+            && running.method == CALL
+            && matches!(running.as_task, AsTask::No)
+            && self.tasks_only.contains(&name)
+        {
+            running.ask_for_task();
+        }
+        let (request, headers) = running.request.clone();
         running.number = Some(number);
         let (link, level) = (running.link, running.level);
         let may_ask = running.may_ask();
@@ -181,11 +213,19 @@ impl Sessions {
                 Some(notification.clone().with_body(params))
             })
             .unwrap_or_else(|| cancelled(&id));
+        if let AsTask::Made(task) = &running.as_task {
+            let params = members::object(&[("taskId", task)]);
+            let (link, name) = (running.link, "tasks/cancel");
+            self.ask_server(link, name, &params, Sent::Unasked, actions);
+        }
         actions.push(Action::Send(running.link, message, Vec::new()));
         actions.push(Action::Abandon(running.link, id));
     }
 
     pub(super) fn call_answered(&mut self, call: u64, message: Message, actions: &mut Actions) {
+        if self.is_about_task(call, &message, actions) {
+            return;
+        }
         let Some(running) = self.calls.get_mut(&call) else {
             return;
         };
@@ -196,7 +236,66 @@ impl Sessions {
             return;
         }
         if let Some(call) = self.finish(call) {
+            if call.method == "tools/list" {
+                self.read_tasks_only(&message);
+            }
             deliver(call, message, actions);
+        }
+    }
+
+    /// Remembers which tools are called as tasks only.
+    fn read_tasks_only(&mut self, message: &Message) {
+        let Some(result) = message.result() else {
+            return;
+        };
+        let document = Document::new(result);
+        let tools = document.root().ok().and_then(|root| root.get("tools"));
+        for tool in tools.into_iter().flat_map(Cursor::items) {
+            let support = tool.get("execution").and_then(|it| it.get("taskSupport"));
+            let only = support.and_then(Cursor::as_str).as_deref() == Some("required");
+            if let Some(name) = tool.get("name").and_then(Cursor::as_str) {
+                if !only {
+                    self.tasks_only.remove(name.as_ref());
+                } else if self.tasks_only.len() < TASKS_ONLY {
+                    self.tasks_only.insert(name.into_owned());
+                }
+            }
+        }
+    }
+
+    /// Whether an answer says that a call is taken as a task only, or was: the call goes on.
+    fn is_about_task(&mut self, number: u64, message: &Message, actions: &mut Actions) -> bool {
+        let Some(call) = self.calls.get_mut(&number) else {
+            return false;
+        };
+        let tasks = ["tasks", "requests", "tools", "call"];
+        let session = self.sessions.get(&call.link);
+        if call.method != CALL || !session.is_some_and(|session| session.has(&tasks)) {
+            return false;
+        }
+        match (&call.as_task, message.error(), message.result()) {
+            (AsTask::No, Some(error), _) => {
+                let unknown = rpc::METHOD_NOT_FOUND.to_string();
+                let code = members::get(&error, &["code"]);
+                if code.is_none_or(|code| *code != *unknown.as_bytes()) || !call.ask_for_task() {
+                    return false;
+                }
+                self.send_call(number, actions);
+                true
+            }
+            (AsTask::Asked, _, Some(result)) => {
+                let Some(task) = members::get(&result, &["task", "taskId"]) else {
+                    return false;
+                };
+                let params = members::object(&[("taskId", &task)]);
+                call.as_task = AsTask::Made(task);
+                let link = call.link;
+                let known = self.numbers + 1;
+                call.number = Some(known);
+                self.ask_server(link, "tasks/result", &params, Sent::Call(number), actions);
+                true
+            }
+            _ => false,
         }
     }
 

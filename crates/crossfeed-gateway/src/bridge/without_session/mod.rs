@@ -35,7 +35,7 @@ use call::Call;
 use listen::Listen;
 use session::Session;
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     time::Duration,
 };
 
@@ -58,6 +58,8 @@ pub(super) struct Sessions {
     /// The calls that wait for their requests to come again.
     by_state: HashMap<String, u64>,
     sweeping: bool,
+    /// Tools of which the server has said that it takes calls of them as tasks only.
+    tasks_only: HashSet<String>,
 }
 
 /// What a request of a client became.

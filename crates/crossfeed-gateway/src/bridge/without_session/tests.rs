@@ -264,6 +264,70 @@ async fn an_answer_that_comes_while_the_client_is_busy_is_told_when_it_comes_aga
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_task_is_followed_to_its_end() {
+    let mut talk = discovered(r#"{"tools":{},"tasks":{"list":{}}}"#).await;
+    talk.call("a", 3).await;
+    talk.server(r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"no tasks here"}}"#)
+        .await;
+    talk.client_gets(
+        r#"{"jsonrpc":"2.0","id":"a","error":{"code":-32601,"message":"no tasks here"}}"#,
+    )
+    .await;
+
+    let mut talk = connected().await;
+    let said = said("");
+    talk.client(&format!(
+        r#"{{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{{"name":"t",{said}}}}}"#
+    ))
+    .await;
+    talk.told().await;
+    talk.server(r#"{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-11-25","capabilities":{"tasks":{"requests":{"tools":{"call":{}}}}}}}"#).await;
+    for _ in 0..3 {
+        talk.told().await;
+    }
+    talk.server(r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"as a task only"}}"#)
+        .await;
+    talk.server_gets(
+        r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"t","task":{}}}"#,
+    )
+    .await;
+    talk.server(r#"{"jsonrpc":"2.0","id":4,"result":{"task":{"taskId":"k","status":"working"}}}"#)
+        .await;
+    talk.server_gets(r#"{"jsonrpc":"2.0","id":5,"method":"tasks/result","params":{"taskId":"k"}}"#)
+        .await;
+    talk.server(r#"{"jsonrpc":"2.0","id":9,"method":"roots/list"}"#)
+        .await;
+    let state = talk
+        .asked("a", r#"{"input_1":{"method":"roots/list"}}"#)
+        .await;
+    talk.again("b", &state, r#"{"input_1":{}}"#).await;
+    talk.server_gets(r#"{"jsonrpc":"2.0","id":9,"result":{}}"#)
+        .await;
+    talk.client(
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"b"}}"#,
+    )
+    .await;
+    talk.server_gets(r#"{"jsonrpc":"2.0","id":6,"method":"tasks/cancel","params":{"taskId":"k"}}"#)
+        .await;
+    talk.server_gets(
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}"#,
+    )
+    .await;
+    talk.told().await;
+
+    // What the server has listed as such is called so at once.
+    talk.client(&format!(
+        r#"{{"jsonrpc":"2.0","id":"l","method":"tools/list","params":{{{said}}}}}"#
+    ))
+    .await;
+    talk.told().await;
+    talk.server(r#"{"jsonrpc":"2.0","id":8,"result":{"tools":[{"name":"t","execution":{"taskSupport":"required"}}]}}"#).await;
+    talk.event().await;
+    talk.client(&format!(r#"{{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{{"name":"t",{said}}}}}"#)).await;
+    talk.server_gets(r#"{"jsonrpc":"2.0","id":10,"method":"tools/call","params":{"name":"t","task":{}}}"#).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_call_that_does_not_come_again_is_given_up() {
     let mut talk = discovered("{}").await;
     talk.call("a", 3).await;
