@@ -16,10 +16,13 @@ fn at<'d>(document: &'d Document, path: &[&str]) -> Option<Cursor<'d>> {
     path.iter().try_fold(root, |value, key| value.get(key))
 }
 
-/// Whether the last key of a path can be there: the bytes hold it, or an escape that may hide it.
+/// Whether the last key of a path can be there: the bytes hold it, or an escape of a letter that may
+/// hide it. Escapes of other characters are common, and hide nothing.
 fn may_hold(json: &[u8], path: &[&str]) -> bool {
     path.last().is_none_or(|key| {
-        memmem::find(json, key.as_bytes()).is_some() || memmem::find(json, b"\\u00").is_some()
+        memmem::find(json, key.as_bytes()).is_some()
+            || memmem::find_iter(json, b"\\u00")
+                .any(|at| matches!(json.get(at + 4), Some(b'2'..=b'7')))
     })
 }
 

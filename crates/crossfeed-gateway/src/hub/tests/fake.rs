@@ -76,11 +76,15 @@ impl Server {
 struct Connection {
     to: mpsc::UnboundedSender<Message>,
     abandoned: mpsc::UnboundedSender<Id>,
+    is_stuck: Arc<AtomicBool>,
 }
 
 #[async_trait]
 impl Upstream for Connection {
     async fn send(&self, message: Message, _: &[Header]) -> Result<(), UpstreamError> {
+        if self.is_stuck.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
         self.to.send(message).map_err(|_| UpstreamError::Ended {
             reason: "gone".to_owned(),
         })
@@ -99,6 +103,8 @@ impl Upstream for Connection {
 pub(super) struct Fake {
     opened: mpsc::UnboundedSender<Server>,
     pub(super) is_down: AtomicBool,
+    /// It does not read what it is sent.
+    pub(super) is_stuck: Arc<AtomicBool>,
 }
 
 #[async_trait]
@@ -120,7 +126,11 @@ impl Connector for Fake {
             abandoned: abandons,
         };
         self.opened.send(server).unwrap();
-        Ok(Arc::new(Connection { to, abandoned }))
+        Ok(Arc::new(Connection {
+            to,
+            abandoned,
+            is_stuck: Arc::clone(&self.is_stuck),
+        }))
     }
 }
 
@@ -188,6 +198,7 @@ impl World {
             fakes.push(Arc::new(Fake {
                 opened: sender,
                 is_down: AtomicBool::new(false),
+                is_stuck: Arc::default(),
             }));
             opened.push(Mutex::new(receiver));
         }

@@ -2,6 +2,7 @@
 
 use super::fake::{INITIALIZE, World, message};
 use crate::message::Message;
+use std::sync::atomic::Ordering;
 
 const ALL: &str = r#"{"tools":{},"prompts":{},"resources":{"subscribe":true},"logging":{}}"#;
 
@@ -216,4 +217,37 @@ async fn what_servers_ask_is_answered_to_the_one_that_asked() {
         let expected = format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{own}"}}"#);
         assert_eq!(answer.to_bytes(), expected.as_bytes());
     }
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_read_holds_nobody_up() {
+    let world = World::with(&["a", "b"], |config| {
+        config.limits.requests_per_client = usize::MAX;
+    });
+    let (client, mut servers) = world.begun(ALL).await;
+    world.fakes[0].is_stuck.store(true, Ordering::Relaxed);
+    client
+        .send(r#"{"jsonrpc":"2.0","id":"l","method":"resources/list"}"#)
+        .await;
+    // What it does not read waits, up to a limit; what is for others does not.
+    let list = servers[1].expect("resources/list").await;
+    servers[1]
+        .answer(&list, r#"{"resources":[{"uri":"b:1"}]}"#)
+        .await;
+    for id in 0..3000 {
+        client
+            .send(&format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"prompts/list"}}"#
+            ))
+            .await;
+        servers[1].next().await;
+    }
+    assert!(
+        client.is_quiet().await,
+        "each waits for the one that does not read"
+    );
+    client
+        .send(r#"{"jsonrpc":"2.0","id":"x","method":"new/method"}"#)
+        .await;
+    servers[1].expect("new/method").await;
 }
