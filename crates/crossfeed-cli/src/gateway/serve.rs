@@ -3,11 +3,7 @@
 use super::{assemble, signals::Signals};
 use crate::report::Stop;
 use crossfeed::Telemetry;
-use crossfeed_gateway::{
-    config::GatewayConfig,
-    downstream::stdio,
-    hub::Gateway,
-};
+use crossfeed_gateway::{config::GatewayConfig, downstream::stdio, hub::Gateway};
 use std::{collections::BTreeMap, io, sync::Arc, time::Duration};
 use tokio::runtime::{Builder, Runtime};
 
@@ -43,6 +39,12 @@ fn runtime(config: &GatewayConfig) -> io::Result<Runtime> {
         Some(_) => Builder::new_multi_thread(),
     };
     builder.enable_all().build()
+}
+
+/// What runs one thing to its end.
+pub(super) fn alone() -> Result<Runtime, Stop> {
+    let mut builder = Builder::new_current_thread();
+    builder.enable_all().build().map_err(unstarted)
 }
 
 async fn serve(gateway: &Arc<Gateway>, signals: Signals) -> Result<(), Stop> {
