@@ -1,6 +1,10 @@
 //! From what a configuration says of a server to a way to reach it.
 
-use super::{Connector, UpstreamError, auth, http::HttpConnector};
+use super::{
+    Connector, UpstreamError,
+    auth::{self, Credentials},
+    http::HttpConnector,
+};
 use crate::config::{Limits, ServerConfig, TransportConfig};
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -37,9 +41,20 @@ pub fn connector(
         TransportConfig::Stdio { .. } => Err(UpstreamError::Unreachable {
             reason: "child processes take a Unix system".to_owned(),
         }),
-        TransportConfig::Http { url, headers, .. } => {
+        TransportConfig::Http {
+            url,
+            headers,
+            oauth,
+        } => {
+            let mut names = headers.keys();
+            let says_who = names.any(|name| name.eq_ignore_ascii_case("authorization"));
+            let directory = oauth.as_ref().and_then(|oauth| oauth.directory.as_deref());
+            let credentials: Arc<dyn Credentials> = match directory.filter(|_| !says_who) {
+                Some(directory) => Arc::new(auth::OAuth::new(directory, &server.name, url)),
+                None => Arc::new(auth::None),
+            };
             let connector = HttpConnector::new(server.name.as_str(), url, headers)?
-                .with_credentials(Arc::new(auth::None))
+                .with_credentials(credentials)
                 .with_message_limit(limits.message_bytes);
             Ok(Arc::new(connector))
         }

@@ -8,6 +8,7 @@ pub mod auth;
 mod backoff;
 mod connector;
 pub mod http;
+mod printable;
 #[cfg(unix)]
 pub mod stdio;
 

@@ -1,7 +1,32 @@
-//! Who the gateway is to a server.
+//! Who the gateway is to a server: OAuth 2.1 with PKCE.
 //!
-//! What comes in: that a server refused a request. What goes out: the `Authorization` header of the next.
-//! Deliberately not here: headers that a configuration names itself.
+//! What comes in: that a server refused a request, and a person who logs in. What goes out: the
+//! `Authorization` header of the next request. Deliberately not here: headers that a configuration names
+//! itself, and how an address is brought before a person's eyes.
+//!
+//! # What holds
+//!
+//! - Nobody is asked while messages are served: a login happens only when [`login`] is called. What takes
+//!   one is refused with an error that says so.
+//! - Tokens are kept in files that nobody else can read, one for each server, and stand in no log and no
+//!   error.
+//! - A token goes to the server that it was made for and nowhere else.
+
+mod discovery;
+mod fetch;
+mod listener;
+mod login;
+mod store;
+mod tokens;
+
+#[cfg(test)]
+mod tests;
+
+pub use discovery::DiscoveryError;
+pub use fetch::FetchError;
+pub use login::{Browser, LoginError, login};
+pub(super) use tokens::OAuth;
+pub use tokens::TokenError;
 
 use super::UpstreamError;
 use async_trait::async_trait;
@@ -14,7 +39,7 @@ pub(super) trait Credentials: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`UpstreamError::Refused`] when it is known that there is none and that it takes one.
+    /// [`UpstreamError::Refused`] when what is kept cannot be used.
     async fn authorization(&self) -> Result<Option<HeaderValue>, UpstreamError>;
 
     /// The server answered 401 or 403, with these challenges, to what was `used`. If this succeeds,

@@ -18,7 +18,7 @@ mod link;
 mod routing;
 mod sse;
 mod standing;
-mod wire;
+pub(super) mod wire;
 
 #[cfg(test)]
 mod tests;

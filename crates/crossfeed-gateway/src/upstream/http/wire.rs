@@ -144,7 +144,7 @@ impl Wire {
     }
 }
 
-fn challenges(response: &Response) -> impl Iterator<Item = String> + '_ {
+pub(in crate::upstream) fn challenges(response: &Response) -> impl Iterator<Item = String> + '_ {
     let values = response
         .headers()
         .get_all(reqwest::header::WWW_AUTHENTICATE);

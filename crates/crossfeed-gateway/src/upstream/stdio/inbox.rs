@@ -8,7 +8,7 @@ use super::process::Signals;
 use crate::{
     line::{Line, LineReader, Skim, Skimmed},
     message::{Kind, Message, MessageError, RpcError, code},
-    upstream::{Event, UpstreamError, stdio::outbox::Outbox},
+    upstream::{Event, UpstreamError, printable::printable, stdio::outbox::Outbox},
 };
 use bytes::Bytes;
 use std::{io, sync::Arc, time::Duration};
@@ -150,29 +150,4 @@ impl Inbox {
             }
         }
     }
-}
-
-/// Text of a server as a log may show it: at most `limit` bytes of it, control characters escaped, so
-/// that it can neither forge lines nor steer a terminal.
-pub(super) fn printable(text: &[u8], limit: usize) -> String {
-    let shown = &text[..text.len().min(limit)];
-    let mut line = String::with_capacity(shown.len());
-    for character in String::from_utf8_lossy(shown).chars() {
-        match character {
-            '\t' => line.push(' '),
-            _ if character.is_control() || is_invisible(character) => {
-                line.extend(character.escape_default());
-            }
-            _ => line.push(character),
-        }
-    }
-    if shown.len() < text.len() {
-        line.push('…');
-    }
-    line
-}
-
-/// Characters that change the order or the breaks of a line without being control characters.
-fn is_invisible(character: char) -> bool {
-    matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
 }

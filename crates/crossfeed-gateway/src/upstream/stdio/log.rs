@@ -3,7 +3,7 @@
 //! What comes in: bytes, mostly text. What goes out: log lines at a level that is shown, each within a
 //! limit. Deliberately not here: reading meaning into them.
 
-use super::inbox::printable;
+use crate::upstream::printable::printable;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncReadExt};
 

@@ -1,0 +1,318 @@
+//! A person logs in.
+//!
+//! What comes in: a server of the configuration. What goes out: an address for the person's browser, and, when
+//! they come back from there, a file of tokens.
+
+use super::{
+    discovery::{self, Challenge, DiscoveryError, Issuer},
+    fetch::{self, Fetch, FetchError},
+    listener::Listener,
+    store::{Login, Store},
+    tokens::{self, TokenError},
+};
+use crate::{
+    config::{OAuthConfig, ServerConfig, TransportConfig},
+    upstream::{UpstreamError, http, printable::printable},
+};
+use async_trait::async_trait;
+use oauth2::{AuthUrl, AuthorizationCode, CsrfToken, PkceCodeChallenge, RedirectUrl, Scope};
+use reqwest::Url;
+use serde::Deserialize;
+use serde_json::json;
+use std::{io, time::Duration};
+use tokio::time::timeout;
+
+/// How long a person may take.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Brings an address before a person's eyes.
+#[async_trait]
+pub trait Browser: Send + Sync {
+    /// Opens the address in a browser, or shows it.
+    ///
+    /// # Errors
+    ///
+    /// What it failed with; the login ends.
+    async fn open(&self, address: &str) -> io::Result<()>;
+}
+
+/// Why nobody is logged in.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoginError {
+    /// The server is a child process, or has an `Authorization` header already.
+    #[error("`{server}` has no login: {reason}")]
+    NoLogin {
+        /// Its name.
+        server: String,
+        /// Why.
+        reason: &'static str,
+    },
+    /// The server cannot be reached.
+    #[error(transparent)]
+    Server(#[from] UpstreamError),
+    /// It is not known who speaks for the server, or how to speak to them.
+    #[error(transparent)]
+    Discovery(#[from] DiscoveryError),
+    /// The authorization server has to know its clients before, and this one is not.
+    #[error(
+        "the authorization server does not register clients: register one there, and put its `clientId` into the configuration's `oauth`"
+    )]
+    NoRegistration,
+    /// The authorization server does not register this client.
+    #[error("the authorization server does not register the gateway: {0}")]
+    Registration(FetchError),
+    /// An endpoint of the authorization server cannot be used.
+    #[error("the authorization server's endpoint cannot be used: {0}")]
+    Endpoint(FetchError),
+    /// The address cannot be shown, or nobody can come back from there.
+    #[error("the browser cannot be asked: {0}")]
+    Browser(io::Error),
+    /// The person, or the authorization server, says no.
+    #[error("the login was refused: `{error}`")]
+    Refused {
+        /// Its word: `access_denied`.
+        error: String,
+    },
+    /// The answer does not come from whom was asked.
+    #[error("the answer does not come from the authorization server that was asked")]
+    OtherIssuer,
+    /// The person took too long.
+    #[error("nobody has logged in within {0} s")]
+    TimedOut(u64),
+    /// There is no token in the end.
+    #[error("there is no token: {0}")]
+    Token(#[from] TokenError),
+    /// The token cannot be kept.
+    #[error("the token cannot be kept: {0}")]
+    Store(io::Error),
+}
+
+/// Logs a person in to a server: finds who speaks for it, registers there if need be, sends the person's
+/// browser there, and keeps the tokens that come of it.
+///
+/// # Errors
+///
+/// [`LoginError`]; what was kept before is kept.
+pub async fn login(server: &ServerConfig, browser: &dyn Browser) -> Result<(), LoginError> {
+    let no_login = |reason| LoginError::NoLogin {
+        server: server.name.clone(),
+        reason,
+    };
+    let TransportConfig::Http { url, oauth, .. } = &server.transport else {
+        return Err(no_login("it is a child process"));
+    };
+    let oauth = oauth
+        .as_ref()
+        .ok_or_else(|| no_login("`oauth` is off for it"))?;
+    let directory = oauth.directory.as_deref();
+    let directory = directory.ok_or_else(|| no_login("there is no directory for tokens"))?;
+    let store = Store::new(directory, &server.name, url);
+    let address = http::address(url)?;
+    let fetch = Fetch::new()?;
+
+    let challenge = challenge(&fetch, &address).await?;
+    let resource = discovery::resource(&fetch, &address, &challenge).await?;
+    let issuer = resource
+        .as_ref()
+        .and_then(|resource| resource.authorization_servers.first());
+    let issuer = match issuer {
+        Some(issuer) => {
+            Url::parse(issuer).map_err(|_| DiscoveryError::Issuer(FetchError::Unsafe))?
+        }
+        // Servers that say nothing of themselves are their own authorization servers.
+        None => plain(&address, "/"),
+    };
+    let issuer = discovery::issuer(&fetch, &issuer).await?;
+    for endpoint in [&issuer.authorization_endpoint, &issuer.token_endpoint] {
+        fetch::check(endpoint).map_err(LoginError::Endpoint)?;
+    }
+    let kept = store.read().ok().flatten();
+    let supported = resource
+        .as_ref()
+        .and_then(|resource| resource.scopes_supported.clone());
+    let scopes = scopes(oauth, kept.as_ref(), challenge, supported, &issuer);
+    let listener = Listener::open().await.map_err(LoginError::Browser)?;
+    let mut login = Login {
+        resource: match resource {
+            Some(resource) => resource.resource,
+            None => plain(&address, address.path()).to_string(),
+        },
+        issuer: issuer.issuer.clone(),
+        token_endpoint: issuer.token_endpoint.to_string(),
+        scopes: scopes.clone(),
+        ..Login::default()
+    };
+    identify(&fetch, oauth, &issuer, &listener, &mut login).await?;
+    authorize(&fetch, &issuer, &listener, browser, &mut login).await?;
+    store.write(&login).map_err(LoginError::Store)
+}
+
+/// An address without what may be a key in it.
+fn plain(address: &Url, path: &str) -> Url {
+    let mut plain = address.clone();
+    plain.set_path(path);
+    plain.set_query(None);
+    plain.set_fragment(None);
+    // Only addresses without a host have no place for these.
+    let _ = plain.set_username("");
+    let _ = plain.set_password(None);
+    plain
+}
+
+/// What the server says to one whom it does not know.
+async fn challenge(fetch: &Fetch, server: &Url) -> Result<Challenge, UpstreamError> {
+    let request = fetch
+        .client()
+        .post(server.clone())
+        .header("accept", "application/json, text/event-stream")
+        .header("content-type", "application/json")
+        .body(r#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#);
+    let response = request
+        .send()
+        .await
+        .map_err(|error| UpstreamError::Unreachable {
+            reason: http::wire::cause(&error),
+        })?;
+    let headers: Vec<_> = http::wire::challenges(&response).collect();
+    Ok(Challenge::of(&headers))
+}
+
+/// What is asked for: what the configuration says; else what the server wants, for this and before; else what
+/// it knows. And that the login lasts, where that is a thing to ask for.
+fn scopes(
+    oauth: &OAuthConfig,
+    kept: Option<&Login>,
+    challenge: Challenge,
+    supported: Option<Vec<String>>,
+    issuer: &Issuer,
+) -> Vec<String> {
+    let mut scopes = oauth.scopes.clone();
+    if scopes.is_empty() {
+        scopes = challenge.scopes;
+        if let Some(kept) = kept.filter(|kept| !kept.wanted.is_empty()) {
+            scopes.extend(kept.scopes.iter().chain(&kept.wanted).cloned());
+        }
+        if scopes.is_empty() {
+            scopes = discovery::scopes(&supported.unwrap_or_default().join(" "));
+        }
+    }
+    let lasting = "offline_access".to_owned();
+    if !scopes.is_empty() && issuer.scopes_supported.contains(&lasting) {
+        scopes.push(lasting);
+    }
+    let mut seen = std::collections::HashSet::new();
+    scopes.retain(|scope| seen.insert(scope.clone()));
+    scopes
+}
+
+/// What a registration answers (RFC 7591).
+#[derive(Deserialize)]
+struct Registered {
+    client_id: String,
+    client_secret: Option<String>,
+    token_endpoint_auth_method: Option<String>,
+}
+
+/// Who the gateway is to the authorization server.
+async fn identify(
+    fetch: &Fetch,
+    oauth: &OAuthConfig,
+    issuer: &Issuer,
+    listener: &Listener,
+    login: &mut Login,
+) -> Result<(), LoginError> {
+    let supports = |method: &str| {
+        let methods = &issuer.token_endpoint_auth_methods_supported;
+        methods.iter().any(|supported| supported == method)
+    };
+    let in_body = supports("client_secret_post") && !supports("client_secret_basic");
+    if let Some(client_id) = &oauth.client_id {
+        login.client_id.clone_from(client_id);
+        login.client_secret.clone_from(&oauth.client_secret);
+        login.secret_in_body = in_body;
+        return Ok(());
+    }
+    let Some(endpoint) = issuer.registration_endpoint.clone() else {
+        return Err(LoginError::NoRegistration);
+    };
+    let method = if supports("none") || issuer.token_endpoint_auth_methods_supported.is_empty() {
+        "none"
+    } else if in_body {
+        "client_secret_post"
+    } else {
+        "client_secret_basic"
+    };
+    let wanted = json!({
+        "client_name": "crossfeed",
+        "application_type": "native",
+        "redirect_uris": [listener.address],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": method,
+        "scope": login.scopes.join(" "),
+    });
+    let registered: Registered = fetch
+        .post(endpoint, &wanted)
+        .await
+        .map_err(LoginError::Registration)?;
+    let method = registered
+        .token_endpoint_auth_method
+        .as_deref()
+        .unwrap_or(method);
+    login.client_id = registered.client_id;
+    login.client_secret = registered.client_secret.filter(|_| method != "none");
+    login.secret_in_body = method == "client_secret_post";
+    Ok(())
+}
+
+/// Sends the person to the authorization server, and fetches the tokens when they come back.
+async fn authorize(
+    fetch: &Fetch,
+    issuer: &Issuer,
+    listener: &Listener,
+    browser: &dyn Browser,
+    login: &mut Login,
+) -> Result<(), LoginError> {
+    let unusable = |_| LoginError::Endpoint(FetchError::Unsafe);
+    let redirect = RedirectUrl::new(listener.address.to_string()).map_err(unusable)?;
+    let endpoint = AuthUrl::new(issuer.authorization_endpoint.to_string()).map_err(unusable)?;
+    let client = tokens::client(login)?
+        .set_auth_uri(endpoint)
+        .set_redirect_uri(redirect);
+    let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
+    let (address, state) = client
+        .authorize_url(CsrfToken::new_random)
+        .add_scopes(login.scopes.iter().cloned().map(Scope::new))
+        .add_extra_param("resource", login.resource.clone())
+        .set_pkce_challenge(challenge)
+        .url();
+    browser
+        .open(address.as_str())
+        .await
+        .map_err(LoginError::Browser)?;
+    let answer = timeout(PATIENCE, listener.answer(state.secret()))
+        .await
+        .map_err(|_| LoginError::TimedOut(PATIENCE.as_secs()))?
+        .map_err(LoginError::Browser)?;
+    let must_say = issuer.authorization_response_iss_parameter_supported;
+    match &answer.issuer {
+        Some(said) if *said != issuer.issuer => return Err(LoginError::OtherIssuer),
+        None if must_say => return Err(LoginError::OtherIssuer),
+        _ => {}
+    }
+    let Some(code) = answer.code.filter(|_| answer.error.is_none()) else {
+        let error = answer.error.unwrap_or_else(|| "no code".to_owned());
+        let error = printable(error.as_bytes(), 100);
+        return Err(LoginError::Refused { error });
+    };
+    let answer = client
+        .exchange_code(AuthorizationCode::new(code))
+        .set_pkce_verifier(verifier)
+        .add_extra_param("resource", login.resource.clone())
+        .request_async(fetch)
+        .await
+        .map_err(tokens::token_error)?;
+    tokens::take(login, &answer);
+    Ok(())
+}

@@ -1,0 +1,147 @@
+//! Files of tokens.
+//!
+//! What comes in: tokens of a server. What goes out: the same, later, to nobody else. A file is written
+//! whole or not at all.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Write},
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+/// How much earlier a token is taken to be over than it is: on its way it grows older.
+const EARLY: Duration = Duration::from_secs(30);
+
+/// Who the gateway is to one server.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(super) struct Login {
+    /// The server's address, without what may be a key in it.
+    pub(super) resource: String,
+    pub(super) issuer: String,
+    pub(super) token_endpoint: String,
+    pub(super) client_id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) client_secret: Option<String>,
+    /// Whether the secret goes into the body and not into a header.
+    #[serde(default)]
+    pub(super) secret_in_body: bool,
+    /// None where nobody has logged in since the server wanted more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) access_token: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) refresh_token: Option<String>,
+    /// Seconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) expires_at: Option<u64>,
+    #[serde(default)]
+    pub(super) scopes: Vec<String>,
+    /// What the server said that it wants beside these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) wanted: Vec<String>,
+}
+
+impl Login {
+    pub(super) fn is_over(&self, now: SystemTime) -> bool {
+        let now = now.duration_since(UNIX_EPOCH).unwrap_or_default() + EARLY;
+        self.expires_at.is_some_and(|at| at <= now.as_secs())
+    }
+}
+
+/// When a token is over that lives so long from now.
+pub(super) fn in_seconds(now: SystemTime, lifetime: Duration) -> u64 {
+    let now = now.duration_since(UNIX_EPOCH).unwrap_or_default();
+    now.saturating_add(lifetime).as_secs()
+}
+
+/// The file of one server.
+#[derive(Clone)]
+pub(super) struct Store {
+    directory: PathBuf,
+    path: PathBuf,
+}
+
+impl Store {
+    /// `server` is its name in the configuration and its address: two names may be two people.
+    pub(super) fn new(directory: &Path, name: &str, url: &str) -> Self {
+        let mut digest = Sha256::new();
+        digest.update(name);
+        digest.update([0]);
+        digest.update(url);
+        let digest = digest.finalize();
+        let mut file: String = name
+            .chars()
+            .map(|character| match character {
+                'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '_' => character,
+                _ => '_',
+            })
+            .take(40)
+            .collect();
+        file.push('-');
+        for byte in &digest[..12] {
+            file.push_str(&format!("{byte:02x}"));
+        }
+        file.push_str(".json");
+        Self {
+            directory: directory.to_owned(),
+            path: directory.join(file),
+        }
+    }
+
+    /// What is kept; none where nobody has logged in.
+    pub(super) fn read(&self) -> io::Result<Option<Login>> {
+        let file = match File::open(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file?,
+        };
+        #[cfg(unix)]
+        if std::os::unix::fs::MetadataExt::mode(&file.metadata()?) & 0o077 != 0 {
+            let reason = "others may read it: `chmod 600` it, or log in anew";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+        }
+        // Its text is a secret, and what the reader says of it may quote it.
+        serde_json::from_reader(io::BufReader::new(file))
+            .map(Some)
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not readable"))
+    }
+
+    pub(super) fn write(&self, login: &Login) -> io::Result<()> {
+        self.make_directory()?;
+        let mut nonce = [0; 8];
+        getrandom::fill(&mut nonce).map_err(|_| io::Error::other("no randomness"))?;
+        let temporary = self
+            .directory
+            .join(format!(".{:016x}.tmp", u64::from_ne_bytes(nonce)));
+        let written = self.write_to(&temporary, login);
+        if written.is_err() {
+            drop(fs::remove_file(&temporary));
+        }
+        written
+    }
+
+    fn write_to(&self, temporary: &Path, login: &Login) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.write(true).create_new(true).open(temporary)?;
+        file.write_all(serde_json::to_string_pretty(login)?.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(temporary, &self.path)
+    }
+
+    fn make_directory(&self) -> io::Result<()> {
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(&self.directory)?;
+        #[cfg(unix)]
+        if std::os::unix::fs::MetadataExt::mode(&fs::metadata(&self.directory)?) & 0o022 != 0 {
+            let reason = "others may write to the directory of tokens";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
+        }
+        Ok(())
+    }
+}

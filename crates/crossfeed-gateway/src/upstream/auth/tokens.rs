@@ -1,0 +1,230 @@
+//! Tokens while messages are served.
+//!
+//! What comes in: that a header is wanted, or that one was refused. What goes out: a token that is kept,
+//! renewed where it is over. Deliberately not here: asking a person.
+
+use super::{
+    Credentials,
+    discovery::Challenge,
+    fetch::{Fetch, FetchError},
+    store::{Login, Store, in_seconds},
+};
+use crate::upstream::UpstreamError;
+use async_trait::async_trait;
+use oauth2::{
+    AuthType, ClientId, ClientSecret, RefreshToken, RequestTokenError, TokenResponse, TokenUrl,
+    basic::{BasicClient, BasicErrorResponse, BasicTokenResponse},
+};
+use reqwest::{StatusCode, header::HeaderValue};
+use std::{path::Path, time::SystemTime};
+use tokio::sync::{Mutex, OnceCell};
+
+/// The tokens of one server.
+pub(in crate::upstream) struct OAuth {
+    server: String,
+    store: Store,
+    fetch: OnceCell<Fetch>,
+    /// Held while a token is renewed: a refresh token may be good for once only.
+    login: Mutex<Option<Login>>,
+}
+
+impl OAuth {
+    pub(in crate::upstream) fn new(directory: &Path, server: &str, url: &str) -> Self {
+        Self {
+            server: server.to_owned(),
+            store: Store::new(directory, server, url),
+            fetch: OnceCell::new(),
+            login: Mutex::new(None),
+        }
+    }
+
+    fn read(&self) -> Result<Option<Login>, UpstreamError> {
+        self.store.read().map_err(|error| UpstreamError::Refused {
+            reason: format!("its tokens cannot be read: {error}"),
+        })
+    }
+
+    fn takes_login(&self, why: &str) -> UpstreamError {
+        UpstreamError::Refused {
+            reason: format!("{why}: run `crossfeed gateway --login {}`", self.server),
+        }
+    }
+
+    /// Renews the token, or finds that somebody else has.
+    async fn renew(&self, login: &mut Login) -> Result<(), UpstreamError> {
+        if let Some(kept) = self.read()?
+            && kept.access_token.is_some()
+            && kept.access_token != login.access_token
+        {
+            *login = kept;
+            if !login.is_over(SystemTime::now()) {
+                return Ok(());
+            }
+        }
+        let Some(refresh) = login.refresh_token.clone() else {
+            return Err(self.takes_login("its token is over"));
+        };
+        let fetch = self
+            .fetch
+            .get_or_try_init(|| async { Fetch::new() })
+            .await?;
+        match refreshed(fetch, login, refresh).await {
+            Ok(()) => {}
+            Err(why @ TokenError::Denied(_)) => {
+                return Err(self.takes_login(&format!("its token cannot be renewed: {why}")));
+            }
+            Err(why) => {
+                let reason = format!("its token cannot be renewed: {why}");
+                return Err(UpstreamError::Unreachable { reason });
+            }
+        }
+        if let Err(error) = self.store.write(login) {
+            // It works until the process ends; then a person has to log in again.
+            tracing::warn!(server = self.server, %error, "a renewed token cannot be kept");
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Credentials for OAuth {
+    async fn authorization(&self) -> Result<Option<HeaderValue>, UpstreamError> {
+        let mut login = self.login.lock().await;
+        if login.is_none() {
+            // Somebody may have logged in meanwhile.
+            *login = self.read()?;
+        }
+        let Some(login) = &mut *login else {
+            return Ok(None);
+        };
+        if login.access_token.is_some() && login.is_over(SystemTime::now()) {
+            self.renew(login).await?;
+        }
+        Ok(login.access_token.as_deref().and_then(header))
+    }
+
+    async fn refused(
+        &self,
+        status: StatusCode,
+        challenges: &[String],
+        used: Option<&HeaderValue>,
+    ) -> Result<(), UpstreamError> {
+        let challenge = Challenge::of(challenges);
+        let mut login = self.login.lock().await;
+        if status == StatusCode::FORBIDDEN {
+            if challenge.scopes.is_empty() {
+                let reason = "HTTP 403: the person who logged in may not".to_owned();
+                return Err(UpstreamError::Refused { reason });
+            }
+            let scopes = challenge.scopes.join(" ");
+            if let Some(mut kept) = self.read()? {
+                kept.wanted = challenge.scopes;
+                if let Err(error) = self.store.write(&kept) {
+                    tracing::warn!(server = self.server, %error, "wanted scopes cannot be kept");
+                }
+            }
+            *login = None;
+            return Err(self.takes_login(&format!("HTTP 403: it wants the scopes `{scopes}`")));
+        }
+        let current = login
+            .as_ref()
+            .and_then(|login| login.access_token.as_deref());
+        if current.is_some() && current.and_then(header).as_ref() != used {
+            // Renewed since the request was made.
+            return Ok(());
+        }
+        match (&mut *login, used) {
+            (Some(login), Some(_)) => self.renew(login).await,
+            _ => {
+                *login = None;
+                Err(self.takes_login("HTTP 401: it wants to know who asks"))
+            }
+        }
+    }
+}
+
+fn header(token: &str) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(&format!("Bearer {token}")).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+/// Why an authorization server gives no token.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TokenError {
+    /// It says no: `invalid_grant`.
+    #[error("the authorization server says `{0}`")]
+    Denied(String),
+    /// It cannot be asked.
+    #[error("{0}")]
+    Failed(FetchError),
+}
+
+/// What the OAuth library says, without what the server wrote beside its word.
+pub(super) fn token_error(error: RequestTokenError<FetchError, BasicErrorResponse>) -> TokenError {
+    match error {
+        RequestTokenError::ServerResponse(said) => {
+            let word = said.error().to_string();
+            TokenError::Denied(crate::upstream::printable::printable(word.as_bytes(), 100))
+        }
+        RequestTokenError::Request(error) => TokenError::Failed(error),
+        RequestTokenError::Parse(..) | RequestTokenError::Other(_) => {
+            TokenError::Failed(FetchError::Unreadable)
+        }
+    }
+}
+
+/// A client of the OAuth library.
+pub(super) fn client(
+    login: &Login,
+) -> Result<
+    BasicClient<
+        oauth2::EndpointNotSet,
+        oauth2::EndpointNotSet,
+        oauth2::EndpointNotSet,
+        oauth2::EndpointNotSet,
+        oauth2::EndpointSet,
+    >,
+    TokenError,
+> {
+    let endpoint = TokenUrl::new(login.token_endpoint.clone())
+        .map_err(|_| TokenError::Failed(FetchError::Unsafe))?;
+    let mut client =
+        BasicClient::new(ClientId::new(login.client_id.clone())).set_token_uri(endpoint);
+    if let Some(secret) = &login.client_secret {
+        client = client.set_client_secret(ClientSecret::new(secret.clone()));
+    }
+    Ok(client.set_auth_type(if login.secret_in_body {
+        AuthType::RequestBody
+    } else {
+        AuthType::BasicAuth
+    }))
+}
+
+async fn refreshed(fetch: &Fetch, login: &mut Login, refresh: String) -> Result<(), TokenError> {
+    let client = client(login)?;
+    let refresh = RefreshToken::new(refresh);
+    let answer = client
+        .exchange_refresh_token(&refresh)
+        .add_extra_param("resource", login.resource.clone())
+        .request_async(fetch)
+        .await
+        .map_err(token_error)?;
+    take(login, &answer);
+    Ok(())
+}
+
+/// Puts a new token in the place of the old one.
+pub(super) fn take(login: &mut Login, answer: &BasicTokenResponse) {
+    login.access_token = Some(answer.access_token().secret().clone());
+    if let Some(refresh) = answer.refresh_token() {
+        login.refresh_token = Some(refresh.secret().clone());
+    }
+    login.expires_at = answer
+        .expires_in()
+        .map(|lifetime| in_seconds(SystemTime::now(), lifetime));
+    if let Some(scopes) = answer.scopes() {
+        login.scopes = scopes.iter().map(|scope| scope.to_string()).collect();
+    }
+}
