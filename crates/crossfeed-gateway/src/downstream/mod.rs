@@ -3,6 +3,7 @@
 //! What comes in: bytes of clients. What goes out: messages for the hub, in order, and the hub's messages
 //! as bytes; errors for what is no message. Deliberately not here: what messages mean.
 
+pub mod http;
 pub mod stdio;
 
 mod running;
@@ -11,7 +12,8 @@ mod running;
 mod fake;
 
 use crate::{
-    hub::{Client, Gateway},
+    Revision,
+    hub::{Client, Gateway, ServerHealth},
     message::{Id, Message, RpcError, code},
 };
 use async_trait::async_trait;
@@ -59,6 +61,9 @@ pub trait Hub: Send + Sync {
 
     /// The client behind requests without a session.
     fn stateless(self: Arc<Self>, principal: Principal) -> Arc<dyn HubClient>;
+
+    /// How the servers are.
+    fn health(&self) -> Vec<ServerHealth>;
 }
 
 /// One client, as the hub knows it.
@@ -67,6 +72,9 @@ pub trait HubClient: Send + Sync {
     /// Takes a message; to be called in the order in which messages come. What belongs to a request, its
     /// answer last, goes to `reply`.
     async fn receive(self: Arc<Self>, message: Message, reply: Arc<dyn Outlet>);
+
+    /// The revision that was agreed on, once it was.
+    fn revision(&self) -> Option<Revision>;
 
     /// The client went away from the request whose answer goes to `reply`.
     async fn give_up(&self, id: &Id, reply: &Arc<dyn Outlet>);
@@ -87,6 +95,10 @@ impl Hub for Gateway {
     fn stateless(self: Arc<Self>, principal: Principal) -> Arc<dyn HubClient> {
         Self::stateless(&self, principal)
     }
+
+    fn health(&self) -> Vec<ServerHealth> {
+        Self::health(self)
+    }
 }
 
 #[async_trait]
@@ -95,8 +107,12 @@ impl HubClient for Client {
         Self::receive(&self, message, reply).await;
     }
 
-    async fn give_up(&self, id: &Id, _: &Arc<dyn Outlet>) {
-        Self::abandon(self, id).await;
+    fn revision(&self) -> Option<Revision> {
+        Self::revision(self)
+    }
+
+    async fn give_up(&self, _: &Id, reply: &Arc<dyn Outlet>) {
+        Self::give_up(self, reply).await;
     }
 
     async fn close(&self) {
