@@ -1,0 +1,111 @@
+// Runs the conformance suites at the fixture server, straight and through the gateway, and compares what every check says.
+//
+// In: the suites as installed, the two programs. Out: a table, and status 1 where a check says something else through the
+// gateway and `expected-failures.toml` does not list it, or lists what is not so. Not here: installing (see `run`).
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { clients } from './clients.mjs';
+import { differences } from './differences.mjs';
+import { expected } from './expected.mjs';
+import { startFixture, startGateway } from './processes.mjs';
+import { compare, runSuite, suites } from './suites.mjs';
+import { report } from './report.mjs';
+
+const { values: options } = parseArgs({
+  options: {
+    cache: { type: 'string' },
+    fixture: { type: 'string' },
+    gateway: { type: 'string' },
+    only: { type: 'string' },
+    write: { type: 'boolean', default: false },
+    keep: { type: 'boolean', default: false },
+    client: { type: 'boolean', default: false },
+    differences: { type: 'boolean', default: false },
+  },
+});
+const here = dirname(fileURLToPath(import.meta.url));
+const work = mkdtempSync(join(tmpdir(), 'crossfeed-mcp-'));
+const everything = !options.client && !options.differences;
+
+// What stands behind the gateway. `eras`: of the server; a suite of the other era goes over the bridge.
+const stdio = (...more) => ({ command: options.fixture, args: ['--stdio', ...more] });
+const memory = {
+  command: process.execPath,
+  args: [join(options.cache, 'servers/node_modules/@modelcontextprotocol/server-memory/dist/index.js')],
+  env: { MEMORY_FILE_PATH: join(work, 'memory.json') },
+};
+const shapes = [
+  { name: 'stdio', servers: async () => ({ fixture: stdio() }) },
+  { name: 'stdio, session only', servers: async () => ({ fixture: stdio('--era', 'session') }) },
+  { name: 'stdio, stateless only', servers: async () => ({ fixture: stdio('--era', 'stateless') }) },
+  { name: 'HTTP', servers: async (start) => ({ fixture: { url: await start() } }) },
+  { name: 'HTTP, session only', servers: async (start) => ({ fixture: { url: await start('--era', 'session') } }) },
+  { name: 'HTTP, stateless only', servers: async (start) => ({ fixture: { url: await start('--era', 'stateless') } }) },
+  { name: 'stdio, beside another server', servers: async () => ({ fixture: stdio(), memory }) },
+];
+
+let failed = false;
+try {
+  const known = expected(join(here, 'expected-failures.toml'));
+  const parts = {};
+  if (everything) {
+    parts.suites = await conformance(known);
+  }
+  if (everything || options.differences) {
+    parts.differences = await differences({ ...options, work });
+  }
+  if (everything || options.client) {
+    parts.clients = await clients({ ...options, work, known });
+  }
+  const stale = everything && !options.only ? known.stale() : [];
+  const text = report(parts, known, stale);
+  console.log(text.summary);
+  if (options.write) writeFileSync(join(here, 'RESULTS.md'), text.page);
+  failed = text.failed;
+} finally {
+  if (options.keep) console.log(`What was said is in ${work}.`);
+  else rmSync(work, { recursive: true, force: true });
+}
+process.exitCode = failed ? 1 : 0;
+
+/** Every suite: straight, then through the gateway in every shape. */
+async function conformance(known) {
+  const results = [];
+  for (const suite of suites) {
+    const straight = await startFixture(options.fixture);
+    let direct;
+    try {
+      direct = await runSuite(suite, straight.url, options.cache, join(work, `${suite.name}, direct`));
+    } finally {
+      await straight.stop();
+    }
+    results.push({ suite, shape: 'direct', run: direct, unlike: [] });
+    for (const shape of shapes) {
+      if (options.only && !shape.name.includes(options.only)) continue;
+      const started = [];
+      const start = async (...more) => {
+        const fixture = await startFixture(options.fixture, ...more);
+        started.push(fixture);
+        return fixture.url;
+      };
+      const folder = join(work, `${suite.name}, ${shape.name}`);
+      try {
+        const gateway = await startGateway(options.gateway, { mcpServers: await shape.servers(start) }, folder);
+        started.unshift(gateway);
+        const through = await runSuite(suite, gateway.url, options.cache, folder);
+        results.push({ suite, shape: shape.name, run: through, unlike: compare(direct, through, suite, shape.name, known) });
+      } catch (problem) {
+        results.push({ suite, shape: shape.name, problem: String(problem) });
+      } finally {
+        for (const one of started) await one.stop();
+      }
+      const last = results.at(-1);
+      console.error(`${suite.name}, ${shape.name}: ${last.problem ?? `${last.unlike.filter((one) => !one.known).length} checks unlike`}`);
+    }
+  }
+  return results;
+}
