@@ -19,6 +19,7 @@ pub mod downstream;
 pub mod hub;
 pub mod line;
 pub mod message;
+pub mod metrics;
 pub mod tools;
 pub mod upstream;
 

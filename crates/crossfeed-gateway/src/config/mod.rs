@@ -234,7 +234,9 @@ impl ListenConfig {
     #[must_use]
     pub fn parse_address(text: &str) -> Option<SocketAddr> {
         let text = text.trim();
-        let local = ["localhost:", ":"].iter().find_map(|local| text.strip_prefix(local));
+        let local = ["localhost:", ":"]
+            .iter()
+            .find_map(|local| text.strip_prefix(local));
         match local.unwrap_or(text).parse::<u16>() {
             Ok(port) => Some(SocketAddr::from((Ipv4Addr::LOCALHOST, port))),
             Err(_) => text.parse().ok(),

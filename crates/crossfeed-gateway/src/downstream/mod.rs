@@ -15,8 +15,10 @@ use crate::{
     Revision,
     hub::{Client, Gateway, ServerHealth},
     message::{Id, Message, RpcError, code},
+    upstream::Header,
 };
 use async_trait::async_trait;
+use bytes::Bytes;
 use crossfeed_wire::ErrorCode;
 use serde_json::json;
 use std::sync::Arc;
@@ -76,6 +78,9 @@ pub trait HubClient: Send + Sync {
     /// The revision that was agreed on, once it was.
     fn revision(&self) -> Option<Revision>;
 
+    /// The headers that a call without a session must come with, by its `params`.
+    fn headers(&self, params: &Bytes) -> Vec<Header>;
+
     /// The client went away from the request whose answer goes to `reply`.
     async fn give_up(&self, id: &Id, reply: &Arc<dyn Outlet>);
 
@@ -109,6 +114,10 @@ impl HubClient for Client {
 
     fn revision(&self) -> Option<Revision> {
         Self::revision(self)
+    }
+
+    fn headers(&self, params: &Bytes) -> Vec<Header> {
+        Self::headers(self, params)
     }
 
     async fn give_up(&self, _: &Id, reply: &Arc<dyn Outlet>) {

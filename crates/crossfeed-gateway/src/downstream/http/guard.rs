@@ -73,7 +73,10 @@ impl Guard {
         // An address is no name that somebody could have led here.
         ip(name).is_some()
             || name == "localhost"
-            || self.hosts.iter().any(|known| known == host || known == name)
+            || self
+                .hosts
+                .iter()
+                .any(|known| known == host || known == name)
     }
 
     fn is_origin(&self, origin: &str) -> bool {
@@ -137,7 +140,9 @@ fn without_port(host: &str) -> &str {
 }
 
 fn ip(name: &str) -> Option<IpAddr> {
-    let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
+    let bare = name
+        .strip_prefix('[')
+        .and_then(|name| name.strip_suffix(']'));
     bare.unwrap_or(name).parse().ok()
 }
 
@@ -193,7 +198,13 @@ mod tests {
                 }
             }
         };
-        for host in ["localhost", "LOCALHOST:1", "127.0.0.1:99", "[::1]:5", "[::1]"] {
+        for host in [
+            "localhost",
+            "LOCALHOST:1",
+            "127.0.0.1:99",
+            "[::1]:5",
+            "[::1]",
+        ] {
             check(host, None, true);
         }
         for host in ["tools.example", "tools.example:9", "other.example:8080"] {
@@ -210,10 +221,21 @@ mod tests {
         ] {
             check(host, None, false);
         }
-        for origin in ["http://localhost:3000", "http://127.0.0.1", "https://[::1]:4", "https://APP.example"] {
+        for origin in [
+            "http://localhost:3000",
+            "http://127.0.0.1",
+            "https://[::1]:4",
+            "https://APP.example",
+        ] {
             check("localhost", Some(origin), true);
         }
-        for origin in ["null", "http://evil.example", "http://192.168.1.7", "https://app.example.evil", "http://localhost.evil"] {
+        for origin in [
+            "null",
+            "http://evil.example",
+            "http://192.168.1.7",
+            "https://app.example.evil",
+            "http://localhost.evil",
+        ] {
             check("localhost", Some(origin), false);
         }
         // Twice: who knows which one somebody else reads.

@@ -18,13 +18,17 @@ mod watch;
 mod tests;
 
 use super::{Hub, Principal, running::Running};
-use crate::config::{Limits, ListenConfig};
+use crate::{
+    config::{Limits, ListenConfig},
+    message::{RpcError, code},
+    metrics::Metrics,
+};
 use answer::{Answer, refuse, status};
 use guard::Guard;
 use http_body_util::Either;
 use hyper::{
-    Method, Request, Response, StatusCode, body::Incoming, header::HeaderValue, server::conn::http1,
-    service::service_fn,
+    Method, Request, Response, StatusCode, body::Incoming, header::HeaderValue,
+    server::conn::http1, service::service_fn,
 };
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
@@ -59,18 +63,25 @@ pub struct Http {
     limits: Limits,
     sessions: Sessions,
     running: Arc<Running>,
+    metrics: Metrics,
 }
 
 impl Http {
     /// Clients of `hub`, which are let in as `listen` says.
     #[must_use]
-    pub fn new(hub: Arc<dyn Hub>, listen: &ListenConfig, limits: &Limits) -> Arc<Self> {
+    pub fn new(
+        hub: Arc<dyn Hub>,
+        listen: &ListenConfig,
+        limits: &Limits,
+        metrics: Metrics,
+    ) -> Arc<Self> {
         Arc::new(Self {
             hub,
             guard: Guard::new(listen),
             limits: limits.clone(),
             sessions: Sessions::new(limits.sessions),
             running: Arc::default(),
+            metrics,
         })
     }
 
@@ -82,7 +93,9 @@ impl Http {
         stop: impl Future<Output = ()> + Send,
     ) {
         let connections = GracefulShutdown::new();
-        let places = Arc::new(Semaphore::new(self.limits.sessions.saturating_mul(CONNECTIONS)));
+        let places = Arc::new(Semaphore::new(
+            self.limits.sessions.saturating_mul(CONNECTIONS),
+        ));
         let mut sweep = tokio::time::interval(SWEEP.min(self.limits.session_idle));
         sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut stop = pin!(stop);
@@ -176,7 +189,9 @@ impl Http {
         principal: Principal,
     ) -> Response<Answer> {
         match (request.method(), request.uri().path()) {
-            (&Method::GET, "/metrics") => watch::metrics(&*self.hub, self.sessions.count()),
+            (&Method::GET, "/metrics") => {
+                watch::metrics(&*self.hub, &self.metrics, self.sessions.count())
+            }
             (&Method::POST, PATH) => self.post(request, principal).await,
             (&Method::GET, PATH) => self.listen(&request, &principal),
             (&Method::DELETE, PATH) => self.delete(&request, &principal).await,
@@ -189,8 +204,8 @@ fn unauthorized() -> Response<Answer> {
     let mut response = refuse(
         StatusCode::UNAUTHORIZED,
         None,
-        &crate::message::RpcError::new(
-            crate::message::code::INVALID_REQUEST,
+        &RpcError::new(
+            code::INVALID_REQUEST,
             "a token is needed: `Authorization: Bearer TOKEN`",
         ),
     );

@@ -139,7 +139,11 @@ impl Http {
                 Err(refusal) => return refusal,
             }
         };
-        let Some(id) = message.id().cloned().filter(|_| message.kind() == Kind::Request) else {
+        let Some(id) = message
+            .id()
+            .cloned()
+            .filter(|_| message.kind() == Kind::Request)
+        else {
             deliver(&session.client, message, Arc::new(Nowhere)).await;
             return status(StatusCode::ACCEPTED);
         };
@@ -221,7 +225,10 @@ impl Http {
     ) -> Response<Answer> {
         let headers = request.headers();
         let version = only(headers, VERSION).ok().flatten();
-        if version.and_then(Revision::parse).is_some_and(Revision::is_stateless) {
+        if version
+            .and_then(Revision::parse)
+            .is_some_and(Revision::is_stateless)
+        {
             return super::not_allowed();
         }
         if !Takes::of(headers).events {
@@ -270,7 +277,11 @@ impl Http {
         if let Err(error) = stateless::check(headers, &message, &*client) {
             return refuse(StatusCode::BAD_REQUEST, message.id(), &error);
         }
-        let Some(id) = message.id().cloned().filter(|_| message.kind() == Kind::Request) else {
+        let Some(id) = message
+            .id()
+            .cloned()
+            .filter(|_| message.kind() == Kind::Request)
+        else {
             deliver(&client, message, Arc::new(Nowhere)).await;
             return status(StatusCode::ACCEPTED);
         };

@@ -67,7 +67,11 @@ pub(super) fn check(
     if message.kind() == Kind::Request {
         check_request(headers, message, client)
     } else {
-        check_version(only(headers, VERSION).map_err(mismatch)?.unwrap_or_default())
+        check_version(
+            only(headers, VERSION)
+                .map_err(mismatch)?
+                .unwrap_or_default(),
+        )
     }
 }
 

@@ -306,7 +306,10 @@ fn make_room(state: &mut State, stream: u64) -> bool {
         if at > 0 {
             return false;
         }
-        tracing::warn!(stream, "a notification that nobody read made room for newer ones");
+        tracing::warn!(
+            stream,
+            "a notification that nobody read made room for newer ones"
+        );
         state.forget_first();
     }
     true

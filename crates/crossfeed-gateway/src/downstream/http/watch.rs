@@ -1,9 +1,19 @@
 //! For whoever watches the gateway: `/healthz` and `/metrics`.
 
 use super::answer::{Answer, body};
-use crate::downstream::Hub;
+use crate::{
+    downstream::Hub,
+    metrics::{Family, Metrics},
+};
 use hyper::{Response, StatusCode};
 use serde_json::{Value, json};
+
+const CONNECTIONS: Family = Family::new(
+    "crossfeed_server_connections",
+    "Connections to servers, by state.",
+    &["server", "state"],
+);
+const SESSIONS: Family = Family::new("crossfeed_sessions", "Sessions over HTTP.", &[]);
 
 /// How the servers are.
 pub(super) fn health(hub: &dyn Hub) -> Response<Answer> {
@@ -24,9 +34,19 @@ pub(super) fn health(hub: &dyn Hub) -> Response<Answer> {
     body(StatusCode::OK, kind, health.to_string().into())
 }
 
-/// The same, and sessions, as Prometheus reads it.
-pub(super) fn metrics(hub: &dyn Hub, sessions: usize) -> Response<Answer> {
-    let text = crate::metrics::text(&hub.health(), sessions);
+/// The same, and sessions, and what was counted, as Prometheus reads it.
+pub(super) fn metrics(hub: &dyn Hub, metrics: &Metrics, sessions: usize) -> Response<Answer> {
+    for server in hub.health() {
+        let states = [
+            ("open", server.open),
+            ("opening", server.opening),
+            ("down", server.down),
+        ];
+        for (state, there) in states {
+            metrics.set(CONNECTIONS, &[&server.name, state], there);
+        }
+    }
+    metrics.set(SESSIONS, &[], sessions);
     let kind = Some("text/plain; version=0.0.4; charset=utf-8");
-    body(StatusCode::OK, kind, text.into())
+    body(StatusCode::OK, kind, metrics.text().into())
 }
