@@ -45,7 +45,7 @@ impl Guard {
         &self,
         headers: &HeaderMap,
         uri: &Uri,
-    ) -> Result<Option<HeaderValue>, Response<Answer>> {
+    ) -> Result<Option<HeaderValue>, Box<Response<Answer>>> {
         let mut hosts = headers.get_all(HOST).iter();
         let host = match (hosts.next(), hosts.next(), uri.authority()) {
             (Some(host), None, None) => host.to_str().unwrap_or_default(),
@@ -121,9 +121,9 @@ fn digest(bytes: &[u8]) -> [u8; 32] {
     Sha256::digest(bytes).into()
 }
 
-fn forbidden(what: &'static str) -> Response<Answer> {
+fn forbidden(what: &'static str) -> Box<Response<Answer>> {
     let error = RpcError::new(code::INVALID_REQUEST, what);
-    refuse(StatusCode::FORBIDDEN, None, &error)
+    Box::new(refuse(StatusCode::FORBIDDEN, None, &error))
 }
 
 /// A host without its port.

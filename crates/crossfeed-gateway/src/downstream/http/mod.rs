@@ -161,7 +161,7 @@ impl Http {
     async fn handle(self: Arc<Self>, request: Request<Incoming>) -> Response<Answer> {
         let origin = match self.guard.admit(request.headers(), request.uri()) {
             Ok(origin) => origin,
-            Err(refusal) => return refusal,
+            Err(refusal) => return *refusal,
         };
         let mut response = Arc::clone(&self).route(request).await;
         if let Some(origin) = origin {

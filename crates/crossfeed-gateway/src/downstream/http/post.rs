@@ -136,17 +136,13 @@ impl Http {
         } else {
             match self.session(headers, principal, message.id()) {
                 Ok(session) => session,
-                Err(refusal) => return refusal,
+                Err(refusal) => return *refusal,
             }
         };
-        let Some(id) = message
-            .id()
-            .cloned()
-            .filter(|_| message.kind() == Kind::Request)
-        else {
+        if message.kind() != Kind::Request {
             deliver(&session.client, message, Arc::new(Nowhere)).await;
             return status(StatusCode::ACCEPTED);
-        };
+        }
         let stream = session.stream();
         let reply = self.running.begin(Arc::new(Reply {
             stream: Arc::clone(&stream),
@@ -170,12 +166,9 @@ impl Http {
             }
             Ok(None) | Err(_) => self.stream(&session, &stream),
         };
-        if begins {
-            if let Ok(value) = HeaderValue::from_str(&session.id) {
-                response.headers_mut().insert(SESSION, value);
-            }
+        if begins && let Ok(value) = HeaderValue::from_str(&session.id) {
+            response.headers_mut().insert(SESSION, value);
         }
-        tracing::trace!(%id, "a request was answered");
         response
     }
 
@@ -195,10 +188,10 @@ impl Http {
         headers: &HeaderMap,
         principal: &Principal,
         id: Option<&Id>,
-    ) -> Result<Arc<Session>, Response<Answer>> {
+    ) -> Result<Arc<Session>, Box<Response<Answer>>> {
         let refused = |status, what: String| {
             let error = RpcError::new(code::INVALID_REQUEST, what);
-            Err(refuse(status, id, &error))
+            Err(Box::new(refuse(status, id, &error)))
         };
         let named = match (only(headers, SESSION), only(headers, VERSION)) {
             (Err(wrong), _) | (_, Err(wrong)) => return refused(StatusCode::BAD_REQUEST, wrong),
@@ -239,7 +232,7 @@ impl Http {
         }
         let session = match self.session(headers, principal, None) {
             Ok(session) => session,
-            Err(refusal) => return refusal,
+            Err(refusal) => return *refusal,
         };
         let last_event = match only(headers, LAST_EVENT) {
             Ok(last_event) => last_event,
@@ -262,7 +255,7 @@ impl Http {
                 self.sessions.end(&session.id).await;
                 status(StatusCode::NO_CONTENT)
             }
-            Err(refusal) => refusal,
+            Err(refusal) => *refusal,
         }
     }
 
@@ -308,7 +301,10 @@ impl Http {
 }
 
 /// A request that is left behind when its client goes.
-struct Leaving(Option<(Arc<dyn HubClient>, Id, Weak<dyn Outlet>)>);
+struct Leaving(Option<Left>);
+
+/// Whose request, which one, and where its answer was to go.
+type Left = (Arc<dyn HubClient>, Id, Weak<dyn Outlet>);
 
 impl Drop for Leaving {
     fn drop(&mut self) {
