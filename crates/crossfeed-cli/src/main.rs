@@ -11,6 +11,7 @@ mod deep;
 mod demo;
 mod gateway;
 mod hints;
+mod import;
 mod input;
 mod learn;
 mod lint;
@@ -77,6 +78,7 @@ fn run(
         Command::Lint(args) => lint::run(args, json, out, err),
         Command::Strip(args) => strip::run(args, out),
         Command::Trace(args) => trace::run(&args.command, out, err),
+        Command::Import(args) => import::run(args, out),
         // It holds no output, and has begun already.
         Command::Gateway(_) => Ok(()),
     }

@@ -8,6 +8,11 @@
 #[cfg(feature = "otlp")]
 #[path = "cli/exports.rs"]
 mod exports;
+#[cfg(unix)]
+#[path = "cli/gateway.rs"]
+mod gateway;
+#[path = "cli/import.rs"]
+mod import;
 #[path = "cli/outputs.rs"]
 mod outputs;
 #[path = "cli/schemas.rs"]

@@ -17,6 +17,7 @@ pub mod bridge;
 pub mod config;
 pub mod downstream;
 pub mod hub;
+pub mod import;
 pub mod line;
 pub mod message;
 pub mod metrics;

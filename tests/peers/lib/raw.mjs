@@ -128,9 +128,9 @@ export class Raw {
   }
 }
 
-/** The ids that a shown result names itself by, wherever it says so. */
+/** The id that a shown result names itself by, in the text that a model reads. */
 export function callId(result) {
-  const id = /\bcall_[A-Za-z0-9]+/.exec(text(result))?.[0] ?? /\bcall_[A-Za-z0-9]+/.exec(JSON.stringify(result))?.[0];
+  const id = /"_toolCallId":"(call_[A-Za-z0-9_]+)"/.exec(text(result))?.[1];
   if (!id) throw new Error(`no call id in ${JSON.stringify(result).slice(0, 300)}`);
   return id;
 }

@@ -15,7 +15,7 @@ export const own = (name, more = {}) => ({
   ...more,
 });
 /** What the sink received: the arguments of the call that it answered with. */
-export const received = (result) => JSON.parse(text(result)).params.arguments;
+export const received = (result) => JSON.parse(result.content[0].text).params.arguments;
 
 const hash = (value) => createHash('sha256').update(value).digest('hex').slice(0, 12);
 
@@ -95,7 +95,7 @@ export default async function chains(t) {
     });
     await t.check('a call goes to the server that is named, under its own name of the tool', async () => {
       const result = await client.callTool({ name: 'right__take', arguments: { text: 'x' } });
-      assert.equal(JSON.parse(text(result)).params.name, 'take');
+      assert.equal(JSON.parse(result.content[0].text).params.name, 'take');
       const counts = await Promise.all(['left__received', 'right__received'].map((name) => client.callTool({ name, arguments: {} })));
       assert.deepEqual(counts.map((count) => /\d+/.exec(count.content[0].text)[0]), ['0', '1']);
     });

@@ -50,9 +50,9 @@ pub(crate) struct Gateway {
     /// Log in to a server of the configuration that wants OAuth, and end
     #[arg(long, value_name = "SERVER")]
     pub(crate) login: Option<String>,
-    /// What is logged on standard error, and what is worse
-    #[arg(long, value_name = "LEVEL", default_value = "info")]
-    pub(crate) log: Level,
+    /// What is logged on standard error, and what is worse; info if absent, warn with --check
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) log: Option<Level>,
     /// How a line of the log is written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) log_format: LogFormat,

@@ -1,10 +1,12 @@
 //! The arguments of the command, and its help.
 
 mod gateway;
+mod import;
 mod outputs;
 mod trace;
 
 pub(crate) use gateway::{Gateway, Level, LogFormat};
+pub(crate) use import::{Client, Import};
 pub(crate) use outputs::{Inspect, Learn, Operation, Project, Summarize};
 pub(crate) use trace::{Payload, Sanitize, Trace, TraceCommand};
 
@@ -59,6 +61,7 @@ pub(crate) enum Command {
     Strip(Strip),
     Trace(Trace),
     Gateway(Gateway),
+    Import(Import),
 }
 
 /// What is done beside the demo.

@@ -14,7 +14,6 @@ mod script;
 mod tools;
 mod trace;
 
-
 use crate::{block_on, cli, report::Stop, resolve};
 use account::{Entry, Size, Without};
 use crossfeed::{

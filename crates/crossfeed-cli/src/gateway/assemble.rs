@@ -9,7 +9,9 @@ use crossfeed::{
     store::{MemoryLimits, MemoryStore},
 };
 use crossfeed_gateway::{
-    config::{ConfigError, Format, GatewayConfig, OAuthConfig, ServerConfig, Sources, TransportConfig},
+    config::{
+        ConfigError, Format, GatewayConfig, OAuthConfig, ServerConfig, Sources, TransportConfig,
+    },
     hub::Gateway,
     tools::Tools,
     upstream::{self, Connector, UpstreamError},
@@ -22,7 +24,7 @@ use std::{
 };
 
 /// The variables of the process, but for those that are no text.
-pub(super) fn environment() -> BTreeMap<String, String> {
+pub(crate) fn environment() -> BTreeMap<String, String> {
     let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
         Some((name.into_string().ok()?, value.into_string().ok()?))
     };
@@ -134,7 +136,7 @@ fn tokens_directory(environment: &BTreeMap<String, String>) -> Option<PathBuf> {
 }
 
 /// Where the command keeps what it must not lose.
-pub(super) fn data_directory(environment: &BTreeMap<String, String>) -> Option<PathBuf> {
+fn data_directory(environment: &BTreeMap<String, String>) -> Option<PathBuf> {
     let set = |name: &str| environment.get(name).filter(|value| !value.is_empty());
     let data = match (set("XDG_DATA_HOME"), set("HOME")) {
         (Some(data), _) => PathBuf::from(data),
@@ -168,7 +170,8 @@ pub(super) fn engine(config: &GatewayConfig, telemetry: Option<Arc<dyn Telemetry
         .with_session_results(limits.session_results)
         .with_time_to_live(limits.result_idle)
         .with_max_age(limits.result_age);
-    let mut options = EngineOptions::default();
+    // What a client may have running is refused where it comes in, not here.
+    let mut options = EngineOptions::default().with_max_in_flight(limits.requests_per_client);
     if let Some(window) = config.context_window {
         options = options.with_context(ContextOptions::default().with_window(window));
     }

@@ -105,7 +105,9 @@ impl<S: Subscriber> Layer<S> for Log {
         event.record(&mut fields);
         let left_out = self.left_out.swap(0, Ordering::Relaxed);
         if left_out > 0 {
-            fields.0.insert("lines_left_out".to_owned(), left_out.into());
+            fields
+                .0
+                .insert("lines_left_out".to_owned(), left_out.into());
         }
         let now = SystemTime::now();
         let (level, target) = (metadata.level(), metadata.target());
@@ -226,8 +228,7 @@ fn rfc3339(time: SystemTime) -> String {
     // Years begin in March, so that the leap day is the last one; eras of 400 years are alike.
     let shifted = days + 719_468;
     let (era, of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era =
-        (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
     let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_from_march = (5 * of_year + 2) / 153;
     let day = of_year - (153 * month_from_march + 2) / 5 + 1;
@@ -243,7 +244,7 @@ fn rfc3339(time: SystemTime) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Job, Log, Lines, line, rfc3339};
+    use super::{Job, Lines, Log, line, rfc3339};
     use crate::cli::LogFormat;
     use serde_json::{Map, Value, json};
     use std::{
@@ -269,13 +270,20 @@ mod tests {
     }
 
     fn fields() -> Map<String, Value> {
-        let fields = json!({"server": "a b", "message": "it\u{1b}[31m\nended", "count": 3, "x": "y"});
+        let fields =
+            json!({"server": "a b", "message": "it\u{1b}[31m\nended", "count": 3, "x": "y"});
         fields.as_object().cloned().unwrap_or_default()
     }
 
     #[test]
     fn a_line_is_one_line() {
-        let text = line(LogFormat::Text, UNIX_EPOCH, &Level::WARN, "crossfeed_gateway::hub", fields());
+        let text = line(
+            LogFormat::Text,
+            UNIX_EPOCH,
+            &Level::WARN,
+            "crossfeed_gateway::hub",
+            fields(),
+        );
         assert_eq!(
             text,
             "1970-01-01T00:00:00.000Z WARN  gateway::hub: it\\u{1b}[31m\\nended server=\"a b\" count=3 x=y\n"

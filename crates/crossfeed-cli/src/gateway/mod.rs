@@ -5,7 +5,9 @@
 //! `crossfeed-gateway`'s.
 
 mod assemble;
+mod check;
 mod log;
+mod probe;
 mod serve;
 mod signals;
 mod telemetry;
@@ -14,6 +16,8 @@ use crate::{
     cli,
     report::{self, Stop},
 };
+pub(crate) use assemble::environment;
+
 use log::Lines;
 use std::{io, process::ExitCode};
 use tracing_subscriber::{filter::FilterFn, layer::SubscriberExt};
@@ -22,7 +26,7 @@ use tracing_subscriber::{filter::FilterFn, layer::SubscriberExt};
 /// messages and the log's lines come from tasks and threads.
 pub(crate) fn run(args: &cli::Gateway, json: bool) -> ExitCode {
     let mut lines = None;
-    let done = begin(args, &mut lines);
+    let done = begin(args, json, &mut lines);
     if let Some(lines) = lines {
         lines.flush();
     }
@@ -32,12 +36,20 @@ pub(crate) fn run(args: &cli::Gateway, json: bool) -> ExitCode {
     }
 }
 
-fn begin(args: &cli::Gateway, lines: &mut Option<Lines>) -> Result<(), Stop> {
-    let environment = assemble::environment();
+fn begin(args: &cli::Gateway, json: bool, lines: &mut Option<Lines>) -> Result<(), Stop> {
+    let environment = environment();
     let config = assemble::config(args, &environment)?;
     let telemetry = telemetry::Pipeline::start(args)?;
     *lines = Some(subscribe(args, &telemetry)?);
-    let done = serve::run(config, &environment, telemetry.telemetry());
+    let done = if args.check {
+        let check = async {
+            let mut out = io::stdout();
+            check::run(config, &environment, json, &mut out).await
+        };
+        serve::alone()?.block_on(check)
+    } else {
+        serve::run(config, &environment, telemetry.telemetry())
+    };
     telemetry.finish();
     done
 }
@@ -46,7 +58,12 @@ fn begin(args: &cli::Gateway, lines: &mut Option<Lines>) -> Result<(), Stop> {
 fn subscribe(args: &cli::Gateway, telemetry: &telemetry::Pipeline) -> Result<Lines, Stop> {
     let (log, lines) = log::Log::start(args.log_format)
         .map_err(|error| Stop::Usage(format!("cannot log: {error}")))?;
-    let events = log::filter(args.log);
+    // Who checks wants to read the answer, not what servers say while they start.
+    let usual = match args.check || args.login.is_some() {
+        true => cli::Level::Warn,
+        false => cli::Level::Info,
+    };
+    let events = log::filter(args.log.unwrap_or(usual));
     let spans = telemetry.layer();
     let traced = spans.is_some();
     // Spans cost time even where nobody looks at them.

@@ -5,11 +5,18 @@ use crate::report::Stop;
 use crossfeed::Telemetry;
 use crossfeed_gateway::{
     config::GatewayConfig,
-    downstream::stdio,
+    downstream::{
+        http::{self, Http},
+        stdio,
+    },
     hub::Gateway,
+    metrics::Metrics,
 };
 use std::{collections::BTreeMap, io, sync::Arc, time::Duration};
-use tokio::runtime::{Builder, Runtime};
+use tokio::{
+    net::TcpListener,
+    runtime::{Builder, Runtime},
+};
 
 /// How long threads that wait for standard input may take to end: they cannot be interrupted.
 const THREADS: Duration = Duration::from_millis(50);
@@ -45,6 +52,12 @@ fn runtime(config: &GatewayConfig) -> io::Result<Runtime> {
     builder.enable_all().build()
 }
 
+/// What runs one thing to its end.
+pub(super) fn alone() -> Result<Runtime, Stop> {
+    let mut builder = Builder::new_current_thread();
+    builder.enable_all().build().map_err(unstarted)
+}
+
 async fn serve(gateway: &Arc<Gateway>, signals: Signals) -> Result<(), Stop> {
     let config = gateway.config();
     let names: Vec<_> = config.servers.iter().map(|server| &*server.name).collect();
@@ -63,8 +76,13 @@ async fn serve(gateway: &Arc<Gateway>, signals: Signals) -> Result<(), Stop> {
             .map_err(|error| Stop::Usage(format!("cannot read standard input: {error}")))
         }
         Some(listen) => {
-            let _ = listen;
-            Err(Stop::Usage("HTTP is not there yet".to_owned()))
+            let listener = TcpListener::bind(listen.address).await.map_err(unstarted)?;
+            let address = listener.local_addr().map_err(unstarted)?;
+            tracing::info!(servers = %names.join(", "), "serving at http://{address}{}", http::PATH);
+            let hub = Arc::clone(gateway) as Arc<_>;
+            let http = Http::new(hub, listen, &config.limits, Metrics::new());
+            http.serve(listener, signals.first()).await;
+            Ok(())
         }
     };
     gateway.shut_down().await;

@@ -30,9 +30,7 @@ struct Sending {
 impl Pipeline {
     /// Sets it up; outside of any runtime, since it sends from threads of its own.
     pub(super) fn start(args: &cli::Gateway) -> Result<Self, Stop> {
-        use opentelemetry_sdk::{
-            Resource, metrics::SdkMeterProvider, trace::SdkTracerProvider,
-        };
+        use opentelemetry_sdk::{Resource, metrics::SdkMeterProvider, trace::SdkTracerProvider};
         let Some(to) = &args.otlp else {
             return Ok(Self { sending: None });
         };

@@ -14,6 +14,7 @@ mod project;
 #[cfg(test)]
 mod project_tests;
 mod respond;
+mod results;
 mod retrieve;
 #[cfg(test)]
 mod reveal_laws;

@@ -58,6 +58,20 @@ pub(super) fn with(
     Some(edits.done().into_owned().into())
 }
 
+/// An object with those of these members that it has not; none where it is no object.
+pub(super) fn with_absent(object: &Bytes, members: &[Member<'_>]) -> Option<Bytes> {
+    let document = Document::new(object.clone());
+    let root = document.root().ok()?;
+    if root.kind() != Kind::Object {
+        return None;
+    }
+    let absent = members.iter().filter(|(key, _)| root.get(key).is_none());
+    let absent: Vec<_> = absent.copied().collect();
+    let mut edits = Edits::new(document.raw());
+    put(&mut edits, root, &absent);
+    Some(edits.done().into_owned().into())
+}
+
 fn put(edits: &mut Edits<'_>, object: Cursor<'_>, members: &[Member<'_>]) {
     if object.is_empty() && !members.is_empty() {
         edits.replace(object, self::object(members).to_vec());
@@ -139,8 +153,12 @@ pub(super) fn get(object: &Bytes, path: &[&str]) -> Option<Bytes> {
 
 /// The text of a member that is a string.
 pub(super) fn get_text(object: &Bytes, path: &[&str]) -> Option<String> {
-    let raw = get(object, path)?;
-    let document = Document::new(raw);
+    text(&get(object, path)?)
+}
+
+/// The text of a JSON string.
+pub(super) fn text(json: &Bytes) -> Option<String> {
+    let document = Document::new(json.clone());
     Some(document.root().ok()?.as_str()?.into_owned())
 }
 
@@ -213,7 +231,7 @@ mod tests {
         check_without(r#"{"b": 2, "a": 1}"#, r#"{"b": 2}"#);
         check_without(
             r#"{"_meta": {"m": 1, "o": 2, "n": 3}}"#,
-            r#"{"_meta": {"o": 2}}"#,
+            r#"{"_meta": { "o": 2}}"#,
         );
         check_without(r#"{"c": 0, "_meta": {"m": 1, "n": 3}}"#, r#"{"c": 0}"#);
         check_without(

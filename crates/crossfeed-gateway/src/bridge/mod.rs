@@ -14,6 +14,7 @@
 mod driver;
 mod members;
 mod with_session;
+mod without_session;
 mod words;
 
 #[cfg(test)]
@@ -51,6 +52,16 @@ impl Connector for WithSession {
 pub struct WithoutSession {
     /// How the server is reached.
     pub server: Arc<dyn Connector>,
+}
+
+#[async_trait]
+impl Connector for WithoutSession {
+    async fn connect(
+        &self,
+        events: mpsc::Sender<Event>,
+    ) -> Result<Arc<dyn Upstream>, UpstreamError> {
+        Driver::connect(&self.server, without_session::Sessions::default(), events).await
+    }
 }
 
 /// An answer to a request of the client.

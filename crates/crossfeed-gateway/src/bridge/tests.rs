@@ -146,7 +146,7 @@ impl Talk {
     }
 
     /// The next message to the server is this.
-    pub(super) async fn to_server(&mut self, expected: &str) {
+    pub(super) async fn server_gets(&mut self, expected: &str) {
         match self.told().await {
             Told::Message(message, _) => assert_eq!(text(&message), expected),
             told => panic!("{told:?} instead of {expected}"),
@@ -154,7 +154,7 @@ impl Talk {
     }
 
     /// The next message to the client is this.
-    pub(super) async fn to_client(&mut self, expected: &str) {
+    pub(super) async fn client_gets(&mut self, expected: &str) {
         match self.event().await {
             Event::Message { message, .. } => assert_eq!(text(&message), expected),
             event => panic!("{event:?} instead of {expected}"),

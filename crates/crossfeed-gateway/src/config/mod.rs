@@ -5,9 +5,9 @@
 //! files and the environment.
 
 mod error;
-mod expand;
+pub(crate) mod expand;
 mod jsonc;
-mod node;
+pub(crate) mod node;
 mod read;
 
 #[cfg(test)]

@@ -61,6 +61,13 @@ impl Node {
             _ => None,
         }
     }
+
+    /// The value of a key of a table.
+    pub(crate) fn get(&self, key: &str) -> Option<&Self> {
+        let entries = self.entries()?;
+        let entry = entries.iter().find(|entry| entry.key == key)?;
+        Some(&entry.node)
+    }
 }
 
 /// What is wrong with a document, and where.

@@ -170,6 +170,32 @@ fn every_key_is_read() {
 }
 
 #[test]
+fn the_examples_are_valid() {
+    let config = toml(include_str!("../../examples/gateway.toml"));
+    assert_eq!(config.servers.len(), 3);
+    // What is commented out is the default.
+    let all = include_str!("../../examples/gateway.toml");
+    let stated = all
+        .replace("\n# profile", "\nprofile")
+        .replace("\n# ", "\n");
+    let lines = stated
+        .lines()
+        .filter(|line| line.contains(" = ") || line.starts_with('['));
+    let stated = toml(&lines.collect::<Vec<_>>().join("\n"));
+    assert_eq!(
+        format!("{:?}", stated.limits),
+        format!("{:?}", config.limits)
+    );
+    assert_eq!(stated.servers[0].allow, ["read_*"]);
+    assert_eq!(
+        json(include_str!("../../examples/gateway.json"))
+            .servers
+            .len(),
+        2
+    );
+}
+
+#[test]
 fn no_secret_is_shown() {
     let shown = format!("{:?} {:?}", toml(WHOLE), sources());
     assert!(!shown.contains("s3cret"), "{shown}");

@@ -37,6 +37,7 @@ impl Client {
                 read::with_members(&params, &[("protocolVersion", quoted.into())])
             };
             let side = Side::new(&client, revision, "initialize", &params, name);
+            client.begins(&side);
             match answer(&side).await {
                 Ok(result) => {
                     client.respond(serial, &result).await;

@@ -24,6 +24,9 @@ use std::{collections::HashSet, sync::Arc};
 /// Pages of one server's list.
 const PAGES: usize = 1000;
 
+/// Lists may change while they are fetched, but not for ever.
+const ATTEMPTS: usize = 3;
+
 /// One request of a client on one side.
 #[derive(Clone)]
 pub(super) struct Request {
@@ -36,7 +39,7 @@ impl Request {
     /// Answers by what a server answered, or did not.
     pub(super) async fn fail(&self, link: &Link, failure: Failure) {
         match failure {
-            Failure::Error(message) => self.client.answer(self.serial, message).await,
+            Failure::Error(message) => self.client.answer(self.serial, *message).await,
             Failure::Unavailable(error) => {
                 let error = fault::rpc(&link.name, &error);
                 self.client.refuse(self.serial, &error).await;
@@ -134,10 +137,16 @@ impl Request {
             .unwrap_or_else(|| Bytes::from_static(b"{}"));
         if !self.side.tools.is_listed() {
             let _one_at_a_time = self.side.listing.lock().await;
-            if !self.side.tools.is_listed() {
-                // Without sessions each request says who asks; nothing else of the call is said.
-                let meta = self.side.revision.is_stateless().then(|| asking(&params));
-                if let Err((link, failure)) = self.fetch(meta.flatten().as_ref()).await {
+            // Without sessions each request says who asks; nothing else of the call is said.
+            let meta = match self.side.revision.is_stateless() {
+                true => asking(&params),
+                false => None,
+            };
+            for _ in 0..ATTEMPTS {
+                if self.side.tools.is_listed() {
+                    break;
+                }
+                if let Err((link, failure)) = self.fetch(meta.as_ref()).await {
                     return self.fail_call(&link, failure).await;
                 }
             }
@@ -164,7 +173,7 @@ impl Request {
     /// As [`fail`](Self::fail), but so that the model reads it.
     async fn fail_call(&self, link: &Link, failure: Failure) {
         match failure {
-            Failure::Error(message) => self.client.answer(self.serial, message).await,
+            Failure::Error(message) => self.client.answer(self.serial, *message).await,
             Failure::Unavailable(error) => {
                 let result = fault::tool(&link.name, &error, link.stateless);
                 self.client.respond(self.serial, &result).await;

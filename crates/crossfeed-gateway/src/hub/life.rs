@@ -18,8 +18,9 @@ use super::{
 };
 use crate::{
     Revision,
+    bridge::{WithSession, WithoutSession},
     message::{Id, Kind, Message},
-    upstream::{Backoff, Event, Upstream, UpstreamError},
+    upstream::{Backoff, Connector, Event, Upstream, UpstreamError},
 };
 use bytes::Bytes;
 use std::{
@@ -121,13 +122,82 @@ async fn closed(link: &Link) {
 
 type Opened = (Arc<dyn Upstream>, mpsc::Receiver<Event>);
 
-/// Connects, and says who the client is.
+/// How long a server may take to say that it does not know the stateless era. Some never say it.
+const PROBE: Duration = Duration::from_secs(20);
+
+/// Connects, and says who the client is: to a server of the client's era as it is, to one of the other
+/// through a bridge. Which it is of is found out once.
 async fn open(link: &Arc<Link>) -> Result<Opened, UpstreamError> {
     let most = link.start_timeout();
+    let Some(client) = link.client.upgrade() else {
+        return Err(ended());
+    };
+    let eras = client.gateway().eras();
+    drop(client);
+    let known = eras.of(link.server, link.stateless);
+    if known != Some(false) {
+        let is_probe = known.is_none() && link.stateless;
+        let most = if is_probe { most.min(PROBE) } else { most };
+        let error = match attempt(link, &link.connector, most).await {
+            Ok(opened) => {
+                eras.learn(link.server, link.stateless, Some(true));
+                return Ok(opened);
+            }
+            Err(error) => error,
+        };
+        let (error, was_there) = error;
+        // Servers refuse what they do not know in every way there is.
+        let is_refusal = match &error {
+            UpstreamError::TimedOut { .. } => is_probe,
+            UpstreamError::Ended { .. } => is_probe || link.is_http,
+            _ => true,
+        };
+        if !(was_there && is_refusal) {
+            return Err(error);
+        }
+        let refused = link.state().refused.clone();
+        tracing::debug!(target: "crossfeed::gateway", server = %link.name, %error, "another era is tried");
+        match attempt(link, &bridged(link), link.start_timeout()).await {
+            Ok(opened) => {
+                eras.learn(link.server, link.stateless, Some(false));
+                return Ok(opened);
+            }
+            // Neither: what the server itself said to its client stands.
+            Err(_) => {
+                eras.learn(link.server, link.stateless, None);
+                link.state().refused = refused;
+                return Err(error);
+            }
+        }
+    }
+    let opened = attempt(link, &bridged(link), most).await;
+    let opened = opened.map_err(|(error, _)| error);
+    if matches!(opened, Err(UpstreamError::Refused { .. })) {
+        eras.learn(link.server, link.stateless, None);
+    }
+    opened
+}
+
+/// The server as if it were of the client's era.
+fn bridged(link: &Link) -> Arc<dyn Connector> {
+    let server = Arc::clone(&link.connector);
+    if link.stateless {
+        Arc::new(WithoutSession { server })
+    } else {
+        Arc::new(WithSession { server })
+    }
+}
+
+/// Fails with whether there was a connection.
+async fn attempt(
+    link: &Arc<Link>,
+    connector: &Arc<dyn Connector>,
+    most: Duration,
+) -> Result<Opened, (UpstreamError, bool)> {
     let mut upstream = None;
     let opened = tokio::time::timeout(most, async {
         let (sender, mut events) = mpsc::channel(EVENTS);
-        let connected = link.connector.connect(sender).await?;
+        let connected = connector.connect(sender).await?;
         upstream = Some(Arc::clone(&connected));
         introduce(link, &*connected, &mut events).await?;
         Ok((connected, events))
@@ -136,10 +206,14 @@ async fn open(link: &Arc<Link>) -> Result<Opened, UpstreamError> {
     .unwrap_or(Err(UpstreamError::TimedOut {
         seconds: most.as_secs(),
     }));
-    if let (Err(_), Some(upstream)) = (&opened, upstream) {
-        upstream.close().await;
+    match (opened, upstream) {
+        (Ok(opened), _) => Ok(opened),
+        (Err(error), Some(upstream)) => {
+            upstream.close().await;
+            Err((error, true))
+        }
+        (Err(error), None) => Err((error, false)),
     }
-    opened
 }
 
 async fn introduce(
@@ -171,7 +245,10 @@ async fn introduce(
                     Kind::Request | Kind::Notification => handle_message(link, message, None).await,
                 }
             }
-            Some(Event::Failed { id: of, error }) if of == id => return Err(error),
+            Some(Event::Failed { id: of, error }) if of == id => {
+                link.state().refused = None;
+                return Err(error);
+            }
             Some(Event::Closed(error)) => return Err(error),
             Some(event) => handle(link, event).await,
             None => return Err(ended()),
@@ -308,10 +385,19 @@ async fn answered(link: &Arc<Link>, waiting: Waiting, message: Message) {
     };
     match waiting {
         Waiting::Forward { serial } => client.answer(serial, message).await,
+        Waiting::Listen { serial } => {
+            let answer = match message.kind() {
+                Kind::Error => Err(Failure::Error(Box::new(message))),
+                _ => Ok(message),
+            };
+            if let Some(side) = client.side_of(link) {
+                side.listened(&client, link, serial, answer).await;
+            }
+        }
         Waiting::Inner { answer, .. } => {
             let _ = answer.send(match message.result() {
                 Some(result) => Ok(result),
-                None => Err(Failure::Error(message)),
+                None => Err(Failure::Error(Box::new(message))),
             });
         }
         Waiting::Call { serial, pending } => match message.result() {

@@ -37,7 +37,7 @@ pub(super) type Answer = Result<Bytes, Failure>;
 #[derive(Clone, Debug)]
 pub(super) enum Failure {
     /// The server answered with this error.
-    Error(Message),
+    Error(Box<Message>),
     /// The server did not answer.
     Unavailable(UpstreamError),
 }
@@ -46,6 +46,8 @@ pub(super) enum Failure {
 pub(super) enum Waiting {
     /// It goes to the client's request as it is.
     Forward { serial: u64 },
+    /// It ends a subscription.
+    Listen { serial: u64 },
     /// It is the result of a tool.
     Call { serial: u64, pending: Pending },
     /// The gateway asked, for a request of the client or for itself.
@@ -59,7 +61,9 @@ impl Waiting {
     /// The client's request behind it.
     pub(super) fn serial(&self) -> Option<u64> {
         match self {
-            Self::Forward { serial } | Self::Call { serial, .. } => Some(*serial),
+            Self::Forward { serial } | Self::Listen { serial } | Self::Call { serial, .. } => {
+                Some(*serial)
+            }
             Self::Inner { serial, .. } => *serial,
         }
     }
@@ -120,6 +124,7 @@ pub(super) struct Link {
     pub(super) stateless: bool,
     /// Whether leaving a request is how it is cancelled: HTTP without sessions.
     abandons: bool,
+    pub(super) is_http: bool,
     pub(super) connector: Arc<dyn Connector>,
     pub(super) hello: Hello,
     pub(super) phase: watch::Sender<Phase>,
@@ -141,14 +146,15 @@ impl Link {
     ) -> Arc<Self> {
         let config = client.gateway().config();
         let of = config.servers.get(server);
+        let is_http =
+            of.is_some_and(|config| matches!(config.transport, TransportConfig::Http { .. }));
         Arc::new(Self {
             server,
             name: of.map_or("", |config| &config.name).into(),
             client: Arc::downgrade(client),
             stateless,
-            abandons: stateless
-                && of
-                    .is_some_and(|config| matches!(config.transport, TransportConfig::Http { .. })),
+            abandons: stateless && is_http,
+            is_http,
             connector,
             hello,
             phase: watch::Sender::new(Phase::Opening),
@@ -585,7 +591,13 @@ impl Link {
             (Waiting::Inner { answer, .. }, _) => {
                 let _ = answer.send(Err(Failure::Unavailable(error.clone())));
             }
-            (Waiting::Forward { .. }, None) => {}
+            (Waiting::Listen { serial }, Some(client)) => {
+                if let Some((side, link)) = client.side_of(self).zip(client.link_of(self)) {
+                    let failure = Failure::Unavailable(error.clone());
+                    side.listened(&client, &link, serial, Err(failure)).await;
+                }
+            }
+            (Waiting::Forward { .. } | Waiting::Listen { .. }, None) => {}
         }
     }
 }

@@ -20,8 +20,10 @@ mod client;
 mod fault;
 mod health;
 mod join;
+mod lane;
 mod life;
 mod link;
+mod listen;
 mod read;
 mod route;
 mod side;
@@ -52,6 +54,29 @@ pub struct Gateway {
     servers: Vec<Arc<dyn Connector>>,
     tools: Tools,
     clients: Mutex<Clients>,
+    eras: Arc<Eras>,
+}
+
+/// Which eras servers speak, as far as it was found out.
+#[derive(Default)]
+struct Eras(Mutex<HashMap<(usize, bool), bool>>);
+
+impl Eras {
+    fn known(&self) -> MutexGuard<'_, HashMap<(usize, bool), bool>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a server speaks the stateless era, or the one before.
+    fn of(&self, server: usize, stateless: bool) -> Option<bool> {
+        self.known().get(&(server, stateless)).copied()
+    }
+
+    fn learn(&self, server: usize, stateless: bool, speaks: Option<bool>) {
+        match speaks {
+            Some(speaks) => self.known().insert((server, stateless), speaks),
+            None => self.known().remove(&(server, stateless)),
+        };
+    }
 }
 
 #[derive(Default)]
@@ -71,6 +96,7 @@ impl Gateway {
             servers,
             tools,
             clients: Mutex::default(),
+            eras: Arc::default(),
         })
     }
 
@@ -82,6 +108,10 @@ impl Gateway {
 
     pub(crate) fn tools(&self) -> &Tools {
         &self.tools
+    }
+
+    fn eras(&self) -> Arc<Eras> {
+        Arc::clone(&self.eras)
     }
 
     /// The servers that are switched on, by their places in the configuration.

@@ -3,6 +3,7 @@
 //! What comes in: JSON, and the keys that lead to a value. What goes out: the value, or the JSON with
 //! another value there and every other byte kept. Deliberately not here: what the values mean.
 
+use crate::message::Id;
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, Edits};
 use memchr::memmem;
@@ -30,6 +31,16 @@ pub(super) fn raw(json: &Bytes, path: &[&str]) -> Option<Bytes> {
     let document = Document::new(json.clone());
     let value = at(&document, path)?.shared();
     Some(value)
+}
+
+/// The same in memory of its own: what is kept must not keep a whole message.
+pub(super) fn kept(json: &Bytes, path: &[&str]) -> Option<Bytes> {
+    raw(json, path).map(|value| Bytes::copy_from_slice(&value))
+}
+
+/// An id in memory of its own.
+pub(super) fn kept_id(id: &Id) -> Id {
+    Id::parse(Bytes::copy_from_slice(id.raw())).unwrap_or_else(|| id.clone())
 }
 
 /// The string that a path of keys leads to.
@@ -116,9 +127,9 @@ pub(super) fn without_member(json: &Bytes, key: &str) -> Bytes {
     kept.into()
 }
 
-/// Whether parameters say that they are of the stateless era: each request there says its revision.
-pub(super) fn says_revision(params: Option<&Bytes>) -> bool {
-    params.is_some_and(|params| raw(params, &["_meta", PROTOCOL_VERSION]).is_some())
+/// The revision that parameters say they are of: each request of the stateless era does.
+pub(super) fn says_revision(params: &Bytes) -> Option<String> {
+    string(params, &["_meta", PROTOCOL_VERSION])
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::{
     begin::{self, some_settled},
     calls::{Request, asking, cancelled},
     fault, join,
-    link::{Answer, Failure, Link},
+    link::{Answer, Failure, LISTEN, Link},
     read,
     side::Side,
 };
@@ -39,6 +39,7 @@ impl Side {
             "tools/call" => client.work(serial, request.call(message)).await,
             "tools/list" => client.work(serial, request.list(message)).await,
             "tasks/get" | "tasks/result" => client.work(serial, request.task(message)).await,
+            LISTEN => client.work(serial, request.listen(message)).await,
             "server/discover" => client.work(serial, request.discover(message)).await,
             _ if self.only().is_none() => request.of_several(message).await,
             _ => {

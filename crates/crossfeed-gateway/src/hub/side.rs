@@ -7,6 +7,7 @@ use super::{
     Client,
     life::{self, Hello},
     link::Link,
+    listen::Listening,
     read,
 };
 use crate::{
@@ -17,7 +18,7 @@ use crate::{
 use bytes::Bytes;
 use lru::LruCache;
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     num::NonZeroUsize,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -34,10 +35,14 @@ pub(super) struct Side {
     pub(super) tools: ClientTools,
     pub(super) revision: Revision,
     known: Mutex<Known>,
+    listenings: Mutex<BTreeMap<u64, Listening>>,
     tool_changes: AtomicU64,
     /// Lists are fetched by one request at a time.
     pub(super) listing: tokio::sync::Mutex<()>,
 }
+
+/// Bytes of a name that is remembered; who has a longer one is asked for in turn.
+const LONGEST: usize = 4096;
 
 /// Resources whose server is remembered.
 const RESOURCES: NonZeroUsize = NonZeroUsize::new(16_384).expect("not zero");
@@ -90,6 +95,7 @@ impl Side {
                 templates: LruCache::new(RESOURCES),
                 prompts: None,
             }),
+            listenings: Mutex::default(),
             tool_changes: AtomicU64::new(0),
             listing: tokio::sync::Mutex::default(),
         })
@@ -118,6 +124,13 @@ impl Side {
             .to_string(),
         );
         Self::new(client, revision, "server/discover", &own, name)
+    }
+
+    /// Subscriptions, by the request that they are.
+    pub(super) fn listenings(&self) -> MutexGuard<'_, BTreeMap<u64, Listening>> {
+        self.listenings
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -185,10 +198,16 @@ impl Side {
     }
 
     pub(super) fn owns_resource(&self, server: usize, uri: &str) {
+        if uri.len() > LONGEST {
+            return;
+        }
         self.known().resources.put(uri.to_owned(), server);
     }
 
     pub(super) fn owns_template(&self, server: usize, template: &str) {
+        if template.len() > LONGEST {
+            return;
+        }
         self.known().templates.put(template.to_owned(), server);
     }
 
@@ -218,6 +237,9 @@ impl Side {
     }
 
     pub(super) fn owns_task(&self, server: usize, task: &str) {
+        if task.len() > LONGEST {
+            return;
+        }
         self.known().tasks.put(task.to_owned(), server);
     }
 

@@ -20,11 +20,11 @@ use super::{
 };
 use crate::message::{RpcError, code};
 use bytes::Bytes;
-use crossfeed_core::{Error, InFlight, Link, ResolveError};
+use crossfeed_core::{BeginError, Error, InFlight, Link, ResolveError};
 use crossfeed_json::{Cursor, Document, Kind, quoted};
 use crossfeed_mcp::TraceMeta;
 use crossfeed_projection::ProjectionRequest;
-use crossfeed_wire::{ErrorBody, Fault};
+use crossfeed_wire::{ErrorBody, ErrorCode};
 use std::{borrow::Cow, ops::Range, sync::Arc};
 
 /// Calls that a client may have made before it connected again.
@@ -63,20 +63,21 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
     let Some(offered) = listing.and_then(|listing| listing.find(&name).cloned()) else {
         return invalid(format!("unknown tool: {}", quoted(&name)));
     };
-    let in_flight = match begun(shared, &offered, &name, root).await {
-        Ok(in_flight) => in_flight,
-        Err(answer) => return Call::Answered(answer),
+    let (in_flight, why_not) = match begun(shared, &offered, &name, root).await {
+        Ok(in_flight) => (Some(in_flight), None),
+        Err(why_not) => (None, Some(why_not)),
     };
     let state = root.get("requestState").and_then(Cursor::as_str);
     let round = state.and_then(|state| shared.round(&state, &asked(&params)));
-    let ready = match (round, arguments, &in_flight) {
-        (Some(round), ..) => Ok(Ready {
+    let flying = in_flight.as_ref().ok_or(why_not);
+    let ready = match (round, arguments) {
+        (Some(round), _) => Ok(Ready {
             arguments: round.arguments,
             sources: round.sources,
             projection: None,
         }),
-        (None, Some(arguments), _) => ready(shared, in_flight.as_ref(), &offered, arguments).await,
-        (None, None, _) => Ok(Ready {
+        (None, Some(arguments)) => ready(shared, flying, &offered, arguments).await,
+        (None, None) => Ok(Ready {
             arguments: None,
             sources: Sources::new(),
             projection: None,
@@ -112,35 +113,32 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
     })
 }
 
-/// The call in flight; none where its result will not be kept.
+/// The call in flight, or why its result will not be kept.
 async fn begun(
     shared: &Arc<Shared>,
     offered: &Offered,
     name: &str,
     root: Cursor<'_>,
-) -> Result<Option<InFlight>, Bytes> {
+) -> Result<InFlight, Box<ErrorBody>> {
     if !offered.is_chained {
-        return Ok(None);
+        let to = Arc::clone(&offered.source);
+        return Err(Box::new(refusal::flow_body(&FlowError::NotChained { to })));
     }
-    let refused = |error: ErrorBody| refusal::of_bodies(vec![error], shared.privacy());
     for _ in 0..TRIES {
         let Ok(call_id) = shared.ids.next() else {
             break;
         };
-        let begun = match shared.session().begin(&call_id).await {
+        let mut begun = match shared.session().begin(&call_id).await {
             Ok(begun) => begun,
-            Err(crossfeed_core::BeginError::Duplicate { .. }) => continue,
-            Err(error) if error.fault() == Fault::Backend => {
-                tracing::warn!(target: "crossfeed::gateway::tools", %error, "a call is not kept");
-                break;
-            }
+            Err(BeginError::Duplicate { .. }) => continue,
             Err(error) => {
+                // A client can make as many as it likes.
+                tracing::debug!(target: "crossfeed::gateway::tools", %error, "a call is not kept");
                 let mut body = ErrorBody::new(error.code(), error.to_string());
                 body.advice = Some("call again when others have returned".to_owned());
-                return Err(refused(body));
+                return Err(Box::new(body));
             }
         };
-        let mut begun = begun;
         if let Some(parent) = TraceMeta::read(root).context() {
             begun = begun.with_parent(parent);
         }
@@ -149,15 +147,18 @@ async fn begun(
             // Not shared: it must not keep alive what else the message holds.
             begun = begun.with_arguments(Bytes::copy_from_slice(arguments.raw()));
         }
-        return Ok(Some(begun));
+        return Ok(begun);
     }
-    Ok(None)
+    let message = "no id can be given to the call";
+    let mut body = ErrorBody::new(ErrorCode::StoreUnavailable, message);
+    body.advice = Some("call it with values in place of references".to_owned());
+    Err(Box::new(body))
 }
 
 /// The arguments as the server gets them, or why the call is not made.
 async fn ready(
     shared: &Arc<Shared>,
-    in_flight: Option<&InFlight>,
+    in_flight: Result<&InFlight, Option<Box<ErrorBody>>>,
     offered: &Arc<Offered>,
     arguments: Cursor<'_>,
 ) -> Result<Ready, Bytes> {
@@ -173,18 +174,21 @@ async fn ready(
     }
     let privacy = shared.privacy();
     let written = Bytes::copy_from_slice(arguments.raw());
-    let Some(in_flight) = in_flight else {
-        return match plain(shared, offered, &written).await {
-            Some(None) => Ok(as_it_came),
-            Some(Some(arguments)) => Ok(Ready {
-                arguments: Some(arguments),
-                ..as_it_came
-            }),
-            None => {
-                let to = Arc::clone(&offered.source);
-                Err(refusal::of_flow(&FlowError::NotChained { to }, privacy))
-            }
-        };
+    let in_flight = match in_flight {
+        Ok(in_flight) => in_flight,
+        // Whose result is not kept may be called all the same, but not with references.
+        Err(why_not) => {
+            return match plain(shared, offered, &written).await {
+                Some(arguments) => Ok(Ready {
+                    arguments,
+                    ..as_it_came
+                }),
+                None => Err(refusal::of_bodies(
+                    why_not.into_iter().map(|own| *own).collect(),
+                    privacy,
+                )),
+            };
+        }
     };
     let session = in_flight.session();
     let mut resolved = session

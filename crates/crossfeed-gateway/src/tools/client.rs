@@ -7,7 +7,7 @@ use super::{
     Call, Caller, ServerList, Tools, extra,
     flow::Sources,
     ids::{self, CallIds},
-    list::{Audience, Listing, Offered},
+    list::{Audience, Listing, Offered, ToolReport},
     profile::Choice,
     refusal::Privacy,
     result::Kept,
@@ -30,6 +30,9 @@ const REMEMBERED: NonZeroUsize = match NonZeroUsize::new(256) {
     Some(calls) => calls,
     None => NonZeroUsize::MIN,
 };
+
+/// Bytes of arguments that are kept of calls that wait for the client to say more.
+const ROUND_BYTES: usize = 16 << 20;
 
 /// The tools of one client: what it was shown, what it recorded.
 pub struct ClientTools {
@@ -58,6 +61,13 @@ pub(super) struct Round {
     pub(super) arguments: Option<Bytes>,
     /// Whose data they hold.
     pub(super) sources: Sources,
+}
+
+impl Round {
+    fn bytes(&self) -> usize {
+        let written = self.asked.1.as_ref().map_or(0, Bytes::len);
+        written + self.arguments.as_ref().map_or(0, Bytes::len)
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -93,14 +103,23 @@ impl Shared {
         self.tools.flows.remember(self.scope(), call_id, tool, of);
     }
 
-    /// Keeps what a call was resolved to, for the client's answer to what the server asks.
+    /// Keeps what a call was resolved to, for the client's answer to what the server asks. What is too
+    /// large to be kept is resolved anew then.
     pub(super) fn remember_round(&self, state: String, kept: Kept) {
         let round = Round {
             asked: asked(&kept.params),
             arguments: kept.arguments,
             sources: kept.sources,
         };
-        lock(&self.rounds).put(state, round);
+        let mut rounds = lock(&self.rounds);
+        rounds.put(state, round);
+        let held = |rounds: &LruCache<String, Round>| -> usize {
+            rounds
+                .iter()
+                .map(|(state, round)| state.len() + round.bytes())
+                .sum()
+        };
+        while held(&rounds) > ROUND_BYTES && rounds.pop_lru().is_some() {}
     }
 
     /// What a call was resolved to that was answered with this state, if it is the same call.
@@ -187,6 +206,13 @@ impl ClientTools {
     #[must_use]
     pub fn is_listed(&self) -> bool {
         lock(&self.shared.listing).is_some()
+    }
+
+    /// What became of each tool of the lists that were listed last, in their order; those left out too.
+    #[must_use]
+    pub fn report(&self) -> Vec<ToolReport> {
+        let listing = self.shared.listing();
+        listing.map_or_else(Vec::new, |listing| listing.reports.clone())
     }
 
     /// A server's list changed: the next call needs a new one.

@@ -21,6 +21,7 @@ mod tasks;
 mod tests;
 
 pub use client::ClientTools;
+pub use list::ToolReport;
 pub use profile::is_profile;
 
 use crate::{

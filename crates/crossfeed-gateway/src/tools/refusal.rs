@@ -37,9 +37,14 @@ pub(super) fn of_failure(failure: &Failure, privacy: Privacy) -> Bytes {
 
 /// A flow that a rule forbids.
 pub(super) fn of_flow(error: &FlowError, privacy: Privacy) -> Bytes {
+    of_bodies(vec![flow_body(error)], privacy)
+}
+
+/// The same as it is written.
+pub(super) fn flow_body(error: &FlowError) -> ErrorBody {
     let mut body = ErrorBody::new(ErrorCode::FlowRefused, error.to_string());
     body.advice = Some(error.advice().to_owned());
-    of_bodies(vec![body], privacy)
+    body
 }
 
 /// Errors as a tool result.

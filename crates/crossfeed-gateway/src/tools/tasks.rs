@@ -6,14 +6,25 @@
 use super::{client::Shared, result::Kept};
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, Edits, Kind};
+use sha2::{Digest as _, Sha256};
 use std::sync::{Arc, PoisonError};
 
 /// A call that runs as a task.
 pub(super) enum Task {
     Running(Box<Kept>),
-    /// Its result, as it came and as it is shown: it may be asked for again.
-    Done(Bytes, Bytes),
+    /// It has a result, which may be asked for again.
+    Done(Done),
 }
+
+/// The result of a task, by its digest, and as it is shown if that is not long.
+#[derive(Clone)]
+pub(super) struct Done {
+    came: [u8; 32],
+    shown: Option<Bytes>,
+}
+
+/// Bytes of a shown result that are kept for who asks again: beyond, it is passed on as it came.
+const KEPT: usize = 64 << 10;
 
 /// What of an answer about a task is a tool's result.
 enum Holds {
@@ -65,22 +76,21 @@ pub(super) async fn result(
             kept.fail(&format!("the task was {status}")).await;
             return said;
         }
-        (Some(done @ Task::Done(..)), Holds::Nothing(_)) => {
+        (Some(done @ Task::Done(_)), Holds::Nothing(_)) => {
             tasks().put(key, done);
             return said;
         }
         (Some(Task::Running(kept)), _) => {
-            let shown = kept.finish(inner.clone()).await;
-            tasks().put(key, Task::Done(inner, shown.clone()));
+            let came = Sha256::digest(&inner).into();
+            let shown = kept.finish(inner).await;
+            let kept = Some(shown.clone()).filter(|shown| shown.len() <= KEPT);
+            tasks().put(key, Task::Done(Done { came, shown: kept }));
             shown
         }
-        (Some(Task::Done(came, shown)), _) => {
-            let again = match came == inner {
-                true => shown.clone(),
-                false => inner,
-            };
-            tasks().put(key, Task::Done(came, shown));
-            again
+        (Some(Task::Done(done)), _) => {
+            tasks().put(key, Task::Done(done.clone()));
+            let came: [u8; 32] = Sha256::digest(&inner).into();
+            done.shown.filter(|_| came == done.came).unwrap_or(inner)
         }
     };
     match root.get("result").filter(|_| !is_result(root)) {

@@ -1,6 +1,6 @@
 //! From what a configuration says of a server to a way to reach it.
 
-use super::{Connector, UpstreamError};
+use super::{Connector, UpstreamError, auth, http::HttpConnector};
 use crate::config::{Limits, ServerConfig, TransportConfig};
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -37,8 +37,11 @@ pub fn connector(
         TransportConfig::Stdio { .. } => Err(UpstreamError::Unreachable {
             reason: "child processes take a Unix system".to_owned(),
         }),
-        TransportConfig::Http { .. } => Err(UpstreamError::Unreachable {
-            reason: "not yet".to_owned(),
-        }),
+        TransportConfig::Http { url, headers, .. } => {
+            let connector = HttpConnector::new(server.name.as_str(), url, headers)?
+                .with_credentials(Arc::new(auth::None))
+                .with_message_limit(limits.message_bytes);
+            Ok(Arc::new(connector))
+        }
     }
 }

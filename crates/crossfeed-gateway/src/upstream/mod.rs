@@ -4,8 +4,10 @@
 //! events, in order; and typed errors where it cannot answer. Deliberately not here: what messages mean,
 //! which server a message is for, and when a server that ended is started again: that is [`crate::hub`].
 
+pub mod auth;
 mod backoff;
 mod connector;
+pub mod http;
 #[cfg(unix)]
 pub mod stdio;
 

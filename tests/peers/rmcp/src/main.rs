@@ -124,7 +124,9 @@ fn said(result: &CallToolResult) -> Result<String> {
 /// The call id that a result says of itself.
 fn call_id(result: &CallToolResult) -> Result<String> {
     let text = said(result)?;
-    let from = text.find("call_").context("no call id")?;
+    let before = r#"_toolCallId":""#;
+    let text = text.replace('\\', "");
+    let from = text.find(before).context("no call id")? + before.len();
     Ok(text[from..]
         .chars()
         .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')

@@ -25,9 +25,21 @@ const PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(800);
 
 /// What a client was asked for one request.
+#[derive(Default)]
 pub(super) struct Round {
     state: Option<Bytes>,
+    /// The task that asks, where one does.
+    task: Option<Bytes>,
     asks: Vec<Ask>,
+}
+
+impl Round {
+    pub(super) fn of_task(task: Bytes) -> Self {
+        Self {
+            task: Some(task),
+            ..Self::default()
+        }
+    }
 }
 
 struct Ask {
@@ -38,7 +50,7 @@ struct Ask {
 }
 
 /// What a server asks for: the key, the method, the parameters.
-type Asked = (Bytes, String, Option<Bytes>);
+pub(super) type Asked = (Bytes, String, Option<Bytes>);
 
 impl Session {
     pub(super) fn input_required(&mut self, call: u64, result: &Bytes, actions: &mut Actions) {
@@ -69,12 +81,28 @@ impl Session {
             return;
         }
         running.pauses = 0;
-        let client = running.client.clone();
-        let mut asks = Vec::with_capacity(asked.len());
+        let round = Round {
+            state,
+            ..Round::default()
+        };
+        self.ask_client(call, asked, round, actions);
+    }
+
+    /// Asks the client what a call, or the task that it became, needs.
+    pub(super) fn ask_client(
+        &mut self,
+        call: u64,
+        asked: Vec<Asked>,
+        mut round: Round,
+        actions: &mut Actions,
+    ) {
+        let Some(client) = self.calls.get(&call).map(|call| call.client.clone()) else {
+            return;
+        };
         for (key, method, params) in asked {
             let number = self.number();
             self.asks.insert(number, call);
-            asks.push(Ask {
+            round.asks.push(Ask {
                 key,
                 number,
                 answer: None,
@@ -83,11 +111,11 @@ impl Session {
             actions.push(tell(request, Some(client.clone())));
         }
         if let Some(running) = self.calls.get_mut(&call) {
-            running.at = At::Client(Round { state, asks });
+            running.at = At::Client(round);
         }
     }
 
-    fn read_asks(&self, asks: Bytes) -> Result<Vec<Asked>, String> {
+    pub(super) fn read_asks(&self, asks: Bytes) -> Result<Vec<Asked>, String> {
         let document = Document::new(asks);
         let root = document.root().map_err(|error| error.to_string())?;
         if root.kind() != Json::Object {
@@ -140,7 +168,10 @@ impl Session {
         if round.asks.iter().all(|ask| ask.answer.is_some()) {
             let responses = responses(&round.asks);
             let state = round.state.take();
-            self.send_again(call, Some(&responses), state.as_ref(), actions);
+            match round.task.take() {
+                Some(task) => self.update_task(call, task, &responses, actions),
+                None => self.send_again(call, Some(&responses), state.as_ref(), actions),
+            }
         }
     }
 
@@ -178,6 +209,9 @@ impl Session {
 
     /// Nobody waits for what the client was asked.
     pub(super) fn take_back(&mut self, round: Round, actions: &mut Actions) {
+        if let Some(task) = &round.task {
+            self.cancel_task(task, actions);
+        }
         for ask in round.asks {
             if self.asks.remove(&ask.number).is_some() {
                 actions.push(tell(cancelled(&Id::number(ask.number)), None));

@@ -7,11 +7,13 @@
 //! - `initialize` is answered from `server/discover`, `ping` and `logging/setLevel` from here.
 //! - An answer that wants input becomes requests to the client; their answers go with the request, sent
 //!   again ([`input`]).
+//! - A call that a server takes as a task only is followed to its end ([`task`]).
 //! - Subscriptions, and lists that change, are one request that stays open ([`listen`]).
 
 mod hello;
 mod input;
 mod listen;
+mod task;
 
 #[cfg(test)]
 mod tests;
@@ -50,6 +52,7 @@ pub(super) struct Session {
 enum Sent {
     Discover { client: Id, wanted: Revision },
     Call(u64),
+    Task(u64),
     Listen,
 }
 
@@ -62,6 +65,8 @@ struct Call {
     at: At,
     rounds: u32,
     pauses: u32,
+    /// The server took it as a task only.
+    as_task: bool,
 }
 
 /// Whom a call waits for.
@@ -69,6 +74,7 @@ enum At {
     Server(u64),
     Client(input::Round),
     Pause(Option<Bytes>),
+    Task(task::Task),
 }
 
 impl Era for Session {
@@ -104,6 +110,7 @@ impl Era for Session {
             self.listen(actions);
         } else {
             self.pause_over(timer, actions);
+            self.ask_about_task(timer, actions);
         }
     }
 }
@@ -117,7 +124,7 @@ impl Session {
     /// The client's id of what has this id at the server.
     fn client_id(&self, id: &Id) -> Option<Id> {
         match self.sent.get(&id.as_number()?)? {
-            Sent::Call(call) => Some(self.calls.get(call)?.client.clone()),
+            Sent::Call(call) | Sent::Task(call) => Some(self.calls.get(call)?.client.clone()),
             Sent::Discover { .. } | Sent::Listen => None,
         }
     }
@@ -159,6 +166,7 @@ impl Session {
             at: At::Pause(None),
             rounds: 0,
             pauses: 0,
+            as_task: false,
         };
         let request = running.request.clone();
         self.calls.insert(call, running);
@@ -220,6 +228,12 @@ impl Session {
             }
             At::Client(round) => self.take_back(round, actions),
             At::Pause(_) => {}
+            At::Task(task) => {
+                if let Some(number) = task.asked {
+                    self.sent.remove(&number);
+                }
+                self.cancel_task(task.id(), actions);
+            }
         }
     }
 
@@ -234,17 +248,23 @@ impl Session {
                 self.discovered(&client, wanted, &message, actions)
             }
             Sent::Listen => self.listen_ended(number, message.error(), actions),
+            Sent::Task(call) => self.task_told(call, message, actions),
             Sent::Call(call) => match message.result() {
                 Some(result) => self.call_answered(call, message, &result, actions),
-                None => {
-                    if let Some(call) = self.finish(call) {
-                        let error = message.error().unwrap_or_default();
-                        let error = error_of_sessions(call.request.method(), &error);
-                        let message = message.with_id(call.client).with_body(error);
-                        actions.push(tell(message, None));
-                    }
-                }
+                None => self.call_refused(call, message, actions),
             },
+        }
+    }
+
+    fn call_refused(&mut self, call: u64, message: Message, actions: &mut Actions) {
+        let error = message.error().unwrap_or_default();
+        if self.wants_task(call, &error, actions) {
+            return;
+        }
+        if let Some(call) = self.finish(call) {
+            let error = error_of_sessions(call.request.method(), &error);
+            let message = message.with_id(call.client).with_body(error);
+            actions.push(tell(message, None));
         }
     }
 
@@ -257,14 +277,7 @@ impl Session {
     ) {
         match members::get_text(result, &["resultType"]).as_deref() {
             Some("input_required") => self.input_required(call, result, actions),
-            Some("task") => self.fail(
-                call,
-                &RpcError::new(
-                    rpc::INTERNAL,
-                    "the server made a task of it, which this client cannot follow",
-                ),
-                actions,
-            ),
+            Some("task") => self.task_made(call, result, actions),
             kind => {
                 if let Some(call) = self.finish(call) {
                     let message = message.with_id(call.client);
@@ -300,7 +313,7 @@ impl Session {
         let number = id.as_number();
         let client = match number.and_then(|number| self.sent.remove(&number)) {
             Some(Sent::Discover { client, .. }) => Some(client),
-            Some(Sent::Call(call)) => self.finish(call).map(|call| call.client),
+            Some(Sent::Call(call) | Sent::Task(call)) => self.finish(call).map(|call| call.client),
             Some(Sent::Listen) => {
                 self.listen_ended(number.unwrap_or_default(), None, actions);
                 None

@@ -28,12 +28,12 @@ async fn begun(capabilities: &str) -> Talk {
         talk.told().await,
         Told::Speak(Revision::V2026_07_28)
     ));
-    talk.to_server(&format!(
+    talk.server_gets(&format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{{{META}}}}}}}"#
     ))
     .await;
     talk.server(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{capabilities},"ttlMs":0,"cacheScope":"private","instructions":"Do.","_meta":{{"io.modelcontextprotocol/serverInfo":{{"name":"s","version":"2"}}}}}}}}"#)).await;
-    talk.to_client(&format!(r#"{{"jsonrpc":"2.0","id":"i","result":{{"capabilities":{capabilities},"instructions":"Do.","protocolVersion":"2025-11-25","serverInfo":{{"name":"s","version":"2"}}}}}}"#)).await;
+    talk.client_gets(&format!(r#"{{"jsonrpc":"2.0","id":"i","result":{{"capabilities":{capabilities},"instructions":"Do.","protocolVersion":"2025-11-25","serverInfo":{{"name":"s","version":"2"}}}}}}"#)).await;
     talk.client(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
         .await;
     talk
@@ -45,23 +45,23 @@ async fn a_request_says_who_asks_and_its_result_is_as_a_session_has_it() {
     talk.client(r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#)
         .await;
     let meta = with_level("info");
-    talk.to_server(&format!(
+    talk.server_gets(&format!(
         r#"{{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{{{meta}}}}}"#
     ))
     .await;
     talk.server(r#"{"jsonrpc":"2.0","id":3,"result":{ "tools":[1.50], "resultType":"complete","ttlMs":0 } , "x": 1}"#).await;
-    talk.to_client(r#"{"jsonrpc":"2.0","id":7,"result":{ "tools":[1.50],"ttlMs":0 } , "x": 1}"#)
+    talk.client_gets(r#"{"jsonrpc":"2.0","id":7,"result":{ "tools":[1.50],"ttlMs":0 } , "x": 1}"#)
         .await;
 
     talk.client(
         r#"{"jsonrpc":"2.0","id":8,"method":"logging/setLevel","params":{"level":"error"}}"#,
     )
     .await;
-    talk.to_client(r#"{"jsonrpc":"2.0","id":8,"result":{}}"#)
+    talk.client_gets(r#"{"jsonrpc":"2.0","id":8,"result":{}}"#)
         .await;
     talk.client(r#"{"jsonrpc":"2.0","id":9,"method":"ping"}"#)
         .await;
-    talk.to_client(r#"{"jsonrpc":"2.0","id":9,"result":{}}"#)
+    talk.client_gets(r#"{"jsonrpc":"2.0","id":9,"result":{}}"#)
         .await;
 
     talk.client(r#"{"jsonrpc":"2.0","id":10,"method":"x/y","params":{"a": 1, "_meta": {"progressToken": 5}}}"#).await;
@@ -69,7 +69,7 @@ async fn a_request_says_who_asks_and_its_result_is_as_a_session_has_it() {
     let expected =
         format!(r#"{{"jsonrpc":"2.0","id":5,"method":"x/y","params":{{"a": 1, {meta}}}}}"#)
             .replacen(r#""_meta":"#, r#""_meta": "#, 1);
-    talk.to_server(&expected).await;
+    talk.server_gets(&expected).await;
     talk.server_for(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":5,"progress":1}}"#, Some(5)).await;
     match talk.event().await {
         Event::Message { related, .. } => assert_eq!(related.unwrap().to_string(), "10"),
@@ -77,7 +77,7 @@ async fn a_request_says_who_asks_and_its_result_is_as_a_session_has_it() {
     }
     talk.server(r#"{"jsonrpc":"2.0","id":5,"result":{"resultType":"odd"}}"#)
         .await;
-    talk.to_client(r#"{"jsonrpc":"2.0","id":10,"result":{"resultType":"odd"}}"#)
+    talk.client_gets(r#"{"jsonrpc":"2.0","id":10,"result":{"resultType":"odd"}}"#)
         .await;
     talk.silence().await;
 }
@@ -87,7 +87,7 @@ async fn check_refused(request: &str, expected: &str) {
     let mut talk = begun("{}").await;
     talk.client(&format!(r#"{{"jsonrpc":"2.0","id":"r",{request}}}"#))
         .await;
-    talk.to_client(&format!(
+    talk.client_gets(&format!(
         r#"{{"jsonrpc":"2.0","id":"r","error":{expected}}}"#
     ))
     .await;
@@ -143,7 +143,7 @@ async fn errors_keep_code_and_data_and_a_missing_resource_its_own_code() {
         talk.told().await;
         talk.server(&format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#))
             .await;
-        talk.to_client(&format!(
+        talk.client_gets(&format!(
             r#"{{"jsonrpc":"2.0","id":"r","error":{expected}}}"#
         ))
         .await;
@@ -159,7 +159,7 @@ async fn what_a_server_asks_for_goes_to_the_client_and_its_answer_with_the_reque
     talk.bridge.send(call, &header).await.unwrap();
     talk.told().await;
     talk.server(r#"{"jsonrpc":"2.0","id":3,"result":{"resultType":"input_required","requestState":"s\n","inputRequests":{"a\"":{"method":"elicitation/create","params":{"message": "m"}},"b":{"method":"roots/list"}}}}"#).await;
-    talk.to_client(
+    talk.client_gets(
         r#"{"jsonrpc":"2.0","id":4,"method":"elicitation/create","params":{"message": "m"}}"#,
     )
     .await;
@@ -191,8 +191,63 @@ async fn what_a_server_asks_for_goes_to_the_client_and_its_answer_with_the_reque
     }
     talk.server(r#"{"jsonrpc":"2.0","id":6,"result":{"content":[]}}"#)
         .await;
-    talk.to_client(r#"{"jsonrpc":"2.0","id":7,"result":{"content":[]}}"#)
+    talk.client_gets(r#"{"jsonrpc":"2.0","id":7,"result":{"content":[]}}"#)
         .await;
+    talk.silence().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_is_followed_to_its_end() {
+    let mut talk = begun("{}").await;
+    talk.client(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t"}}"#)
+        .await;
+    talk.told().await;
+    let tasks = r#""extensions":{"io.modelcontextprotocol/tasks":{}}"#;
+    talk.server(&format!(r#"{{"jsonrpc":"2.0","id":3,"error":{{"code":-32021,"message":"m","data":{{"requiredCapabilities":{{{tasks}}}}}}}}}"#)).await;
+    let meta = META.replace(
+        r#""listChanged":true}"#,
+        &format!(r#""listChanged":true}},{tasks}"#),
+    );
+    talk.server_gets(&format!(
+        r#"{{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{{"name":"t",{meta}}}}}}}"#
+    ))
+    .await;
+    talk.server(r#"{"jsonrpc":"2.0","id":4,"result":{"resultType":"task","taskId":"k","status":"working","pollIntervalMs":100}}"#).await;
+    let about = |id: u64, method: &str, more: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tasks/{method}","params":{{"taskId":"k",{more}{meta}}}}}}}"#
+        )
+    };
+    talk.server_gets(&about(5, "get", "")).await;
+    talk.server(r#"{"jsonrpc":"2.0","id":5,"result":{"resultType":"complete","status":"input_required","inputRequests":{"a":{"method":"roots/list"}}}}"#).await;
+    talk.client_gets(r#"{"jsonrpc":"2.0","id":6,"method":"roots/list"}"#)
+        .await;
+    talk.client(r#"{"jsonrpc":"2.0","id":6,"result":{"roots": []}}"#)
+        .await;
+    talk.server_gets(&about(
+        7,
+        "update",
+        r#""inputResponses":{"a":{"roots": []}},"#,
+    ))
+    .await;
+    talk.server(r#"{"jsonrpc":"2.0","id":7,"result":{"resultType":"complete"}}"#)
+        .await;
+    talk.server_gets(&about(8, "get", "")).await;
+    talk.server(r#"{"jsonrpc":"2.0","id":8,"result":{"status":"completed","result":{"resultType":"complete","content": [1.0]}}}"#).await;
+    talk.client_gets(r#"{"jsonrpc":"2.0","id":7,"result":{"content": [1.0]}}"#)
+        .await;
+    talk.silence().await;
+
+    // Another is cancelled.
+    talk.client(r#"{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{}}"#)
+        .await;
+    talk.told().await;
+    talk.server(r#"{"jsonrpc":"2.0","id":10,"result":{"resultType":"task","taskId":"k"}}"#)
+        .await;
+    talk.silence().await;
+    talk.client(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":8}}"#)
+        .await;
+    talk.server_gets(&about(11, "cancel", "")).await;
     talk.silence().await;
 }
 
@@ -204,7 +259,7 @@ async fn check_in_vain(result: &str, expected: &str) {
     talk.told().await;
     talk.server(&format!(r#"{{"jsonrpc":"2.0","id":3,"result":{result}}}"#))
         .await;
-    talk.to_client(&format!(
+    talk.client_gets(&format!(
         r#"{{"jsonrpc":"2.0","id":7,"error":{{"code":-32603,"message":"{expected}"}}}}"#
     ))
     .await;
@@ -244,8 +299,8 @@ async fn what_a_server_may_not_ask_for_fails_the_request() {
     )
     .await;
     check_in_vain(
-        r#"{"resultType":"task","taskId":"t"}"#,
-        "the server made a task of it, which this client cannot follow",
+        r#"{"resultType":"task"}"#,
+        "the server made a task of it without an id",
     )
     .await;
 }
@@ -265,7 +320,7 @@ async fn a_server_that_always_asks_again_is_given_up() {
             told => panic!("{told:?}"),
         }
     }
-    talk.to_client(r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"the server asked for input more than 10 times"}}"#).await;
+    talk.client_gets(r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"the server asked for input more than 10 times"}}"#).await;
     talk.silence().await;
 }
 
@@ -280,9 +335,9 @@ async fn a_client_that_refuses_an_ask_is_answered_with_its_own_error() {
     talk.event().await;
     talk.client(r#"{"jsonrpc":"2.0","id":4,"error":{"code":-1,"message":"no"}}"#)
         .await;
-    talk.to_client(r#"{"jsonrpc":"2.0","id":7,"error":{"code":-1,"message":"no"}}"#)
+    talk.client_gets(r#"{"jsonrpc":"2.0","id":7,"error":{"code":-1,"message":"no"}}"#)
         .await;
-    talk.to_client(
+    talk.client_gets(
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}"#,
     )
     .await;
@@ -297,7 +352,7 @@ async fn who_cancels_is_not_answered() {
         .await;
     talk.told().await;
     talk.client(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId": "a","reason":"r"}}"#).await;
-    talk.to_server(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId": 3,"reason":"r"}}"#).await;
+    talk.server_gets(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId": 3,"reason":"r"}}"#).await;
     assert!(matches!(talk.told().await, Told::Abandon(id) if id == Id::number(3)));
     talk.server(r#"{"jsonrpc":"2.0","id":3,"result":{}}"#).await;
     talk.silence().await;
@@ -311,7 +366,7 @@ async fn who_cancels_is_not_answered() {
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"b"}}"#,
     )
     .await;
-    talk.to_client(
+    talk.client_gets(
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":6}}"#,
     )
     .await;
@@ -336,29 +391,31 @@ async fn changes_and_subscriptions_are_one_request_that_stays_open() {
             r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
         )
     };
-    talk.to_server(&listen(2, r#""toolsListChanged":true"#))
+    talk.server_gets(&listen(2, r#""toolsListChanged":true"#))
         .await;
     talk.server(&acknowledge(2, r#""toolsListChanged":true"#))
         .await;
     talk.server(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":2}}}"#).await;
-    talk.to_client(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{}}"#)
-        .await;
+    talk.client_gets(
+        r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{}}"#,
+    )
+    .await;
 
     for (id, uri) in [("a", "u:1"), ("b", "u:2")] {
         talk.client(&format!(r#"{{"jsonrpc":"2.0","id":"{id}","method":"resources/subscribe","params":{{"uri":"{uri}"}}}}"#)).await;
     }
     let first = r#""toolsListChanged":true,"resourceSubscriptions":["u:1"]"#;
     let both = r#""toolsListChanged":true,"resourceSubscriptions":["u:1","u:2"]"#;
-    talk.to_server(&listen(3, first)).await;
+    talk.server_gets(&listen(3, first)).await;
     talk.server(&acknowledge(3, first)).await;
-    talk.to_client(r#"{"jsonrpc":"2.0","id":"a","result":{}}"#)
+    talk.client_gets(r#"{"jsonrpc":"2.0","id":"a","result":{}}"#)
         .await;
-    talk.to_server(&cancel(2)).await;
+    talk.server_gets(&cancel(2)).await;
     assert!(matches!(talk.told().await, Told::Abandon(_)));
-    talk.to_server(&listen(4, both)).await;
+    talk.server_gets(&listen(4, both)).await;
     talk.server(&acknowledge(4, first)).await;
-    talk.to_client(r#"{"jsonrpc":"2.0","id":"b","error":{"code":-32602,"message":"the server does not admit the subscription"}}"#).await;
-    talk.to_server(&cancel(3)).await;
+    talk.client_gets(r#"{"jsonrpc":"2.0","id":"b","error":{"code":-32602,"message":"the server does not admit the subscription"}}"#).await;
+    talk.server_gets(&cancel(3)).await;
     talk.told().await;
 
     // It breaks: it is opened again, and what may have been missed is said.
@@ -371,11 +428,11 @@ async fn changes_and_subscriptions_are_one_request_that_stays_open() {
         .send(Event::Failed { id, error })
         .await
         .unwrap();
-    talk.to_server(&listen(5, first)).await;
+    talk.server_gets(&listen(5, first)).await;
     talk.server(&acknowledge(5, first)).await;
-    talk.to_client(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#)
+    talk.client_gets(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#)
         .await;
-    talk.to_client(
+    talk.client_gets(
         r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"u:1"}}"#,
     )
     .await;
@@ -383,9 +440,9 @@ async fn changes_and_subscriptions_are_one_request_that_stays_open() {
         r#"{"jsonrpc":"2.0","id":"c","method":"resources/unsubscribe","params":{"uri":"u:1"}}"#,
     )
     .await;
-    talk.to_client(r#"{"jsonrpc":"2.0","id":"c","result":{}}"#)
+    talk.client_gets(r#"{"jsonrpc":"2.0","id":"c","result":{}}"#)
         .await;
-    talk.to_server(&listen(6, r#""toolsListChanged":true"#))
+    talk.server_gets(&listen(6, r#""toolsListChanged":true"#))
         .await;
     talk.silence().await;
 }
@@ -448,7 +505,7 @@ async fn what_was_handed_over_is_sent_before_the_end() {
     tokio::time::sleep(std::time::Duration::from_millis(1)).await;
     talk.bridge.close().await;
     for id in 0..50 {
-        talk.to_server(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#))
+        talk.server_gets(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#))
             .await;
     }
     assert!(matches!(talk.told().await, Told::Close));
@@ -482,7 +539,7 @@ proptest! {
                     id = again.id().unwrap().clone();
                 }
                 talk.server(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"n": {n}.00}}}}"#)).await;
-                talk.to_client(&format!(r#"{{"jsonrpc":"2.0","id":"c{n}","result":{{"n": {n}.00}}}}"#)).await;
+                talk.client_gets(&format!(r#"{{"jsonrpc":"2.0","id":"c{n}","result":{{"n": {n}.00}}}}"#)).await;
             }
             talk.silence().await;
         });

@@ -56,6 +56,15 @@ async fn a_server_that_refuses_is_heard() {
             r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32002,"message":"no","data":[1.0]}}}}"#
         )))
         .await;
+    // Nor does it know the other era.
+    let mut server = world.server(0).await;
+    let probe = server.expect("server/discover").await;
+    let id = probe.id().unwrap();
+    server
+        .say(message(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32601,"message":"other"}}}}"#
+        )))
+        .await;
     assert_eq!(
         client.next().await,
         r#"{"jsonrpc":"2.0","id":"init","error":{"code":-32002,"message":"no","data":[1.0]}}"#

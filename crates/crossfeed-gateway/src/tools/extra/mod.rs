@@ -3,11 +3,16 @@
 //! What comes in: which of them are offered, and calls of them. What goes out: how they are listed, and
 //! answers. Deliberately not here: tools of servers.
 
-use super::{client::Shared, refusal};
+mod inspect;
+mod read;
+mod stored;
+
+use super::client::Shared;
 use crate::config::ExtraTools;
 use bytes::Bytes;
 use crossfeed_json::Cursor;
 use crossfeed_schema::{INSPECTOR, inspector};
+use crossfeed_wire::{ErrorBody, ErrorCode};
 use serde_json::{Value, json};
 
 /// Looks into what a tool returns.
@@ -49,10 +54,68 @@ pub(super) fn guidance(offered: &[&str]) -> Option<String> {
     })
 }
 
+/// The arguments of a call of one of them.
+struct Asked(Value);
+
+impl Asked {
+    fn wrong(name: &str, expected: &str) -> Box<ErrorBody> {
+        let message = format!("`{name}` is not {expected}");
+        let mut body = ErrorBody::new(ErrorCode::ArgumentsInvalid, message);
+        body.advice = Some(format!("leave `{name}` out, or correct it"));
+        Box::new(body)
+    }
+
+    fn given(&self, name: &str) -> Option<&Value> {
+        self.0.get(name).filter(|value| !value.is_null())
+    }
+
+    fn text(&self, name: &str) -> Result<Option<&str>, Box<ErrorBody>> {
+        match self.given(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(Self::wrong(name, "a string")),
+        }
+    }
+
+    /// A list of strings; one alone is a list of it.
+    fn texts(&self, name: &str) -> Result<Option<Vec<String>>, Box<ErrorBody>> {
+        let wrong = || Self::wrong(name, "a list of strings");
+        match self.given(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(vec![text.clone()])),
+            Some(Value::Array(items)) => {
+                let texts = items.iter().map(|item| item.as_str().map(str::to_owned));
+                texts.collect::<Option<_>>().ok_or_else(wrong).map(Some)
+            }
+            Some(_) => Err(wrong()),
+        }
+    }
+
+    /// A number from 0 on; models write it as a text, too.
+    fn count(&self, name: &str) -> Result<Option<usize>, Box<ErrorBody>> {
+        let number = match self.given(name) {
+            None => return Ok(None),
+            Some(Value::String(text)) => text.trim().parse().ok(),
+            Some(value) => value
+                .as_u64()
+                .and_then(|number| usize::try_from(number).ok()),
+        };
+        let wrong = || Self::wrong(name, "an integer from 0 on");
+        number.map(Some).ok_or_else(wrong)
+    }
+}
+
 /// The answer to a call of one of them.
 pub(super) async fn answer(shared: &Shared, name: &str, arguments: Option<Cursor<'_>>) -> Bytes {
-    let _ = arguments;
-    refusal::result(name, None, true, shared.privacy())
+    let asked = arguments.map_or_else(|| json!({}), Cursor::to_nearest_value);
+    let asked = Asked(asked);
+    let answer = match name {
+        READ => read::answer(shared, &asked).await,
+        LIST => stored::answer(shared, &asked).await,
+        _ => inspect::answer(shared, &asked),
+    };
+    // What is wrong is an answer, too.
+    answer.unwrap_or_else(|refused| refused)
 }
 
 fn read_result() -> Value {
@@ -81,7 +144,7 @@ fn read_result() -> Value {
 fn list_results() -> Value {
     json!({
         "name": LIST,
-        "description": "Lists the stored tool results that can be referred to or read, the latest first.",
+        "description": "Lists the stored tool results that can be referred to or read, the most recently used first.",
         "inputSchema": {
             "type": "object",
             "properties": {

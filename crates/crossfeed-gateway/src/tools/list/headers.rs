@@ -74,11 +74,10 @@ fn is_token(text: &str) -> bool {
 fn written(text: String) -> String {
     let is_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
     let bytes = text.as_bytes();
-    let is_plain = bytes.iter().all(|byte| (0x20..0x7f).contains(byte))
-        && !is_blank(bytes.first())
-        && !is_blank(bytes.last())
-        && !(text.starts_with(ENCODED.0) && text.ends_with(ENCODED.1));
-    match is_plain {
+    let is_printed = bytes.iter().all(|byte| (0x20..0x7f).contains(byte));
+    let is_padded = is_blank(bytes.first()) || is_blank(bytes.last());
+    let looks_encoded = text.starts_with(ENCODED.0) && text.ends_with(ENCODED.1);
+    match is_printed && !is_padded && !looks_encoded {
         true => text,
         false => format!("{}{}{}", ENCODED.0, STANDARD.encode(bytes), ENCODED.1),
     }

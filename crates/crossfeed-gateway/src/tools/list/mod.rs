@@ -13,6 +13,7 @@ mod headers;
 mod join;
 pub(crate) mod names;
 mod output;
+mod report;
 mod said;
 mod tool;
 
@@ -20,6 +21,7 @@ mod tool;
 mod tests;
 
 pub(super) use headers::HeaderParameter;
+pub use report::ToolReport;
 pub(super) use tool::Offered;
 
 use super::{ServerList, extra, pattern, profile::Choice};
@@ -57,6 +59,8 @@ pub(super) struct Listing {
     tools: HashMap<String, Arc<Offered>>,
     /// The tools of the gateway's own.
     extra: Vec<&'static str>,
+    /// What became of each tool.
+    pub(super) reports: Vec<ToolReport>,
 }
 
 impl Listing {
@@ -70,8 +74,11 @@ impl Listing {
         self.extra.contains(&name)
     }
 
-    pub(super) fn tools(&self) -> impl Iterator<Item = (&String, &Arc<Offered>)> {
-        self.tools.iter()
+    /// The names that are shown, sorted.
+    pub(super) fn names(&self) -> Vec<&str> {
+        let mut names: Vec<_> = self.tools.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        names
     }
 }
 
@@ -162,15 +169,21 @@ fn listing(
         .map(|list| list.pages.iter().cloned().map(Document::new).collect())
         .collect();
     let mut tools = Vec::new();
+    // Of a tool that is offered, its report comes with its name.
+    let mut reports = Vec::new();
     for (list, pages) in lists.iter().zip(&pages) {
-        if let Some(server) = config.servers.get(list.server) {
-            let choice = choice(config, list.server, audience);
-            let rewritten = of_server(server, pages, choice);
-            tools.extend(
-                rewritten
-                    .into_iter()
-                    .map(|tool| (list.server, choice, tool)),
-            );
+        let Some(server) = config.servers.get(list.server) else {
+            continue;
+        };
+        let choice = choice(config, list.server, audience);
+        for tool in of_server(server, pages, choice) {
+            match tool {
+                Ok(tool) => {
+                    reports.push(None);
+                    tools.push((list.server, choice, tool));
+                }
+                Err(name) => reports.push(Some(ToolReport::left_out(list.server, name))),
+            }
         }
     }
     let own: Vec<_> = tools
@@ -188,6 +201,7 @@ fn listing(
     };
     let shown = names::shown(&own, &extra);
     let mut found = HashMap::new();
+    let mut pending = reports.iter_mut().filter(|report| report.is_none());
     let mut written: Vec<Bytes> = extra
         .iter()
         .map(|name| extra::definition(name).to_string().into())
@@ -196,6 +210,9 @@ fn listing(
         let Some(server) = config.servers.get(index) else {
             continue;
         };
+        if let Some(report) = pending.next() {
+            *report = Some(ToolReport::of(index, &tool, &name));
+        }
         let (offered, bytes) = tool.offered(engine, (index, server), choice, &name, &extra);
         written.push(bytes);
         found.entry(name).or_insert_with(|| Arc::new(offered));
@@ -204,27 +221,34 @@ fn listing(
         bytes: join::joined(&pages, &written, audience.revision),
         tools: found,
         extra,
+        reports: reports.into_iter().flatten().collect(),
     }
 }
 
-/// The tools of one server that are offered, rewritten.
-fn of_server(server: &ServerConfig, pages: &[Document], choice: Choice) -> Vec<tool::Rewritten> {
+/// The tools of one server, rewritten; of one that is not offered, its name.
+fn of_server(
+    server: &ServerConfig,
+    pages: &[Document],
+    choice: Choice,
+) -> Vec<Result<tool::Rewritten, String>> {
     let roots = pages.iter().filter_map(|page| page.root().ok());
     let lists = roots.filter_map(|root| root.get("tools"));
     let items = lists.flat_map(|list| match list.kind() {
         Kind::Array => Some(list.items()),
         _ => None,
     });
-    let items = items.flatten();
-    let tools = items.filter_map(|item| {
+    let named = items.flatten().filter_map(|item| {
         let name = item.get("name")?.as_str()?.into_owned();
-        let is_offered = (server.allow.is_empty() || pattern::fits_any(&server.allow, &name))
-            && !pattern::fits_any(&server.deny, &name);
-        is_offered.then(|| (name, item.shared()))
+        Some((name, item.shared()))
     });
-    let tools: Vec<_> = tools.collect();
+    let is_offered = |name: &str| {
+        (server.allow.is_empty() || pattern::fits_any(&server.allow, name))
+            && !pattern::fits_any(&server.deny, name)
+    };
+    let named: Vec<_> = named.collect();
+    let offered = || named.iter().filter(|(name, _)| is_offered(name));
     let mut options = choice.options();
-    for (name, _) in &tools {
+    for (name, _) in offered() {
         if pattern::fits_any(&server.never_chain, name) {
             options = options.with_never(name.clone());
         }
@@ -232,20 +256,25 @@ fn of_server(server: &ServerConfig, pages: &[Document], choice: Choice) -> Vec<t
             options = options.with_reflection(name.clone(), Reflection::new());
         }
     }
-    let own: Vec<_> = tools.iter().map(|(_, raw)| declaration(raw)).collect();
-    let Listed { tools: listed, .. } = match rewritten(&own, &options) {
-        Some(listed) if listed.tools.len() == tools.len() => listed,
-        // It nests too deep to be read.
-        _ => return Vec::new(),
-    };
-    let all = tools.into_iter().zip(own).zip(listed);
-    all.map(|(((name, raw), own), listed)| tool::Rewritten {
-        is_chained: !options.never.contains(&name) && !is_marked(&own),
-        raw,
-        own,
-        listed,
-    })
-    .collect()
+    let own: Vec<_> = offered().map(|(_, raw)| declaration(raw)).collect();
+    let listed = rewritten(&own, &options);
+    // A list that nests too deep to be read offers nothing.
+    let mut rewritten = own
+        .into_iter()
+        .zip(listed.into_iter().flat_map(|listed| listed.tools));
+    let tools = named.iter().map(|(name, raw)| {
+        let (own, listed) = match is_offered(name) {
+            true => rewritten.next().ok_or_else(|| name.clone())?,
+            false => return Err(name.clone()),
+        };
+        Ok(tool::Rewritten {
+            is_chained: !options.never.contains(name) && !is_marked(&own),
+            raw: raw.clone(),
+            own,
+            listed,
+        })
+    });
+    tools.collect()
 }
 
 fn rewritten(tools: &[Value], options: &ListOptions) -> Option<Listed> {

@@ -160,3 +160,59 @@ async fn names_collide_and_tools_are_denied() {
         .collect();
     assert_eq!(names, ["a__search", "a__read_result", "b__search", "other"]);
 }
+
+/// What must hold of every list of real servers, for every client.
+async fn check_listed(file: &str, page: &str, client: Option<&str>) {
+    let came: Value = serde_json::from_str(page).unwrap();
+    let list = listed(vec![server("a")], &[&[page]], client).await;
+    let tools = own(&list);
+    let names =
+        |tools: &[Value]| -> Vec<Value> { tools.iter().map(|tool| tool["name"].clone()).collect() };
+    let came = came["tools"].as_array().unwrap();
+    assert_eq!(names(&tools), names(came), "{file}");
+    for (tool, came) in tools.iter().zip(came) {
+        let place = format!("{file} {}", tool["name"]);
+        let schema = &tool["inputSchema"];
+        if schema != &came["inputSchema"] {
+            assert_eq!(schema["type"], "object", "{place}");
+            for word in ["anyOf", "oneOf", "allOf"] {
+                assert!(schema.get(word).is_none(), "{place}");
+            }
+            crossfeed_schema::check(schema).unwrap_or_else(|error| panic!("{place}: {error}"));
+        }
+        // A tool with a page of its own is left alone.
+        let has_page = crossfeed_mcp::Tool::read(came).has_page;
+        if let Some(output) = tool.get("outputSchema").filter(|_| !has_page) {
+            let judge = crossfeed_schema::compile(output).unwrap();
+            // What says no more than the call id conforms.
+            assert!(judge.is_valid(&json!({"_toolCallId": "call_1"})), "{place}");
+        }
+        for (key, value) in came.as_object().unwrap() {
+            let changes = ["inputSchema", "outputSchema", "description"].contains(&key.as_str());
+            assert!(changes || tool[key] == *value, "{place} {key}");
+        }
+    }
+    let again = json!({ "tools": tools }).to_string();
+    let twice = listed(vec![server("a")], &[&[&again]], client).await;
+    for (twice, once) in own(&twice).iter().zip(&tools) {
+        assert_eq!(twice, once, "{file} {}", once["name"]);
+    }
+}
+
+#[tokio::test]
+async fn lists_of_real_servers_stay_what_clients_take() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/corpora/tools");
+    let entries = std::fs::read_dir(folder).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let is_list = |path: &std::path::PathBuf| path.extension().is_some_and(|own| own == "json");
+    let mut paths: Vec<_> = paths.filter(is_list).collect();
+    paths.sort();
+    assert!(paths.len() > 30);
+    // Some, for one client each: all of them take minutes without optimisation.
+    let clients = [None, Some("claude-code"), Some("codex-mcp-client")];
+    for (path, client) in paths.iter().step_by(4).zip(clients.into_iter().cycle()) {
+        let page = std::fs::read_to_string(path).unwrap();
+        let file = path.file_name().unwrap().to_string_lossy().into_owned();
+        check_listed(&file, &page, client).await;
+    }
+}

@@ -71,6 +71,19 @@ impl Offered {
 }
 
 impl Rewritten {
+    /// What becomes of the output schema, where it is not listed as it came.
+    pub(super) fn output_notice(&self) -> Option<&'static str> {
+        let own = self.own.get("outputSchema")?;
+        if !self.is_chained || crossfeed_mcp::Tool::read(&self.own).has_page {
+            return None;
+        }
+        match output::safe(own) {
+            None => Some("its output schema is not listed: clients would refuse it"),
+            Some(safe) if safe != *own => Some("its output schema is listed wider"),
+            Some(_) => None,
+        }
+    }
+
     /// The tool as it is offered under a name, and its bytes in the list.
     pub(super) fn offered(
         self,

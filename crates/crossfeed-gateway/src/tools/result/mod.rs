@@ -24,7 +24,7 @@ use crossfeed_tokens::TokenCounter;
 use crossfeed_wire::CallId;
 use serde_json::Value;
 use std::sync::Arc;
-use whole::{Clean, clean, whole};
+use whole::{Clean, Held, clean, whole};
 
 /// How a result is shown.
 pub(super) struct Show {
@@ -53,7 +53,10 @@ pub(super) struct Kept {
 
 /// What a server gave in answer to a call.
 enum Answer {
-    Result,
+    Result {
+        /// Whether it is more than is shown whole.
+        is_large: bool,
+    },
     Failure,
     /// The client must say more; by this state the server will know it again.
     InputRequired(Option<String>),
@@ -75,11 +78,14 @@ impl Answer {
             Some("task") => text(root, "taskId"),
             _ => None,
         });
-        let has = |key: &str| root.get(key).is_some();
+        let has_content = root.get(whole::CONTENT).is_some();
         match task {
             _ if root.get("isError").and_then(Cursor::as_bool) == Some(true) => Self::Failure,
-            Some(task) if !has(whole::CONTENT) => Self::Task(task),
-            _ if has(whole::CONTENT) || has(whole::STRUCTURED) => Self::Result,
+            Some(task) if !has_content => Self::Task(task),
+            // Also with nothing in it: clients refuse one without content, so that it gets some.
+            _ if kind.is_none_or(|kind| kind == "complete") => Self::Result {
+                is_large: is_large(root),
+            },
             _ => Self::Other,
         }
     }
@@ -89,11 +95,11 @@ impl Kept {
     /// The answer as the client is to see it.
     pub(super) async fn finish(self, result: Bytes) -> Bytes {
         let document = Document::new(result.clone());
-        let answer = match document.root() {
-            Ok(root) if root.kind() == Kind::Object => Answer::of(root),
-            _ => Answer::Other,
-        };
-        drop(document);
+        let answer = apart(result.len(), move || match document.root() {
+            Ok(root) if root.kind() == Kind::Object => Some(Answer::of(root)),
+            _ => None,
+        });
+        let answer = answer.await.unwrap_or(Answer::Other);
         match answer {
             Answer::Other => result,
             Answer::InputRequired(state) => {
@@ -113,7 +119,7 @@ impl Kept {
                 note(self.in_flight.complete(failed).await.err());
                 result
             }
-            Answer::Result => self.shown(result).await,
+            Answer::Result { is_large } => self.shown(result, is_large).await,
         }
     }
 
@@ -122,7 +128,7 @@ impl Kept {
         note(self.in_flight.fail(message).await.err());
     }
 
-    async fn shown(self, result: Bytes) -> Bytes {
+    async fn shown(self, result: Bytes, is_large: bool) -> Bytes {
         let Self {
             shared,
             in_flight,
@@ -154,7 +160,11 @@ impl Kept {
             }
         }
         shared.learn(&call_id, &offered);
-        let asked = Asked { projection, params };
+        let asked = Asked {
+            projection,
+            params,
+            is_large,
+        };
         match shown(&shared, &call_id, show, asked).await {
             Some(shown) => shown,
             None => result,
@@ -168,14 +178,16 @@ struct Asked {
     projection: Option<ProjectionRequest>,
     /// In the `_meta` of the call.
     params: Bytes,
+    /// Whether it is more than is shown whole.
+    is_large: bool,
 }
 
 /// What could not be recorded, whole.
 async fn unrecorded(result: Bytes, show: Show) -> Bytes {
     let came = result.clone();
     let made = apart(result.len(), move || {
-        let clean = clean(&Document::new(result), &show)?;
-        whole(&clean, &show)
+        let document = Document::new(result);
+        whole(&clean(&document, &show)?, &show)
     });
     made.await.map_or(came, Bytes::from)
 }
@@ -184,7 +196,7 @@ async fn unrecorded(result: Bytes, show: Show) -> Bytes {
 const LARGE: usize = 64 << 10;
 
 /// Does work where it belongs.
-async fn apart<T: Send + 'static>(
+pub(super) async fn apart<T: Send + 'static>(
     bytes: usize,
     work: impl FnOnce() -> Option<T> + Send + 'static,
 ) -> Option<T> {
@@ -202,8 +214,7 @@ async fn shown(shared: &Shared, call_id: &CallId, show: Show, asked: Asked) -> O
     }
     let response = session.response(call_id).await.ok()?;
     let may_be_cut = show.offered.previews && !show.offered.has_page;
-    let is_large = may_be_cut && is_large(response.full().document());
-    if is_large && !asks(&show.offered, &asked.params) {
+    if may_be_cut && asked.is_large && !asks(&show.offered, &asked.params) {
         let options = RenderOptions::default().with_spelling(Spelling::Underscore);
         let rendered = session.render(call_id, &options).await.ok()?;
         let cut = response.cut_with(move |stored, _| {
@@ -243,14 +254,11 @@ impl AsRef<[u8]> for Uncounted {
 
 /// Whether a result is more than is shown whole. Text and structure say the same mostly, and a client
 /// shows one of them: so the larger counts. Binary data is no text.
-fn is_large(document: &Document) -> bool {
+fn is_large(root: Cursor<'_>) -> bool {
     let most = RenderOptions::default().whole_tokens;
-    if document.raw().len() <= most {
+    if root.raw().len() <= most {
         return false;
     }
-    let Ok(root) = document.root() else {
-        return true;
-    };
     let counter = TokenCounter::estimate();
     let count = |value: Cursor<'_>| counter.count_bytes(value.raw());
     let structured = root.get(whole::STRUCTURED).map_or(0, count);
@@ -294,7 +302,7 @@ fn asked_in_meta(
 }
 
 /// Puts what was said of a projection back, which is ours.
-fn with_reply(clean: Clean, cut: &Document) -> Clean {
+fn with_reply<'d>(clean: Clean<'d>, cut: &Document) -> Clean<'d> {
     let said = cut.root().ok();
     let said = said.and_then(|root| root.get("_meta")?.get(crossfeed_mcp::KEY));
     let Some(said) = said else {
@@ -316,7 +324,7 @@ fn with_reply(clean: Clean, cut: &Document) -> Clean {
         edits.done().into_owned()
     };
     Clean {
-        document: Document::new(bytes),
+        document: Held::Changed(Document::new(bytes)),
         text: clean.text,
     }
 }
@@ -345,8 +353,8 @@ async fn projected(
         result.push_str(",\"resultType\":\"complete\"");
     }
     result.push('}');
-    let clean = clean(&Document::new(result), &show)?;
-    whole(&clean, &show).map(Bytes::from)
+    let document = Document::new(result);
+    whole(&clean(&document, &show)?, &show).map(Bytes::from)
 }
 
 /// A store that does not answer is for whoever runs it.

@@ -19,7 +19,7 @@ const KEPT: usize = 16;
 const AS_TEXT: &str = "_crossfeedText";
 
 /// The result as it is shown; `rendered` is the engine's rendering.
-pub(super) fn preview(clean: &Clean, rendered: &str, show: &Show) -> Option<Vec<u8>> {
+pub(super) fn preview(clean: &Clean<'_>, rendered: &str, show: &Show) -> Option<Vec<u8>> {
     let root = clean.document.root().ok()?;
     let rendering = Document::new(rendered.to_owned());
     let rendering = rendering.root().ok()?;

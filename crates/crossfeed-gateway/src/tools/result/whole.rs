@@ -9,7 +9,7 @@ use crate::tools::members::{put_all, take_out};
 use crossfeed_json::{Cursor, Document, Edits, Kind, quoted};
 use crossfeed_wire::internal;
 use serde_json::{Map, Value, json};
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Deref};
 
 pub(super) const CONTENT: &str = "content";
 pub(super) const STRUCTURED: &str = "structuredContent";
@@ -18,15 +18,32 @@ const META: &str = "_meta";
 const OURS: &str = "dev.crossfeed/";
 
 /// A result without what must not be passed on.
-pub(super) struct Clean {
-    pub(super) document: Document,
+pub(super) struct Clean<'d> {
+    pub(super) document: Held<'d>,
     /// What was structured content, and cannot be for this client: its text has to be there.
     pub(super) text: Option<String>,
 }
 
+/// A document as it came, which is indexed once, or another one.
+pub(super) enum Held<'d> {
+    AsItCame(&'d Document),
+    Changed(Document),
+}
+
+impl Deref for Held<'_> {
+    type Target = Document;
+
+    fn deref(&self) -> &Document {
+        match self {
+            Self::AsItCame(document) => document,
+            Self::Changed(document) => document,
+        }
+    }
+}
+
 /// Takes out what another said under our keys, and structured content that the client refuses: before
 /// 2026-07-28 it is an object or nothing, and nobody could be told the call id in anything else.
-pub(super) fn clean(document: &Document, show: &Show) -> Option<Clean> {
+pub(super) fn clean<'d>(document: &'d Document, show: &Show) -> Option<Clean<'d>> {
     let root = document
         .root()
         .ok()
@@ -47,14 +64,14 @@ pub(super) fn clean(document: &Document, show: &Show) -> Option<Clean> {
         }
     }
     let document = match edits.done() {
-        Cow::Borrowed(_) => Document::new(document.raw().clone()),
-        Cow::Owned(bytes) => Document::new(bytes),
+        Cow::Borrowed(_) => Held::AsItCame(document),
+        Cow::Owned(bytes) => Held::Changed(Document::new(bytes)),
     };
     Some(Clean { document, text })
 }
 
 /// The result as it is shown.
-pub(super) fn whole(clean: &Clean, show: &Show) -> Option<Vec<u8>> {
+pub(super) fn whole(clean: &Clean<'_>, show: &Show) -> Option<Vec<u8>> {
     let root = clean.document.root().ok()?;
     let mut edits = Edits::new(clean.document.raw());
     let own = root.get(STRUCTURED);

@@ -1,0 +1,324 @@
+//! What is measured of a racer, and the row that says it.
+
+use std::fmt;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::Outcome;
+use crate::http::Connection;
+use crate::racers::{Running, Way};
+
+pub(crate) const INITIALIZE: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"race\",\"version\":\"1\"}}}\n";
+pub(crate) const INITIALIZED: &[u8] =
+    b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
+
+/// How many calls are under way at once where it is not one.
+const AT_ONCE: usize = 16;
+const SMALL: usize = 1_000;
+const LARGE: usize = 1_000_000;
+
+/// How much is measured.
+pub(crate) struct Pace {
+    pub(crate) rounds: usize,
+    calls: usize,
+    calls_at_once: usize,
+    large_calls: usize,
+}
+
+impl Pace {
+    pub(crate) const FULL: Self = Pace {
+        rounds: 7,
+        calls: 400,
+        calls_at_once: 1_600,
+        large_calls: 10,
+    };
+    pub(crate) const QUICK: Self = Pace {
+        rounds: 3,
+        calls: 150,
+        calls_at_once: 480,
+        large_calls: 4,
+    };
+    pub(crate) const CHECK: Self = Pace {
+        rounds: 1,
+        calls: 3,
+        calls_at_once: 32,
+        large_calls: 1,
+    };
+}
+
+/// Whether a message answers something.
+pub(crate) fn is_answer(message: &[u8]) -> bool {
+    let start = &message[..message.len().min(60)];
+    let has = |what: &[u8]| {
+        message
+            .windows(what.len())
+            .take(200)
+            .any(|window| window == what)
+    };
+    start.contains(&b'{') && !has(b"\"method\":") && (has(b"\"result\":") || has(b"\"error\":"))
+}
+
+fn check(answer: &[u8]) -> Outcome<()> {
+    let end = &answer[answer.len().saturating_sub(400)..];
+    let start = &answer[..answer.len().min(200)];
+    let has = |part: &[u8], what: &[u8]| part.windows(what.len()).any(|window| window == what);
+    if has(start, b"\"error\":") || has(end, b"\"isError\":true") {
+        return Err(format!("refused: {}", String::from_utf8_lossy(start)).into());
+    }
+    Ok(())
+}
+
+fn call(id: usize, bytes: usize) -> Vec<u8> {
+    let call = if bytes == SMALL {
+        serde_json::json!({ "name": "echo", "arguments": { "message": "x".repeat(SMALL) } })
+    } else {
+        serde_json::json!({ "name": "large_text", "arguments": { "bytes": bytes } })
+    };
+    let message =
+        serde_json::json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call });
+    format!("{message}\n").into_bytes()
+}
+
+/// One racer and what was measured of it, a value per round.
+pub(crate) struct Row {
+    racer: Running,
+    next: usize,
+    idle: Option<u64>,
+    p50: Vec<f64>,
+    p99: Vec<f64>,
+    at_once_p50: Vec<f64>,
+    at_once_p99: Vec<f64>,
+    throughput: Vec<f64>,
+    large: Vec<f64>,
+    broken: bool,
+}
+
+impl Row {
+    pub(crate) const HEAD: &'static str = "| Racer | p50, µs | p99, µs | p50 at 16, µs | p99 at 16, µs | calls/s at 16 | 1 MB, ms | idle, MiB | most, MiB |\n|---|---|---|---|---|---|---|---|---|";
+
+    pub(crate) fn new(racer: Running) -> Self {
+        let idle = racer.memory(false);
+        Row {
+            racer,
+            next: 1,
+            idle,
+            p50: Vec::new(),
+            p99: Vec::new(),
+            at_once_p50: Vec::new(),
+            at_once_p99: Vec::new(),
+            throughput: Vec::new(),
+            large: Vec::new(),
+            broken: false,
+        }
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        self.racer.name
+    }
+
+    pub(crate) fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    pub(crate) fn round(&mut self, pace: &Pace) -> Outcome<()> {
+        let done = self.measure(pace);
+        self.broken |= done.is_err();
+        done
+    }
+
+    fn measure(&mut self, pace: &Pace) -> Outcome<()> {
+        self.one_by_one(pace.calls / 10 + 1, SMALL)?; // what gets quicker by running does so first
+        let alone = self.one_by_one(pace.calls, SMALL)?;
+        self.p50.push(percentile(&alone, 50));
+        self.p99.push(percentile(&alone, 99));
+        let began = Instant::now();
+        let at_once = self.at_once(pace.calls_at_once)?;
+        self.throughput
+            .push(at_once.len() as f64 / began.elapsed().as_secs_f64());
+        self.at_once_p50.push(percentile(&at_once, 50));
+        self.at_once_p99.push(percentile(&at_once, 99));
+        let large = self.one_by_one(pace.large_calls, LARGE)?;
+        self.large.push(percentile(&large, 50) / 1_000.0);
+        Ok(())
+    }
+
+    fn ids(&mut self, count: usize) -> std::ops::Range<usize> {
+        let first = self.next;
+        self.next += count;
+        first..self.next
+    }
+
+    /// Calls, one after the other: how long each took.
+    fn one_by_one(&mut self, count: usize, bytes: usize) -> Outcome<Vec<Duration>> {
+        let ids = self.ids(count);
+        let mut took = Vec::with_capacity(count);
+        match &mut self.racer.way {
+            Way::Lines(lines) => {
+                for id in ids {
+                    let message = call(id, bytes);
+                    let began = Instant::now();
+                    lines.send(&message)?;
+                    let answer = lines.receive()?;
+                    took.push(began.elapsed());
+                    check(answer)?;
+                }
+            }
+            Way::Http(address, session) => {
+                let mut connection = Connection::open(*address, session.clone())?;
+                for id in ids {
+                    let message = call(id, bytes);
+                    let began = Instant::now();
+                    let answer = connection.post(&message)?;
+                    took.push(began.elapsed());
+                    check(answer)?;
+                }
+            }
+        }
+        Ok(took)
+    }
+
+    /// Calls, so many under way at once: how long each took.
+    fn at_once(&mut self, count: usize) -> Outcome<Vec<Duration>> {
+        let mut ids = self.ids(count);
+        match &mut self.racer.way {
+            Way::Lines(lines) => {
+                let first = ids.start;
+                let mut began = vec![Instant::now(); count];
+                let mut took = Vec::with_capacity(count);
+                for id in ids.by_ref().take(AT_ONCE) {
+                    began[id - first] = Instant::now();
+                    lines.send(&call(id, SMALL))?;
+                }
+                while took.len() < count {
+                    let answer = lines.receive()?;
+                    let id = id_of(answer).ok_or("an answer without an id")?;
+                    took.push(began.get(id - first).ok_or("an unknown id")?.elapsed());
+                    check(answer)?;
+                    if let Some(id) = ids.next() {
+                        began[id - first] = Instant::now();
+                        lines.send(&call(id, SMALL))?;
+                    }
+                }
+                Ok(took)
+            }
+            Way::Http(address, session) => {
+                let (address, session) = (*address, session.clone());
+                let ids: Vec<_> = ids.collect();
+                thread::scope(|scope| {
+                    let shares = ids.chunks(ids.len().div_ceil(AT_ONCE));
+                    let workers: Vec<_> = shares
+                        .map(|share| {
+                            let session = session.clone();
+                            scope.spawn(move || {
+                                posts(address, session, share)
+                                    .map_err(|problem| problem.to_string())
+                            })
+                        })
+                        .collect();
+                    let mut took = Vec::with_capacity(count);
+                    for worker in workers {
+                        took.extend(worker.join().map_err(|_| "a worker panicked")??);
+                    }
+                    Ok(took)
+                })
+            }
+        }
+    }
+}
+
+fn posts(
+    address: std::net::SocketAddr,
+    session: Option<String>,
+    ids: &[usize],
+) -> Outcome<Vec<Duration>> {
+    let mut connection = Connection::open(address, session)?;
+    let mut took = Vec::with_capacity(ids.len());
+    for id in ids {
+        let message = call(*id, SMALL);
+        let began = Instant::now();
+        let answer = connection.post(&message)?;
+        took.push(began.elapsed());
+        check(answer)?;
+    }
+    Ok(took)
+}
+
+/// The number behind the first or, where the envelope comes last, the last `"id":`.
+fn id_of(message: &[u8]) -> Option<usize> {
+    let at = |range: &[u8]| range.windows(5).position(|window| window == b"\"id\":");
+    let start = &message[..message.len().min(40)];
+    let tail = message.len().saturating_sub(40);
+    let rest = match at(start) {
+        Some(found) => &message[found + 5..],
+        None => &message[tail + at(&message[tail..])? + 5..],
+    };
+    let digits: Vec<u8> = rest
+        .iter()
+        .copied()
+        .skip_while(|byte| *byte == b' ')
+        .take_while(u8::is_ascii_digit)
+        .collect();
+    String::from_utf8(digits).ok()?.parse().ok()
+}
+
+fn percentile(took: &[Duration], percent: usize) -> f64 {
+    let mut sorted = took.to_vec();
+    sorted.sort_unstable();
+    let at = (sorted.len() * percent / 100).min(sorted.len().saturating_sub(1));
+    sorted
+        .get(at)
+        .map_or(f64::NAN, |one| one.as_secs_f64() * 1e6)
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mib = |kib: Option<u64>| {
+            kib.map_or_else(|| "?".into(), |kib| format!("{:.1}", kib as f64 / 1_024.0))
+        };
+        write!(
+            f,
+            "| {} | {:.0} | {:.0} | {:.0} | {:.0} | {:.0} | {:.2} | {} | {} |",
+            self.name(),
+            median(&self.p50),
+            median(&self.p99),
+            median(&self.at_once_p50),
+            median(&self.at_once_p99),
+            median(&self.throughput),
+            median(&self.large),
+            mib(self.idle),
+            mib(self.racer.memory(true)),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_told_from_other_messages() {
+        assert!(is_answer(
+            br#"{"jsonrpc":"2.0","id":7,"result":{"content":[]}}"#
+        ));
+        assert!(!is_answer(
+            br#"{"jsonrpc":"2.0","method":"notifications/message","params":{}}"#
+        ));
+        assert_eq!(id_of(br#"{"jsonrpc":"2.0","id":7,"result":{}}"#), Some(7));
+        assert_eq!(id_of(br#"{"result":{"content":[{"type":"text","text":"long enough to push it out"}]},"jsonrpc":"2.0","id": 12}"#), Some(12));
+    }
+
+    #[test]
+    fn percentiles_are_of_the_sorted_times() {
+        let took: Vec<_> = (1..=100).rev().map(Duration::from_micros).collect();
+        assert_eq!(
+            (percentile(&took, 50).round(), percentile(&took, 99).round()),
+            (51.0, 100.0)
+        );
+    }
+}

@@ -1,0 +1,262 @@
+//! Who races, and how each is started.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::Outcome;
+use crate::http::Connection;
+use crate::measure::{INITIALIZE, INITIALIZED};
+use crate::stdio::{self, Lines};
+
+/// How long a racer may take to listen.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(crate) struct Programs {
+    pub(crate) fixture: PathBuf,
+    pub(crate) gateway: PathBuf,
+    /// Where `run` installed the others.
+    pub(crate) peers: PathBuf,
+}
+
+pub(crate) struct Racer {
+    pub(crate) name: &'static str,
+    /// Where it listens; nothing for standard input and output.
+    port: Option<u16>,
+    words: Vec<String>,
+}
+
+pub(crate) enum Way {
+    Lines(Lines),
+    /// Where, and the session that is open there.
+    Http(SocketAddr, Option<String>),
+}
+
+pub(crate) struct Running {
+    pub(crate) name: &'static str,
+    pub(crate) way: Way,
+    child: Child,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // The children of a proxy end with their standard input.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Running {
+    /// The resident memory of the process itself in KiB: now, or the most that it was.
+    pub(crate) fn memory(&self, most: bool) -> Option<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let line = status
+            .lines()
+            .find(|line| line.starts_with(if most { "VmHWM:" } else { "VmRSS:" }))?;
+        line.split_whitespace().nth(1)?.parse().ok()
+    }
+}
+
+fn free_port() -> Outcome<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
+        .local_addr()?
+        .port())
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Everybody that could be installed; who is missing is told when it is started.
+pub(crate) fn all(programs: &Programs) -> Outcome<Vec<Racer>> {
+    let fixture = text(&programs.fixture);
+    let gateway = text(&programs.gateway);
+    let bin = |path: &str| text(&programs.peers.join(path));
+    let node = text(&programs.peers.join("node"));
+    let python = bin("python/bin/python");
+    let plain = programs.peers.join("no-previews.json");
+    fs::create_dir_all(&programs.peers)?;
+    let server = serde_json::json!({ "command": fixture, "args": ["--stdio"], "previews": false });
+    fs::write(
+        &plain,
+        serde_json::json!({ "mcpServers": { "fixture": server } }).to_string(),
+    )?;
+    let script = programs.peers.join("fastmcp_proxy.py");
+    fs::write(&script, FASTMCP)?;
+    let mut racers = Vec::new();
+    let mut add =
+        |name: &'static str, listens: bool, words: &dyn Fn(&str) -> Vec<String>| -> Outcome<()> {
+            let port = if listens { Some(free_port()?) } else { None };
+            racers.push(Racer {
+                name,
+                port,
+                words: words(&port.unwrap_or_default().to_string()),
+            });
+            Ok(())
+        };
+    let words = |all: &[&str]| {
+        all.iter()
+            .map(|word| (*word).to_owned())
+            .collect::<Vec<_>>()
+    };
+    let stdio_server = format!("{fixture} --stdio");
+    add("direct, stdio", false, &|_| words(&[&fixture, "--stdio"]))?;
+    add("crossfeed, stdio to stdio", false, &|_| {
+        words(&[
+            &gateway, "gateway", "--log", "warn", "--", &fixture, "--stdio",
+        ])
+    })?;
+    add("crossfeed without previews, stdio to stdio", false, &|_| {
+        words(&[
+            &gateway,
+            "gateway",
+            "--log",
+            "warn",
+            "--config",
+            &text(&plain),
+        ])
+    })?;
+    add("fastmcp, stdio to stdio", false, &|_| {
+        words(&[&python, &text(&script), "stdio", &fixture])
+    })?;
+    add("direct, HTTP", true, &|port| {
+        words(&[&fixture, "--listen", &format!("127.0.0.1:{port}")])
+    })?;
+    add("crossfeed, HTTP to stdio", true, &|port| {
+        let listen = format!("127.0.0.1:{port}");
+        words(&[
+            &gateway, "gateway", "--log", "warn", "--listen", &listen, "--", &fixture, "--stdio",
+        ])
+    })?;
+    add("crossfeed without previews, HTTP to stdio", true, &|port| {
+        let listen = format!("127.0.0.1:{port}");
+        words(&[
+            &gateway,
+            "gateway",
+            "--log",
+            "warn",
+            "--listen",
+            &listen,
+            "--config",
+            &text(&plain),
+        ])
+    })?;
+    add("mcp-proxy (cargo), HTTP to stdio", true, &|port| {
+        words(&[
+            &bin("cargo/bin/mcp-proxy"),
+            "--port",
+            port,
+            &fixture,
+            "--stdio",
+        ])
+    })?;
+    add("supergateway, HTTP to stdio", true, &|port| {
+        let main = bin("npm/node_modules/supergateway/dist/index.js");
+        let rest = [
+            "--outputTransport",
+            "streamableHttp",
+            "--stateful",
+            "--port",
+            port,
+            "--logLevel",
+            "none",
+        ];
+        [
+            words(&[&node, &main, "--stdio", &stdio_server]),
+            words(&rest),
+        ]
+        .concat()
+    })?;
+    add("mcp-proxy (npm), HTTP to stdio", true, &|port| {
+        let main = bin("npm/node_modules/.bin/mcp-proxy");
+        let rest = [
+            "--host",
+            "127.0.0.1",
+            "--server",
+            "stream",
+            "--",
+            &fixture,
+            "--stdio",
+        ];
+        [words(&[&node, &main, "--port", port]), words(&rest)].concat()
+    })?;
+    add("mcp-proxy (PyPI), HTTP to stdio", true, &|port| {
+        words(&[
+            &python,
+            &bin("python/bin/mcp-proxy"),
+            "--log-level",
+            "WARNING",
+            "--port",
+            port,
+            "--",
+            &fixture,
+            "--stdio",
+        ])
+    })?;
+    add("fastmcp, HTTP to stdio", true, &|port| {
+        words(&[&python, &text(&script), port, &fixture])
+    })?;
+    Ok(racers)
+}
+
+/// A proxy as the documentation of fastmcp shows it.
+const FASTMCP: &str = r#"import logging, sys
+from fastmcp.server import create_proxy
+from fastmcp.client.transports import StdioTransport
+
+logging.disable(logging.WARNING)
+proxy = create_proxy(StdioTransport(command=sys.argv[2], args=["--stdio"]))
+if sys.argv[1] == "stdio":
+    proxy.run(show_banner=False)
+else:
+    proxy.run(transport="http", host="127.0.0.1", port=int(sys.argv[1]), show_banner=False, log_level="error")
+"#;
+
+impl Racer {
+    pub(crate) fn start(&self) -> Outcome<Running> {
+        let (program, rest) = self.words.split_first().ok_or("no command")?;
+        #[expect(clippy::disallowed_methods, reason = "racers are processes")]
+        let mut command = Command::new(program);
+        command.args(rest);
+        let Some(port) = self.port else {
+            let (child, mut lines) = stdio::start(command)?;
+            lines.send(INITIALIZE)?;
+            lines.receive()?;
+            lines.send(INITIALIZED)?;
+            return Ok(Running {
+                name: self.name,
+                way: Way::Lines(lines),
+                child,
+            });
+        };
+        // A proxy that ends with its standard input keeps one.
+        let child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let mut running = Running {
+            name: self.name,
+            way: Way::Http(address, None),
+            child,
+        };
+        let began = Instant::now();
+        while TcpStream::connect(address).is_err() {
+            if began.elapsed() > PATIENCE || running.child.try_wait()?.is_some() {
+                return Err("does not listen".into());
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+        let mut connection = Connection::open(address, None)?;
+        connection.post(INITIALIZE)?;
+        connection.post(INITIALIZED)?;
+        running.way = Way::Http(address, connection.session());
+        writeln!(io::stderr(), "up: {}", self.name)?;
+        Ok(running)
+    }
+}

@@ -1,0 +1,252 @@
+//! `crossfeed gateway --check`: what a client would see, before one does.
+//!
+//! What comes in: a configuration. What goes out: each server's tools with how they are shown, why, and
+//! what they cost; or why a server cannot be reached. Deliberately not here: serving.
+
+use super::{
+    assemble,
+    probe::{Probed, Unanswered, probe},
+};
+use crate::report::Stop;
+use bytes::Bytes;
+use crossfeed::{estimated_tokens, json::Document};
+use crossfeed_gateway::{
+    Revision,
+    config::{GatewayConfig, ServerConfig},
+    downstream::Principal,
+    tools::{Caller, ServerList, ToolReport, Tools},
+};
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+use std::{
+    collections::{BTreeMap, HashMap},
+    io::{self, Write},
+    sync::Arc,
+};
+
+/// What became of a server.
+struct Checked<'c> {
+    server: &'c ServerConfig,
+    probed: Result<Probed, Unanswered>,
+    tools: Vec<Cost>,
+}
+
+/// What became of a tool, and its tokens.
+struct Cost {
+    report: ToolReport,
+    before: usize,
+    after: usize,
+}
+
+impl Checked<'_> {
+    fn is_sound(&self) -> bool {
+        let refused = |tool: &Cost| tool.report.refused.is_some();
+        self.probed.is_ok() && !self.tools.iter().any(refused)
+    }
+}
+
+pub(super) async fn run(
+    config: GatewayConfig,
+    environment: &BTreeMap<String, String>,
+    json: bool,
+    out: &mut dyn Write,
+) -> Result<(), Stop> {
+    let connectors = assemble::connectors(&config, environment)?;
+    let probes = connectors.into_iter().zip(&config.servers);
+    let probes = probes.map(|(connector, server)| probe(connector, server, &config.limits));
+    let probed = join_all(probes).await;
+    let lists: Vec<_> = probed
+        .iter()
+        .enumerate()
+        .filter_map(|(server, probed)| {
+            let pages = probed.as_ref().ok()?.pages.clone();
+            Some(ServerList::new(server, pages))
+        })
+        .collect();
+
+    let tools = Tools::new(assemble::engine(&config, None), Arc::new(config.clone()));
+    let session = Some("check".to_owned());
+    let tools = tools.of(Caller::new(
+        Principal::Local,
+        session,
+        Revision::V2025_11_25,
+    ));
+    let listed = tools.list(&lists).await;
+    let after = costs(&[listed]);
+    let mut reports: HashMap<usize, Vec<ToolReport>> = HashMap::new();
+    for report in tools.report() {
+        reports.entry(report.server).or_default().push(report);
+    }
+    let mut own = after.clone();
+    let checked: Vec<_> = probed
+        .into_iter()
+        .zip(&config.servers)
+        .enumerate()
+        .map(|(index, (probed, server))| {
+            let pages = probed.as_ref().map_or(&[][..], |probed| &probed.pages);
+            let before = costs(pages);
+            let reports = reports.remove(&index).unwrap_or_default();
+            let tools = reports.into_iter().map(|report| {
+                let shown = report.shown.as_ref();
+                if let Some(shown) = shown {
+                    own.remove(shown);
+                }
+                Cost {
+                    before: before.get(&report.name).copied().unwrap_or_default(),
+                    after: shown
+                        .and_then(|name| after.get(name))
+                        .copied()
+                        .unwrap_or_default(),
+                    report,
+                }
+            });
+            Checked {
+                server,
+                tools: tools.collect(),
+                probed,
+            }
+        })
+        .collect();
+    match json {
+        true => writeln!(out, "{}", as_json(&checked, &own))?,
+        false => write(&checked, &own, out)?,
+    }
+    out.flush()?;
+    match checked.iter().all(Checked::is_sound) {
+        true => Ok(()),
+        // What is wrong is the answer, and it is written.
+        false => Err(Stop::Answer(Vec::new())),
+    }
+}
+
+/// The tokens of each tool of `tools/list` results, by name.
+fn costs(pages: &[Bytes]) -> BTreeMap<String, usize> {
+    let mut costs = BTreeMap::new();
+    for page in pages {
+        let document = Document::new(page.clone());
+        let Ok(root) = document.root() else { continue };
+        let tools = root.get("tools").map(|tools| tools.items());
+        for tool in tools.into_iter().flatten() {
+            let Some(name) = tool
+                .get("name")
+                .and_then(|name| Some(name.as_str()?.into_owned()))
+            else {
+                continue;
+            };
+            let raw = tool.shared();
+            let text = String::from_utf8_lossy(&raw);
+            costs.entry(name).or_insert_with(|| estimated_tokens(&text));
+        }
+    }
+    costs
+}
+
+fn sums(checked: &[Checked<'_>]) -> (usize, usize, usize) {
+    let tools = || checked.iter().flat_map(|server| &server.tools);
+    let shown = tools().filter(|tool| tool.report.shown.is_some()).count();
+    let before = tools().map(|tool| tool.before).sum();
+    let after = tools().map(|tool| tool.after).sum();
+    (shown, before, after)
+}
+
+fn write(
+    checked: &[Checked<'_>],
+    own: &BTreeMap<String, usize>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for Checked {
+        server,
+        probed,
+        tools,
+    } in checked
+    {
+        match probed {
+            Err(error) => {
+                writeln!(out, "{}: error[{}]: {}", server.name, error.code, error.why)?;
+            }
+            Ok(probed) => writeln!(
+                out,
+                "{}: {}, {} ({})",
+                server.name,
+                count(tools.len(), "tool"),
+                probed.says.escape_debug(),
+                probed.revision.escape_debug()
+            )?,
+        }
+        for Cost {
+            report,
+            before,
+            after,
+        } in tools
+        {
+            let name = report.name.escape_debug();
+            match &report.shown {
+                Some(shown) if *shown != report.name => write!(out, "  {name} as {shown}")?,
+                _ => write!(out, "  {name}")?,
+            }
+            match report.shown {
+                Some(_) => writeln!(out, ": {before} -> {after} tokens, {}", report.decision)?,
+                None => writeln!(out, ": {}", report.decision)?,
+            }
+            if let Some(refused) = &report.refused {
+                writeln!(out, "    error: {}", refused.escape_debug())?;
+            }
+            for notice in &report.notices {
+                writeln!(out, "    notice: {}", notice.escape_debug())?;
+            }
+        }
+    }
+    let (shown, before, after) = sums(checked);
+    let extra: usize = own.values().sum();
+    writeln!(
+        out,
+        "{} of {}: {before} -> {after} tokens; and {} of the gateway's own: {extra} tokens",
+        count(shown, "tool"),
+        count(checked.len(), "server"),
+        count(own.len(), "tool"),
+    )
+}
+
+fn as_json(checked: &[Checked<'_>], own: &BTreeMap<String, usize>) -> Value {
+    let tool = |tool: &Cost| {
+        json!({
+            "name": tool.report.name,
+            "shown": tool.report.shown,
+            "decision": tool.report.decision,
+            "notices": tool.report.notices,
+            "refused": tool.report.refused,
+            "tokens_before": tool.before,
+            "tokens_after": tool.after,
+        })
+    };
+    let server = |checked: &Checked<'_>| {
+        let tools: Vec<_> = checked.tools.iter().map(tool).collect();
+        let name = &checked.server.name;
+        match &checked.probed {
+            Ok(probed) => json!({
+                "name": name,
+                "server": probed.says,
+                "revision": probed.revision,
+                "tools": tools,
+            }),
+            Err(error) => json!({
+                "name": name,
+                "error": {"code": error.code.as_str(), "message": error.why},
+                "tools": tools,
+            }),
+        }
+    };
+    let (tools, before, after) = sums(checked);
+    json!({
+        "servers": checked.iter().map(server).collect::<Vec<_>>(),
+        "own": own,
+        "total": {"tools": tools, "tokens_before": before, "tokens_after": after},
+    })
+}
+
+fn count(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        count => format!("{count} {what}s"),
+    }
+}

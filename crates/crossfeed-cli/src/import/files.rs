@@ -1,0 +1,206 @@
+//! The files of a client, and how they are changed: in one step, so that whoever reads them sees one or
+//! the other, and never wider open than they were.
+
+use crate::report::Stop;
+use crossfeed_gateway::import::ClientKind;
+use std::{
+    collections::BTreeMap,
+    fs::{self, File, OpenOptions},
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+/// The largest file that is read: a client's history may stand in it, too.
+const LARGEST: u64 = 256 << 20;
+
+/// A file of a client.
+pub(super) struct Target {
+    /// The file; what a link leads to.
+    pub(super) file: PathBuf,
+    /// Where the gateway's configuration goes.
+    pub(super) config: PathBuf,
+    /// Whether the configuration has a directory of our own.
+    pub(super) is_own: bool,
+    pub(super) workspace: Option<PathBuf>,
+    pub(super) home: Option<PathBuf>,
+}
+
+impl Target {
+    pub(super) fn name(&self) -> std::path::Display<'_> {
+        self.file.display()
+    }
+
+    /// Where the file as it was is kept.
+    pub(super) fn backup(&self) -> PathBuf {
+        beside(&self.file, ".before-crossfeed")
+    }
+}
+
+/// A file's path with something behind its name.
+fn beside(file: &Path, suffix: &str) -> PathBuf {
+    let mut name = file.file_name().unwrap_or_default().to_owned();
+    name.push(suffix);
+    file.with_file_name(name)
+}
+
+/// The files of a client that are there.
+pub(super) fn targets(
+    client: ClientKind,
+    named: Option<&Path>,
+    environment: &BTreeMap<String, String>,
+) -> Result<Vec<Target>, Stop> {
+    let set = |name: &str| environment.get(name).filter(|value| !value.is_empty());
+    let home = set("HOME").map(PathBuf::from);
+    let here = std::env::current_dir()
+        .map_err(|error| Stop::Usage(format!("cannot tell the directory: {error}")))?;
+    if let Some(path) = named {
+        return Ok(vec![of_project(path, &here, home)?]);
+    }
+    let in_home = |path: &str| home.as_ref().map(|home| home.join(path));
+    let user = match client {
+        ClientKind::ClaudeCode => match set("CLAUDE_CONFIG_DIR") {
+            Some(directory) => vec![Path::new(directory).join(".claude.json")],
+            None => in_home(".claude.json").into_iter().collect(),
+        },
+        ClientKind::Cursor => in_home(".cursor/mcp.json").into_iter().collect(),
+        _ => [
+            ".config/Code/User/mcp.json",
+            "Library/Application Support/Code/User/mcp.json",
+        ]
+        .iter()
+        .filter_map(|path| in_home(path))
+        .collect(),
+    };
+    let project = here.join(match client {
+        ClientKind::ClaudeCode => ".mcp.json",
+        ClientKind::Cursor => ".cursor/mcp.json",
+        _ => ".vscode/mcp.json",
+    });
+    let own = match (set("XDG_CONFIG_HOME"), &home) {
+        (Some(config), _) => Some(PathBuf::from(config)),
+        (None, Some(home)) => Some(home.join(".config")),
+        (None, None) => None,
+    };
+    let mut targets = Vec::new();
+    for file in user.iter().filter(|file| file.exists()) {
+        let Some(own) = &own else { continue };
+        targets.push(Target {
+            file: resolved(file)?,
+            config: own
+                .join("crossfeed")
+                .join(format!("{}.json", client.as_str())),
+            is_own: true,
+            workspace: None,
+            home: home.clone(),
+        });
+    }
+    if project.exists() {
+        let project = of_project(&project, &here, home)?;
+        // Whoever works in the home directory has one file, not two.
+        if targets.iter().all(|target| target.file != project.file) {
+            targets.push(project);
+        }
+    }
+    if targets.is_empty() {
+        let looked: Vec<_> = user
+            .iter()
+            .chain([&project])
+            .map(|path| path.display().to_string())
+            .collect();
+        return Err(Stop::Usage(format!(
+            "there is no configuration of {}: looked for {}; `--config` names another",
+            client.as_str(),
+            looked.join(", ")
+        )));
+    }
+    Ok(targets)
+}
+
+fn of_project(path: &Path, here: &Path, home: Option<PathBuf>) -> Result<Target, Stop> {
+    let file = resolved(path)?;
+    let stem = file.file_stem().unwrap_or_default().to_owned();
+    let mut name = stem;
+    name.push(".crossfeed.json");
+    Ok(Target {
+        config: file.with_file_name(name),
+        file,
+        is_own: false,
+        workspace: Some(here.to_owned()),
+        home,
+    })
+}
+
+/// What a path leads to: a link stays a link.
+fn resolved(path: &Path) -> Result<PathBuf, Stop> {
+    path.canonicalize()
+        .map_err(|error| unreadable(path, &error))
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Stop {
+    Stop::Usage(format!("cannot read `{}`: {error}", path.display()))
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Stop {
+    Stop::Usage(format!("cannot write `{}`: {error}", path.display()))
+}
+
+/// The text of a file.
+pub(super) fn read(path: &Path) -> Result<String, Stop> {
+    let large = fs::metadata(path).is_ok_and(|metadata| metadata.len() > LARGEST);
+    if large {
+        let message = format!("`{}` has more than {LARGEST} bytes", path.display());
+        return Err(Stop::Usage(message));
+    }
+    fs::read_to_string(path).map_err(|error| unreadable(path, &error))
+}
+
+/// Makes the directory of a file, for its owner alone where it is ours.
+pub(super) fn directory(file: &Path, is_own: bool) -> Result<(), Stop> {
+    let Some(directory) = file.parent().filter(|_| is_own) else {
+        return Ok(());
+    };
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+        .create(directory)
+        .map_err(|error| unwritable(directory, &error))
+}
+
+/// Puts a text in a file's place, in one step. A file that is there keeps its mode; a new one is for its
+/// owner alone. Where it is known what the file held, it must still.
+pub(super) fn replace(path: &Path, text: &str, held: Option<&str>) -> Result<(), Stop> {
+    let new = beside(path, &format!(".{}.new", std::process::id()));
+    let written = (|| {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file: File = options.open(&new)?;
+        file.write_all(text.as_bytes())?;
+        if let Ok(metadata) = fs::metadata(path) {
+            file.set_permissions(metadata.permissions())?;
+        }
+        file.sync_all()
+    })();
+    let changed =
+        || held.is_some_and(|held| !fs::read_to_string(path).is_ok_and(|now| now == held));
+    let done = match written {
+        Ok(()) if changed() => Err(Stop::Usage(format!(
+            "`{}` was changed meanwhile: end the client, and try again",
+            path.display()
+        ))),
+        Ok(()) => fs::rename(&new, path).map_err(|error| unwritable(path, &error)),
+        Err(error) => Err(unwritable(path, &error)),
+    };
+    if done.is_err() {
+        let _ = fs::remove_file(&new);
+    }
+    done
+}
+
+/// Removes a file.
+pub(super) fn remove(path: &Path) -> Result<(), Stop> {
+    fs::remove_file(path).map_err(|error| unwritable(path, &error))
+}

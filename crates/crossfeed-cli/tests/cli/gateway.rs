@@ -1,0 +1,276 @@
+//! `crossfeed gateway` as a process, between a client and servers that are scripts.
+
+use super::{Run, check_usage, file, run, start};
+use serde_json::{Value, json};
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    process::{Child, ChildStdin, ChildStdout, Command},
+};
+
+/// A server with one tool, which says what variable `KEY` it has.
+const SERVER: &str = r#"
+echo "a line for the log" >&2
+while IFS= read -r line; do
+  id=${line#*\"id\":}
+  id=${id%%[,\}]*}
+  case "$line" in
+    *'"initialize"'*)
+      printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"script","version":"1"}}}\n' "$id" ;;
+    *'"tools/list"'*)
+      printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"say","description":"Says it.","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}}}]}}\n' "$id" ;;
+    *'"tools/call"'*)
+      printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"key %s"}]}}\n' "$id" "$KEY" ;;
+    *'"id"'*)
+      printf '{"jsonrpc":"2.0","id":%s,"result":{}}\n' "$id" ;;
+  esac
+done
+"#;
+
+/// A client of a gateway. The process is ended with it.
+struct Client {
+    gateway: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        let _ = self.gateway.kill();
+        let _ = self.gateway.wait();
+    }
+}
+
+impl Client {
+    fn of(args: &[&str]) -> Self {
+        let mut gateway = start(&[&["gateway"], args].concat());
+        Self {
+            input: gateway.stdin.take(),
+            output: BufReader::new(gateway.stdout.take().unwrap()),
+            gateway,
+        }
+    }
+
+    fn tell(&mut self, message: &Value) {
+        writeln!(self.input.as_mut().unwrap(), "{message}").unwrap();
+    }
+
+    fn ask(&mut self, id: u64, method: &str, params: &Value) -> Value {
+        self.tell(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        loop {
+            let mut line = String::new();
+            assert!(self.output.read_line(&mut line).unwrap() > 0, "it ended");
+            let message: Value = serde_json::from_str(&line).unwrap();
+            if message["id"] == id {
+                return message;
+            }
+        }
+    }
+
+    fn initialize(&mut self) -> Value {
+        let hello = json!({
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        });
+        let answer = self.ask(0, "initialize", &hello);
+        self.tell(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        answer
+    }
+
+    /// Goes away; the exit status and what stood on standard error.
+    fn leave(mut self) -> (Option<i32>, String) {
+        drop(self.input.take());
+        let status = self.gateway.wait().unwrap();
+        let mut err = String::new();
+        let stderr = self.gateway.stderr.as_mut().unwrap();
+        stderr.read_to_string(&mut err).unwrap();
+        (status.code(), err)
+    }
+}
+
+fn server() -> String {
+    file("gateway-server.sh", SERVER)
+}
+
+#[test]
+fn a_command_is_wrapped() {
+    let server = server();
+    let mut client = Client::of(&[
+        "--log-format",
+        "json",
+        "--env",
+        "KEY=s3cret",
+        "--",
+        "sh",
+        &server,
+    ]);
+    let begun = client.initialize();
+    assert_eq!(begun["result"]["serverInfo"]["name"], "script");
+    let listed = client.ask(1, "tools/list", &json!({}));
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    assert_eq!(tools[0]["name"], "inspect_tool_output");
+    assert!(tools.iter().any(|tool| tool["name"] == "say"), "{listed}");
+    let called = client.ask(2, "tools/call", &json!({"name": "say", "arguments": {}}));
+    assert_eq!(called["result"]["content"][0]["text"], "key s3cret");
+
+    let (status, err) = client.leave();
+    assert_eq!(status, Some(0), "{err}");
+    let lines: Vec<Value> = err
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let said = |text: &str| lines.iter().any(|line| line["message"] == text);
+    assert!(said("serving on standard input and output"), "{err}");
+    assert!(said("a line for the log"), "{err}");
+    assert!(said("ended"), "{err}");
+    assert!(!err.contains("s3cret"), "{err}");
+}
+
+#[test]
+fn a_configuration_is_served() {
+    let config = json!({
+        "mcpServers": {"one": {"command": "sh", "args": [server()]}, "off": {"command": "none", "disabled": true}},
+        "extraTools": false,
+    });
+    let config = file("gateway-served.json", &config.to_string());
+    let mut client = Client::of(&["--config", &config, "--log", "off"]);
+    client.initialize();
+    let listed = client.ask(1, "tools/list", &json!({}));
+    assert_eq!(
+        listed["result"]["tools"].as_array().map(Vec::len),
+        Some(1),
+        "{listed}"
+    );
+    assert_eq!(client.leave(), (Some(0), String::new()));
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a signal is what is tested")]
+fn it_ends_when_it_is_told_to() {
+    let mut client = Client::of(&["--", "sh", &server()]);
+    client.initialize();
+    let told = Command::new("kill")
+        .arg(client.gateway.id().to_string())
+        .status();
+    assert!(told.unwrap().success());
+    assert_eq!(client.gateway.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_check_shows_what_a_client_would_see() {
+    let config = format!(
+        "profile = 'refs'\n[mcpServers.good]\ncommand = 'sh'\nargs = ['{}']\nenv = {{KEY = 's3cret'}}\n",
+        server()
+    );
+    let path = file("gateway-good.toml", &config);
+    let Run { status, out, err } = run(&["gateway", "--config", &path, "--check"], "");
+    assert_eq!((status, err.as_str()), (0, ""), "{out}");
+    let lines: Vec<_> = out.lines().collect();
+    assert_eq!(lines[0], "good: 1 tool, script 1 (2025-11-25)");
+    assert!(lines[1].starts_with("  say: "), "{out}");
+    assert!(lines[1].contains(" tokens, refs"), "{out}");
+    assert!(
+        lines.last().unwrap().starts_with("1 tool of 1 server: "),
+        "{out}"
+    );
+    assert!(!out.contains("s3cret"), "{out}");
+}
+
+#[test]
+fn a_check_says_who_cannot_be_reached() {
+    let config = format!(
+        "[mcpServers.good]\ncommand = 'sh'\nargs = ['{}']\n[mcpServers.dead]\ncommand = 'false'\n[mcpServers.none]\ncommand = '/there/is/none'\n[limits]\nstart_timeout = 20\n",
+        server()
+    );
+    let path = file("gateway-dead.toml", &config);
+    let Run { status, out, .. } = run(
+        &[
+            "--json", "gateway", "--config", &path, "--check", "--log", "off",
+        ],
+        "",
+    );
+    assert_eq!(status, 1, "{out}");
+    let checked: Value = serde_json::from_str(&out).unwrap();
+    let servers = checked["servers"].as_array().unwrap();
+    assert_eq!(servers[0]["tools"][0]["name"], "say", "{checked}");
+    assert!(
+        servers[0]["tools"][0]["tokens_after"].as_u64()
+            > servers[0]["tools"][0]["tokens_before"].as_u64()
+    );
+    assert_eq!(
+        servers[1]["error"]["code"], "upstream.unavailable",
+        "{checked}"
+    );
+    assert_eq!(
+        servers[2]["error"]["code"], "upstream.unavailable",
+        "{checked}"
+    );
+    assert_eq!(checked["total"]["tools"], 1);
+}
+
+#[test]
+fn what_is_wrong_with_a_configuration_is_said_at_once() {
+    let path = file(
+        "gateway-wrong.toml",
+        "[mcpServers.a]\ncomand = 'x'\nenv = {A = 's3cret'}\nprofile = 'gpt'\n",
+    );
+    let Run { status, out, err } = run(&["gateway", "--config", &path], "");
+    assert_eq!((status, out.as_str()), (1, ""));
+    assert_eq!(
+        err,
+        "error[config.invalid]: line 1, `mcpServers.a`: `command` or `url` is missing: how the server is reached\n\
+         error[config.invalid]: line 2, `mcpServers.a.comand`: the key is unknown\n\
+         the nearest known key is `command`\n\
+         error[config.invalid]: line 4, `mcpServers.a.profile`: there is no such profile\n\
+         known ones: mcp, anthropic, anthropic-strict, openai, openai-strict, gemini, inline, refs, refs-list\n"
+    );
+    let Run { status, out, err } = run(&["--json", "gateway", "--config", &path, "--check"], "");
+    assert_eq!((status, err.as_str()), (1, ""));
+    let report: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(report["error"]["code"], "config.invalid");
+    assert_eq!(report["errors"].as_array().map(Vec::len), Some(3));
+}
+
+#[test]
+fn what_cannot_be_carried_out_is_a_usage_error() {
+    check_usage(&["gateway"], "", "say which servers");
+    check_usage(
+        &["gateway", "--config", "/there/is/none.toml"],
+        "",
+        "cannot read",
+    );
+    check_usage(
+        &["gateway", "--url", "localhost:80"],
+        "",
+        "--url: it is no URL",
+    );
+    check_usage(
+        &["gateway", "--env", "NO_SUCH_VARIABLE_HERE", "--", "true"],
+        "",
+        "is not set",
+    );
+    check_usage(
+        &["gateway", "--listen", "here", "--", "true"],
+        "",
+        "write an address and a port",
+    );
+    check_usage(
+        &["gateway", "--config", "a", "--", "true"],
+        "",
+        "cannot be used with",
+    );
+    check_usage(
+        &["gateway", "--profile", "gpt", "--", "true"],
+        "",
+        "invalid value 'gpt'",
+    );
+    let off = file(
+        "gateway-off.toml",
+        "[mcpServers.a]\ncommand = 'x'\ndisabled = true\n",
+    );
+    check_usage(
+        &["gateway", "--config", &off],
+        "",
+        "every server is switched off",
+    );
+}

@@ -1,0 +1,298 @@
+//! `crossfeed import` on the files of clients, in a home of its own.
+
+use super::Run;
+use serde_json::{Value, json};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// A user's home with a project in it.
+struct Home(PathBuf);
+
+impl Home {
+    fn new(name: &str) -> Self {
+        let home = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join("import")
+            .join(name);
+        let _ = fs::remove_dir_all(&home);
+        fs::create_dir_all(home.join("project")).unwrap();
+        Self(home.canonicalize().unwrap())
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.0.join(path)
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).unwrap()
+    }
+
+    /// Every file that there is, with what it holds.
+    fn all(&self) -> Vec<(PathBuf, String)> {
+        let mut files = Vec::new();
+        let mut left = vec![self.0.clone()];
+        while let Some(path) = left.pop() {
+            if path.is_dir() {
+                left.extend(
+                    fs::read_dir(path)
+                        .unwrap()
+                        .map(|entry| entry.unwrap().path()),
+                );
+            } else {
+                let text = fs::read_to_string(&path).unwrap();
+                files.push((path, text));
+            }
+        }
+        files.sort();
+        files
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the command is what is tested")]
+    fn import(&self, args: &[&str]) -> Run {
+        let output = Command::new(env!("CARGO_BIN_EXE_crossfeed"))
+            .arg("import")
+            .args(args)
+            .env("HOME", &self.0)
+            .env_remove("XDG_CONFIG_HOME")
+            .env_remove("CLAUDE_CONFIG_DIR")
+            .current_dir(self.path("project"))
+            .output()
+            .unwrap();
+        Run {
+            status: output.status.code().unwrap(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// One that is to succeed; what it says.
+    fn done(&self, args: &[&str]) -> String {
+        let Run { status, out, err } = self.import(args);
+        assert_eq!((status, err.as_str()), (0, ""), "{args:?}: {out}");
+        out
+    }
+}
+
+const CLAUDE: &str = "{\n  \"numStartups\": 3,\n  \"mcpServers\": {\n    \"files\": {\n      \"command\": \"npx\",\n      \"env\": {\"KEY\": \"s3cret\"}\n    }\n  }\n}\n";
+
+#[test]
+fn a_dry_run_changes_nothing_and_shows_no_secret() {
+    let home = Home::new("dry");
+    home.write(".claude.json", CLAUDE);
+    let before = home.all();
+    let out = home.done(&["claude-code", "--dry-run"]);
+    assert_eq!(home.all(), before);
+    assert!(out.contains(".claude.json: files\n"), "{out}");
+    assert!(out.contains("-     \"files\": {\n"), "{out}");
+    assert!(out.contains("+     \"crossfeed\": {\n"), "{out}");
+    assert!(!out.contains("s3cret"), "{out}");
+}
+
+#[test]
+fn there_and_back() {
+    let home = Home::new("there");
+    home.write(".claude.json", CLAUDE);
+    home.write(
+        "project/.mcp.json",
+        "{\"mcpServers\": {\"web\": {\"type\": \"http\", \"url\": \"https://web.example/mcp\"}}}",
+    );
+    let before = home.all();
+
+    let out = home.done(&["claude-code", "--apply"]);
+    assert!(out.contains("files"), "{out}");
+    assert!(out.contains("web"), "{out}");
+    let rewired: Value = serde_json::from_str(&home.read(".claude.json")).unwrap();
+    let config = home.path(".config/crossfeed/claude-code.json");
+    assert_eq!(
+        rewired["mcpServers"]["crossfeed"]["args"],
+        json!(["gateway", "--config", config])
+    );
+    assert_eq!(
+        rewired["mcpServers"]["crossfeed"]["command"],
+        env!("CARGO_BIN_EXE_crossfeed")
+    );
+    let kept: Value =
+        serde_json::from_str(&home.read(".config/crossfeed/claude-code.json")).unwrap();
+    assert_eq!(kept["mcpServers"]["files"]["env"]["KEY"], "s3cret");
+    let project: Value = serde_json::from_str(&home.read("project/.mcp.crossfeed.json")).unwrap();
+    assert_eq!(
+        project["mcpServers"]["web"]["url"],
+        "https://web.example/mcp"
+    );
+    #[cfg(unix)]
+    for path in [
+        ".config/crossfeed/claude-code.json",
+        "project/.mcp.crossfeed.json",
+        ".claude.json.before-crossfeed",
+    ] {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::metadata(home.path(path)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{path}");
+    }
+
+    let applied = home.all();
+    let out = home.done(&["claude-code", "--apply"]);
+    assert_eq!(
+        out.matches("go through the gateway already").count(),
+        2,
+        "{out}"
+    );
+    assert_eq!(home.all(), applied);
+
+    let out = home.done(&["claude-code", "--undo"]);
+    assert_eq!(out.matches("as it was").count(), 2, "{out}");
+    assert_eq!(home.all(), before);
+    let out = home.done(&["claude-code", "--undo"]);
+    assert_eq!(out.matches("nothing to undo").count(), 2, "{out}");
+}
+
+#[test]
+fn what_the_client_wrote_since_stays() {
+    let home = Home::new("since");
+    home.write(".claude.json", CLAUDE);
+    home.done(&["claude-code", "--apply"]);
+    let rewired = home.read(".claude.json");
+    home.write(
+        ".claude.json",
+        &rewired.replace("\"numStartups\": 3", "\"numStartups\": 4"),
+    );
+    home.write(
+        ".config/crossfeed/claude-code.json",
+        "{\"mcpServers\": {}, \"profile\": \"refs\"}",
+    );
+    let out = home.done(&["claude-code", "--undo"]);
+    assert!(
+        out.contains("what changed elsewhere since is kept"),
+        "{out}"
+    );
+    assert!(out.contains("was changed since and is kept"), "{out}");
+    let back = CLAUDE.replace("\"numStartups\": 3", "\"numStartups\": 4");
+    assert_eq!(home.read(".claude.json"), back);
+}
+
+#[test]
+fn servers_that_were_added_are_not_lost() {
+    let home = Home::new("added");
+    home.write(
+        "project/.cursor/mcp.json",
+        "{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}",
+    );
+    home.done(&["cursor", "--apply"]);
+    let rewired = home.read("project/.cursor/mcp.json");
+    let added = rewired.replacen(
+        "{\"mcpServers\": {",
+        "{\"mcpServers\": {\"b\": {\"command\": \"y\"}, ",
+        1,
+    );
+    home.write("project/.cursor/mcp.json", &added);
+    let Run { status, err, .. } = home.import(&["cursor", "--apply"]);
+    assert_eq!(status, 1);
+    assert!(
+        err.contains("servers were added since the last import: b"),
+        "{err}"
+    );
+    assert!(err.contains("undo the import first"), "{err}");
+    assert_eq!(home.read("project/.cursor/mcp.json"), added);
+
+    home.done(&["cursor", "--undo"]);
+    let back: Value = serde_json::from_str(&home.read("project/.cursor/mcp.json")).unwrap();
+    assert_eq!(
+        back,
+        json!({"mcpServers": {"b": {"command": "y"}, "a": {"command": "x"}}})
+    );
+}
+
+#[test]
+fn comments_of_an_editor_stay() {
+    let home = Home::new("comments");
+    let text = "{\n  // What the team uses.\n  \"servers\": {\n    \"a\": {\"command\": \"${workspaceFolder}/x\",}, // local\n    \"ask\": {\"command\": \"y\", \"env\": {\"K\": \"${input:k}\"}},\n  },\n}\n";
+    home.write("project/.vscode/mcp.json", text);
+    let out = home.done(&["vscode", "--apply"]);
+    assert!(
+        out.contains("`ask` stays where it is: the client asks for `${input:k}`"),
+        "{out}"
+    );
+    let rewired = home.read("project/.vscode/mcp.json");
+    assert!(
+        rewired
+            .starts_with("{\n  // What the team uses.\n  \"servers\": {\n    \"crossfeed\": {\n"),
+        "{rewired}"
+    );
+    assert!(rewired.ends_with("}, // local\n    \"ask\": {\"command\": \"y\", \"env\": {\"K\": \"${input:k}\"}},\n  },\n}\n"), "{rewired}");
+    let config: Value =
+        serde_json::from_str(&home.read("project/.vscode/mcp.crossfeed.json")).unwrap();
+    let project = home.path("project");
+    assert_eq!(
+        config["mcpServers"]["a"]["command"],
+        format!("{}/x", project.display())
+    );
+    home.done(&["vscode", "--undo"]);
+    assert_eq!(home.read("project/.vscode/mcp.json"), text);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_stays_a_link() {
+    let home = Home::new("link");
+    home.write("dotfiles/claude.json", CLAUDE);
+    std::os::unix::fs::symlink(home.path("dotfiles/claude.json"), home.path(".claude.json"))
+        .unwrap();
+    home.done(&["claude-code", "--apply"]);
+    assert!(home.path(".claude.json").is_symlink());
+    assert!(home.read("dotfiles/claude.json").contains("crossfeed"));
+    home.done(&["claude-code", "--undo"]);
+    assert_eq!(home.read("dotfiles/claude.json"), CLAUDE);
+}
+
+#[test]
+fn nothing_is_written_over() {
+    let home = Home::new("over");
+    home.write(".claude.json", CLAUDE);
+    home.write(".config/crossfeed/claude-code.json", "{}");
+    let before = home.all();
+    let Run { status, err, .. } = home.import(&["claude-code", "--apply"]);
+    assert_eq!(status, 1);
+    assert!(
+        err.contains("claude-code.json is there with something else"),
+        "{err}"
+    );
+    assert_eq!(home.all(), before);
+}
+
+#[test]
+fn what_cannot_be_done_is_said() {
+    let home = Home::new("none");
+    let Run { status, err, .. } = home.import(&["cursor", "--apply"]);
+    assert_eq!(status, 2);
+    assert!(
+        err.contains("there is no configuration of cursor: looked for "),
+        "{err}"
+    );
+    let Run { status, err, .. } = home.import(&["cursor"]);
+    assert_eq!(status, 2);
+    assert!(err.contains("<--dry-run|--apply|--undo>"), "{err}");
+    home.write("mine.json", "{\"mcpServers\": {\"a\": s3cret}}");
+    let path = home.path("mine.json");
+    let Run { status, err, .. } =
+        home.import(&["cursor", "--config", path.to_str().unwrap(), "--apply"]);
+    assert_eq!(status, 1);
+    assert!(err.contains("line 1: this is no JSON"), "{err}");
+    assert!(!err.contains("s3cret"), "{err}");
+    home.write(
+        "mine.json",
+        "{\"mcpServers\": {\"a\": {\"type\": \"sse\", \"url\": \"https://a.example\"}}}",
+    );
+    let out = home.done(&["cursor", "--config", path.to_str().unwrap(), "--apply"]);
+    assert!(
+        out.contains("no server can go through the gateway"),
+        "{out}"
+    );
+}

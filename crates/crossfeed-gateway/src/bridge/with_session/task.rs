@@ -1,0 +1,221 @@
+//! Calls that the server only takes as tasks, which this client cannot follow: the session does, and
+//! answers the call with what comes out.
+//!
+//! Tasks are offered to the server only where it refuses a call without them: what it can answer at once,
+//! it does.
+
+use super::{At, Sent, Session, input::Round};
+use crate::{
+    bridge::{
+        driver::{Action, Actions, FIRST},
+        members, tell,
+        words::{self, code, meta},
+    },
+    message::{Id, Message, RpcError, code as rpc},
+};
+use bytes::Bytes;
+use std::time::Duration;
+
+/// How soon is asked again how a task is, where the server says nothing of it; and what it may say.
+const INTERVAL: Duration = Duration::from_millis(500);
+const SHORTEST: Duration = Duration::from_millis(50);
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// A task that a call became.
+pub(super) struct Task {
+    /// Its id, as JSON.
+    id: Bytes,
+    /// The request about it that is not answered.
+    pub(super) asked: Option<u64>,
+}
+
+impl Session {
+    /// Whether an error says that the call is taken as a task only: then it is sent again, once.
+    pub(super) fn wants_task(&mut self, call: u64, error: &Bytes, actions: &mut Actions) -> bool {
+        let wanted = ["data", "requiredCapabilities", "extensions", words::TASKS];
+        let code = members::get(error, &["code"]);
+        if code.is_none_or(|code| *code != *code::MISSING_CAPABILITY.to_string().as_bytes())
+            || members::get(error, &wanted).is_none()
+        {
+            return false;
+        }
+        let Some(running) = self.calls.get(&call).filter(|call| !call.as_task) else {
+            return false;
+        };
+        let request = running.request.clone();
+        let Some(params) = request.params().and_then(|params| self.with_tasks(&params)) else {
+            return false;
+        };
+        let request = request.with_body(params);
+        if let Some(running) = self.calls.get_mut(&call) {
+            running.as_task = true;
+            running.request = request.clone();
+        }
+        self.send(call, request, actions);
+        true
+    }
+
+    /// Parameters of a request, in which the client can follow tasks.
+    fn with_tasks(&self, params: &Bytes) -> Option<Bytes> {
+        let capabilities = members::get(params, &["_meta", meta::CLIENT_CAPABILITIES])?;
+        let extensions = members::get(&capabilities, &["extensions"]);
+        let extensions = members::with(extensions.as_ref(), &[(words::TASKS, b"{}")], &[])?;
+        let capabilities = members::with(Some(&capabilities), &[("extensions", &extensions)], &[])?;
+        members::with(
+            Some(params),
+            &[],
+            &[(meta::CLIENT_CAPABILITIES, &capabilities)],
+        )
+    }
+
+    /// A call became a task.
+    pub(super) fn task_made(&mut self, call: u64, result: &Bytes, actions: &mut Actions) {
+        let Some(id) = members::get(result, &["taskId"]) else {
+            let error = RpcError::new(rpc::INTERNAL, "the server made a task of it without an id");
+            return self.fail(call, &error, actions);
+        };
+        if let Some(running) = self.calls.get_mut(&call) {
+            running.at = At::Task(Task { id, asked: None });
+            actions.push(Action::Wake(interval(result), call));
+        }
+    }
+
+    /// Asks how a task is.
+    pub(super) fn ask_about_task(&mut self, call: u64, actions: &mut Actions) {
+        self.send_about_task(call, "tasks/get", None, actions);
+    }
+
+    /// Tells a task what it asked for.
+    pub(super) fn update_task(
+        &mut self,
+        call: u64,
+        task: Bytes,
+        responses: &Bytes,
+        actions: &mut Actions,
+    ) {
+        if let Some(running) = self.calls.get_mut(&call) {
+            running.at = At::Task(Task {
+                id: task,
+                asked: None,
+            });
+        }
+        self.send_about_task(call, "tasks/update", Some(responses), actions);
+    }
+
+    fn send_about_task(
+        &mut self,
+        call: u64,
+        method: &str,
+        responses: Option<&Bytes>,
+        actions: &mut Actions,
+    ) {
+        let number = self.number();
+        let Some(At::Task(task)) = self.calls.get_mut(&call).map(|call| &mut call.at) else {
+            return;
+        };
+        if task.asked.is_some() {
+            return;
+        }
+        task.asked = Some(number);
+        let id = task.id.clone();
+        let Some(request) = self.about_task(number, method, &id, responses) else {
+            return;
+        };
+        self.sent.insert(number, Sent::Task(call));
+        actions.push(Action::Send(FIRST, request, Vec::new()));
+    }
+
+    fn about_task(
+        &self,
+        number: u64,
+        method: &str,
+        task: &Bytes,
+        responses: Option<&Bytes>,
+    ) -> Option<Message> {
+        let mut params: Vec<(&str, &[u8])> = vec![("taskId", task)];
+        if let Some(responses) = responses {
+            params.push(("inputResponses", responses));
+        }
+        let params = self.with_meta(Some(&members::object(&params)), false)?;
+        let params = self.with_tasks(&params)?;
+        Some(Message::request(&Id::number(number), method, Some(&params)))
+    }
+
+    /// The server said how a task is, or that it knows what it asked for.
+    pub(super) fn task_told(&mut self, call: u64, message: Message, actions: &mut Actions) {
+        let Some(running) = self.calls.get_mut(&call) else {
+            return;
+        };
+        let At::Task(task) = &mut running.at else {
+            return;
+        };
+        task.asked = None;
+        let task = task.id.clone();
+        let Some(result) = message.result() else {
+            if let Some(call) = self.finish(call) {
+                actions.push(tell(message.with_id(call.client), None));
+            }
+            return;
+        };
+        let status = members::get_text(&result, &["status"]);
+        match status.as_deref() {
+            Some("completed") => {
+                let outcome = members::get(&result, &["result"]);
+                let outcome = outcome.unwrap_or_else(|| Bytes::from_static(b"{}"));
+                let outcome = members::without(&outcome, &["resultType"], &[]);
+                if let Some(call) = self.finish(call) {
+                    actions.push(tell(Message::response(&call.client, &outcome), None));
+                }
+            }
+            Some("failed") => {
+                let error = members::get(&result, &["error"]);
+                let failed = RpcError::new(rpc::INTERNAL, "the task failed");
+                if let Some(call) = self.finish(call) {
+                    let message = Message::failure(Some(&call.client), &failed);
+                    let message = match error {
+                        Some(error) => message.with_body(error),
+                        None => message,
+                    };
+                    actions.push(tell(message, None));
+                }
+            }
+            Some("cancelled") => {
+                let error = RpcError::new(rpc::INTERNAL, "the task was cancelled");
+                self.fail(call, &error, actions);
+            }
+            Some("input_required") => self.task_asks(call, task, &result, actions),
+            _ => actions.push(Action::Wake(interval(&result), call)),
+        }
+    }
+
+    fn task_asks(&mut self, call: u64, task: Bytes, result: &Bytes, actions: &mut Actions) {
+        let asks = members::get(result, &["inputRequests"]).unwrap_or_default();
+        match self.read_asks(asks) {
+            Ok(asked) if asked.is_empty() => actions.push(Action::Wake(interval(result), call)),
+            Ok(asked) => self.ask_client(call, asked, Round::of_task(task), actions),
+            Err(reason) => self.fail(call, &RpcError::new(rpc::INTERNAL, reason), actions),
+        }
+    }
+
+    /// Nobody waits for a task.
+    pub(super) fn cancel_task(&mut self, task: &Bytes, actions: &mut Actions) {
+        let number = self.number();
+        if let Some(request) = self.about_task(number, "tasks/cancel", task, None) {
+            actions.push(Action::Send(FIRST, request, Vec::new()));
+        }
+    }
+}
+
+impl Task {
+    pub(super) fn id(&self) -> &Bytes {
+        &self.id
+    }
+}
+
+/// When to ask again.
+fn interval(task: &Bytes) -> Duration {
+    let said = members::get(task, &["pollIntervalMs"]);
+    let said = said.and_then(|said| std::str::from_utf8(&said).ok()?.parse().ok());
+    said.map_or(INTERVAL, Duration::from_millis)
+        .clamp(SHORTEST, LONGEST)
+}

@@ -1,0 +1,341 @@
+//! Requests that are passed on, and what they are answered.
+
+use super::{Asker, Running, Sent, Sessions, cancelled, input::Ask, session::Held};
+use crate::{
+    bridge::{
+        driver::{Action, Actions, Link},
+        members, tell,
+        words::{self, code, meta, method},
+    },
+    message::{Id, Message, code as rpc},
+    upstream::{Event, Header, UpstreamError},
+};
+use bytes::Bytes;
+use crossfeed_json::{Cursor, Document};
+use tokio::time::Instant;
+
+/// Methods whose results a client may keep: these say for how long.
+const KEPT: [&str; 5] = [
+    "tools/list",
+    "prompts/list",
+    "resources/list",
+    "resources/templates/list",
+    method::READ,
+];
+
+const CALL: &str = "tools/call";
+
+/// Tools that are remembered as those that are called as tasks only.
+const TASKS_ONLY: usize = 1024;
+
+/// Methods that may ask for input.
+const ASKING: [&str; 3] = [CALL, "prompts/get", method::READ];
+
+/// A request of a client.
+pub(super) struct Call {
+    /// The id under which the client waits; none while it is to come again.
+    pub(super) client: Option<Id>,
+    pub(super) link: Link,
+    pub(super) method: String,
+    /// What it calls: the name or the address.
+    pub(super) target: Option<Bytes>,
+    request: (Message, Vec<Header>),
+    as_task: AsTask,
+    /// The id that the server knows.
+    pub(super) number: Option<u64>,
+    /// The level of log messages that it asked for.
+    pub(super) level: Option<usize>,
+    /// The token of its progress, as the server knows it, and as the client does now.
+    pub(super) token: Option<Bytes>,
+    pub(super) token_now: Option<Bytes>,
+    /// What the server asked for and was not told.
+    pub(super) asks: Vec<Ask>,
+    /// How many were asked for.
+    pub(super) asked: u64,
+    /// By what the client says which call it comes back to, and since when it may.
+    pub(super) parked: Option<(String, Instant)>,
+    /// What the server answered while the client did not wait.
+    pub(super) outcome: Option<Message>,
+}
+
+/// Whether a call is one that the server only takes as a task, which the client cannot follow: the bridge
+/// does.
+enum AsTask {
+    No,
+    Asked,
+    /// The id of the task, as JSON.
+    Made(Bytes),
+}
+
+impl Call {
+    /// Whether the server may ask for something within it.
+    pub(super) fn may_ask(&self) -> bool {
+        ASKING.contains(&self.method.as_str()) && self.number.is_some() && self.outcome.is_none()
+    }
+
+    /// The request is for a task from here on; whether it is.
+    fn ask_for_task(&mut self) -> bool {
+        let params = self.request.0.params();
+        let Some(params) = members::with(params.as_ref(), &[("task", b"{}")], &[]) else {
+            return false;
+        };
+        self.as_task = AsTask::Asked;
+        self.request.0 = self.request.0.clone().with_body(params);
+        true
+    }
+
+    /// Takes over what a request says of itself each time that it comes.
+    pub(super) fn came(&mut self, client: Id, params: &Bytes) {
+        self.client = Some(client);
+        let level = members::get_text(params, &["_meta", meta::LOG_LEVEL]);
+        self.level = level.as_deref().and_then(words::level);
+        self.token_now = members::get(params, &["_meta", "progressToken"]);
+    }
+}
+
+/// What a request calls: only one that calls the same may come again for it.
+pub(super) fn target(params: &Bytes) -> Option<Bytes> {
+    members::get(params, &["name"]).or_else(|| members::get(params, &["uri"]))
+}
+
+impl Sessions {
+    pub(super) fn call(
+        &mut self,
+        id: Id,
+        asker: Asker,
+        message: Message,
+        headers: &[Header],
+        actions: &mut Actions,
+    ) {
+        let number = self.number();
+        let Some(link) = self.in_session(&id, asker, Held::Call(number), actions) else {
+            return;
+        };
+        let params = message.params().unwrap_or_default();
+        let said = [
+            meta::PROTOCOL_VERSION,
+            meta::CLIENT_CAPABILITIES,
+            meta::CLIENT_INFO,
+            meta::LOG_LEVEL,
+        ];
+        let request = message.with_body(members::without(&params, &["inputResponses"], &said));
+        let mut call = Call {
+            client: None,
+            link,
+            method: request.method().unwrap_or_default().to_owned(),
+            target: target(&params),
+            request: (request, headers.to_vec()),
+            as_task: AsTask::No,
+            number: None,
+            level: None,
+            token: members::get(&params, &["_meta", "progressToken"]),
+            token_now: None,
+            asks: Vec::new(),
+            asked: 0,
+            parked: None,
+            outcome: None,
+        };
+        call.came(id.clone(), &params);
+        self.by_client.insert(id, Running::Call(number));
+        self.calls.insert(number, call);
+        self.go_on(link, Held::Call(number), actions);
+    }
+
+    pub(super) fn send_call(&mut self, call: u64, actions: &mut Actions) {
+        let number = self.number();
+        let Some(running) = self.calls.get_mut(&call) else {
+            return;
+        };
+        if let Some(name) = running.target.as_ref().and_then(members::text)
+            && running.method == CALL
+            && matches!(running.as_task, AsTask::No)
+            && self.tasks_only.contains(&name)
+        {
+            running.ask_for_task();
+        }
+        let (request, headers) = running.request.clone();
+        running.number = Some(number);
+        let (link, level) = (running.link, running.level);
+        let may_ask = running.may_ask();
+        if let Some(level) = level {
+            self.ask_for_logs(link, level, actions);
+        }
+        self.sent.insert(number, (link, Sent::Call(call)));
+        let request = request.with_id(Id::number(number));
+        actions.push(Action::Send(link, request, headers));
+        if may_ask {
+            self.ask_what_was_held(link, call, actions);
+        }
+    }
+
+    /// Takes a call out: it is over.
+    pub(super) fn finish(&mut self, call: u64) -> Option<Call> {
+        let call = self.calls.remove(&call)?;
+        if let Some(client) = &call.client {
+            self.by_client.remove(client);
+        }
+        if let Some((state, _)) = &call.parked {
+            self.by_state.remove(state);
+        }
+        if let Some(session) = self.sessions.get_mut(&call.link) {
+            session.used = Instant::now();
+        }
+        Some(call)
+    }
+
+    /// Nobody waits for a call any longer; `notification` is what the client said.
+    pub(super) fn cancel(
+        &mut self,
+        call: u64,
+        notification: Option<&Message>,
+        actions: &mut Actions,
+    ) {
+        let Some(running) = self.finish(call) else {
+            return;
+        };
+        self.forget_held(running.link, Running::Call(call));
+        let Some(number) = running.number.filter(|_| running.outcome.is_none()) else {
+            return;
+        };
+        self.sent.remove(&number);
+        for ask in &running.asks {
+            ask.refuse(
+                running.link,
+                "the client has cancelled the request",
+                actions,
+            );
+        }
+        let id = Id::number(number);
+        let message = notification
+            .and_then(|notification| {
+                let params = notification.params();
+                let params = members::with(params.as_ref(), &[("requestId", id.raw())], &[])?;
+                Some(notification.clone().with_body(params))
+            })
+            .unwrap_or_else(|| cancelled(&id));
+        if let AsTask::Made(task) = &running.as_task {
+            let params = members::object(&[("taskId", task)]);
+            let (link, name) = (running.link, "tasks/cancel");
+            self.ask_server(link, name, &params, Sent::Unasked, actions);
+        }
+        actions.push(Action::Send(running.link, message, Vec::new()));
+        actions.push(Action::Abandon(running.link, id));
+    }
+
+    pub(super) fn call_answered(&mut self, call: u64, message: Message, actions: &mut Actions) {
+        if self.is_about_task(call, &message, actions) {
+            return;
+        }
+        let Some(running) = self.calls.get_mut(&call) else {
+            return;
+        };
+        if running.client.is_none() {
+            // It is told when it comes again.
+            running.asks.clear();
+            running.outcome = Some(message);
+            return;
+        }
+        if let Some(call) = self.finish(call) {
+            if call.method == "tools/list" {
+                self.read_tasks_only(&message);
+            }
+            deliver(call, message, actions);
+        }
+    }
+
+    /// Remembers which tools are called as tasks only.
+    fn read_tasks_only(&mut self, message: &Message) {
+        let Some(result) = message.result() else {
+            return;
+        };
+        let document = Document::new(result);
+        let tools = document.root().ok().and_then(|root| root.get("tools"));
+        for tool in tools.into_iter().flat_map(Cursor::items) {
+            let support = tool.get("execution").and_then(|it| it.get("taskSupport"));
+            let only = support.and_then(Cursor::as_str).as_deref() == Some("required");
+            if let Some(name) = tool.get("name").and_then(Cursor::as_str) {
+                if !only {
+                    self.tasks_only.remove(name.as_ref());
+                } else if self.tasks_only.len() < TASKS_ONLY {
+                    self.tasks_only.insert(name.into_owned());
+                }
+            }
+        }
+    }
+
+    /// Whether an answer says that a call is taken as a task only, or was: the call goes on.
+    fn is_about_task(&mut self, number: u64, message: &Message, actions: &mut Actions) -> bool {
+        let Some(call) = self.calls.get_mut(&number) else {
+            return false;
+        };
+        let tasks = ["tasks", "requests", "tools", "call"];
+        let session = self.sessions.get(&call.link);
+        if call.method != CALL || !session.is_some_and(|session| session.has(&tasks)) {
+            return false;
+        }
+        match (&call.as_task, message.error(), message.result()) {
+            (AsTask::No, Some(error), _) => {
+                let unknown = rpc::METHOD_NOT_FOUND.to_string();
+                let code = members::get(&error, &["code"]);
+                if code.is_none_or(|code| *code != *unknown.as_bytes()) || !call.ask_for_task() {
+                    return false;
+                }
+                self.send_call(number, actions);
+                true
+            }
+            (AsTask::Asked, _, Some(result)) => {
+                let Some(task) = members::get(&result, &["task", "taskId"]) else {
+                    return false;
+                };
+                let params = members::object(&[("taskId", &task)]);
+                call.as_task = AsTask::Made(task);
+                let link = call.link;
+                let known = self.numbers + 1;
+                call.number = Some(known);
+                self.ask_server(link, "tasks/result", &params, Sent::Call(number), actions);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn call_failed(&mut self, call: u64, error: &UpstreamError, actions: &mut Actions) {
+        if let Some(id) = self.finish(call).and_then(|call| call.client) {
+            let error = error.clone();
+            actions.push(Action::Tell(Event::Failed { id, error }));
+        }
+    }
+}
+
+/// Tells a client the answer to its call.
+pub(super) fn deliver(call: Call, message: Message, actions: &mut Actions) {
+    let Some(client) = call.client else {
+        return;
+    };
+    let message = message.with_id(client);
+    let body = match (message.result(), message.error()) {
+        (Some(result), _) => {
+            let mut said: Vec<(&str, &[u8])> = vec![("resultType", br#""complete""#)];
+            if KEPT.contains(&call.method.as_str()) {
+                said.push(("ttlMs", b"0"));
+                said.push(("cacheScope", br#""private""#));
+            }
+            members::with_absent(&result, &said)
+        }
+        (None, Some(error)) if call.method == method::READ => invalid_resource(&error),
+        _ => None,
+    };
+    let message = match body {
+        Some(body) => message.with_body(body),
+        None => message,
+    };
+    actions.push(tell(message, None));
+}
+
+/// That there is no such resource has no code of its own in this era.
+fn invalid_resource(error: &Bytes) -> Option<Bytes> {
+    let code = members::get(error, &["code"])?;
+    let invalid = rpc::INVALID_PARAMS.to_string();
+    (*code == *code::RESOURCE_NOT_FOUND.to_string().as_bytes())
+        .then(|| members::with(Some(error), &[("code", invalid.as_bytes())], &[]))?
+}

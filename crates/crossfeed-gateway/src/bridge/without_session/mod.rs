@@ -1,0 +1,279 @@
+//! Sessions that a client without them does not know of.
+//!
+//! What comes in: requests that say by themselves who asks, and events of a server that wants to be told
+//! once. What goes out: for the server, a session for each kind of client; for the client, answers as of
+//! a server without sessions. Deliberately not here: moving bytes.
+//!
+//! - Requests of clients that say the same of themselves share a session ([`session`]), so that what a
+//!   server remembers between two calls is there for the second.
+//! - What a server asks its client for while a call runs becomes the call's answer; the call stays open
+//!   behind, and goes on when the request comes again with what was asked for ([`input`]).
+//! - `subscriptions/listen` is fed by what the server tells ([`listen`]).
+
+mod call;
+mod input;
+mod listen;
+mod notice;
+mod session;
+
+#[cfg(test)]
+mod tests;
+
+use super::{
+    cancelled,
+    driver::{Action, Actions, Era, FIRST, Link},
+    members, refuse,
+    words::{code, meta, method},
+};
+use crate::{
+    Revision,
+    message::{Id, Kind, Message, RpcError, code as rpc},
+    upstream::{Event, Header, UpstreamError},
+};
+use bytes::Bytes;
+use call::Call;
+use listen::Listen;
+use session::Session;
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    time::Duration,
+};
+
+/// What is looked after from time to time, how often.
+const SWEEP: Duration = Duration::from_secs(30);
+
+/// What is remembered between clients without sessions and a server that has them.
+#[derive(Default)]
+pub(super) struct Sessions {
+    numbers: u64,
+    sessions: BTreeMap<Link, Session>,
+    /// Whether the first connection was given to a session.
+    first_taken: bool,
+    links: Link,
+    calls: BTreeMap<u64, Call>,
+    listens: BTreeMap<u64, Listen>,
+    by_client: HashMap<Id, Running>,
+    /// What was sent to the server and is not answered.
+    sent: HashMap<u64, (Link, Sent)>,
+    /// The calls that wait for their requests to come again.
+    by_state: HashMap<String, u64>,
+    sweeping: bool,
+    /// Tools of which the server has said that it takes calls of them as tasks only.
+    tasks_only: HashSet<String>,
+}
+
+/// What a request of a client became.
+#[derive(Clone, Copy)]
+enum Running {
+    Call(u64),
+    Listen(u64),
+}
+
+/// What an answer of the server is an answer to.
+enum Sent {
+    Initialize,
+    Call(u64),
+    Subscribe { listen: u64, uri: String },
+    Unasked,
+}
+
+/// What a request says of who asks.
+struct Asker {
+    capabilities: Bytes,
+    info: Option<Bytes>,
+}
+
+impl Era for Sessions {
+    fn receive(&mut self, message: Message, headers: &[Header], actions: &mut Actions) {
+        match message.kind() {
+            Kind::Request => self.requested(message, headers, actions),
+            Kind::Notification => self.notified_by_client(message, actions),
+            // Nothing was asked for by request.
+            Kind::Response | Kind::Error => {}
+        }
+    }
+
+    fn abandon(&mut self, id: &Id, actions: &mut Actions) {
+        match self.by_client.get(id) {
+            Some(Running::Call(call)) => self.cancel(*call, None, actions),
+            Some(Running::Listen(listen)) => self.stop_listening(*listen, actions),
+            None => {}
+        }
+    }
+
+    fn happen(&mut self, link: Link, event: Event, actions: &mut Actions) {
+        match event {
+            Event::Message { message, related } => match message.kind() {
+                Kind::Response | Kind::Error => self.answered(link, message, actions),
+                Kind::Request => self.asked(link, &message, related.as_ref(), actions),
+                Kind::Notification => self.noticed(link, message, related.as_ref(), actions),
+            },
+            Event::Failed { id, error } => self.failed(link, &id, &error, actions),
+            Event::Closed(error) => self.closed(link, &error, actions),
+        }
+    }
+
+    fn wake(&mut self, _: u64, actions: &mut Actions) {
+        self.sweeping = false;
+        self.expire_calls(actions);
+        self.expire_sessions(actions);
+        if !self.by_state.is_empty() || self.sessions.len() > 1 {
+            self.sweep_later(actions);
+        }
+    }
+}
+
+impl Sessions {
+    fn number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
+    }
+
+    fn sweep_later(&mut self, actions: &mut Actions) {
+        if !self.sweeping {
+            self.sweeping = true;
+            actions.push(Action::Wake(SWEEP, 0));
+        }
+    }
+
+    fn requested(&mut self, message: Message, headers: &[Header], actions: &mut Actions) {
+        let Some(id) = message.id().cloned() else {
+            return;
+        };
+        let params = message.params().unwrap_or_default();
+        let name = message.method().unwrap_or_default();
+        if is_of_sessions(name) {
+            let error = format!("Method not found: {name}");
+            actions.push(refuse(&id, &RpcError::new(rpc::METHOD_NOT_FOUND, error)));
+            return;
+        }
+        if self.by_client.contains_key(&id) {
+            let error = RpcError::new(rpc::INVALID_REQUEST, "a request of this id is running");
+            actions.push(refuse(&id, &error));
+            return;
+        }
+        let asker = match asker(&params) {
+            Ok(asker) => asker,
+            Err(error) => {
+                actions.push(refuse(&id, &error));
+                return;
+            }
+        };
+        if let Some(state) = members::get_text(&params, &["requestState"]) {
+            self.came_again(id, &message, &state, actions);
+            return;
+        }
+        match name {
+            method::DISCOVER => self.discover(id, asker, actions),
+            method::LISTEN => self.listen(id, asker, &params, actions),
+            _ => self.call(id, asker, message, headers, actions),
+        }
+    }
+
+    fn notified_by_client(&mut self, message: Message, actions: &mut Actions) {
+        match message.method().unwrap_or_default() {
+            method::CANCELLED => {
+                let params = message.params().unwrap_or_default();
+                let id = members::get_id(&params, &["requestId"]);
+                match id.and_then(|id| self.by_client.get(&id)) {
+                    Some(Running::Call(call)) => self.cancel(*call, Some(&message), actions),
+                    Some(Running::Listen(listen)) => self.stop_listening(*listen, actions),
+                    None => {}
+                }
+            }
+            method::INITIALIZED | method::ROOTS_CHANGED | method::PROGRESS => {}
+            _ => {
+                // It does not say whose it is.
+                let latest = self.sessions.iter().max_by_key(|(_, session)| session.used);
+                if let Some((link, session)) = latest
+                    && session.is_ready()
+                {
+                    actions.push(Action::Send(*link, message, Vec::new()));
+                }
+            }
+        }
+    }
+
+    fn answered(&mut self, link: Link, message: Message, actions: &mut Actions) {
+        match self.take_sent(link, message.id()) {
+            Some(Sent::Initialize) => self.initialized(link, &message, actions),
+            Some(Sent::Call(call)) => self.call_answered(call, message, actions),
+            Some(Sent::Subscribe { listen, uri }) => {
+                self.subscribed(link, listen, uri, message.kind() == Kind::Response, actions);
+            }
+            Some(Sent::Unasked) | None => {}
+        }
+    }
+
+    fn failed(&mut self, link: Link, id: &Id, error: &UpstreamError, actions: &mut Actions) {
+        match self.take_sent(link, Some(id)) {
+            Some(Sent::Initialize) => {
+                self.end_session(link, error, actions);
+                actions.push(Action::Close(link));
+            }
+            Some(Sent::Call(call)) => self.call_failed(call, error, actions),
+            Some(Sent::Subscribe { listen, uri }) => {
+                self.subscribed(link, listen, uri, false, actions)
+            }
+            Some(Sent::Unasked) | None => {}
+        }
+    }
+
+    fn take_sent(&mut self, link: Link, id: Option<&Id>) -> Option<Sent> {
+        let number = id?.as_number()?;
+        if self.sent.get(&number)?.0 != link {
+            return None;
+        }
+        self.sent.remove(&number).map(|(_, sent)| sent)
+    }
+
+    fn closed(&mut self, link: Link, error: &UpstreamError, actions: &mut Actions) {
+        if self.sessions.contains_key(&link) {
+            self.end_session(link, error, actions);
+        } else if link != FIRST || self.first_taken {
+            // It was closed from here.
+            return;
+        }
+        self.first_taken |= link == FIRST;
+        if self.sessions.is_empty() {
+            actions.push(Action::Tell(Event::Closed(error.clone())));
+        }
+    }
+}
+
+/// Whether only sessions have the method.
+fn is_of_sessions(name: &str) -> bool {
+    matches!(
+        name,
+        method::INITIALIZE
+            | method::PING
+            | method::SET_LEVEL
+            | method::SUBSCRIBE
+            | method::UNSUBSCRIBE
+    ) || name.starts_with("tasks/")
+}
+
+/// Who asks, or why that is not known.
+fn asker(params: &Bytes) -> Result<Asker, RpcError> {
+    let said = |key| members::get(params, &["_meta", key]);
+    let missing = |key| {
+        let reason = format!("`_meta` has no valid `{key}`");
+        RpcError::new(rpc::INVALID_PARAMS, reason)
+    };
+    let version = members::get_text(params, &["_meta", meta::PROTOCOL_VERSION])
+        .ok_or_else(|| missing(meta::PROTOCOL_VERSION))?;
+    if version != Revision::V2026_07_28.as_str() {
+        let error = RpcError::new(code::UNSUPPORTED_VERSION, "Unsupported protocol version");
+        return Err(error.with_data(serde_json::json!({
+            "supported": [Revision::V2026_07_28.as_str()],
+            "requested": version,
+        })));
+    }
+    let capabilities = said(meta::CLIENT_CAPABILITIES)
+        .filter(|capabilities| capabilities.starts_with(b"{"))
+        .ok_or_else(|| missing(meta::CLIENT_CAPABILITIES))?;
+    Ok(Asker {
+        capabilities,
+        info: said(meta::CLIENT_INFO).filter(|info| info.starts_with(b"{")),
+    })
+}

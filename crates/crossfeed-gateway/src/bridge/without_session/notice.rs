@@ -1,0 +1,99 @@
+//! What a server tells without being asked, and for whom it is.
+
+use super::{Sent, Sessions};
+use crate::{
+    bridge::{
+        driver::{Actions, Link},
+        members, tell,
+        words::{self, CHANGES, method},
+    },
+    message::{Id, Message},
+};
+
+impl Sessions {
+    pub(super) fn noticed(
+        &mut self,
+        link: Link,
+        message: Message,
+        related: Option<&Id>,
+        actions: &mut Actions,
+    ) {
+        let name = message.method().unwrap_or_default();
+        if let Some((list, _, _)) = CHANGES.iter().find(|(_, changed, _)| *changed == name) {
+            return self.list_changed(link, list, &message, actions);
+        }
+        match name {
+            method::UPDATED => self.updated(link, &message, actions),
+            method::PROGRESS => self.progress(link, message, actions),
+            method::MESSAGE => self.log(link, message, related, actions),
+            method::CANCELLED => {
+                let params = message.params().unwrap_or_default();
+                if let Some(id) = members::get_id(&params, &["requestId"]) {
+                    self.ask_taken_back(link, &id);
+                }
+            }
+            // The other era has neither.
+            "notifications/elicitation/complete" | "notifications/tasks/status" => {}
+            _ => {
+                let client = related
+                    .and_then(|id| self.call_of(link, id))
+                    .and_then(|call| self.calls.get(&call)?.client.clone());
+                actions.push(tell(message, client));
+            }
+        }
+    }
+
+    /// The call that has this id at the server.
+    fn call_of(&self, link: Link, id: &Id) -> Option<u64> {
+        match self.sent.get(&id.as_number()?)? {
+            (at, Sent::Call(call)) if *at == link => Some(*call),
+            _ => None,
+        }
+    }
+
+    /// Progress goes to whoever waits for the call, under the token that it gave last.
+    fn progress(&self, link: Link, message: Message, actions: &mut Actions) {
+        let params = message.params().unwrap_or_default();
+        let Some(token) = members::get(&params, &["progressToken"]) else {
+            return;
+        };
+        let call = self
+            .calls
+            .values()
+            .find(|call| call.link == link && call.token.as_ref() == Some(&token));
+        let Some((client, now)) =
+            call.and_then(|call| Some((call.client.clone()?, call.token_now.as_ref()?)))
+        else {
+            return;
+        };
+        let message = match *now == token {
+            true => message,
+            false => match members::with(Some(&params), &[("progressToken", now)], &[]) {
+                Some(params) => message.with_body(params),
+                None => return,
+            },
+        };
+        actions.push(tell(message, Some(client)));
+    }
+
+    /// A log message goes to the call that it belongs to, or else to one that wants such messages; to none
+    /// where none does.
+    fn log(&self, link: Link, message: Message, related: Option<&Id>, actions: &mut Actions) {
+        let params = message.params().unwrap_or_default();
+        let level = members::get_text(&params, &["level"]);
+        let Some(level) = level.as_deref().and_then(words::level) else {
+            return;
+        };
+        let call = match related.and_then(|id| self.call_of(link, id)) {
+            Some(call) => self.calls.get(&call),
+            None => self
+                .calls
+                .values()
+                .find(|call| call.link == link && call.client.is_some() && call.level.is_some()),
+        };
+        let wants = call.filter(|call| call.level.is_some_and(|wanted| wanted <= level));
+        if let Some(client) = wants.and_then(|call| call.client.clone()) {
+            actions.push(tell(message, Some(client)));
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! Sessions: one for each kind of client, opened when it is needed.
+
+use super::{Asker, Running, Sent, Sessions};
+use crate::{
+    Revision,
+    bridge::{
+        answer,
+        driver::{Action, Actions, FIRST, Link},
+        members, refuse, tell,
+        words::{meta, method},
+    },
+    message::{Id, Message, RpcError, code as rpc},
+    upstream::{Event, UpstreamError},
+};
+use bytes::Bytes;
+use crossfeed_json::quoted;
+use std::{collections::HashMap, time::Duration};
+use tokio::time::Instant;
+
+/// Sessions of one bridge.
+const SESSIONS: usize = 8;
+
+/// What may wait for a session to begin.
+const HELD: usize = 1024;
+
+/// How long a session is kept without use where there are others.
+const IDLE: Duration = Duration::from_secs(3600);
+
+/// A session with the server.
+pub(super) struct Session {
+    pub(super) asker: Asker,
+    /// What the server said of itself, once it did.
+    hello: Option<Bytes>,
+    held: Vec<Held>,
+    pub(super) used: Instant,
+    /// The level of log messages that the server was told.
+    level: Option<usize>,
+    /// How many listen to a resource.
+    pub(super) subscriptions: HashMap<String, usize>,
+    /// What the server asked for while no call ran.
+    pub(super) asks: Vec<super::input::Ask>,
+}
+
+/// What waits for a session to begin.
+#[derive(Clone)]
+pub(super) enum Held {
+    Discover(Id),
+    Call(u64),
+    Listen(u64),
+}
+
+impl Session {
+    pub(super) fn is_ready(&self) -> bool {
+        self.hello.is_some()
+    }
+
+    /// Whether the server has a capability.
+    pub(super) fn has(&self, capability: &[&str]) -> bool {
+        let path: Vec<_> = ["capabilities"].iter().chain(capability).copied().collect();
+        self.hello
+            .as_ref()
+            .and_then(|hello| members::get(hello, &path))
+            .is_some_and(|value| !matches!(value.as_ref(), b"false" | b"null"))
+    }
+
+    /// Whether the client may be asked for this.
+    pub(super) fn offers(&self, capability: &str) -> bool {
+        members::get(&self.asker.capabilities, &[capability]).is_some()
+    }
+}
+
+impl Sessions {
+    /// The session for a client that says this of itself.
+    fn session_for(&mut self, asker: Asker, actions: &mut Actions) -> Option<Link> {
+        let same = |session: &Session| {
+            session.asker.capabilities == asker.capabilities && session.asker.info == asker.info
+        };
+        if let Some((link, session)) = self.sessions.iter_mut().find(|(_, session)| same(session)) {
+            session.used = Instant::now();
+            return Some(*link);
+        }
+        if self.sessions.len() >= SESSIONS {
+            let idle = self
+                .sessions
+                .iter()
+                .filter(|(link, _)| self.is_idle(**link));
+            let (link, _) = idle.min_by_key(|(_, session)| session.used)?;
+            self.close_session(*link, actions);
+        }
+        let link = if self.first_taken {
+            self.links += 1;
+            actions.push(Action::Open(self.links));
+            self.links
+        } else {
+            self.first_taken = true;
+            FIRST
+        };
+        let version = quoted(Revision::V2025_11_25.as_str());
+        let info = asker
+            .info
+            .as_deref()
+            .unwrap_or(br#"{"name":"client","version":"0"}"#);
+        let params = members::object(&[
+            ("protocolVersion", version.as_bytes()),
+            ("capabilities", &asker.capabilities),
+            ("clientInfo", info),
+        ]);
+        self.ask_server(link, method::INITIALIZE, &params, Sent::Initialize, actions);
+        let session = Session {
+            asker,
+            hello: None,
+            held: Vec::new(),
+            used: Instant::now(),
+            level: None,
+            subscriptions: HashMap::new(),
+            asks: Vec::new(),
+        };
+        self.sessions.insert(link, session);
+        if self.sessions.len() > 1 {
+            self.sweep_later(actions);
+        }
+        Some(link)
+    }
+
+    /// Sends a request of the bridge's own.
+    pub(super) fn ask_server(
+        &mut self,
+        link: Link,
+        method: &str,
+        params: &Bytes,
+        sent: Sent,
+        actions: &mut Actions,
+    ) {
+        let number = self.number();
+        self.sent.insert(number, (link, sent));
+        let request = Message::request(&Id::number(number), method, Some(params));
+        actions.push(Action::Send(link, request, Vec::new()));
+    }
+
+    /// Does something in the session of a client, now or when it has begun. `None` where there cannot be one:
+    /// the client was told.
+    pub(super) fn in_session(
+        &mut self,
+        client: &Id,
+        asker: Asker,
+        held: Held,
+        actions: &mut Actions,
+    ) -> Option<Link> {
+        let link = self.session_for(asker, actions);
+        let Some((link, session)) =
+            link.and_then(|link| Some((link, self.sessions.get_mut(&link)?)))
+        else {
+            let reason = format!("more than {SESSIONS} kinds of clients at once");
+            actions.push(refuse(client, &RpcError::new(rpc::INTERNAL, reason)));
+            return None;
+        };
+        if session.is_ready() {
+            return Some(link);
+        }
+        if session.held.len() >= HELD {
+            let reason = format!("more than {HELD} requests wait for the server to begin");
+            actions.push(refuse(client, &RpcError::new(rpc::INTERNAL, reason)));
+            return None;
+        }
+        session.held.push(held);
+        Some(link)
+    }
+
+    pub(super) fn discover(&mut self, id: Id, asker: Asker, actions: &mut Actions) {
+        let held = Held::Discover(id.clone());
+        let Some(link) = self.in_session(&id, asker, held.clone(), actions) else {
+            return;
+        };
+        self.go_on(link, held, actions);
+    }
+
+    /// Does what waited, if the session has begun.
+    pub(super) fn go_on(&mut self, link: Link, held: Held, actions: &mut Actions) {
+        let Some(hello) = self
+            .sessions
+            .get(&link)
+            .and_then(|session| session.hello.clone())
+        else {
+            return;
+        };
+        match held {
+            Held::Discover(client) => match discovered(&hello) {
+                Some(result) => actions.push(answer(&client, &result)),
+                None => {
+                    let reason = "the server describes itself by no object";
+                    actions.push(refuse(&client, &RpcError::new(rpc::INTERNAL, reason)));
+                }
+            },
+            Held::Call(call) => self.send_call(call, actions),
+            Held::Listen(listen) => self.begin_listening(listen, actions),
+        }
+    }
+
+    pub(super) fn initialized(&mut self, link: Link, message: &Message, actions: &mut Actions) {
+        let Some(session) = self.sessions.get_mut(&link) else {
+            return;
+        };
+        let held = std::mem::take(&mut session.held);
+        let Some(hello) = message.result() else {
+            self.sessions.remove(&link);
+            actions.push(Action::Close(link));
+            for held in held {
+                if let Some(client) = self.client_of(&held) {
+                    actions.push(tell(message.clone().with_id(client), None));
+                }
+            }
+            return;
+        };
+        let version = members::get_text(&hello, &["protocolVersion"]);
+        session.hello = Some(hello);
+        if let Some(revision) = version.as_deref().and_then(Revision::parse) {
+            actions.push(Action::Speak(link, revision));
+        }
+        let initialized = Message::notification(method::INITIALIZED, None);
+        actions.push(Action::Send(link, initialized, Vec::new()));
+        for held in held {
+            self.go_on(link, held, actions);
+        }
+    }
+
+    /// The client behind what waits, which is forgotten.
+    fn client_of(&mut self, held: &Held) -> Option<Id> {
+        let client = match held {
+            Held::Discover(client) => client.clone(),
+            Held::Call(call) => self.calls.remove(call)?.client?,
+            Held::Listen(listen) => self.listens.remove(listen)?.client,
+        };
+        self.by_client.remove(&client);
+        Some(client)
+    }
+
+    /// Asks for log messages of a level, where nobody asked for as many before.
+    pub(super) fn ask_for_logs(&mut self, link: Link, level: usize, actions: &mut Actions) {
+        let Some(session) = self.sessions.get_mut(&link) else {
+            return;
+        };
+        if !session.has(&["logging"]) || session.level.is_some_and(|told| told <= level) {
+            return;
+        }
+        session.level = Some(level);
+        let name = crate::bridge::words::level_name(level).unwrap_or_default();
+        let params = members::object(&[("level", quoted(name).as_bytes())]);
+        self.ask_server(link, method::SET_LEVEL, &params, Sent::Unasked, actions);
+    }
+
+    fn is_idle(&self, link: Link) -> bool {
+        let busy = self.calls.values().any(|call| call.link == link)
+            || self.listens.values().any(|listen| listen.link == link);
+        let ready = self.sessions.get(&link).is_some_and(Session::is_ready);
+        ready && !busy
+    }
+
+    fn close_session(&mut self, link: Link, actions: &mut Actions) {
+        self.sessions.remove(&link);
+        self.sent.retain(|_, (at, _)| *at != link);
+        actions.push(Action::Close(link));
+    }
+
+    pub(super) fn expire_sessions(&mut self, actions: &mut Actions) {
+        let expired: Vec<_> = self
+            .sessions
+            .iter()
+            .filter(|(link, session)| session.used.elapsed() > IDLE && self.is_idle(**link))
+            .map(|(link, _)| *link)
+            .collect();
+        for link in expired {
+            if self.sessions.len() > 1 {
+                self.close_session(link, actions);
+            }
+        }
+    }
+
+    /// A session is over, and with it all that ran in it.
+    pub(super) fn end_session(&mut self, link: Link, error: &UpstreamError, actions: &mut Actions) {
+        let held = self.sessions.remove(&link).map(|session| session.held);
+        self.sent.retain(|_, (at, _)| *at != link);
+        let mut clients = Vec::new();
+        for held in held.unwrap_or_default() {
+            clients.extend(self.client_of(&held));
+        }
+        let calls = self.calls.iter().filter(|(_, call)| call.link == link);
+        for call in calls.map(|(call, _)| *call).collect::<Vec<_>>() {
+            clients.extend(self.finish(call).and_then(|call| call.client));
+        }
+        let listens = self
+            .listens
+            .iter()
+            .filter(|(_, listen)| listen.link == link);
+        for listen in listens.map(|(listen, _)| *listen).collect::<Vec<_>>() {
+            clients.extend(self.client_of(&Held::Listen(listen)));
+        }
+        for id in clients {
+            let error = error.clone();
+            actions.push(Action::Tell(Event::Failed { id, error }));
+        }
+    }
+
+    /// What waits in a session that has not begun is not wanted any longer.
+    pub(super) fn forget_held(&mut self, link: Link, gone: Running) {
+        if let Some(session) = self.sessions.get_mut(&link) {
+            session.held.retain(|held| match (held, gone) {
+                (Held::Call(held), Running::Call(gone))
+                | (Held::Listen(held), Running::Listen(gone)) => *held != gone,
+                _ => true,
+            });
+        }
+    }
+}
+
+/// What a server says of itself, as one without sessions does. Its tasks are not those of that era.
+fn discovered(hello: &Bytes) -> Option<Bytes> {
+    let capabilities = members::get(hello, &["capabilities"])
+        .map_or(Bytes::from_static(b"{}"), |capabilities| {
+            members::without(&capabilities, &["tasks"], &[])
+        });
+    let info = members::get(hello, &["serverInfo"])
+        .unwrap_or_else(|| Bytes::from_static(br#"{"name":"server","version":"0"}"#));
+    let versions = format!("[{}]", quoted(Revision::V2026_07_28.as_str()));
+    let rest = members::without(hello, &["protocolVersion", "serverInfo"], &[]);
+    members::with(
+        Some(&rest),
+        &[
+            ("capabilities", &capabilities),
+            ("supportedVersions", versions.as_bytes()),
+            ("resultType", br#""complete""#),
+            ("ttlMs", b"0"),
+            ("cacheScope", br#""private""#),
+        ],
+        &[(meta::SERVER_INFO, &info)],
+    )
+}

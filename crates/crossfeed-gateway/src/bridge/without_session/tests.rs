@@ -1,0 +1,636 @@
+use crate::{
+    Revision,
+    bridge::{
+        WithoutSession,
+        tests::{Talk, Told, text},
+    },
+    message::{Id, Message},
+    upstream::{Event, Header, UpstreamError},
+};
+use proptest::prelude::*;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+const CAPABILITIES: &str = r#"{"elicitation":{},"roots":{ "listChanged":true}}"#;
+
+/// What a request says of who asks.
+fn said(more: &str) -> String {
+    said_with(CAPABILITIES, more)
+}
+
+fn said_with(capabilities: &str, more: &str) -> String {
+    format!(
+        r#""_meta":{{{more}"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{capabilities},"io.modelcontextprotocol/clientInfo":{{"name":"c","version":"1"}}}}"#
+    )
+}
+
+async fn connected() -> Talk {
+    Talk::over(|server| Arc::new(WithoutSession { server })).await
+}
+
+fn initialize(id: u64, capabilities: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"initialize","params":{{"protocolVersion":"2025-11-25","capabilities":{capabilities},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
+    )
+}
+
+/// A server that has these capabilities, and a client that has discovered it.
+async fn discovered(capabilities: &str) -> Talk {
+    let mut talk = connected().await;
+    let said = said("");
+    talk.client(&format!(
+        r#"{{"jsonrpc":"2.0","id":"d","method":"server/discover","params":{{{said}}}}}"#
+    ))
+    .await;
+    talk.server_gets(&initialize(1, CAPABILITIES)).await;
+    talk.server(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":"2025-06-18","capabilities":{capabilities},"serverInfo":{{"name":"s", "version":"2"}},"instructions":"Do."}}}}"#)).await;
+    assert!(matches!(
+        talk.told().await,
+        Told::Speak(Revision::V2025_06_18)
+    ));
+    talk.server_gets(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
+        .await;
+    let capabilities = capabilities.replace(r#","tasks":{"list":{}}"#, "");
+    talk.client_gets(&format!(r#"{{"jsonrpc":"2.0","id":"d","result":{{"capabilities":{capabilities},"instructions":"Do.","supportedVersions":["2026-07-28"],"resultType":"complete","ttlMs":0,"cacheScope":"private","_meta":{{"io.modelcontextprotocol/serverInfo":{{"name":"s", "version":"2"}}}}}}}}"#)).await;
+    talk
+}
+
+impl Talk {
+    /// The client calls a tool; the server is told under this id.
+    async fn call(&mut self, client: &str, server: u64) {
+        let said = said("");
+        self.client(&format!(r#"{{"jsonrpc":"2.0","id":"{client}","method":"tools/call","params":{{"name":"t",{said}}}}}"#)).await;
+        self.server_gets(&format!(
+            r#"{{"jsonrpc":"2.0","id":{server},"method":"tools/call","params":{{"name":"t"}}}}"#
+        ))
+        .await;
+    }
+
+    /// The client is answered that input is required, of these requests; gives the state.
+    async fn asked(&mut self, client: &str, asks: &str) -> String {
+        let Event::Message { message, .. } = self.event().await else {
+            panic!("no message");
+        };
+        let text = text(&message);
+        let expected = format!(
+            r#"{{"jsonrpc":"2.0","id":"{client}","result":{{"resultType":"input_required","inputRequests":{asks},"requestState":""#
+        );
+        let state = text
+            .strip_prefix(&expected)
+            .unwrap_or_else(|| panic!("{text}\n{expected}"));
+        let state = state.strip_suffix(r#""}}"#).unwrap().to_owned();
+        assert_eq!(state.len(), 32);
+        state
+    }
+
+    /// The client comes again.
+    async fn again(&mut self, client: &str, state: &str, responses: &str) {
+        let said = said("");
+        self.client(&format!(r#"{{"jsonrpc":"2.0","id":"{client}","method":"tools/call","params":{{"name":"t",{said},"requestState":"{state}","inputResponses":{responses}}}}}"#)).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_is_passed_on_without_what_sessions_know_and_its_result_completed() {
+    let mut talk = discovered(r#"{"tools":{},"tasks":{"list":{}}}"#).await;
+    let only_ours = said("");
+    talk.client(&format!(
+        r#"{{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{{"a": 1.50, {only_ours}}}}}"#
+    ))
+    .await;
+    talk.server_gets(r#"{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"a": 1.50}}"#)
+        .await;
+    talk.server(r#"{"jsonrpc":"2.0","id":3,"result":{ "tools":[1.50] } , "x": 1}"#)
+        .await;
+    talk.client_gets(r#"{"jsonrpc":"2.0","id":7,"result":{ "tools":[1.50],"resultType":"complete","ttlMs":0,"cacheScope":"private" } , "x": 1}"#).await;
+
+    let more = said(r#""traceparent":"t", "#);
+    let header = [Header::new("Mcp-Param-a", "1")];
+    let call = format!(
+        r#"{{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{{"name":"t",{more}}}}}"#
+    );
+    talk.bridge
+        .send(Message::parse(call).unwrap(), &header)
+        .await
+        .unwrap();
+    match talk.told().await {
+        Told::Message(message, headers) => {
+            assert_eq!(
+                text(&message),
+                r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"t","_meta":{"traceparent":"t"}}}"#
+            );
+            assert_eq!(headers, header);
+        }
+        told => panic!("{told:?}"),
+    }
+    talk.server(r#"{"jsonrpc":"2.0","id":5,"result":{}}"#).await;
+    talk.client_gets(r#"{"jsonrpc":"2.0","id":8,"result":{"resultType":"complete"}}"#)
+        .await;
+
+    talk.client(&format!(r#"{{"jsonrpc":"2.0","id":9,"method":"resources/read","params":{{"uri":"a:",{only_ours}}}}}"#)).await;
+    talk.told().await;
+    talk.server(
+        r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32002,"message":"m","data":{"uri":"a:"}}}"#,
+    )
+    .await;
+    talk.client_gets(
+        r#"{"jsonrpc":"2.0","id":9,"error":{"code":-32602,"message":"m","data":{"uri":"a:"}}}"#,
+    )
+    .await;
+    talk.silence().await;
+}
+
+/// What becomes of a request that the bridge answers by itself.
+async fn check_refused(request: &str, expected: &str) {
+    let mut talk = connected().await;
+    talk.client(&format!(r#"{{"jsonrpc":"2.0","id":"r",{request}}}"#))
+        .await;
+    talk.client_gets(&format!(
+        r#"{{"jsonrpc":"2.0","id":"r","error":{expected}}}"#
+    ))
+    .await;
+    talk.silence().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_era_does_not_have_or_want_is_refused() {
+    for method in [
+        "initialize",
+        "ping",
+        "logging/setLevel",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "tasks/get",
+    ] {
+        check_refused(
+            &format!(r#""method":"{method}","params":{{{}}}"#, said("")),
+            &format!(r#"{{"code":-32601,"message":"Method not found: {method}"}}"#),
+        )
+        .await;
+    }
+    for (params, key) in [
+        ("{}", "protocolVersion"),
+        (
+            r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":1}}"#,
+            "clientCapabilities",
+        ),
+    ] {
+        check_refused(
+            &format!(r#""method":"tools/list","params":{params}"#),
+            &format!(r#"{{"code":-32602,"message":"`_meta` has no valid `io.modelcontextprotocol/{key}`"}}"#),
+        )
+        .await;
+    }
+    check_refused(
+        r#""method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2099-01-01"}}"#,
+        r#"{"code":-32022,"message":"Unsupported protocol version","data":{"supported":["2026-07-28"],"requested":"2099-01-01"}}"#,
+    )
+    .await;
+    check_refused(
+        &format!(
+            r#""method":"subscriptions/listen","params":{{{}}}"#,
+            said("")
+        ),
+        r#"{"code":-32602,"message":"`notifications` is no object"}"#,
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_server_asks_for_is_the_answer_and_the_call_goes_on_when_it_comes_again() {
+    let mut talk = discovered("{}").await;
+    talk.call("a", 3).await;
+    talk.server(
+        r#"{"jsonrpc":"2.0","id":"q\"","method":"elicitation/create","params":{"message": "m"}}"#,
+    )
+    .await;
+    let one = r#"{"input_1":{"method":"elicitation/create","params":{"message": "m"}}}"#;
+    let first = talk.asked("a", one).await;
+    // It asks for more while the client is busy with the first.
+    talk.server(r#"{"jsonrpc":"2.0","id":9,"method":"roots/list"}"#)
+        .await;
+    talk.silence().await;
+    talk.again("b", &first, r#"{"input_1":{"action": "accept"}}"#)
+        .await;
+    talk.server_gets(r#"{"jsonrpc":"2.0","id":"q\"","result":{"action": "accept"}}"#)
+        .await;
+    let second = talk
+        .asked("b", r#"{"input_2":{"method":"roots/list"}}"#)
+        .await;
+    assert_ne!(first, second);
+    // Without an answer it is asked again; a state is good for once.
+    talk.again("c", &second, r#"{"input_2":null,"input_9":{}}"#)
+        .await;
+    let third = talk
+        .asked("c", r#"{"input_2":{"method":"roots/list"}}"#)
+        .await;
+    for (state, name) in [(&second, "t"), (&third, "u")] {
+        let said = said("");
+        talk.client(&format!(r#"{{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{{"name":"{name}",{said},"requestState":"{state}"}}}}"#)).await;
+        talk.client_gets(r#"{"jsonrpc":"2.0","id":"x","error":{"code":-32602,"message":"`requestState` is unknown, or its time has passed: call again without it"}}"#).await;
+    }
+    talk.again("d", &third, r#"{"input_2":{"roots": []}}"#)
+        .await;
+    talk.server_gets(r#"{"jsonrpc":"2.0","id":9,"result":{"roots": []}}"#)
+        .await;
+    talk.server(r#"{"jsonrpc":"2.0","id":3,"result":{"content":[]}}"#)
+        .await;
+    talk.client_gets(
+        r#"{"jsonrpc":"2.0","id":"d","result":{"content":[],"resultType":"complete"}}"#,
+    )
+    .await;
+    talk.silence().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_comes_while_the_client_is_busy_is_told_when_it_comes_again() {
+    let mut talk = discovered("{}").await;
+    talk.call("a", 3).await;
+    talk.server(r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#)
+        .await;
+    let state = talk
+        .asked("a", r#"{"input_1":{"method":"roots/list"}}"#)
+        .await;
+    talk.server(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#)
+        .await;
+    talk.server(r#"{"jsonrpc":"2.0","id":3,"result":{"content":[]}}"#)
+        .await;
+    talk.silence().await;
+    talk.again("b", &state, r#"{"input_1":{"roots":[]}}"#).await;
+    talk.client_gets(
+        r#"{"jsonrpc":"2.0","id":"b","result":{"content":[],"resultType":"complete"}}"#,
+    )
+    .await;
+    talk.silence().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_is_followed_to_its_end() {
+    let mut talk = discovered(r#"{"tools":{},"tasks":{"list":{}}}"#).await;
+    talk.call("a", 3).await;
+    talk.server(r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"no tasks here"}}"#)
+        .await;
+    talk.client_gets(
+        r#"{"jsonrpc":"2.0","id":"a","error":{"code":-32601,"message":"no tasks here"}}"#,
+    )
+    .await;
+
+    let mut talk = connected().await;
+    let said = said("");
+    talk.client(&format!(
+        r#"{{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{{"name":"t",{said}}}}}"#
+    ))
+    .await;
+    talk.told().await;
+    talk.server(r#"{"jsonrpc":"2.0","id":2,"result":{"protocolVersion":"2025-11-25","capabilities":{"tasks":{"requests":{"tools":{"call":{}}}}}}}"#).await;
+    for _ in 0..3 {
+        talk.told().await;
+    }
+    talk.server(r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"as a task only"}}"#)
+        .await;
+    talk.server_gets(
+        r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"t","task":{}}}"#,
+    )
+    .await;
+    talk.server(r#"{"jsonrpc":"2.0","id":4,"result":{"task":{"taskId":"k","status":"working"}}}"#)
+        .await;
+    talk.server_gets(r#"{"jsonrpc":"2.0","id":5,"method":"tasks/result","params":{"taskId":"k"}}"#)
+        .await;
+    talk.server(r#"{"jsonrpc":"2.0","id":9,"method":"roots/list"}"#)
+        .await;
+    let state = talk
+        .asked("a", r#"{"input_1":{"method":"roots/list"}}"#)
+        .await;
+    talk.again("b", &state, r#"{"input_1":{}}"#).await;
+    talk.server_gets(r#"{"jsonrpc":"2.0","id":9,"result":{}}"#)
+        .await;
+    talk.client(
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"b"}}"#,
+    )
+    .await;
+    talk.server_gets(r#"{"jsonrpc":"2.0","id":6,"method":"tasks/cancel","params":{"taskId":"k"}}"#)
+        .await;
+    talk.server_gets(
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}"#,
+    )
+    .await;
+    talk.told().await;
+
+    // What the server has listed as such is called so at once.
+    talk.client(&format!(
+        r#"{{"jsonrpc":"2.0","id":"l","method":"tools/list","params":{{{said}}}}}"#
+    ))
+    .await;
+    talk.told().await;
+    talk.server(r#"{"jsonrpc":"2.0","id":8,"result":{"tools":[{"name":"t","execution":{"taskSupport":"required"}}]}}"#).await;
+    talk.event().await;
+    talk.client(&format!(
+        r#"{{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{{"name":"t",{said}}}}}"#
+    ))
+    .await;
+    talk.server_gets(
+        r#"{"jsonrpc":"2.0","id":10,"method":"tools/call","params":{"name":"t","task":{}}}"#,
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_does_not_come_again_is_given_up() {
+    let mut talk = discovered("{}").await;
+    talk.call("a", 3).await;
+    talk.server(r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#)
+        .await;
+    let state = talk
+        .asked("a", r#"{"input_1":{"method":"roots/list"}}"#)
+        .await;
+    tokio::time::sleep(Duration::from_secs(700)).await;
+    talk.server_gets(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the client has cancelled the request"}}"#).await;
+    talk.server_gets(
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}"#,
+    )
+    .await;
+    talk.told().await;
+    talk.again("b", &state, "{}").await;
+    assert!(
+        matches!(talk.event().await, Event::Message { message, .. } if text(&message).contains("-32602"))
+    );
+    talk.silence().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_so_many_calls_wait_to_come_again() {
+    let mut talk = discovered("{}").await;
+    for n in 0..257_u64 {
+        let number = 3 + 2 * n;
+        talk.call("a", number).await;
+        talk.server_for(
+            r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#,
+            Some(number),
+        )
+        .await;
+        talk.asked("a", r#"{"input_1":{"method":"roots/list"}}"#)
+            .await;
+    }
+    talk.server_gets(r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"the client has cancelled the request"}}"#).await;
+    talk.server_gets(
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}"#,
+    )
+    .await;
+    talk.told().await;
+    talk.silence().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_asked_while_no_call_runs_waits_for_one_and_what_is_not_offered_is_refused() {
+    let mut talk = discovered("{}").await;
+    talk.server(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#)
+        .await;
+    talk.server_gets(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#)
+        .await;
+    talk.server(r#"{"jsonrpc":"2.0","id":2,"method":"sampling/createMessage"}"#)
+        .await;
+    talk.server_gets(r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found: sampling/createMessage"}}"#).await;
+    talk.server(r#"{"jsonrpc":"2.0","id":3,"method":"roots/list"}"#)
+        .await;
+    talk.silence().await;
+    talk.call("a", 3).await;
+    talk.asked("a", r#"{"input_1":{"method":"roots/list"}}"#)
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_and_logs_go_to_who_wants_them() {
+    let mut talk = discovered(r#"{"logging":{}}"#).await;
+    let log = |level: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"{level}","data":1}}}}"#
+        )
+    };
+    let plain = said(r#""progressToken":"p","#);
+    talk.client(&format!(
+        r#"{{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{{"name":"t",{plain}}}}}"#
+    ))
+    .await;
+    talk.server_gets(r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":"p"}}}"#).await;
+    talk.server(&log("emergency")).await;
+    talk.silence().await;
+    let wants = said(r#""io.modelcontextprotocol/logLevel":"warning","#);
+    talk.client(&format!(
+        r#"{{"jsonrpc":"2.0","id":"b","method":"x","params":{{{wants}}}}}"#
+    ))
+    .await;
+    talk.server_gets(
+        r#"{"jsonrpc":"2.0","id":6,"method":"logging/setLevel","params":{"level":"warning"}}"#,
+    )
+    .await;
+    talk.server_gets(r#"{"jsonrpc":"2.0","id":5,"method":"x","params":{}}"#)
+        .await;
+    talk.server(&log("info")).await;
+    talk.server(&log("error")).await;
+    match talk.event().await {
+        Event::Message { message, related } => {
+            assert_eq!(text(&message), log("error"));
+            assert_eq!(related.unwrap().to_string(), r#""b""#);
+        }
+        event => panic!("{event:?}"),
+    }
+    talk.server_for(&log("error"), Some(3)).await;
+    talk.silence().await;
+
+    // The token that the call comes again with is another.
+    talk.server(r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#)
+        .await;
+    let state = talk
+        .asked("a", r#"{"input_1":{"method":"roots/list"}}"#)
+        .await;
+    let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}"#;
+    talk.server(progress).await;
+    talk.silence().await;
+    let again = said(r#""progressToken":7,"#);
+    talk.client(&format!(r#"{{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{{"name":"t",{again},"requestState":"{state}","inputResponses":{{"input_1":{{}}}}}}}}"#)).await;
+    talk.server_gets(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#)
+        .await;
+    talk.server(progress).await;
+    talk.client_gets(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":1}}"#).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subscription_is_fed_by_what_the_server_tells() {
+    let mut talk =
+        discovered(r#"{"tools":{"listChanged":true},"resources":{"subscribe":true}}"#).await;
+    let said = said("");
+    talk.client(&format!(r#"{{"jsonrpc":"2.0","id":"l","method":"subscriptions/listen","params":{{"notifications":{{"toolsListChanged":true,"promptsListChanged":true,"resourceSubscriptions":["u:1","u:2"]}},{said}}}}}"#)).await;
+    for (id, uri) in [(3, "u:1"), (4, "u:2")] {
+        talk.server_gets(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"resources/subscribe","params":{{"uri":"{uri}"}}}}"#)).await;
+    }
+    talk.server(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#)
+        .await;
+    talk.server(r#"{"jsonrpc":"2.0","id":3,"result":{}}"#).await;
+    talk.server(r#"{"jsonrpc":"2.0","id":4,"error":{"code":-32602,"message":"no"}}"#)
+        .await;
+    match talk.event().await {
+        Event::Message { message, related } => {
+            assert_eq!(
+                text(&message),
+                r#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"l"},"notifications":{"toolsListChanged":true,"resourceSubscriptions":["u:1"]}}}"#
+            );
+            assert_eq!(related.unwrap().to_string(), r#""l""#);
+        }
+        event => panic!("{event:?}"),
+    }
+    talk.server(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#)
+        .await;
+    talk.client_gets(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"l"}}}"#).await;
+    talk.server(r#"{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}"#)
+        .await;
+    talk.server(
+        r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"u:1"}}"#,
+    )
+    .await;
+    talk.client_gets(r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"u:1","_meta":{"io.modelcontextprotocol/subscriptionId":"l"}}}"#).await;
+    talk.client(
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"l"}}"#,
+    )
+    .await;
+    talk.server_gets(
+        r#"{"jsonrpc":"2.0","id":5,"method":"resources/unsubscribe","params":{"uri":"u:1"}}"#,
+    )
+    .await;
+    talk.server(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#)
+        .await;
+    talk.silence().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_cancels_or_goes_is_not_answered() {
+    let mut talk = discovered("{}").await;
+    talk.call("a", 3).await;
+    talk.client(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId": "a","reason":"r"}}"#).await;
+    talk.server_gets(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId": 3,"reason":"r"}}"#).await;
+    assert!(matches!(talk.told().await, Told::Abandon(_)));
+    talk.call("b", 5).await;
+    let id = Id::parse(r#""b""#.into()).unwrap();
+    talk.bridge.abandon(&id).await;
+    talk.bridge.abandon(&id).await;
+    talk.server_gets(
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}"#,
+    )
+    .await;
+    assert!(matches!(talk.told().await, Told::Abandon(_)));
+    talk.server(r#"{"jsonrpc":"2.0","id":5,"result":{}}"#).await;
+    talk.silence().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn clients_that_say_other_things_of_themselves_have_other_sessions() {
+    let mut talk = discovered("{}").await;
+    for n in 0..8 {
+        let capabilities = format!(r#"{{"experimental":{{"n":{n}}}}}"#);
+        let said = said_with(&capabilities, "");
+        talk.client(&format!(
+            r#"{{"jsonrpc":"2.0","id":{n},"method":"tools/list","params":{{{said}}}}}"#
+        ))
+        .await;
+        let Some(mut other) = tokio::time::timeout(Duration::from_secs(1), talk.connections.recv())
+            .await
+            .ok()
+            .flatten()
+        else {
+            // The ninth takes the place of one that is idle, and there is but the first.
+            panic!("no connection for client {n}");
+        };
+        let Some(Told::Message(message, _)) = other.told.recv().await else {
+            panic!("nothing was sent");
+        };
+        assert_eq!(
+            text(&message),
+            initialize(message.id().unwrap().as_number().unwrap(), &capabilities)
+        );
+        if n == 7 {
+            assert!(matches!(talk.told().await, Told::Close));
+        }
+        // Its requests wait until it has begun.
+        assert!(other.told.try_recv().is_err());
+        std::mem::forget(other);
+    }
+    let said = said_with("{}", "");
+    talk.client(&format!(
+        r#"{{"jsonrpc":"2.0","id":"x","method":"tools/list","params":{{{said}}}}}"#
+    ))
+    .await;
+    talk.client_gets(r#"{"jsonrpc":"2.0","id":"x","error":{"code":-32603,"message":"more than 8 kinds of clients at once"}}"#).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_cannot_begin_fails_what_waits_for_it() {
+    let mut talk = connected().await;
+    let said = said("");
+    for id in ["a", "b"] {
+        talk.client(&format!(
+            r#"{{"jsonrpc":"2.0","id":"{id}","method":"tools/list","params":{{{said}}}}}"#
+        ))
+        .await;
+    }
+    talk.told().await;
+    talk.server(r#"{"jsonrpc":"2.0","id":2,"error":{"code":-1,"message":"no"}}"#)
+        .await;
+    for id in ["a", "b"] {
+        talk.client_gets(&format!(
+            r#"{{"jsonrpc":"2.0","id":"{id}","error":{{"code":-1,"message":"no"}}}}"#
+        ))
+        .await;
+    }
+    assert!(matches!(talk.told().await, Told::Close));
+    // The next request opens another.
+    talk.client(&format!(
+        r#"{{"jsonrpc":"2.0","id":"c","method":"tools/list","params":{{{said}}}}}"#
+    ))
+    .await;
+    assert!(talk.connections.recv().await.is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_the_last_session_is_the_end() {
+    let mut talk = discovered("{}").await;
+    talk.call("a", 3).await;
+    let error = UpstreamError::Ended {
+        reason: "x".to_owned(),
+    };
+    talk.server.events.send(Event::Closed(error)).await.unwrap();
+    assert!(matches!(talk.event().await, Event::Failed { id, .. } if id.to_string() == r#""a""#));
+    assert!(matches!(talk.event().await, Event::Closed(_)));
+    talk.silence().await;
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// In whatever order a server answers and asks, each answer reaches its request, under the id it came
+    /// with, with its bytes.
+    #[test]
+    fn answers_reach_their_requests(order in Just((0..12).collect::<Vec<u32>>()).prop_shuffle(), asks in prop::collection::vec(any::<bool>(), 12)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        runtime.block_on(async {
+            let mut talk = discovered("{}").await;
+            let mut sent = BTreeMap::new();
+            for n in 0..12_u32 {
+                let number = 3 + 2 * u64::from(n);
+                talk.call(&format!("c{n}"), number).await;
+                sent.insert(n, number);
+            }
+            for n in order {
+                let number = sent[&n];
+                let mut client = format!("c{n}");
+                if asks[n as usize] {
+                    talk.server_for(&format!(r#"{{"jsonrpc":"2.0","id":"q{n}","method":"roots/list"}}"#), Some(number)).await;
+                    let state = talk.asked(&client, r#"{"input_1":{"method":"roots/list"}}"#).await;
+                    client = format!("d{n}");
+                    talk.again(&client, &state, &format!(r#"{{"input_1":{{"n":{n}}}}}"#)).await;
+                    talk.server_gets(&format!(r#"{{"jsonrpc":"2.0","id":"q{n}","result":{{"n":{n}}}}}"#)).await;
+                }
+                talk.server(&format!(r#"{{"jsonrpc":"2.0","id":{number},"result":{{"n": {n}.00}}}}"#)).await;
+                talk.client_gets(&format!(r#"{{"jsonrpc":"2.0","id":"{client}","result":{{"n": {n}.00,"resultType":"complete"}}}}"#)).await;
+            }
+            talk.silence().await;
+        });
+    }
+}

@@ -1,0 +1,303 @@
+//! One client: what it asked, what it was asked, and where its messages go.
+//!
+//! What comes in: messages of the client, and what its links hand over. What goes out: each message to
+//! where it belongs, under the id that it is known by there. Deliberately not here: which of several
+//! servers a request is for ([`super::route`]).
+
+mod requests;
+mod said;
+mod servers;
+
+use super::{
+    Gateway,
+    link::{Link, Phase},
+    side::Side,
+};
+use crate::{
+    Revision,
+    downstream::{Outlet, Principal},
+    message::{Id, Kind, Message},
+    upstream::Header,
+};
+use bytes::Bytes;
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+use tokio::task::AbortHandle;
+
+/// Where a request says under which token it wants to hear of progress.
+const PROGRESS_TOKEN: [&str; 2] = ["_meta", "progressToken"];
+
+/// What says that a list changed, by the capability that it belongs to.
+pub(super) const LISTS: [(&str, &str); 3] = [
+    ("tools", "notifications/tools/list_changed"),
+    ("prompts", "notifications/prompts/list_changed"),
+    ("resources", "notifications/resources/list_changed"),
+];
+
+/// One client.
+pub struct Client {
+    gateway: Arc<Gateway>,
+    principal: Principal,
+    outlet: Arc<dyn Outlet>,
+    /// Several clients are behind it, whose ids may be the same.
+    is_shared: bool,
+    /// What tells it from all others.
+    key: String,
+    state: Mutex<State>,
+    /// Answers that are on their way to a client that does not read.
+    leaving: Arc<AtomicUsize>,
+}
+
+#[derive(Default)]
+struct State {
+    is_closed: bool,
+    /// What came while `initialize` ran.
+    early: Option<VecDeque<(Message, Arc<dyn Outlet>)>>,
+    /// Connections of a session that is beginning.
+    beginning: Option<Arc<Side>>,
+    session: Option<Arc<Side>>,
+    stateless: Option<Arc<Side>>,
+    revision: Option<Revision>,
+    running: HashMap<u64, Running>,
+    by_id: HashMap<Id, u64>,
+    serial: u64,
+    asked: HashMap<u64, Asked>,
+    asks: u64,
+}
+
+/// A request of the client.
+struct Running {
+    id: Id,
+    /// Where its answer goes.
+    reply: Arc<dyn Outlet>,
+    /// The same as it was handed over.
+    origin: Arc<dyn Outlet>,
+    /// Its progress token.
+    token: Option<Bytes>,
+    is_initialize: bool,
+    work: Option<AbortHandle>,
+}
+
+/// A request of a server.
+struct Asked {
+    link: Arc<Link>,
+    id: Id,
+    token: Option<Bytes>,
+}
+
+impl Client {
+    pub(super) fn new(
+        gateway: Arc<Gateway>,
+        principal: Principal,
+        outlet: Arc<dyn Outlet>,
+        is_shared: bool,
+        key: String,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            gateway,
+            principal,
+            outlet,
+            is_shared,
+            key,
+            state: Mutex::default(),
+            leaving: Arc::default(),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn gateway(&self) -> &Arc<Gateway> {
+        &self.gateway
+    }
+
+    /// What its results are recorded under; nothing where several clients share it, so that call ids
+    /// must be unguessable.
+    pub(super) fn session_key(&self) -> Option<String> {
+        (!self.is_shared).then(|| self.key.clone())
+    }
+
+    /// What tells it from all others.
+    pub(super) fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// The id of a request that runs, and where its answer goes.
+    pub(super) fn id_and_reply(&self, serial: u64) -> Option<(Id, Arc<dyn Outlet>)> {
+        let state = self.state();
+        let running = state.running.get(&serial)?;
+        Some((running.id.clone(), Arc::clone(&running.reply)))
+    }
+
+    /// The link that this is, shared.
+    pub(super) fn link_of(&self, link: &Link) -> Option<Arc<Link>> {
+        let links = self.links();
+        links.into_iter().find(|known| std::ptr::eq(&**known, link))
+    }
+
+    pub(super) fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
+    /// Who it is.
+    #[must_use]
+    pub fn principal(&self) -> &Principal {
+        &self.principal
+    }
+
+    /// The revision that was agreed on, once it was.
+    #[must_use]
+    pub fn revision(&self) -> Option<Revision> {
+        self.state().revision
+    }
+
+    /// The headers that a call without a session must come with (`x-mcp-header`), by its `params`, as far
+    /// as its tool was listed.
+    #[must_use]
+    pub fn headers(&self, params: &Bytes) -> Vec<Header> {
+        let side = self.state().stateless.clone();
+        side.map(|side| side.tools.headers(params))
+            .unwrap_or_default()
+    }
+
+    /// Takes a message; to be called in the order in which messages come. Does not wait for answers.
+    /// What belongs to a request, its answer last, goes to `reply`.
+    pub async fn receive(self: &Arc<Self>, message: Message, reply: Arc<dyn Outlet>) {
+        self.take_in(message, reply, false).await;
+    }
+
+    /// As `receive`; `is_next` if it waited for the session to begin, and does so no longer.
+    async fn take_in(self: &Arc<Self>, message: Message, reply: Arc<dyn Outlet>, is_next: bool) {
+        match message.kind() {
+            Kind::Request => self.request(message, reply, is_next).await,
+            Kind::Notification => self.notification(message, reply, is_next).await,
+            Kind::Response | Kind::Error => self.reply_of_client(message).await,
+        }
+    }
+
+    /// A session is beginning.
+    pub(super) fn begins(&self, side: &Arc<Side>) {
+        self.state().beginning = Some(Arc::clone(side));
+    }
+
+    /// The session begins: what was put off that came meanwhile is next.
+    pub(super) async fn begun(self: &Arc<Self>, side: Arc<Side>, revision: Revision) {
+        {
+            let mut state = self.state();
+            state.beginning = None;
+            if !state.is_closed {
+                state.revision = Some(revision);
+                state.session = Some(Arc::clone(&side));
+            }
+        }
+        if self.state().session.is_none() {
+            // The client went meanwhile.
+            return side.close().await;
+        }
+        self.release_early().await;
+        // Servers that came after the answer was made.
+        for link in side.links() {
+            self.back(link).await;
+        }
+    }
+
+    /// The session does not begin.
+    pub(super) async fn not_begun(self: &Arc<Self>) {
+        self.state().beginning = None;
+        self.release_early().await;
+    }
+
+    /// What waited, in order; what comes while it is released stands behind it.
+    async fn release_early(self: &Arc<Self>) {
+        loop {
+            let next = {
+                let mut state = self.state();
+                let next = state.early.as_mut().and_then(VecDeque::pop_front);
+                if next.is_none() {
+                    state.early = None;
+                }
+                next
+            };
+            let Some((message, reply)) = next else { return };
+            // Boxed: it may begin a session again, which ends here.
+            Box::pin(self.take_in(message, reply, true)).await;
+        }
+    }
+
+    pub(super) fn links(&self) -> Vec<Arc<Link>> {
+        let sides = self.sides();
+        sides
+            .iter()
+            .flat_map(|side| side.links())
+            .cloned()
+            .collect()
+    }
+
+    fn sides(&self) -> Vec<Arc<Side>> {
+        let state = self.state();
+        let sides = [&state.beginning, &state.session, &state.stateless];
+        sides.into_iter().flatten().cloned().collect()
+    }
+
+    pub(super) fn side_of(&self, link: &Link) -> Option<Arc<Side>> {
+        let state = self.state();
+        match link.stateless {
+            true => state.stateless.clone(),
+            false => state.session.clone().or_else(|| state.beginning.clone()),
+        }
+    }
+
+    /// How many requests run.
+    pub(super) fn running(&self) -> usize {
+        self.state().running.len() + self.leaving.load(Ordering::Relaxed)
+    }
+
+    /// Takes no more requests.
+    pub(super) fn refuse_all(&self) {
+        self.state().is_closed = true;
+    }
+
+    /// The client is gone: its calls are cancelled, its connections to servers closed.
+    pub async fn close(&self) {
+        let (running, sides) = {
+            let mut state = self.state();
+            state.is_closed = true;
+            state.early = None;
+            state.asked.clear();
+            state.by_id.clear();
+            let running: Vec<_> = state.running.drain().collect();
+            let sides = [
+                state.beginning.take(),
+                state.session.take(),
+                state.stateless.take(),
+            ];
+            let sides: Vec<_> = sides.into_iter().flatten().collect();
+            (running, sides)
+        };
+        for (_, running) in running {
+            if let Some(work) = running.work {
+                work.abort();
+            }
+        }
+        for side in sides {
+            side.close().await;
+        }
+        self.gateway.forget(&self.key);
+    }
+}
+
+impl Drop for Client {
+    /// Connections of a client that nobody knows any longer end.
+    fn drop(&mut self) {
+        for link in self.links() {
+            link.phase.send_replace(Phase::Closed);
+        }
+        self.gateway.forget(&self.key);
+    }
+}

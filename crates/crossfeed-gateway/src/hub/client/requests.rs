@@ -1,0 +1,336 @@
+//! Requests of a client: admitted, answered once, or given up.
+//!
+//! What comes in: requests, and what became of them. What goes out: answers under the ids that the client
+//! gave. Deliberately not here: which server a request is for.
+
+use super::{Client, PROGRESS_TOKEN, Running};
+use crate::{
+    Revision,
+    downstream::Outlet,
+    hub::{advance::advance, fault, lane::Lane, read, side::Side},
+    message::{Id, Message, RpcError, code},
+};
+use bytes::Bytes;
+use std::{
+    future::Future,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+/// What is to be done with a request.
+enum Admission {
+    /// It runs, on this side.
+    Runs(u64, Arc<Side>),
+    /// It is the one that begins a session.
+    Begins(u64),
+    /// It is answered with nothing but that the gateway is there.
+    Ping,
+    /// It waits.
+    Waits,
+    /// It does not run.
+    Refused(RpcError),
+}
+
+impl Client {
+    pub(super) async fn request(
+        self: &Arc<Self>,
+        message: Message,
+        reply: Arc<dyn Outlet>,
+        is_next: bool,
+    ) {
+        let Some(id) = message.id().map(read::kept_id) else {
+            return;
+        };
+        let method = message.method().unwrap_or_default();
+        match self.admit(&message, &id, &reply, is_next) {
+            Admission::Runs(serial, side) => {
+                let message = self.with_own_token(serial, message);
+                side.request(self, serial, message).await;
+            }
+            Admission::Begins(serial) => self.begin(serial, message),
+            Admission::Ping => {
+                let nothing = Bytes::from_static(b"{}");
+                self.send_soon(reply, Message::response(&id, &nothing))
+                    .await;
+            }
+            Admission::Waits => {}
+            // Awaited: who asks for more than it may is not read from until it reads.
+            Admission::Refused(error) => {
+                tracing::debug!(target: "crossfeed::gateway", method, code = error.code, "a request is refused");
+                let _ = reply.send(Message::failure(Some(&id), &error)).await;
+            }
+        }
+    }
+
+    fn admit(
+        self: &Arc<Self>,
+        message: &Message,
+        id: &Id,
+        reply: &Arc<dyn Outlet>,
+        is_next: bool,
+    ) -> Admission {
+        let refuse = |code, text: &str| Admission::Refused(RpcError::new(code, text));
+        let method = message.method().unwrap_or_default();
+        let most = self.gateway.config().limits.requests_per_client;
+        let mut guard = self.state();
+        let state = &mut *guard;
+        if state.is_closed {
+            return refuse(code::INTERNAL, "the gateway is shutting down");
+        }
+        if let Some(early) = state.early.as_mut().filter(|_| !is_next) {
+            return match method {
+                "ping" => Admission::Ping,
+                _ if early.len() >= most => Admission::Refused(fault::limit("too many requests")),
+                _ => {
+                    early.push_back((message.clone(), Arc::clone(reply)));
+                    Admission::Waits
+                }
+            };
+        }
+        let leaving = self.leaving.load(Ordering::Relaxed);
+        // Of those that share, each has a lane for as long as anything is on its way to it.
+        let busy = if self.is_shared {
+            leaving
+        } else {
+            state.running.len() + leaving
+        };
+        if busy >= most {
+            return Admission::Refused(fault::limit("too many requests at once"));
+        }
+        if !self.is_shared && state.by_id.contains_key(id) {
+            return refuse(code::INVALID_REQUEST, "the id of a request that still runs");
+        }
+        let begins = method == "initialize" && !self.is_shared;
+        let params = message.params();
+        let says = params.as_ref().and_then(read::says_revision);
+        if let Some(requested) = says.as_ref().filter(|says| !is_stateless(says)) {
+            return Admission::Refused(unsupported(requested));
+        }
+        let side = if begins {
+            if state.session.is_some() {
+                return refuse(code::INVALID_REQUEST, "the session is initialized");
+            }
+            None
+        } else {
+            match &state.session {
+                Some(side) => Some(Arc::clone(side)),
+                None if method == "server/discover" || self.is_shared || says.is_some() => {
+                    Some(Arc::clone(state.stateless.get_or_insert_with(|| {
+                        Side::stateless(self, params.as_ref())
+                    })))
+                }
+                None if method == "ping" => return Admission::Ping,
+                None => return refuse(code::INVALID_REQUEST, "the session is not initialized"),
+            }
+        };
+        state.serial += 1;
+        let serial = state.serial;
+        if !self.is_shared {
+            state.by_id.insert(id.clone(), serial);
+        }
+        let token = message
+            .params()
+            .and_then(|params| read::kept(&params, &PROGRESS_TOKEN));
+        state.running.insert(
+            serial,
+            Running {
+                id: id.clone(),
+                reply: if self.is_shared {
+                    Lane::new(Arc::clone(reply), &self.leaving)
+                } else {
+                    Arc::clone(reply)
+                },
+                origin: Arc::clone(reply),
+                token,
+                is_initialize: begins,
+                work: None,
+            },
+        );
+        match side {
+            Some(side) => Admission::Runs(serial, side),
+            None => {
+                state.early.get_or_insert_default();
+                Admission::Begins(serial)
+            }
+        }
+    }
+
+    /// Several clients may say the same progress token: on what they share it is another.
+    fn with_own_token(&self, serial: u64, message: Message) -> Message {
+        if !self.is_shared {
+            return message;
+        }
+        let Some(params) = message.params() else {
+            return message;
+        };
+        let own = serial.to_string();
+        let mapped = read::replaced(&params, &PROGRESS_TOKEN, own.as_bytes());
+        if mapped == params {
+            message
+        } else {
+            message.with_body(mapped)
+        }
+    }
+
+    /// Runs what a request takes, here as far as it need not wait.
+    pub(in crate::hub) async fn work(
+        &self,
+        serial: u64,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) {
+        let Some(handle) = advance(Box::pin(work)).await else {
+            return;
+        };
+        if let Some(running) = self.state().running.get_mut(&serial) {
+            running.work = Some(handle);
+        }
+    }
+
+    /// Takes a request off the list of those that run.
+    pub(super) fn take(&self, serial: u64) -> Option<Running> {
+        let mut state = self.state();
+        let running = state.running.remove(&serial)?;
+        if !self.is_shared {
+            state.by_id.remove(&running.id);
+        }
+        Some(running)
+    }
+
+    /// The answer to a request, whatever its id was; of one that does not run any longer, nothing.
+    pub(in crate::hub) async fn answer(&self, serial: u64, message: Message) {
+        if let Some(running) = self.take(serial) {
+            self.send_soon(running.reply, message.with_id(running.id))
+                .await;
+        }
+    }
+
+    /// The same by a result.
+    pub(in crate::hub) async fn respond(&self, serial: u64, result: &Bytes) {
+        if let Some(running) = self.take(serial) {
+            self.send_soon(running.reply, Message::response(&running.id, result))
+                .await;
+        }
+    }
+
+    /// The same by an error.
+    pub(in crate::hub) async fn refuse(&self, serial: u64, error: &RpcError) {
+        if let Some(running) = self.take(serial) {
+            self.send_soon(running.reply, Message::failure(Some(&running.id), error))
+                .await;
+        }
+    }
+
+    /// Sends an answer without waiting for a client that does not read; such a client may not ask more
+    /// until it does.
+    pub(super) async fn send_soon(&self, reply: Arc<dyn Outlet>, message: Message) {
+        self.leaving.fetch_add(1, Ordering::Relaxed);
+        let leaving = Leaving(Arc::clone(&self.leaving));
+        advance(Box::pin(async move {
+            let _leaving = leaving;
+            let _ = reply.send(message).await;
+        }))
+        .await;
+    }
+
+    pub(super) async fn cancelled(&self, id: &Bytes, params: Bytes) {
+        let serial = {
+            let state = self.state();
+            if self.is_shared {
+                None
+            } else {
+                state
+                    .by_id
+                    .iter()
+                    .find(|(known, _)| known.raw() == id)
+                    .map(|(_, serial)| *serial)
+                    .filter(|serial| {
+                        // What begins a session is not cancelled.
+                        state
+                            .running
+                            .get(serial)
+                            .is_some_and(|running| !running.is_initialize)
+                    })
+            }
+        };
+        if let Some(serial) = serial {
+            self.cancel(serial, &params).await;
+        }
+    }
+
+    /// Gives up a request, and tells the servers that work on it.
+    pub(super) async fn cancel(&self, serial: u64, params: &Bytes) {
+        let Some(running) = self.take(serial) else {
+            return;
+        };
+        if let Some(work) = running.work {
+            work.abort();
+        }
+        for side in self.sides() {
+            side.listenings().remove(&serial);
+        }
+        for link in self.links() {
+            for minted in link.withdraw(serial) {
+                link.cancel(minted, params.clone()).await;
+            }
+        }
+    }
+
+    /// Gives up a request whose client does not read.
+    pub(in crate::hub) fn cancel_soon(self: &Arc<Self>, serial: u64) {
+        let client = Arc::clone(self);
+        // Not here: who tells this may hold what giving up needs.
+        tokio::spawn(async move { client.cancel(serial, &gave_up()).await });
+    }
+
+    /// The client went away from a request: without sessions that cancels it.
+    pub async fn abandon(&self, id: &Id) {
+        self.cancelled(id.raw(), gave_up()).await;
+    }
+
+    /// The client went away from where the answers to some of its requests go: that cancels them.
+    pub async fn give_up(&self, reply: &Arc<dyn Outlet>) {
+        let serials: Vec<u64> = {
+            let state = self.state();
+            let theirs = state
+                .running
+                .iter()
+                .filter(|(_, running)| Arc::ptr_eq(&running.origin, reply));
+            theirs.map(|(serial, _)| *serial).collect()
+        };
+        for serial in serials {
+            self.cancel(serial, &gave_up()).await;
+        }
+    }
+}
+
+fn is_stateless(revision: &str) -> bool {
+    Revision::parse(revision).is_some_and(Revision::is_stateless)
+}
+
+/// A request says a revision that requests cannot have.
+fn unsupported(requested: &str) -> RpcError {
+    let all: Vec<_> = Revision::ALL
+        .iter()
+        .map(|revision| revision.as_str())
+        .collect();
+    RpcError::new(UNSUPPORTED_REVISION, "unsupported protocol version")
+        .with_data(serde_json::json!({"supported": all, "requested": requested}))
+}
+
+/// The code of MCP for it.
+const UNSUPPORTED_REVISION: i64 = -32022;
+
+fn gave_up() -> Bytes {
+    Bytes::from_static(br#"{"requestId":0,"reason":"the client went away"}"#)
+}
+
+/// An answer on its way.
+struct Leaving(Arc<AtomicUsize>);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,77 @@
+//! What a client says without asking: notifications, and answers to what servers asked.
+//!
+//! What comes in: messages of the client. What goes out: the same to the servers that they are for.
+//! Deliberately not here: requests.
+
+use super::Client;
+use crate::{
+    downstream::Outlet,
+    hub::read,
+    message::{Id, Message},
+};
+use std::sync::Arc;
+
+impl Client {
+    /// What a client says without asking.
+    pub(super) async fn notification(
+        self: &Arc<Self>,
+        message: Message,
+        reply: Arc<dyn Outlet>,
+        is_next: bool,
+    ) {
+        let method = message.method().unwrap_or_default();
+        let side = {
+            let mut state = self.state();
+            if let Some(early) = state.early.as_mut().filter(|_| !is_next) {
+                if early.len() < self.gateway.config().limits.requests_per_client {
+                    early.push_back((message, reply));
+                }
+                return;
+            }
+            state.session.clone().or_else(|| state.stateless.clone())
+        };
+        if method == "notifications/cancelled" {
+            let params = message.params().unwrap_or_default();
+            if let Some(id) = read::raw(&params, &["requestId"]) {
+                self.cancelled(&id, params).await;
+            }
+            return;
+        }
+        let Some(side) = side else { return };
+        match method {
+            "notifications/initialized" => side.initialized(&message).await,
+            "notifications/progress" => {
+                let params = message.params().unwrap_or_default();
+                let token = read::raw(&params, &["progressToken"]);
+                let link = token.and_then(|token| {
+                    let state = self.state();
+                    let asked = state
+                        .asked
+                        .values()
+                        .find(|asked| asked.token.as_ref() == Some(&token))?;
+                    Some(Arc::clone(&asked.link))
+                });
+                match link {
+                    Some(link) => link.send(message).await,
+                    None => side.tell_all(&message).await,
+                }
+            }
+            _ => side.tell_all(&message).await,
+        }
+    }
+
+    /// The answer to what a server asked.
+    pub(super) async fn reply_of_client(&self, message: Message) {
+        let asked = message
+            .id()
+            .and_then(Id::as_number)
+            .and_then(|id| self.state().asked.remove(&id));
+        match asked {
+            Some(asked) => asked.link.send(message.with_id(asked.id)).await,
+            None => tracing::debug!(
+                target: "crossfeed::gateway",
+                "an answer of a client that nobody waits for"
+            ),
+        }
+    }
+}

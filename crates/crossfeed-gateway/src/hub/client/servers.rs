@@ -1,0 +1,259 @@
+//! What servers say to a client without being asked, or ask it.
+//!
+//! What comes in: messages of one server. What goes out: the same to the stream of the client that they
+//! belong to, under ids that the client has not seen. Deliberately not here: answers.
+
+use super::{Asked, Client, LISTS, PROGRESS_TOKEN};
+use crate::{
+    downstream::Outlet,
+    hub::{link::Link, read},
+    message::{Id, Message, RpcError, code},
+};
+use bytes::Bytes;
+use std::sync::Arc;
+
+/// Requests of servers that a client may have unanswered.
+const ASKED: usize = 1024;
+
+impl Client {
+    /// A server asks the client.
+    pub(in crate::hub) async fn asked(
+        &self,
+        link: &Arc<Link>,
+        message: Message,
+        related: Option<&Id>,
+    ) {
+        let Some(id) = message.id().map(read::kept_id) else {
+            return;
+        };
+        let refuse = |code, text: &str| Message::failure(Some(&id), &RpcError::new(code, text));
+        if link.stateless {
+            let answer = refuse(code::METHOD_NOT_FOUND, "a client without a session");
+            return link.send(answer).await;
+        }
+        let token = message
+            .params()
+            .and_then(|params| read::kept(&params, &PROGRESS_TOKEN));
+        let outlets = self.outlets(link, related, false);
+        let number = {
+            let mut state = self.state();
+            if state.asked.len() >= ASKED {
+                None
+            } else {
+                state.asks += 1;
+                let number = state.asks;
+                let asked = Asked {
+                    link: Arc::clone(link),
+                    id: id.clone(),
+                    token,
+                };
+                state.asked.insert(number, asked);
+                Some(number)
+            }
+        };
+        let Some(number) = number else {
+            return link
+                .send(refuse(code::INTERNAL, "too many requests to the client"))
+                .await;
+        };
+        let message = message.with_id(Id::number(number));
+        for outlet in outlets {
+            if outlet.send(message.clone()).await.is_ok() {
+                return;
+            }
+        }
+        self.state().asked.remove(&number);
+        link.send(refuse(code::INTERNAL, "the client is gone"))
+            .await;
+    }
+
+    /// A server tells the client.
+    pub(in crate::hub) async fn told(
+        self: &Arc<Self>,
+        link: &Arc<Link>,
+        message: Message,
+        related: Option<&Id>,
+    ) {
+        let message = if link.stateless
+            && message.method() != Some("notifications/progress")
+            && let Some(side) = self.side_of(link)
+        {
+            if message.method() == Some("notifications/tools/list_changed") {
+                side.tools_changed(link.server);
+            }
+            let told = side.told_for_subscription(self, link, message, related);
+            match told.await {
+                Some(message) => message,
+                None => return,
+            }
+        } else {
+            message
+        };
+        let method = message.method().unwrap_or_default();
+        let outlets = match method {
+            "notifications/cancelled" => {
+                if let Some((outlets, message)) = self.withdrawn(link, &message, related) {
+                    send_first(&outlets, &message).await;
+                }
+                return;
+            }
+            "notifications/progress" => {
+                let params = message.params().unwrap_or_default();
+                let token = read::raw(&params, &["progressToken"]);
+                match self.of_token(token) {
+                    Some((outlet, own)) if self.is_shared => {
+                        let params = read::replaced(&params, &["progressToken"], &own);
+                        let message = message.with_body(params);
+                        return send_first(&[outlet], &message).await;
+                    }
+                    Some((outlet, _)) => vec![outlet],
+                    None => self.outlets(link, related, true),
+                }
+            }
+            "notifications/tools/list_changed" => {
+                if let Some(side) = self.side_of(link) {
+                    side.tools_changed(link.server);
+                }
+                vec![Arc::clone(&self.outlet)]
+            }
+            "notifications/prompts/list_changed"
+            | "notifications/resources/list_changed"
+            | "notifications/resources/updated" => {
+                if let Some(side) = self.side_of(link) {
+                    side.changed(method);
+                }
+                vec![Arc::clone(&self.outlet)]
+            }
+            _ => self.outlets(link, related, true),
+        };
+        send_first(&outlets, &message).await;
+    }
+
+    /// A server does not want an answer any longer: the same with the id that the client knows.
+    fn withdrawn(
+        &self,
+        link: &Arc<Link>,
+        message: &Message,
+        related: Option<&Id>,
+    ) -> Option<(Vec<Arc<dyn Outlet>>, Message)> {
+        let params = message.params()?;
+        let id = read::raw(&params, &["requestId"])?;
+        let number = {
+            let mut state = self.state();
+            let number = state
+                .asked
+                .iter()
+                .find(|(_, asked)| Arc::ptr_eq(&asked.link, link) && *asked.id.raw() == id)
+                .map(|(number, _)| *number)?;
+            state.asked.remove(&number);
+            number
+        };
+        let params = read::replaced(&params, &["requestId"], Id::number(number).raw());
+        Some((
+            self.outlets(link, related, false),
+            message.clone().with_body(params),
+        ))
+    }
+
+    /// The stream of the request that a progress token is of, and the token as its client knows it.
+    fn of_token(&self, token: Option<Bytes>) -> Option<(Arc<dyn Outlet>, Bytes)> {
+        let token = token?;
+        let state = self.state();
+        let running = if self.is_shared {
+            let serial = std::str::from_utf8(&token).ok()?.parse().ok()?;
+            state.running.get(&serial)?
+        } else {
+            let mut running = state.running.values();
+            running.find(|running| running.token.as_ref() == Some(&token))?
+        };
+        Some((Arc::clone(&running.reply), running.token.clone()?))
+    }
+
+    /// Where what a server says is to go, the best place first: the stream of the request that it
+    /// belongs to; where that is not known, of the only one that runs there (or the last, for what
+    /// must not get lost); else where everything goes that belongs to no request.
+    pub(super) fn outlets(
+        &self,
+        link: &Link,
+        related: Option<&Id>,
+        alone: bool,
+    ) -> Vec<Arc<dyn Outlet>> {
+        let serial = match related {
+            Some(id) => link.serial_of(id),
+            None => link.running(alone),
+        };
+        let state = self.state();
+        let reply = serial
+            .and_then(|serial| state.running.get(&serial))
+            .map(|running| Arc::clone(&running.reply));
+        reply
+            .into_iter()
+            .chain([Arc::clone(&self.outlet)])
+            .collect()
+    }
+
+    /// What is to be known of a tool's result: the task that it stands for.
+    pub(in crate::hub) fn learn(&self, link: &Link, result: &Bytes) {
+        if let Some(task) =
+            read::string(result, &["task", "taskId"]).or_else(|| read::string(result, &["taskId"]))
+            && let Some(side) = self.side_of(link)
+        {
+            side.owns_task(link.server, &task);
+        }
+    }
+
+    /// A server ended: what it asked is not to be answered any longer.
+    pub(in crate::hub) async fn lost(&self, link: &Arc<Link>) {
+        let numbers: Vec<u64> = {
+            let mut state = self.state();
+            let numbers = state
+                .asked
+                .iter()
+                .filter(|(_, asked)| Arc::ptr_eq(&asked.link, link))
+                .map(|(number, _)| *number)
+                .collect();
+            for number in &numbers {
+                state.asked.remove(number);
+            }
+            numbers
+        };
+        for number in numbers {
+            let params = format!(r#"{{"requestId":{number},"reason":"the server has ended"}}"#);
+            let cancelled = Message::notification("notifications/cancelled", Some(&params.into()));
+            let _ = self.outlet.send(cancelled).await;
+        }
+    }
+
+    /// A server is back, or there at last: what it lists may be new.
+    pub(in crate::hub) async fn back(self: &Arc<Self>, link: &Arc<Link>) {
+        let Some(side) = self.side_of(link) else {
+            return;
+        };
+        // Before the session is there, its answer will say what the server is.
+        let is_beginning = !link.stateless && self.state().session.is_none();
+        if is_beginning || !link.make_known() {
+            return;
+        }
+        side.tools_changed(link.server);
+        if link.stateless {
+            side.changed("notifications/prompts/list_changed");
+            // Lists are announced to those only who asked for it.
+            return side.listen_again(self, link).await;
+        }
+        let about = link.state().about.clone().unwrap_or_default();
+        for (capability, method) in LISTS {
+            if read::raw(&about, &["capabilities", capability]).is_some() {
+                side.changed(method);
+                let _ = self.outlet.send(Message::notification(method, None)).await;
+            }
+        }
+    }
+}
+
+async fn send_first(outlets: &[Arc<dyn Outlet>], message: &Message) {
+    for outlet in outlets {
+        if outlet.send(message.clone()).await.is_ok() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The way to one of several clients that share connections to servers: none waits for another.
+//!
+//! What comes in: messages for one request's stream. What goes out: the same, in order, as fast as their
+//! client reads; a client that does not read loses its request, and nobody else anything. Deliberately
+//! not here: clients that have connections of their own; they wait for themselves.
+
+use super::advance::advance;
+use crate::{
+    downstream::{Gone, Outlet},
+    message::Message,
+};
+use async_trait::async_trait;
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+/// Messages that wait for a client that does not read.
+const WAITING: usize = 256;
+
+/// The stream of one request.
+pub(super) struct Lane {
+    this: Weak<Self>,
+    to: Arc<dyn Outlet>,
+    queue: Mutex<Queue>,
+    /// How many lanes there are.
+    open: Arc<AtomicUsize>,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<Message>,
+    draining: bool,
+    is_gone: bool,
+}
+
+impl Lane {
+    pub(super) fn new(to: Arc<dyn Outlet>, open: &Arc<AtomicUsize>) -> Arc<Self> {
+        open.fetch_add(1, Ordering::Relaxed);
+        Arc::new_cyclic(|this| Self {
+            this: this.clone(),
+            to,
+            queue: Mutex::default(),
+            open: Arc::clone(open),
+        })
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn next(&self) -> Option<Message> {
+        let mut queue = self.queue();
+        let next = queue.waiting.pop_front().filter(|_| !queue.is_gone);
+        queue.draining = next.is_some();
+        next
+    }
+}
+
+impl Drop for Lane {
+    fn drop(&mut self) {
+        self.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[async_trait]
+impl Outlet for Lane {
+    async fn send(&self, message: Message) -> Result<(), Gone> {
+        {
+            let mut queue = self.queue();
+            if queue.is_gone {
+                return Err(Gone);
+            }
+            if queue.waiting.len() >= WAITING {
+                queue.is_gone = true;
+                queue.waiting.clear();
+                return Err(Gone);
+            }
+            queue.waiting.push_back(message);
+            if std::mem::replace(&mut queue.draining, true) {
+                return Ok(());
+            }
+        }
+        let Some(lane) = self.this.upgrade() else {
+            return Err(Gone);
+        };
+        advance(Box::pin(async move {
+            while let Some(message) = lane.next() {
+                if lane.to.send(message).await.is_err() {
+                    lane.queue().is_gone = true;
+                }
+            }
+        }))
+        .await;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::sync::mpsc;
+
+    struct Slow(mpsc::Sender<Message>);
+
+    #[async_trait]
+    impl Outlet for Slow {
+        async fn send(&self, message: Message) -> Result<(), Gone> {
+            self.0.send(message).await.map_err(|_| Gone)
+        }
+    }
+
+    fn numbered(n: usize) -> Message {
+        Message::notification(&n.to_string(), None)
+    }
+
+    #[tokio::test]
+    async fn who_reads_gets_everything_in_order() {
+        let (sender, mut receiver) = mpsc::channel(1);
+        let open = Arc::default();
+        let lane = Lane::new(Arc::new(Slow(sender)), &open);
+        for n in 0..100 {
+            lane.send(numbered(n)).await.unwrap();
+        }
+        drop(lane);
+        for n in 0..100 {
+            let next = receiver.recv().await.unwrap();
+            assert_eq!(next.method(), Some(n.to_string().as_str()));
+        }
+        assert!(receiver.recv().await.is_none(), "the lane is gone");
+        assert_eq!(open.load(Ordering::Relaxed), 0);
+    }
+
+    #[tokio::test]
+    async fn who_does_not_read_holds_nobody_up() {
+        let (sender, _receiver) = mpsc::channel(1);
+        let lane = Lane::new(Arc::new(Slow(sender)), &Arc::default());
+        let mut sent = 0;
+        while lane.send(numbered(sent)).await.is_ok() {
+            sent += 1;
+        }
+        // One is read, one is being sent.
+        assert_eq!(sent, WAITING + 2);
+    }
+}

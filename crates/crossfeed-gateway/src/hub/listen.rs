@@ -1,0 +1,328 @@
+//! Subscriptions of the stateless era: one request that stays, and what servers tell on its behalf.
+//!
+//! What comes in: `subscriptions/listen` of a client, and what servers say under the ids that it has
+//! with them. What goes out: one acknowledgement, and everything that follows, under the client's own
+//! id. Servers that come back are asked again. Deliberately not here: sessions, whose clients are told
+//! without asking.
+
+use super::{
+    Client,
+    calls::Request,
+    link::{Failure, LISTEN, Link, Waiting},
+    read,
+    side::Side,
+};
+use crate::{
+    downstream::Outlet,
+    message::{Id, Message},
+};
+use bytes::Bytes;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// The key under which it is said which subscription something is for.
+const SUBSCRIPTION: [&str; 2] = ["_meta", "io.modelcontextprotocol/subscriptionId"];
+
+const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
+
+/// Messages that wait for the acknowledgement that stands before them.
+const HELD: usize = 256;
+
+/// A subscription of a client.
+pub(super) struct Listening {
+    /// The client's id of it.
+    id: Id,
+    params: Bytes,
+    reply: Arc<dyn Outlet>,
+    /// Servers that were asked, and did not say yet whether they will tell anything.
+    pending: Vec<usize>,
+    /// Servers that tell, and under which id of ours.
+    parts: Vec<(usize, u64)>,
+    accepted: Map<String, Value>,
+    is_acknowledged: bool,
+    held: Vec<Message>,
+    /// What the first server said that will not.
+    failure: Option<Message>,
+}
+
+impl Listening {
+    /// What is to be sent once all were heard: the acknowledgement, and what had to wait for it.
+    fn acknowledge(&mut self) -> Option<Vec<Message>> {
+        if self.is_acknowledged || !self.pending.is_empty() {
+            return None;
+        }
+        self.is_acknowledged = true;
+        let params = json!({
+            "_meta": {(SUBSCRIPTION[1]): serde_json::from_slice::<Value>(self.id.raw()).ok()},
+            "notifications": self.accepted,
+        });
+        let params = Bytes::from(params.to_string());
+        let mut messages = vec![Message::notification(ACKNOWLEDGED, Some(&params))];
+        messages.append(&mut self.held);
+        Some(messages)
+    }
+
+    /// Whether the client wants to be told of a change, by the method that tells it.
+    fn wants(&self, method: &str) -> bool {
+        let key = match method {
+            "notifications/tools/list_changed" => "toolsListChanged",
+            "notifications/prompts/list_changed" => "promptsListChanged",
+            "notifications/resources/list_changed" => "resourcesListChanged",
+            _ => return false,
+        };
+        read::raw(&self.params, &["notifications", key]).as_deref() == Some(b"true")
+    }
+}
+
+impl Request {
+    /// Asks every server to tell what the client wants to hear of.
+    pub(super) async fn listen(self, message: Message) {
+        let Some((id, reply)) = self.client.id_and_reply(self.serial) else {
+            return;
+        };
+        let params = message
+            .params()
+            .unwrap_or_else(|| Bytes::from_static(b"{}"));
+        let links: Vec<Arc<Link>> = match self.side.only() {
+            Some(link) => vec![Arc::clone(link)],
+            None => {
+                super::begin::some_settled(&self.side).await;
+                let links = self.side.links().iter();
+                links.filter(|link| link.is_open()).cloned().collect()
+            }
+        };
+        let listening = Listening {
+            id,
+            params,
+            reply,
+            pending: links.iter().map(|link| link.server).collect(),
+            parts: Vec::new(),
+            accepted: Map::new(),
+            is_acknowledged: false,
+            held: Vec::new(),
+            failure: None,
+        };
+        self.side.listenings().insert(self.serial, listening);
+        if links.is_empty() {
+            self.side.heard(&self.client, self.serial, None).await;
+        }
+        for link in links {
+            let waiting = Waiting::Listen {
+                serial: self.serial,
+            };
+            link.request(waiting, message.clone(), Vec::new()).await;
+        }
+    }
+}
+
+impl Side {
+    /// The gateway's own id of a subscription at a server is known once the server says it.
+    fn part(&self, link: &Link, params: &Bytes) -> Option<(u64, u64)> {
+        let id = Id::parse(read::raw(params, &SUBSCRIPTION)?)?;
+        let serial = link.serial_of(&id)?;
+        Some((serial, id.as_number()?))
+    }
+
+    /// What a server says for a subscription: whose it is, under its own id. Gives the message back if
+    /// it is for none.
+    pub(super) async fn told_for_subscription(
+        self: &Arc<Self>,
+        client: &Arc<Client>,
+        link: &Arc<Link>,
+        message: Message,
+        related: Option<&Id>,
+    ) -> Option<Message> {
+        let params = message.params().unwrap_or_default();
+        let part = self.part(link, &params).or_else(|| {
+            let id = related?;
+            Some((link.serial_of(id)?, id.as_number()?))
+        });
+        let Some((serial, minted)) = part else {
+            return Some(message);
+        };
+        let method = message.method().unwrap_or_default();
+        let is_only = self.only().is_some();
+        let (reply, messages) = {
+            let mut listenings = self.listenings();
+            let Some(listening) = listenings.get_mut(&serial) else {
+                return Some(message);
+            };
+            let mapped = read::replaced(&params, &SUBSCRIPTION, listening.id.raw());
+            let mapped = message.clone().with_body(mapped);
+            let reply = Arc::clone(&listening.reply);
+            if method == ACKNOWLEDGED {
+                listening.pending.retain(|server| *server != link.server);
+                listening.parts.push((link.server, minted));
+                let accepted = read::raw(&params, &["notifications"])
+                    .and_then(|raw| serde_json::from_slice(&raw).ok());
+                if let Some(Value::Object(accepted)) = accepted {
+                    accept(&mut listening.accepted, accepted);
+                }
+                if is_only && !listening.is_acknowledged {
+                    // As it came.
+                    listening.is_acknowledged = true;
+                    let mut messages = vec![mapped];
+                    messages.append(&mut listening.held);
+                    (reply, messages)
+                } else {
+                    (reply, listening.acknowledge().unwrap_or_default())
+                }
+            } else if listening.is_acknowledged {
+                (reply, vec![mapped])
+            } else {
+                if listening.held.len() < HELD {
+                    listening.held.push(mapped);
+                }
+                return None;
+            }
+        };
+        self.deliver(client, serial, &reply, messages).await;
+        None
+    }
+
+    async fn deliver(
+        self: &Arc<Self>,
+        client: &Arc<Client>,
+        serial: u64,
+        reply: &Arc<dyn Outlet>,
+        messages: Vec<Message>,
+    ) {
+        for message in messages {
+            if reply.send(message).await.is_err() {
+                client.cancel_soon(serial);
+                return;
+            }
+        }
+    }
+
+    /// A server will tell nothing, or nothing more.
+    pub(super) async fn listened(
+        self: &Arc<Self>,
+        client: &Arc<Client>,
+        link: &Arc<Link>,
+        serial: u64,
+        answer: Result<Message, Failure>,
+    ) {
+        if self.only().is_some() {
+            // As it came, under the client's own id.
+            let listening = self.listenings().remove(&serial);
+            match answer {
+                Ok(message) => {
+                    let result = message.body().unwrap_or_default();
+                    let mapped = listening.map_or(result.clone(), |listening| {
+                        read::replaced(&result, &SUBSCRIPTION, listening.id.raw())
+                    });
+                    client.answer(serial, message.with_body(mapped)).await;
+                }
+                Err(Failure::Error(message)) => client.answer(serial, *message).await,
+                Err(Failure::Unavailable(error)) => {
+                    client
+                        .refuse(serial, &super::fault::rpc(&link.name, &error))
+                        .await;
+                }
+            }
+            return;
+        }
+        if let Some(listening) = self.listenings().get_mut(&serial) {
+            listening.pending.retain(|server| *server != link.server);
+            listening.parts.retain(|(server, _)| *server != link.server);
+        }
+        let failure = match answer {
+            Err(Failure::Error(message)) => Some(*message),
+            Ok(_) | Err(Failure::Unavailable(_)) => None,
+        };
+        self.heard(client, serial, failure).await;
+    }
+
+    /// One more server was heard: when all were, the subscription stands, or none of them has any.
+    async fn heard(self: &Arc<Self>, client: &Arc<Client>, serial: u64, failure: Option<Message>) {
+        let sent = {
+            let mut listenings = self.listenings();
+            let Some(listening) = listenings.get_mut(&serial) else {
+                return;
+            };
+            if listening.failure.is_none() {
+                listening.failure = failure;
+            }
+            let refused = listening.pending.is_empty()
+                && listening.parts.is_empty()
+                && !listening.is_acknowledged;
+            match (refused, listening.failure.take()) {
+                (true, Some(failure)) => {
+                    listenings.remove(&serial);
+                    Err(failure)
+                }
+                (_, failure) => {
+                    listening.failure = failure;
+                    let messages = listening.acknowledge().unwrap_or_default();
+                    Ok((Arc::clone(&listening.reply), messages))
+                }
+            }
+        };
+        match sent {
+            Err(failure) => client.answer(serial, failure).await,
+            Ok((reply, messages)) => self.deliver(client, serial, &reply, messages).await,
+        }
+    }
+
+    /// A server is there that was not: who listens is told what may have changed, and the server is
+    /// asked to tell more.
+    pub(super) async fn listen_again(self: &Arc<Self>, client: &Arc<Client>, link: &Arc<Link>) {
+        let about = link.state().about.clone().unwrap_or_default();
+        let mut told = Vec::new();
+        let mut asked = Vec::new();
+        for (serial, listening) in self.listenings().iter() {
+            if listening
+                .parts
+                .iter()
+                .any(|(server, _)| *server == link.server)
+                || listening.pending.contains(&link.server)
+            {
+                continue;
+            }
+            asked.push((
+                *serial,
+                Message::request(&Id::number(0), LISTEN, Some(&listening.params)),
+            ));
+            if !listening.is_acknowledged {
+                continue;
+            }
+            for (capability, method) in super::client::LISTS {
+                let has = read::raw(&about, &["capabilities", capability]).is_some();
+                if has && listening.wants(method) {
+                    let id = serde_json::from_slice::<Value>(listening.id.raw()).ok();
+                    let params = json!({"_meta": {(SUBSCRIPTION[1]): id}}).to_string();
+                    let message = Message::notification(method, Some(&params.into()));
+                    told.push((*serial, Arc::clone(&listening.reply), message));
+                }
+            }
+        }
+        for (serial, reply, message) in told {
+            self.deliver(client, serial, &reply, vec![message]).await;
+        }
+        for (serial, message) in asked {
+            link.request(Waiting::Listen { serial }, message, Vec::new())
+                .await;
+        }
+    }
+}
+
+/// What either server will tell.
+fn accept(into: &mut Map<String, Value>, from: Map<String, Value>) {
+    for (key, value) in from {
+        match (into.get_mut(&key), value) {
+            (Some(Value::Array(into)), Value::Array(from)) => {
+                for item in from {
+                    if !into.contains(&item) {
+                        into.push(item);
+                    }
+                }
+            }
+            (Some(there @ Value::Bool(false)), value) => *there = value,
+            (Some(_), _) => {}
+            (None, value) => {
+                into.insert(key, value);
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Clients and servers of either era.
+
+use super::fake::{INITIALIZE, Server, World, message};
+use crate::message::Message;
+
+/// A request of the stateless era.
+fn request(id: &str, method: &str, more: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}{more}}}}}}}"#
+    )
+}
+
+const DISCOVERED: &str = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"},"ttlMs":0,"cacheScope":"private"}"#;
+
+async fn discovered(server: &mut Server) {
+    let probe = server.expect("server/discover").await;
+    server.answer(&probe, DISCOVERED).await;
+}
+
+async fn refuse(server: &Server, request: &Message) {
+    let id = request.id().unwrap();
+    let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32601,"message":"no"}}}}"#);
+    server.say(message(&text)).await;
+}
+
+#[tokio::test]
+async fn requests_without_sessions_pass_as_they_come() {
+    let world = World::new(&["a"]);
+    let client = world.client();
+    let text = request("\"x\"", "resources/read", "");
+    client.send(&text).await;
+    let mut server = world.server(0).await;
+    discovered(&mut server).await;
+    let read = server.expect("resources/read").await;
+    let back = read.clone().with_id(message(&text).id().unwrap().clone());
+    assert_eq!(back.to_bytes(), text.as_bytes());
+    server.answer(&read, "1").await;
+    assert_eq!(
+        client.next().await,
+        r#"{"jsonrpc":"2.0","id":"x","result":1}"#
+    );
+    client.send(&request("1", "server/discover", "")).await;
+    discovered(&mut server).await;
+    let answer = client.next().await;
+    assert!(
+        answer.contains(r#""supportedVersions":["2026-07-28"]"#),
+        "{answer}"
+    );
+    assert!(answer.contains(r#""listChanged":true"#));
+}
+
+#[tokio::test]
+async fn a_revision_that_is_none_is_refused() {
+    let world = World::new(&["a"]);
+    let client = world.client();
+    client
+        .send(&request("1", "x", "").replace("2026-07-28", "2099-01-01"))
+        .await;
+    let refused = client.next().await;
+    assert!(
+        refused.contains("-32022") && refused.contains("2099-01-01"),
+        "{refused}"
+    );
+}
+
+#[tokio::test]
+async fn clients_that_share_connections_share_nothing_else() {
+    let world = World::new(&["a"]);
+    let (one, two) = (world.stateless(), world.stateless());
+    let text = request("1", "slow", r#","progressToken":"t""#);
+    one.send(&text).await;
+    two.send(&text).await;
+    let mut server = world.server(0).await;
+    discovered(&mut server).await;
+    let first = server.expect("slow").await;
+    let second = server.expect("slow").await;
+    assert_ne!(first.id(), second.id());
+    let token = |request: &Message| {
+        super::super::read::raw(&request.params().unwrap(), &["_meta", "progressToken"]).unwrap()
+    };
+    assert_ne!(token(&first), token(&second));
+    for request in [&second, &first] {
+        let token = String::from_utf8(token(request).to_vec()).unwrap();
+        server
+            .say(message(&format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":1.0}}}}"#
+            )))
+            .await;
+    }
+    server.answer(&second, "2").await;
+    server.answer(&first, "1").await;
+    for (client, own) in [(&one, 1), (&two, 2)] {
+        assert_eq!(
+            client.next().await,
+            r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t","progress":1.0}}"#
+        );
+        assert_eq!(
+            client.next().await,
+            format!(r#"{{"jsonrpc":"2.0","id":1,"result":{own}}}"#)
+        );
+    }
+    // One goes away; the other's request of the same id runs on.
+    one.send(&text).await;
+    two.send(&text).await;
+    let gone = server.expect("slow").await;
+    let stays = server.expect("slow").await;
+    one.client.give_up(&one.outlet).await;
+    let cancelled = server.expect("notifications/cancelled").await;
+    let id = gone.id().unwrap().to_string();
+    assert!(
+        String::from_utf8_lossy(&cancelled.to_bytes()).contains(&format!("\"requestId\":{id}"))
+    );
+    assert_eq!(server.abandoned.recv().await.as_ref(), gone.id());
+    server.answer(&gone, "3").await;
+    server.answer(&stays, "4").await;
+    assert!(two.next().await.contains(r#""result":4"#));
+    assert!(one.is_quiet().await);
+    // Nothing is asked of clients without sessions.
+    server
+        .say(message(r#"{"jsonrpc":"2.0","id":5,"method":"roots/list"}"#))
+        .await;
+    assert!(server.next().await.error().is_some());
+}
+
+fn listen(id: &str) -> String {
+    request(id, "subscriptions/listen", "").replace(
+        r#""params":{"#,
+        r#""params":{"notifications":{"toolsListChanged":true},"#,
+    )
+}
+
+fn told(method: &str, id: &str) -> Message {
+    message(&format!(
+        r#"{{"jsonrpc":"2.0","method":"{method}","params":{{"notifications":{{"toolsListChanged":true}},"_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}}}}}"#
+    ))
+}
+
+const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
+const CHANGED: &str = "notifications/tools/list_changed";
+
+#[tokio::test]
+async fn subscriptions_are_told_under_the_clients_own_id() {
+    let world = World::new(&["a"]);
+    let (one, two) = (world.stateless(), world.stateless());
+    one.send(&listen("\"l\"")).await;
+    two.send(&listen("\"l\"")).await;
+    let mut server = world.server(0).await;
+    discovered(&mut server).await;
+    let first = server.expect("subscriptions/listen").await;
+    let second = server.expect("subscriptions/listen").await;
+    for part in [&first, &second] {
+        let id = part.id().unwrap().to_string();
+        server.say(told(ACKNOWLEDGED, &id)).await;
+    }
+    let id = second.id().unwrap().to_string();
+    server.say(told(CHANGED, &id)).await;
+    let expected = |method| String::from_utf8(told(method, "\"l\"").to_bytes().to_vec()).unwrap();
+    assert_eq!(one.next().await, expected(ACKNOWLEDGED));
+    assert_eq!(two.next().await, expected(ACKNOWLEDGED));
+    assert_eq!(two.next().await, expected(CHANGED));
+    assert!(one.is_quiet().await);
+    let id = first.id().unwrap().to_string();
+    server
+        .answer(
+            &first,
+            &format!(r#"{{"_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}}}"#),
+        )
+        .await;
+    assert_eq!(
+        one.next().await,
+        r#"{"jsonrpc":"2.0","id":"l","result":{"_meta":{"io.modelcontextprotocol/subscriptionId":"l"}}}"#
+    );
+}
+
+#[tokio::test]
+async fn several_servers_acknowledge_together() {
+    let world = World::new(&["a", "b"]);
+    let client = world.stateless();
+    client.send(&listen("7")).await;
+    let mut servers = Vec::new();
+    for index in 0..2 {
+        let mut server = world.server(index).await;
+        discovered(&mut server).await;
+        servers.push(server);
+    }
+    let first = servers[0].expect("subscriptions/listen").await;
+    let id = first.id().unwrap().to_string();
+    servers[0].say(told(ACKNOWLEDGED, &id)).await;
+    servers[0].say(told(CHANGED, &id)).await;
+    let second = servers[1].expect("subscriptions/listen").await;
+    assert!(client.is_quiet().await);
+    refuse(&servers[1], &second).await;
+    let acknowledged = client.next().await;
+    assert!(acknowledged.contains(ACKNOWLEDGED) && acknowledged.contains("toolsListChanged"));
+    assert!(client.next().await.contains(CHANGED));
+    client.client.give_up(&client.outlet).await;
+    servers[0].expect("notifications/cancelled").await;
+}
+
+#[tokio::test]
+async fn a_server_without_sessions_is_bridged_for_a_client_that_has_one() {
+    let world = World::new(&["a"]);
+    for is_first in [true, false] {
+        let client = world.client();
+        client.send(INITIALIZE).await;
+        if is_first {
+            // Only for the first client this has to be found out.
+            let mut server = world.server(0).await;
+            let hello = server.expect("initialize").await;
+            refuse(&server, &hello).await;
+        }
+        let mut server = world.server(0).await;
+        discovered(&mut server).await;
+        let answer = client.next().await;
+        assert!(
+            answer.contains(r#""protocolVersion":"2025-11-25""#),
+            "{answer}"
+        );
+        client
+            .send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
+            .await;
+        client
+            .send(r#"{"jsonrpc":"2.0","id":1,"method":"prompts/list"}"#)
+            .await;
+        let list = server.expect("prompts/list").await;
+        let says = super::super::read::says_revision(&list.params().unwrap());
+        assert_eq!(says.as_deref(), Some("2026-07-28"));
+    }
+}

@@ -1,0 +1,349 @@
+//! Configurations of clients there and back.
+
+use super::{ClientKind, ImportError, Plan, Wiring, plan, undo, without_secrets};
+use crate::config::{Format, GatewayConfig, Sources, TransportConfig};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const CONFIG: &str = "/home/ann/.config/crossfeed/x.json";
+
+fn wiring(client: ClientKind) -> Wiring {
+    Wiring::new(client, "/usr/bin/crossfeed", CONFIG)
+        .with_workspace("/work")
+        .with_home("/home/ann")
+}
+
+fn claude(text: &str) -> Plan {
+    plan(text, &wiring(ClientKind::ClaudeCode)).expect(text)
+}
+
+fn config(plan: &Plan) -> Value {
+    serde_json::from_str(&plan.config).expect("it is JSON")
+}
+
+const CLAUDE: &str = r#"{
+  "numStartups": 17,
+  "mcpServers": {
+    "files": {
+      "type": "stdio",
+      "command": "npx",
+      "args": ["-y", "files", "${HOME}/x"],
+      "env": {"KEY": "s3cret", "OTHER": "${OTHER:-o}"}
+    },
+    "web": {"type": "http", "url": "https://web.example/mcp?k=s3cret", "headers": {"X-Key": "${WEB}"}, "timeout": 2500}
+  },
+  "history": [1.50, "é\u00e9"]
+}
+"#;
+
+#[test]
+fn one_server_stands_for_all() {
+    let plan = claude(CLAUDE);
+    assert_eq!(
+        plan.client,
+        r#"{
+  "numStartups": 17,
+  "mcpServers": {
+    "crossfeed": {
+      "type": "stdio",
+      "command": "/usr/bin/crossfeed",
+      "args": [
+        "gateway",
+        "--config",
+        "/home/ann/.config/crossfeed/x.json"
+      ],
+      "env": {
+        "HOME": "${HOME}",
+        "OTHER": "${OTHER:-}",
+        "WEB": "${WEB}"
+      }
+    }
+  },
+  "history": [1.50, "é\u00e9"]
+}
+"#
+    );
+    assert_eq!(plan.moved, ["files", "web"]);
+    assert_eq!(plan.stay, []);
+    assert_eq!(
+        config(&plan),
+        json!({"mcpServers": {
+            "files": {"command": "npx", "args": ["-y", "files", "${HOME}/x"], "env": {"KEY": "s3cret", "OTHER": "${OTHER:-o}"}},
+            "web": {"url": "https://web.example/mcp?k=s3cret", "headers": {"X-Key": "${WEB}"}, "timeout": "2500 ms"}
+        }})
+    );
+}
+
+#[test]
+fn what_was_imported_can_be_read() {
+    let plan = claude(CLAUDE);
+    let variables = [("HOME", "/h"), ("WEB", "w")];
+    let sources = Sources::default()
+        .with_environment(variables.map(|(k, v)| (k.to_owned(), v.to_owned())).into());
+    let read = GatewayConfig::parse(&plan.config, Format::Json, &sources).expect("it is valid");
+    let TransportConfig::Stdio { args, env, .. } = &read.servers[0].transport else {
+        panic!("a process");
+    };
+    assert_eq!(args[2], "/h/x");
+    assert_eq!(env["OTHER"], "o");
+}
+
+#[test]
+fn importing_twice_changes_nothing() {
+    let once = claude(CLAUDE).client;
+    let again = plan(&once, &wiring(ClientKind::ClaudeCode));
+    assert_eq!(again, Err(ImportError::Done));
+    let added = once.replace(
+        "\"mcpServers\": {",
+        "\"mcpServers\": {\"new\": {\"command\": \"x\"},",
+    );
+    let names = vec!["new".to_owned()];
+    let again = plan(&added, &wiring(ClientKind::ClaudeCode));
+    assert_eq!(again, Err(ImportError::Added { names }));
+}
+
+#[test]
+fn a_server_of_the_same_name_is_left_alone() {
+    let text = r#"{"mcpServers": {"crossfeed": {"command": "mine"}, "a": {"command": "x"}}}"#;
+    let refused = plan(text, &wiring(ClientKind::ClaudeCode));
+    assert_eq!(refused, Err(ImportError::Taken));
+    let refused = undo(text, text, &wiring(ClientKind::ClaudeCode));
+    assert_eq!(refused, Err(ImportError::NotThere));
+}
+
+/// A server that stays where it is, and what is said of it.
+fn check(client: ClientKind, server: &Value, says: &str) {
+    let text = json!({client.key(): {"a": {"command": "x"}, "b": server}}).to_string();
+    let plan = plan(&text, &wiring(client)).expect("one of them goes");
+    assert_eq!(plan.moved, ["a"]);
+    let [(name, why)] = &plan.stay[..] else {
+        panic!("one stays: {plan:?}");
+    };
+    assert_eq!(name, "b");
+    assert!(why.contains(says), "{server}: {why}");
+    assert!(!why.contains("s3cret"), "{why}");
+    let after: Value = serde_json::from_str(&plan.client).expect("it is JSON");
+    assert_eq!(&after[client.key()]["b"], server);
+    assert_eq!(undo(&plan.client, &text, &wiring(client)), Ok(text));
+}
+
+#[test]
+fn what_is_not_understood_stays() {
+    use ClientKind::{ClaudeCode, Cursor, VsCode};
+    let url = "https://s3cret.example";
+    check(
+        ClaudeCode,
+        &json!({"type": "sse", "url": url}),
+        "`type` is not spoken",
+    );
+    check(
+        ClaudeCode,
+        &json!({"type": "http", "url": url, "headersHelper": "x"}),
+        "nothing for its `headersHelper`",
+    );
+    check(
+        ClaudeCode,
+        &json!({"command": "x", "args": ["$${A}"]}),
+        "reads in another way",
+    );
+    check(ClaudeCode, &json!({"url": "ftp://s3cret"}), "it is no URL");
+    check(
+        ClaudeCode,
+        &json!({"args": []}),
+        "`command` or `url` is missing",
+    );
+    check(ClaudeCode, &json!([]), "it is no table");
+    check(
+        VsCode,
+        &json!({"command": "x", "envFile": "s3cret"}),
+        "nothing for its `envFile`",
+    );
+    check(
+        VsCode,
+        &json!({"command": "x", "env": {"K": "${input:key}"}}),
+        "the client asks for",
+    );
+    check(
+        Cursor,
+        &json!({"command": "x", "disabled": true}),
+        "switched off",
+    );
+    check(
+        Cursor,
+        &json!({"command": "x", "args": ["${config:a.b}"]}),
+        "not known here",
+    );
+}
+
+#[test]
+fn variables_are_those_of_each_client() {
+    let of = |client: ClientKind, arg: &str| {
+        let text = json!({client.key(): {"a": {"command": "x", "args": [arg]}}}).to_string();
+        let plan = plan(&text, &wiring(client)).expect(arg);
+        let arg = config(&plan)["mcpServers"]["a"]["args"][0].clone();
+        let client_side: Value = serde_json::from_str(&plan.client).expect("it is JSON");
+        (arg, client_side[client.key()]["crossfeed"]["env"].clone())
+    };
+    use ClientKind::{ClaudeCode, Cursor, VsCode};
+    assert_eq!(
+        of(ClaudeCode, "${A:-b}"),
+        (json!("${A:-b}"), json!({"A": "${A:-}"}))
+    );
+    assert_eq!(
+        of(ClaudeCode, "echo ${1}"),
+        (json!("echo $${1}"), Value::Null)
+    );
+    assert_eq!(of(ClaudeCode, "${"), (json!("$${"), Value::Null));
+    assert_eq!(
+        of(Cursor, "${env:A}"),
+        (json!("${env:A}"), json!({"A": "${env:A}"}))
+    );
+    assert_eq!(of(Cursor, "${A}"), (json!("$${A}"), Value::Null));
+    assert_eq!(
+        of(VsCode, "${workspaceFolder}/x"),
+        (json!("/work/x"), Value::Null)
+    );
+    assert_eq!(
+        of(VsCode, "${userHome}${/}x"),
+        (json!("/home/ann/x"), Value::Null)
+    );
+}
+
+#[test]
+fn comments_and_blanks_stay() {
+    let text = "// mine\n{\n\t\"inputs\": [], // none\n\t\"servers\": {\n\t\t/* first */\n\t\t\"a\": {\"command\": \"x\"}, // one\n\t\t\"b\": {\"command\": \"y\",}, // two\n\t},\n}\n";
+    let wiring = wiring(ClientKind::VsCode);
+    let plan = plan(text, &wiring).expect("there are two");
+    assert!(plan.client.starts_with("// mine\n{\n\t\"inputs\": [], // none\n\t\"servers\": {\n\t\t/* first */\n\t\t\"crossfeed\": {\n\t\t\t\"type\": \"stdio\",\n"));
+    assert!(plan.client.ends_with("\n\t\t}, // two\n\t},\n}\n"));
+    assert_eq!(undo(&plan.client, text, &wiring).as_deref(), Ok(text));
+}
+
+/// Claude Code writes its file all the time: what it wrote since stays.
+#[test]
+fn what_changed_since_stays() {
+    let wiring = wiring(ClientKind::ClaudeCode);
+    let after = claude(CLAUDE).client.replace("17", "18");
+    let back = undo(&after, CLAUDE, &wiring).expect("it can be undone");
+    assert_eq!(back, CLAUDE.replace("17", "18"));
+
+    let added = after.replace(
+        "\"mcpServers\": {",
+        "\"mcpServers\": {\n    \"new\": {\"command\": \"n\"},",
+    );
+    let back = undo(&added, CLAUDE, &wiring).expect("it can be undone");
+    let back: Value = serde_json::from_str(&back).expect("it is JSON");
+    let names: Vec<_> = back["mcpServers"]
+        .as_object()
+        .expect("a table")
+        .keys()
+        .collect();
+    assert_eq!(names, ["new", "files", "web"]);
+
+    let names = vec!["web".to_owned()];
+    let again = after.replace("\"mcpServers\": {", "\"mcpServers\": {\"web\": {},");
+    let refused = undo(&again, CLAUDE, &wiring);
+    assert_eq!(refused, Err(ImportError::Conflict { names }));
+}
+
+#[test]
+fn secrets_are_not_shown() {
+    let shown = without_secrets(CLAUDE, "mcpServers").expect("it is JSON");
+    assert!(!shown.contains("s3cret"), "{shown}");
+    assert!(shown.contains(r#""KEY": "…""#), "{shown}");
+    assert!(shown.contains(r#""X-Key": "${WEB}""#), "{shown}");
+    assert!(
+        shown.contains(r#""url": "https://web.example/mcp?…""#),
+        "{shown}"
+    );
+}
+
+#[test]
+fn what_is_no_json_is_said() {
+    let refused = plan("{\n\"a\": s3cret}", &wiring(ClientKind::Cursor)).expect_err("no JSON");
+    assert_eq!(
+        refused.to_string(),
+        "line 2: this is no JSON: this is no value of JSON"
+    );
+    for nothing in ["{}", "[]", r#"{"mcpServers": []}"#, r#"{"mcpServers": {}}"#] {
+        let refused = plan(nothing, &wiring(ClientKind::Cursor));
+        assert_eq!(refused, Err(ImportError::NoServers { stay: vec![] }));
+    }
+}
+
+fn blank() -> impl Strategy<Value = String> {
+    proptest::collection::vec(
+        prop_oneof![
+            Just(" "),
+            Just("\n"),
+            Just("\n    "),
+            Just("\r\n\t"),
+            Just("/* c */"),
+            Just("// c\n")
+        ],
+        0..3,
+    )
+    .prop_map(|parts| parts.concat())
+}
+
+fn server() -> impl Strategy<Value = String> {
+    prop_oneof![
+        3 => Just(r#"{"command": "x", "args": ["${A}", "b"]}"#.to_owned()),
+        3 => Just("{\n  \"url\": \"https://a.example\"\n}".to_owned()),
+        1 => Just(r#"{"type": "sse", "url": "https://a.example"}"#.to_owned()),
+        1 => Just("null".to_owned()),
+    ]
+}
+
+prop_compose! {
+    /// A client's configuration, oddly written.
+    fn document()(
+        servers in proptest::collection::vec((blank(), server(), blank()), 1..6),
+        (before, around, behind) in (blank(), blank(), blank()),
+        last in any::<bool>(),
+    ) -> String {
+        let entries: Vec<_> = servers
+            .iter()
+            .enumerate()
+            .map(|(n, (before, server, behind))| format!("{before}\"s{n}\":{before}{server}{behind}"))
+            .collect();
+        let comma = if last { "," } else { "" };
+        format!("{before}{{\"z\":[1.0 ]{around},\"mcpServers\":{around}{{{}{comma}{behind}}}{behind}}}{before}", entries.join(","))
+    }
+}
+
+proptest! {
+    /// Imported and undone, a file is what it was to the byte; in between, all else is.
+    #[test]
+    fn there_and_back(text in document()) {
+        let wiring = wiring(ClientKind::ClaudeCode);
+        match plan(&text, &wiring) {
+            Ok(plan) => {
+                let parsed = crate::config::node::json(&plan.client);
+                prop_assert!(parsed.is_ok(), "{}", plan.client);
+                prop_assert_eq!(undo(&plan.client, &text, &wiring), Ok(text.clone()));
+                // What the client changed elsewhere stays, and the servers are back.
+                let changed = plan.client.replace("[1.0 ]", "[2.0 ]");
+                let back = undo(&changed, &text, &wiring).expect("it can be undone");
+                prop_assert!(back.contains("[2.0 ]"));
+                let names = |text: &str| {
+                    let node = crate::config::node::json(text).expect("it is JSON");
+                    let servers = node.get("mcpServers").and_then(|node| node.entries().map(<[_]>::to_vec));
+                    let mut names: Vec<_> = servers.unwrap_or_default().into_iter().map(|entry| entry.key).collect();
+                    names.sort();
+                    names
+                };
+                prop_assert_eq!(names(&back), names(&text));
+            }
+            Err(ImportError::NoServers { .. }) => {}
+            Err(error) => prop_assert!(false, "{}", error),
+        }
+    }
+
+    /// No text makes it fail in another way than by an error.
+    #[test]
+    fn any_text_is_read_or_refused(text in "\\PC*") {
+        let _ = plan(&text, &wiring(ClientKind::VsCode));
+        let _ = without_secrets(&text, "servers");
+    }
+}

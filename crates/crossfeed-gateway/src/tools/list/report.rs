@@ -1,0 +1,70 @@
+//! What became of each tool of the servers, for who wants to see it before anything is called.
+
+use super::tool::Rewritten;
+
+/// What became of one tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolReport {
+    /// Which server, by its place in the configuration.
+    pub server: usize,
+    /// Its own name.
+    pub name: String,
+    /// The name that it is shown under; none where it is not offered.
+    pub shown: Option<String>,
+    /// How it is shown, and why.
+    pub decision: String,
+    /// What was left as it was, is shown in another way, or was dropped.
+    pub notices: Vec<String>,
+    /// Why its schema is none: it takes no references.
+    pub refused: Option<String>,
+}
+
+impl ToolReport {
+    /// Of a tool that is not offered.
+    pub(super) fn left_out(server: usize, name: String) -> Self {
+        Self {
+            server,
+            name,
+            shown: None,
+            decision: "not offered: by the configuration".to_owned(),
+            notices: Vec::new(),
+            refused: None,
+        }
+    }
+
+    /// Of a tool that is shown under a name.
+    pub(super) fn of(server: usize, tool: &Rewritten, shown: &str) -> Self {
+        let listed = &tool.listed;
+        let decision = listed.decision();
+        let style = decision
+            .style
+            .map_or("no references", |style| style.as_str());
+        let decision = match decision.why.as_str() {
+            "" => style.to_owned(),
+            why => format!("{style}: {why}"),
+        };
+        let mut notices: Vec<_> = listed.notices().iter().map(ToString::to_string).collect();
+        notices.extend(
+            listed
+                .dropped()
+                .iter()
+                .map(|dropped| format!("`{}` is dropped at `{}`", dropped.keyword, dropped.at)),
+        );
+        let renamed = listed.names().pairs();
+        notices
+            .extend(renamed.map(|(own, shown)| format!("parameter `{own}` is shown as `{shown}`")));
+        if listed.folded() > 0 {
+            notices.push(format!("{} places take JSON text", listed.folded()));
+        }
+        notices.extend(tool.output_notice().map(str::to_owned));
+        Self {
+            server,
+            name: listed.name().to_owned(),
+            shown: Some(shown.to_owned()),
+            decision,
+            notices,
+            refused: listed.error().map(ToString::to_string),
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! One message that is posted, and what comes of it.
+//!
+//! What comes in: a message. What goes out: of a request its answer, after everything that came on its
+//! stream, or why there is none. A stream that breaks is resumed where the server gave it ids. Deliberately
+//! not here: in which order messages are posted.
+
+use super::{
+    body,
+    link::{self, Link},
+    sse::{Block, Data, Decoder},
+    wire::refused,
+};
+use crate::{
+    message::{Id, Kind, Message},
+    upstream::{Header, UpstreamError},
+};
+use reqwest::{Response, StatusCode};
+use std::{sync::Arc, time::Duration};
+use tokio::{
+    sync::Notify,
+    time::{sleep, timeout},
+};
+
+/// How long to wait before a stream is resumed whose server does not say.
+const WAIT: Duration = Duration::from_secs(1);
+/// The shortest such wait: a server that asks for none is not asked without a pause.
+const SHORTEST: Duration = Duration::from_millis(10);
+/// The longest: a server that says more does not mean it.
+const LONGEST: Duration = Duration::from_secs(3600);
+/// How often a stream is resumed without anything coming.
+const ATTEMPTS: usize = 5;
+/// How long the end of a stream may follow its answer: read to its end, its connection can be used again.
+const LINGER: Duration = Duration::from_secs(1);
+/// What an answer may hold that says why there is none.
+const REASON: usize = 1 << 20;
+
+/// Why a request has no answer.
+enum Failure {
+    /// The connection lives.
+    Request(UpstreamError),
+    /// The session is over.
+    Session,
+}
+
+impl From<UpstreamError> for Failure {
+    fn from(error: UpstreamError) -> Self {
+        Self::Request(error)
+    }
+}
+
+/// Posts a request and waits for its answer.
+pub(super) async fn run(
+    link: Arc<Link>,
+    message: Message,
+    headers: Vec<Header>,
+    sent: Arc<Notify>,
+) {
+    let Some(id) = message.id().cloned() else {
+        return;
+    };
+    let posted = link.post(&message, &headers, &sent).await;
+    drop(message);
+    // It may have failed before there was anything to write.
+    sent.notify_one();
+    let outcome = match posted {
+        Ok(response) => answer(&link, &id, response).await,
+        Err(error) => Err(error.into()),
+    };
+    match outcome {
+        Ok(()) => {}
+        Err(Failure::Request(error)) => link.fail(&id, error).await,
+        Err(Failure::Session) => link.end(session_over()),
+    }
+}
+
+/// Posts a message that has no answer.
+pub(super) async fn tell(
+    link: Arc<Link>,
+    message: Message,
+    headers: Vec<Header>,
+    sent: Arc<Notify>,
+) {
+    let had_session = link.has_session();
+    match link.post(&message, &headers, &sent).await {
+        Ok(response) if response.status().is_success() => {}
+        Ok(response) if link::is_over(response.status(), had_session) => link.end(session_over()),
+        Ok(response) => {
+            let (server, status) = (&*link.server, response.status().as_u16());
+            tracing::warn!(
+                server,
+                status,
+                method = message.method(),
+                "a message was refused"
+            );
+        }
+        Err(error) => {
+            let server = &*link.server;
+            tracing::warn!(server, %error, method = message.method(), "a message was not sent");
+        }
+    }
+}
+
+fn session_over() -> UpstreamError {
+    UpstreamError::Ended {
+        reason: "its session is over".to_owned(),
+    }
+}
+
+async fn answer(link: &Arc<Link>, id: &Id, response: Response) -> Result<(), Failure> {
+    let status = response.status();
+    if !status.is_success() {
+        return refusal(link, id, response).await;
+    }
+    if link::is_stream(&response) {
+        return stream(link, id, response).await;
+    }
+    if !link::is_json(&response) {
+        let reason = format!("HTTP {} without a message", status.as_u16());
+        return Err(UpstreamError::Invalid { reason }.into());
+    }
+    let text = body::whole(response, link.limit).await?;
+    let message = Message::parse(text).map_err(|error| UpstreamError::Invalid {
+        reason: error.to_string(),
+    })?;
+    if !link.deliver(message, Some(id)).await {
+        let reason = "what it answered is not the answer".to_owned();
+        return Err(UpstreamError::Invalid { reason }.into());
+    }
+    Ok(())
+}
+
+/// A status that says no, which may have an error of JSON-RPC with it.
+async fn refusal(link: &Arc<Link>, id: &Id, response: Response) -> Result<(), Failure> {
+    let status = response.status();
+    let had_session = link.has_session();
+    if link::is_over(status, had_session) {
+        return Err(Failure::Session);
+    }
+    let message = if link::is_json(&response) {
+        let text = body::whole(response, REASON.min(link.limit)).await;
+        text.ok().and_then(|text| Message::parse(text).ok())
+    } else {
+        None
+    };
+    let error = message
+        .filter(|message| message.kind() == Kind::Error && message.id().is_none_or(|of| of == id));
+    let Some(error) = error else {
+        return Err(plain(status).into());
+    };
+    if had_session && status == StatusCode::BAD_REQUEST && names_a_session(&error) {
+        return Err(Failure::Session);
+    }
+    link.deliver(with_id(error, id), Some(id)).await;
+    Ok(())
+}
+
+fn plain(status: StatusCode) -> UpstreamError {
+    if status.is_client_error() {
+        return refused(status, "no reason is given");
+    }
+    UpstreamError::Unreachable {
+        reason: format!("HTTP {}", status.as_u16()),
+    }
+}
+
+/// Servers that were made by the official examples say 400 where the specification says 404: they do not know
+/// the session any more, and every further request would be refused alike.
+fn names_a_session(error: &Message) -> bool {
+    let text = error.error().unwrap_or_default().to_ascii_lowercase();
+    error.id().is_none() && memchr::memmem::find(&text, b"session").is_some()
+}
+
+/// The error with the id of the request that it is about, which it may not name.
+fn with_id(error: Message, id: &Id) -> Message {
+    if error.id().is_some() {
+        return error;
+    }
+    let mut text = br#"{"jsonrpc":"2.0","id":"#.to_vec();
+    text.extend_from_slice(id.raw());
+    text.extend_from_slice(br#","error":"#);
+    text.extend_from_slice(&error.error().unwrap_or_default());
+    text.push(b'}');
+    Message::parse(text).unwrap_or(error)
+}
+
+/// Where a stream is to be resumed, and when.
+pub(super) struct Resume {
+    pub(super) behind: Option<String>,
+    pub(super) wait: Duration,
+}
+
+impl Default for Resume {
+    fn default() -> Self {
+        Self {
+            behind: None,
+            wait: WAIT,
+        }
+    }
+}
+
+impl Resume {
+    /// What a block says of it, and its data if it is a message's.
+    fn take(&mut self, block: Block) -> Option<Data> {
+        if let Some(id) = block.id {
+            self.behind = Some(id).filter(|id| !id.is_empty());
+        }
+        if let Some(wait) = block.retry {
+            self.wait = wait.clamp(SHORTEST, LONGEST);
+        }
+        let is_message = block.event.is_none_or(|event| event == "message");
+        // A block without text gives an id and nothing else.
+        block.data.filter(|data| {
+            is_message && !matches!(data, Data::Whole(text) if text.trim_ascii().is_empty())
+        })
+    }
+}
+
+/// Reads a stream to its end or, if it is that of a request, to its answer. Whether that came.
+pub(super) async fn read(
+    link: &Arc<Link>,
+    response: &mut Response,
+    decoder: &mut Decoder,
+    resume: &mut Resume,
+    related: Option<&Id>,
+) -> (bool, usize) {
+    let mut blocks = 0;
+    loop {
+        while let Some(block) = decoder.next() {
+            blocks += 1;
+            let Some(data) = resume.take(block) else {
+                continue;
+            };
+            if link.data(data, related).await {
+                return (true, blocks);
+            }
+        }
+        match response.chunk().await {
+            Ok(Some(chunk)) => decoder.feed(chunk),
+            Ok(None) => return (false, blocks),
+            Err(error) => {
+                let server = &*link.server;
+                let cause = super::wire::cause(&error);
+                tracing::debug!(server, cause, "a stream was cut off");
+                return (false, blocks);
+            }
+        }
+    }
+}
+
+/// The stream of a request, resumed where it breaks before the answer.
+async fn stream(link: &Arc<Link>, id: &Id, mut response: Response) -> Result<(), Failure> {
+    let mut resume = Resume::default();
+    let mut attempts = 0;
+    loop {
+        let mut decoder = Decoder::new(link.limit);
+        let (is_answered, blocks) =
+            read(link, &mut response, &mut decoder, &mut resume, Some(id)).await;
+        if is_answered {
+            let rest = read(link, &mut response, &mut decoder, &mut resume, Some(id));
+            drop(timeout(LINGER, rest).await);
+            return Ok(());
+        }
+        if blocks > 0 {
+            attempts = 0;
+        }
+        response = loop {
+            let Some(behind) = resume.behind.as_deref() else {
+                let reason = "its stream ended before the answer".to_owned();
+                return Err(UpstreamError::Ended { reason }.into());
+            };
+            if attempts == ATTEMPTS {
+                let reason = "its stream cannot be resumed".to_owned();
+                return Err(UpstreamError::Ended { reason }.into());
+            }
+            attempts += 1;
+            sleep(resume.wait).await;
+            match link.get(Some(behind)).await {
+                Ok(response) if link::is_stream(&response) && response.status().is_success() => {
+                    break response;
+                }
+                Ok(response) if link::is_over(response.status(), link.has_session()) => {
+                    return Err(Failure::Session);
+                }
+                Ok(response) if !response.status().is_server_error() => {
+                    let reason = format!(
+                        "its stream ended before the answer and cannot be resumed: HTTP {}",
+                        response.status().as_u16()
+                    );
+                    return Err(UpstreamError::Ended { reason }.into());
+                }
+                Ok(_) | Err(UpstreamError::Unreachable { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        };
+    }
+}

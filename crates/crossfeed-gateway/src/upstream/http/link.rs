@@ -1,0 +1,347 @@
+//! What the tasks of one connection share.
+//!
+//! What comes in: messages and failures of any task. What goes out: events, at most one answer for each
+//! request, and the end behind all of them. Deliberately not here: the tasks.
+
+use super::{
+    exchange, sse,
+    wire::{Posted, Wire},
+};
+use crate::{
+    Revision,
+    line::{Skim, Skimmed},
+    message::{Id, Kind, Message, RpcError, code},
+    upstream::{Event, Header, UpstreamError},
+};
+use bytes::Bytes;
+use reqwest::{
+    Method, Response, StatusCode,
+    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
+};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio::{
+    sync::{Notify, mpsc, watch},
+    task::AbortHandle,
+};
+
+pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+pub(super) const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
+const EITHER: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+
+pub(super) struct Link {
+    pub(super) server: Arc<str>,
+    pub(super) wire: Arc<Wire>,
+    pub(super) limit: usize,
+    state: Mutex<State>,
+    /// Why the connection is over.
+    pub(super) over: watch::Sender<Option<UpstreamError>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// None once the end was said.
+    events: Option<mpsc::Sender<Event>>,
+    session: Option<HeaderValue>,
+    revision: Option<Revision>,
+    /// Requests that are not posted yet.
+    waiting: HashSet<Id>,
+    /// Requests that have no answer, and the tasks that wait for it.
+    running: HashMap<Id, AbortHandle>,
+    /// The task that reads what belongs to no request.
+    standing: Option<AbortHandle>,
+}
+
+impl Link {
+    pub(super) fn new(
+        server: Arc<str>,
+        wire: Arc<Wire>,
+        limit: usize,
+        events: mpsc::Sender<Event>,
+    ) -> Self {
+        Self {
+            server,
+            wire,
+            limit,
+            state: Mutex::new(State {
+                events: Some(events),
+                ..State::default()
+            }),
+            over: watch::Sender::new(None),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn speak(&self, revision: Revision) {
+        self.state().revision = Some(revision);
+    }
+
+    /// Whether there is anything that belongs to no request, to be asked for.
+    pub(super) fn has_session_era(&self) -> bool {
+        !self.state().revision.is_some_and(Revision::is_stateless)
+    }
+
+    pub(super) fn has_session(&self) -> bool {
+        self.state().session.is_some()
+    }
+
+    /// Takes note of a request that is to be posted.
+    pub(super) fn wait(&self, message: &Message) {
+        if let (Kind::Request, Some(id)) = (message.kind(), message.id()) {
+            self.state().waiting.insert(id.clone());
+        }
+    }
+
+    /// Starts a request whose answer is awaited, unless nobody does any more. Whether it was started.
+    pub(super) fn start(
+        self: &Arc<Self>,
+        id: &Id,
+        message: Message,
+        headers: Vec<Header>,
+        sent: &Arc<Notify>,
+    ) -> bool {
+        // Under the lock, so that it cannot be through before it is known.
+        let mut state = self.state();
+        if !state.waiting.remove(id) {
+            return false;
+        }
+        let task = exchange::run(Arc::clone(self), message, headers, Arc::clone(sent));
+        let task = tokio::spawn(task).abort_handle();
+        state.running.insert(id.clone(), task);
+        true
+    }
+
+    /// Keeps the task that reads what belongs to no request; the one before it is ended.
+    pub(super) fn stand(&self, task: AbortHandle) {
+        if let Some(before) = self.state().standing.replace(task) {
+            before.abort();
+        }
+    }
+
+    /// Whether the request has no answer yet. Who is told so answers it, and nobody else does.
+    pub(super) fn claim(&self, id: &Id) -> Option<AbortHandle> {
+        self.state().running.remove(id)
+    }
+
+    pub(super) fn abandon(&self, id: &Id) {
+        self.state().waiting.remove(id);
+        if let Some(task) = self.claim(id) {
+            task.abort();
+        }
+    }
+
+    /// Ends every task.
+    pub(super) fn abort(&self) {
+        let mut state = self.state();
+        let tasks = std::mem::take(&mut state.running).into_values();
+        for task in tasks.chain(state.standing.take()) {
+            task.abort();
+        }
+    }
+
+    async fn event(&self, event: Event) {
+        let Some(events) = self.state().events.clone() else {
+            return;
+        };
+        let Ok(place) = events.reserve().await else {
+            // Nobody listens: nothing is to be done any more.
+            self.end(closed());
+            return;
+        };
+        let state = self.state();
+        if state.events.is_some() {
+            place.send(event);
+        }
+    }
+
+    /// Says the end; nothing comes behind it.
+    pub(super) async fn close(&self, error: UpstreamError) {
+        let Some(events) = self.state().events.clone() else {
+            return;
+        };
+        let place = events.reserve().await;
+        if let (Some(_), Ok(place)) = (self.state().events.take(), place) {
+            place.send(Event::Closed(error));
+        }
+    }
+
+    /// The connection is over.
+    pub(super) fn end(&self, error: UpstreamError) {
+        self.over.send_if_modified(|over| {
+            let is_first = over.is_none();
+            over.get_or_insert(error);
+            is_first
+        });
+    }
+
+    /// A message that came, on the stream of a request of ours or on none. Whether it is that request's
+    /// answer.
+    pub(super) async fn deliver(&self, message: Message, related: Option<&Id>) -> bool {
+        let mut is_answer = false;
+        if let (Kind::Response | Kind::Error, Some(id)) = (message.kind(), message.id()) {
+            is_answer = related == Some(id);
+            match self.claim(id) {
+                // It came where nobody expected it: whoever waits for it need not.
+                Some(task) if !is_answer => task.abort(),
+                Some(_) => {}
+                // It has its answer, or nobody wants one: streams that are resumed say things twice.
+                None => return is_answer,
+            }
+        }
+        let related = related.cloned();
+        self.event(Event::Message { message, related }).await;
+        is_answer
+    }
+
+    /// A request that will have no answer.
+    pub(super) async fn fail(&self, id: &Id, error: UpstreamError) {
+        if self.claim(id).is_some() {
+            let id = id.clone();
+            self.event(Event::Failed { id, error }).await;
+        }
+    }
+
+    /// Data of an event. Whether it answers the request on whose stream it came.
+    pub(super) async fn data(self: &Arc<Self>, data: sse::Data, related: Option<&Id>) -> bool {
+        let (skimmed, error, answer) = match data {
+            sse::Data::Whole(data) => match Message::parse(data.clone()) {
+                Ok(message) => return self.deliver(message, related).await,
+                Err(error) => {
+                    let reason = error.to_string();
+                    (
+                        skim(&data),
+                        UpstreamError::Invalid { reason },
+                        error.to_rpc(),
+                    )
+                }
+            },
+            sse::Data::TooLong(skimmed) => {
+                let error = UpstreamError::TooLarge { limit: self.limit };
+                let answer = RpcError::new(code::INVALID_REQUEST, error.to_string());
+                (skimmed, error, answer)
+            }
+        };
+        let (server, bytes) = (&*self.server, skimmed.bytes);
+        tracing::warn!(server, bytes, %error, "an event that is no message is passed over");
+        let Some(id) = skimmed.id else { return false };
+        match skimmed.kind {
+            Some(Kind::Request) => {
+                let answer = Message::failure(Some(&id), &answer);
+                tokio::spawn(exchange::tell(
+                    Arc::clone(self),
+                    answer,
+                    Vec::new(),
+                    Arc::default(),
+                ));
+                false
+            }
+            Some(Kind::Notification) => false,
+            Some(Kind::Response | Kind::Error) | None => {
+                self.fail(&id, error).await;
+                related == Some(&id)
+            }
+        }
+    }
+
+    /// Posts a message.
+    pub(super) async fn post(
+        &self,
+        message: &Message,
+        headers: &[Header],
+        sent: &Arc<Notify>,
+    ) -> Result<Response, UpstreamError> {
+        let mut all = super::routing::headers(message);
+        // A request that begins a session has none, and says its revision in its body.
+        if message.method() != Some("initialize") {
+            self.say(&mut all);
+        }
+        all.insert(ACCEPT, EITHER);
+        all.insert(CONTENT_TYPE, JSON);
+        for Header { name, value } in headers {
+            let name = HeaderName::from_bytes(name.as_bytes());
+            if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(value)) {
+                all.insert(name, value);
+            }
+        }
+        let posted = Some(Posted { message, sent });
+        let response = self.wire.request(Method::POST, &all, posted).await?;
+        if message.method() == Some("initialize") {
+            self.state().session = response.headers().get(SESSION).cloned();
+        }
+        Ok(response)
+    }
+
+    /// Asks for a stream: what belongs to no request, or what comes behind an event.
+    pub(super) async fn get(&self, behind: Option<&str>) -> Result<Response, UpstreamError> {
+        let mut headers = HeaderMap::new();
+        self.say(&mut headers);
+        headers.insert(ACCEPT, STREAM);
+        if let Some(id) = behind.and_then(|id| HeaderValue::from_str(id).ok()) {
+            headers.insert(LAST_EVENT, id);
+        }
+        self.wire.request(Method::GET, &headers, None).await
+    }
+
+    /// Ends the session, where there is one.
+    pub(super) async fn delete(&self) {
+        if self.has_session() {
+            let mut headers = HeaderMap::new();
+            self.say(&mut headers);
+            // A server that does not let sessions be ended lets them expire.
+            drop(self.wire.request(Method::DELETE, &headers, None).await);
+        }
+    }
+
+    fn say(&self, headers: &mut HeaderMap) {
+        let state = self.state();
+        if let Some(session) = &state.session {
+            headers.insert(SESSION, session.clone());
+        }
+        if let Some(revision) = state.revision {
+            headers
+                .entry(super::routing::PROTOCOL_VERSION)
+                .or_insert(HeaderValue::from_static(revision.as_str()));
+        }
+    }
+}
+
+/// What is said of a connection that the gateway has closed.
+pub(super) fn closed() -> UpstreamError {
+    UpstreamError::Ended {
+        reason: "it was closed".to_owned(),
+    }
+}
+
+/// Whether an answer is a stream of events.
+pub(super) fn is_stream(response: &Response) -> bool {
+    media_type(response).is_some_and(|kind| kind == "text/event-stream")
+}
+
+pub(super) fn is_json(response: &Response) -> bool {
+    media_type(response).is_some_and(|kind| kind == "application/json")
+}
+
+fn media_type(response: &Response) -> Option<String> {
+    let kind = response.headers().get(CONTENT_TYPE)?.to_str().ok()?;
+    let kind = kind.split(';').next().unwrap_or_default();
+    Some(kind.trim().to_ascii_lowercase())
+}
+
+/// What a text says that is no message.
+pub(super) fn skim(text: &Bytes) -> Skimmed {
+    let mut skim = Skim::new();
+    skim.feed(text);
+    skim.finish()
+}
+
+/// The session that a request named is over.
+pub(super) fn is_over(status: StatusCode, had_session: bool) -> bool {
+    had_session && status == StatusCode::NOT_FOUND
+}

@@ -1,0 +1,356 @@
+//! Events out of a stream of `text/event-stream`.
+//!
+//! What comes in: chunks, cut anywhere. What goes out: events, their data in one piece and, where it lay in
+//! one chunk, without a copy; of data beyond the limit only what is needed to answer. Deliberately not
+//! here: reconnecting, and whether data is a message.
+
+use crate::line::{Skim, Skimmed};
+use bytes::{Buf, Bytes, BytesMut};
+use std::{collections::VecDeque, time::Duration};
+
+/// What a line may hold that is no data: names, ids and times are short, and comments say nothing.
+const FIELD: usize = 8 << 10;
+
+/// One block of a stream, up to a blank line.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Block {
+    /// The id to resume behind; empty means that there is none any more.
+    pub(super) id: Option<String>,
+    /// How long to wait before connecting again.
+    pub(super) retry: Option<Duration>,
+    /// The type; `message` where none is said.
+    pub(super) event: Option<String>,
+    pub(super) data: Option<Data>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Data {
+    Whole(Bytes),
+    TooLong(Skimmed),
+}
+
+/// Reads blocks.
+///
+/// # Invariants
+///
+/// It holds at most the limit and a chunk, whatever comes.
+#[derive(Debug)]
+pub(super) struct Decoder {
+    limit: usize,
+    /// The beginning of a line whose end has not come.
+    line: BytesMut,
+    rest: Rest,
+    /// The last byte was a carriage return: a line feed behind it belongs to it.
+    after_return: bool,
+    is_first: bool,
+    block: Block,
+    data: Option<Lines>,
+    done: VecDeque<Block>,
+}
+
+/// What is done with the bytes of the line that comes.
+#[derive(Debug, PartialEq, Eq)]
+enum Rest {
+    /// They are held.
+    Held,
+    /// They are data beyond the limit.
+    Skimmed,
+    /// They are nothing that is needed.
+    Skipped,
+}
+
+#[derive(Debug)]
+enum Lines {
+    One(Bytes),
+    More(BytesMut),
+    TooLong(Skim),
+}
+
+impl Decoder {
+    pub(super) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            line: BytesMut::new(),
+            rest: Rest::Held,
+            after_return: false,
+            is_first: true,
+            block: Block::default(),
+            data: None,
+            done: VecDeque::new(),
+        }
+    }
+
+    /// The next block of what was fed.
+    pub(super) fn next(&mut self) -> Option<Block> {
+        self.done.pop_front()
+    }
+
+    /// Reads on.
+    pub(super) fn feed(&mut self, mut chunk: Bytes) {
+        while !chunk.is_empty() {
+            if self.after_return {
+                self.after_return = false;
+                if chunk[0] == b'\n' {
+                    chunk.advance(1);
+                    continue;
+                }
+            }
+            let Some(end) = memchr::memchr2(b'\n', b'\r', &chunk) else {
+                self.part(&chunk);
+                return;
+            };
+            self.after_return = chunk[end] == b'\r';
+            let part = chunk.split_to(end);
+            chunk.advance(1);
+            self.end_of_line(part);
+        }
+    }
+
+    /// A part of a line whose end has not come.
+    fn part(&mut self, part: &[u8]) {
+        match self.rest {
+            Rest::Held => {
+                self.line.extend_from_slice(part);
+                self.judge();
+            }
+            Rest::Skimmed => self.skim(part),
+            Rest::Skipped => {}
+        }
+    }
+
+    /// Gives up holding a line that has become too long.
+    fn judge(&mut self) {
+        if is_data(&self.line) {
+            if self.line.len() + self.data_bytes() <= self.limit + b"data: ".len() {
+                return;
+            }
+            let line = self.line.split();
+            self.skim(value_of(&line, b"data".len()));
+            self.rest = Rest::Skimmed;
+        } else if self.line.len() > FIELD {
+            self.line.clear();
+            self.rest = Rest::Skipped;
+        }
+    }
+
+    fn end_of_line(&mut self, part: Bytes) {
+        if self.rest == Rest::Held && self.line.is_empty() {
+            return self.whole_line(part);
+        }
+        self.part(&part);
+        if self.rest == Rest::Held {
+            let line = self.line.split().freeze();
+            self.whole_line(line);
+        }
+        self.rest = Rest::Held;
+    }
+
+    fn whole_line(&mut self, mut line: Bytes) {
+        if std::mem::take(&mut self.is_first) && line.starts_with(b"\xef\xbb\xbf") {
+            line.advance(3);
+        }
+        if line.is_empty() {
+            return self.end_of_block();
+        }
+        let colon = memchr::memchr(b':', &line[..line.len().min(FIELD)]).unwrap_or(line.len());
+        let value = value_of(&line, colon);
+        let text = || {
+            let text = std::str::from_utf8(value).ok()?;
+            (text.len() <= FIELD).then(|| text.to_owned())
+        };
+        match &line[..colon] {
+            b"data" => {
+                let value = line.slice_ref(value);
+                self.add(value);
+            }
+            b"event" => self.block.event = text(),
+            b"id" if !value.contains(&0) => self.block.id = text(),
+            b"retry" => {
+                let milliseconds = text().filter(|text| text.bytes().all(|b| b.is_ascii_digit()));
+                let milliseconds = milliseconds.and_then(|text| text.parse().ok());
+                self.block.retry = milliseconds.map(Duration::from_millis).or(self.block.retry);
+            }
+            _ => {}
+        }
+    }
+
+    fn data_bytes(&self) -> usize {
+        match &self.data {
+            None | Some(Lines::TooLong(_)) => 0,
+            Some(Lines::One(line)) => line.len(),
+            Some(Lines::More(lines)) => lines.len(),
+        }
+    }
+
+    /// A line of data, joined to those before it.
+    fn add(&mut self, line: Bytes) {
+        if self.data_bytes() + line.len() > self.limit {
+            return self.skim(&line);
+        }
+        self.data = Some(match self.data.take() {
+            None => Lines::One(line),
+            Some(Lines::One(first)) => {
+                let mut lines = BytesMut::from(first);
+                lines.extend_from_slice(b"\n");
+                lines.extend_from_slice(&line);
+                Lines::More(lines)
+            }
+            Some(Lines::More(mut lines)) => {
+                lines.extend_from_slice(b"\n");
+                lines.extend_from_slice(&line);
+                Lines::More(lines)
+            }
+            Some(Lines::TooLong(mut skim)) => {
+                skim.feed(&line);
+                Lines::TooLong(skim)
+            }
+        });
+    }
+
+    fn skim(&mut self, part: &[u8]) {
+        let mut skim = Skim::new();
+        match self.data.take() {
+            None => {}
+            Some(Lines::One(line)) => skim.feed(&line),
+            Some(Lines::More(lines)) => skim.feed(&lines),
+            Some(Lines::TooLong(before)) => skim = before,
+        }
+        skim.feed(part);
+        self.data = Some(Lines::TooLong(skim));
+    }
+
+    fn end_of_block(&mut self) {
+        let mut block = std::mem::take(&mut self.block);
+        block.data = self.data.take().map(|data| match data {
+            Lines::One(line) => Data::Whole(line),
+            Lines::More(lines) => Data::Whole(lines.freeze()),
+            Lines::TooLong(skim) => Data::TooLong(skim.finish()),
+        });
+        if block != Block::default() {
+            self.done.push_back(block);
+        }
+    }
+}
+
+fn is_data(line: &[u8]) -> bool {
+    line.starts_with(b"data:")
+}
+
+/// What stands behind the colon, and one blank.
+fn value_of(line: &[u8], colon: usize) -> &[u8] {
+    let value = line.get(colon + 1..).unwrap_or_default();
+    value.strip_prefix(b" ").unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn decode(limit: usize, text: &[u8], cuts: &[usize]) -> Vec<Block> {
+        let mut decoder = Decoder::new(limit);
+        let mut from = 0;
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (text.len() + 1)).collect();
+        cuts.push(text.len());
+        cuts.sort_unstable();
+        let mut blocks = Vec::new();
+        for cut in cuts {
+            decoder.feed(Bytes::copy_from_slice(&text[from..cut]));
+            from = cut;
+            blocks.extend(std::iter::from_fn(|| decoder.next()));
+        }
+        blocks
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: &[(Option<&str>, Option<&str>)]) {
+        let blocks = decode(100, text.as_bytes(), &[]);
+        let said: Vec<_> = blocks
+            .iter()
+            .map(|block| {
+                let data = block.data.as_ref().map(|data| match data {
+                    Data::Whole(data) => std::str::from_utf8(data).unwrap(),
+                    Data::TooLong(_) => "too long",
+                });
+                (block.id.as_deref(), data)
+            })
+            .collect();
+        assert_eq!(said, expected);
+    }
+
+    #[test]
+    fn blocks_are_read_as_the_standard_says() {
+        check("data: a\n\n", &[(None, Some("a"))]);
+        check("data:a\r\n\r\n", &[(None, Some("a"))]);
+        check(
+            "data:  a \r\rdata: b\r\r",
+            &[(None, Some(" a ")), (None, Some("b"))],
+        );
+        check("\u{feff}data: a\n\n", &[(None, Some("a"))]);
+        check("data: {\ndata: }\n\n", &[(None, Some("{\n}"))]);
+        check("id: 7\n\n", &[(Some("7"), None)]);
+        check(": comment\n\nid: 7\ndata\n\n", &[(Some("7"), Some(""))]);
+        check("id: 7\ndata: \n\n", &[(Some("7"), Some(""))]);
+        check("id\ndata: a\n\n", &[(Some(""), Some("a"))]);
+        check("id: 7\nid: 8\0\ndata: a\n\n", &[(Some("7"), Some("a"))]);
+        check("database: x\nevent: y\ndata: a\n\n", &[(None, Some("a"))]);
+        // What is not ended by a blank line did not come.
+        check("data: a\n", &[]);
+        check(
+            &format!("data: {}\n\ndata: b\n\n", "x".repeat(101)),
+            &[(None, Some("too long")), (None, Some("b"))],
+        );
+        check(
+            &format!("data: {}\n\n", "x".repeat(100)),
+            &[(None, Some(&"x".repeat(100)))],
+        );
+        check(
+            &format!(": {}\ndata: b\n\n", "x".repeat(20_000)),
+            &[(None, Some("b"))],
+        );
+    }
+
+    #[test]
+    fn fields_are_read() {
+        let blocks = decode(
+            9,
+            b"retry: 250\nevent: message\nid: a\n\nretry: 1x\ndata\n\n",
+            &[],
+        );
+        let first = &blocks[0];
+        assert_eq!(first.retry, Some(Duration::from_millis(250)));
+        assert_eq!(first.event.as_deref(), Some("message"));
+        assert_eq!(blocks[1].retry, None);
+    }
+
+    #[test]
+    fn data_beyond_the_limit_is_answered_by_its_id() {
+        let text = format!(
+            "data: {{\"result\":\"{}\",\ndata: \"id\":7}}\n\n",
+            "x".repeat(300)
+        );
+        for cut in 0..text.len() {
+            let blocks = decode(100, text.as_bytes(), &[cut]);
+            let Some(Data::TooLong(skimmed)) = &blocks[0].data else {
+                panic!()
+            };
+            assert_eq!(
+                skimmed.id.as_ref().map(ToString::to_string).as_deref(),
+                Some("7")
+            );
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn where_chunks_are_cut_does_not_matter(
+            lines in prop::collection::vec("(data: ?[a-z]{0,20}|id: [0-9]|: x{0,9}|retry: [0-9]|)", 0..20),
+            ends in prop::collection::vec(prop::sample::select(vec!["\n", "\r\n", "\r"]), 20),
+            cuts in prop::collection::vec(0_usize..400, 0..9),
+            limit in 1_usize..40,
+        ) {
+            let text: String = lines.iter().zip(&ends).flat_map(|(line, end)| [line.as_str(), end]).collect();
+            prop_assert_eq!(decode(limit, text.as_bytes(), &cuts), decode(limit, text.as_bytes(), &[]));
+        }
+    }
+}
