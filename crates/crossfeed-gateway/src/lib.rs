@@ -20,6 +20,7 @@ pub mod hub;
 pub mod import;
 pub mod line;
 pub mod message;
+pub mod metrics;
 pub mod tools;
 pub mod upstream;
 

@@ -1,7 +1,12 @@
 //! A hub for tests: it answers by itself, and keeps what it was told.
 
 use super::{Hub, HubClient, Outlet, Principal};
-use crate::message::{Id, Kind, Message};
+use crate::{
+    Revision,
+    hub::ServerHealth,
+    message::{Id, Kind, Message},
+    upstream::Header,
+};
 use async_trait::async_trait;
 use bytes::Bytes;
 use std::sync::{
@@ -92,6 +97,10 @@ impl Hub for FakeHub {
     fn stateless(self: Arc<Self>, principal: Principal) -> Arc<dyn HubClient> {
         self.add(principal, None)
     }
+
+    fn health(&self) -> Vec<ServerHealth> {
+        Vec::new()
+    }
 }
 
 impl FakeClient {
@@ -134,6 +143,17 @@ impl HubClient for FakeClient {
         }
         let result = message.params().unwrap_or(Bytes::from_static(b"{}"));
         let _ = reply.send(Message::response(id, &result)).await;
+    }
+
+    fn revision(&self) -> Option<Revision> {
+        Some(Revision::V2025_11_25)
+    }
+
+    fn headers(&self, params: &Bytes) -> Vec<Header> {
+        match params.windows(8).any(|part| part == b"\"region\"") {
+            true => vec![Header::new("Mcp-Param-Region", "=?base64?SGVsbG8=?=")],
+            false => Vec::new(),
+        }
     }
 
     async fn give_up(&self, id: &Id, _: &Arc<dyn Outlet>) {

@@ -3,6 +3,7 @@
 //! What comes in: bytes of clients. What goes out: messages for the hub, in order, and the hub's messages
 //! as bytes; errors for what is no message. Deliberately not here: what messages mean.
 
+pub mod http;
 pub mod stdio;
 
 mod running;
@@ -11,10 +12,13 @@ mod running;
 mod fake;
 
 use crate::{
-    hub::{Client, Gateway},
+    Revision,
+    hub::{Client, Gateway, ServerHealth},
     message::{Id, Message, RpcError, code},
+    upstream::Header,
 };
 use async_trait::async_trait;
+use bytes::Bytes;
 use crossfeed_wire::ErrorCode;
 use serde_json::json;
 use std::sync::Arc;
@@ -59,6 +63,9 @@ pub trait Hub: Send + Sync {
 
     /// The client behind requests without a session.
     fn stateless(self: Arc<Self>, principal: Principal) -> Arc<dyn HubClient>;
+
+    /// How the servers are.
+    fn health(&self) -> Vec<ServerHealth>;
 }
 
 /// One client, as the hub knows it.
@@ -67,6 +74,12 @@ pub trait HubClient: Send + Sync {
     /// Takes a message; to be called in the order in which messages come. What belongs to a request, its
     /// answer last, goes to `reply`.
     async fn receive(self: Arc<Self>, message: Message, reply: Arc<dyn Outlet>);
+
+    /// The revision that was agreed on, once it was.
+    fn revision(&self) -> Option<Revision>;
+
+    /// The headers that a call without a session must come with, by its `params`.
+    fn headers(&self, params: &Bytes) -> Vec<Header>;
 
     /// The client went away from the request whose answer goes to `reply`.
     async fn give_up(&self, id: &Id, reply: &Arc<dyn Outlet>);
@@ -87,6 +100,10 @@ impl Hub for Gateway {
     fn stateless(self: Arc<Self>, principal: Principal) -> Arc<dyn HubClient> {
         Self::stateless(&self, principal)
     }
+
+    fn health(&self) -> Vec<ServerHealth> {
+        Self::health(self)
+    }
 }
 
 #[async_trait]
@@ -95,8 +112,16 @@ impl HubClient for Client {
         Self::receive(&self, message, reply).await;
     }
 
-    async fn give_up(&self, id: &Id, _: &Arc<dyn Outlet>) {
-        Self::abandon(self, id).await;
+    fn revision(&self) -> Option<Revision> {
+        Self::revision(self)
+    }
+
+    fn headers(&self, params: &Bytes) -> Vec<Header> {
+        Self::headers(self, params)
+    }
+
+    async fn give_up(&self, _: &Id, reply: &Arc<dyn Outlet>) {
+        Self::give_up(self, reply).await;
     }
 
     async fn close(&self) {

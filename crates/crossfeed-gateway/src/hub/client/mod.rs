@@ -17,6 +17,7 @@ use crate::{
     Revision,
     downstream::{Outlet, Principal},
     message::{Id, Kind, Message},
+    upstream::Header,
 };
 use bytes::Bytes;
 use std::{
@@ -154,6 +155,15 @@ impl Client {
     #[must_use]
     pub fn revision(&self) -> Option<Revision> {
         self.state().revision
+    }
+
+    /// The headers that a call without a session must come with (`x-mcp-header`), by its `params`, as far
+    /// as its tool was listed.
+    #[must_use]
+    pub fn headers(&self, params: &Bytes) -> Vec<Header> {
+        let side = self.state().stateless.clone();
+        side.map(|side| side.tools.headers(params))
+            .unwrap_or_default()
     }
 
     /// Takes a message; to be called in the order in which messages come. Does not wait for answers.

@@ -1,0 +1,271 @@
+//! Who may come in: hosts and origins, and the holders of tokens.
+//!
+//! What comes in: the headers of a request. What goes out: who it is from, or a refusal. A browser that was
+//! led here by a foreign page, under whatever name, is refused before anything else is looked at.
+
+use super::answer::{Answer, refuse};
+use crate::{
+    config::{ListenConfig, TokenConfig},
+    downstream::Principal,
+    message::{RpcError, code},
+};
+use hyper::{
+    HeaderMap, Response, StatusCode, Uri,
+    header::{
+        ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+        ACCESS_CONTROL_EXPOSE_HEADERS, AUTHORIZATION, HOST, HeaderValue, ORIGIN, VARY,
+    },
+};
+use sha2::{Digest, Sha256};
+use std::net::{IpAddr, SocketAddr};
+
+/// What is let in.
+pub(super) struct Guard {
+    address: SocketAddr,
+    hosts: Vec<String>,
+    origins: Vec<String>,
+    /// Hashes of tokens: what is compared has one length, whatever the tokens have.
+    tokens: Vec<(String, [u8; 32])>,
+}
+
+impl Guard {
+    pub(super) fn new(listen: &ListenConfig) -> Self {
+        let lower = |texts: &[String]| texts.iter().map(|text| text.to_lowercase()).collect();
+        let hash = |token: &TokenConfig| (token.name.clone(), digest(token.token.as_bytes()));
+        Self {
+            address: listen.address,
+            hosts: lower(&listen.hosts),
+            origins: lower(&listen.origins),
+            tokens: listen.tokens.iter().map(hash).collect(),
+        }
+    }
+
+    /// Checks for which host and from which origin a request is. Gives the origin, where there is one.
+    pub(super) fn admit(
+        &self,
+        headers: &HeaderMap,
+        uri: &Uri,
+    ) -> Result<Option<HeaderValue>, Box<Response<Answer>>> {
+        let mut hosts = headers.get_all(HOST).iter();
+        let host = match (hosts.next(), hosts.next(), uri.authority()) {
+            (Some(host), None, None) => host.to_str().unwrap_or_default(),
+            // A whole address in the request line says it, too, and is what counts.
+            (_, None, Some(authority)) => authority.as_str(),
+            _ => "",
+        };
+        if !self.is_host(&host.to_lowercase()) {
+            return Err(forbidden("this host is not served here"));
+        }
+        let mut origins = headers.get_all(ORIGIN).iter();
+        match (origins.next(), origins.next()) {
+            (None, _) => Ok(None),
+            (Some(origin), None)
+                if self.is_origin(&origin.to_str().unwrap_or_default().to_lowercase()) =>
+            {
+                Ok(Some(origin.clone()))
+            }
+            _ => Err(forbidden("this origin is not served here")),
+        }
+    }
+
+    fn is_host(&self, host: &str) -> bool {
+        let name = without_port(host);
+        // An address is no name that somebody could have led here.
+        ip(name).is_some()
+            || name == "localhost"
+            || self
+                .hosts
+                .iter()
+                .any(|known| known == host || known == name)
+    }
+
+    fn is_origin(&self, origin: &str) -> bool {
+        if self.origins.iter().any(|known| known == origin) {
+            return true;
+        }
+        let Some((_, host)) = origin.split_once("://") else {
+            return false;
+        };
+        let name = without_port(host);
+        name == "localhost"
+            || ip(name).is_some_and(|ip| ip.is_loopback() || ip == self.address.ip())
+    }
+
+    /// Who a request is from; none where that must be said and was not.
+    pub(super) fn principal(&self, headers: &HeaderMap) -> Option<Principal> {
+        if self.tokens.is_empty() {
+            return Some(Principal::Anonymous);
+        }
+        let mut values = headers.get_all(AUTHORIZATION).iter();
+        let (Some(value), None) = (values.next(), values.next()) else {
+            return None;
+        };
+        let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+        if !scheme.eq_ignore_ascii_case("bearer") {
+            return None;
+        }
+        let given = digest(token.trim().as_bytes());
+        let mut holder = None;
+        // All of them, and all bytes of each: how long it takes says nothing.
+        for (name, hash) in &self.tokens {
+            let differs = hash.iter().zip(&given).fold(0, |sum, (a, b)| sum | (a ^ b));
+            if differs == 0 {
+                holder = Some(name);
+            }
+        }
+        holder.map(|name| Principal::Named(name.clone()))
+    }
+}
+
+fn digest(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
+fn forbidden(what: &'static str) -> Box<Response<Answer>> {
+    let error = RpcError::new(code::INVALID_REQUEST, what);
+    Box::new(refuse(StatusCode::FORBIDDEN, None, &error))
+}
+
+/// A host without its port.
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port))
+            if port.bytes().all(|byte| byte.is_ascii_digit())
+                && (!name.contains(':') || name.ends_with(']')) =>
+        {
+            name
+        }
+        _ => host,
+    }
+}
+
+fn ip(name: &str) -> Option<IpAddr> {
+    let bare = name
+        .strip_prefix('[')
+        .and_then(|name| name.strip_suffix(']'));
+    bare.unwrap_or(name).parse().ok()
+}
+
+/// Lets a page of this origin read the answer.
+pub(super) fn share(headers: &mut HeaderMap, origin: HeaderValue) {
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.insert(VARY, HeaderValue::from_static("origin"));
+    headers.insert(
+        ACCESS_CONTROL_ALLOW_METHODS,
+        HeaderValue::from_static("GET, POST, DELETE"),
+    );
+    headers.insert(
+        ACCESS_CONTROL_ALLOW_HEADERS,
+        HeaderValue::from_static(
+            "authorization, content-type, last-event-id, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name",
+        ),
+    );
+    headers.insert(
+        ACCESS_CONTROL_EXPOSE_HEADERS,
+        HeaderValue::from_static("mcp-session-id, www-authenticate"),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guard() -> Guard {
+        let mut listen = ListenConfig::new("127.0.0.1:80".parse().unwrap());
+        listen.hosts = vec!["Tools.example".to_owned(), "other.example:8080".to_owned()];
+        listen.origins = vec!["https://app.example".to_owned()];
+        listen.tokens = vec![
+            TokenConfig::new("ada", "secret-a"),
+            TokenConfig::new("bob", "secret-b"),
+        ];
+        Guard::new(&listen)
+    }
+
+    #[test]
+    fn hosts_and_origins_of_others_are_refused() {
+        let check = |host: &str, origin: Option<&str>, admitted: bool| {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, host.parse().unwrap());
+            if let Some(origin) = origin {
+                headers.insert(ORIGIN, origin.parse().unwrap());
+            }
+            let found = guard().admit(&headers, &Uri::from_static("/mcp"));
+            match found {
+                Ok(found) => assert!(admitted && found.is_some() == origin.is_some(), "{host}"),
+                Err(refused) => {
+                    assert!(!admitted, "{host} {origin:?}");
+                    assert_eq!(refused.status(), StatusCode::FORBIDDEN);
+                }
+            }
+        };
+        for host in [
+            "localhost",
+            "LOCALHOST:1",
+            "127.0.0.1:99",
+            "[::1]:5",
+            "[::1]",
+        ] {
+            check(host, None, true);
+        }
+        for host in ["tools.example", "tools.example:9", "other.example:8080"] {
+            check(host, None, true);
+        }
+        for host in [
+            "evil.example",
+            "other.example:81",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example:80",
+            "",
+            "localhost:x",
+            "evil.example:127.0.0.1",
+        ] {
+            check(host, None, false);
+        }
+        for origin in [
+            "http://localhost:3000",
+            "http://127.0.0.1",
+            "https://[::1]:4",
+            "https://APP.example",
+        ] {
+            check("localhost", Some(origin), true);
+        }
+        for origin in [
+            "null",
+            "http://evil.example",
+            "http://192.168.1.7",
+            "https://app.example.evil",
+            "http://localhost.evil",
+        ] {
+            check("localhost", Some(origin), false);
+        }
+        // Twice: who knows which one somebody else reads.
+        let mut headers = HeaderMap::new();
+        headers.append(HOST, HeaderValue::from_static("localhost"));
+        headers.append(HOST, HeaderValue::from_static("evil.example"));
+        assert!(guard().admit(&headers, &Uri::from_static("/mcp")).is_err());
+        let uri = Uri::from_static("http://evil.example/mcp");
+        headers.remove(HOST);
+        headers.append(HOST, HeaderValue::from_static("localhost"));
+        assert!(guard().admit(&headers, &uri).is_err());
+    }
+
+    #[test]
+    fn tokens_say_who_it_is() {
+        let check = |value: Option<&'static str>, expected: Option<&str>| {
+            let mut headers = HeaderMap::new();
+            if let Some(value) = value {
+                headers.insert(AUTHORIZATION, HeaderValue::from_static(value));
+            }
+            let expected = expected.map(|name| Principal::Named(name.to_owned()));
+            assert_eq!(guard().principal(&headers), expected, "{value:?}");
+        };
+        check(Some("Bearer secret-a"), Some("ada"));
+        check(Some("bearer secret-b"), Some("bob"));
+        check(Some("Bearer secret-c"), None);
+        check(Some("Bearer secret"), None);
+        check(Some("Bearer "), None);
+        check(Some("Basic secret-a"), None);
+        check(Some("secret-a"), None);
+        check(None, None);
+    }
+}

@@ -1,0 +1,231 @@
+//! Clients over streamable HTTP, with sessions and without.
+//!
+//! What comes in: connections. What goes out: messages for the hub, in order; and the hub's messages as
+//! JSON or as streams of events that can be resumed. Deliberately not here: what messages mean, beyond what
+//! HTTP has to say of them in headers and statuses.
+
+mod answer;
+mod body;
+mod guard;
+mod names;
+mod post;
+mod session;
+mod stateless;
+mod stream;
+mod watch;
+
+#[cfg(test)]
+mod tests;
+
+use super::{Hub, Principal, running::Running};
+use crate::{
+    config::{Limits, ListenConfig},
+    message::{RpcError, code},
+    metrics::Metrics,
+};
+use answer::{Answer, refuse, status};
+use guard::Guard;
+use http_body_util::Either;
+use hyper::{
+    Method, Request, Response, StatusCode, body::Incoming, header::HeaderValue,
+    server::conn::http1, service::service_fn,
+};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    server::graceful::GracefulShutdown,
+};
+use session::Sessions;
+use std::{convert::Infallible, future::Future, pin::pin, sync::Arc, time::Duration};
+use tokio::{
+    net::TcpListener,
+    sync::Semaphore,
+    time::{MissedTickBehavior, timeout},
+};
+
+/// The path of the protocol.
+pub const PATH: &str = "/mcp";
+
+/// How long a client may take for its headers, and between pieces of what it sends.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Bytes of the headers of a request.
+const HEADERS: usize = 64 << 10;
+/// Headers of a request.
+const HEADER_COUNT: usize = 100;
+/// Connections for each session that there may be: its stream, and some requests beside it.
+const CONNECTIONS: usize = 4;
+/// How often sessions are looked at whether they are used.
+const SWEEP: Duration = Duration::from_secs(30);
+
+/// A gateway's clients over HTTP.
+pub struct Http {
+    hub: Arc<dyn Hub>,
+    guard: Guard,
+    limits: Limits,
+    sessions: Sessions,
+    running: Arc<Running>,
+    metrics: Metrics,
+}
+
+impl Http {
+    /// Clients of `hub`, which are let in as `listen` says.
+    #[must_use]
+    pub fn new(
+        hub: Arc<dyn Hub>,
+        listen: &ListenConfig,
+        limits: &Limits,
+        metrics: Metrics,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            hub,
+            guard: Guard::new(listen),
+            limits: limits.clone(),
+            sessions: Sessions::new(limits.sessions),
+            running: Arc::default(),
+            metrics,
+        })
+    }
+
+    /// Serves clients that come to `listener` until `stop` is there. Then requests that run may finish, as
+    /// long as the limits allow, and the sessions are closed.
+    pub async fn serve(
+        self: Arc<Self>,
+        listener: TcpListener,
+        stop: impl Future<Output = ()> + Send,
+    ) {
+        let connections = GracefulShutdown::new();
+        let places = Arc::new(Semaphore::new(
+            self.limits.sessions.saturating_mul(CONNECTIONS),
+        ));
+        let mut sweep = tokio::time::interval(SWEEP.min(self.limits.session_idle));
+        sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut stop = pin!(stop);
+        loop {
+            let place = tokio::select! {
+                () = &mut stop => break,
+                _ = sweep.tick() => {
+                    self.sessions.sweep(self.limits.session_idle).await;
+                    continue;
+                }
+                place = Arc::clone(&places).acquire_owned() => place,
+            };
+            let accepted = tokio::select! {
+                () = &mut stop => break,
+                _ = sweep.tick() => {
+                    self.sessions.sweep(self.limits.session_idle).await;
+                    continue;
+                }
+                accepted = listener.accept() => accepted,
+            };
+            let socket = match accepted {
+                Ok((socket, _)) => socket,
+                Err(error) => {
+                    // No descriptor is left, or the client went away already.
+                    tracing::warn!(%error, "a connection was not accepted");
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                    continue;
+                }
+            };
+            let _ = socket.set_nodelay(true);
+            let http = Arc::clone(&self);
+            let service = service_fn(move |request| {
+                let http = Arc::clone(&http);
+                async move { Ok::<_, Infallible>(http.handle(request).await) }
+            });
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(PATIENCE)
+                .max_headers(HEADER_COUNT)
+                .max_buf_size(HEADERS)
+                .serve_connection(TokioIo::new(socket), service);
+            let connection = connections.watch(connection);
+            tokio::spawn(async move {
+                if let Err(error) = connection.await {
+                    tracing::debug!(%error, "a connection ended");
+                }
+                drop(place);
+            });
+        }
+        drop(listener);
+        self.end(connections).await;
+    }
+
+    async fn end(&self, connections: GracefulShutdown) {
+        let finished = timeout(self.limits.shutdown, self.running.none()).await;
+        if finished.is_err() {
+            tracing::warn!("requests of clients still ran when the time to finish them was over");
+        }
+        self.sessions.close().await;
+        let _ = timeout(self.limits.shutdown, connections.shutdown()).await;
+    }
+
+    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> Response<Answer> {
+        let origin = match self.guard.admit(request.headers(), request.uri()) {
+            Ok(origin) => origin,
+            Err(refusal) => return *refusal,
+        };
+        let mut response = Arc::clone(&self).route(request).await;
+        if let Some(origin) = origin {
+            guard::share(response.headers_mut(), origin);
+        }
+        response
+    }
+
+    async fn route(self: Arc<Self>, request: Request<Incoming>) -> Response<Answer> {
+        let path = request.uri().path();
+        match (request.method(), path) {
+            (&Method::OPTIONS, _) => status(StatusCode::NO_CONTENT),
+            (&Method::GET, "/healthz") => watch::health(&*self.hub),
+            (_, "/metrics" | PATH) => match self.guard.principal(request.headers()) {
+                Some(principal) => self.admitted(request, principal).await,
+                None => unauthorized(),
+            },
+            _ => status(StatusCode::NOT_FOUND),
+        }
+    }
+
+    async fn admitted(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        principal: Principal,
+    ) -> Response<Answer> {
+        match (request.method(), request.uri().path()) {
+            (&Method::GET, "/metrics") => {
+                watch::metrics(&*self.hub, &self.metrics, self.sessions.count())
+            }
+            (&Method::POST, PATH) => self.post(request, principal).await,
+            (&Method::GET, PATH) => self.listen(&request, &principal),
+            (&Method::DELETE, PATH) => self.delete(&request, &principal).await,
+            _ => not_allowed(),
+        }
+    }
+}
+
+fn unauthorized() -> Response<Answer> {
+    let mut response = refuse(
+        StatusCode::UNAUTHORIZED,
+        None,
+        &RpcError::new(
+            code::INVALID_REQUEST,
+            "a token is needed: `Authorization: Bearer TOKEN`",
+        ),
+    );
+    response.headers_mut().insert(
+        hyper::header::WWW_AUTHENTICATE,
+        HeaderValue::from_static("Bearer realm=\"crossfeed\""),
+    );
+    response
+}
+
+fn not_allowed() -> Response<Answer> {
+    let mut response = status(StatusCode::METHOD_NOT_ALLOWED);
+    response.headers_mut().insert(
+        hyper::header::ALLOW,
+        HeaderValue::from_static("GET, POST, DELETE"),
+    );
+    response
+}
+
+/// An answer that is a stream of events.
+fn events(body: stream::Events) -> Answer {
+    Either::Right(body)
+}

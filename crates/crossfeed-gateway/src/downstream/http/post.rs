@@ -1,0 +1,389 @@
+//! What clients ask for: messages by POST, streams by GET, the end of a session by DELETE.
+
+use super::{
+    Http,
+    answer::{Answer, json, refuse, status},
+    body::{self, BodyError},
+    events,
+    names::{LAST_EVENT, SESSION, VERSION, only},
+    session::{Busy, Session},
+    stateless,
+    stream::{From, Stream},
+};
+use crate::{
+    Revision,
+    downstream::{Gone, HubClient, Outlet, Principal, too_large},
+    message::{Id, Kind, Message, RpcError, code},
+};
+use async_trait::async_trait;
+use crossfeed_wire::ErrorCode;
+use hyper::{
+    HeaderMap, Request, Response, StatusCode,
+    body::Incoming,
+    header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderValue},
+};
+use serde_json::json;
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
+use tokio::time::timeout;
+
+/// How long an answer is waited for before a stream is begun for it: one that is there at once goes as
+/// JSON, which costs less on both sides.
+const AT_ONCE: Duration = Duration::from_millis(50);
+/// The same where the status of the answer says what became of the request, and nothing else does.
+const AT_LEAST: Duration = Duration::from_secs(5);
+
+/// What a client takes.
+#[derive(Clone, Copy)]
+struct Takes {
+    json: bool,
+    events: bool,
+}
+
+impl Takes {
+    fn of(headers: &HeaderMap) -> Self {
+        let mut takes = Self {
+            json: false,
+            events: false,
+        };
+        let mut said = false;
+        for value in headers.get_all(ACCEPT) {
+            for kind in value.to_str().unwrap_or_default().split(',') {
+                said = true;
+                let kind = kind.split(';').next().unwrap_or_default().trim();
+                let all = kind == "*/*";
+                takes.json |= all
+                    || kind.eq_ignore_ascii_case("application/json")
+                    || kind.eq_ignore_ascii_case("application/*");
+                takes.events |= all
+                    || kind.eq_ignore_ascii_case("text/event-stream")
+                    || kind.eq_ignore_ascii_case("text/*");
+            }
+        }
+        if !said {
+            takes.json = true;
+            takes.events = true;
+        }
+        takes
+    }
+}
+
+impl Http {
+    pub(super) async fn post(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        principal: Principal,
+    ) -> Response<Answer> {
+        let (parts, body) = request.into_parts();
+        let headers = parts.headers;
+        if !is_json(&headers) {
+            return invalid(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "messages are `application/json`",
+            );
+        }
+        let takes = Takes::of(&headers);
+        // Whatever is sent before the answer needs a stream.
+        if !takes.events {
+            return invalid(
+                StatusCode::NOT_ACCEPTABLE,
+                "answers are `application/json` or `text/event-stream`: accept both",
+            );
+        }
+        let limit = self.limits.message_bytes;
+        let bytes = match body::read(body, limit).await {
+            Ok(bytes) => bytes,
+            Err(BodyError::TooLarge) => {
+                return refuse(StatusCode::PAYLOAD_TOO_LARGE, None, &too_large(limit));
+            }
+            Err(BodyError::TooSlow) => {
+                return invalid(StatusCode::REQUEST_TIMEOUT, "nothing came for too long");
+            }
+            Err(BodyError::Gone) => return status(StatusCode::BAD_REQUEST),
+        };
+        let message = match Message::parse(bytes) {
+            Ok(message) => message,
+            Err(error) => {
+                return refuse(StatusCode::BAD_REQUEST, error.id(), &error.to_rpc());
+            }
+        };
+        if stateless::is_meant(&headers, &message) {
+            return self.stateless(&headers, takes, message, principal).await;
+        }
+        self.in_session(&headers, takes, message, &principal).await
+    }
+
+    async fn in_session(
+        self: Arc<Self>,
+        headers: &HeaderMap,
+        takes: Takes,
+        message: Message,
+        principal: &Principal,
+    ) -> Response<Answer> {
+        let begins = message.kind() == Kind::Request && message.method() == Some("initialize");
+        let session = if begins {
+            match self.sessions.begin(Arc::clone(&self.hub), principal) {
+                Some(session) => session,
+                None => {
+                    let data = json!({"code": ErrorCode::LimitExceeded.as_str()});
+                    let error = RpcError::new(code::INTERNAL, "there are too many sessions");
+                    let error = error.with_data(data);
+                    return refuse(StatusCode::SERVICE_UNAVAILABLE, message.id(), &error);
+                }
+            }
+        } else {
+            match self.session(headers, principal, message.id()) {
+                Ok(session) => session,
+                Err(refusal) => return *refusal,
+            }
+        };
+        if message.kind() != Kind::Request {
+            deliver(&session.client, message, Arc::new(Nowhere)).await;
+            return status(StatusCode::ACCEPTED);
+        }
+        let stream = session.stream();
+        let reply = self.running.begin(Arc::new(Reply {
+            stream: Arc::clone(&stream),
+            _busy: Some(session.busy()),
+        }));
+        start(&session.client, message, reply);
+        let wait = if begins { AT_LEAST } else { AT_ONCE };
+        let mut response = match timeout(wait, stream.answered_at_once()).await {
+            Ok(Some(answer)) if takes.json => {
+                if begins && answer.kind() == Kind::Error {
+                    self.sessions.end(&session.id).await;
+                    return json(StatusCode::OK, &answer);
+                }
+                json(StatusCode::OK, &answer)
+            }
+            Ok(Some(answer)) => {
+                // It takes streams only: the answer goes back to where it was taken from.
+                let stream = session.stream();
+                let _ = stream.send(answer).await;
+                self.stream(&session, &stream)
+            }
+            Ok(None) | Err(_) => self.stream(&session, &stream),
+        };
+        if begins && let Ok(value) = HeaderValue::from_str(&session.id) {
+            response.headers_mut().insert(SESSION, value);
+        }
+        response
+    }
+
+    fn stream(&self, session: &Arc<Session>, stream: &Arc<Stream>) -> Response<Answer> {
+        session.keep(stream);
+        // An event without data confuses clients that came before it was said to be fine.
+        let primes = session
+            .client
+            .revision()
+            .is_some_and(|revision| revision >= Revision::V2025_11_25);
+        streamed(events(stream.events(From::Unread, primes)))
+    }
+
+    /// The session that a request names.
+    fn session(
+        &self,
+        headers: &HeaderMap,
+        principal: &Principal,
+        id: Option<&Id>,
+    ) -> Result<Arc<Session>, Box<Response<Answer>>> {
+        let refused = |status, what: String| {
+            let error = RpcError::new(code::INVALID_REQUEST, what);
+            Err(Box::new(refuse(status, id, &error)))
+        };
+        let named = match (only(headers, SESSION), only(headers, VERSION)) {
+            (Err(wrong), _) | (_, Err(wrong)) => return refused(StatusCode::BAD_REQUEST, wrong),
+            (Ok(named), _) => named,
+        };
+        let Some(named) = named else {
+            let what = "the header Mcp-Session-Id is missing: begin with `initialize`";
+            return refused(StatusCode::BAD_REQUEST, what.to_owned());
+        };
+        match self.sessions.find(named, principal) {
+            Some(session) => Ok(session),
+            None => refused(
+                StatusCode::NOT_FOUND,
+                "there is no such session: begin with `initialize`".to_owned(),
+            ),
+        }
+    }
+
+    /// The stream of a session.
+    pub(super) fn listen(
+        &self,
+        request: &Request<Incoming>,
+        principal: &Principal,
+    ) -> Response<Answer> {
+        let headers = request.headers();
+        let version = only(headers, VERSION).ok().flatten();
+        if version
+            .and_then(Revision::parse)
+            .is_some_and(Revision::is_stateless)
+        {
+            return super::not_allowed();
+        }
+        if !Takes::of(headers).events {
+            return invalid(
+                StatusCode::NOT_ACCEPTABLE,
+                "this is a `text/event-stream`: accept it",
+            );
+        }
+        let session = match self.session(headers, principal, None) {
+            Ok(session) => session,
+            Err(refusal) => return *refusal,
+        };
+        let last_event = match only(headers, LAST_EVENT) {
+            Ok(last_event) => last_event,
+            Err(_) => return invalid(StatusCode::BAD_REQUEST, "there is no such event"),
+        };
+        let Some((stream, from)) = session.resume(last_event) else {
+            return invalid(StatusCode::BAD_REQUEST, "there is no such event any more");
+        };
+        streamed(events(stream.events(from, false)))
+    }
+
+    /// The end of a session.
+    pub(super) async fn delete(
+        &self,
+        request: &Request<Incoming>,
+        principal: &Principal,
+    ) -> Response<Answer> {
+        match self.session(request.headers(), principal, None) {
+            Ok(session) => {
+                self.sessions.end(&session.id).await;
+                status(StatusCode::NO_CONTENT)
+            }
+            Err(refusal) => *refusal,
+        }
+    }
+
+    async fn stateless(
+        self: Arc<Self>,
+        headers: &HeaderMap,
+        takes: Takes,
+        message: Message,
+        principal: Principal,
+    ) -> Response<Answer> {
+        let client = Arc::clone(&self.hub).stateless(principal);
+        if let Err(error) = stateless::check(headers, &message, &*client) {
+            return refuse(StatusCode::BAD_REQUEST, message.id(), &error);
+        }
+        let Some(id) = message
+            .id()
+            .cloned()
+            .filter(|_| message.kind() == Kind::Request)
+        else {
+            deliver(&client, message, Arc::new(Nowhere)).await;
+            return status(StatusCode::ACCEPTED);
+        };
+        let stream = Stream::fleeting();
+        let reply = self.running.begin(Arc::new(Reply {
+            stream: Arc::clone(&stream),
+            _busy: None,
+        }));
+        let mut leaving = Leaving(Some((Arc::clone(&client), id, Arc::downgrade(&reply))));
+        start(&client, message, reply);
+        let answer = timeout(AT_LEAST, stream.answered_at_once()).await;
+        if let Ok(Some(answer)) = answer {
+            leaving.0 = None;
+            if takes.json || answer.kind() == Kind::Error {
+                return json(stateless::status(&answer), &answer);
+            }
+            let stream = Stream::fleeting();
+            let _ = stream.send(answer).await;
+            return streamed(events(stream.events(From::Start, false)));
+        }
+        let body = stream.events(From::Start, false);
+        streamed(events(body.or_left(move || drop(leaving))))
+    }
+}
+
+/// A request that is left behind when its client goes.
+struct Leaving(Option<Left>);
+
+/// Whose request, which one, and where its answer was to go.
+type Left = (Arc<dyn HubClient>, Id, Weak<dyn Outlet>);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        let Some((client, id, reply)) = self.0.take() else {
+            return;
+        };
+        // Answered, or given up by the hub already.
+        let Some(reply) = reply.upgrade() else {
+            return;
+        };
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move { client.give_up(&id, &reply).await });
+        }
+    }
+}
+
+/// What the answers to one request go to. Nobody holding it any more, its stream is over.
+struct Reply {
+    stream: Arc<Stream>,
+    _busy: Option<Busy>,
+}
+
+#[async_trait]
+impl Outlet for Reply {
+    async fn send(&self, message: Message) -> Result<(), Gone> {
+        self.stream.send(message).await
+    }
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        self.stream.finish();
+    }
+}
+
+struct Nowhere;
+
+#[async_trait]
+impl Outlet for Nowhere {
+    async fn send(&self, _: Message) -> Result<(), Gone> {
+        Err(Gone)
+    }
+}
+
+/// Hands a message over, whether or not the client stays for it.
+fn start(
+    client: &Arc<dyn HubClient>,
+    message: Message,
+    reply: Arc<dyn Outlet>,
+) -> tokio::task::JoinHandle<()> {
+    let client = Arc::clone(client);
+    tokio::spawn(async move { client.receive(message, reply).await })
+}
+
+async fn deliver(client: &Arc<dyn HubClient>, message: Message, reply: Arc<dyn Outlet>) {
+    // It was handed over before the client hears so: what it sends then comes later.
+    if let Err(error) = start(client, message, reply).await {
+        tracing::error!(%error, "a message was not handed over");
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let mut kinds = headers.get_all(CONTENT_TYPE).iter();
+    let (Some(kind), None) = (kinds.next(), kinds.next()) else {
+        return false;
+    };
+    let kind = kind.to_str().unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    kind.eq_ignore_ascii_case("application/json")
+}
+
+fn invalid(status: StatusCode, what: &'static str) -> Response<Answer> {
+    refuse(status, None, &RpcError::new(code::INVALID_REQUEST, what))
+}
+
+fn streamed(body: Answer) -> Response<Answer> {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    response
+}

@@ -1,0 +1,179 @@
+//! 2026-07-28: requests that say in headers what they are, and must mean it.
+//!
+//! What comes in: headers, and the message that came with them. What goes out: whether they agree, and the
+//! status that an answer has. Whoever stands between reads the headers, and the server the message: what is
+//! not the same in both is refused.
+
+use super::names::{
+    HEADER_MISMATCH, METHOD, MISSING_CAPABILITY, NAME, SESSION, UNSUPPORTED_VERSION, VERSION, only,
+};
+use crate::{
+    Revision,
+    downstream::HubClient,
+    message::{Kind, Message, RpcError, code},
+};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use crossfeed_json::{Cursor, Document, Kind as Json};
+use hyper::{HeaderMap, StatusCode};
+use serde_json::json;
+use std::borrow::Cow;
+
+const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const DISCOVER: &str = "server/discover";
+
+/// Whether a message is of the era without sessions.
+pub(super) fn is_meant(headers: &HeaderMap, message: &Message) -> bool {
+    let version = match only(headers, VERSION) {
+        Ok(version) => version,
+        // Refused, and so that the reason is seen.
+        Err(_) => return true,
+    };
+    match version {
+        Some(version) => is_stateless(version),
+        None if headers.contains_key(SESSION) => false,
+        None if message.method() == Some(DISCOVER) => true,
+        None => message.kind() == Kind::Request && has_version(message),
+    }
+}
+
+/// Versions that begin a session are known; whatever else is asked for is answered as today's clients want.
+fn is_stateless(version: &str) -> bool {
+    match Revision::parse(version) {
+        Some(revision) => revision.is_stateless(),
+        None => !matches!(version, "2025-03-26" | "2024-11-05"),
+    }
+}
+
+fn has_version(message: &Message) -> bool {
+    let params = Document::new(message.params().unwrap_or_default());
+    let Ok(params) = params.root() else {
+        return false;
+    };
+    let meta = params.get("_meta");
+    meta.is_some_and(|meta| meta.get(META_VERSION).is_some())
+}
+
+/// Checks that the headers say what the message says.
+///
+/// # Errors
+///
+/// What does not, as 2026-07-28 wants it said.
+pub(super) fn check(
+    headers: &HeaderMap,
+    message: &Message,
+    client: &dyn HubClient,
+) -> Result<(), RpcError> {
+    if message.kind() == Kind::Request {
+        check_request(headers, message, client)
+    } else {
+        check_version(
+            only(headers, VERSION)
+                .map_err(mismatch)?
+                .unwrap_or_default(),
+        )
+    }
+}
+
+fn check_request(
+    headers: &HeaderMap,
+    message: &Message,
+    client: &dyn HubClient,
+) -> Result<(), RpcError> {
+    let method = message.method().unwrap_or_default();
+    let bytes = message.params().unwrap_or_default();
+    let document = Document::new(bytes.clone());
+    let params = document.root().ok();
+    let meta = params.and_then(|params| params.get("_meta"));
+    let member = |name| meta.and_then(|meta: Cursor<'_>| meta.get(name));
+    let version = member(META_VERSION).and_then(|version| version.as_str());
+    let capabilities = member(META_CAPABILITIES).filter(|value| value.kind() == Json::Object);
+    let (Some(version), Some(_)) = (&version, capabilities) else {
+        let what = format!("`_meta` must have `{META_VERSION}` and `{META_CAPABILITIES}`");
+        return Err(RpcError::new(code::INVALID_PARAMS, what));
+    };
+    agree(headers, VERSION, version)?;
+    check_version(version)?;
+    agree(headers, METHOD, method)?;
+    let name = match method {
+        "tools/call" | "prompts/get" => "name",
+        "resources/read" => "uri",
+        "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
+        _ => return Ok(()),
+    };
+    if let Some(name) = params.and_then(|params| params.get(name)?.as_str()) {
+        agree(headers, NAME, &name)?;
+    }
+    if method == "tools/call" {
+        for header in client.headers(&bytes) {
+            let expected = decoded(&header.value).unwrap_or_default();
+            agree(headers, &header.name, &expected)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_version(version: &str) -> Result<(), RpcError> {
+    let known = Revision::parse(version).is_some_and(Revision::is_stateless);
+    if known {
+        return Ok(());
+    }
+    let supported: Vec<_> = Revision::ALL
+        .iter()
+        .filter(|revision| revision.is_stateless())
+        .map(|revision| revision.as_str())
+        .collect();
+    let error = RpcError::new(UNSUPPORTED_VERSION, "unsupported protocol version");
+    Err(error.with_data(json!({"supported": supported, "requested": version})))
+}
+
+/// Whether a header is there and says that.
+fn agree(headers: &HeaderMap, name: &str, expected: &str) -> Result<(), RpcError> {
+    let Some(value) = only(headers, name).map_err(mismatch)? else {
+        return Err(mismatch(format!("the header {name} is missing")));
+    };
+    let Some(value) = decoded(value) else {
+        return Err(mismatch(format!("the header {name} is no base64")));
+    };
+    if value == expected {
+        return Ok(());
+    }
+    Err(mismatch(format!(
+        "the header {name} is not what the message says"
+    )))
+}
+
+fn mismatch(what: String) -> RpcError {
+    RpcError::new(HEADER_MISMATCH, what)
+}
+
+/// A value as it was before it was made to fit into a header.
+fn decoded(value: &str) -> Option<Cow<'_, str>> {
+    let inner = value
+        .strip_prefix("=?base64?")
+        .and_then(|value| value.strip_suffix("?="));
+    match inner {
+        None => Some(Cow::Borrowed(value)),
+        Some(inner) => {
+            let bytes = BASE64_STANDARD.decode(inner).ok()?;
+            String::from_utf8(bytes).ok().map(Cow::Owned)
+        }
+    }
+}
+
+/// The status of an answer.
+pub(super) fn status(answer: &Message) -> StatusCode {
+    let Some(error) = answer.error() else {
+        return StatusCode::OK;
+    };
+    let document = Document::new(error);
+    let code = document.root().ok().and_then(|error| {
+        let code = error.get("code")?;
+        std::str::from_utf8(code.raw()).ok()?.parse::<i64>().ok()
+    });
+    match code {
+        Some(HEADER_MISMATCH | MISSING_CAPABILITY | UNSUPPORTED_VERSION) => StatusCode::BAD_REQUEST,
+        Some(code::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
+        _ => StatusCode::OK,
+    }
+}

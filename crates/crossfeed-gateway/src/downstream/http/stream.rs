@@ -1,0 +1,430 @@
+//! Streams of events: what is sent on one is kept for a while, so that a client whose connection broke
+//! goes on where it was.
+//!
+//! What comes in: messages. What goes out: the body of an answer. Deliberately not here: which request a
+//! stream is for.
+
+use crate::{
+    downstream::{Gone, Outlet},
+    message::{Kind, Message, on_one_line},
+};
+use async_trait::async_trait;
+use bytes::{Bytes, BytesMut};
+use hyper::body::{Body, Frame};
+use std::{
+    collections::VecDeque,
+    convert::Infallible,
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+use tokio::{
+    sync::Notify,
+    time::{Instant, Sleep},
+};
+
+/// What a stream keeps.
+const KEPT_EVENTS: usize = 256;
+const KEPT_BYTES: usize = 1 << 20;
+/// How long a stream is silent at most: what stands between might think it dead.
+const SILENCE: Duration = Duration::from_secs(15);
+/// When a client shall come again after its connection broke, in ms.
+const RETRY: u32 = 1000;
+/// Pieces up to here are copied together.
+const COPIED: usize = 4 << 10;
+
+/// Where somebody begins to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum From {
+    /// Where the one before ended.
+    Unread,
+    /// At the first that is kept.
+    Start,
+    /// Behind an event that was received.
+    After(u64),
+}
+
+/// The stream and the place that an event's id says.
+pub(super) fn place(id: &str) -> Option<(u64, From)> {
+    let (stream, event) = id.split_once('-')?;
+    let from = match event {
+        "" => From::Start,
+        number => From::After(number.parse().ok()?),
+    };
+    Some((stream.parse().ok()?, from))
+}
+
+/// One stream.
+pub(super) struct Stream {
+    number: u64,
+    state: Mutex<State>,
+    /// Something was read, or nobody reads any more.
+    read: Notify,
+    /// The first message is there, or none will be.
+    first: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    kept: VecDeque<Message>,
+    kept_bytes: usize,
+    /// The number of the first that is kept.
+    from: u64,
+    /// The number of the next that is read.
+    next: u64,
+    /// Nothing follows.
+    done: bool,
+    /// Nobody may read it any more.
+    closed: bool,
+    /// Whether events are kept when they were read.
+    replays: bool,
+    /// Who reads; a later one takes over.
+    reader: u64,
+    reading: bool,
+    waker: Option<Waker>,
+}
+
+impl State {
+    fn end(&self) -> u64 {
+        self.from + self.kept.len() as u64
+    }
+
+    fn is_full(&self) -> bool {
+        self.kept.len() >= KEPT_EVENTS || self.kept_bytes >= KEPT_BYTES
+    }
+
+    /// Makes room, at the cost of what was read.
+    fn forget_read(&mut self) {
+        while self.from < self.next && (self.is_full() || !self.replays) {
+            // Read is not received: the answer is what must come again.
+            if self.replays && self.kept.front().is_none_or(answers) {
+                return;
+            }
+            self.forget_first();
+        }
+    }
+
+    fn forget_first(&mut self) -> Option<Message> {
+        let message = self.kept.pop_front()?;
+        self.kept_bytes -= message.len();
+        self.from += 1;
+        self.next = self.next.max(self.from);
+        Some(message)
+    }
+}
+
+impl Stream {
+    /// A stream that belongs to a session: it can be resumed.
+    pub(super) fn resumable(number: u64) -> Arc<Self> {
+        Self::new(number, true)
+    }
+
+    /// A stream that ends with its connection.
+    pub(super) fn fleeting() -> Arc<Self> {
+        Self::new(0, false)
+    }
+
+    fn new(number: u64, replays: bool) -> Arc<Self> {
+        Arc::new(Self {
+            number,
+            state: Mutex::new(State {
+                replays,
+                ..State::default()
+            }),
+            read: Notify::new(),
+            first: Notify::new(),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Its number in its session.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Bytes that it keeps.
+    pub(super) fn bytes(&self) -> usize {
+        self.state().kept_bytes
+    }
+
+    /// Whether nothing follows, or nobody may read it any more.
+    pub(super) fn is_over(&self) -> bool {
+        let state = self.state();
+        state.done || state.closed
+    }
+
+    /// Whether somebody reads it.
+    pub(super) fn is_read(&self) -> bool {
+        self.state().reading
+    }
+
+    /// Nothing follows.
+    pub(super) fn finish(&self) {
+        self.change(|state| state.done = true);
+    }
+
+    /// Nobody may read or write it any more.
+    pub(super) fn close(&self) {
+        self.change(|state| {
+            state.closed = true;
+            state.done = true;
+        });
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        let waker = {
+            let mut state = self.state();
+            change(&mut state);
+            state.waker.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        self.read.notify_waiters();
+        self.first.notify_waiters();
+    }
+
+    /// Waits until there is something to read. If that is the answer and nothing before it, takes it.
+    pub(super) async fn answered_at_once(&self) -> Option<Message> {
+        loop {
+            let first = self.first.notified();
+            tokio::pin!(first);
+            first.as_mut().enable();
+            {
+                let mut state = self.state();
+                let is_answer = state.kept.front().map(answers);
+                match is_answer {
+                    Some(true) => return state.forget_first(),
+                    Some(false) => return None,
+                    None if state.done => return None,
+                    None => {}
+                }
+            }
+            first.await;
+        }
+    }
+
+    /// The events from there on. Whoever read before reads no more. `primes` begins with an event that says
+    /// how to go on.
+    pub(super) fn events(self: &Arc<Self>, from: From, primes: bool) -> Events {
+        let reader = {
+            let mut state = self.state();
+            state.reader += 1;
+            state.reading = true;
+            match from {
+                From::Unread => {}
+                From::Start => state.next = state.from,
+                From::After(number) => {
+                    state.next = number.saturating_add(1).clamp(state.from, state.end());
+                }
+            }
+            state.reader
+        };
+        // The one before sees that it is not the one any more.
+        self.change(|_| {});
+        let mut frames = VecDeque::new();
+        if primes && self.state().replays {
+            let at = self.state().next;
+            // One before what comes first: what comes again begins there.
+            let id = at.checked_sub(1).map_or_else(
+                || format!("{}-", self.number),
+                |last| format!("{}-{last}", self.number),
+            );
+            frames.push_back(format!("id: {id}\nretry: {RETRY}\ndata: \n\n").into());
+        }
+        Events {
+            stream: Arc::clone(self),
+            reader,
+            frames,
+            silence: Box::pin(tokio::time::sleep(SILENCE)),
+            left: None,
+        }
+    }
+}
+
+fn answers(message: &Message) -> bool {
+    matches!(message.kind(), Kind::Response | Kind::Error)
+}
+
+#[async_trait]
+impl Outlet for Stream {
+    async fn send(&self, message: Message) -> Result<(), Gone> {
+        let mut message = Some(message);
+        loop {
+            let read = self.read.notified();
+            tokio::pin!(read);
+            read.as_mut().enable();
+            let waker = {
+                let mut state = self.state();
+                if state.done {
+                    return Err(Gone);
+                }
+                state.forget_read();
+                let must_wait = state.is_full() && state.reading;
+                if must_wait {
+                    None
+                } else {
+                    let Some(message) = message.take() else {
+                        return Ok(());
+                    };
+                    if state.is_full() && !make_room(&mut state, self.number) && !answers(&message)
+                    {
+                        return Err(Gone);
+                    }
+                    // Only the stream of a request has answers, and it ends with the first.
+                    state.done = answers(&message);
+                    state.kept_bytes += message.len();
+                    state.kept.push_back(message);
+                    Some(state.waker.take())
+                }
+            };
+            if let Some(waker) = waker {
+                if let Some(waker) = waker {
+                    waker.wake();
+                }
+                self.first.notify_waiters();
+                return Ok(());
+            }
+            read.await;
+        }
+    }
+}
+
+/// Nobody reads, and there is no room: what is oldest goes. Whether there is room now.
+fn make_room(state: &mut State, stream: u64) -> bool {
+    while state.is_full() {
+        // A request of a server waits for an answer: it is not dropped, but the next one refused.
+        let is_request = |message: &Message| message.kind() == Kind::Request;
+        let Some(at) = state.kept.iter().position(|message| !is_request(message)) else {
+            return false;
+        };
+        if at > 0 {
+            return false;
+        }
+        tracing::warn!(
+            stream,
+            "a notification that nobody read made room for newer ones"
+        );
+        state.forget_first();
+    }
+    true
+}
+
+/// The body of an answer that is a stream.
+pub(super) struct Events {
+    stream: Arc<Stream>,
+    reader: u64,
+    frames: VecDeque<Bytes>,
+    silence: Pin<Box<Sleep>>,
+    /// What is done when the client leaves before the end.
+    left: Option<Box<dyn FnOnce() + Send + Sync>>,
+}
+
+impl Events {
+    /// Does this when the client leaves before the end.
+    pub(super) fn or_left(mut self, left: impl FnOnce() + Send + Sync + 'static) -> Self {
+        self.left = Some(Box::new(left));
+        self
+    }
+
+    /// The bytes of one event.
+    fn write(&mut self, message: &Message, number: Option<u64>) {
+        let mut small = BytesMut::new();
+        if let Some(number) = number {
+            let id = format!("id: {}-{number}\n", self.stream.number);
+            small.extend_from_slice(id.as_bytes());
+        }
+        small.extend_from_slice(b"data: ");
+        for piece in message.pieces() {
+            let line = on_one_line(&piece);
+            if line.len() <= COPIED {
+                small.extend_from_slice(&line);
+                continue;
+            }
+            let line = match line {
+                std::borrow::Cow::Borrowed(_) => piece,
+                std::borrow::Cow::Owned(line) => line.into(),
+            };
+            self.frames.push_back(small.split().freeze());
+            self.frames.push_back(line);
+        }
+        small.extend_from_slice(b"\n\n");
+        self.frames.push_back(small.freeze());
+    }
+}
+
+impl Body for Events {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let events = self.get_mut();
+        loop {
+            if let Some(frame) = events.frames.pop_front() {
+                let silence = Instant::now() + SILENCE;
+                events.silence.as_mut().reset(silence);
+                return Poll::Ready(Some(Ok(Frame::data(frame))));
+            }
+            let read = {
+                let mut state = events.stream.state();
+                if state.reader != events.reader || state.closed {
+                    return Poll::Ready(None);
+                }
+                let index = usize::try_from(state.next - state.from).unwrap_or(usize::MAX);
+                match state.kept.get(index).cloned() {
+                    Some(message) => {
+                        let number = state.next;
+                        state.next += 1;
+                        let number = state.replays.then_some(number);
+                        state.forget_read();
+                        Some((message, number))
+                    }
+                    None if state.done => {
+                        events.left = None;
+                        return Poll::Ready(None);
+                    }
+                    None => {
+                        state.waker = Some(context.waker().clone());
+                        None
+                    }
+                }
+            };
+            match read {
+                Some((message, number)) => {
+                    events.stream.read.notify_waiters();
+                    events.write(&message, number);
+                }
+                None => {
+                    std::task::ready!(events.silence.as_mut().poll(context));
+                    events.frames.push_back(Bytes::from_static(b": \n\n"));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Events {
+    fn drop(&mut self) {
+        let is_reader = {
+            let mut state = self.stream.state();
+            let is_reader = state.reader == self.reader;
+            if is_reader {
+                state.reading = false;
+            }
+            is_reader
+        };
+        // Senders that waited for it need not any more.
+        self.stream.read.notify_waiters();
+        if let Some(left) = self.left.take().filter(|_| is_reader) {
+            left();
+        }
+    }
+}

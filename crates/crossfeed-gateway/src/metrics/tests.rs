@@ -1,0 +1,104 @@
+use super::*;
+use proptest::prelude::*;
+
+const CALLS: Family = Family::new("calls_total", "Calls.", &["server", "outcome"]);
+const TIMES: Family = Family::new("call_seconds", "How long calls took.", &["server"]);
+const OPEN: Family = Family::new("open", "What is open.", &[]);
+
+/// One line: name, labels, value.
+type Sample = (String, Vec<(String, String)>, f64);
+
+/// Reads the text as Prometheus does.
+fn parse(text: &str) -> Vec<Sample> {
+    let mut samples = Vec::new();
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let name_end = line.find(['{', ' ']).unwrap();
+        let (name, mut rest) = line.split_at(name_end);
+        let mut labels = Vec::new();
+        if let Some(inner) = rest.strip_prefix('{') {
+            rest = inner;
+            while !rest.starts_with('}') {
+                let (label, behind) = rest.split_once("=\"").unwrap();
+                let mut value = String::new();
+                let mut chars = behind.char_indices();
+                let end = loop {
+                    match chars.next().unwrap() {
+                        (at, '"') => break at,
+                        (_, '\\') => value.push(match chars.next().unwrap().1 {
+                            'n' => '\n',
+                            other => other,
+                        }),
+                        (_, other) => value.push(other),
+                    }
+                };
+                labels.push((label.trim_start_matches(',').to_owned(), value));
+                rest = &behind[end + 1..];
+            }
+            rest = &rest[1..];
+        }
+        samples.push((name.to_owned(), labels, rest.trim().parse().unwrap()));
+    }
+    samples
+}
+
+#[test]
+fn what_was_measured_is_written() {
+    let metrics = Metrics::new();
+    metrics.count(CALLS, &["git", "ok"]);
+    metrics.count(CALLS, &["git", "ok"]);
+    metrics.count(CALLS, &["a\"b\\c\nd", "error"]);
+    metrics.add(OPEN, &[], 3);
+    metrics.add(OPEN, &[], -1);
+    metrics.took(TIMES, &["git"], Duration::from_millis(1));
+    metrics.took(TIMES, &["git"], Duration::from_millis(20));
+    metrics.took(TIMES, &["git"], Duration::from_secs(1000));
+    let text = metrics.text();
+    assert!(text.starts_with(
+        "# HELP call_seconds How long calls took.\n# TYPE call_seconds histogram\ncall_seconds_bucket{server=\"git\",le=\"0.0001\"} 0\n"
+    ));
+    let samples = parse(&text);
+    let check = |name: &str, labels: &[(&str, &str)], expected: f64| {
+        let found = samples.iter().find(|(found, with, _)| {
+            found == name
+                && with
+                    .iter()
+                    .map(|(label, value)| (label.as_str(), value.as_str()))
+                    .eq(labels.iter().copied())
+        });
+        assert_eq!(
+            found.map(|sample| sample.2),
+            Some(expected),
+            "{name} {labels:?}"
+        );
+    };
+    check("calls_total", &[("server", "git"), ("outcome", "ok")], 2.0);
+    check(
+        "calls_total",
+        &[("server", "a\"b\\c\nd"), ("outcome", "error")],
+        1.0,
+    );
+    check("open", &[], 2.0);
+    let bucket = "call_seconds_bucket";
+    check(bucket, &[("server", "git"), ("le", "0.0005")], 0.0);
+    check(bucket, &[("server", "git"), ("le", "0.001")], 1.0);
+    check(bucket, &[("server", "git"), ("le", "0.05")], 2.0);
+    check(bucket, &[("server", "git"), ("le", "120")], 2.0);
+    check(bucket, &[("server", "git"), ("le", "+Inf")], 3.0);
+    check("call_seconds_count", &[("server", "git")], 3.0);
+    check("call_seconds_sum", &[("server", "git")], 1000.021);
+}
+
+proptest! {
+    /// Whatever labels come, memory is bounded, every count is there, and the text is read back.
+    #[test]
+    fn labels_are_bounded(text in "\\PC{0,80}", servers in prop::collection::vec(0usize..600, 0..600)) {
+        let metrics = Metrics::new();
+        for server in &servers {
+            metrics.count(CALLS, &[&format!("{server}{text}"), "ok"]);
+        }
+        let samples = parse(&metrics.text());
+        prop_assert!(samples.len() <= SERIES + 1);
+        let sum: f64 = samples.iter().map(|sample| sample.2).sum();
+        prop_assert_eq!(sum, servers.len() as f64);
+    }
+}
