@@ -179,7 +179,7 @@ fn post(address: &str, headers: &str, body: &Value) -> (u16, String) {
 #[expect(clippy::disallowed_methods, reason = "a signal is what is tested")]
 fn clients_reach_it_over_http() {
     let config = format!(
-        "listen = {{address = '127.0.0.1:1', path = '/tools'}}\n[tokens]\nann = 's3cret-s3cret-s3cret'\n[mcpServers.one]\ncommand = 'sh'\nargs = ['{}']\n",
+        "listen = '127.0.0.1:1'\n[tokens]\nann = 's3cret-s3cret-s3cret'\n[mcpServers.one]\ncommand = 'sh'\nargs = ['{}']\n",
         server()
     );
     let config = file("gateway-http.toml", &config);
@@ -194,7 +194,7 @@ fn clients_reach_it_over_http() {
     log.read_line(&mut line).unwrap();
     let (_, address) = line.split_once("serving on http://").expect(&line);
     let address = address.split_whitespace().next().unwrap();
-    assert!(address.ends_with("/tools"), "{line}");
+    assert!(address.ends_with("/mcp"), "{line}");
 
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"},
@@ -206,7 +206,9 @@ fn clients_reach_it_over_http() {
     assert_eq!(status, 200, "{answer}");
     assert!(answer.contains("\"script\""), "{answer}");
 
-    let told = Command::new("kill").arg(gateway.gateway.id().to_string()).status();
+    let told = Command::new("kill")
+        .arg(gateway.gateway.id().to_string())
+        .status();
     assert!(told.unwrap().success());
     assert_eq!(gateway.gateway.wait().unwrap().code(), Some(0));
     let mut rest = String::new();
@@ -218,17 +220,38 @@ fn clients_reach_it_over_http() {
 fn a_place_that_is_taken_is_said() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let Run { status, out, err } = run(&["gateway", "--listen", &address, "--log", "off", "--", "true"], "");
+    let Run { status, out, err } = run(
+        &[
+            "gateway", "--listen", &address, "--log", "off", "--", "true",
+        ],
+        "",
+    );
     assert_eq!((status, out.as_str()), (2, ""));
-    assert!(err.contains(&format!("cannot listen at {address}: ")), "{err}");
+    assert!(
+        err.contains(&format!("cannot listen at {address}: ")),
+        "{err}"
+    );
 }
 
 #[test]
 fn who_cannot_log_in_is_told() {
-    check_usage(&["gateway", "--url", "http://127.0.0.1:9/mcp", "--login", "other"], "", "there is no server `other`; there are: server");
+    check_usage(
+        &[
+            "gateway",
+            "--url",
+            "http://127.0.0.1:9/mcp",
+            "--login",
+            "other",
+        ],
+        "",
+        "there is no server `other`; there are: server",
+    );
     let Run { status, err, .. } = run(&["gateway", "--login", "true", "--", "true"], "");
     assert_eq!(status, 1);
-    assert!(err.contains("`true` has no login: it is a child process"), "{err}");
+    assert!(
+        err.contains("`true` has no login: it is a child process"),
+        "{err}"
+    );
 }
 
 #[test]
