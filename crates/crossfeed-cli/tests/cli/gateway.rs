@@ -179,7 +179,7 @@ fn post(address: &str, headers: &str, body: &Value) -> (u16, String) {
 #[expect(clippy::disallowed_methods, reason = "a signal is what is tested")]
 fn clients_reach_it_over_http() {
     let config = format!(
-        "listen = '127.0.0.1:1'\n[tokens]\nann = 's3cret-s3cret-s3cret'\n[mcpServers.one]\ncommand = 'sh'\nargs = ['{}']\n",
+        "listen = {{address = '127.0.0.1:1', path = '/tools'}}\n[tokens]\nann = 's3cret-s3cret-s3cret'\n[mcpServers.one]\ncommand = 'sh'\nargs = ['{}']\n",
         server()
     );
     let config = file("gateway-http.toml", &config);
@@ -194,7 +194,7 @@ fn clients_reach_it_over_http() {
     log.read_line(&mut line).unwrap();
     let (_, address) = line.split_once("serving on http://").expect(&line);
     let address = address.split_whitespace().next().unwrap();
-    assert!(address.ends_with("/mcp"), "{line}");
+    assert!(address.ends_with("/tools"), "{line}");
 
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"},
