@@ -138,6 +138,8 @@ impl Delivery {
         tracers: TracerProviderBuilder,
         meters: MeterProviderBuilder,
     ) -> Result<(TracerProviderBuilder, MeterProviderBuilder, Self), Stop> {
+        // The exporter's client wants one even where nothing is encrypted. There may be one already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let spans = opentelemetry_otlp::SpanExporter::builder()
             .with_http()
             .with_protocol(Protocol::HttpBinary)

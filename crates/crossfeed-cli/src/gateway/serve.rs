@@ -87,7 +87,9 @@ async fn serve(gateway: &Arc<Gateway>, signals: Signals) -> Result<(), Stop> {
             let (address, path) = (listen.address, &listen.path);
             tracing::info!(servers = %names.join(", "), "serving on http://{address}{path}");
             if listen.tokens.is_empty() && !address.ip().is_loopback() {
-                tracing::warn!("whoever reaches this address may use the servers: `tokens` would say who may");
+                tracing::warn!(
+                    "whoever reaches this address may use the servers: `tokens` would say who may"
+                );
             }
             let hub = Arc::clone(gateway) as Arc<_>;
             let http = Http::new(hub, &listen, &config.limits, Metrics::new());

@@ -11,10 +11,7 @@ use crate::{cli, gateway, report::Stop};
 use crossfeed::{ErrorBody, ErrorCode};
 use crossfeed_gateway::import::{self, ClientKind, ImportError, Plan, Wiring, without_secrets};
 use files::{Target, read, remove, replace};
-use std::{
-    io::Write,
-    path::Path,
-};
+use std::{io::Write, path::Path};
 
 pub(crate) fn run(args: &cli::Import, out: &mut dyn Write) -> Result<(), Stop> {
     let environment = gateway::environment();

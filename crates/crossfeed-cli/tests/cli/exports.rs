@@ -277,14 +277,29 @@ fn a_gateway_exports_what_its_engine_does() {
     use serde_json::json;
     let (address, posted) = receiver("200 OK");
     let server = server();
-    let mut client = Client::of(&["--otlp", &address, "--env", "KEY=s3cret", "--", "sh", &server]);
+    let mut client = Client::of(&[
+        "--otlp",
+        &address,
+        "--env",
+        "KEY=s3cret",
+        "--",
+        "sh",
+        &server,
+    ]);
     client.initialize();
     client.ask(1, "tools/list", &json!({}));
-    client.ask(2, "tools/call", &json!({"name": "say", "arguments": {"text": "s3cret"}}));
+    client.ask(
+        2,
+        "tools/call",
+        &json!({"name": "say", "arguments": {"text": "s3cret"}}),
+    );
     let (status, err) = client.leave();
     assert_eq!(status, Some(0), "{err}");
     let posted: Vec<Posted> = posted.try_iter().collect();
-    let traced = posted.iter().filter(|(path, _)| path == "/v1/traces").count();
+    let traced = posted
+        .iter()
+        .filter(|(path, _)| path == "/v1/traces")
+        .count();
     assert!(traced > 0, "{err}");
     for (path, body) in &posted {
         let said = String::from_utf8_lossy(body);

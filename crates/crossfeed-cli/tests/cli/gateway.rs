@@ -206,7 +206,9 @@ fn clients_reach_it_over_http() {
     assert_eq!(status, 200, "{answer}");
     assert!(answer.contains("\"script\""), "{answer}");
 
-    let told = Command::new("kill").arg(gateway.gateway.id().to_string()).status();
+    let told = Command::new("kill")
+        .arg(gateway.gateway.id().to_string())
+        .status();
     assert!(told.unwrap().success());
     assert_eq!(gateway.gateway.wait().unwrap().code(), Some(0));
     let mut rest = String::new();
@@ -218,17 +220,38 @@ fn clients_reach_it_over_http() {
 fn a_place_that_is_taken_is_said() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let Run { status, out, err } = run(&["gateway", "--listen", &address, "--log", "off", "--", "true"], "");
+    let Run { status, out, err } = run(
+        &[
+            "gateway", "--listen", &address, "--log", "off", "--", "true",
+        ],
+        "",
+    );
     assert_eq!((status, out.as_str()), (2, ""));
-    assert!(err.contains(&format!("cannot listen at {address}: ")), "{err}");
+    assert!(
+        err.contains(&format!("cannot listen at {address}: ")),
+        "{err}"
+    );
 }
 
 #[test]
 fn who_cannot_log_in_is_told() {
-    check_usage(&["gateway", "--url", "http://127.0.0.1:9/mcp", "--login", "other"], "", "there is no server `other`; there are: server");
+    check_usage(
+        &[
+            "gateway",
+            "--url",
+            "http://127.0.0.1:9/mcp",
+            "--login",
+            "other",
+        ],
+        "",
+        "there is no server `other`; there are: server",
+    );
     let Run { status, err, .. } = run(&["gateway", "--login", "true", "--", "true"], "");
     assert_eq!(status, 1);
-    assert!(err.contains("`true` has no login: it is a child process"), "{err}");
+    assert!(
+        err.contains("`true` has no login: it is a child process"),
+        "{err}"
+    );
 }
 
 #[test]

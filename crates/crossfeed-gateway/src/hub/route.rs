@@ -15,8 +15,12 @@ use super::{
 };
 use crate::message::{Kind, Message, RpcError, code};
 use bytes::Bytes;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use tokio::sync::oneshot;
+
+/// How long `server/discover` waits for servers: clients ask it to find out the era, and some take
+/// silence of ten seconds for an answer.
+const PROBED: Duration = Duration::from_secs(5);
 
 /// Who was asked, and where the answer comes.
 type Asked = (Arc<Link>, oneshot::Receiver<Answer>);
@@ -258,7 +262,8 @@ impl Request {
             }
             return;
         }
-        some_settled(&self.side).await;
+        // Who asks this finds out the era, and does not wait for long.
+        let _ = tokio::time::timeout(PROBED, some_settled(&self.side)).await;
         let abouts = begin::abouts(&self.side);
         let result = begin::of_all(&abouts, &guidance, self.side.revision);
         self.client.respond(self.serial, &result).await;

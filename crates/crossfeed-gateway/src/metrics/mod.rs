@@ -138,7 +138,11 @@ impl Metrics {
     ) {
         let named = |at: usize| {
             let label = labels.get(at).copied().unwrap_or_default();
-            label[..label.floor_char_boundary(LABEL)].to_owned()
+            let mut end = label.len().min(LABEL);
+            while !label.is_char_boundary(end) {
+                end -= 1;
+            }
+            label[..end].to_owned()
         };
         let mut labels: Vec<String> = (0..family.labels.len()).map(named).collect();
         let mut families = self.families();

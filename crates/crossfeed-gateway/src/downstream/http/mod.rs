@@ -42,9 +42,6 @@ use tokio::{
     time::{MissedTickBehavior, timeout},
 };
 
-/// The path of the protocol.
-pub const PATH: &str = "/mcp";
-
 /// How long a client may take for its headers, and between pieces of what it sends.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Bytes of the headers of a request.
@@ -60,6 +57,8 @@ const SWEEP: Duration = Duration::from_secs(30);
 pub struct Http {
     hub: Arc<dyn Hub>,
     guard: Guard,
+    /// Where MCP is spoken.
+    path: String,
     limits: Limits,
     sessions: Sessions,
     running: Arc<Running>,
@@ -78,6 +77,7 @@ impl Http {
         Arc::new(Self {
             hub,
             guard: Guard::new(listen),
+            path: listen.path.clone(),
             limits: limits.clone(),
             sessions: Sessions::new(limits.sessions),
             running: Arc::default(),
@@ -175,10 +175,12 @@ impl Http {
         match (request.method(), path) {
             (&Method::OPTIONS, _) => status(StatusCode::NO_CONTENT),
             (&Method::GET, "/healthz") => watch::health(&*self.hub),
-            (_, "/metrics" | PATH) => match self.guard.principal(request.headers()) {
-                Some(principal) => self.admitted(request, principal).await,
-                None => unauthorized(),
-            },
+            (_, path) if path == "/metrics" || path == self.path => {
+                match self.guard.principal(request.headers()) {
+                    Some(principal) => self.admitted(request, principal).await,
+                    None => unauthorized(),
+                }
+            }
             _ => status(StatusCode::NOT_FOUND),
         }
     }
@@ -192,9 +194,10 @@ impl Http {
             (&Method::GET, "/metrics") => {
                 watch::metrics(&*self.hub, &self.metrics, self.sessions.count())
             }
-            (&Method::POST, PATH) => self.post(request, principal).await,
-            (&Method::GET, PATH) => self.listen(&request, &principal),
-            (&Method::DELETE, PATH) => self.delete(&request, &principal).await,
+            (_, path) if path != self.path => not_allowed(),
+            (&Method::POST, _) => self.post(request, principal).await,
+            (&Method::GET, _) => self.listen(&request, &principal),
+            (&Method::DELETE, _) => self.delete(&request, &principal).await,
             _ => not_allowed(),
         }
     }

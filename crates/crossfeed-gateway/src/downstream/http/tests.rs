@@ -1,5 +1,5 @@
 use super::{
-    stream::{Events, From, Stream},
+    stream::{Events, From, Stream, place},
     *,
 };
 use crate::{
@@ -738,7 +738,7 @@ proptest! {
                 let arrived = got + receive.min(sent - got);
                 got = arrived;
                 let id = arrived.checked_sub(1).map_or("3-".to_owned(), |last| format!("3-{last}"));
-                let (_, from) = super::stream::place(&id).unwrap();
+                let (_, from) = place(&id).unwrap();
                 events = stream.events(from, false);
             }
         });

@@ -203,3 +203,16 @@ async fn calls_that_run_finish_before_the_gateway_ends() {
     ends.await.unwrap();
     assert_eq!(world.gateway.health()[0].open, 0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn who_asks_for_the_era_is_answered_without_servers() {
+    let world = World::new(&["a", "b"]);
+    let client = world.client();
+    client
+        .send(r#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{}}"#)
+        .await;
+    let mut inbox = client.inbox.lock().await;
+    let answer = tokio::time::timeout(Duration::from_secs(6), inbox.recv()).await;
+    let answer = answer.unwrap().unwrap().to_bytes();
+    assert!(String::from_utf8_lossy(&answer).contains("2026-07-28"));
+}

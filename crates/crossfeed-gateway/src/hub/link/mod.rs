@@ -5,7 +5,9 @@
 //! one server's slowness another's. Deliberately not here: how connections are opened and opened again
 //! ([`super::life`]), and what answers mean.
 
-use super::{Client, advance::advance, fault, life::Hello, read};
+mod hand;
+
+use super::{Client, fault, life::Hello, read};
 use crate::{
     config::TransportConfig,
     message::{Id, Message},
@@ -22,10 +24,6 @@ use tokio::{
     sync::{Notify, oneshot, watch},
     time::Instant,
 };
-
-/// Messages that wait to be handed over: as many as a client may have requests, and as many again for
-/// what it says beside them.
-const QUEUE: usize = 2048;
 
 /// Subscriptions that a server which comes back is told of again.
 const SUBSCRIPTIONS: usize = 10_000;
@@ -235,56 +233,6 @@ impl Link {
         matches!(*self.phase.borrow(), Phase::Open)
     }
 
-    /// Sends a request under an id of this connection. What cannot be sent is answered at once.
-    pub(super) async fn request(
-        self: &Arc<Self>,
-        waiting: Waiting,
-        message: Message,
-        headers: Vec<Header>,
-    ) {
-        if let Some(error) = self.refusal() {
-            self.fail_one(waiting, &error).await;
-            return;
-        }
-        let refused = {
-            let mut state = self.state();
-            if state.queue.len() >= QUEUE || state.queued_bytes > self.most_bytes {
-                Some(waiting)
-            } else {
-                let minted = state.minted;
-                state.minted += 1;
-                state.waiting.insert(minted, waiting);
-                if let Some(timeout) = self.timeout.filter(|_| message.method() != Some(LISTEN)) {
-                    state
-                        .deadlines
-                        .push_back((Instant::now() + timeout, minted));
-                    self.clock.notify_one();
-                }
-                state.put(Parcel {
-                    message: message.with_id(Id::number(minted)),
-                    headers,
-                    minted: Some(minted),
-                });
-                None
-            }
-        };
-        match refused {
-            Some(waiting) => {
-                let error = UpstreamError::Unreachable {
-                    reason: "it does not read what it is sent".to_owned(),
-                };
-                self.fail_one(waiting, &error).await;
-            }
-            None => self.drain().await,
-        }
-    }
-
-    /// Sends a request of the client as it is; the answer is the client's.
-    pub(super) async fn forward(self: &Arc<Self>, serial: u64, message: Message) {
-        self.request(Waiting::Forward { serial }, message, Vec::new())
-            .await;
-    }
-
     /// Keeps in mind what the server is to be told again when it comes back.
     pub(super) fn remember(&self, method: &str, message: &Message) {
         if !matches!(
@@ -302,92 +250,6 @@ impl Link {
         } else if let Some(uri) = read::string(&params, &["uri"]) {
             state.subscribe(uri, (method == "resources/subscribe").then_some(params));
         }
-    }
-
-    /// Sends what needs no answer. Waits while too much waits already.
-    pub(super) async fn send(self: &Arc<Self>, message: Message) {
-        loop {
-            let room = self.room.notified();
-            if self.refusal().is_some() {
-                return;
-            }
-            {
-                let mut state = self.state();
-                if state.queue.len() < 2 * QUEUE && state.queued_bytes <= self.most_bytes {
-                    state.put(Parcel {
-                        message,
-                        headers: Vec::new(),
-                        minted: None,
-                    });
-                    break;
-                }
-            }
-            room.await;
-        }
-        self.drain().await;
-    }
-
-    /// Asks the server on behalf of the gateway, and of a request of the client where there is one.
-    pub(super) async fn ask(
-        self: &Arc<Self>,
-        serial: Option<u64>,
-        method: &str,
-        params: Option<&Bytes>,
-    ) -> oneshot::Receiver<Answer> {
-        self.pass(serial, Message::request(&Id::number(0), method, params))
-            .await
-    }
-
-    /// The same with a message of the client.
-    pub(super) async fn pass(
-        self: &Arc<Self>,
-        serial: Option<u64>,
-        message: Message,
-    ) -> oneshot::Receiver<Answer> {
-        let (answer, receiver) = oneshot::channel();
-        self.request(Waiting::Inner { serial, answer }, message, Vec::new())
-            .await;
-        receiver
-    }
-
-    /// Hands over what waits, here as far as that takes no waiting.
-    async fn drain(self: &Arc<Self>) {
-        {
-            let mut state = self.state();
-            if state.draining || state.upstream.is_none() {
-                return;
-            }
-            state.draining = true;
-        }
-        let link = Arc::clone(self);
-        advance(Box::pin(async move {
-            while let Some((upstream, parcel)) = link.next() {
-                let sent = upstream.send(parcel.message, &parcel.headers).await;
-                if let (Err(error), Some(minted)) = (sent, parcel.minted) {
-                    let waiting = link.state().waiting.remove(&minted);
-                    if let Some(waiting) = waiting {
-                        link.fail_one(waiting, &error).await;
-                    }
-                }
-            }
-        }))
-        .await;
-    }
-
-    /// What is to be handed over next; if nothing is, nobody hands over any longer.
-    fn next(&self) -> Option<(Arc<dyn Upstream>, Parcel)> {
-        let mut state = self.state();
-        let Some(upstream) = state.upstream.clone() else {
-            state.draining = false;
-            return None;
-        };
-        let Some(parcel) = state.queue.pop_front() else {
-            state.draining = false;
-            return None;
-        };
-        state.queued_bytes -= parcel.message.len();
-        self.room.notify_waiters();
-        Some((upstream, parcel))
     }
 
     /// From here on messages go to this connection, those first that wait.
@@ -408,43 +270,8 @@ impl Link {
         self.greet().await;
     }
 
-    /// Says to the server that the client is initialized, once on each connection and before anything
-    /// that waits, if the client said so.
-    pub(super) async fn greet(self: &Arc<Self>) {
-        if let Some(message) = self.hello.initialized() {
-            let mut state = self.state();
-            if state.upstream.is_some() && !state.greeted {
-                state.greeted = true;
-                state.queued_bytes += message.len();
-                state.queue.push_front(Parcel {
-                    message,
-                    headers: Vec::new(),
-                    minted: None,
-                });
-            }
-        }
-        self.drain().await;
-    }
-
     pub(super) fn start_timeout(&self) -> Duration {
         self.start_timeout
-    }
-
-    /// Says to the server that nobody waits for a request any longer; `params` are those of the
-    /// notification, whose `requestId` is set.
-    pub(super) async fn cancel(self: &Arc<Self>, minted: u64, params: Bytes) {
-        let id = Id::number(minted);
-        if !self.abandons {
-            let params = read::replaced(&params, &["requestId"], id.raw());
-            self.send(Message::notification(
-                "notifications/cancelled",
-                Some(&params),
-            ))
-            .await;
-        }
-        if let Some(upstream) = self.upstream() {
-            upstream.abandon(&id).await;
-        }
     }
 
     /// The connection is over: everything that waits fails.
@@ -502,35 +329,6 @@ impl Link {
             .filter_map(|(minted, waiting)| Some((minted, waiting.serial()?)))
             .max_by_key(|(minted, _)| **minted);
         last.map(|(_, serial)| serial)
-    }
-
-    /// Forgets what runs here for a request of the client; gives the ids.
-    pub(super) fn withdraw(&self, serial: u64) -> Vec<u64> {
-        let mut state = self.state();
-        let mut ids: Vec<u64> = state
-            .waiting
-            .iter()
-            .filter(|(_, waiting)| waiting.serial() == Some(serial))
-            .map(|(minted, _)| *minted)
-            .collect();
-        ids.sort_unstable();
-        for minted in &ids {
-            state.waiting.remove(minted);
-        }
-        // What was not handed over need not be.
-        let mut freed = 0;
-        let mut unsent = Vec::new();
-        state.queue.retain(|parcel| match parcel.minted {
-            Some(minted) if ids.contains(&minted) => {
-                freed += parcel.message.len();
-                unsent.push(minted);
-                false
-            }
-            _ => true,
-        });
-        state.queued_bytes -= freed;
-        ids.retain(|minted| !unsent.contains(minted));
-        ids
     }
 
     /// When the next request is to be given up.

@@ -1,0 +1,211 @@
+//! Calls: what is sent, what is refused, what is resolved.
+
+use super::*;
+
+#[tokio::test]
+async fn without_references_the_bytes_stay() {
+    let client = one().await;
+    for arguments in [
+        r#"{"arguments" : {"url": 1e400, "x":"y" } ,"name":"fetch","_meta":{"progressToken":1}}"#,
+        r#"{"name":"search"}"#,
+        r#"{"name":"search","arguments":{"q":  "a \\u0041"}}"#,
+        r#"{"name":"search","arguments":{"q":  7}}"#,
+        r#"{"name":"secret","arguments":{"q":  7}}"#,
+    ] {
+        let forward = forward(&client, Bytes::from(arguments)).await;
+        assert_eq!(String::from_utf8_lossy(&forward.params), arguments);
+    }
+    // What stands for nothing is left out, where the tool does not take null.
+    let forward = forward(&client, params("search", json!({"q": null, "_refs": null}))).await;
+    assert_eq!(forward.params, params("search", json!({})));
+}
+
+#[tokio::test]
+async fn unknown_tools_are_refused() {
+    let client = one().await;
+    for params in [r#"{"name":"no"}"#, "{}", "[]", r#"{"name":7}"#] {
+        let Call::Refused(error) = client.call(Bytes::from(params)).await else {
+            panic!("{params}");
+        };
+        assert_eq!(error.code, -32602);
+    }
+}
+
+#[tokio::test]
+async fn references_are_resolved() {
+    let client = one().await;
+    let found = json!({"content": [{"type": "text", "text": "{\"items\":[{\"url\":\"u\"}]}"}]});
+    let shown = returned(&client, "search", found).await;
+    assert_eq!(shown["content"][1], id_part("call_1"));
+    let arguments = json!({"url": null, "region": "eu", "_refs": {"url": {"_tool": "call_1", "_select": "items[0].url"}}});
+    let forward = forward(&client, params("fetch", arguments)).await;
+    let sent: Value = serde_json::from_slice(&forward.params).unwrap();
+    assert_eq!(
+        sent,
+        json!({"name": "fetch", "arguments": {"url": "u", "region": "eu"}})
+    );
+    assert_eq!(forward.headers.len(), 1);
+    assert_eq!(forward.headers[0].value, "eu");
+
+    for (arguments, code) in [
+        (
+            json!({"url": null, "_refs": {"url": {"_tool": "call_9"}}}),
+            "result.unknown",
+        ),
+        (
+            json!({"url": null, "_refs": {"url": {"_tool": "call_1", "_select": "none"}}}),
+            "select.matched_nothing",
+        ),
+        (
+            json!({"url": null, "_refs": {"url": {"_tool": "call_1", "_select": "items"}}}),
+            "arguments.invalid",
+        ),
+        (json!({"url": {"$tool": 7}}), "reference.malformed"),
+    ] {
+        let answer = answered(&client, params("fetch", arguments.clone())).await;
+        assert!(error(&answer).starts_with(code), "{arguments} {answer}");
+        assert_eq!(
+            answer["_meta"]["dev.crossfeed/error"]["error"]["code"],
+            json!(code)
+        );
+    }
+    let arguments = json!({"a": {"$tool": "call_1"}});
+    let answer = answered(&client, params("secret", arguments)).await;
+    assert!(error(&answer).starts_with("flow.refused"));
+}
+
+#[tokio::test]
+async fn a_reference_waits_for_a_call_in_flight() {
+    let client = Arc::new(one().await);
+    let first = forward(&client, params("search", json!({}))).await;
+    let waiting = tokio::spawn({
+        let client = Arc::clone(&client);
+        let arguments = json!({"url": null, "_refs": {"url": {"_tool": "call_1"}}});
+        async move { forward(&client, params("fetch", arguments)).await.params }
+    });
+    tokio::task::yield_now().await;
+    let result = json!({"content": [{"type": "text", "text": "u"}]});
+    first.pending.finish(result.to_string().into()).await;
+    let sent: Value = serde_json::from_slice(&waiting.await.unwrap()).unwrap();
+    assert_eq!(sent["arguments"], json!({"url": "u"}));
+}
+
+#[tokio::test]
+async fn sessions_do_not_reach_across() {
+    let world = World::new(vec![(server("a"), tools())], Vec::new());
+    let caller = |principal, session: Option<&str>| {
+        Caller::new(principal, session.map(str::to_owned), Revision::V2026_07_28)
+    };
+    let named = |name: &str| Principal::Named(name.to_owned());
+    let callers = [
+        caller(Principal::Anonymous, Some("a")),
+        caller(Principal::Anonymous, Some("b")),
+        caller(Principal::Anonymous, None),
+        caller(named("a"), None),
+        caller(named("b"), None),
+        caller(named("b"), Some("a")),
+    ];
+    let result = json!({"content": [{"type": "text", "text": "u"}]});
+    let mut ids = Vec::new();
+    let mut clients = Vec::new();
+    for caller in callers {
+        let client = world.client(caller).await;
+        let shown = returned(&client, "search", result.clone()).await;
+        let text = shown["content"][1]["text"].as_str().unwrap();
+        let said: Value = serde_json::from_str(text).unwrap();
+        ids.push(said["_toolCallId"].as_str().unwrap().to_owned());
+        clients.push(client);
+    }
+    for (owner, id) in ids.iter().enumerate() {
+        for (other, client) in clients.iter().enumerate() {
+            let arguments = json!({"url": null, "_refs": {"url": {"_tool": id}}});
+            match client.call(params("fetch", arguments)).await {
+                Call::Forward(_) => assert!(owner == other || id == &ids[other]),
+                Call::Answered(answer) => {
+                    assert_ne!(owner, other);
+                    let answer: Value = serde_json::from_slice(&answer).unwrap();
+                    let text = error(&answer);
+                    assert!(text.starts_with("result.unknown"), "{text}");
+                    // Whoever shares a session learns of no other id in it.
+                    let own = clients[other].shared.privacy().is_shared;
+                    assert!(!own || !text.contains(&ids[other]), "{text}");
+                }
+                Call::Refused(error) => panic!("{error:?}"),
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn binary_results_are_passed_on_as_parameters_want_them() {
+    let listed = json!([
+        {"name": "draw", "inputSchema": {"type": "object"}},
+        {"name": "show", "inputSchema": {"type": "object", "properties": {
+            "raw": {"type": "string"},
+            "url": {"type": "string", "format": "uri"},
+            "any": {},
+            "list": {"type": "array", "items": {"type": "string"}},
+        }}},
+    ]);
+    let mut config = server("a");
+    config.profile = Some("inline".to_owned());
+    let client = World::new(vec![(config, listed)], Vec::new())
+        .client(local())
+        .await;
+    let image = json!({"type": "image", "data": "AAAA", "mimeType": "image/png"});
+    returned(&client, "draw", json!({"content": [image]})).await;
+    let text = json!({"type": "text", "text": "t"});
+    returned(&client, "draw", json!({"content": [text, image]})).await;
+    let one = json!({"_tool": "call_1"});
+    let second = json!({"_tool": "call_2", "_select": "[1]"});
+    let arguments = json!({"raw": one, "url": second, "any": one, "list": [second], "n": 12345});
+    let forward = forward(&client, params("show", arguments)).await;
+    let sent: Value = serde_json::from_slice(&forward.params).unwrap();
+    assert_eq!(
+        sent["arguments"],
+        json!({
+            "raw": "AAAA",
+            "url": "data:image/png;base64,AAAA",
+            "any": {"data": "AAAA", "encoding": "base64", "mimeType": "image/png"},
+            "list": ["AAAA"],
+            "n": 12345,
+        })
+    );
+    // What fits is not looked at; what is no binary result stays an error.
+    let answer = answered(&client, params("show", json!({"raw": {"_tool": "call_2"}}))).await;
+    assert!(error(&answer).starts_with("arguments.invalid"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_retry_gets_the_same_values() {
+    let client = one().await;
+    let text = |text: &str| json!({"content": [{"type": "text", "text": text}]});
+    returned(&client, "search", text("u")).await;
+    let arguments = json!({"url": null, "_refs": {"url": {"_tool": "call_1"}}});
+    let first = forward(&client, params("fetch", arguments.clone())).await;
+    let asks =
+        json!({"resultType": "input_required", "requestState": "s1", "inputRequests": {"a": {}}});
+    let shown = first.pending.finish(asks.to_string().into()).await;
+    assert_eq!(shown, asks.to_string());
+    // The result that was referred to is gone.
+    client.shared.session().close().await.unwrap();
+    let retry = |state: &str, arguments: &Value| -> Bytes {
+        json!({"name": "fetch", "arguments": arguments, "requestState": state, "inputResponses": {"a": 1}})
+            .to_string()
+            .into()
+    };
+    let again = forward(&client, retry("s1", &arguments)).await;
+    let sent: Value = serde_json::from_slice(&again.params).unwrap();
+    assert_eq!(sent["arguments"], json!({"url": "u"}));
+    assert_eq!(sent["requestState"], "s1");
+    for (state, arguments) in [
+        ("s2", arguments.clone()),
+        (
+            "s1",
+            json!({"url": null, "region": "x", "_refs": {"url": {"_tool": "call_1"}}}),
+        ),
+    ] {
+        let answer = answered(&client, retry(state, &arguments)).await;
+        assert!(error(&answer).starts_with("result.unknown"), "{answer}");
+    }
+}

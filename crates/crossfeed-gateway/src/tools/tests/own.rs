@@ -1,0 +1,129 @@
+//! The gateway's own tools.
+
+use super::*;
+
+/// What one of the gateway's own tools says.
+async fn said(client: &ClientTools, name: &str, arguments: Value) -> Value {
+    let answer = answered(client, params(name, arguments.clone())).await;
+    assert!(answer.get("isError").is_none(), "{arguments} {answer}");
+    serde_json::from_str(answer["content"][0]["text"].as_str().unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn stored_results_can_be_read() {
+    let client = one().await;
+    let items: Vec<_> = (0..2000)
+        .map(|n| json!({"id": n, "t": "x".repeat(20)}))
+        .collect();
+    let text = json!({"items": items}).to_string();
+    returned(
+        &client,
+        "search",
+        json!({"content": [{"type": "text", "text": text}]}),
+    )
+    .await;
+    returned(
+        &client,
+        "search",
+        json!({"content": [{"type": "text", "text": "é\n".repeat(9000)}]}),
+    )
+    .await;
+    let read = async |arguments| said(&client, "read_result", arguments).await;
+    assert_eq!(
+        read(json!({"call_id": "call_1", "select": "items[3].id"})).await,
+        json!({"value": 3})
+    );
+    let page = read(json!({"call_id": "call_1", "select": "items[*].id", "max_tokens": 100})).await;
+    assert_eq!(
+        (&page["value"][1], &page["total"]),
+        (&json!(1), &json!(2000))
+    );
+    let page =
+        read(json!({"call_id": "call_1", "select": "items[*].id", "offset": page["next_offset"]}))
+            .await;
+    assert_eq!(page["value"][0], page["offset"]);
+    let page =
+        read(json!({"call_id": "call_1", "fields": ["items[].id"], "select": "items[:2]"})).await;
+    assert_eq!(page["value"], json!([{}, {}]));
+    let page = read(json!({"call_id": "call_1", "fields": ["id"], "select": "items[:2]"})).await;
+    assert_eq!(page, json!({"value": [{"id": 0}, {"id": 1}]}));
+    let page = read(json!({"call_id": "call_2", "offset": 17998})).await;
+    assert_eq!(
+        page,
+        json!({"text": "é\n", "offset": 17998, "total": 18000, "unit": "characters"})
+    );
+    for (arguments, code) in [
+        (json!({}), "result.unknown"),
+        (json!({"call_id": "call_9"}), "result.unknown"),
+        (json!({"call_id": 7}), "arguments.invalid"),
+        (
+            json!({"call_id": "call_1", "offset": -1}),
+            "arguments.invalid",
+        ),
+        (
+            json!({"call_id": "call_1", "select": "none"}),
+            "select.matched_nothing",
+        ),
+        (
+            json!({"call_id": "call_1", "fields": [7]}),
+            "arguments.invalid",
+        ),
+    ] {
+        let answer = answered(&client, params("read_result", arguments.clone())).await;
+        assert!(error(&answer).starts_with(code), "{arguments} {answer}");
+    }
+    let list = said(&client, "list_results", json!({})).await;
+    assert_eq!(list["total"], 2);
+    // Learning uses results, too, so that either may be the latest.
+    let results = list["results"].as_array().unwrap();
+    assert!(
+        results.iter().any(|result| result["call_id"] == "call_2"),
+        "{list}"
+    );
+    assert_eq!(results[0]["tool"], "search");
+    let list = said(&client, "list_results", json!({"limit": 1})).await;
+    assert_eq!(list["next_offset"], 1);
+    client.close().await;
+    let list = client.shared.session().results().await.unwrap();
+    assert!(list.is_empty());
+}
+
+#[tokio::test]
+async fn outputs_can_be_inspected() {
+    let client = one().await;
+    let told = said(
+        &client,
+        "inspect_tool_output",
+        json!({"tool_id": "typed", "field_path": ""}),
+    )
+    .await;
+    assert_eq!(
+        told["children"][0],
+        json!({"name": "items", "type": "array"})
+    );
+    let unknown = json!({"tool_id": "search", "field_path": ""});
+    let answer = answered(&client, params("inspect_tool_output", unknown.clone())).await;
+    assert!(error(&answer).contains("nothing is known"), "{answer}");
+    returned(&client, "search", json!({"structuredContent": {"id": 1}})).await;
+    // Learning goes on beside the answer.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    let told = said(&client, "inspect_tool_output", unknown).await;
+    assert_eq!(told["flattened_fields"], json!(["id: integer"]));
+    let answer = answered(
+        &client,
+        params("inspect_tool_output", json!({"tool_id": "serch"})),
+    )
+    .await;
+    assert!(error(&answer).ends_with("try: search"), "{answer}");
+    let answer = answered(
+        &client,
+        params(
+            "inspect_tool_output",
+            json!({"tool_id": "typed", "field_path": "no"}),
+        ),
+    )
+    .await;
+    assert!(error(&answer).starts_with("projection.invalid"), "{answer}");
+}

@@ -1,0 +1,291 @@
+//! Results: what is shown of them, and what is kept.
+
+use super::*;
+
+/// What a client sees of a result of `name`.
+async fn check(name: &str, result: Value, expected: Value) {
+    let client = one().await;
+    assert_eq!(
+        returned(&client, name, result.clone()).await,
+        expected,
+        "{result}"
+    );
+}
+
+#[tokio::test]
+async fn the_call_id_is_in_every_copy() {
+    let text = json!({"type": "text", "text": "t"});
+    let id = id_part("call_1");
+    check(
+        "search",
+        json!({"content": [text]}),
+        json!({"content": [text, id]}),
+    )
+    .await;
+    check("search", json!({"content": []}), json!({"content": [id]})).await;
+    check("search", json!({}), json!({"content": [id]})).await;
+    let (said, structured) = (
+        json!({"type": "text", "text": "{\"n\":1}"}),
+        json!({"n": 1}),
+    );
+    check(
+        "search",
+        json!({"structuredContent": structured}),
+        json!({"structuredContent": {"n": 1, "_toolCallId": "call_1"}, "content": [said, id]}),
+    )
+    .await;
+    check(
+        "search",
+        json!({"content": [text], "structuredContent": structured, "own": 1}),
+        json!({"content": [text, id], "structuredContent": {"n": 1, "_toolCallId": "call_1"}, "own": 1}),
+    )
+    .await;
+    // A page of the tool's own reads what it reads without us.
+    check(
+        "page",
+        json!({"content": [text], "structuredContent": structured}),
+        json!({"content": [text, id], "structuredContent": structured}),
+    )
+    .await;
+    let parts = json!({"type": "text", "text": "{\"_toolCallId\":\"call_1\",\"_crossfeedParts\":\"refer to the parts above as [0], [1], …\"}"});
+    let image = json!({"type": "image", "data": "AAAA", "mimeType": "image/png"});
+    check(
+        "search",
+        json!({"content": [text, image]}),
+        json!({"content": [text, image, parts]}),
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn what_clients_refuse_is_not_sent() {
+    let id = id_part("call_1");
+    let said = |text: &str| json!({"type": "text", "text": text});
+    check(
+        "search",
+        json!({"structuredContent": null}),
+        json!({"content": [id]}),
+    )
+    .await;
+    check(
+        "search",
+        json!({"structuredContent": [1, 2]}),
+        json!({"content": [said("[1,2]"), id]}),
+    )
+    .await;
+    check(
+        "search",
+        json!({"structuredContent": [1], "content": [said("[1]")]}),
+        json!({"content": [said("[1]"), id]}),
+    )
+    .await;
+    // A tool with an output schema gives what conforms to it.
+    let ours = json!({"_toolCallId": "call_1"});
+    check(
+        "typed",
+        json!({"content": [said("x")]}),
+        json!({"content": [said("x"), id], "structuredContent": ours}),
+    )
+    .await;
+    check(
+        "typed",
+        json!({"structuredContent": {"n": "no"}}),
+        json!({"structuredContent": ours, "content": [said("{\"n\":\"no\"}"), id]}),
+    )
+    .await;
+    check(
+        "typed",
+        json!({"structuredContent": {"items": [{}], "n": 1}, "content": []}),
+        json!({"structuredContent": {"items": [{}], "n": 1, "_toolCallId": "call_1"}, "content": [said("{\"items\":[{}],\"n\":1}"), id]}),
+    )
+    .await;
+    // What another says under our keys is not passed on.
+    check(
+        "search",
+        json!({"_meta": {"dev.crossfeed/x": 1, "y": 2}, "content": []}),
+        json!({"_meta": {"y": 2}, "content": [id]}),
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn failures_stay_as_they_came() {
+    let client = one().await;
+    for (number, result) in [
+        r#"{ "isError":true,"content":[{"type":"text","text":"no \u0061"}] , "structuredContent":[1]}"#,
+        r#"{"isError":true}"#,
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let forward = forward(&client, params("typed", json!({}))).await;
+        let shown = forward.pending.finish(Bytes::from(result)).await;
+        assert_eq!(String::from_utf8_lossy(&shown), result);
+        let id = format!("call_{}", 2 * number + 1);
+        let arguments = json!({"url": null, "_refs": {"url": {"_tool": id}}});
+        let answer = answered(&client, params("fetch", arguments)).await;
+        assert!(error(&answer).starts_with("result.failed"), "{answer}");
+    }
+    let forward = forward(&client, params("typed", json!({}))).await;
+    forward.pending.fail("the server has ended").await;
+    let arguments = json!({"url": null, "_refs": {"url": {"_tool": "call_5"}}});
+    let answer = answered(&client, params("fetch", arguments)).await;
+    assert!(error(&answer).contains("the server has ended"), "{answer}");
+}
+
+#[tokio::test]
+async fn what_is_no_result_passes() {
+    let client = one().await;
+    for result in [
+        "7",
+        "[]",
+        "{",
+        r#"{"resultType":"other"}"#,
+        r#"{"resultType":"input_required","inputRequests":{}}"#,
+    ] {
+        let forward = forward(&client, params("search", json!({}))).await;
+        let shown = forward.pending.finish(Bytes::from(result)).await;
+        assert_eq!(String::from_utf8_lossy(&shown), result);
+    }
+}
+
+#[tokio::test]
+async fn large_results_are_previews() {
+    let client = one().await;
+    let items: Vec<_> = (0..2000)
+        .map(|n| json!({"url": format!("https://a.example/{n}")}))
+        .collect();
+    let structured = json!({"items": items, "n": 1});
+    let image = json!({"type": "image", "data": "AAAA", "mimeType": "image/png"});
+    let text = json!({"type": "text", "text": structured.to_string()});
+    let result =
+        json!({"content": [text, image], "structuredContent": structured, "_meta": {"own": 1}});
+    let shown = returned(&client, "typed", result.clone()).await;
+    assert!(shown.to_string().len() < 6000, "{shown}");
+    assert_eq!(shown["_meta"], json!({"own": 1}));
+    assert_eq!(shown["structuredContent"]["_toolCallId"], "call_1");
+    assert!(
+        shown["structuredContent"]["_crossfeedPreview"].is_object(),
+        "{shown}"
+    );
+    let content = shown["content"].as_array().unwrap();
+    assert!(content.contains(&image), "{shown}");
+    assert!(
+        content[0]["text"]
+            .as_str()
+            .unwrap()
+            .contains("_crossfeedPreview")
+    );
+    let arguments =
+        json!({"url": null, "_refs": {"url": {"_tool": "call_1", "_select": "items[1999].url"}}});
+    let forward = forward(&client, params("fetch", arguments)).await;
+    assert!(String::from_utf8_lossy(&forward.params).contains("https://a.example/1999"));
+    // A page gets all of it.
+    let shown = returned(&client, "page", result).await;
+    assert_eq!(shown["structuredContent"], structured);
+}
+
+#[tokio::test]
+async fn a_task_is_in_flight_until_it_has_a_result() {
+    let client = one().await;
+    let result = json!({"content": [{"type": "text", "text": "u"}]});
+    for (number, created, done) in [
+        (
+            1,
+            json!({"task": {"taskId": "t1", "status": "working"}}),
+            result.clone(),
+        ),
+        (
+            2,
+            json!({"resultType": "task", "taskId": "t2"}),
+            json!({"taskId": "t2", "status": "completed", "result": result, "own": 1}),
+        ),
+    ] {
+        let task = format!("t{number}");
+        let forward = forward(&client, params("search", json!({}))).await;
+        let shown = forward.pending.finish(created.to_string().into()).await;
+        assert_eq!(shown, created.to_string());
+        let working = Bytes::from(r#"{"taskId":"t","status":"working"}"#);
+        assert_eq!(client.task_result(0, &task, working.clone()).await, working);
+        let done = Bytes::from(done.to_string());
+        // Of another server, or another task.
+        assert_eq!(client.task_result(1, &task, done.clone()).await, done);
+        assert_eq!(client.task_result(0, "t9", done.clone()).await, done);
+        let shown = client.task_result(0, &task, done.clone()).await;
+        assert!(String::from_utf8_lossy(&shown).contains("_toolCallId"));
+        assert_eq!(client.task_result(0, &task, done).await, shown);
+        let own: Value = serde_json::from_slice(&shown).unwrap();
+        assert_eq!(own.get("own").is_some(), number == 2);
+    }
+    let forward = forward(&client, params("search", json!({}))).await;
+    let created = json!({"task": {"taskId": "t3"}}).to_string();
+    forward.pending.finish(created.into()).await;
+    let failed = Bytes::from(r#"{"taskId":"t3","status":"cancelled"}"#);
+    assert_eq!(client.task_result(0, "t3", failed.clone()).await, failed);
+    let arguments = json!({"url": null, "_refs": {"url": {"_tool": "call_3"}}});
+    let answer = answered(&client, params("fetch", arguments)).await;
+    assert!(
+        error(&answer).contains("the task was cancelled"),
+        "{answer}"
+    );
+}
+
+#[tokio::test]
+async fn what_cannot_be_kept_is_passed_on_and_says_so() {
+    let limits = crossfeed_store::MemoryLimits::default().with_session_bytes(1000);
+    let store = crossfeed_store::MemoryStore::new(limits);
+    let options = EngineOptions::default().with_max_in_flight(1);
+    let mut world = World::new(vec![(server("a"), tools())], Vec::new());
+    let config = Arc::clone(&world.tools.config);
+    world.tools = Tools::new(Engine::new(options, Arc::new(store)), config);
+    let client = world.client(local()).await;
+    let text = "x".repeat(30_000);
+    let shown = returned(
+        &client,
+        "search",
+        json!({"content": [{"type": "text", "text": text}]}),
+    )
+    .await;
+    assert_eq!(shown["content"][0]["text"], text);
+    let note = shown["content"][1]["text"].as_str().unwrap();
+    assert!(
+        note.contains("cannot be referred to") && !note.contains("_toolCallId"),
+        "{note}"
+    );
+    // More calls at once than are kept.
+    let first = forward(&client, params("search", json!({}))).await;
+    let second = forward(&client, params("search", json!({}))).await;
+    let result = json!({"content": []}).to_string();
+    assert_eq!(second.pending.finish(result.clone().into()).await, result);
+    let answer = answered(&client, params("search", json!({"q": {"$tool": "call_1"}}))).await;
+    assert!(error(&answer).starts_with("limit.exceeded"), "{answer}");
+    drop(first);
+}
+
+#[tokio::test]
+async fn parts_of_a_result_can_be_asked_for() {
+    let mut config = server("a");
+    config.projection = true;
+    let client = World::new(vec![(config, tools())], Vec::new())
+        .client(local())
+        .await;
+    let result = json!({"structuredContent": {"items": [{"id": 1}], "n": 2}});
+    let asked = forward(&client, params("typed", json!({"_select": ["n"]}))).await;
+    assert_eq!(asked.params, params("typed", json!({})));
+    let shown = asked.pending.finish(result.to_string().into()).await;
+    let shown: Value = serde_json::from_slice(&shown).unwrap();
+    assert_eq!(
+        shown["structuredContent"],
+        json!({"n": 2, "_toolCallId": "call_1"})
+    );
+    assert_eq!(shown["content"][0]["text"], "{\"n\":2}");
+    let asked = json!({"name": "typed", "_meta": {"projection": {"mode": "include", "fields": ["items[].id"]}}});
+    let asked = forward(&client, asked.to_string().into()).await;
+    let shown = asked.pending.finish(result.to_string().into()).await;
+    let shown: Value = serde_json::from_slice(&shown).unwrap();
+    assert_eq!(
+        shown["structuredContent"],
+        json!({"items": [{"id": 1}], "_toolCallId": "call_2"})
+    );
+    assert_eq!(shown["_meta"][crossfeed_mcp::KEY]["applied"], json!(true));
+}
