@@ -32,6 +32,18 @@ bench name='':
 race *args:
     bash benches/race/run {{ args }}
 
+# the gateway against other proxies
+race-gateway *args:
+    bash benches/race-gateway/run {{ args }}
+
+# the official MCP suites, directly and through the gateway
+conformance *args:
+    bash tests/suites/mcp/run {{ args }}
+
+# real clients and servers through the gateway, e.g. `just peers python --quick`
+peers *args:
+    bash tests/peers/run {{ args }}
+
 # a whole session on bundled data
 demo *args:
     cargo run --release --package crossfeed-cli -- demo {{ args }}

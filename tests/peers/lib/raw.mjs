@@ -130,7 +130,7 @@ export class Raw {
 
 /** The id that a shown result names itself by, in the text that a model reads. */
 export function callId(result) {
-  const id = /"_toolCallId":"(call_[A-Za-z0-9_]+)"/.exec(text(result))?.[1];
+  const id = /"_toolCallId":"([A-Za-z0-9_]+)"/.exec(text(result))?.[1];
   if (!id) throw new Error(`no call id in ${JSON.stringify(result).slice(0, 300)}`);
   return id;
 }

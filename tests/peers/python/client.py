@@ -43,7 +43,7 @@ def text(result):
 
 def call_id(result):
     said = text(result)
-    found = re.search(r'"_toolCallId":"(call_[A-Za-z0-9_]+)"', said)
+    found = re.search(r'"_toolCallId":"([A-Za-z0-9_]+)"', said)
     assert found, f"no call id in {said[:300]}"
     return found.group(1)
 

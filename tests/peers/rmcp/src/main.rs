@@ -2,7 +2,10 @@
 //!
 //! What comes in: an era (`session`, `stateless`), and an address or a command. What goes out: a line for
 //! each check. The server behind is `server-everything`.
-#![expect(deprecated, reason = "the session eras have sampling and roots, and clients that serve them")]
+#![expect(
+    deprecated,
+    reason = "the session eras have sampling and roots, and clients that serve them"
+)]
 
 use anyhow::{Context, Result, bail, ensure};
 use rmcp::{
@@ -58,7 +61,8 @@ impl ClientHandler for Host {
 }
 
 fn typed<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
-    serde_json::from_value(value).map_err(|error| ErrorData::internal_error(error.to_string(), None))
+    serde_json::from_value(value)
+        .map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }
 
 type Client = RunningService<RoleClient, Host>;
@@ -137,7 +141,11 @@ async fn checks(client: &Client) {
     check("tools are listed, ours first", async {
         let tools = client.list_all_tools().await?;
         ensure!(tools.iter().any(|tool| tool.name == "echo"));
-        ensure!(tools.first().is_some_and(|tool| tool.name == "inspect_tool_output"));
+        ensure!(
+            tools
+                .first()
+                .is_some_and(|tool| tool.name == "inspect_tool_output")
+        );
         Ok(())
     })
     .await;
@@ -148,7 +156,12 @@ async fn checks(client: &Client) {
     })
     .await;
     check("a number of one result goes into another call", async {
-        let first = call(client, "get-structured-content", json!({"location": "Chicago"})).await?;
+        let first = call(
+            client,
+            "get-structured-content",
+            json!({"location": "Chicago"}),
+        )
+        .await?;
         let id = call_id(&first)?;
         let warm = first
             .structured_content
@@ -161,18 +174,30 @@ async fn checks(client: &Client) {
             json!({"a": {"$tool": id, "$select": "temperature"}, "b": 1000}),
         )
         .await?;
-        ensure!(said(&sum)?.contains(&(warm + 1000).to_string()), "{}", said(&sum)?);
+        ensure!(
+            said(&sum)?.contains(&(warm + 1000).to_string()),
+            "{}",
+            said(&sum)?
+        );
         Ok(())
     })
     .await;
     check("a reference to nothing is a tool error", async {
-        let result = call(client, "get-sum", json!({"a": {"$tool": "call_999"}, "b": 1})).await?;
+        let result = call(
+            client,
+            "get-sum",
+            json!({"a": {"$tool": "call_999"}, "b": 1}),
+        )
+        .await?;
         ensure!(result.is_error == Some(true));
         Ok(())
     })
     .await;
     check("an unknown tool is refused with -32602", async {
-        match client.call_tool(CallToolRequestParams::new("no-such-tool")).await {
+        match client
+            .call_tool(CallToolRequestParams::new("no-such-tool"))
+            .await
+        {
             Err(ServiceError::McpError(error)) => ensure!(error.code.0 == -32602, "{error:?}"),
             other => bail!("{other:?}"),
         }
@@ -182,7 +207,9 @@ async fn checks(client: &Client) {
     check("resources are listed and read", async {
         let resources = client.list_all_resources().await?;
         let uri = resources.first().context("no resources")?.uri.clone();
-        let read = client.read_resource(ReadResourceRequestParams::new(uri)).await?;
+        let read = client
+            .read_resource(ReadResourceRequestParams::new(uri))
+            .await?;
         ensure!(!read.contents.is_empty());
         Ok(())
     })
@@ -201,9 +228,24 @@ async fn checks(client: &Client) {
     })
     .await;
     for (what, tool, arguments, word) in [
-        ("samples from the client", "trigger-sampling-request", json!({"prompt": "words", "maxTokens": 9}), "sampled words"),
-        ("asks the user", "trigger-elicitation-request", json!({}), "Ada"),
-        ("lists the roots of the client", "get-roots-list", json!({}), "file:///tmp/project"),
+        (
+            "samples from the client",
+            "trigger-sampling-request",
+            json!({"prompt": "words", "maxTokens": 9}),
+            "sampled words",
+        ),
+        (
+            "asks the user",
+            "trigger-elicitation-request",
+            json!({}),
+            "Ada",
+        ),
+        (
+            "lists the roots of the client",
+            "get-roots-list",
+            json!({}),
+            "file:///tmp/project",
+        ),
     ] {
         check(&format!("the server {what}"), async {
             let text = said(&call(client, tool, arguments).await?)?;
