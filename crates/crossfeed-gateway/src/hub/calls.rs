@@ -19,7 +19,7 @@ use crate::{
 };
 use bytes::Bytes;
 use futures_util::future::join_all;
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashSet, sync::Arc, time::Instant};
 
 /// Pages of one server's list.
 const PAGES: usize = 1000;
@@ -132,6 +132,7 @@ impl Request {
 
     /// `tools/call`.
     pub(super) async fn call(self, message: Message) {
+        let since = Instant::now();
         let params = message
             .params()
             .unwrap_or_else(|| Bytes::from_static(b"{}"));
@@ -165,6 +166,8 @@ impl Request {
                     pending: forward.pending,
                 };
                 let message = message.with_body(forward.params);
+                let figures = Arc::clone(self.client.gateway().figures());
+                figures.before.took(since.elapsed());
                 link.request(waiting, message, forward.headers).await;
             }
         }

@@ -76,7 +76,15 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
             sources: round.sources,
             projection: None,
         }),
-        (None, Some(arguments)) => ready(shared, flying, &offered, arguments).await,
+        (None, Some(arguments)) => {
+            let ready = ready(shared, flying, &offered, arguments).await;
+            ready.map_err(|bodies| {
+                for body in &bodies {
+                    shared.tools.figures.refused(body.code);
+                }
+                refusal::of_bodies(bodies, shared.privacy())
+            })
+        }
         (None, None) => Ok(Ready {
             arguments: None,
             sources: Sources::new(),
@@ -161,7 +169,7 @@ async fn ready(
     in_flight: Result<&InFlight, Option<Box<ErrorBody>>>,
     offered: &Arc<Offered>,
     arguments: Cursor<'_>,
-) -> Result<Ready, Bytes> {
+) -> Result<Ready, Vec<ErrorBody>> {
     let as_it_came = Ready {
         arguments: None,
         sources: Sources::new(),
@@ -172,7 +180,6 @@ async fn ready(
     if is_as_shown && !may_be_ours(arguments.raw()) {
         return Ok(as_it_came);
     }
-    let privacy = shared.privacy();
     let written = Bytes::copy_from_slice(arguments.raw());
     let in_flight = match in_flight {
         Ok(in_flight) => in_flight,
@@ -183,10 +190,7 @@ async fn ready(
                     arguments,
                     ..as_it_came
                 }),
-                None => Err(refusal::of_bodies(
-                    why_not.into_iter().map(|own| *own).collect(),
-                    privacy,
-                )),
+                None => Err(why_not.into_iter().map(|own| *own).collect()),
             };
         }
     };
@@ -212,12 +216,15 @@ async fn ready(
                     ..as_it_came
                 });
             }
-            None => return Err(refusal::of_resolve(&error, privacy)),
+            None => return Err(error.bodies()),
         },
-        Err(error) => return Err(refusal::of_resolve(&error, privacy)),
+        Err(error) => return Err(error.bodies()),
     };
     let sources = allowed(shared, in_flight, offered, &resolved.lineage)
-        .map_err(|error| refusal::of_flow(&error, privacy))?;
+        .map_err(|error| vec![refusal::flow_body(&error)])?;
+    let references = resolved.lineage.len();
+    let figures = shared.tools.figures.server(offered.server);
+    figures.references.add(references);
     let bytes = resolved.arguments.into_bytes();
     Ok(Ready {
         arguments: (bytes != written).then_some(bytes),

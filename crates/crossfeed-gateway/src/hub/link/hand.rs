@@ -8,6 +8,7 @@ use super::{Answer, LISTEN, Link, Parcel, Waiting};
 use crate::{
     hub::{advance::advance, read},
     message::{Id, Message},
+    metrics::Outcome,
     upstream::{Header, Upstream, UpstreamError},
 };
 use bytes::Bytes;
@@ -26,19 +27,23 @@ impl Link {
         message: Message,
         headers: Vec<Header>,
     ) {
+        let method = message.method().unwrap_or_default();
         if let Some(error) = self.refusal() {
+            self.figures.unsent(method);
             self.fail_one(waiting, &error).await;
             return;
         }
         let refused = {
             let mut state = self.state();
             if state.queue.len() >= QUEUE || state.queued_bytes > self.most_bytes {
+                self.figures.unsent(method);
                 Some(waiting)
             } else {
                 let minted = state.minted;
                 state.minted += 1;
-                state.waiting.insert(minted, waiting);
-                if let Some(timeout) = self.timeout.filter(|_| message.method() != Some(LISTEN)) {
+                let measured = self.figures.begin(method);
+                state.waiting.insert(minted, (waiting, measured));
+                if let Some(timeout) = self.timeout.filter(|_| method != LISTEN) {
                     state
                         .deadlines
                         .push_back((Instant::now() + timeout, minted));
@@ -127,12 +132,17 @@ impl Link {
         let link = Arc::clone(self);
         advance(Box::pin(async move {
             while let Some((upstream, parcel)) = link.next() {
+                let bytes = parcel.message.len();
                 let sent = upstream.send(parcel.message, &parcel.headers).await;
-                if let (Err(error), Some(minted)) = (sent, parcel.minted) {
-                    let waiting = link.state().waiting.remove(&minted);
-                    if let Some(waiting) = waiting {
-                        link.fail_one(waiting, &error).await;
+                match (sent, parcel.minted) {
+                    (Ok(()), _) => link.figures.sent.add(bytes),
+                    (Err(error), Some(minted)) => {
+                        let waiting = link.take(&Id::number(minted), Outcome::of(&error));
+                        if let Some(waiting) = waiting {
+                            link.fail_one(waiting, &error).await;
+                        }
                     }
+                    (Err(_), None) => {}
                 }
             }
         }))
@@ -161,7 +171,7 @@ impl Link {
         let mut ids: Vec<u64> = state
             .waiting
             .iter()
-            .filter(|(_, waiting)| waiting.serial() == Some(serial))
+            .filter(|(_, (waiting, _))| waiting.serial() == Some(serial))
             .map(|(minted, _)| *minted)
             .collect();
         ids.sort_unstable();

@@ -11,6 +11,7 @@ use super::{Client, fault, life::Hello, read};
 use crate::{
     config::TransportConfig,
     message::{Id, Message},
+    metrics::{Measured, Outcome, ServerFigures},
     tools::Pending,
     upstream::{Connector, Header, Upstream, UpstreamError},
 };
@@ -89,7 +90,7 @@ struct Parcel {
 
 /// What changes.
 pub(super) struct State {
-    waiting: HashMap<u64, Waiting>,
+    waiting: HashMap<u64, (Waiting, Measured)>,
     minted: u64,
     queue: VecDeque<Parcel>,
     queued_bytes: usize,
@@ -132,6 +133,7 @@ pub(super) struct Link {
     state: Mutex<State>,
     room: Notify,
     pub(super) clock: Notify,
+    pub(super) figures: Arc<ServerFigures>,
 }
 
 impl Link {
@@ -176,6 +178,7 @@ impl Link {
             }),
             room: Notify::new(),
             clock: Notify::new(),
+            figures: client.gateway().figures().server(server),
         })
     }
 
@@ -282,6 +285,7 @@ impl Link {
                 reason: "the client is gone".to_owned(),
             },
         };
+        let is_closed = matches!(phase, Phase::Closed);
         // A client that is gone does not come back.
         self.phase.send_if_modified(|now| {
             let changes = !matches!(now, Phase::Closed);
@@ -302,19 +306,24 @@ impl Link {
         self.room.notify_waiters();
         let mut waiting: Vec<_> = waiting.into_iter().collect();
         waiting.sort_unstable_by_key(|(minted, _)| *minted);
-        for (_, waiting) in waiting {
+        for (_, (waiting, measured)) in waiting {
+            if !is_closed {
+                measured.end(Outcome::of(&error));
+            }
             self.fail_one(waiting, &error).await;
         }
     }
 
-    /// What waits for the answer to a request of this connection.
-    pub(super) fn take(&self, id: &Id) -> Option<Waiting> {
-        self.state().waiting.remove(&id.as_number()?)
+    /// What waits for the answer to a request of this connection, which ended so.
+    pub(super) fn take(&self, id: &Id, outcome: Outcome) -> Option<Waiting> {
+        let (waiting, measured) = self.state().waiting.remove(&id.as_number()?)?;
+        measured.end(outcome);
+        Some(waiting)
     }
 
     /// The client's request behind a request of this connection.
     pub(super) fn serial_of(&self, id: &Id) -> Option<u64> {
-        self.state().waiting.get(&id.as_number()?)?.serial()
+        self.state().waiting.get(&id.as_number()?)?.0.serial()
     }
 
     /// The client's request that runs here last; with `alone`, only if no other runs.
@@ -326,7 +335,7 @@ impl Link {
         let last = state
             .waiting
             .iter()
-            .filter_map(|(minted, waiting)| Some((minted, waiting.serial()?)))
+            .filter_map(|(minted, (waiting, _))| Some((minted, waiting.serial()?)))
             .max_by_key(|(minted, _)| **minted);
         last.map(|(_, serial)| serial)
     }
@@ -353,7 +362,8 @@ impl Link {
                 break;
             }
             state.deadlines.pop_front();
-            if let Some(waiting) = state.waiting.remove(&minted) {
+            if let Some((waiting, measured)) = state.waiting.remove(&minted) {
+                measured.end(Outcome::TimedOut);
                 overdue.push((minted, waiting));
             }
         }

@@ -1,5 +1,6 @@
 mod eras;
 mod fake;
+mod figures;
 mod laws;
 mod one_server;
 mod restart;

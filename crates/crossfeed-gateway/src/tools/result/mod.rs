@@ -15,6 +15,7 @@ mod preview;
 mod whole;
 
 use super::{client::Shared, flow::Sources, list::Offered, refusal};
+use crate::metrics;
 use bytes::Bytes;
 use crossfeed_core::{InFlight, ProjectOptions, RenderOptions, ToolResult};
 use crossfeed_json::{Cursor, Document, Kind};
@@ -117,6 +118,11 @@ impl Kept {
             Answer::Failure => {
                 let failed = ToolResult::mcp(result.clone()).failed();
                 note(self.in_flight.complete(failed).await.err());
+                self.shared
+                    .tools
+                    .figures
+                    .server(self.offered.server)
+                    .result(metrics::Kept::Failed);
                 result
             }
             Answer::Result { is_large } => self.shown(result, is_large).await,
@@ -147,12 +153,15 @@ impl Kept {
             note: None,
             is_stateless: shared.is_stateless(),
         };
+        let figures = shared.tools.figures.server(offered.server);
         match recorded {
             Ok(_) => {
+                figures.result(metrics::Kept::Recorded);
                 shared.remember_sources(&call_id, &offered.source, &sources);
                 show.call_id = Some(call_id.to_string());
             }
             Err(error) => {
+                figures.result(metrics::Kept::Refused);
                 let why = error.to_string();
                 note(Some(error));
                 show.note = Some(format!("this result cannot be referred to: {why}"));
@@ -217,6 +226,7 @@ async fn shown(shared: &Shared, call_id: &CallId, show: Show, asked: Asked) -> O
     let response = session.response(call_id).await.ok()?;
     let may_be_cut = show.offered.previews && !show.offered.has_page;
     if may_be_cut && asked.is_large && !asks(&show.offered, &asked.params) {
+        let figures = shared.tools.figures.server(show.offered.server);
         let options = RenderOptions::default().with_spelling(Spelling::Underscore);
         let rendered = session.render(call_id, &options).await.ok()?;
         let cut = response.cut_with(move |stored, _| {
@@ -225,7 +235,9 @@ async fn shown(shared: &Shared, call_id: &CallId, show: Show, asked: Asked) -> O
                     .and_then(|clean| preview::preview(&clean, &rendered.json, &show)),
             )
         });
-        return cut.await.ok()?.0.map(Bytes::from);
+        let shown = cut.await.ok()?.0.map(Bytes::from);
+        figures.previews.add(shown.iter().len());
+        return shown;
     }
     let cut = response.cut_with(move |stored, rules| {
         let document = stored.document();
