@@ -1,6 +1,6 @@
 //! What is about tools: lists fetched whole, calls resolved before they go, results of tasks.
 //!
-//! What comes in: `tools/list`, `tools/call`, `tasks/get` and `tasks/result` of a client. What goes out:
+//! What comes in: `tools/list`, `tools/call` and what asks for a task or cancels one. What goes out:
 //! the requests that servers get for them, and the answers as [`crate::tools`] shows them. Deliberately
 //! not here: what becomes of schemas, arguments and results.
 
@@ -184,7 +184,7 @@ impl Request {
         }
     }
 
-    /// `tasks/result`, `tasks/get`: of the server whose task it is.
+    /// `tasks/result`, `tasks/get`, `tasks/cancel`: of the server whose task it is.
     pub(super) async fn task(self, message: Message) {
         let params = message.params().unwrap_or_default();
         let Some(task) = read::string(&params, &["taskId"]) else {
