@@ -194,9 +194,6 @@ async fn ready(
     if is_as_shown && !may_be_ours(arguments.raw()) {
         return Ok(as_it_came);
     }
-<<<<<<< HEAD
-=======
-    let privacy = shared.privacy();
     if let Some(text) = arguments.as_str()
         && may_be_ours(text.as_bytes())
     {
@@ -205,9 +202,8 @@ async fn ready(
             "the arguments are a string in place of an object",
         );
         body.advice = Some("write them as an object, not as its JSON text".to_owned());
-        return Err(refusal::of_bodies(vec![body], privacy));
+        return Err(vec![body]);
     }
->>>>>>> f3d6cd0cf32511f6cb1eee8814ce2cb6e4f5e8a3
     let written = Bytes::copy_from_slice(arguments.raw());
     let in_flight = match in_flight {
         Ok(in_flight) => in_flight,

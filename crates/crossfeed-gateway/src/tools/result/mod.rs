@@ -15,14 +15,10 @@
 mod preview;
 mod whole;
 
-<<<<<<< HEAD
-use super::{client::Shared, flow::Sources, list::Offered, refusal};
-use crate::metrics;
-=======
 pub(super) use preview::AS_TEXT;
 
 use super::{client::Shared, flow::Sources, list::Offered, members::take_out, refusal};
->>>>>>> f3d6cd0cf32511f6cb1eee8814ce2cb6e4f5e8a3
+use crate::metrics;
 use bytes::Bytes;
 use crossfeed_core::{InFlight, ProjectOptions, RenderOptions, ToolResult};
 use crossfeed_json::{Cursor, Document, Edits, Kind};
@@ -130,16 +126,12 @@ impl Kept {
             Answer::Failure => {
                 let failed = ToolResult::mcp(result.clone()).failed();
                 note(self.in_flight.complete(failed).await.err());
-<<<<<<< HEAD
                 self.shared
                     .tools
                     .figures
                     .server(self.offered.server)
                     .result(metrics::Kept::Failed);
-                result
-=======
                 passed_on(result)
->>>>>>> f3d6cd0cf32511f6cb1eee8814ce2cb6e4f5e8a3
             }
             Answer::Result { is_large } => self.shown(result, is_large).await,
         }
@@ -195,15 +187,10 @@ impl Kept {
         };
         let figures = shared.tools.figures.server(offered.server);
         match recorded {
-<<<<<<< HEAD
             Ok(_) => {
                 figures.result(metrics::Kept::Recorded);
-                shared.remember_sources(&call_id, &offered.source, &sources);
                 show.call_id = Some(call_id.to_string());
             }
-=======
-            Ok(_) => show.call_id = Some(call_id.to_string()),
->>>>>>> f3d6cd0cf32511f6cb1eee8814ce2cb6e4f5e8a3
             Err(error) => {
                 figures.result(metrics::Kept::Refused);
                 let why = error.to_string();
