@@ -5,7 +5,7 @@ use crate::{
     config::{GatewayConfig, ServerConfig, TransportConfig},
     downstream::{Gone, Outlet, Principal},
     hub::{Client, Gateway},
-    message::{Id, Message},
+    message::{Id, Message, RpcError},
     tools::Tools,
     upstream::{Connector, Event, Header, Upstream, UpstreamError},
 };
@@ -56,6 +56,11 @@ impl Server {
         let id = request.id().unwrap();
         self.say(Message::response(id, &Bytes::from(result.to_owned())))
             .await;
+    }
+
+    pub(super) async fn refuse(&self, request: &Message, code: i64) {
+        let error = RpcError::new(code, "no");
+        self.say(Message::failure(request.id(), &error)).await;
     }
 
     /// Takes part in the beginning of a session.
@@ -235,6 +240,11 @@ impl World {
             inbox: Mutex::new(receiver),
             outlet,
         }
+    }
+
+    /// The same, if there is one already.
+    pub(super) async fn try_server(&self, index: usize) -> Option<Server> {
+        self.opened[index].lock().await.try_recv().ok()
     }
 
     /// The next connection to a server.

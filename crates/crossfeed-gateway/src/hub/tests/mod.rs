@@ -1,7 +1,10 @@
+mod beginning;
 mod eras;
 mod fake;
 mod laws;
 mod one_server;
+mod progress;
 mod restart;
 mod several_servers;
+mod stuck;
 mod tools;
