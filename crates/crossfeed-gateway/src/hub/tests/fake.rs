@@ -101,7 +101,12 @@ impl Upstream for Connection {
         let _ = self.abandoned.send(id.clone());
     }
 
-    async fn close(&self) {}
+    async fn close(&self) {
+        // As long as a process that must be made to end.
+        if self.is_stuck.load(Ordering::Relaxed) {
+            tokio::time::sleep(Duration::from_secs(4)).await;
+        }
+    }
 }
 
 /// A server that can be connected to.

@@ -186,3 +186,15 @@ async fn deadlines_of_what_was_answered_are_not_kept() {
     let link = world.gateway.every_client()[0].links()[0].clone();
     assert!(link.deadlines() < 100, "{}", link.deadlines());
 }
+
+#[tokio::test(start_paused = true)]
+async fn connections_end_at_the_same_time() {
+    let world = World::new(&["a", "b", "c"]);
+    let (client, _servers) = world.begun(ALL).await;
+    for fake in &world.fakes {
+        fake.is_stuck.store(true, Ordering::Relaxed);
+    }
+    let start = tokio::time::Instant::now();
+    client.client.close().await;
+    assert!(start.elapsed() < Duration::from_secs(5));
+}
