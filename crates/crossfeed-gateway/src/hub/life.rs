@@ -13,11 +13,11 @@
 
 use super::{
     advance::advance,
-    link::{Failure, Link, Phase, Waiting},
+    introduce::{introduce, refusal, says_unknown},
+    link::{Answer, Failure, Link, Phase, Waiting},
     read,
 };
 use crate::{
-    Revision,
     bridge::{WithSession, WithoutSession},
     message::{Id, Kind, Message},
     metrics::Outcome,
@@ -26,6 +26,8 @@ use crate::{
 use bytes::Bytes;
 use crossfeed_wire::ErrorCode;
 use std::{
+    collections::VecDeque,
+    future::Future,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -75,22 +77,34 @@ pub(super) async fn run(link: Arc<Link>) {
     let mut backoff = Backoff::default();
     let mut is_first = true;
     loop {
-        let started = Instant::now();
+        let mut lived = Duration::ZERO;
         let error = tokio::select! {
             () = closed(&link) => return,
-            opened = open(&link) => match opened {
+            opened = in_time(&link, open(&link)) => match opened {
                 Ok((upstream, events)) => {
-                    link.open(Arc::clone(&upstream)).await;
+                    let there = Instant::now();
                     tracing::info!(target: "crossfeed::gateway", server = %link.name, "server is there");
-                    if !is_first {
-                        link.figures.restarts.add(1);
-                        replay(&link).await;
-                    }
-                    announce(&link).await;
-                    match live(&link, events).await {
-                        Some(error) => error,
+                    let again = async {
+                        link.open(Arc::clone(&upstream)).await;
+                        if !is_first {
+                            link.figures.restarts.add(1);
+                            advance(Box::pin(replay(Arc::clone(&link)))).await;
+                        }
+                        announce(&link).await;
+                    };
+                    in_time(&link, again).await;
+                    let end = live(&link, events).await;
+                    lived = there.elapsed();
+                    match end {
+                        Some(error) => {
+                            // Not here: it may take its time to end.
+                            tokio::spawn(async move {
+                                drop(tokio::time::timeout(CLOSING, upstream.close()).await);
+                            });
+                            error
+                        }
                         None => {
-                            upstream.close().await;
+                            drop(tokio::time::timeout(CLOSING, upstream.close()).await);
                             return;
                         }
                     }
@@ -102,10 +116,12 @@ pub(super) async fn run(link: Arc<Link>) {
         link.figures.failures.add(1);
         tracing::warn!(target: "crossfeed::gateway", server = %link.name, %error, "server is not there");
         link.down(Phase::Down(error.clone())).await;
-        if let Some(client) = link.client.upgrade() {
-            client.lost(&link).await;
-        }
-        if started.elapsed() > STEADY {
+        let Some(client) = link.client.upgrade() else {
+            return;
+        };
+        client.lost(&link).await;
+        drop(client);
+        if lived > STEADY {
             backoff.reset();
         }
         tokio::select! {
@@ -117,6 +133,39 @@ pub(super) async fn run(link: Arc<Link>) {
 
 /// A server that lived this long did not fail at starting.
 const STEADY: Duration = Duration::from_secs(30);
+
+/// How long a connection that is over may take to end in an orderly way.
+const CLOSING: Duration = Duration::from_secs(10);
+
+/// Does something, and meanwhile gives up what takes too long.
+async fn in_time<T>(link: &Arc<Link>, work: impl Future<Output = T>) -> T {
+    tokio::pin!(work);
+    loop {
+        let deadline = link.next_deadline();
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            () = link.clock.notified() => {}
+            () = until(deadline) => give_up(link).await,
+        }
+    }
+}
+
+/// Fails what took longer than it may, and tells the server of what it was sent.
+async fn give_up(link: &Arc<Link>) {
+    let error = link.timed_out();
+    let mut sent = Vec::new();
+    for (minted, waiting, was_sent) in link.overdue() {
+        link.fail_one(waiting, &error).await;
+        if was_sent {
+            sent.push(minted);
+        }
+    }
+    for minted in sent {
+        let params = Bytes::from_static(br#"{"requestId":0,"reason":"timeout"}"#);
+        link.cancel(minted, params).await;
+    }
+}
 
 /// The client is gone.
 async fn closed(link: &Link) {
@@ -150,6 +199,16 @@ async fn open(link: &Arc<Link>) -> Result<Opened, UpstreamError> {
             Err(error) => error,
         };
         let (error, was_there) = error;
+        let refused = link.state().refused.clone();
+        // A client's own mistake says nothing of the server, and must not decide for other clients.
+        let is_certain = link.stateless
+            || match &refused {
+                Some(refused) => says_unknown(refused),
+                None => true,
+            };
+        if known == Some(true) && !refused.as_ref().is_some_and(says_unknown) {
+            return Err(error);
+        }
         // Servers refuse what they do not know in every way there is.
         let is_refusal = match &error {
             UpstreamError::TimedOut { .. } => is_probe,
@@ -159,11 +218,12 @@ async fn open(link: &Arc<Link>) -> Result<Opened, UpstreamError> {
         if !(was_there && is_refusal) {
             return Err(error);
         }
-        let refused = link.state().refused.clone();
         tracing::debug!(target: "crossfeed::gateway", server = %link.name, %error, "another era is tried");
         match attempt(link, &bridged(link), link.start_timeout()).await {
             Ok(opened) => {
-                eras.learn(link.server, link.stateless, Some(false));
+                if is_certain {
+                    eras.learn(link.server, link.stateless, Some(false));
+                }
                 return Ok(opened);
             }
             // Neither: what the server itself said to its client stands.
@@ -213,99 +273,50 @@ async fn attempt(
     match (opened, upstream) {
         (Ok(opened), _) => Ok(opened),
         (Err(error), Some(upstream)) => {
-            upstream.close().await;
+            drop(tokio::time::timeout(CLOSING, upstream.close()).await);
             Err((error, true))
         }
         (Err(error), None) => Err((error, false)),
     }
 }
 
-async fn introduce(
-    link: &Arc<Link>,
-    upstream: &dyn Upstream,
-    events: &mut mpsc::Receiver<Event>,
-) -> Result<(), UpstreamError> {
-    // Ids of links begin at 1.
-    let id = Id::number(0);
-    let hello = Message::request(&id, link.hello.method, Some(&link.hello.params));
-    upstream.send(hello, &[]).await?;
-    loop {
-        match events.recv().await {
-            Some(Event::Message { message, .. }) if message.id() == Some(&id) => {
-                match message.kind() {
-                    Kind::Response => {
-                        let result = message.result().unwrap_or_default();
-                        upstream.speak(spoken(link, &result));
-                        let mut state = link.state();
-                        state.about = Some(result);
-                        state.refused = None;
-                        return Ok(());
-                    }
-                    Kind::Error => {
-                        let reason = refusal(&message);
-                        link.state().refused = Some(message);
-                        return Err(UpstreamError::Refused { reason });
-                    }
-                    Kind::Request | Kind::Notification => handle_message(link, message, None).await,
-                }
-            }
-            Some(Event::Failed { id: of, error }) if of == id => {
-                link.state().refused = None;
-                return Err(error);
-            }
-            Some(Event::Closed(error)) => return Err(error),
-            Some(event) => handle(link, event).await,
-            None => return Err(ended()),
-        }
-    }
-}
-
-fn ended() -> UpstreamError {
+pub(super) fn ended() -> UpstreamError {
     UpstreamError::Ended {
         reason: "the connection is over".to_owned(),
     }
 }
 
-/// What an error says, on one short line.
-fn refusal(error: &Message) -> String {
-    let said = error
-        .error()
-        .and_then(|error| read::string(&error, &["message"]));
-    let mut said: String = said
-        .unwrap_or_default()
-        .chars()
-        .take(200)
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
-    if said.is_empty() {
-        said.push_str("an error without a message");
-    }
-    said
-}
-
-/// The revision that a server speaks: what it said, or the nearest that is known.
-fn spoken(link: &Link, result: &Bytes) -> Revision {
-    if link.stateless {
-        return Revision::V2026_07_28;
-    }
-    match read::string(result, &["protocolVersion"]) {
-        Some(said) => Revision::parse(&said).unwrap_or(Revision::V2025_06_18),
-        None => Revision::V2025_06_18,
-    }
-}
+/// Subscriptions that a server is told again at once: the rest waits for its answers, so that the
+/// client's own requests find room.
+const AGAIN: usize = 64;
 
 /// Says again what was said before.
-async fn replay(link: &Arc<Link>) {
+async fn replay(link: Arc<Link>) {
     let (level, subscriptions) = {
         let state = link.state();
-        let subscriptions: Vec<_> = state.subscriptions.values().cloned().collect();
+        let subscriptions: Vec<String> = state.subscriptions.iter().cloned().collect();
         (state.level.clone(), subscriptions)
     };
     if let Some(level) = level {
         drop(link.ask(None, "logging/setLevel", Some(&level)).await);
     }
-    for params in subscriptions {
-        drop(link.ask(None, "resources/subscribe", Some(&params)).await);
+    let mut asked = VecDeque::new();
+    for uri in subscriptions {
+        if asked.len() >= AGAIN
+            && let Some(answer) = asked.pop_front()
+        {
+            let _: Result<Answer, _> = answer.await;
+            if !link.is_open() {
+                return;
+            }
+        }
+        // It may have ended meanwhile.
+        let is_wanted = link.state().subscriptions.contains(&uri);
+        if is_wanted {
+            let uri = Bytes::from(crossfeed_json::quoted(&uri).into_bytes());
+            let params = read::object(&[("uri", uri)]);
+            asked.push_back(link.ask(None, "resources/subscribe", Some(&params)).await);
+        }
     }
 }
 
@@ -321,6 +332,9 @@ async fn live(link: &Arc<Link>, mut events: mpsc::Receiver<Event>) -> Option<Ups
     let gone = closed(link);
     tokio::pin!(gone);
     loop {
+        if let Some(error) = link.overrun() {
+            return Some(error);
+        }
         let deadline = link.next_deadline();
         tokio::select! {
             biased;
@@ -331,13 +345,7 @@ async fn live(link: &Arc<Link>, mut events: mpsc::Receiver<Event>) -> Option<Ups
                 None => return Some(ended()),
             },
             () = link.clock.notified() => {}
-            () = until(deadline) => {
-                let error = link.timed_out();
-                for (minted, waiting) in link.overdue() {
-                    link.fail_one(waiting, &error).await;
-                    link.cancel(minted, Bytes::from_static(br#"{"requestId":0,"reason":"timeout"}"#)).await;
-                }
-            }
+            () = until(deadline) => give_up(link).await,
         }
     }
 }
@@ -370,7 +378,7 @@ async fn handle(link: &Arc<Link>, event: Event) {
     }
 }
 
-async fn handle_message(link: &Arc<Link>, message: Message, related: Option<Id>) {
+pub(super) async fn handle_message(link: &Arc<Link>, message: Message, related: Option<Id>) {
     let Some(client) = link.client.upgrade() else {
         return;
     };

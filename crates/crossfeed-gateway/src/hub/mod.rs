@@ -19,6 +19,7 @@ mod calls;
 mod client;
 mod fault;
 mod health;
+mod introduce;
 mod join;
 mod lane;
 mod life;

@@ -50,7 +50,9 @@ impl Side {
             _ if self.only().is_none() => request.of_several(message).await,
             _ => {
                 if let Some(link) = self.only() {
-                    link.remember(method, &message);
+                    if method == "logging/setLevel" {
+                        link.remember_level(&message);
+                    }
                     link.forward(serial, message).await;
                 }
             }
@@ -112,9 +114,8 @@ impl Request {
 
     /// Hands a request to all servers that have a capability, in its place among what they are sent.
     async fn ask_all(&self, capability: &str, message: &Message) -> Vec<Asked> {
-        let method = message.method().unwrap_or_default();
         for link in self.side.links() {
-            link.remember(method, message);
+            link.remember_level(message);
         }
         let mut asked = Vec::new();
         for link in self.capable(capability) {
@@ -178,7 +179,6 @@ impl Request {
         let owner = self.side.owner_of_resource(&uri);
         match owner.and_then(|server| self.side.link(server)) {
             Some(link) => {
-                link.remember(message.method().unwrap_or_default(), &message);
                 link.forward(self.serial, message).await;
             }
             None => {
@@ -194,7 +194,6 @@ impl Request {
         match self.first_that_knows(message.clone()).await {
             Some((link, Ok(result))) => {
                 self.side.owns_resource(link.server, &uri);
-                link.remember(message.method().unwrap_or_default(), &message);
                 self.client.respond(self.serial, &result).await;
             }
             Some((link, Err(failure))) => self.fail(&link, failure).await,

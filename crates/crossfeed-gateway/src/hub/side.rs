@@ -16,6 +16,7 @@ use crate::{
     tools::{Caller, ClientTools},
 };
 use bytes::Bytes;
+use futures_util::future::join_all;
 use lru::LruCache;
 use std::{
     collections::{BTreeMap, HashMap},
@@ -41,8 +42,8 @@ pub(super) struct Side {
     pub(super) listing: tokio::sync::Mutex<()>,
 }
 
-/// Bytes of a name that is remembered; who has a longer one is asked for in turn.
-const LONGEST: usize = 4096;
+/// Bytes of a name, an id or a token that is remembered; who has a longer name is asked for in turn.
+pub(super) const LONGEST: usize = 4096;
 
 /// Resources whose server is remembered.
 const RESOURCES: NonZeroUsize = NonZeroUsize::new(16_384).expect("not zero");
@@ -251,9 +252,7 @@ impl Side {
 
     /// Ends every connection in an orderly way.
     pub(super) async fn close(&self) {
-        for link in &self.links {
-            link.close().await;
-        }
+        join_all(self.links.iter().map(|link| link.close())).await;
         self.tools.close().await;
     }
 }

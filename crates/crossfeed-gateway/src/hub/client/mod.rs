@@ -8,6 +8,8 @@ mod requests;
 mod said;
 mod servers;
 
+pub(super) use requests::UNSUPPORTED_REVISION;
+
 use super::{
     Gateway,
     link::{Link, Phase},
@@ -16,10 +18,11 @@ use super::{
 use crate::{
     Revision,
     downstream::{Outlet, Principal},
-    message::{Id, Kind, Message},
+    message::{Id, Kind, Message, RpcError, code},
     upstream::Header,
 };
 use bytes::Bytes;
+use futures_util::future::join_all;
 use std::{
     collections::{HashMap, VecDeque},
     sync::{
@@ -87,6 +90,7 @@ struct Running {
 struct Asked {
     link: Arc<Link>,
     id: Id,
+    /// Its progress token, under the number of the request at the client.
     token: Option<Bytes>,
 }
 
@@ -173,12 +177,19 @@ impl Client {
     }
 
     /// As `receive`; `is_next` if it waited for the session to begin, and does so no longer.
-    async fn take_in(self: &Arc<Self>, message: Message, reply: Arc<dyn Outlet>, is_next: bool) {
+    /// Says whether a session begins by it.
+    async fn take_in(
+        self: &Arc<Self>,
+        message: Message,
+        reply: Arc<dyn Outlet>,
+        is_next: bool,
+    ) -> bool {
         match message.kind() {
-            Kind::Request => self.request(message, reply, is_next).await,
+            Kind::Request => return self.request(message, reply, is_next).await,
             Kind::Notification => self.notification(message, reply, is_next).await,
             Kind::Response | Kind::Error => self.reply_of_client(message).await,
         }
+        false
     }
 
     /// A session is beginning.
@@ -188,16 +199,19 @@ impl Client {
 
     /// The session begins: what was put off that came meanwhile is next.
     pub(super) async fn begun(self: &Arc<Self>, side: Arc<Side>, revision: Revision) {
-        {
+        let begins = {
             let mut state = self.state();
             state.beginning = None;
-            if !state.is_closed {
+            let begins = !state.is_closed && state.session.is_none();
+            if begins {
                 state.revision = Some(revision);
                 state.session = Some(Arc::clone(&side));
             }
-        }
-        if self.state().session.is_none() {
-            // The client went meanwhile.
+            begins
+        };
+        if !begins {
+            // The client went meanwhile; what waited is refused.
+            self.release_early().await;
             return side.close().await;
         }
         self.release_early().await;
@@ -213,7 +227,8 @@ impl Client {
         self.release_early().await;
     }
 
-    /// What waited, in order; what comes while it is released stands behind it.
+    /// What waited, in order; what comes while it is released stands behind it, and what comes behind
+    /// another `initialize` waits for that.
     async fn release_early(self: &Arc<Self>) {
         loop {
             let next = {
@@ -226,7 +241,9 @@ impl Client {
             };
             let Some((message, reply)) = next else { return };
             // Boxed: it may begin a session again, which ends here.
-            Box::pin(self.take_in(message, reply, true)).await;
+            if Box::pin(self.take_in(message, reply, true)).await {
+                return;
+            }
         }
     }
 
@@ -255,7 +272,10 @@ impl Client {
 
     /// How many requests run.
     pub(super) fn running(&self) -> usize {
-        self.state().running.len() + self.leaving.load(Ordering::Relaxed)
+        let state = self.state();
+        let early = state.early.iter().flatten();
+        let waiting = early.filter(|(message, _)| message.kind() == Kind::Request);
+        state.running.len() + waiting.count() + self.leaving.load(Ordering::Relaxed)
     }
 
     /// Takes no more requests.
@@ -263,12 +283,13 @@ impl Client {
         self.state().is_closed = true;
     }
 
-    /// The client is gone: its calls are cancelled, its connections to servers closed.
+    /// The client is gone, or to go: its calls are cancelled and refused, its connections to servers
+    /// closed.
     pub async fn close(&self) {
-        let (running, sides) = {
+        let (is_end_of_all, early, running, sides) = {
             let mut state = self.state();
-            state.is_closed = true;
-            state.early = None;
+            let is_end_of_all = std::mem::replace(&mut state.is_closed, true);
+            let early = state.early.take().unwrap_or_default();
             state.asked.clear();
             state.by_id.clear();
             let running: Vec<_> = state.running.drain().collect();
@@ -278,16 +299,26 @@ impl Client {
                 state.stateless.take(),
             ];
             let sides: Vec<_> = sides.into_iter().flatten().collect();
-            (running, sides)
+            (is_end_of_all, early, running, sides)
+        };
+        let refusal = match is_end_of_all {
+            true => requests::shutting_down(),
+            false => RpcError::new(code::INTERNAL, "the connection is closed"),
         };
         for (_, running) in running {
             if let Some(work) = running.work {
                 work.abort();
             }
+            let refused = Message::failure(Some(&running.id), &refusal);
+            self.send_soon(running.reply, refused).await;
         }
-        for side in sides {
-            side.close().await;
+        for (message, reply) in early {
+            if let (Kind::Request, Some(id)) = (message.kind(), message.id()) {
+                let refused = Message::failure(Some(id), &refusal);
+                self.send_soon(reply, refused).await;
+            }
         }
+        join_all(sides.iter().map(|side| side.close())).await;
         self.gateway.forget(&self.key);
     }
 }

@@ -7,7 +7,13 @@ use super::{Client, PROGRESS_TOKEN, Running};
 use crate::{
     Revision,
     downstream::Outlet,
-    hub::{advance::advance, fault, lane::Lane, read, side::Side},
+    hub::{
+        advance::advance,
+        fault,
+        lane::Lane,
+        read,
+        side::{LONGEST, Side},
+    },
     message::{Id, Message, RpcError, code},
 };
 use bytes::Bytes;
@@ -34,14 +40,15 @@ enum Admission {
 }
 
 impl Client {
+    /// Takes a request; says whether it begins a session.
     pub(super) async fn request(
         self: &Arc<Self>,
         message: Message,
         reply: Arc<dyn Outlet>,
         is_next: bool,
-    ) {
+    ) -> bool {
         let Some(id) = message.id().map(read::kept_id) else {
-            return;
+            return false;
         };
         let method = message.method().unwrap_or_default();
         match self.admit(&message, &id, &reply, is_next) {
@@ -49,7 +56,10 @@ impl Client {
                 let message = self.with_own_token(serial, message);
                 side.request(self, serial, message).await;
             }
-            Admission::Begins(serial) => self.begin(serial, message),
+            Admission::Begins(serial) => {
+                self.begin(serial, message);
+                return true;
+            }
             Admission::Ping => {
                 let nothing = Bytes::from_static(b"{}");
                 self.send_soon(reply, Message::response(&id, &nothing))
@@ -62,6 +72,7 @@ impl Client {
                 let _ = reply.send(Message::failure(Some(&id), &error)).await;
             }
         }
+        false
     }
 
     fn admit(
@@ -77,7 +88,10 @@ impl Client {
         let mut guard = self.state();
         let state = &mut *guard;
         if state.is_closed {
-            return refuse(code::INTERNAL, "the gateway is shutting down");
+            return Admission::Refused(shutting_down());
+        }
+        if id.raw().len() > LONGEST {
+            return refuse(code::INVALID_REQUEST, "an id of more than 4,096 bytes");
         }
         if let Some(early) = state.early.as_mut().filter(|_| !is_next) {
             return match method {
@@ -132,7 +146,8 @@ impl Client {
         }
         let token = message
             .params()
-            .and_then(|params| read::kept(&params, &PROGRESS_TOKEN));
+            .and_then(|params| read::kept(&params, &PROGRESS_TOKEN))
+            .filter(|token| token.len() <= LONGEST);
         state.running.insert(
             serial,
             Running {
@@ -320,7 +335,12 @@ fn unsupported(requested: &str) -> RpcError {
 }
 
 /// The code of MCP for it.
-const UNSUPPORTED_REVISION: i64 = -32022;
+pub(in crate::hub) const UNSUPPORTED_REVISION: i64 = -32022;
+
+/// No more is done.
+pub(super) fn shutting_down() -> RpcError {
+    RpcError::new(code::INTERNAL, "the gateway is shutting down")
+}
 
 fn gave_up() -> Bytes {
     Bytes::from_static(br#"{"requestId":0,"reason":"the client went away"}"#)

@@ -42,18 +42,20 @@ impl Client {
             "notifications/initialized" => side.initialized(&message).await,
             "notifications/progress" => {
                 let params = message.params().unwrap_or_default();
+                if side.only().is_some() {
+                    return side.tell_all(&message).await;
+                }
                 let token = read::raw(&params, &["progressToken"]);
-                let link = token.and_then(|token| {
+                let asked = token.and_then(|token| {
+                    let number = std::str::from_utf8(&token).ok()?.parse().ok()?;
                     let state = self.state();
-                    let asked = state
-                        .asked
-                        .values()
-                        .find(|asked| asked.token.as_ref() == Some(&token))?;
-                    Some(Arc::clone(&asked.link))
+                    let asked = state.asked.get(&number)?;
+                    Some((Arc::clone(&asked.link), asked.token.clone()?))
                 });
-                match link {
-                    Some(link) => link.send(message).await,
-                    None => side.tell_all(&message).await,
+                // Of what no server asks any longer, nobody can say whose it was.
+                if let Some((link, token)) = asked {
+                    let params = read::replaced(&params, &["progressToken"], &token);
+                    link.send(message.with_body(params)).await;
                 }
             }
             _ => side.tell_all(&message).await,

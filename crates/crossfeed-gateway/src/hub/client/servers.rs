@@ -6,7 +6,7 @@
 use super::{Asked, Client, LISTS, PROGRESS_TOKEN};
 use crate::{
     downstream::Outlet,
-    hub::{link::Link, read},
+    hub::{link::Link, read, side::LONGEST},
     message::{Id, Message, RpcError, code},
 };
 use bytes::Bytes;
@@ -23,17 +23,25 @@ impl Client {
         message: Message,
         related: Option<&Id>,
     ) {
-        let Some(id) = message.id().map(read::kept_id) else {
-            return;
-        };
+        let Some(id) = message.id() else { return };
+        if id.raw().len() > LONGEST {
+            let error = RpcError::new(code::INVALID_REQUEST, "an id of more than 4,096 bytes");
+            return link.send(Message::failure(Some(id), &error)).await;
+        }
+        let id = read::kept_id(id);
         let refuse = |code, text: &str| Message::failure(Some(&id), &RpcError::new(code, text));
         if link.stateless {
             let answer = refuse(code::METHOD_NOT_FOUND, "a client without a session");
             return link.send(answer).await;
         }
-        let token = message
-            .params()
-            .and_then(|params| read::kept(&params, &PROGRESS_TOKEN));
+        // Several servers may say the same token: the client knows it by another.
+        let is_one_of_several = self.side_of(link).is_some_and(|side| side.only().is_none());
+        let params = message.params().filter(|_| is_one_of_several);
+        let token = params
+            .as_ref()
+            .and_then(|params| read::kept(params, &PROGRESS_TOKEN))
+            .filter(|token| token.len() <= LONGEST);
+        let has_token = token.is_some();
         let outlets = self.outlets(link, related, false);
         let number = {
             let mut state = self.state();
@@ -55,6 +63,13 @@ impl Client {
             return link
                 .send(refuse(code::INTERNAL, "too many requests to the client"))
                 .await;
+        };
+        let message = match params.filter(|_| has_token) {
+            Some(params) => {
+                let own = Id::number(number);
+                message.with_body(read::replaced(&params, &PROGRESS_TOKEN, own.raw()))
+            }
+            None => message,
         };
         let message = message.with_id(Id::number(number));
         for outlet in outlets {
@@ -100,14 +115,16 @@ impl Client {
             "notifications/progress" => {
                 let params = message.params().unwrap_or_default();
                 let token = read::raw(&params, &["progressToken"]);
-                match self.of_token(token) {
-                    Some((outlet, own)) if self.is_shared => {
+                match self.of_token(link, token) {
+                    Progress::Of(outlet, own) if self.is_shared => {
                         let params = read::replaced(&params, &["progressToken"], &own);
                         let message = message.with_body(params);
                         return send_first(&[outlet], &message).await;
                     }
-                    Some((outlet, _)) => vec![outlet],
-                    None => self.outlets(link, related, true),
+                    Progress::Of(outlet, _) => vec![outlet],
+                    // Of what has an answer already, but goes on: a task.
+                    Progress::Unknown if !self.is_shared => self.outlets(link, related, true),
+                    Progress::Unknown | Progress::OfAnother => return,
                 }
             }
             "notifications/tools/list_changed" => {
@@ -155,18 +172,30 @@ impl Client {
         ))
     }
 
-    /// The stream of the request that a progress token is of, and the token as its client knows it.
-    fn of_token(&self, token: Option<Bytes>) -> Option<(Arc<dyn Outlet>, Bytes)> {
-        let token = token?;
-        let state = self.state();
-        let running = if self.is_shared {
-            let serial = std::str::from_utf8(&token).ok()?.parse().ok()?;
-            state.running.get(&serial)?
-        } else {
-            let mut running = state.running.values();
-            running.find(|running| running.token.as_ref() == Some(&token))?
+    /// Which request a progress token is of.
+    fn of_token(&self, link: &Link, token: Option<Bytes>) -> Progress {
+        let Some(token) = token else {
+            return Progress::Unknown;
         };
-        Some((Arc::clone(&running.reply), running.token.clone()?))
+        let state = self.state();
+        let mut found = Progress::Unknown;
+        let own = std::str::from_utf8(&token)
+            .ok()
+            .and_then(|token| token.parse().ok())
+            .filter(|_| self.is_shared);
+        let one = own.and_then(|serial| Some((serial, state.running.get(&serial)?)));
+        let all = state.running.iter().filter(|_| !self.is_shared);
+        let all = all.filter(|(_, running)| running.token.as_ref() == Some(&token));
+        for (serial, running) in one.into_iter().chain(all.map(|(serial, of)| (*serial, of))) {
+            let Some(token) = running.token.clone() else {
+                continue;
+            };
+            if link.works_on(serial) {
+                return Progress::Of(Arc::clone(&running.reply), token);
+            }
+            found = Progress::OfAnother;
+        }
+        found
     }
 
     /// Where what a server says is to go, the best place first: the stream of the request that it
@@ -248,6 +277,16 @@ impl Client {
             }
         }
     }
+}
+
+/// Which request progress belongs to.
+enum Progress {
+    /// One on which the server works: its stream, and the token as its client knows it.
+    Of(Arc<dyn Outlet>, Bytes),
+    /// One with which the server has nothing to do.
+    OfAnother,
+    /// None that runs.
+    Unknown,
 }
 
 async fn send_first(outlets: &[Arc<dyn Outlet>], message: &Message) {

@@ -4,7 +4,7 @@
 //! the connection, here and now as far as the server takes them, by a task of its own where it does not.
 //! Deliberately not here: answers.
 
-use super::{Answer, LISTEN, Link, Parcel, Waiting};
+use super::{Answer, LISTEN, Link, Note, Parcel, Waiting};
 use crate::{
     hub::{advance::advance, read},
     message::{Id, Message},
@@ -33,6 +33,7 @@ impl Link {
             self.fail_one(waiting, &error).await;
             return;
         }
+        let note = Note::of(&message);
         let refused = {
             let mut state = self.state();
             if state.queue.len() >= QUEUE || state.queued_bytes > self.most_bytes {
@@ -43,10 +44,11 @@ impl Link {
                 state.minted += 1;
                 let measured = self.figures.begin(method);
                 state.waiting.insert(minted, (waiting, measured));
+                if let Some(note) = note {
+                    state.notes.insert(minted, note);
+                }
                 if let Some(timeout) = self.timeout.filter(|_| method != LISTEN) {
-                    state
-                        .deadlines
-                        .push_back((Instant::now() + timeout, minted));
+                    state.add_deadline(Instant::now() + timeout, minted);
                     self.clock.notify_one();
                 }
                 state.put(Parcel {
@@ -59,10 +61,7 @@ impl Link {
         };
         match refused {
             Some(waiting) => {
-                let error = UpstreamError::Unreachable {
-                    reason: "it does not read what it is sent".to_owned(),
-                };
-                self.fail_one(waiting, &error).await;
+                self.fail_one(waiting, &does_not_read()).await;
             }
             None => self.drain().await,
         }
@@ -74,27 +73,38 @@ impl Link {
             .await;
     }
 
-    /// Sends what needs no answer. Waits while too much waits already.
+    /// Sends what needs no answer. Never waits: a connection whose server is too far behind is over,
+    /// because what it would miss cannot be made up for.
     pub(in crate::hub) async fn send(self: &Arc<Self>, message: Message) {
-        loop {
-            let room = self.room.notified();
-            if self.refusal().is_some() {
-                return;
-            }
-            {
-                let mut state = self.state();
-                if state.queue.len() < 2 * QUEUE && state.queued_bytes <= self.most_bytes {
-                    state.put(Parcel {
-                        message,
-                        headers: Vec::new(),
-                        minted: None,
-                    });
-                    break;
-                }
-            }
-            room.await;
+        if self.refusal().is_some() {
+            return;
         }
-        self.drain().await;
+        let has_room = {
+            let mut state = self.state();
+            let has_room = state.queue.len() < 2 * QUEUE && state.queued_bytes <= self.most_bytes;
+            if has_room {
+                state.put(Parcel {
+                    message,
+                    headers: Vec::new(),
+                    minted: None,
+                });
+            } else {
+                // One that is still being opened only misses it.
+                state.is_overrun = state.upstream.is_some();
+            }
+            has_room
+        };
+        if has_room {
+            self.drain().await;
+        } else {
+            tracing::debug!(target: "crossfeed::gateway", server = %self.name, "a message has no room");
+            self.clock.notify_one();
+        }
+    }
+
+    /// Why the connection is to end, if more was to be sent than it can take.
+    pub(in crate::hub) fn overrun(&self) -> Option<UpstreamError> {
+        self.state().is_overrun.then(does_not_read)
     }
 
     /// Asks the server on behalf of the gateway, and of a request of the client where there is one.
@@ -122,22 +132,28 @@ impl Link {
 
     /// Hands over what waits, here as far as that takes no waiting.
     pub(super) async fn drain(self: &Arc<Self>) {
-        {
+        let over = {
             let mut state = self.state();
             if state.draining || state.upstream.is_none() {
                 return;
             }
             state.draining = true;
-        }
+            state.over
+        };
         let link = Arc::clone(self);
         advance(Box::pin(async move {
-            while let Some((upstream, parcel)) = link.next() {
+            while let Some((upstream, parcel)) = link.next(over) {
                 let bytes = parcel.message.len();
-                let sent = upstream.send(parcel.message, &parcel.headers).await;
+                let sent = tokio::select! {
+                    biased;
+                    sent = upstream.send(parcel.message, &parcel.headers) => sent,
+                    // What was not taken is failed by who ended the connection.
+                    () = link.is_over(over) => return,
+                };
                 match (sent, parcel.minted) {
                     (Ok(()), _) => link.figures.sent.add(bytes),
                     (Err(error), Some(minted)) => {
-                        let waiting = link.take(&Id::number(minted), Outcome::of(&error));
+                        let waiting = link.state().take(minted, Outcome::of(&error));
                         if let Some(waiting) = waiting {
                             link.fail_one(waiting, &error).await;
                         }
@@ -149,9 +165,18 @@ impl Link {
         .await;
     }
 
+    /// Waits until more connections are over than these.
+    async fn is_over(&self, over: u64) {
+        let mut now = self.over.subscribe();
+        let _ = now.wait_for(|now| *now > over).await;
+    }
+
     /// What is to be handed over next; if nothing is, nobody hands over any longer.
-    fn next(&self) -> Option<(Arc<dyn Upstream>, Parcel)> {
+    fn next(&self, over: u64) -> Option<(Arc<dyn Upstream>, Parcel)> {
         let mut state = self.state();
+        if state.over != over {
+            return None;
+        }
         let Some(upstream) = state.upstream.clone() else {
             state.draining = false;
             return None;
@@ -161,7 +186,6 @@ impl Link {
             return None;
         };
         state.queued_bytes -= parcel.message.len();
-        self.room.notify_waiters();
         Some((upstream, parcel))
     }
 
@@ -176,20 +200,10 @@ impl Link {
             .collect();
         ids.sort_unstable();
         for minted in &ids {
-            state.waiting.remove(minted);
+            state.take(*minted, Outcome::Cancelled);
         }
         // What was not handed over need not be.
-        let mut freed = 0;
-        let mut unsent = Vec::new();
-        state.queue.retain(|parcel| match parcel.minted {
-            Some(minted) if ids.contains(&minted) => {
-                freed += parcel.message.len();
-                unsent.push(minted);
-                false
-            }
-            _ => true,
-        });
-        state.queued_bytes -= freed;
+        let unsent = state.unqueue(&ids);
         ids.retain(|minted| !unsent.contains(minted));
         ids
     }
@@ -227,5 +241,11 @@ impl Link {
             }
         }
         self.drain().await;
+    }
+}
+
+fn does_not_read() -> UpstreamError {
+    UpstreamError::Unreachable {
+        reason: "it does not read what it is sent".to_owned(),
     }
 }

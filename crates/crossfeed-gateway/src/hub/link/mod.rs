@@ -7,7 +7,7 @@
 
 mod hand;
 
-use super::{Client, fault, life::Hello, read};
+use super::{Client, fault, life::Hello, read, side::LONGEST};
 use crate::{
     config::TransportConfig,
     message::{Id, Message},
@@ -17,7 +17,7 @@ use crate::{
 };
 use bytes::Bytes;
 use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
+    collections::{BTreeSet, HashMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
@@ -97,6 +97,10 @@ pub(super) struct State {
     /// Somebody hands over what is in the queue.
     draining: bool,
     upstream: Option<Arc<dyn Upstream>>,
+    /// How many connections are over.
+    over: u64,
+    /// The server does not read what it is sent.
+    is_overrun: bool,
     /// When requests are to be given up, oldest first.
     deadlines: VecDeque<(Instant, u64)>,
     /// The server's result of `initialize` or `server/discover`.
@@ -109,8 +113,28 @@ pub(super) struct State {
     known: bool,
     /// What the client said last of how much is to be logged.
     pub(super) level: Option<Bytes>,
-    /// What the client subscribed to, by address, with the parameters.
-    pub(super) subscriptions: BTreeMap<String, Bytes>,
+    /// What the client subscribed to.
+    pub(super) subscriptions: BTreeSet<String>,
+    /// What is to be known if a request has a result.
+    notes: HashMap<u64, Note>,
+}
+
+/// A subscription that begins or ends when a server says so.
+struct Note {
+    uri: String,
+    begins: bool,
+}
+
+impl Note {
+    fn of(message: &Message) -> Option<Self> {
+        let begins = match message.method()? {
+            "resources/subscribe" => true,
+            "resources/unsubscribe" => false,
+            _ => return None,
+        };
+        let uri = read::string(&message.params()?, &["uri"])?;
+        (uri.len() <= LONGEST).then_some(Self { uri, begins })
+    }
 }
 
 /// One client's connection to one server.
@@ -131,7 +155,8 @@ pub(super) struct Link {
     timeout: Option<Duration>,
     most_bytes: usize,
     state: Mutex<State>,
-    room: Notify,
+    /// The number of connections that are over, for who waits for one of them.
+    over: watch::Sender<u64>,
     pub(super) clock: Notify,
     pub(super) figures: Arc<ServerFigures>,
 }
@@ -168,15 +193,18 @@ impl Link {
                 queued_bytes: 0,
                 draining: false,
                 upstream: None,
+                over: 0,
+                is_overrun: false,
                 deadlines: VecDeque::new(),
                 about: None,
                 refused: None,
                 greeted: false,
                 known: false,
                 level: None,
-                subscriptions: BTreeMap::new(),
+                subscriptions: BTreeSet::new(),
+                notes: HashMap::new(),
             }),
-            room: Notify::new(),
+            over: watch::Sender::new(0),
             clock: Notify::new(),
             figures: client.gateway().figures().server(server),
         })
@@ -236,22 +264,12 @@ impl Link {
         matches!(*self.phase.borrow(), Phase::Open)
     }
 
-    /// Keeps in mind what the server is to be told again when it comes back.
-    pub(super) fn remember(&self, method: &str, message: &Message) {
-        if !matches!(
-            method,
-            "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe"
-        ) {
-            return;
-        }
+    /// Keeps in mind how much the server is to log when it comes back.
+    pub(super) fn remember_level(&self, message: &Message) {
         let params = message.params().unwrap_or_default();
-        // Told again, nobody waits for progress.
-        let params = read::without_member(&params, "_meta");
-        let mut state = self.state();
-        if method == "logging/setLevel" {
-            state.level = Some(params);
-        } else if let Some(uri) = read::string(&params, &["uri"]) {
-            state.subscribe(uri, (method == "resources/subscribe").then_some(params));
+        if let Some(level) = read::kept(&params, &["level"]).filter(|level| level.len() <= LONGEST)
+        {
+            self.state().level = Some(read::object(&[("level", level)]));
         }
     }
 
@@ -297,13 +315,18 @@ impl Link {
         let waiting = {
             let mut state = self.state();
             state.upstream = None;
+            state.over += 1;
+            state.is_overrun = false;
+            // Whoever hands over to what is over finds out, and leaves the queue alone.
+            state.draining = false;
             state.known = false;
             state.queue.clear();
             state.queued_bytes = 0;
             state.deadlines.clear();
+            state.notes.clear();
+            self.over.send_replace(state.over);
             std::mem::take(&mut state.waiting)
         };
-        self.room.notify_waiters();
         let mut waiting: Vec<_> = waiting.into_iter().collect();
         waiting.sort_unstable_by_key(|(minted, _)| *minted);
         for (_, (waiting, measured)) in waiting {
@@ -316,9 +339,14 @@ impl Link {
 
     /// What waits for the answer to a request of this connection, which ended so.
     pub(super) fn take(&self, id: &Id, outcome: Outcome) -> Option<Waiting> {
-        let (waiting, measured) = self.state().waiting.remove(&id.as_number()?)?;
-        measured.end(outcome);
-        Some(waiting)
+        self.state().take(id.as_number()?, outcome)
+    }
+
+    /// Whether a request of the client runs here.
+    pub(super) fn works_on(&self, serial: u64) -> bool {
+        let state = self.state();
+        let mut waiting = state.waiting.values();
+        waiting.any(|(waiting, _)| waiting.serial() == Some(serial))
     }
 
     /// The client's request behind a request of this connection.
@@ -352,8 +380,14 @@ impl Link {
         None
     }
 
-    /// The requests that took longer than they may.
-    pub(super) fn overdue(&self) -> Vec<(u64, Waiting)> {
+    /// How many deadlines are kept.
+    #[cfg(test)]
+    pub(super) fn deadlines(&self) -> usize {
+        self.state().deadlines.len()
+    }
+
+    /// The requests that took longer than they may, with whether the server was sent them.
+    pub(super) fn overdue(&self) -> Vec<(u64, Waiting, bool)> {
         let now = Instant::now();
         let mut state = self.state();
         let mut overdue = Vec::new();
@@ -362,10 +396,14 @@ impl Link {
                 break;
             }
             state.deadlines.pop_front();
-            if let Some((waiting, measured)) = state.waiting.remove(&minted) {
-                measured.end(Outcome::TimedOut);
-                overdue.push((minted, waiting));
+            if let Some(waiting) = state.take(minted, Outcome::TimedOut) {
+                overdue.push((minted, waiting, true));
             }
+        }
+        let ids: Vec<u64> = overdue.iter().map(|(minted, ..)| *minted).collect();
+        let unsent = state.unqueue(&ids);
+        for (minted, _, was_sent) in &mut overdue {
+            *was_sent = !unsent.contains(minted);
         }
         overdue
     }
@@ -414,17 +452,51 @@ impl Link {
 pub(super) const LISTEN: &str = "subscriptions/listen";
 
 impl State {
-    /// Remembers a subscription, or that it ended.
-    pub(super) fn subscribe(&mut self, uri: String, params: Option<Bytes>) {
-        match params {
-            Some(params) if self.subscriptions.len() < SUBSCRIPTIONS => {
-                self.subscriptions.insert(uri, params);
+    /// What waits for an answer, which does so no longer; with a result, what it means is remembered.
+    fn take(&mut self, minted: u64, outcome: Outcome) -> Option<Waiting> {
+        let note = match self.notes.is_empty() {
+            true => None,
+            false => self.notes.remove(&minted),
+        };
+        match note.filter(|_| outcome == Outcome::Result) {
+            Some(note) if !note.begins => {
+                self.subscriptions.remove(&note.uri);
             }
-            Some(_) => {}
-            None => {
-                self.subscriptions.remove(&uri);
+            Some(note) if self.subscriptions.len() < SUBSCRIPTIONS => {
+                self.subscriptions.insert(note.uri);
             }
+            _ => {}
         }
+        let (waiting, measured) = self.waiting.remove(&minted)?;
+        measured.end(outcome);
+        Some(waiting)
+    }
+
+    /// When a request is to be given up.
+    fn add_deadline(&mut self, at: Instant, minted: u64) {
+        // Of what was answered long ago, no more is kept than of what still runs.
+        if self.deadlines.len() > 2 * self.waiting.len() + 64 {
+            let waiting = &self.waiting;
+            self.deadlines
+                .retain(|(_, minted)| waiting.contains_key(minted));
+        }
+        self.deadlines.push_back((at, minted));
+    }
+
+    /// Takes requests out of what waits to be handed over; gives those that were there.
+    fn unqueue(&mut self, ids: &[u64]) -> Vec<u64> {
+        let mut freed = 0;
+        let mut unsent = Vec::new();
+        self.queue.retain(|parcel| match parcel.minted {
+            Some(minted) if ids.contains(&minted) => {
+                freed += parcel.message.len();
+                unsent.push(minted);
+                false
+            }
+            _ => true,
+        });
+        self.queued_bytes -= freed;
+        unsent
     }
 
     fn put(&mut self, parcel: Parcel) {

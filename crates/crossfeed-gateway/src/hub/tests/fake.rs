@@ -5,7 +5,7 @@ use crate::{
     config::{GatewayConfig, ServerConfig, TransportConfig},
     downstream::{Gone, Outlet, Principal},
     hub::{Client, Gateway},
-    message::{Id, Message},
+    message::{Id, Message, RpcError},
     tools::Tools,
     upstream::{Connector, Event, Header, Upstream, UpstreamError},
 };
@@ -58,6 +58,11 @@ impl Server {
             .await;
     }
 
+    pub(super) async fn refuse(&self, request: &Message, code: i64) {
+        let error = RpcError::new(code, "no");
+        self.say(Message::failure(request.id(), &error)).await;
+    }
+
     /// Takes part in the beginning of a session.
     pub(super) async fn begin(&mut self, capabilities: &str) {
         let hello = self.expect("initialize").await;
@@ -96,7 +101,12 @@ impl Upstream for Connection {
         let _ = self.abandoned.send(id.clone());
     }
 
-    async fn close(&self) {}
+    async fn close(&self) {
+        // As long as a process that must be made to end.
+        if self.is_stuck.load(Ordering::Relaxed) {
+            tokio::time::sleep(Duration::from_secs(4)).await;
+        }
+    }
 }
 
 /// A server that can be connected to.
@@ -235,6 +245,11 @@ impl World {
             inbox: Mutex::new(receiver),
             outlet,
         }
+    }
+
+    /// The same, if there is one already.
+    pub(super) async fn try_server(&self, index: usize) -> Option<Server> {
+        self.opened[index].lock().await.try_recv().ok()
     }
 
     /// The next connection to a server.

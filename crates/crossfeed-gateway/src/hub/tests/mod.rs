@@ -1,8 +1,11 @@
+mod beginning;
 mod eras;
 mod fake;
 mod figures;
 mod laws;
 mod one_server;
+mod progress;
 mod restart;
 mod several_servers;
+mod stuck;
 mod tools;

@@ -1,0 +1,51 @@
+//! Progress, which says only by a token what it is about.
+
+use super::fake::{World, message};
+use crate::hub::read;
+
+const ALL: &str = r#"{"tools":{},"resources":{}}"#;
+
+fn progress(token: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":1.0}}}}"#
+    )
+}
+
+#[tokio::test]
+async fn progress_of_what_servers_ask_goes_to_the_one_that_asked() {
+    let world = World::new(&["a", "b"]);
+    let (client, mut servers) = world.begun(ALL).await;
+    let ask = r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"_meta":{"progressToken":"t"},"x":1.50}}"#;
+    let mut tokens = Vec::new();
+    for server in &servers {
+        server.say(message(ask)).await;
+        let asked = message(&client.next().await);
+        let token = read::raw(&asked.params().unwrap(), &["_meta", "progressToken"]);
+        tokens.push(String::from_utf8(token.unwrap().to_vec()).unwrap());
+    }
+    assert_ne!(tokens[0], tokens[1]);
+    for (server, token) in servers.iter_mut().zip(&tokens) {
+        client.send(&progress(token)).await;
+        let told = server.next().await;
+        assert_eq!(told.to_bytes(), progress(r#""t""#).as_bytes());
+    }
+    client.send(&progress("99")).await;
+    assert!(servers.iter_mut().all(super::fake::Server::is_quiet));
+}
+
+#[tokio::test]
+async fn progress_of_what_another_server_does_is_not_believed() {
+    let world = World::new(&["a", "b"]);
+    let (client, mut servers) = world.begun(ALL).await;
+    client
+        .send(r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"x:1","_meta":{"progressToken":5}}}"#)
+        .await;
+    servers[0].expect("resources/read").await;
+    servers[1].say(message(&progress("5"))).await;
+    // Of what nobody asked, or what was answered already, it passes.
+    servers[1].say(message(&progress("6"))).await;
+    assert_eq!(client.next().await, progress("6"));
+    servers[0].say(message(&progress("5"))).await;
+    assert_eq!(client.next().await, progress("5"));
+    assert!(client.is_quiet().await);
+}
