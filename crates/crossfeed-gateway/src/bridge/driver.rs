@@ -19,6 +19,7 @@ use crate::{
 use async_trait::async_trait;
 use std::{
     collections::{HashMap, VecDeque},
+    pin::pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
@@ -37,6 +38,9 @@ const ON_THEIR_WAY: usize = 32;
 /// What may wait for a server that does not read: what the client sent holds permits, so that only a server
 /// that asks and asks, and does not read what it is answered, comes near.
 const UNREAD: usize = 1024;
+
+/// How long what waits for a server may take to be sent once its connection is to be closed.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// What is to be done.
 pub(super) enum Action {
@@ -81,7 +85,33 @@ enum Outgoing {
     Message(Message, Vec<Header>, Option<Permit>),
     Abandon(Id),
     Speak(Revision),
-    Close(Option<oneshot::Sender<()>>),
+}
+
+/// The task that writes to a connection, as those see it who have something to write.
+struct Writer {
+    queue: mpsc::Sender<Outgoing>,
+    /// Beside the queue, since what is before in it may never be sent.
+    closing: oneshot::Sender<Closing>,
+}
+
+/// A connection is to be closed; who is told once it is.
+type Closing = Option<oneshot::Sender<()>>;
+
+/// What a task that writes is given.
+type Written = (mpsc::Receiver<Outgoing>, oneshot::Receiver<Closing>);
+
+impl Writer {
+    fn new() -> (Self, Written) {
+        let (queue, queued) = mpsc::channel(UNREAD);
+        let (closing, closes) = oneshot::channel();
+        (Self { queue, closing }, (queued, closes))
+    }
+
+    /// What waits is sent, if the server reads, and the connection closed.
+    fn close(self, done: Closing) {
+        // A task that is gone has closed it.
+        let _ = self.closing.send(done);
+    }
 }
 
 type Permit = Arc<OwnedSemaphorePermit>;
@@ -96,7 +126,7 @@ struct Permits {
 
 struct State<E> {
     era: E,
-    links: HashMap<Link, mpsc::Sender<Outgoing>>,
+    links: HashMap<Link, Writer>,
     over: Option<UpstreamError>,
 }
 
@@ -132,11 +162,11 @@ impl<E: Era> Driver<E> {
             tell,
         });
         tokio::spawn(deliver(told, events));
-        let (queue, queued) = mpsc::channel(UNREAD);
-        driver.state().links.insert(FIRST, queue);
+        let (writer, written) = Writer::new();
+        driver.state().links.insert(FIRST, writer);
         let weak = Arc::downgrade(&driver);
         tokio::spawn(watch(Weak::clone(&weak), FIRST, happenings));
-        tokio::spawn(write(weak, FIRST, first, queued));
+        tokio::spawn(write(weak, FIRST, first, written));
         Ok(Arc::new(Bridge(driver)))
     }
 
@@ -172,9 +202,10 @@ impl<E: Era> Driver<E> {
                     None
                 }
                 Action::Close(link) => {
-                    let overrun = state.put(link, Outgoing::Close(None));
-                    state.links.remove(&link);
-                    overrun
+                    if let Some(writer) = state.links.remove(&link) {
+                        writer.close(None);
+                    }
+                    None
                 }
                 Action::Wake(delay, timer) => {
                     self.wake_later(delay, timer);
@@ -182,7 +213,9 @@ impl<E: Era> Driver<E> {
                 }
             };
             if let Some(link) = overrun {
-                state.links.remove(&link);
+                if let Some(writer) = state.links.remove(&link) {
+                    writer.close(None);
+                }
                 let reason = "it asks, and does not read what it is answered".to_owned();
                 let error = UpstreamError::Invalid { reason };
                 let mut more = Actions::new();
@@ -193,16 +226,21 @@ impl<E: Era> Driver<E> {
     }
 
     fn open(self: &Arc<Self>, state: &mut State<E>, link: Link) {
-        let (queue, queued) = mpsc::channel(UNREAD);
-        state.links.insert(link, queue);
+        let (writer, (queued, mut closing)) = Writer::new();
+        state.links.insert(link, writer);
         let weak = Arc::downgrade(self);
         let server = Arc::clone(&self.server);
         tokio::spawn(async move {
             let (happened, happenings) = mpsc::channel(1);
-            match server.connect(happened).await {
+            let connected = tokio::select! {
+                biased;
+                _ = &mut closing => return,
+                connected = server.connect(happened) => connected,
+            };
+            match connected {
                 Ok(connection) => {
                     tokio::spawn(watch(Weak::clone(&weak), link, happenings));
-                    write(weak, link, connection, queued).await;
+                    write(weak, link, connection, (queued, closing)).await;
                 }
                 Err(error) => closed(&weak, link, error),
             }
@@ -224,9 +262,9 @@ impl<E> State<E> {
     /// Queues something for a connection; gives the connection back if it is overrun. What is for one that
     /// is closed goes nowhere.
     fn put(&mut self, link: Link, outgoing: Outgoing) -> Option<Link> {
-        let queue = self.links.get(&link)?;
+        let writer = self.links.get(&link)?;
         matches!(
-            queue.try_send(outgoing),
+            writer.queue.try_send(outgoing),
             Err(mpsc::error::TrySendError::Full(_))
         )
         .then_some(link)
@@ -289,11 +327,38 @@ async fn watch<E: Era>(driver: Weak<Driver<E>>, link: Link, mut happenings: mpsc
     }
 }
 
-/// Writes to a connection.
+/// Writes to a connection until it is to be closed, and closes it.
 async fn write<E: Era>(
     driver: Weak<Driver<E>>,
     link: Link,
     connection: Arc<dyn Upstream>,
+    (queued, mut closing): Written,
+) {
+    let mut sending = pin!(send_queued(&driver, link, &*connection, queued));
+    let closing = tokio::select! {
+        biased;
+        closing = &mut closing => {
+            // A server that does not read is not waited for.
+            let _ = tokio::time::timeout(GRACE, sending).await;
+            closing
+        }
+        () = &mut sending => closing.await,
+    };
+    // Else it has ended by itself.
+    if let Ok(done) = closing {
+        connection.close().await;
+        if let Some(done) = done {
+            // Who closed does not wait any longer: nothing is lost.
+            let _ = done.send(());
+        }
+    }
+}
+
+/// Sends what is queued for a connection.
+async fn send_queued<E: Era>(
+    driver: &Weak<Driver<E>>,
+    link: Link,
+    connection: &dyn Upstream,
     mut queued: mpsc::Receiver<Outgoing>,
 ) {
     while let Some(outgoing) = queued.recv().await {
@@ -310,14 +375,6 @@ async fn write<E: Era>(
             }
             Outgoing::Abandon(id) => connection.abandon(&id).await,
             Outgoing::Speak(revision) => connection.speak(revision),
-            Outgoing::Close(done) => {
-                connection.close().await;
-                if let Some(done) = done {
-                    // Who closed does not wait any longer: nothing is lost.
-                    let _ = done.send(());
-                }
-                return;
-            }
         }
     }
 }
@@ -356,11 +413,10 @@ impl<E: Era> Upstream for Bridge<E> {
             .act(&Permits::default(), |era, actions| era.end(actions));
         let links: Vec<_> = self.0.state().links.drain().collect();
         let mut closing = Vec::new();
-        for (_, queue) in links {
+        for (_, writer) in links {
             let (done, is_done) = oneshot::channel();
-            if queue.send(Outgoing::Close(Some(done))).await.is_ok() {
-                closing.push(is_done);
-            }
+            writer.close(Some(done));
+            closing.push(is_done);
         }
         for is_done in closing {
             // A connection whose task is gone is closed.

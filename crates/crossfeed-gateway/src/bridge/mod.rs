@@ -52,6 +52,9 @@ impl Connector for WithSession {
 pub struct WithoutSession {
     /// How the server is reached.
     pub server: Arc<dyn Connector>,
+    /// Whether several clients may be behind the requests: what one causes a server to ask is never
+    /// shown to another.
+    pub is_shared: bool,
 }
 
 #[async_trait]
@@ -60,7 +63,8 @@ impl Connector for WithoutSession {
         &self,
         events: mpsc::Sender<Event>,
     ) -> Result<Arc<dyn Upstream>, UpstreamError> {
-        Driver::connect(&self.server, without_session::Sessions::default(), events).await
+        let sessions = without_session::Sessions::new(self.is_shared);
+        Driver::connect(&self.server, sessions, events).await
     }
 }
 

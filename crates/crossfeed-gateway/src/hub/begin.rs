@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use std::{sync::Arc, time::Duration};
 
 /// How long servers that are there wait for those that are not.
-const SLOWER: Duration = Duration::from_secs(10);
+pub(super) const SLOWER: Duration = Duration::from_secs(10);
 
 /// Characters of all servers' instructions together.
 const INSTRUCTIONS: usize = 64 << 10;

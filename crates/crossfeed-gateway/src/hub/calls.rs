@@ -6,11 +6,11 @@
 
 use super::{
     Client,
-    begin::some_settled,
+    begin::{SLOWER, some_settled},
     fault,
     link::{Failure, Link, Waiting},
     read,
-    side::Side,
+    side::{Late, Side},
 };
 use crate::{
     message::{Message, RpcError, code},
@@ -71,7 +71,8 @@ impl Request {
             some_settled(side).await;
         }
         let before = side.tool_changes();
-        let fetched = join_all(side.links().iter().map(|link| self.pages(link, params))).await;
+        let links = side.links().iter();
+        let fetched = join_all(links.map(|link| self.pages_in_time(link, params))).await;
         let mut lists = Vec::new();
         for (link, pages) in side.links().iter().zip(fetched) {
             match pages {
@@ -91,6 +92,66 @@ impl Request {
             side.tools.forget_list();
         }
         Ok(list)
+    }
+
+    /// All pages of one server's list, where several are listed: who is slow holds up no other, and is
+    /// announced once its list is there.
+    async fn pages_in_time(
+        &self,
+        link: &Arc<Link>,
+        params: Option<&Bytes>,
+    ) -> Result<Vec<Bytes>, Failure> {
+        if self.side.only().is_some() {
+            return self.pages(link, params).await;
+        }
+        let too_slow = || {
+            let seconds = SLOWER.as_secs();
+            Failure::Unavailable(UpstreamError::TimedOut { seconds })
+        };
+        let server = link.server;
+        {
+            let mut late = self.side.late();
+            match late.remove(&server) {
+                Some(Late::Here(pages)) => return Ok(pages),
+                Some(Late::Asked) => {
+                    late.insert(server, Late::Asked);
+                    return Err(too_slow());
+                }
+                None => {}
+            }
+        }
+        let before = self.side.tool_changes();
+        let (request, to, params) = (self.clone(), Arc::clone(link), params.cloned());
+        let mut fetching = Box::pin(async move { request.pages(&to, params.as_ref()).await });
+        if let Ok(fetched) = tokio::time::timeout(SLOWER, &mut fetching).await {
+            return fetched;
+        }
+        self.side.late().insert(server, Late::Asked);
+        let (request, link) = (self.clone(), Arc::clone(link));
+        tokio::spawn(async move {
+            let fetched = fetching.await;
+            request.side.late().remove(&server);
+            let Ok(pages) = fetched else { return };
+            let is_current = request.side.tool_changes() == before;
+            request.side.tools_changed(server);
+            // What changed meanwhile is asked for again.
+            if is_current {
+                request.side.late().insert(server, Late::Here(pages));
+            }
+            request.announce(&link).await;
+        });
+        Err(too_slow())
+    }
+
+    /// Tells the client that there are other tools.
+    async fn announce(&self, link: &Link) {
+        let method = "notifications/tools/list_changed";
+        if link.stateless {
+            return self.side.tell_listeners(&self.client, method).await;
+        }
+        let changed = Message::notification(method, None);
+        // Who is gone need not know.
+        let _ = self.client.outlet.send(changed).await;
     }
 
     /// All pages of one server's list; none if it has no tools.

@@ -5,7 +5,7 @@
 //! servers have. Deliberately not here: tools, whose lists are more than joined.
 
 use super::{
-    begin::some_settled,
+    begin::{SLOWER, some_settled},
     calls::{Request, cancelled},
     link::{Answer, Failure, Link},
     read,
@@ -14,6 +14,7 @@ use super::{
 use crate::{
     message::{Message, RpcError, code},
     tools::list::names,
+    upstream::UpstreamError,
 };
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use bytes::Bytes;
@@ -25,8 +26,14 @@ use std::{collections::HashSet, sync::Arc};
 /// Pages of prompts of one server.
 const PAGES: usize = 1000;
 
-/// Bytes of a cursor.
-const CURSOR: usize = 64 << 10;
+/// Prompts of one server.
+const PROMPTS: usize = 10_000;
+
+/// Bytes of a cursor, as JSON. Servers have equal parts of it, so that none that is given out is too long.
+const CURSOR: usize = 1 << 20;
+
+/// What one server's part of a cursor takes beside the server's own.
+const PART: usize = 32;
 
 /// What is listed by a method: the capability that it belongs to, and the member of its result.
 pub(super) fn listed(method: &str) -> Option<(&'static str, &'static str)> {
@@ -47,12 +54,29 @@ fn cursor_of(rest: &Rest) -> String {
     BASE64_URL_SAFE_NO_PAD.encode(serde_json::json!(rest).to_string())
 }
 
+/// Where to go on, if a cursor can be one of the gateway's: each server once, in order.
 fn rest_of(cursor: &str) -> Option<Rest> {
-    if cursor.len() > CURSOR {
+    if cursor.len() > CURSOR.div_ceil(3) * 4 {
         return None;
     }
     let json = BASE64_URL_SAFE_NO_PAD.decode(cursor).ok()?;
-    serde_json::from_slice(&json).ok()
+    let rest: Rest = serde_json::from_slice(&json).ok()?;
+    let servers = rest.iter().map(|(server, _)| server);
+    let is_ours = servers.is_sorted_by(|one, next| one < next);
+    is_ours.then_some(rest)
+}
+
+/// Whether a server's cursor fits into its part, of so many.
+fn fits(cursor: &str, servers: usize) -> bool {
+    let json = serde_json::json!(cursor).to_string();
+    json.len() + PART <= CURSOR / servers.max(1)
+}
+
+/// A list that cannot be shown.
+fn invalid(reason: &str) -> Failure {
+    Failure::Unavailable(UpstreamError::Invalid {
+        reason: reason.to_owned(),
+    })
 }
 
 impl Request {
@@ -109,17 +133,25 @@ impl Request {
         let mut rest = Rest::new();
         let mut failed = Vec::new();
         for ((link, _), answer) in asked.into_iter().zip(pages) {
-            match answer {
-                Ok(result) => {
-                    self.learn(&link, method, &result);
-                    if let Some(next) = read::string(&result, &["nextCursor"]) {
-                        rest.push((link.server, next));
+            let answer = answer.and_then(|result| {
+                let next = read::string(&result, &["nextCursor"]);
+                match next {
+                    Some(next) if !fits(&next, self.side.links().len()) => {
+                        Err(invalid("its cursor is too long"))
                     }
+                    next => Ok((result, next)),
+                }
+            });
+            match answer {
+                Ok((result, next)) => {
+                    self.learn(&link, method, &result);
+                    rest.extend(next.map(|next| (link.server, next)));
                     page.add(&result);
                 }
                 Err(failure) => failed.push((link, failure)),
             }
         }
+        left_out(method, &failed);
         if page.is_empty() && !failed.is_empty() {
             return self.fail_first(failed).await;
         }
@@ -137,9 +169,23 @@ impl Request {
             .collect()
     }
 
+    /// A page of one server, which may not take long: others are waiting with it.
     async fn page(&self, link: &Arc<Link>, method: &str, params: &Bytes) -> Answer {
-        let answer = link.ask(Some(self.serial), method, Some(params)).await;
-        answer.await.unwrap_or_else(|_| Err(cancelled()))
+        let asking = async {
+            let answer = link.ask(Some(self.serial), method, Some(params)).await;
+            answer.await.unwrap_or_else(|_| Err(cancelled()))
+        };
+        if let Ok(answer) = tokio::time::timeout(SLOWER, asking).await {
+            return answer;
+        }
+        // Of this request, it runs nothing else there.
+        for minted in link.withdraw(self.serial) {
+            let link = Arc::clone(link);
+            let params = Bytes::from_static(br#"{"requestId":0,"reason":"timeout"}"#);
+            tokio::spawn(async move { link.cancel(minted, params).await });
+        }
+        let seconds = SLOWER.as_secs();
+        Err(Failure::Unavailable(UpstreamError::TimedOut { seconds }))
     }
 
     async fn fail_first(&self, failed: Vec<(Arc<Link>, Failure)>) {
@@ -193,6 +239,7 @@ impl Request {
         if pages.is_empty() && !failed.is_empty() {
             return Err(failed);
         }
+        left_out("prompts/list", &failed);
         let mut items = Vec::new();
         for (link, page) in &pages {
             let list = page.root().ok().and_then(|root| root.get("prompts"));
@@ -235,21 +282,47 @@ impl Request {
     }
 
     async fn all_prompts(&self, link: &Arc<Link>, params: &Bytes) -> Result<Vec<Bytes>, Failure> {
+        let most = self.client.gateway().config().limits.message_bytes;
         let mut pages = Vec::new();
+        let (mut bytes, mut prompts) = (0, 0);
         let mut seen = HashSet::new();
         let mut params = params.clone();
-        while pages.len() < PAGES {
+        loop {
             let page = self.page(link, "prompts/list", &params).await?;
+            bytes += page.len();
+            let document = Document::new(page.clone());
+            let list = document.root().ok().and_then(|root| root.get("prompts"));
+            prompts += list.and_then(|list| list.len()).unwrap_or(0);
             let next = read::raw(&page, &["nextCursor"]).filter(|next| next.starts_with(b"\""));
             pages.push(page);
-            match next {
-                Some(next) if seen.insert(next.clone()) => {
-                    params = read::with_members(&params, &[("cursor", next)]);
-                }
-                _ => break,
+            let is_long = prompts > PROMPTS || bytes > most;
+            let Some(next) = next.filter(|_| !is_long) else {
+                return match is_long {
+                    true => Err(invalid("its list of prompts is too long")),
+                    false => Ok(pages),
+                };
+            };
+            if pages.len() >= PAGES || !seen.insert(next.clone()) {
+                return Err(invalid("its list of prompts has no end"));
             }
+            params = read::with_members(&params, &[("cursor", next)]);
         }
-        Ok(pages)
+    }
+}
+
+/// Who is not listed while others are.
+fn left_out(method: &str, failed: &[(Arc<Link>, Failure)]) {
+    for (link, failure) in failed {
+        // Many do not know the method, and say so.
+        if let Failure::Unavailable(error) = failure {
+            tracing::warn!(
+                target: "crossfeed::gateway",
+                server = %link.name,
+                method,
+                %error,
+                "what a server has is not listed"
+            );
+        }
     }
 }
 
@@ -338,8 +411,21 @@ mod tests {
     fn cursors_say_where_to_go_on() {
         let rest = vec![(0, "a\"b".to_owned()), (7, String::new())];
         assert_eq!(rest_of(&cursor_of(&rest)), Some(rest));
-        for foreign in ["", "x", "e30", &"A".repeat(CURSOR + 4)] {
+        let twice = cursor_of(&vec![(1, String::new()), (1, String::new())]);
+        let back = cursor_of(&vec![(1, String::new()), (0, String::new())]);
+        for foreign in ["", "x", "e30", &twice, &back, &"A".repeat(2 * CURSOR)] {
             assert_eq!(rest_of(foreign), None, "{foreign:.10}");
+        }
+    }
+
+    #[test]
+    fn a_cursor_that_is_given_out_can_be_read() {
+        for (servers, character) in [(1, "a"), (3, "\u{1}"), (3000, "\"")] {
+            let one = serde_json::json!(character).to_string().len() - 2;
+            let longest = character.repeat((CURSOR / servers - PART - 2) / one);
+            assert!(fits(&longest, servers) && !fits(&(longest.clone() + character), servers));
+            let rest: Rest = (0..servers).map(|at| (at, longest.clone())).collect();
+            assert_eq!(rest_of(&cursor_of(&rest)), Some(rest));
         }
     }
 }

@@ -246,7 +246,11 @@ async fn open(link: &Arc<Link>) -> Result<Opened, UpstreamError> {
 fn bridged(link: &Link) -> Arc<dyn Connector> {
     let server = Arc::clone(&link.connector);
     if link.stateless {
-        Arc::new(WithoutSession { server })
+        let is_shared = link
+            .client
+            .upgrade()
+            .is_none_or(|client| client.is_shared());
+        Arc::new(WithoutSession { server, is_shared })
     } else {
         Arc::new(WithSession { server })
     }

@@ -7,6 +7,7 @@
 
 use super::{
     Client,
+    begin::SLOWER,
     calls::Request,
     link::{Failure, LISTEN, Link, Waiting},
     read,
@@ -18,7 +19,7 @@ use crate::{
 };
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 /// The key under which it is said which subscription something is for.
 const SUBSCRIPTION: [&str; 2] = ["_meta", "io.modelcontextprotocol/subscriptionId"];
@@ -48,13 +49,18 @@ pub(super) struct Listening {
 impl Listening {
     /// What is to be sent once all were heard: the acknowledgement, and what had to wait for it.
     fn acknowledge(&mut self) -> Option<Vec<Message>> {
-        if self.is_acknowledged || !self.pending.is_empty() {
+        self.pending.is_empty().then(|| self.acknowledge_now())?
+    }
+
+    /// The same, whoever is still to be heard.
+    fn acknowledge_now(&mut self) -> Option<Vec<Message>> {
+        if self.is_acknowledged {
             return None;
         }
         self.is_acknowledged = true;
         let params = json!({
             "_meta": {(SUBSCRIPTION[1]): serde_json::from_slice::<Value>(self.id.raw()).ok()},
-            "notifications": self.accepted,
+            "notifications": std::mem::take(&mut self.accepted),
         });
         let params = Bytes::from(params.to_string());
         let mut messages = vec![Message::notification(ACKNOWLEDGED, Some(&params))];
@@ -71,6 +77,13 @@ impl Listening {
             _ => return false,
         };
         read::raw(&self.params, &["notifications", key]).as_deref() == Some(b"true")
+    }
+
+    /// The notification of a change.
+    fn change(&self, method: &str) -> Message {
+        let id = serde_json::from_slice::<Value>(self.id.raw()).ok();
+        let params = json!({"_meta": {(SUBSCRIPTION[1]): id}}).to_string();
+        Message::notification(method, Some(&params.into()))
     }
 }
 
@@ -112,6 +125,10 @@ impl Request {
             };
             link.request(waiting, message.clone(), Vec::new()).await;
         }
+        if self.side.only().is_none() {
+            tokio::time::sleep(SLOWER).await;
+            self.side.heard_in_time(&self.client, self.serial).await;
+        }
     }
 }
 
@@ -151,12 +168,17 @@ impl Side {
             let mapped = message.clone().with_body(mapped);
             let reply = Arc::clone(&listening.reply);
             if method == ACKNOWLEDGED {
-                listening.pending.retain(|server| *server != link.server);
+                // Once is enough.
+                let mut asked = listening.pending.iter();
+                let at = asked.position(|server| *server == link.server)?;
+                listening.pending.swap_remove(at);
                 listening.parts.push((link.server, minted));
-                let accepted = read::raw(&params, &["notifications"])
-                    .and_then(|raw| serde_json::from_slice(&raw).ok());
-                if let Some(Value::Object(accepted)) = accepted {
-                    accept(&mut listening.accepted, accepted);
+                if !is_only && !listening.is_acknowledged {
+                    let accepted = read::raw(&params, &["notifications"])
+                        .and_then(|raw| serde_json::from_slice(&raw).ok());
+                    if let Some(Value::Object(accepted)) = accepted {
+                        accept(&mut listening.accepted, accepted);
+                    }
                 }
                 if is_only && !listening.is_acknowledged {
                     // As it came.
@@ -265,13 +287,45 @@ impl Side {
         }
     }
 
+    /// Servers that have said nothing by now are not waited for: what they will tell, they tell later.
+    async fn heard_in_time(self: &Arc<Self>, client: &Arc<Client>, serial: u64) {
+        let messages = {
+            let mut listenings = self.listenings();
+            let listening = listenings.get_mut(&serial);
+            listening.and_then(|listening| {
+                Some((Arc::clone(&listening.reply), listening.acknowledge_now()?))
+            })
+        };
+        if let Some((reply, messages)) = messages {
+            self.deliver(client, serial, &reply, messages).await;
+        }
+    }
+
+    /// Tells all who listen to it that a list has changed.
+    pub(super) async fn tell_listeners(self: &Arc<Self>, client: &Arc<Client>, method: &str) {
+        let told: Vec<_> = {
+            let listenings = self.listenings();
+            let listening = listenings
+                .iter()
+                .filter(|(_, listening)| listening.is_acknowledged && listening.wants(method));
+            let told = listening.map(|(serial, listening)| {
+                let message = listening.change(method);
+                (*serial, Arc::clone(&listening.reply), message)
+            });
+            told.collect()
+        };
+        for (serial, reply, message) in told {
+            self.deliver(client, serial, &reply, vec![message]).await;
+        }
+    }
+
     /// A server is there that was not: who listens is told what may have changed, and the server is
     /// asked to tell more.
     pub(super) async fn listen_again(self: &Arc<Self>, client: &Arc<Client>, link: &Arc<Link>) {
         let about = link.state().about.clone().unwrap_or_default();
         let mut told = Vec::new();
         let mut asked = Vec::new();
-        for (serial, listening) in self.listenings().iter() {
+        for (serial, listening) in self.listenings().iter_mut() {
             if listening
                 .parts
                 .iter()
@@ -280,6 +334,7 @@ impl Side {
             {
                 continue;
             }
+            listening.pending.push(link.server);
             asked.push((
                 *serial,
                 Message::request(&Id::number(0), LISTEN, Some(&listening.params)),
@@ -290,9 +345,7 @@ impl Side {
             for (capability, method) in super::client::LISTS {
                 let has = read::raw(&about, &["capabilities", capability]).is_some();
                 if has && listening.wants(method) {
-                    let id = serde_json::from_slice::<Value>(listening.id.raw()).ok();
-                    let params = json!({"_meta": {(SUBSCRIPTION[1]): id}}).to_string();
-                    let message = Message::notification(method, Some(&params.into()));
+                    let message = listening.change(method);
                     told.push((*serial, Arc::clone(&listening.reply), message));
                 }
             }
@@ -312,11 +365,11 @@ fn accept(into: &mut Map<String, Value>, from: Map<String, Value>) {
     for (key, value) in from {
         match (into.get_mut(&key), value) {
             (Some(Value::Array(into)), Value::Array(from)) => {
-                for item in from {
-                    if !into.contains(&item) {
-                        into.push(item);
-                    }
-                }
+                let mut there: HashSet<_> = into.iter().map(Value::to_string).collect();
+                into.extend(
+                    from.into_iter()
+                        .filter(|item| there.insert(item.to_string())),
+                );
             }
             (Some(there @ Value::Bool(false)), value) => *there = value,
             (Some(_), _) => {}

@@ -50,6 +50,10 @@ use std::{
     time::Duration,
 };
 
+/// How long the connections of a client may take to be closed when the gateway ends; who does not end by
+/// then is left to the end of the process.
+const CLOSING: Duration = Duration::from_secs(15);
+
 /// A gateway: its servers, its tools, and its clients.
 pub struct Gateway {
     config: GatewayConfig,
@@ -209,7 +213,10 @@ impl Gateway {
             }
         };
         let _ = tokio::time::timeout(self.config.limits.shutdown, finished).await;
-        futures_util::future::join_all(all.iter().map(|client| client.close())).await;
+        let closing = all
+            .iter()
+            .map(|client| tokio::time::timeout(CLOSING, client.close()));
+        futures_util::future::join_all(closing).await;
         self.clients().shared.clear();
     }
 }

@@ -38,6 +38,8 @@ pub(super) struct Side {
     known: Mutex<Known>,
     listenings: Mutex<BTreeMap<u64, Listening>>,
     tool_changes: AtomicU64,
+    /// Lists of tools that took too long, by their servers.
+    late: Mutex<HashMap<usize, Late>>,
     /// Lists are fetched by one request at a time.
     pub(super) listing: tokio::sync::Mutex<()>,
 }
@@ -56,6 +58,14 @@ struct Known {
     templates: LruCache<String, usize>,
     /// Prompts by the names that they are shown under; none until they are listed.
     prompts: Option<Prompts>,
+}
+
+/// A server's list of tools that was not waited for.
+pub(super) enum Late {
+    /// It is still to come.
+    Asked,
+    /// Its pages, for who lists next.
+    Here(Vec<Bytes>),
 }
 
 /// Which prompt of which server a name stands for.
@@ -98,6 +108,7 @@ impl Side {
             }),
             listenings: Mutex::default(),
             tool_changes: AtomicU64::new(0),
+            late: Mutex::default(),
             listing: tokio::sync::Mutex::default(),
         })
     }
@@ -170,9 +181,14 @@ impl Side {
 
     /// A server's tools are to be listed again before the next call.
     pub(super) fn tools_changed(&self, server: usize) {
-        let _ = server;
+        self.late()
+            .retain(|at, late| *at != server || matches!(late, Late::Asked));
         self.tool_changes.fetch_add(1, Ordering::Relaxed);
         self.tools.forget_list();
+    }
+
+    pub(super) fn late(&self) -> MutexGuard<'_, HashMap<usize, Late>> {
+        self.late.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How often tools changed.

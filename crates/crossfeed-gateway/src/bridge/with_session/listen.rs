@@ -262,6 +262,11 @@ impl Session {
             return;
         };
         if self.listening.uris.remove(&uri) {
+            // What is taken back is not listened to: no acknowledgement will name it.
+            let taken_back = |(_, waiting): &mut (Id, String)| *waiting == uri;
+            for (client, _) in self.listening.waiting.extract_if(.., taken_back) {
+                actions.push(answer(&client, &Bytes::from_static(b"{}")));
+            }
             self.listen(actions);
         }
         actions.push(answer(id, &Bytes::from_static(b"{}")));

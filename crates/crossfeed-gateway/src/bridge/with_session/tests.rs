@@ -558,3 +558,27 @@ proptest! {
         });
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_subscription_that_is_taken_back_before_it_stands_is_answered() {
+    let mut talk = begun(r#"{"resources":{"subscribe":true}}"#).await;
+    let subscribe = |id: &str, method: &str, uri: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":"{id}","method":"resources/{method}","params":{{"uri":"{uri}"}}}}"#
+        )
+    };
+    let done = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":"{id}","result":{{}}}}"#);
+    talk.client(&subscribe("a", "subscribe", "u:1")).await;
+    let Told::Message(listen, _) = talk.told().await else {
+        panic!("no message");
+    };
+    for (id, method) in [("b", "subscribe"), ("c", "subscribe"), ("d", "unsubscribe")] {
+        talk.client(&subscribe(id, method, "u:2")).await;
+    }
+    for id in ["b", "c", "d"] {
+        talk.client_gets(&done(id)).await;
+    }
+    let number = listen.id().unwrap();
+    talk.server(&format!(r#"{{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{{"_meta":{{"io.modelcontextprotocol/subscriptionId":{number}}},"notifications":{{"resourceSubscriptions":["u:1"]}}}}}}"#)).await;
+    talk.client_gets(&done("a")).await;
+}

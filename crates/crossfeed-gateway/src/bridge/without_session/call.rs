@@ -198,6 +198,7 @@ impl Sessions {
             return;
         };
         self.sent.remove(&number);
+        self.leave_in_doubt(&running);
         for ask in &running.asks {
             ask.refuse(
                 running.link,
@@ -300,7 +301,11 @@ impl Sessions {
     }
 
     pub(super) fn call_failed(&mut self, call: u64, error: &UpstreamError, actions: &mut Actions) {
-        if let Some(id) = self.finish(call).and_then(|call| call.client) {
+        let call = self.finish(call);
+        if let Some(call) = &call {
+            self.leave_in_doubt(call);
+        }
+        if let Some(id) = call.and_then(|call| call.client) {
             let error = error.clone();
             actions.push(Action::Tell(Event::Failed { id, error }));
         }

@@ -5,7 +5,7 @@
 //! whose request does not come again is given up.
 
 use super::{
-    Running, Sent, Sessions,
+    Running, Sessions,
     call::{deliver, target},
 };
 use crate::{
@@ -24,7 +24,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// How long a request may take to come again: somebody may have to read and to decide.
-const LIFE: Duration = Duration::from_secs(600);
+pub(super) const LIFE: Duration = Duration::from_secs(600);
 
 /// Calls that wait for their requests to come again.
 const PARKED: usize = 256;
@@ -83,7 +83,10 @@ impl Sessions {
             params: message.params(),
             key: String::new(),
         };
-        let call = self.call_that_asks(link, related);
+        let call = match self.call_that_asks(link, related) {
+            Ok(call) => call,
+            Err(reason) => return ask.refuse(link, reason, actions),
+        };
         let asks = match call {
             Some(call) => self.calls.get_mut(&call).map(|call| &mut call.asks),
             None => self
@@ -103,26 +106,54 @@ impl Sessions {
         }
     }
 
-    /// The call within which the server asks. Where the transport does not say, it is the latest that the
-    /// client waits for, since the one before would have asked before.
-    fn call_that_asks(&self, link: Link, related: Option<&Id>) -> Option<u64> {
-        if let Some(number) = related.and_then(Id::as_number)
-            && let Some((at, Sent::Call(call))) = self.sent.get(&number)
-            && *at == link
-            && self.calls.get(call).is_some_and(super::Call::may_ask)
-        {
-            return Some(*call);
+    /// The call within which the server asks; none if it is to wait for the next.
+    ///
+    /// Where the transport does not say, it is the latest that the client waits for, since the one before
+    /// would have asked before. Where several clients share the session, nothing is guessed: one would be
+    /// shown what another's call asks.
+    fn call_that_asks(
+        &self,
+        link: Link,
+        related: Option<&Id>,
+    ) -> Result<Option<u64>, &'static str> {
+        let may_ask = |call: &super::Call| call.link == link && call.may_ask();
+        if let Some(id) = related {
+            let call = self.call_of(link, id);
+            return call
+                .filter(|call| self.calls.get(call).is_some_and(may_ask))
+                .map(Some)
+                .ok_or("the request within which this is asked is over, or is none that may ask");
         }
-        let mut asking = self.calls.iter().rev();
+        let mut asking = self.calls.iter().rev().filter(|(_, call)| may_ask(call));
+        if self.is_shared {
+            let (first, second) = (asking.next(), asking.next());
+            let session = self.sessions.get(&link);
+            let is_sure = session.is_some_and(|session| match first {
+                Some(_) => second.is_none() && !session.is_in_doubt(),
+                None => !session.has_called,
+            });
+            return match is_sure {
+                true => Ok(first.map(|(number, _)| *number)),
+                false => Err("it is not known which of several clients this asks"),
+            };
+        }
         let mut parked = None;
         let waiting = asking.find(|(number, call)| {
-            let may = call.link == link && call.may_ask();
-            if may && call.client.is_none() {
+            if call.client.is_none() {
                 parked = parked.or(Some(**number));
             }
-            may && call.client.is_some()
+            call.client.is_some()
         });
-        waiting.map(|(number, _)| *number).or(parked)
+        Ok(waiting.map(|(number, _)| *number).or(parked))
+    }
+
+    /// Nobody waits any longer for a call that the server may still be at.
+    pub(super) fn leave_in_doubt(&mut self, call: &super::Call) {
+        if call.may_ask()
+            && let Some(session) = self.sessions.get_mut(&call.link)
+        {
+            session.doubt = Some(Instant::now());
+        }
     }
 
     /// A call begins that can ask for what the server asked for before.
@@ -130,6 +161,7 @@ impl Sessions {
         let Some(session) = self.sessions.get_mut(&link) else {
             return;
         };
+        session.has_called = true;
         let held = std::mem::take(&mut session.asks);
         if !held.is_empty() {
             if let Some(call) = self.calls.get_mut(&call) {

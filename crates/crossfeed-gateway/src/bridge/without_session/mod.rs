@@ -45,6 +45,8 @@ const SWEEP: Duration = Duration::from_secs(30);
 /// What is remembered between clients without sessions and a server that has them.
 #[derive(Default)]
 pub(super) struct Sessions {
+    /// Whether several clients are behind the requests.
+    is_shared: bool,
     numbers: u64,
     sessions: BTreeMap<Link, Session>,
     /// Whether the first connection was given to a session.
@@ -124,6 +126,13 @@ impl Era for Sessions {
 }
 
 impl Sessions {
+    pub(super) fn new(is_shared: bool) -> Self {
+        Self {
+            is_shared,
+            ..Self::default()
+        }
+    }
+
     fn number(&mut self) -> u64 {
         self.numbers += 1;
         self.numbers

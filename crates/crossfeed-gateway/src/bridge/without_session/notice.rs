@@ -1,6 +1,6 @@
 //! What a server tells without being asked, and for whom it is.
 
-use super::{Sent, Sessions};
+use super::{Call, Sent, Sessions};
 use crate::{
     bridge::{
         driver::{Actions, Link},
@@ -44,7 +44,7 @@ impl Sessions {
     }
 
     /// The call that has this id at the server.
-    fn call_of(&self, link: Link, id: &Id) -> Option<u64> {
+    pub(super) fn call_of(&self, link: Link, id: &Id) -> Option<u64> {
         match self.sent.get(&id.as_number()?)? {
             (at, Sent::Call(call)) if *at == link => Some(*call),
             _ => None,
@@ -76,8 +76,16 @@ impl Sessions {
         actions.push(tell(message, Some(client)));
     }
 
+    /// The only call of a session that no other client's call may have to do with.
+    fn only_call(&self, link: Link) -> Option<&Call> {
+        let mut calls = self.calls.values().filter(|call| call.link == link);
+        let (first, second) = (calls.next(), calls.next());
+        let session = self.sessions.get(&link)?;
+        first.filter(|_| second.is_none() && !session.is_in_doubt())
+    }
+
     /// A log message goes to the call that it belongs to, or else to one that wants such messages; to none
-    /// where none does.
+    /// where none does, and where it could be another client's.
     fn log(&self, link: Link, message: Message, related: Option<&Id>, actions: &mut Actions) {
         let params = message.params().unwrap_or_default();
         let level = members::get_text(&params, &["level"]);
@@ -86,6 +94,7 @@ impl Sessions {
         };
         let call = match related.and_then(|id| self.call_of(link, id)) {
             Some(call) => self.calls.get(&call),
+            None if self.is_shared => self.only_call(link),
             None => self
                 .calls
                 .values()

@@ -1,6 +1,6 @@
 //! Sessions: one for each kind of client, opened when it is needed.
 
-use super::{Asker, Running, Sent, Sessions};
+use super::{Asker, Running, Sent, Sessions, input::LIFE};
 use crate::{
     Revision,
     bridge::{
@@ -39,6 +39,10 @@ pub(super) struct Session {
     pub(super) subscriptions: HashMap<String, usize>,
     /// What the server asked for while no call ran.
     pub(super) asks: Vec<super::input::Ask>,
+    /// Whether a call was made that the server may ask within.
+    pub(super) has_called: bool,
+    /// When the last such call was left that the server had not answered.
+    pub(super) doubt: Option<Instant>,
 }
 
 /// What waits for a session to begin.
@@ -61,6 +65,11 @@ impl Session {
             .as_ref()
             .and_then(|hello| members::get(hello, &path))
             .is_some_and(|value| !matches!(value.as_ref(), b"false" | b"null"))
+    }
+
+    /// Whether the server may be at a call that nobody waits for.
+    pub(super) fn is_in_doubt(&self) -> bool {
+        self.doubt.is_some_and(|since| since.elapsed() <= LIFE)
     }
 
     /// Whether the client may be asked for this.
@@ -114,6 +123,8 @@ impl Sessions {
             level: None,
             subscriptions: HashMap::new(),
             asks: Vec::new(),
+            has_called: false,
+            doubt: None,
         };
         self.sessions.insert(link, session);
         if self.sessions.len() > 1 {

@@ -24,7 +24,11 @@ fn said_with(capabilities: &str, more: &str) -> String {
 }
 
 async fn connected() -> Talk {
-    Talk::over(|server| Arc::new(WithoutSession { server })).await
+    connected_for(false).await
+}
+
+async fn connected_for(is_shared: bool) -> Talk {
+    Talk::over(|server| Arc::new(WithoutSession { server, is_shared })).await
 }
 
 fn initialize(id: u64, capabilities: &str) -> String {
@@ -35,7 +39,11 @@ fn initialize(id: u64, capabilities: &str) -> String {
 
 /// A server that has these capabilities, and a client that has discovered it.
 async fn discovered(capabilities: &str) -> Talk {
-    let mut talk = connected().await;
+    discovered_for(false, capabilities).await
+}
+
+async fn discovered_for(is_shared: bool, capabilities: &str) -> Talk {
+    let mut talk = connected_for(is_shared).await;
     let said = said("");
     talk.client(&format!(
         r#"{{"jsonrpc":"2.0","id":"d","method":"server/discover","params":{{{said}}}}}"#
@@ -599,6 +607,136 @@ async fn the_end_of_the_last_session_is_the_end() {
     assert!(matches!(talk.event().await, Event::Failed { id, .. } if id.to_string() == r#""a""#));
     assert!(matches!(talk.event().await, Event::Closed(_)));
     talk.silence().await;
+}
+
+const ASK: &str = r#"{"jsonrpc":"2.0","id":9,"method":"roots/list"}"#;
+
+const ASKED: &str = r#"{"input_1":{"method":"roots/list"}}"#;
+
+impl Talk {
+    /// The server is told that what it asked is shown to nobody.
+    async fn ask_refused(&mut self, reason: &str) {
+        self.server_gets(&format!(
+            r#"{{"jsonrpc":"2.0","id":9,"error":{{"code":-32603,"message":"{reason}"}}}}"#
+        ))
+        .await;
+        self.silence().await;
+    }
+
+    async fn left(&mut self, client: &str) {
+        let id = Id::parse(format!("\"{client}\"").into()).unwrap();
+        self.bridge.abandon(&id).await;
+        self.told().await;
+        assert!(matches!(self.told().await, Told::Abandon(_)));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_call_that_is_over_asks_is_shown_to_no_other() {
+    for is_shared in [false, true] {
+        let over = "the request within which this is asked is over, or is none that may ask";
+        let mut talk = discovered_for(is_shared, "{}").await;
+        talk.call("a", 3).await;
+        talk.call("b", 5).await;
+        talk.left("a").await;
+        talk.server_for(ASK, Some(3)).await;
+        talk.ask_refused(over).await;
+        talk.server_for(ASK, Some(5)).await;
+        talk.asked("b", ASKED).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_several_clients_none_is_shown_what_another_may_have_caused() {
+    let unknown = "it is not known which of several clients this asks";
+    let mut talk = discovered_for(true, "{}").await;
+    // Before any call, nobody has caused it.
+    talk.server(ASK).await;
+    talk.silence().await;
+    talk.call("a", 3).await;
+    talk.asked("a", ASKED).await;
+    // The call that is asked runs on.
+    talk.call("b", 5).await;
+    talk.server(ASK).await;
+    talk.ask_refused(unknown).await;
+    talk.server(r#"{"jsonrpc":"2.0","id":3,"result":{}}"#).await;
+    talk.silence().await;
+    talk.server(ASK).await;
+    let state = talk.asked("b", ASKED).await;
+    talk.again("c", &state, r#"{"input_1":{}}"#).await;
+    talk.server_gets(r#"{"jsonrpc":"2.0","id":9,"result":{}}"#)
+        .await;
+    talk.server(r#"{"jsonrpc":"2.0","id":5,"result":{}}"#).await;
+    talk.event().await;
+    // No call runs, but some did.
+    talk.server(ASK).await;
+    talk.ask_refused(unknown).await;
+    // One was left: the server may still be at it.
+    talk.call("d", 7).await;
+    talk.left("d").await;
+    talk.call("e", 9).await;
+    talk.server(ASK).await;
+    talk.ask_refused(unknown).await;
+    tokio::time::sleep(Duration::from_secs(601)).await;
+    talk.server(ASK).await;
+    talk.asked("e", ASKED).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_several_clients_none_reads_what_another_may_have_caused_to_be_logged() {
+    let mut talk = discovered_for(true, r#"{"logging":{}}"#).await;
+    let log =
+        r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":1}}"#;
+    let wants = said(r#""io.modelcontextprotocol/logLevel":"warning","#);
+    talk.client(&format!(
+        r#"{{"jsonrpc":"2.0","id":"a","method":"x","params":{{{wants}}}}}"#
+    ))
+    .await;
+    talk.told().await;
+    talk.told().await;
+    talk.server(log).await;
+    talk.client_gets(log).await;
+    talk.client(&format!(
+        r#"{{"jsonrpc":"2.0","id":"b","method":"x","params":{{{wants}}}}}"#
+    ))
+    .await;
+    talk.told().await;
+    talk.server(log).await;
+    talk.silence().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_does_not_read_is_closed_all_the_same() {
+    let mut talk = discovered("{}").await;
+    let reads = Arc::clone(&talk.server.reads);
+    let stuck = reads.write().await;
+    let said = said("");
+    for id in 0..3 {
+        talk.client(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"x","params":{{{said}}}}}"#
+        ))
+        .await;
+    }
+    tokio::time::timeout(Duration::from_secs(60), talk.bridge.close())
+        .await
+        .expect("waits for the server");
+    drop(stuck);
+    assert!(matches!(talk.told().await, Told::Close));
+    // One that reads late, but does, gets what was for it.
+    let mut talk = discovered("{}").await;
+    let reads = Arc::clone(&talk.server.reads);
+    let stuck = reads.write().await;
+    talk.client(&format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{{{said}}}}}"#
+    ))
+    .await;
+    let late = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        drop(stuck);
+    };
+    tokio::join!(talk.bridge.close(), late);
+    assert!(matches!(talk.told().await, Told::Message(..)));
+    assert!(matches!(talk.told().await, Told::Close));
 }
 
 proptest! {

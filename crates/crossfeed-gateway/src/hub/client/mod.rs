@@ -46,7 +46,7 @@ pub(super) const LISTS: [(&str, &str); 3] = [
 pub struct Client {
     gateway: Arc<Gateway>,
     principal: Principal,
-    outlet: Arc<dyn Outlet>,
+    pub(super) outlet: Arc<dyn Outlet>,
     /// Several clients are behind it, whose ids may be the same.
     is_shared: bool,
     /// What tells it from all others.

@@ -197,6 +197,40 @@ async fn several_servers_acknowledge_together() {
     servers[0].expect("notifications/cancelled").await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_subscription_does_not_wait_for_a_server_that_says_nothing() {
+    let world = World::new(&["a", "b"]);
+    let client = world.stateless();
+    client.send(&listen("7")).await;
+    let mut servers = Vec::new();
+    let mut ids = Vec::new();
+    for index in 0..2 {
+        let mut server = world.server(index).await;
+        discovered(&mut server).await;
+        servers.push(server);
+    }
+    for server in &mut servers {
+        let request = server.expect("subscriptions/listen").await;
+        ids.push(request.id().unwrap().to_string());
+    }
+    // Once is enough.
+    servers[0].say(told(ACKNOWLEDGED, &ids[0])).await;
+    let more = message(&format!(
+        r#"{{"jsonrpc":"2.0","method":"{ACKNOWLEDGED}","params":{{"notifications":{{"more":true}},"_meta":{{"io.modelcontextprotocol/subscriptionId":{}}}}}}}"#,
+        ids[0]
+    ));
+    servers[0].say(more).await;
+    tokio::time::sleep(std::time::Duration::from_secs(11)).await;
+    let acknowledged = client.next().await;
+    assert!(acknowledged.contains(ACKNOWLEDGED) && acknowledged.contains("toolsListChanged"));
+    assert!(!acknowledged.contains("more"), "{acknowledged}");
+    // Who says it late tells all the same.
+    servers[1].say(told(ACKNOWLEDGED, &ids[1])).await;
+    servers[1].say(told(CHANGED, &ids[1])).await;
+    assert!(client.next().await.contains(CHANGED));
+    assert!(client.is_quiet().await);
+}
+
 #[tokio::test]
 async fn a_server_without_sessions_is_bridged_for_a_client_that_has_one() {
     let world = World::new(&["a"]);

@@ -2,7 +2,8 @@
 
 use super::fake::{INITIALIZE, World, message};
 use crate::message::Message;
-use std::sync::atomic::Ordering;
+use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+use std::{sync::atomic::Ordering, time::Duration};
 
 const ALL: &str = r#"{"tools":{},"prompts":{},"resources":{"subscribe":true},"logging":{}}"#;
 
@@ -250,4 +251,138 @@ async fn a_server_that_does_not_read_holds_nobody_up() {
         .send(r#"{"jsonrpc":"2.0","id":"x","method":"new/method"}"#)
         .await;
     servers[1].expect("new/method").await;
+}
+
+const TOOL: &str = r#"{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}"#;
+
+#[tokio::test(start_paused = true)]
+async fn a_list_of_tools_that_does_not_come_holds_up_no_other_server() {
+    let world = World::new(&["a", "b"]);
+    let (client, mut servers) = world.begun(ALL).await;
+    client
+        .send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{}}}"#)
+        .await;
+    let late = servers[0].expect("tools/list").await;
+    let list = servers[1].expect("tools/list").await;
+    servers[1].answer(&list, TOOL).await;
+    tokio::time::sleep(Duration::from_secs(11)).await;
+    let call = servers[1].expect("tools/call").await;
+    servers[1].answer(&call, r#"{"content":[]}"#).await;
+    assert!(client.next().await.contains(r#""id":1"#));
+    // While it is to come it is not asked for again, and nobody waits for it.
+    client
+        .send(r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#)
+        .await;
+    let list = servers[1].expect("tools/list").await;
+    servers[1].answer(&list, TOOL).await;
+    let listed = client.next().await;
+    assert!(listed.contains(r#""name":"t""#), "{listed}");
+    assert!(servers[0].is_quiet());
+    // Once it is there, the client is told, and lists it.
+    let tool = TOOL.replace(r#""t""#, r#""slow""#);
+    servers[0].answer(&late, &tool).await;
+    let told = client.next().await;
+    assert!(told.contains("notifications/tools/list_changed"), "{told}");
+    client
+        .send(r#"{"jsonrpc":"2.0","id":3,"method":"tools/list"}"#)
+        .await;
+    let list = servers[1].expect("tools/list").await;
+    servers[1].answer(&list, TOOL).await;
+    let listed = client.next().await;
+    assert!(
+        listed.contains(r#""name":"slow""#) && listed.contains(r#""name":"t""#),
+        "{listed}"
+    );
+    assert!(servers[0].is_quiet());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_server_does_not_list_in_time_is_left_out() {
+    let world = World::new(&["a", "b"]);
+    let (client, mut servers) = world.begun(ALL).await;
+    for (id, method, list) in [
+        (1, "resources/list", r#"{"resources":[{"uri":"b:1"}]}"#),
+        (2, "prompts/list", r#"{"prompts":[{"name":"p"}]}"#),
+    ] {
+        client
+            .send(&format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"}}"#
+            ))
+            .await;
+        let silent = servers[0].expect(method).await;
+        let request = servers[1].expect(method).await;
+        servers[1].answer(&request, list).await;
+        tokio::time::sleep(Duration::from_secs(11)).await;
+        assert_eq!(
+            client.next().await,
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{list}}}"#)
+        );
+        let cancelled = servers[0].expect("notifications/cancelled").await;
+        let id = silent.id().unwrap();
+        let expected = format!(r#"{{"requestId":{id},"reason":"timeout"}}"#);
+        assert_eq!(cancelled.params().unwrap(), expected.as_bytes());
+    }
+}
+
+#[tokio::test]
+async fn prompts_without_end_are_left_out() {
+    let world = World::new(&["a", "b"]);
+    let many = vec![r#"{"name":"p"}"#; 10_001].join(",");
+    let (client, mut servers) = world.begun(ALL).await;
+    // The same cursor twice, and more than is listed of one server.
+    for (list, pages) in [
+        (r#"{"prompts":[],"nextCursor":"c"}"#.to_owned(), 2),
+        (format!(r#"{{"prompts":[{many}]}}"#), 1),
+    ] {
+        client
+            .send(r#"{"jsonrpc":"2.0","id":1,"method":"prompts/list"}"#)
+            .await;
+        for _ in 0..pages {
+            let request = servers[0].expect("prompts/list").await;
+            servers[0].answer(&request, &list).await;
+        }
+        let request = servers[1].expect("prompts/list").await;
+        servers[1]
+            .answer(&request, r#"{"prompts":[{"name":"own"}]}"#)
+            .await;
+        assert_eq!(
+            client.next().await,
+            r#"{"jsonrpc":"2.0","id":1,"result":{"prompts":[{"name":"own"}]}}"#
+        );
+        assert!(servers[0].is_quiet());
+    }
+}
+
+#[tokio::test]
+async fn a_cursor_goes_to_each_server_once() {
+    let world = World::new(&["a", "b"]);
+    let (client, mut servers) = world.begun(ALL).await;
+    for rest in [r#"[[0,""],[0,""]]"#, r#"[[1,""],[0,""]]"#] {
+        let cursor = BASE64_URL_SAFE_NO_PAD.encode(rest);
+        client
+            .send(&format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"resources/list","params":{{"cursor":"{cursor}"}}}}"#
+            ))
+            .await;
+        assert!(client.next().await.contains("-32602"));
+    }
+    assert!(servers.iter_mut().all(|server| server.is_quiet()));
+    // One that could not come back is not given out.
+    client
+        .send(r#"{"jsonrpc":"2.0","id":2,"method":"resources/list"}"#)
+        .await;
+    let long = "c".repeat(1 << 20);
+    for (server, cursor) in servers.iter_mut().zip([&*long, "c"]) {
+        let request = server.expect("resources/list").await;
+        let page = format!(r#"{{"resources":[],"nextCursor":"{cursor}"}}"#);
+        server.answer(&request, &page).await;
+    }
+    let page = client.next().await;
+    let cursor = BASE64_URL_SAFE_NO_PAD.encode(r#"[[1,"c"]]"#);
+    assert_eq!(
+        page,
+        format!(
+            r#"{{"jsonrpc":"2.0","id":2,"result":{{"resources":[],"nextCursor":"{cursor}"}}}}"#
+        )
+    );
 }
