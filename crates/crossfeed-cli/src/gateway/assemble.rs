@@ -13,6 +13,7 @@ use crossfeed_gateway::{
         ConfigError, Format, GatewayConfig, OAuthConfig, ServerConfig, Sources, TransportConfig,
     },
     hub::Gateway,
+    metrics::Metrics,
     tools::Tools,
     upstream::{self, Connector, UpstreamError},
 };
@@ -185,9 +186,10 @@ pub(super) fn engine(config: &GatewayConfig, telemetry: Option<Arc<dyn Telemetry
 pub(super) fn connectors(
     config: &GatewayConfig,
     environment: &BTreeMap<String, String>,
+    metrics: &Metrics,
 ) -> Result<Vec<Arc<dyn Connector>>, Stop> {
     let connector = |server: &ServerConfig| {
-        upstream::connector(server, &config.limits, environment)
+        upstream::connector_with_metrics(server, &config.limits, environment, metrics)
             .map_err(|error| unreachable(&server.name, &error))
     };
     config.servers.iter().map(connector).collect()
@@ -202,9 +204,10 @@ pub(super) fn gateway(
     config: GatewayConfig,
     environment: &BTreeMap<String, String>,
     telemetry: Option<Arc<dyn Telemetry>>,
+    metrics: &Metrics,
 ) -> Result<Arc<Gateway>, Stop> {
-    let connectors = connectors(&config, environment)?;
+    let connectors = connectors(&config, environment, metrics)?;
     let engine = engine(&config, telemetry);
     let tools = Tools::new(engine, Arc::new(config.clone()));
-    Ok(Gateway::new(config, connectors, tools))
+    Ok(Gateway::with_metrics(config, connectors, tools, metrics))
 }

@@ -14,6 +14,7 @@ use crossfeed_gateway::{
     Revision,
     config::{GatewayConfig, ServerConfig},
     downstream::Principal,
+    metrics::Metrics,
     tools::{Caller, ServerList, ToolReport, Tools},
 };
 use futures_util::future::join_all;
@@ -51,7 +52,7 @@ pub(super) async fn run(
     json: bool,
     out: &mut dyn Write,
 ) -> Result<(), Stop> {
-    let connectors = assemble::connectors(&config, environment)?;
+    let connectors = assemble::connectors(&config, environment, &Metrics::new())?;
     let probes = connectors.into_iter().zip(&config.servers);
     let probes = probes.map(|(connector, server)| probe(connector, server, &config.limits));
     let probed = join_all(probes).await;

@@ -26,9 +26,10 @@ pub(super) fn run(
     let runtime = runtime(&config).map_err(unstarted)?;
     let done = runtime.block_on(async {
         let signals = Signals::watch().map_err(unstarted)?;
-        let gateway = assemble::gateway(config, environment, telemetry)?;
+        let metrics = Metrics::new();
+        let gateway = assemble::gateway(config, environment, telemetry, &metrics)?;
         tokio::select! {
-            served = serve(&gateway, signals.clone()) => served,
+            served = serve(&gateway, metrics, signals.clone()) => served,
             () = signals.second() => {
                 tracing::warn!("told to end again: what still runs is cut off");
                 Ok(())
@@ -65,7 +66,7 @@ pub(super) fn alone() -> Result<Runtime, Stop> {
     builder.enable_all().build().map_err(unstarted)
 }
 
-async fn serve(gateway: &Arc<Gateway>, signals: Signals) -> Result<(), Stop> {
+async fn serve(gateway: &Arc<Gateway>, metrics: Metrics, signals: Signals) -> Result<(), Stop> {
     let config = gateway.config();
     let names: Vec<_> = config.servers.iter().map(|server| &*server.name).collect();
     let done = match &config.listen {
@@ -92,7 +93,7 @@ async fn serve(gateway: &Arc<Gateway>, signals: Signals) -> Result<(), Stop> {
                 );
             }
             let hub = Arc::clone(gateway) as Arc<_>;
-            let http = Http::new(hub, &listen, &config.limits, Metrics::new());
+            let http = Http::new(hub, &listen, &config.limits, metrics);
             http.serve(listener, signals.first()).await;
             Ok(())
         }

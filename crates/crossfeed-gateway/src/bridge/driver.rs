@@ -72,6 +72,9 @@ pub(super) trait Era: Send + 'static {
 
     /// The time that was asked for has passed.
     fn wake(&mut self, timer: u64, actions: &mut Actions);
+
+    /// The client is about to close: what has no end of its own is ended.
+    fn end(&mut self, _actions: &mut Actions) {}
 }
 
 enum Outgoing {
@@ -349,6 +352,8 @@ impl<E: Era> Upstream for Bridge<E> {
     }
 
     async fn close(&self) {
+        self.0
+            .act(&Permits::default(), |era, actions| era.end(actions));
         let links: Vec<_> = self.0.state().links.drain().collect();
         let mut closing = Vec::new();
         for (_, queue) in links {

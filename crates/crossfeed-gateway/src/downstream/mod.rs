@@ -15,6 +15,7 @@ use crate::{
     Revision,
     hub::{Client, Gateway, ServerHealth},
     message::{Id, Message, RpcError, code},
+    metrics::Metrics,
     upstream::Header,
 };
 use async_trait::async_trait;
@@ -66,6 +67,11 @@ pub trait Hub: Send + Sync {
 
     /// How the servers are.
     fn health(&self) -> Vec<ServerHealth>;
+
+    /// Where what passes is counted; nowhere that anybody looks at, unless it is said.
+    fn metrics(&self) -> Metrics {
+        Metrics::new()
+    }
 }
 
 /// One client, as the hub knows it.
@@ -103,6 +109,10 @@ impl Hub for Gateway {
 
     fn health(&self) -> Vec<ServerHealth> {
         Self::health(self)
+    }
+
+    fn metrics(&self) -> Metrics {
+        self.figures().metrics().clone()
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is about tools: lists fetched whole, calls resolved before they go, results of tasks.
 //!
-//! What comes in: `tools/list`, `tools/call`, `tasks/get` and `tasks/result` of a client. What goes out:
+//! What comes in: `tools/list`, `tools/call` and what asks for a task or cancels one. What goes out:
 //! the requests that servers get for them, and the answers as [`crate::tools`] shows them. Deliberately
 //! not here: what becomes of schemas, arguments and results.
 
@@ -19,7 +19,7 @@ use crate::{
 };
 use bytes::Bytes;
 use futures_util::future::join_all;
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashSet, sync::Arc, time::Instant};
 
 /// Pages of one server's list.
 const PAGES: usize = 1000;
@@ -132,6 +132,7 @@ impl Request {
 
     /// `tools/call`.
     pub(super) async fn call(self, message: Message) {
+        let since = Instant::now();
         let params = message
             .params()
             .unwrap_or_else(|| Bytes::from_static(b"{}"));
@@ -165,6 +166,8 @@ impl Request {
                     pending: forward.pending,
                 };
                 let message = message.with_body(forward.params);
+                let figures = Arc::clone(self.client.gateway().figures());
+                figures.before.took(since.elapsed());
                 link.request(waiting, message, forward.headers).await;
             }
         }
@@ -181,7 +184,7 @@ impl Request {
         }
     }
 
-    /// `tasks/result`, `tasks/get`: of the server whose task it is.
+    /// `tasks/result`, `tasks/get`, `tasks/cancel`: of the server whose task it is.
     pub(super) async fn task(self, message: Message) {
         let params = message.params().unwrap_or_default();
         let Some(task) = read::string(&params, &["taskId"]) else {

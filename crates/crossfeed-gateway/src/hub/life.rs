@@ -20,9 +20,11 @@ use super::{
 use crate::{
     bridge::{WithSession, WithoutSession},
     message::{Id, Kind, Message},
+    metrics::Outcome,
     upstream::{Backoff, Connector, Event, Upstream, UpstreamError},
 };
 use bytes::Bytes;
+use crossfeed_wire::ErrorCode;
 use std::{
     collections::VecDeque,
     future::Future,
@@ -85,6 +87,7 @@ pub(super) async fn run(link: Arc<Link>) {
                     let again = async {
                         link.open(Arc::clone(&upstream)).await;
                         if !is_first {
+                            link.figures.restarts.add(1);
                             advance(Box::pin(replay(Arc::clone(&link)))).await;
                         }
                         announce(&link).await;
@@ -110,6 +113,7 @@ pub(super) async fn run(link: Arc<Link>) {
             },
         };
         is_first = false;
+        link.figures.failures.add(1);
         tracing::warn!(target: "crossfeed::gateway", server = %link.name, %error, "server is not there");
         link.down(Phase::Down(error.clone())).await;
         let Some(client) = link.client.upgrade() else {
@@ -357,7 +361,16 @@ async fn handle(link: &Arc<Link>, event: Event) {
     match event {
         Event::Message { message, related } => handle_message(link, message, related).await,
         Event::Failed { id, error } => {
-            if let Some(waiting) = link.take(&id, false) {
+            // What cannot be read over standard output is counted where it is passed over.
+            if link.is_http
+                && matches!(
+                    error.code(),
+                    ErrorCode::UpstreamInvalid | ErrorCode::LimitExceeded
+                )
+            {
+                link.figures.no_messages.add(1);
+            }
+            if let Some(waiting) = link.take(&id, Outcome::of(&error)) {
                 link.fail_one(waiting, &error).await;
             }
         }
@@ -369,10 +382,14 @@ pub(super) async fn handle_message(link: &Arc<Link>, message: Message, related: 
     let Some(client) = link.client.upgrade() else {
         return;
     };
+    link.figures.received.add(message.len());
     match message.kind() {
         Kind::Response | Kind::Error => {
-            let is_result = message.kind() == Kind::Response;
-            let waiting = message.id().and_then(|id| link.take(id, is_result));
+            let outcome = match message.kind() {
+                Kind::Error => Outcome::Error,
+                _ => Outcome::Result,
+            };
+            let waiting = message.id().and_then(|id| link.take(id, outcome));
             match waiting {
                 Some(waiting) => answered(link, waiting, message).await,
                 // It was cancelled, or nobody asked.
@@ -412,10 +429,12 @@ async fn answered(link: &Arc<Link>, waiting: Waiting, message: Message) {
         Waiting::Call { serial, pending } => match message.result() {
             Some(result) => {
                 let is_large = result.len() > LARGE;
+                let since = Instant::now();
                 client.learn(link, &result);
                 let work = Box::pin(async move {
                     let shown = pending.finish(result).await;
                     client.answer(serial, message.with_body(shown)).await;
+                    client.gateway().figures().after.took(since.elapsed());
                 });
                 if is_large {
                     tokio::spawn(work);

@@ -39,6 +39,7 @@ use crate::{
     config::GatewayConfig,
     downstream::{Gone, Outlet, Principal},
     message::Message,
+    metrics::{Figures, Metrics},
     tools::Tools,
     upstream::Connector,
 };
@@ -56,6 +57,7 @@ pub struct Gateway {
     tools: Tools,
     clients: Mutex<Clients>,
     eras: Arc<Eras>,
+    figures: Arc<Figures>,
 }
 
 /// Which eras servers speak, as far as it was found out.
@@ -92,7 +94,21 @@ impl Gateway {
     /// A gateway to servers that are reached by `servers`, one for each of the configuration's.
     #[must_use]
     pub fn new(config: GatewayConfig, servers: Vec<Arc<dyn Connector>>, tools: Tools) -> Arc<Self> {
+        Self::with_metrics(config, servers, tools, &Metrics::new())
+    }
+
+    /// The same, which counts what passes in `metrics`.
+    #[must_use]
+    pub fn with_metrics(
+        config: GatewayConfig,
+        servers: Vec<Arc<dyn Connector>>,
+        tools: Tools,
+        metrics: &Metrics,
+    ) -> Arc<Self> {
+        let figures = Figures::new(metrics, &config);
+        let tools = tools.with_figures(&figures);
         Arc::new(Self {
+            figures,
             config,
             servers,
             tools,
@@ -109,6 +125,10 @@ impl Gateway {
 
     pub(crate) fn tools(&self) -> &Tools {
         &self.tools
+    }
+
+    pub(crate) fn figures(&self) -> &Arc<Figures> {
+        &self.figures
     }
 
     fn eras(&self) -> Arc<Eras> {

@@ -4,18 +4,25 @@
 //! out: text. Deliberately not here: traces and logs, and whatever is payload: labels hold names of
 //! servers, methods and outcomes.
 
+pub mod families;
+mod figures;
 mod text;
 
 #[cfg(test)]
 mod tests;
 
+pub(crate) use figures::{Figures, Kept, Measured, Outcome, ServerFigures};
+
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicI64, AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
-/// Series of one family; whatever comes beyond counts as `other`.
+/// Series of one family that come by and by; whatever comes beyond counts as `other`.
 const SERIES: usize = 256;
 /// Bytes of a label's value.
 const LABEL: usize = 64;
@@ -23,9 +30,18 @@ const LABEL: usize = 64;
 const OTHER: &str = "other";
 
 /// Upper bounds of durations, in seconds: from what the gateway adds to what a slow tool takes.
-const SECONDS: [f64; 14] = [
-    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0, 120.0,
+const SECONDS: [f64; 16] = [
+    0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0,
+    5.0, 30.0, 120.0,
 ];
+
+/// What a thing that is measured is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Counter,
+    Gauge,
+    Seconds,
+}
 
 /// One thing that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,17 +49,103 @@ pub struct Family {
     name: &'static str,
     help: &'static str,
     labels: &'static [&'static str],
+    kind: Kind,
 }
 
 impl Family {
-    /// A thing that is measured: its name, what it is, and the names of its labels.
+    /// What grows: its name, what it is, and the names of its labels.
     #[must_use]
-    pub const fn new(
+    pub const fn counter(
         name: &'static str,
         help: &'static str,
         labels: &'static [&'static str],
     ) -> Self {
-        Self { name, help, labels }
+        let kind = Kind::Counter;
+        Self {
+            name,
+            help,
+            labels,
+            kind,
+        }
+    }
+
+    /// What is there now.
+    #[must_use]
+    pub const fn gauge(
+        name: &'static str,
+        help: &'static str,
+        labels: &'static [&'static str],
+    ) -> Self {
+        Self {
+            kind: Kind::Gauge,
+            ..Self::counter(name, help, labels)
+        }
+    }
+
+    /// How long things take.
+    #[must_use]
+    pub const fn seconds(
+        name: &'static str,
+        help: &'static str,
+        labels: &'static [&'static str],
+    ) -> Self {
+        Self {
+            kind: Kind::Seconds,
+            ..Self::counter(name, help, labels)
+        }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn none(self) -> Value {
+        match self.kind {
+            Kind::Counter => Value::Counter(Counter::default()),
+            Kind::Gauge => Value::Gauge(Arc::default()),
+            Kind::Seconds => Value::Seconds(Histogram::default()),
+        }
+    }
+}
+
+/// One count, found once: counting takes no lock. Cloning shares it.
+#[derive(Clone, Debug, Default)]
+pub struct Counter(Arc<AtomicU64>);
+
+impl Counter {
+    /// So many more.
+    pub fn add(&self, more: usize) {
+        self.0.fetch_add(more as u64, Ordering::Relaxed);
+    }
+
+    fn value(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// How long one kind of thing takes, found once: counting takes no lock. Cloning shares it.
+#[derive(Clone, Debug, Default)]
+pub struct Histogram(Arc<Durations>);
+
+#[derive(Debug, Default)]
+struct Durations {
+    buckets: [AtomicU64; SECONDS.len()],
+    /// Those beyond the last bound.
+    beyond: AtomicU64,
+    nanoseconds: AtomicU64,
+}
+
+impl Histogram {
+    /// It took so long.
+    pub fn took(&self, time: Duration) {
+        let seconds = time.as_secs_f64();
+        let at = SECONDS.partition_point(|bound| *bound < seconds);
+        let bucket = self.0.buckets.get(at).unwrap_or(&self.0.beyond);
+        bucket.fetch_add(1, Ordering::Relaxed);
+        let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.0.nanoseconds.fetch_add(nanoseconds, Ordering::Relaxed);
     }
 }
 
@@ -51,21 +153,18 @@ impl Family {
 ///
 /// # Invariants
 ///
-/// Its memory is bounded by the number of families, whatever labels come.
+/// Its memory is bounded by the number of families and by what the configuration names, whatever labels
+/// come.
 #[derive(Clone, Debug, Default)]
 pub struct Metrics(Arc<Mutex<Families>>);
 
 type Families = BTreeMap<Family, BTreeMap<Vec<String>, Value>>;
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 enum Value {
-    Counter(u64),
-    Gauge(i64),
-    Seconds {
-        buckets: [u64; SECONDS.len()],
-        count: u64,
-        sum: f64,
-    },
+    Counter(Counter),
+    Gauge(Arc<AtomicI64>),
+    Seconds(Histogram),
 }
 
 impl Metrics {
@@ -75,67 +174,63 @@ impl Metrics {
         Self::default()
     }
 
+    /// The family is written, also as long as nothing of it was measured.
+    pub fn declare(&self, family: Family) {
+        self.families().entry(family).or_default();
+    }
+
+    /// A counter that is there from now on. For labels that the configuration names, or that are few.
+    #[must_use]
+    pub fn counter(&self, family: Family, labels: &[&str]) -> Counter {
+        match self.value(family, labels, usize::MAX) {
+            Value::Counter(counter) => counter,
+            _ => Counter::default(),
+        }
+    }
+
+    /// A histogram that is there from now on. For labels that the configuration names, or that are few.
+    #[must_use]
+    pub fn histogram(&self, family: Family, labels: &[&str]) -> Histogram {
+        match self.value(family, labels, usize::MAX) {
+            Value::Seconds(histogram) => histogram,
+            _ => Histogram::default(),
+        }
+    }
+
     /// One more. `labels` are the values of the family's, in order.
     pub fn count(&self, family: Family, labels: &[&str]) {
-        self.change(family, labels, Value::Counter(0), |value| {
-            if let Value::Counter(count) = value {
-                *count += 1;
-            }
-        });
+        if let Value::Counter(counter) = self.value(family, labels, SERIES) {
+            counter.add(1);
+        }
     }
 
     /// More, or less, of what is there now.
     pub fn add(&self, family: Family, labels: &[&str], change: i64) {
-        self.change(family, labels, Value::Gauge(0), |value| {
-            if let Value::Gauge(there) = value {
-                *there = there.saturating_add(change);
-            }
-        });
+        if let Value::Gauge(gauge) = self.value(family, labels, SERIES) {
+            gauge.fetch_add(change, Ordering::Relaxed);
+        }
     }
 
     /// So much is there now.
     pub fn set(&self, family: Family, labels: &[&str], there: usize) {
-        self.change(family, labels, Value::Gauge(0), |value| {
-            *value = Value::Gauge(i64::try_from(there).unwrap_or(i64::MAX));
-        });
+        if let Value::Gauge(gauge) = self.value(family, labels, SERIES) {
+            gauge.store(i64::try_from(there).unwrap_or(i64::MAX), Ordering::Relaxed);
+        }
     }
 
     /// It took so long.
     pub fn took(&self, family: Family, labels: &[&str], time: Duration) {
-        let none = Value::Seconds {
-            buckets: [0; SECONDS.len()],
-            count: 0,
-            sum: 0.0,
-        };
-        self.change(family, labels, none, |value| {
-            if let Value::Seconds {
-                buckets,
-                count,
-                sum,
-            } = value
-            {
-                let seconds = time.as_secs_f64();
-                let at = SECONDS.partition_point(|bound| *bound < seconds);
-                if let Some(bucket) = buckets.get_mut(at) {
-                    *bucket += 1;
-                }
-                *count += 1;
-                *sum += seconds;
-            }
-        });
+        if let Value::Seconds(histogram) = self.value(family, labels, SERIES) {
+            histogram.took(time);
+        }
     }
 
     fn families(&self) -> MutexGuard<'_, Families> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn change(
-        &self,
-        family: Family,
-        labels: &[&str],
-        none: Value,
-        change: impl FnOnce(&mut Value),
-    ) {
+    /// What is measured under these labels; beyond `most` of the family, what stands for all others.
+    fn value(&self, family: Family, labels: &[&str], most: usize) -> Value {
         let named = |at: usize| {
             let label = labels.get(at).copied().unwrap_or_default();
             let mut end = label.len().min(LABEL);
@@ -147,10 +242,13 @@ impl Metrics {
         let mut labels: Vec<String> = (0..family.labels.len()).map(named).collect();
         let mut families = self.families();
         let series = families.entry(family).or_default();
-        if series.len() >= SERIES && !series.contains_key(&labels) {
+        if series.len() >= most && !series.contains_key(&labels) {
             labels.fill(OTHER.to_owned());
         }
-        change(series.entry(labels).or_insert(none));
+        series
+            .entry(labels)
+            .or_insert_with(|| family.none())
+            .clone()
     }
 
     /// Everything, as Prometheus reads it.

@@ -1,9 +1,9 @@
 use super::*;
 use proptest::prelude::*;
 
-const CALLS: Family = Family::new("calls_total", "Calls.", &["server", "outcome"]);
-const TIMES: Family = Family::new("call_seconds", "How long calls took.", &["server"]);
-const OPEN: Family = Family::new("open", "What is open.", &[]);
+const CALLS: Family = Family::counter("calls_total", "Calls.", &["server", "outcome"]);
+const TIMES: Family = Family::seconds("call_seconds", "How long calls took.", &["server"]);
+const OPEN: Family = Family::gauge("open", "What is open.", &[]);
 
 /// One line: name, labels, value.
 type Sample = (String, Vec<(String, String)>, f64);
@@ -54,7 +54,7 @@ fn what_was_measured_is_written() {
     metrics.took(TIMES, &["git"], Duration::from_secs(1000));
     let text = metrics.text();
     assert!(text.starts_with(
-        "# HELP call_seconds How long calls took.\n# TYPE call_seconds histogram\ncall_seconds_bucket{server=\"git\",le=\"0.0001\"} 0\n"
+        "# HELP call_seconds How long calls took.\n# TYPE call_seconds histogram\ncall_seconds_bucket{server=\"git\",le=\"0.000025\"} 0\n"
     ));
     let samples = parse(&text);
     let check = |name: &str, labels: &[(&str, &str)], expected: f64| {

@@ -15,16 +15,18 @@ use super::{
     extra,
     flow::{self, FlowError, Sources},
     list::Offered,
+    members::take_out,
     refusal,
     result::Kept,
 };
 use crate::message::{RpcError, code};
 use bytes::Bytes;
 use crossfeed_core::{BeginError, Error, InFlight, Link, ResolveError};
-use crossfeed_json::{Cursor, Document, Kind, quoted};
+use crossfeed_json::{Cursor, Document, Edits, Kind, quoted};
 use crossfeed_mcp::TraceMeta;
 use crossfeed_projection::ProjectionRequest;
 use crossfeed_wire::{ErrorBody, ErrorCode};
+use serde_json::Value;
 use std::{borrow::Cow, ops::Range, sync::Arc};
 
 /// Calls that a client may have made before it connected again.
@@ -52,6 +54,9 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
     let Some(name) = root.get("name").and_then(Cursor::as_str) else {
         return invalid("the params of tools/call name no tool".to_owned());
     };
+    if let Some(key) = twice(root) {
+        return invalid(format!("the params of tools/call have {key} twice"));
+    }
     let listing = shared.listing();
     let arguments = root.get("arguments").filter(|own| own.kind() != Kind::Null);
     if listing
@@ -68,15 +73,23 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
         Err(why_not) => (None, Some(why_not)),
     };
     let state = root.get("requestState").and_then(Cursor::as_str);
-    let round = state.and_then(|state| shared.round(&state, &asked(&params)));
+    let round = state.and_then(|state| shared.round(&offered, &state, &asked(&params)));
     let flying = in_flight.as_ref().ok_or(why_not);
     let ready = match (round, arguments) {
         (Some(round), _) => Ok(Ready {
             arguments: round.arguments,
             sources: round.sources,
-            projection: None,
+            projection: round.projection,
         }),
-        (None, Some(arguments)) => ready(shared, flying, &offered, arguments).await,
+        (None, Some(arguments)) => {
+            let ready = ready(shared, flying, &offered, arguments).await;
+            ready.map_err(|bodies| {
+                for body in &bodies {
+                    shared.tools.figures.refused(body.code);
+                }
+                refusal::of_bodies(bodies, shared.privacy())
+            })
+        }
         (None, None) => Ok(Ready {
             arguments: None,
             sources: Sources::new(),
@@ -110,6 +123,17 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
         pending: Pending {
             kept: kept.map(Box::new),
         },
+    })
+}
+
+/// A member that is there more than once: a server may read another than was judged here. Some read
+/// members whatever their case is.
+fn twice(params: Cursor<'_>) -> Option<&'static str> {
+    ["name", "arguments"].into_iter().find(|key| {
+        let own = key.to_uppercase();
+        let members = params.written_members();
+        let same = members.filter(|member| member.key.text().to_uppercase() == own);
+        same.count() > 1
     })
 }
 
@@ -161,7 +185,7 @@ async fn ready(
     in_flight: Result<&InFlight, Option<Box<ErrorBody>>>,
     offered: &Arc<Offered>,
     arguments: Cursor<'_>,
-) -> Result<Ready, Bytes> {
+) -> Result<Ready, Vec<ErrorBody>> {
     let as_it_came = Ready {
         arguments: None,
         sources: Sources::new(),
@@ -172,21 +196,27 @@ async fn ready(
     if is_as_shown && !may_be_ours(arguments.raw()) {
         return Ok(as_it_came);
     }
-    let privacy = shared.privacy();
+    if let Some(text) = arguments.as_str()
+        && may_be_ours(text.as_bytes())
+    {
+        let mut body = ErrorBody::new(
+            ErrorCode::ArgumentsInvalid,
+            "the arguments are a string in place of an object",
+        );
+        body.advice = Some("write them as an object, not as its JSON text".to_owned());
+        return Err(vec![body]);
+    }
     let written = Bytes::copy_from_slice(arguments.raw());
     let in_flight = match in_flight {
         Ok(in_flight) => in_flight,
         // Whose result is not kept may be called all the same, but not with references.
         Err(why_not) => {
-            return match plain(shared, offered, &written).await {
+            return match unkept(shared, offered, &written).await {
                 Some(arguments) => Ok(Ready {
                     arguments,
                     ..as_it_came
                 }),
-                None => Err(refusal::of_bodies(
-                    why_not.into_iter().map(|own| *own).collect(),
-                    privacy,
-                )),
+                None => Err(why_not.into_iter().map(|own| *own).collect()),
             };
         }
     };
@@ -212,12 +242,15 @@ async fn ready(
                     ..as_it_came
                 });
             }
-            None => return Err(refusal::of_resolve(&error, privacy)),
+            None => return Err(error.bodies()),
         },
-        Err(error) => return Err(refusal::of_resolve(&error, privacy)),
+        Err(error) => return Err(error.bodies()),
     };
     let sources = allowed(shared, in_flight, offered, &resolved.lineage)
-        .map_err(|error| refusal::of_flow(&error, privacy))?;
+        .map_err(|error| vec![refusal::flow_body(&error)])?;
+    let references = resolved.lineage.len();
+    let figures = shared.tools.figures.server(offered.server);
+    figures.references.add(references);
     let bytes = resolved.arguments.into_bytes();
     Ok(Ready {
         arguments: (bytes != written).then_some(bytes),
@@ -264,15 +297,42 @@ fn is_judged_only(error: &ResolveError) -> bool {
         .all(|failure| failure.call_id.is_none() && of_arguments(&failure.error))
 }
 
+/// [`plain`] for a call whose result is not kept. The tool's own names are no words of ours; and what is
+/// never chained is left as it came.
+async fn unkept(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<Option<Bytes>> {
+    let session = shared.session();
+    let resolved = session.resolve_call_json(&offered.prepared, written.clone());
+    let Ok(resolved) = resolved.await else {
+        return plain(shared, offered, written).await;
+    };
+    if !resolved.lineage.is_empty() {
+        return None;
+    }
+    if !offered.is_chained && resolved.projection.is_none() {
+        return Some(None);
+    }
+    let bytes = resolved.arguments.into_bytes();
+    Some((bytes != *written).then_some(bytes))
+}
+
 /// Arguments without references as the tool gets them, `Some(None)` where that is as they came; none
 /// where there are references.
 async fn plain(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<Option<Bytes>> {
     let document = Document::new(written.clone());
-    let value = document.root().ok()?.to_nearest_value();
+    let root = document.root().ok()?;
+    let value = root.to_nearest_value();
     let read = offered.prepared.listed().read(value.clone()).ok()?;
-    let read: Bytes = match read == value {
-        true => written.clone(),
-        false => read.to_string().into(),
+    let read: Bytes = match (&value, &read) {
+        (value, read) if value == read => written.clone(),
+        // What is left keeps its digits.
+        (Value::Object(all), Value::Object(left))
+            if left.iter().all(|(key, own)| all.get(key) == Some(own)) =>
+        {
+            let mut edits = Edits::new(document.raw());
+            take_out(&mut edits, root, |key| !left.contains_key(key));
+            edits.done().into_owned().into()
+        }
+        (_, read) => read.to_string().into(),
     };
     // With nothing to judge by, what fails here is a reference.
     let resolved = shared.session().resolve_json(read, None).await.ok()?;

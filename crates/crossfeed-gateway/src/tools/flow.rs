@@ -29,6 +29,12 @@ const REMEMBERED: NonZeroUsize = match NonZeroUsize::new(65_536) {
     None => NonZeroUsize::MIN,
 };
 
+/// Sets of sources that are held once for all calls that have them.
+const SETS: NonZeroUsize = match NonZeroUsize::new(1024) {
+    Some(sets) => sets,
+    None => NonZeroUsize::MIN,
+};
+
 /// Whose results something holds: `server/tool`.
 pub(super) type Sources = BTreeSet<Arc<str>>;
 
@@ -71,14 +77,23 @@ fn quoted(from: &Sources) -> String {
 /// The rules, and whose data each result holds.
 pub(super) struct Flows {
     rules: Vec<FlowRule>,
-    known: Mutex<LruCache<(Scope, CallId), Sources>>,
+    known: Mutex<Known>,
+}
+
+struct Known {
+    of_calls: LruCache<(Scope, CallId), Arc<Sources>>,
+    /// The sets that are used most: many calls hold data of the same tools.
+    sets: LruCache<Arc<Sources>, ()>,
 }
 
 impl Flows {
     pub(super) fn new(rules: Vec<FlowRule>) -> Self {
         Self {
             rules,
-            known: Mutex::new(LruCache::new(REMEMBERED)),
+            known: Mutex::new(Known {
+                of_calls: LruCache::new(REMEMBERED),
+                sets: LruCache::new(SETS),
+            }),
         }
     }
 
@@ -97,7 +112,7 @@ impl Flows {
         for link in lineage {
             let call_id = &link.source.call_id;
             let key = (scope.clone(), call_id.clone());
-            let Some(of_call) = known.get(&key) else {
+            let Some(of_call) = known.of_calls.get(&key) else {
                 let call_id = call_id.clone();
                 return Err(FlowError::Forgotten { call_id });
             };
@@ -125,6 +140,12 @@ impl Flows {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn forget_all(&self) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.of_calls.clear();
+    }
+
     /// Remembers whose data the result of a call holds: its tool's, and that of its arguments.
     pub(super) fn remember(&self, scope: &Scope, call_id: &CallId, tool: &Arc<str>, of: &Sources) {
         if self.rules.is_empty() {
@@ -133,7 +154,17 @@ impl Flows {
         let mut sources = of.clone();
         sources.insert(Arc::clone(tool));
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.put((scope.clone(), call_id.clone()), sources);
+        let sources = match known.sets.get_key_value(&sources) {
+            Some((set, ())) => Arc::clone(set),
+            None => {
+                let set = Arc::new(sources);
+                known.sets.put(Arc::clone(&set), ());
+                set
+            }
+        };
+        known
+            .of_calls
+            .put((scope.clone(), call_id.clone()), sources);
     }
 }
 

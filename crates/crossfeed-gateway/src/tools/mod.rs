@@ -25,7 +25,12 @@ pub use list::ToolReport;
 pub use profile::is_profile;
 
 use crate::{
-    Revision, config::GatewayConfig, downstream::Principal, message::RpcError, upstream::Header,
+    Revision,
+    config::GatewayConfig,
+    downstream::Principal,
+    message::RpcError,
+    metrics::{Figures, Metrics},
+    upstream::Header,
 };
 use bytes::Bytes;
 use crossfeed_core::Engine;
@@ -42,6 +47,7 @@ pub struct Tools {
     listings: Arc<Listings>,
     flows: Arc<Flows>,
     key: Key,
+    figures: Arc<Figures>,
 }
 
 /// Who calls tools.
@@ -106,8 +112,15 @@ impl Tools {
             listings: Arc::new(Listings::new()),
             flows: Arc::new(Flows::new(config.flows.clone())),
             key: Key::new(),
+            figures: Figures::new(&Metrics::new(), &config),
             config,
         }
+    }
+
+    /// The same, counted elsewhere.
+    pub(crate) fn with_figures(mut self, figures: &Arc<Figures>) -> Self {
+        self.figures = Arc::clone(figures);
+        self
     }
 
     /// The tools of one client.

@@ -5,7 +5,7 @@
 
 use super::flow::FlowError;
 use bytes::Bytes;
-use crossfeed_core::{Failure, ResolveError};
+use crossfeed_core::Failure;
 use crossfeed_wire::{ErrorBody, ErrorCode, ErrorReport};
 use serde_json::{Value, json};
 
@@ -23,11 +23,6 @@ pub(super) struct Privacy {
     pub(super) says_complete: bool,
 }
 
-/// All that is wrong with the arguments of a call.
-pub(super) fn of_resolve(error: &ResolveError, privacy: Privacy) -> Bytes {
-    of_bodies(error.bodies(), privacy)
-}
-
 /// What is wrong with one result, or with what was asked of it.
 pub(super) fn of_failure(failure: &Failure, privacy: Privacy) -> Bytes {
     let mut body = failure.body();
@@ -36,11 +31,6 @@ pub(super) fn of_failure(failure: &Failure, privacy: Privacy) -> Bytes {
 }
 
 /// A flow that a rule forbids.
-pub(super) fn of_flow(error: &FlowError, privacy: Privacy) -> Bytes {
-    of_bodies(vec![flow_body(error)], privacy)
-}
-
-/// The same as it is written.
 pub(super) fn flow_body(error: &FlowError) -> ErrorBody {
     let mut body = ErrorBody::new(ErrorCode::FlowRefused, error.to_string());
     body.advice = Some(error.advice().to_owned());

@@ -3,28 +3,43 @@
 //! What comes in: the id of a task, and what a server says of it. What goes out: the same, with the
 //! task's result as the client is to see it. The call is in flight until then: references to it wait.
 
-use super::{client::Shared, result::Kept};
+use super::{
+    client::Shared,
+    result::{Again, Kept},
+};
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, Edits, Kind};
 use sha2::{Digest as _, Sha256};
-use std::sync::{Arc, PoisonError};
+use std::{
+    mem,
+    num::NonZeroUsize,
+    sync::{Arc, PoisonError},
+};
+use tokio::sync::Mutex;
 
-/// A call that runs as a task.
-pub(super) enum Task {
+/// Tasks of one client that are known, at most: beyond, the oldest are forgotten. Far fewer than calls
+/// may be in flight, so that tasks that nobody ends leave room for calls.
+pub(super) const REMEMBERED: NonZeroUsize = match NonZeroUsize::new(64) {
+    Some(tasks) => tasks,
+    None => NonZeroUsize::MIN,
+};
+
+/// A call that runs as a task. Who asks while its result is recorded waits for that.
+pub(super) type Task = Arc<Mutex<State>>;
+
+pub(super) enum State {
     Running(Box<Kept>),
     /// It has a result, which may be asked for again.
-    Done(Done),
+    Done(Box<Done>),
+    /// It failed, or was cancelled.
+    Gone,
 }
 
-/// The result of a task, by its digest, and as it is shown if that is not long.
-#[derive(Clone)]
+/// The result of a task, by its digest.
 pub(super) struct Done {
     came: [u8; 32],
-    shown: Option<Bytes>,
+    again: Again,
 }
-
-/// Bytes of a shown result that are kept for who asks again: beyond, it is passed on as it came.
-const KEPT: usize = 64 << 10;
 
 /// What of an answer about a task is a tool's result.
 enum Holds {
@@ -41,7 +56,10 @@ impl Shared {
     pub(super) fn remember_task(&self, task: String, kept: Kept) {
         let key = (kept.offered.server, task);
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-        tasks.put(key, Task::Running(Box::new(kept)));
+        tasks.put(
+            key,
+            Arc::new(Mutex::new(State::Running(Box::new(kept.slim())))),
+        );
     }
 }
 
@@ -64,34 +82,23 @@ pub(super) async fn result(
         },
         other => (other, Bytes::new()),
     };
-    let key = (server, task_id.to_owned());
-    let tasks = || shared.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-    let task = match holds {
+    let failed = match &holds {
         Holds::NotYet => return said,
-        _ => tasks().pop(&key),
+        Holds::Nothing(status) => Some(format!("the task was {status}")),
+        Holds::All | Holds::Member => None,
     };
-    let shown = match (task, holds) {
-        (None, _) => return said,
-        (Some(Task::Running(kept)), Holds::Nothing(status)) => {
-            kept.fail(&format!("the task was {status}")).await;
-            return said;
-        }
-        (Some(done @ Task::Done(_)), Holds::Nothing(_)) => {
-            tasks().put(key, done);
-            return said;
-        }
-        (Some(Task::Running(kept)), _) => {
-            let came = Sha256::digest(&inner).into();
-            let shown = kept.finish(inner).await;
-            let kept = Some(shown.clone()).filter(|shown| shown.len() <= KEPT);
-            tasks().put(key, Task::Done(Done { came, shown: kept }));
-            shown
-        }
-        (Some(Task::Done(done)), _) => {
-            tasks().put(key, Task::Done(done.clone()));
-            let came: [u8; 32] = Sha256::digest(&inner).into();
-            done.shown.filter(|_| came == done.came).unwrap_or(inner)
-        }
+    let task = {
+        let key = (server, task_id.to_owned());
+        let mut tasks = shared.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        tasks.get(&key).cloned()
+    };
+    let Some(task) = task else {
+        return said;
+    };
+    // Apart: a client that asks no more does not keep a result from being recorded.
+    let ended = tokio::spawn(ended(Arc::clone(shared), task, failed, inner));
+    let Some(shown) = ended.await.ok().flatten() else {
+        return said;
     };
     match root.get("result").filter(|_| !is_result(root)) {
         Some(inner) => {
@@ -100,6 +107,42 @@ pub(super) async fn result(
             edits.done().into_owned().into()
         }
         None => shown,
+    }
+}
+
+/// Ends a task, and gives its result as it is shown, if it has one.
+async fn ended(
+    shared: Arc<Shared>,
+    task: Task,
+    failed: Option<String>,
+    inner: Bytes,
+) -> Option<Bytes> {
+    let mut state = task.lock().await;
+    match (mem::replace(&mut *state, State::Gone), failed) {
+        (State::Running(kept), Some(why)) => {
+            kept.fail(&why).await;
+            None
+        }
+        (State::Running(kept), None) => {
+            let came = Sha256::digest(&inner).into();
+            let again = kept.again();
+            let shown = kept.finish(inner).await;
+            *state = State::Done(Box::new(Done { came, again }));
+            Some(shown)
+        }
+        (State::Done(done), failed) => {
+            let shown = match failed {
+                Some(_) => None,
+                None => {
+                    let came: [u8; 32] = Sha256::digest(&inner).into();
+                    let is_same = came == done.came;
+                    Some(done.again.shown(&shared, inner, is_same).await)
+                }
+            };
+            *state = State::Done(done);
+            shown
+        }
+        (State::Gone, _) => None,
     }
 }
 
@@ -117,6 +160,8 @@ fn holds(root: Cursor<'_>) -> Holds {
     let is_object = |value: &Cursor<'_>| value.kind() == Kind::Object;
     match status.as_deref() {
         Some(status @ ("failed" | "cancelled")) => Holds::Nothing(status.to_owned()),
+        // Also with nothing in it.
+        Some("completed") if root.get("result").is_some_and(|own| is_object(&own)) => Holds::Member,
         _ if root.get("result").filter(is_object).is_some_and(is_result) => Holds::Member,
         _ => Holds::NotYet,
     }

@@ -5,7 +5,10 @@ use super::{
     auth::{self, Credentials},
     http::HttpConnector,
 };
-use crate::config::{Limits, ServerConfig, TransportConfig};
+use crate::{
+    config::{Limits, ServerConfig, TransportConfig},
+    metrics::Metrics,
+};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// The way to reach a server. `environment` is what the gateway's own process was given: a child gets
@@ -19,6 +22,22 @@ pub fn connector(
     limits: &Limits,
     environment: &BTreeMap<String, String>,
 ) -> Result<Arc<dyn Connector>, UpstreamError> {
+    connector_with_metrics(server, limits, environment, &Metrics::new())
+}
+
+/// The same, which counts what is no message.
+///
+/// # Errors
+///
+/// As [`connector`].
+pub fn connector_with_metrics(
+    server: &ServerConfig,
+    limits: &Limits,
+    environment: &BTreeMap<String, String>,
+    metrics: &Metrics,
+) -> Result<Arc<dyn Connector>, UpstreamError> {
+    #[cfg(not(unix))]
+    let _ = metrics;
     match &server.transport {
         #[cfg(unix)]
         TransportConfig::Stdio {
@@ -31,7 +50,8 @@ pub fn connector(
                 super::stdio::StdioConnector::new(server.name.as_str(), command, args)
                     .with_inherited(environment)
                     .with_environment(env)
-                    .with_message_limit(limits.message_bytes);
+                    .with_message_limit(limits.message_bytes)
+                    .with_metrics(metrics);
             if let Some(directory) = cwd {
                 connector = connector.with_directory(directory);
             }

@@ -13,7 +13,7 @@ mod printable;
 pub mod stdio;
 
 pub use backoff::Backoff;
-pub use connector::connector;
+pub use connector::{connector, connector_with_metrics};
 
 use crate::{
     Revision,

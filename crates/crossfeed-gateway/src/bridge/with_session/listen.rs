@@ -102,6 +102,16 @@ impl Session {
         actions.push(Action::Send(FIRST, request, Vec::new()));
     }
 
+    /// Closes what is open, for good.
+    pub(super) fn listen_no_more(&mut self, actions: &mut Actions) {
+        self.listening.impossible = true;
+        let current = self.listening.current.take().map(|(number, _)| number);
+        let next = self.listening.next.take().map(|(number, _)| number);
+        for number in current.into_iter().chain(next) {
+            self.stop_listening(number, actions);
+        }
+    }
+
     fn stop_listening(&mut self, number: u64, actions: &mut Actions) {
         self.sent.remove(&number);
         let id = Id::number(number);

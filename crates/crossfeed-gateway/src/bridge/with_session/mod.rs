@@ -113,6 +113,11 @@ impl Era for Session {
             self.ask_about_task(timer, actions);
         }
     }
+
+    /// Servers wait, when they are to end, for what they still answer.
+    fn end(&mut self, actions: &mut Actions) {
+        self.listen_no_more(actions);
+    }
 }
 
 impl Session {

@@ -374,6 +374,19 @@ async fn who_cancels_is_not_answered() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_closes_stops_listening_first() {
+    let mut talk = begun(r#"{"tools":{"listChanged":true}}"#).await;
+    talk.told().await;
+    talk.bridge.close().await;
+    talk.server_gets(
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#,
+    )
+    .await;
+    assert!(matches!(talk.told().await, Told::Abandon(_)));
+    assert!(matches!(talk.told().await, Told::Close));
+}
+
+#[tokio::test(start_paused = true)]
 async fn changes_and_subscriptions_are_one_request_that_stays_open() {
     let mut talk = begun(r#"{"tools":{"listChanged":true},"resources":{"subscribe":true}}"#).await;
     let listen = |id: u64, filter: &str| {

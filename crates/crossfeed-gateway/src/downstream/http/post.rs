@@ -14,6 +14,7 @@ use crate::{
     Revision,
     downstream::{Gone, HubClient, Outlet, Principal, too_large},
     message::{Id, Kind, Message, RpcError, code},
+    metrics::families::CLIENT_NO_MESSAGES,
 };
 use async_trait::async_trait;
 use crossfeed_wire::ErrorCode;
@@ -96,6 +97,7 @@ impl Http {
         let bytes = match body::read(body, limit).await {
             Ok(bytes) => bytes,
             Err(BodyError::TooLarge) => {
+                self.metrics.count(CLIENT_NO_MESSAGES, &[]);
                 return refuse(StatusCode::PAYLOAD_TOO_LARGE, None, &too_large(limit));
             }
             Err(BodyError::TooSlow) => {
@@ -106,6 +108,7 @@ impl Http {
         let message = match Message::parse(bytes) {
             Ok(message) => message,
             Err(error) => {
+                self.metrics.count(CLIENT_NO_MESSAGES, &[]);
                 return refuse(StatusCode::BAD_REQUEST, error.id(), &error.to_rpc());
             }
         };

@@ -3,17 +3,13 @@
 use super::answer::{Answer, body};
 use crate::{
     downstream::Hub,
-    metrics::{Family, Metrics},
+    metrics::{
+        Metrics,
+        families::{CONNECTIONS, SESSIONS},
+    },
 };
 use hyper::{Response, StatusCode};
 use serde_json::{Value, json};
-
-const CONNECTIONS: Family = Family::new(
-    "crossfeed_server_connections",
-    "Connections to servers, by state.",
-    &["server", "state"],
-);
-const SESSIONS: Family = Family::new("crossfeed_sessions", "Sessions over HTTP.", &[]);
 
 /// How the servers are.
 pub(super) fn health(hub: &dyn Hub) -> Response<Answer> {

@@ -16,6 +16,7 @@ use crate::{
     config::Limits,
     line::{Line, LineReader, Skimmed},
     message::{Kind, Message, MessageError, RpcError},
+    metrics::{Counter, families},
 };
 use bytes::Bytes;
 use outgoing::Outgoing;
@@ -43,11 +44,13 @@ where
     W: AsyncWrite + Unpin + Send + 'static,
 {
     let outgoing = Outgoing::new(output);
+    let no_messages = hub.metrics().counter(families::CLIENT_NO_MESSAGES, &[]);
     let connection = Connection {
         client: hub.connect(Principal::Local, outgoing.clone()),
         outgoing: outgoing.clone(),
         running: Arc::default(),
         limit: limits.message_bytes,
+        no_messages,
     };
     let read = {
         let read = pin!(connection.read(LineReader::new(input, limits.message_bytes)));
@@ -81,6 +84,7 @@ struct Connection<W> {
     outgoing: Arc<Outgoing<W>>,
     running: Arc<Running>,
     limit: usize,
+    no_messages: Counter,
 }
 
 impl<W: AsyncWrite + Unpin + Send + 'static> Connection<W> {
@@ -111,6 +115,7 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Connection<W> {
     }
 
     async fn no_message(&self, error: &MessageError) {
+        self.no_messages.add(1);
         tracing::warn!(%error, "the client sent what is no message");
         self.refuse(Message::failure(error.id(), &error.to_rpc()))
             .await;
@@ -118,6 +123,7 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Connection<W> {
 
     async fn too_long(&self, skimmed: Skimmed) {
         let Skimmed { bytes, id, kind } = skimmed;
+        self.no_messages.add(1);
         let limit = self.limit;
         tracing::warn!(
             bytes,

@@ -8,6 +8,7 @@ use super::{Answer, LISTEN, Link, Note, Parcel, Waiting};
 use crate::{
     hub::{advance::advance, read},
     message::{Id, Message},
+    metrics::Outcome,
     upstream::{Header, Upstream, UpstreamError},
 };
 use bytes::Bytes;
@@ -26,7 +27,9 @@ impl Link {
         message: Message,
         headers: Vec<Header>,
     ) {
+        let method = message.method().unwrap_or_default();
         if let Some(error) = self.refusal() {
+            self.figures.unsent(method);
             self.fail_one(waiting, &error).await;
             return;
         }
@@ -34,15 +37,17 @@ impl Link {
         let refused = {
             let mut state = self.state();
             if state.queue.len() >= QUEUE || state.queued_bytes > self.most_bytes {
+                self.figures.unsent(method);
                 Some(waiting)
             } else {
                 let minted = state.minted;
                 state.minted += 1;
-                state.waiting.insert(minted, waiting);
+                let measured = self.figures.begin(method);
+                state.waiting.insert(minted, (waiting, measured));
                 if let Some(note) = note {
                     state.notes.insert(minted, note);
                 }
-                if let Some(timeout) = self.timeout.filter(|_| message.method() != Some(LISTEN)) {
+                if let Some(timeout) = self.timeout.filter(|_| method != LISTEN) {
                     state.add_deadline(Instant::now() + timeout, minted);
                     self.clock.notify_one();
                 }
@@ -138,17 +143,22 @@ impl Link {
         let link = Arc::clone(self);
         advance(Box::pin(async move {
             while let Some((upstream, parcel)) = link.next(over) {
+                let bytes = parcel.message.len();
                 let sent = tokio::select! {
                     biased;
                     sent = upstream.send(parcel.message, &parcel.headers) => sent,
                     // What was not taken is failed by who ended the connection.
                     () = link.is_over(over) => return,
                 };
-                if let (Err(error), Some(minted)) = (sent, parcel.minted) {
-                    let waiting = link.state().take(minted, false);
-                    if let Some(waiting) = waiting {
-                        link.fail_one(waiting, &error).await;
+                match (sent, parcel.minted) {
+                    (Ok(()), _) => link.figures.sent.add(bytes),
+                    (Err(error), Some(minted)) => {
+                        let waiting = link.take(&Id::number(minted), Outcome::of(&error));
+                        if let Some(waiting) = waiting {
+                            link.fail_one(waiting, &error).await;
+                        }
                     }
+                    (Err(_), None) => {}
                 }
             }
         }))
@@ -185,12 +195,12 @@ impl Link {
         let mut ids: Vec<u64> = state
             .waiting
             .iter()
-            .filter(|(_, waiting)| waiting.serial() == Some(serial))
+            .filter(|(_, (waiting, _))| waiting.serial() == Some(serial))
             .map(|(minted, _)| *minted)
             .collect();
         ids.sort_unstable();
         for minted in &ids {
-            state.take(*minted, false);
+            state.take(*minted, Outcome::Cancelled);
         }
         // What was not handed over need not be.
         let unsent = state.unqueue(&ids);

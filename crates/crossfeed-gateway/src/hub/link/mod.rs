@@ -11,6 +11,7 @@ use super::{Client, fault, life::Hello, read, side::LONGEST};
 use crate::{
     config::TransportConfig,
     message::{Id, Message},
+    metrics::{Measured, Outcome, ServerFigures},
     tools::Pending,
     upstream::{Connector, Header, Upstream, UpstreamError},
 };
@@ -89,7 +90,7 @@ struct Parcel {
 
 /// What changes.
 pub(super) struct State {
-    waiting: HashMap<u64, Waiting>,
+    waiting: HashMap<u64, (Waiting, Measured)>,
     minted: u64,
     queue: VecDeque<Parcel>,
     queued_bytes: usize,
@@ -157,6 +158,7 @@ pub(super) struct Link {
     /// The number of connections that are over, for who waits for one of them.
     over: watch::Sender<u64>,
     pub(super) clock: Notify,
+    pub(super) figures: Arc<ServerFigures>,
 }
 
 impl Link {
@@ -204,6 +206,7 @@ impl Link {
             }),
             over: watch::Sender::new(0),
             clock: Notify::new(),
+            figures: client.gateway().figures().server(server),
         })
     }
 
@@ -300,6 +303,7 @@ impl Link {
                 reason: "the client is gone".to_owned(),
             },
         };
+        let is_closed = matches!(phase, Phase::Closed);
         // A client that is gone does not come back.
         self.phase.send_if_modified(|now| {
             let changes = !matches!(now, Phase::Closed);
@@ -325,26 +329,29 @@ impl Link {
         };
         let mut waiting: Vec<_> = waiting.into_iter().collect();
         waiting.sort_unstable_by_key(|(minted, _)| *minted);
-        for (_, waiting) in waiting {
+        for (_, (waiting, measured)) in waiting {
+            if !is_closed {
+                measured.end(Outcome::of(&error));
+            }
             self.fail_one(waiting, &error).await;
         }
     }
 
-    /// What waits for the answer to a request of this connection.
-    pub(super) fn take(&self, id: &Id, is_result: bool) -> Option<Waiting> {
-        self.state().take(id.as_number()?, is_result)
+    /// What waits for the answer to a request of this connection, which ended so.
+    pub(super) fn take(&self, id: &Id, outcome: Outcome) -> Option<Waiting> {
+        self.state().take(id.as_number()?, outcome)
     }
 
     /// Whether a request of the client runs here.
     pub(super) fn works_on(&self, serial: u64) -> bool {
         let state = self.state();
         let mut waiting = state.waiting.values();
-        waiting.any(|waiting| waiting.serial() == Some(serial))
+        waiting.any(|(waiting, _)| waiting.serial() == Some(serial))
     }
 
     /// The client's request behind a request of this connection.
     pub(super) fn serial_of(&self, id: &Id) -> Option<u64> {
-        self.state().waiting.get(&id.as_number()?)?.serial()
+        self.state().waiting.get(&id.as_number()?)?.0.serial()
     }
 
     /// The client's request that runs here last; with `alone`, only if no other runs.
@@ -356,7 +363,7 @@ impl Link {
         let last = state
             .waiting
             .iter()
-            .filter_map(|(minted, waiting)| Some((minted, waiting.serial()?)))
+            .filter_map(|(minted, (waiting, _))| Some((minted, waiting.serial()?)))
             .max_by_key(|(minted, _)| **minted);
         last.map(|(_, serial)| serial)
     }
@@ -389,7 +396,7 @@ impl Link {
                 break;
             }
             state.deadlines.pop_front();
-            if let Some(waiting) = state.take(minted, false) {
+            if let Some(waiting) = state.take(minted, Outcome::TimedOut) {
                 overdue.push((minted, waiting, true));
             }
         }
@@ -446,11 +453,12 @@ pub(super) const LISTEN: &str = "subscriptions/listen";
 
 impl State {
     /// What waits for an answer, which does so no longer; with a result, what it means is remembered.
-    fn take(&mut self, minted: u64, is_result: bool) -> Option<Waiting> {
+    fn take(&mut self, minted: u64, outcome: Outcome) -> Option<Waiting> {
         let note = match self.notes.is_empty() {
             true => None,
             false => self.notes.remove(&minted),
         };
+        let is_result = outcome == Outcome::Result;
         match note.filter(|_| is_result) {
             Some(note) if !note.begins => {
                 self.subscriptions.remove(&note.uri);
@@ -460,7 +468,9 @@ impl State {
             }
             _ => {}
         }
-        self.waiting.remove(&minted)
+        let (waiting, measured) = self.waiting.remove(&minted)?;
+        measured.end(outcome);
+        Some(waiting)
     }
 
     /// When a request is to be given up.

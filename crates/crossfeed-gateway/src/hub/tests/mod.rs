@@ -1,6 +1,7 @@
 mod beginning;
 mod eras;
 mod fake;
+mod figures;
 mod laws;
 mod one_server;
 mod progress;

@@ -8,6 +8,7 @@ use super::process::Signals;
 use crate::{
     line::{Line, LineReader, Skim, Skimmed},
     message::{Kind, Message, MessageError, RpcError, code},
+    metrics::Counter,
     upstream::{Event, UpstreamError, printable::printable, stdio::outbox::Outbox},
 };
 use bytes::Bytes;
@@ -25,6 +26,7 @@ pub(super) struct Inbox {
     pub(super) events: mpsc::Sender<Event>,
     pub(super) outbox: Arc<Outbox>,
     pub(super) signals: Arc<Signals>,
+    pub(super) no_messages: Counter,
 }
 
 /// Nobody takes events any more.
@@ -94,6 +96,7 @@ impl Inbox {
     }
 
     async fn no_message(&self, line: &[u8], error: MessageError) -> Result<(), Unheard> {
+        self.no_messages.add(1);
         let server = &*self.server;
         if !matches!(line.trim_ascii_start().first(), Some(b'{' | b'[')) {
             let text = printable(line, SHOWN);
@@ -114,6 +117,7 @@ impl Inbox {
     }
 
     async fn too_long(&self, skimmed: Skimmed) -> Result<(), Unheard> {
+        self.no_messages.add(1);
         let limit = self.limit;
         let (server, bytes) = (&*self.server, skimmed.bytes);
         tracing::warn!(

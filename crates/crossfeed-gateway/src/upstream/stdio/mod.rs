@@ -23,6 +23,7 @@ use super::{Connector, Event, Header, Upstream, UpstreamError};
 use crate::{
     Revision,
     message::{Id, Message},
+    metrics::{Counter, Metrics, families},
 };
 use async_trait::async_trait;
 use inbox::Inbox;
@@ -78,6 +79,7 @@ pub struct StdioConnector {
     directory: Option<PathBuf>,
     limit: usize,
     grace: Duration,
+    no_messages: Counter,
 }
 
 impl fmt::Debug for StdioConnector {
@@ -106,6 +108,7 @@ impl StdioConnector {
             directory: None,
             limit: crate::config::Limits::default().message_bytes,
             grace: Duration::from_secs(2),
+            no_messages: Counter::default(),
         }
     }
 
@@ -148,6 +151,13 @@ impl StdioConnector {
     #[must_use]
     pub fn with_grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
+        self
+    }
+
+    /// Counts lines that are no message.
+    #[must_use]
+    pub fn with_metrics(mut self, metrics: &Metrics) -> Self {
+        self.no_messages = metrics.counter(families::NO_MESSAGES, &[&self.server]);
         self
     }
 
@@ -234,6 +244,7 @@ impl Connector for StdioConnector {
             events,
             outbox: Arc::clone(&outbox),
             signals: Arc::clone(&signals),
+            no_messages: self.no_messages.clone(),
         };
         tokio::spawn(inbox.run(stdout));
         tokio::spawn(process::supervise(

@@ -145,6 +145,18 @@ fn what_is_no_message_is_passed_over() {
 }
 
 #[test]
+fn what_is_no_message_is_counted() {
+    let metrics = Metrics::new();
+    let script =
+        "echo text; echo '[1,'; echo '{\"jsonrpc\":\"2.0\",\"method\":\"m\"}'; echo '{\"id\":7}'";
+    let connector = shell(script).with_metrics(&metrics);
+    run(async { start(&connector).await.rest().await });
+    let text = metrics.text();
+    let count = "crossfeed_server_invalid_messages_total{server=\"shell\"} 3\n";
+    assert!(text.contains(count), "{text}");
+}
+
+#[test]
 fn a_request_whose_answer_is_no_message_is_told() {
     let invalid = "failed 7: the server sent what is no message: ";
     for (line, reason) in [

@@ -1,0 +1,105 @@
+//! Everything that a gateway measures, by name.
+//!
+//! What comes in: nothing. What goes out: the families, each with what it counts and what its labels may
+//! be. Deliberately not here: counting.
+
+use super::Family;
+
+/// Requests that servers were asked.
+pub const REQUESTS: Family = Family::counter(
+    "crossfeed_requests_total",
+    "Requests to servers that ended, by kind of method and outcome.",
+    &["server", "method", "outcome"],
+);
+/// How long servers took for tools.
+pub const CALLS: Family = Family::seconds(
+    "crossfeed_tool_call_duration_seconds",
+    "How long servers took to answer calls of tools.",
+    &["server"],
+);
+/// What the gateway adds to calls.
+pub const ADDED: Family = Family::seconds(
+    "crossfeed_added_seconds",
+    "Time that the gateway itself took for calls of tools, before the server and after it.",
+    &["stage"],
+);
+/// Bytes of messages.
+pub const BYTES: Family = Family::counter(
+    "crossfeed_message_bytes_total",
+    "Bytes of messages to and from servers.",
+    &["server", "direction"],
+);
+/// References that were resolved.
+pub const REFERENCES: Family = Family::counter(
+    "crossfeed_references_resolved_total",
+    "References that were resolved in arguments of calls, by the server that was called.",
+    &["server"],
+);
+/// References that were not.
+pub const REFUSED: Family = Family::counter(
+    "crossfeed_references_refused_total",
+    "Reasons for which calls with references were not made.",
+    &["code"],
+);
+/// Results of tools.
+pub const RESULTS: Family = Family::counter(
+    "crossfeed_results_total",
+    "Results of tools, by whether they were recorded.",
+    &["server", "outcome"],
+);
+/// Results that were cut.
+pub const PREVIEWS: Family = Family::counter(
+    "crossfeed_previews_total",
+    "Results that were shown as previews.",
+    &["server"],
+);
+/// Connections that came back.
+pub const RESTARTS: Family = Family::counter(
+    "crossfeed_server_restarts_total",
+    "Connections to servers that were opened again.",
+    &["server"],
+);
+/// Connections that were lost.
+pub const FAILURES: Family = Family::counter(
+    "crossfeed_server_failures_total",
+    "Connections to servers that ended on their own or could not be opened.",
+    &["server"],
+);
+/// What servers said that cannot be used.
+pub const NO_MESSAGES: Family = Family::counter(
+    "crossfeed_server_invalid_messages_total",
+    "What servers sent that is no message or beyond the limit.",
+    &["server"],
+);
+/// What clients said that cannot be used.
+pub const CLIENT_NO_MESSAGES: Family = Family::counter(
+    "crossfeed_client_invalid_messages_total",
+    "What clients sent that is no message or beyond the limit.",
+    &[],
+);
+/// How the servers are.
+pub const CONNECTIONS: Family = Family::gauge(
+    "crossfeed_server_connections",
+    "Connections to servers, by state.",
+    &["server", "state"],
+);
+/// Sessions of clients.
+pub const SESSIONS: Family = Family::gauge("crossfeed_sessions", "Sessions over HTTP.", &[]);
+
+/// All of them.
+pub const ALL: [Family; 14] = [
+    REQUESTS,
+    CALLS,
+    ADDED,
+    BYTES,
+    REFERENCES,
+    REFUSED,
+    RESULTS,
+    PREVIEWS,
+    RESTARTS,
+    FAILURES,
+    NO_MESSAGES,
+    CLIENT_NO_MESSAGES,
+    CONNECTIONS,
+    SESSIONS,
+];

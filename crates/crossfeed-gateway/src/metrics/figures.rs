@@ -1,0 +1,201 @@
+//! What is counted where messages pass: found by place, counted without a lock.
+//!
+//! What comes in: the names of the configuration, once; then events. What goes out: counts. Deliberately
+//! not here: names that a client or a server chose; they are no labels.
+
+use super::{Counter, Histogram, Metrics, families};
+use crate::{config::GatewayConfig, upstream::UpstreamError};
+use std::{sync::Arc, time::Instant};
+
+/// Kinds of methods, as their label says them.
+const KINDS: [&str; 6] = [
+    "tools/call",
+    "tools/list",
+    "resources",
+    "prompts",
+    "tasks",
+    "other",
+];
+
+/// The kind of a method, by its place.
+fn kind(method: &str) -> usize {
+    let family = method.split('/').next().unwrap_or_default();
+    match (method, family) {
+        ("tools/call", _) => 0,
+        ("tools/list", _) => 1,
+        (_, "resources") => 2,
+        (_, "prompts") => 3,
+        (_, "tasks") => 4,
+        _ => 5,
+    }
+}
+
+/// How a request to a server ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// By a result.
+    Result,
+    /// By an error of the protocol.
+    Error,
+    /// Nobody waited for it any longer.
+    Cancelled,
+    /// It took longer than it may.
+    TimedOut,
+    /// The server was not there, or what it answered cannot be used.
+    Unavailable,
+}
+
+const OUTCOMES: [&str; 5] = ["result", "error", "cancelled", "timeout", "unavailable"];
+
+impl Outcome {
+    /// What a failure is.
+    pub(crate) fn of(error: &UpstreamError) -> Self {
+        match error {
+            UpstreamError::TimedOut { .. } => Self::TimedOut,
+            _ => Self::Unavailable,
+        }
+    }
+}
+
+/// What became of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// It can be referred to.
+    Recorded,
+    /// It says that the tool failed.
+    Failed,
+    /// The store did not take it.
+    Refused,
+}
+
+const KEPT: [&str; 3] = ["recorded", "failed", "refused"];
+
+/// What is counted of one server.
+#[derive(Debug, Default)]
+pub(crate) struct ServerFigures {
+    requests: [[Counter; OUTCOMES.len()]; KINDS.len()],
+    calls: Histogram,
+    results: [Counter; KEPT.len()],
+    pub(crate) sent: Counter,
+    pub(crate) received: Counter,
+    pub(crate) references: Counter,
+    pub(crate) previews: Counter,
+    pub(crate) restarts: Counter,
+    pub(crate) failures: Counter,
+    pub(crate) no_messages: Counter,
+}
+
+impl ServerFigures {
+    fn new(metrics: &Metrics, name: &str) -> Self {
+        let counter = |family, labels: &[&str]| metrics.counter(family, labels);
+        let of = |family| counter(family, &[name]);
+        Self {
+            requests: KINDS.map(|kind| {
+                OUTCOMES.map(|outcome| counter(families::REQUESTS, &[name, kind, outcome]))
+            }),
+            calls: metrics.histogram(families::CALLS, &[name]),
+            results: KEPT.map(|kept| counter(families::RESULTS, &[name, kept])),
+            sent: counter(families::BYTES, &[name, "sent"]),
+            received: counter(families::BYTES, &[name, "received"]),
+            references: of(families::REFERENCES),
+            previews: of(families::PREVIEWS),
+            restarts: of(families::RESTARTS),
+            failures: of(families::FAILURES),
+            no_messages: of(families::NO_MESSAGES),
+        }
+    }
+
+    /// What became of a result.
+    pub(crate) fn result(&self, kept: Kept) {
+        if let Some(counter) = self.results.get(kept as usize) {
+            counter.add(1);
+        }
+    }
+
+    /// A request that was not handed over.
+    pub(crate) fn unsent(self: &Arc<Self>, method: &str) {
+        self.begin(method).end(Outcome::Unavailable);
+    }
+
+    /// A request is handed over.
+    pub(crate) fn begin(self: &Arc<Self>, method: &str) -> Measured {
+        Measured {
+            figures: Arc::clone(self),
+            kind: kind(method),
+            since: Instant::now(),
+            outcome: Outcome::Cancelled,
+        }
+    }
+}
+
+/// A request that runs. Dropped, it was given up.
+#[derive(Debug)]
+pub(crate) struct Measured {
+    figures: Arc<ServerFigures>,
+    kind: usize,
+    since: Instant,
+    outcome: Outcome,
+}
+
+impl Measured {
+    /// It ended.
+    pub(crate) fn end(mut self, outcome: Outcome) {
+        self.outcome = outcome;
+    }
+}
+
+impl Drop for Measured {
+    fn drop(&mut self) {
+        let of = self.figures.requests.get(self.kind);
+        if let Some(counter) = of.and_then(|of| of.get(self.outcome as usize)) {
+            counter.add(1);
+        }
+        let is_answered = matches!(self.outcome, Outcome::Result | Outcome::Error);
+        if is_answered && self.kind == kind("tools/call") {
+            self.figures.calls.took(self.since.elapsed());
+        }
+    }
+}
+
+/// What is counted of a gateway.
+#[derive(Debug)]
+pub(crate) struct Figures {
+    metrics: Metrics,
+    servers: Vec<Arc<ServerFigures>>,
+    /// What the gateway adds before a call goes to its server, and when its result is there.
+    pub(crate) before: Histogram,
+    pub(crate) after: Histogram,
+}
+
+impl Figures {
+    /// Counts of nothing, of the servers of a configuration.
+    pub(crate) fn new(metrics: &Metrics, config: &GatewayConfig) -> Arc<Self> {
+        for family in families::ALL {
+            metrics.declare(family);
+        }
+        let servers = config.servers.iter();
+        Arc::new(Self {
+            metrics: metrics.clone(),
+            servers: servers
+                .map(|server| Arc::new(ServerFigures::new(metrics, &server.name)))
+                .collect(),
+            before: metrics.histogram(families::ADDED, &["before"]),
+            after: metrics.histogram(families::ADDED, &["after"]),
+        })
+    }
+
+    /// Where everything is counted.
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Those of a server, by its place in the configuration.
+    pub(crate) fn server(&self, server: usize) -> Arc<ServerFigures> {
+        self.servers.get(server).cloned().unwrap_or_default()
+    }
+
+    /// A call with references was not made; `code` is one of ours.
+    pub(crate) fn refused(&self, code: &'static str) {
+        self.metrics.count(families::REFUSED, &[code]);
+    }
+}
