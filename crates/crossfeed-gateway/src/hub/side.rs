@@ -249,9 +249,8 @@ impl Side {
 
     /// Ends every connection in an orderly way.
     pub(super) async fn close(&self) {
-        for link in &self.links {
-            link.close().await;
-        }
+        // At once: each may take its time.
+        futures_util::future::join_all(self.links.iter().map(|link| link.close())).await;
         self.tools.close().await;
     }
 }

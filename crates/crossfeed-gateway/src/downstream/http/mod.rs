@@ -17,7 +17,7 @@ mod watch;
 #[cfg(test)]
 mod tests;
 
-use super::{Hub, Principal, running::Running};
+use super::{FAREWELL, Hub, Principal, running::Running};
 use crate::{
     config::{Limits, ListenConfig},
     message::{RpcError, code},
@@ -79,7 +79,7 @@ impl Http {
             guard: Guard::new(listen),
             path: listen.path.clone(),
             limits: limits.clone(),
-            sessions: Sessions::new(limits.sessions),
+            sessions: Sessions::new(limits.sessions, listen.tokens.len()),
             running: Arc::default(),
             metrics,
         })
@@ -154,7 +154,9 @@ impl Http {
         if finished.is_err() {
             tracing::warn!("requests of clients still ran when the time to finish them was over");
         }
-        self.sessions.close().await;
+        if timeout(FAREWELL, self.sessions.close()).await.is_err() {
+            tracing::warn!("connections to servers did not end in time");
+        }
         let _ = timeout(self.limits.shutdown, connections.shutdown()).await;
     }
 

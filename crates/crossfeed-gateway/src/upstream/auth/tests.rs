@@ -24,7 +24,7 @@ use std::{
     path::PathBuf,
     sync::{Arc, Mutex},
 };
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 /// What a test changes of how the world is.
 #[derive(Clone, Default)]
@@ -37,6 +37,8 @@ struct World {
     callback: String,
     /// The token endpoint's answer, over what it says.
     token: Value,
+    /// When a renewal is answered.
+    refreshes: Option<Arc<Notify>>,
     /// What the server wants, of those who have a token.
     wants: &'static str,
 }
@@ -48,6 +50,8 @@ struct Running {
     seen: Mutex<Vec<(String, Value)>>,
     /// The token that is good.
     token: Mutex<u32>,
+    /// A renewal was asked for.
+    refreshing: Notify,
 }
 
 type Shared = State<Arc<Running>>;
@@ -145,8 +149,17 @@ async fn token(State(running): Shared, headers: HeaderMap, body: Bytes) -> Respo
         );
     }
     running.see("token", json!(said));
-    let mut number = running.token.lock().unwrap();
-    *number += 1;
+    let number = {
+        let mut number = running.token.lock().unwrap();
+        *number += 1;
+        *number
+    };
+    if said["grant_type"] == "refresh_token" {
+        running.refreshing.notify_one();
+        if let Some(refreshes) = &running.world.refreshes {
+            refreshes.notified().await;
+        }
+    }
     let answer = json!({
         "access_token": format!("token-{number}"),
         "token_type": "Bearer",
@@ -210,6 +223,7 @@ async fn scene(world: World, oauth: OAuthConfig) -> Scene {
         base: Mutex::default(),
         seen: Mutex::default(),
         token: Mutex::default(),
+        refreshing: Notify::new(),
     });
     let router = Router::new()
         .route("/mcp", post(mcp))
@@ -569,4 +583,34 @@ fn a_child_process_has_no_login() {
     });
     let error = error.unwrap_err().to_string();
     assert_eq!(error, "`s` has no login: it is a child process");
+}
+
+#[test]
+fn who_gives_up_does_not_lose_the_login() {
+    run(async {
+        let refreshes = Arc::new(Notify::new());
+        let world = World {
+            refreshes: Some(Arc::clone(&refreshes)),
+            ..World::default()
+        };
+        let scene = scene(world, OAuthConfig::default()).await;
+        scene.login().await.unwrap();
+        let mut kept = scene.kept();
+        kept.expires_at = Some(1);
+        scene.store().write(&kept).unwrap();
+        let connector = connector(&scene.server, &Default::default(), &BTreeMap::new()).unwrap();
+        let (sender, mut events) = mpsc::channel(4);
+        let upstream: Arc<dyn Upstream> = connector.connect(sender).await.unwrap();
+        let request = |id| Message::request(&Id::number(id), "m", Option::None);
+        upstream.send(request(1), &[]).await.unwrap();
+        scene.running.refreshing.notified().await;
+        upstream.abandon(&Id::number(1)).await;
+        // The next one comes behind the renewal.
+        upstream.send(request(2), &[]).await.unwrap();
+        refreshes.notify_one();
+        let answer = events.recv().await.unwrap();
+        assert!(matches!(answer, Event::Message { .. }), "{answer:?}");
+        assert_eq!(scene.kept().refresh_token.as_deref(), Some("refresh-2"));
+        assert_eq!(scene.running.seen("token").len(), 2);
+    });
 }

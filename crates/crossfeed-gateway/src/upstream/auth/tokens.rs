@@ -16,11 +16,19 @@ use oauth2::{
     basic::{BasicClient, BasicErrorResponse, BasicTokenResponse},
 };
 use reqwest::{StatusCode, header::HeaderValue};
-use std::{path::Path, time::SystemTime};
-use tokio::sync::{Mutex, OnceCell};
+use std::{path::Path, sync::Arc, time::SystemTime};
+use tokio::{
+    sync::{Mutex, OnceCell},
+    task::JoinHandle,
+};
 
 /// The tokens of one server.
-pub(in crate::upstream) struct OAuth {
+///
+/// What is done with them is done to its end, whether or not the request stays for it: an authorization
+/// server that gave a new token may not take the old one again.
+pub(in crate::upstream) struct OAuth(Arc<Tokens>);
+
+struct Tokens {
     server: String,
     store: Store,
     fetch: OnceCell<Fetch>,
@@ -30,14 +38,16 @@ pub(in crate::upstream) struct OAuth {
 
 impl OAuth {
     pub(in crate::upstream) fn new(directory: &Path, server: &str, url: &str) -> Self {
-        Self {
+        Self(Arc::new(Tokens {
             server: server.to_owned(),
             store: Store::new(directory, server, url),
             fetch: OnceCell::new(),
             login: Mutex::new(None),
-        }
+        }))
     }
+}
 
+impl Tokens {
     fn read(&self) -> Result<Option<Login>, UpstreamError> {
         self.store.read().map_err(|error| UpstreamError::Refused {
             reason: format!("its tokens cannot be read: {error}"),
@@ -86,8 +96,7 @@ impl OAuth {
     }
 }
 
-#[async_trait]
-impl Credentials for OAuth {
+impl Tokens {
     async fn authorization(&self) -> Result<Option<HeaderValue>, UpstreamError> {
         let mut login = self.login.lock().await;
         if login.is_none() {
@@ -106,10 +115,9 @@ impl Credentials for OAuth {
     async fn refused(
         &self,
         status: StatusCode,
-        challenges: &[String],
+        challenge: Challenge,
         used: Option<&HeaderValue>,
     ) -> Result<(), UpstreamError> {
-        let challenge = Challenge::of(challenges);
         let mut login = self.login.lock().await;
         if status == StatusCode::FORBIDDEN {
             if challenge.scopes.is_empty() {
@@ -141,6 +149,35 @@ impl Credentials for OAuth {
             }
         }
     }
+}
+
+#[async_trait]
+impl Credentials for OAuth {
+    async fn authorization(&self) -> Result<Option<HeaderValue>, UpstreamError> {
+        let tokens = Arc::clone(&self.0);
+        through(tokio::spawn(async move { tokens.authorization().await })).await
+    }
+
+    async fn refused(
+        &self,
+        status: StatusCode,
+        challenges: &[String],
+        used: Option<&HeaderValue>,
+    ) -> Result<(), UpstreamError> {
+        let tokens = Arc::clone(&self.0);
+        let challenge = Challenge::of(challenges);
+        let used = used.cloned();
+        let refused = async move { tokens.refused(status, challenge, used.as_ref()).await };
+        through(tokio::spawn(refused)).await
+    }
+}
+
+async fn through<T>(task: JoinHandle<Result<T, UpstreamError>>) -> Result<T, UpstreamError> {
+    task.await.unwrap_or_else(|error| {
+        Err(UpstreamError::Unreachable {
+            reason: format!("its tokens cannot be had: {error}"),
+        })
+    })
 }
 
 fn header(token: &str) -> Option<HeaderValue> {
