@@ -444,6 +444,18 @@ async fn sessions_are_their_owners_alone() {
 }
 
 #[tokio::test]
+async fn a_session_that_does_not_begin_is_none() {
+    let served = served().await;
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"fails":true}}"#;
+    for accept in ["", "accept: text/event-stream"] {
+        let answer = served.post(accept, body).await.end().await;
+        assert!(answer.contains("it fails"), "{answer}");
+        assert!(!answer.contains("mcp-session-id"), "{answer}");
+    }
+    assert!((0..2).all(|number| served.hub.client(number).is_closed()));
+}
+
+#[tokio::test]
 async fn there_are_no_more_sessions_than_there_may_be() {
     let served = served_with(|_, limits| limits.sessions = 2).await;
     let idle = served.session("").await;

@@ -103,3 +103,34 @@ impl Listener {
         Some(answer)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_said_twice_is_not_believed() {
+        let listener = Listener::open().await.unwrap();
+        let address = listener.listener.local_addr().unwrap();
+        let ask = async {
+            for (query, status) in [
+                ("code=a&code=b&state=s", 400),
+                ("code=a&state=s&state=s", 400),
+                ("code=a&iss=x&iss=x&state=s", 400),
+                ("code=c&state=s", 200),
+            ] {
+                let mut stream = TcpStream::connect(address).await.unwrap();
+                let head = format!("GET /callback?{query} HTTP/1.1\r\n\r\n");
+                stream.write_all(head.as_bytes()).await.unwrap();
+                let mut said = String::new();
+                stream.read_to_string(&mut said).await.unwrap();
+                assert!(
+                    said.starts_with(&format!("HTTP/1.1 {status}")),
+                    "{query}: {said}"
+                );
+            }
+        };
+        let (answer, ()) = tokio::join!(listener.answer("s"), ask);
+        assert_eq!(answer.unwrap().code.as_deref(), Some("c"));
+    }
+}

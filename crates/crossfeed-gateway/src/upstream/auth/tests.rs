@@ -452,7 +452,7 @@ fn a_client_that_is_registered_says_who_it_is() {
                 client_id: Some("mine".to_owned()),
                 client_secret: Some("secret".to_owned()),
                 scopes: vec!["all".to_owned()],
-                directory: Option::None,
+                ..OAuthConfig::default()
             };
             let scene = scene(world, oauth).await;
             scene.login().await.unwrap();
@@ -533,6 +533,22 @@ fn what_is_not_sound_is_no_login() {
         denied,
         "there is no token: the authorization server says `invalid_grant`",
     );
+    let open = World {
+        issuer: json!({"authorization_endpoint": "http://example.com/authorize"}),
+        ..World::default()
+    };
+    check(
+        open,
+        "the authorization server's endpoint cannot be used: its address is neither https nor on this computer",
+    );
+    let long = World {
+        issuer: json!({"more": "x".repeat(2 << 20)}),
+        ..World::default()
+    };
+    check(
+        long,
+        "what the authorization server says of itself cannot be had: it says nothing that can be read",
+    );
     for callback in ["code=c&iss=https://example.com", "code=c&iss=BASE/as/"] {
         let wrong = World {
             callback: callback.to_owned(),
@@ -612,5 +628,62 @@ fn who_gives_up_does_not_lose_the_login() {
         assert!(matches!(answer, Event::Message { .. }), "{answer:?}");
         assert_eq!(scene.kept().refresh_token.as_deref(), Some("refresh-2"));
         assert_eq!(scene.running.seen("token").len(), 2);
+    });
+}
+
+#[test]
+fn another_authorization_server_is_not_trusted() {
+    run(async {
+        let pinned = OAuthConfig {
+            issuer: Some("https://login.example".to_owned()),
+            client_id: Some("mine".to_owned()),
+            client_secret: Some("secret".to_owned()),
+            ..OAuthConfig::default()
+        };
+        let pinned = scene(World::default(), pinned).await;
+        let error = pinned.login().await.unwrap_err();
+        assert!(matches!(error, LoginError::NewIssuer { .. }), "{error}");
+        assert!(pinned.running.seen("token").is_empty());
+
+        let scene = scene(World::default(), OAuthConfig::default()).await;
+        scene.login().await.unwrap();
+        scene.login().await.unwrap();
+        let mut kept = scene.kept();
+        kept.issuer = "https://login.example".to_owned();
+        scene.store().write(&kept).unwrap();
+        let error = scene.login().await.unwrap_err();
+        assert!(matches!(error, LoginError::NewIssuer { .. }), "{error}");
+        assert_eq!(scene.running.seen("token").len(), 2);
+    });
+}
+
+#[test]
+fn tokens_go_where_nobody_reads_them_on_the_way() {
+    #[track_caller]
+    fn check(url: &str, expected: bool) {
+        let transport = TransportConfig::Http {
+            url: url.to_owned(),
+            headers: BTreeMap::from([("authorization".to_owned(), "Bearer x".to_owned())]),
+            oauth: Option::None,
+        };
+        let server = ServerConfig::new("zoo", transport);
+        let connector = connector(&server, &Default::default(), &BTreeMap::new());
+        assert_eq!(connector.is_ok(), expected, "{url}");
+    }
+    check("https://tools.example/mcp", true);
+    check("http://127.0.0.1:1/mcp", true);
+    check("http://localhost/mcp", true);
+    check("http://tools.example/mcp", false);
+    check("http://10.0.0.1/mcp", false);
+    run(async {
+        let mut scene = scene(World::default(), OAuthConfig::default()).await;
+        if let TransportConfig::Http { url, .. } = &mut scene.server.transport {
+            "http://tools.example/mcp".clone_into(url);
+        }
+        let error = scene.login().await.unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "`zoo` has no login: its `url` is neither https nor on this computer"
+        );
     });
 }

@@ -9,7 +9,7 @@ use super::{
     fetch::{Fetch, FetchError},
     store::{Login, Store, in_seconds},
 };
-use crate::upstream::UpstreamError;
+use crate::upstream::{UpstreamError, http};
 use async_trait::async_trait;
 use oauth2::{
     AuthType, ClientId, ClientSecret, RefreshToken, RequestTokenError, TokenResponse, TokenUrl,
@@ -30,6 +30,7 @@ pub(in crate::upstream) struct OAuth(Arc<Tokens>);
 
 struct Tokens {
     server: String,
+    url: String,
     store: Store,
     fetch: OnceCell<Fetch>,
     /// Held while a token is renewed: a refresh token may be good for once only.
@@ -40,6 +41,7 @@ impl OAuth {
     pub(in crate::upstream) fn new(directory: &Path, server: &str, url: &str) -> Self {
         Self(Arc::new(Tokens {
             server: server.to_owned(),
+            url: url.to_owned(),
             store: Store::new(directory, server, url),
             fetch: OnceCell::new(),
             login: Mutex::new(None),
@@ -76,7 +78,7 @@ impl Tokens {
         };
         let fetch = self
             .fetch
-            .get_or_try_init(|| async { Fetch::new() })
+            .get_or_try_init(|| async { Fetch::new(&http::address(&self.url)?) })
             .await?;
         match refreshed(fetch, login, refresh).await {
             Ok(()) => {}

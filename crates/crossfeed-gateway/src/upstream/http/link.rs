@@ -321,7 +321,12 @@ impl Link {
         let mut headers = HeaderMap::new();
         self.say(&mut headers);
         headers.insert(ACCEPT, STREAM);
-        if let Some(id) = behind.and_then(|id| HeaderValue::from_str(id).ok()) {
+        if let Some(id) = behind {
+            // Without it, this would be the stream of something else.
+            let id = HeaderValue::from_bytes(id.as_bytes());
+            let id = id.map_err(|_| UpstreamError::Invalid {
+                reason: "an event has an id that no header can have".to_owned(),
+            })?;
             headers.insert(LAST_EVENT, id);
         }
         self.wire.request(Method::GET, &headers, None).await

@@ -755,3 +755,21 @@ fn what_waits_at_the_end_has_its_time_in_all() {
         assert_eq!(requests.last().unwrap().method, "DELETE");
     });
 }
+
+#[test]
+fn an_event_with_an_odd_id_is_resumed_behind() {
+    run(async {
+        let server = serve(|request| {
+            if request.method == "GET" {
+                return stream(&format!("data: {}\n\n", result(7)));
+            }
+            stream("id: \u{e9}\nretry: 10\ndata: \n\n")
+        })
+        .await;
+        let mut client = open(&server).await;
+        client.request(7, "m").await;
+        assert_eq!(client.next().await, format!("7> {}", result(7)));
+        let requests = server.requests.lock().unwrap();
+        assert_eq!(requests[1].header("last-event-id"), "\u{e9}");
+    });
+}
