@@ -22,6 +22,7 @@ use crate::{
     config::{Limits, ListenConfig},
     message::{RpcError, code},
     metrics::Metrics,
+    upstream::Backoff,
 };
 use answer::{Answer, refuse, status};
 use guard::Guard;
@@ -99,6 +100,8 @@ impl Http {
         let mut sweep = tokio::time::interval(SWEEP.min(self.limits.session_idle));
         sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut stop = pin!(stop);
+        let mut backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1));
+        let mut fails = false;
         loop {
             let place = tokio::select! {
                 () = &mut stop => break,
@@ -117,11 +120,17 @@ impl Http {
                 accepted = listener.accept() => accepted,
             };
             let socket = match accepted {
-                Ok((socket, _)) => socket,
+                Ok((socket, _)) => {
+                    backoff.reset();
+                    fails = false;
+                    socket
+                }
                 Err(error) => {
                     // No descriptor is left, or the client went away already.
-                    tracing::warn!(%error, "a connection was not accepted");
-                    tokio::time::sleep(Duration::from_millis(10)).await;
+                    if !std::mem::replace(&mut fails, true) {
+                        tracing::warn!(%error, "connections are not accepted");
+                    }
+                    tokio::time::sleep(backoff.next_wait()).await;
                     continue;
                 }
             };

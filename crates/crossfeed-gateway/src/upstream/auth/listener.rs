@@ -45,9 +45,10 @@ impl Listener {
     pub(super) async fn answer(&self, state: &str) -> io::Result<Answer> {
         loop {
             let (mut stream, _) = self.listener.accept().await?;
-            let answer = timeout(PATIENCE, async {
-                let answer = self.read(&mut stream).await;
-                let answer = answer.filter(|answer| answer.state.as_deref() == Some(state));
+            let answer = timeout(PATIENCE, self.read(&mut stream)).await;
+            let answer = answer.ok().flatten();
+            let answer = answer.filter(|answer| answer.state.as_deref() == Some(state));
+            let told = timeout(PATIENCE, async {
                 let (status, text) = match &answer {
                     Some(answer) if answer.code.is_some() => ("200 OK", "You are logged in."),
                     Some(_) => ("200 OK", "The login was refused."),
@@ -62,9 +63,9 @@ impl Listener {
                 // Whether the person sees it does not matter to what was said.
                 drop(stream.write_all(format!("{head}{page}").as_bytes()).await);
                 drop(stream.shutdown().await);
-                answer
             });
-            if let Ok(Some(answer)) = answer.await {
+            drop(told.await);
+            if let Some(answer) = answer {
                 return Ok(answer);
             }
         }

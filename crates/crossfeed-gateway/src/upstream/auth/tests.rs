@@ -541,13 +541,14 @@ fn what_is_not_sound_is_no_login() {
         open,
         "the authorization server's endpoint cannot be used: its address is neither https nor on this computer",
     );
+    // As if it was not there: the other places are asked, which know nothing.
     let long = World {
         issuer: json!({"more": "x".repeat(2 << 20)}),
         ..World::default()
     };
     check(
         long,
-        "what the authorization server says of itself cannot be had: it says nothing that can be read",
+        "what the authorization server says of itself cannot be had: HTTP 404",
     );
     for callback in ["code=c&iss=https://example.com", "code=c&iss=BASE/as/"] {
         let wrong = World {
@@ -685,5 +686,35 @@ fn tokens_go_where_nobody_reads_them_on_the_way() {
             error,
             "`zoo` has no login: its `url` is neither https nor on this computer"
         );
+    });
+}
+
+#[test]
+fn two_processes_renew_once() {
+    run(async {
+        let refreshes = Arc::new(Notify::new());
+        let world = World {
+            refreshes: Some(Arc::clone(&refreshes)),
+            ..World::default()
+        };
+        let scene = scene(world, OAuthConfig::default()).await;
+        scene.login().await.unwrap();
+        let mut kept = scene.kept();
+        kept.expires_at = Some(1);
+        scene.store().write(&kept).unwrap();
+        let both = async { tokio::join!(scene.call(), scene.call()) };
+        let release = async {
+            // Of two renewals, both are answered.
+            loop {
+                scene.running.refreshing.notified().await;
+                refreshes.notify_one();
+            }
+        };
+        let (one, other) = tokio::select! {
+            both = both => both,
+            () = release => unreachable!(),
+        };
+        assert!(is_answer(&one) && is_answer(&other), "{one} {other}");
+        assert_eq!(scene.running.seen("token").len(), 2);
     });
 }

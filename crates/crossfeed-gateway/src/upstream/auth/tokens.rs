@@ -16,7 +16,7 @@ use oauth2::{
     basic::{BasicClient, BasicErrorResponse, BasicTokenResponse},
 };
 use reqwest::{StatusCode, header::HeaderValue};
-use std::{path::Path, sync::Arc, time::SystemTime};
+use std::{fs::File, path::Path, sync::Arc, time::SystemTime};
 use tokio::{
     sync::{Mutex, OnceCell},
     task::JoinHandle,
@@ -56,6 +56,17 @@ impl Tokens {
         })
     }
 
+    /// Keeps other processes from the tokens, where that can be: every gateway with this configuration has
+    /// the same, and a refresh token may be good for once only.
+    async fn lock(&self) -> Option<File> {
+        let locked = self.store.lock().await;
+        locked
+            .inspect_err(|error| {
+                tracing::warn!(server = self.server, %error, "tokens cannot be locked");
+            })
+            .ok()
+    }
+
     fn takes_login(&self, why: &str) -> UpstreamError {
         UpstreamError::Refused {
             reason: format!("{why}: run `crossfeed gateway --login {}`", self.server),
@@ -64,6 +75,7 @@ impl Tokens {
 
     /// Renews the token, or finds that somebody else has.
     async fn renew(&self, login: &mut Login) -> Result<(), UpstreamError> {
+        let _lock = self.lock().await;
         if let Some(kept) = self.read()?
             && kept.access_token.is_some()
             && kept.access_token != login.access_token
@@ -127,6 +139,7 @@ impl Tokens {
                 return Err(UpstreamError::Refused { reason });
             }
             let scopes = challenge.scopes.join(" ");
+            let _lock = self.lock().await;
             if let Some(mut kept) = self.read()? {
                 kept.wanted = challenge.scopes;
                 if let Err(error) = self.store.write(&kept) {
