@@ -193,6 +193,8 @@ pub struct OAuthConfig {
     pub client_id: Option<String>,
     /// The client's secret, where it has one.
     pub client_secret: Option<String>,
+    /// The authorization server, where none but this one shall be trusted.
+    pub issuer: Option<String>,
     /// What is asked for.
     pub scopes: Vec<String>,
     /// The directory in which tokens are kept.

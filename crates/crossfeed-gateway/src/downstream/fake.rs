@@ -141,6 +141,14 @@ impl HubClient for FakeClient {
             }
             _ => {}
         }
+        if message
+            .params()
+            .is_some_and(|params| &params[..] == br#"{"fails":true}"#)
+        {
+            let error = crate::message::RpcError::new(-32000, "it fails");
+            let _ = reply.send(Message::failure(Some(id), &error)).await;
+            return;
+        }
         let result = message.params().unwrap_or(Bytes::from_static(b"{}"));
         let _ = reply.send(Message::response(id, &result)).await;
     }

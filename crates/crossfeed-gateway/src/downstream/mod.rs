@@ -22,7 +22,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use crossfeed_wire::ErrorCode;
 use serde_json::json;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// The client is gone: what is for it goes nowhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -138,6 +138,9 @@ impl HubClient for Client {
         Self::close(self).await;
     }
 }
+
+/// How long connections to servers may take to end when clients are gone.
+const FAREWELL: Duration = Duration::from_secs(10);
 
 /// What is said of a message beyond the limit.
 fn too_large(limit: usize) -> RpcError {

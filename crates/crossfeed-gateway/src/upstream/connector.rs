@@ -69,7 +69,16 @@ pub fn connector_with_metrics(
             let mut names = headers.keys();
             let says_who = names.any(|name| name.eq_ignore_ascii_case("authorization"));
             let directory = oauth.as_ref().and_then(|oauth| oauth.directory.as_deref());
-            let credentials: Arc<dyn Credentials> = match directory.filter(|_| !says_who) {
+            // Everybody could read a token on its way.
+            let is_safe = auth::check(&super::http::address(url)?).is_ok();
+            if says_who && !is_safe {
+                return Err(UpstreamError::Unreachable {
+                    reason: "its `headers` hold `Authorization`, and its `url` is neither https nor on this computer"
+                        .to_owned(),
+                });
+            }
+            let directory = directory.filter(|_| is_safe && !says_who);
+            let credentials: Arc<dyn Credentials> = match directory {
                 Some(directory) => Arc::new(auth::OAuth::new(directory, &server.name, url)),
                 None => Arc::new(auth::None),
             };

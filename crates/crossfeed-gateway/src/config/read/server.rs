@@ -216,12 +216,14 @@ fn oauth(reader: &mut Reader<'_>, at: &str, node: &Node) -> Option<OAuthConfig> 
     let mut fields = Fields::of(reader, at, node)?;
     let client_id = fields.text(reader, "clientId");
     let client_secret = fields.text(reader, "clientSecret");
+    let issuer = fields.text(reader, "issuer");
     let scopes = fields.texts(reader, "scopes");
     let directory = fields.text(reader, "directory");
     fields.finish(reader);
     Some(OAuthConfig {
         client_id,
         client_secret,
+        issuer,
         scopes,
         directory: directory.map(|path| within(reader.sources.directory.as_deref(), &path)),
     })

@@ -4,7 +4,11 @@ use super::PATIENCE;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
+use std::time::Duration;
 use tokio::time::timeout;
+
+/// How long a body may take in all.
+const IN_ALL: Duration = Duration::from_secs(300);
 
 /// Why a body was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +22,13 @@ pub(super) enum BodyError {
 }
 
 /// Reads a body.
-pub(super) async fn read(mut body: Incoming, limit: usize) -> Result<Bytes, BodyError> {
+pub(super) async fn read(body: Incoming, limit: usize) -> Result<Bytes, BodyError> {
+    timeout(IN_ALL, pieces(body, limit))
+        .await
+        .unwrap_or(Err(BodyError::TooSlow))
+}
+
+async fn pieces(mut body: Incoming, limit: usize) -> Result<Bytes, BodyError> {
     let said = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if said > limit {
         return Err(BodyError::TooLarge);

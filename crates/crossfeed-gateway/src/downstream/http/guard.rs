@@ -267,5 +267,10 @@ mod tests {
         check(Some("Basic secret-a"), None);
         check(Some("secret-a"), None);
         check(None, None);
+        // Of two, nobody knows which was meant.
+        let mut headers = HeaderMap::new();
+        headers.append(AUTHORIZATION, HeaderValue::from_static("Bearer secret-a"));
+        headers.append(AUTHORIZATION, HeaderValue::from_static("Bearer secret-b"));
+        assert_eq!(guard().principal(&headers), None);
     }
 }

@@ -17,11 +17,12 @@ mod watch;
 #[cfg(test)]
 mod tests;
 
-use super::{Hub, Principal, running::Running};
+use super::{FAREWELL, Hub, Principal, running::Running};
 use crate::{
     config::{Limits, ListenConfig},
     message::{RpcError, code},
     metrics::Metrics,
+    upstream::Backoff,
 };
 use answer::{Answer, refuse, status};
 use guard::Guard;
@@ -79,7 +80,7 @@ impl Http {
             guard: Guard::new(listen),
             path: listen.path.clone(),
             limits: limits.clone(),
-            sessions: Sessions::new(limits.sessions),
+            sessions: Sessions::new(limits.sessions, listen.tokens.len()),
             running: Arc::default(),
             metrics,
         })
@@ -99,6 +100,8 @@ impl Http {
         let mut sweep = tokio::time::interval(SWEEP.min(self.limits.session_idle));
         sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut stop = pin!(stop);
+        let mut backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1));
+        let mut fails = false;
         loop {
             let place = tokio::select! {
                 () = &mut stop => break,
@@ -117,11 +120,17 @@ impl Http {
                 accepted = listener.accept() => accepted,
             };
             let socket = match accepted {
-                Ok((socket, _)) => socket,
+                Ok((socket, _)) => {
+                    backoff.reset();
+                    fails = false;
+                    socket
+                }
                 Err(error) => {
                     // No descriptor is left, or the client went away already.
-                    tracing::warn!(%error, "a connection was not accepted");
-                    tokio::time::sleep(Duration::from_millis(10)).await;
+                    if !std::mem::replace(&mut fails, true) {
+                        tracing::warn!(%error, "connections are not accepted");
+                    }
+                    tokio::time::sleep(backoff.next_wait()).await;
                     continue;
                 }
             };
@@ -154,7 +163,9 @@ impl Http {
         if finished.is_err() {
             tracing::warn!("requests of clients still ran when the time to finish them was over");
         }
-        self.sessions.close().await;
+        if timeout(FAREWELL, self.sessions.close()).await.is_err() {
+            tracing::warn!("connections to servers did not end in time");
+        }
         let _ = timeout(self.limits.shutdown, connections.shutdown()).await;
     }
 

@@ -149,18 +149,16 @@ impl Http {
         let stream = session.stream();
         let reply = self.running.begin(Arc::new(Reply {
             stream: Arc::clone(&stream),
-            _busy: Some(session.busy()),
+            busy: Some(session.busy()),
         }));
         start(&session.client, message, reply);
         let wait = if begins { AT_LEAST } else { AT_ONCE };
         let mut response = match timeout(wait, stream.answered_at_once()).await {
-            Ok(Some(answer)) if takes.json => {
-                if begins && answer.kind() == Kind::Error {
-                    self.sessions.end(&session.id).await;
-                    return json(StatusCode::OK, &answer);
-                }
-                json(StatusCode::OK, &answer)
+            Ok(Some(answer)) if begins && answer.kind() == Kind::Error => {
+                self.sessions.end(&session.id).await;
+                return json(StatusCode::OK, &answer);
             }
+            Ok(Some(answer)) if takes.json => json(StatusCode::OK, &answer),
             Ok(Some(answer)) => {
                 // It takes streams only: the answer goes back to where it was taken from.
                 let stream = session.stream();
@@ -284,7 +282,7 @@ impl Http {
         let stream = Stream::fleeting();
         let reply = self.running.begin(Arc::new(Reply {
             stream: Arc::clone(&stream),
-            _busy: None,
+            busy: None,
         }));
         let mut leaving = Leaving(Some((Arc::clone(&client), id, Arc::downgrade(&reply))));
         start(&client, message, reply);
@@ -327,7 +325,7 @@ impl Drop for Leaving {
 /// What the answers to one request go to. Nobody holding it any more, its stream is over.
 struct Reply {
     stream: Arc<Stream>,
-    _busy: Option<Busy>,
+    busy: Option<Busy>,
 }
 
 #[async_trait]
@@ -340,6 +338,9 @@ impl Outlet for Reply {
 impl Drop for Reply {
     fn drop(&mut self) {
         self.stream.finish();
+        if let Some(busy) = &self.busy {
+            busy.trim();
+        }
     }
 }
 

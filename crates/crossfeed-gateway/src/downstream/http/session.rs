@@ -24,6 +24,8 @@ const OVER_BYTES: usize = 4 << 20;
 /// All sessions.
 pub(super) struct Sessions {
     most: usize,
+    /// How many one principal may have.
+    share: usize,
     sessions: Mutex<HashMap<String, Arc<Session>>>,
 }
 
@@ -44,6 +46,13 @@ pub(super) struct Session {
 /// A request that runs: its session is used.
 pub(super) struct Busy(Arc<Session>);
 
+impl Busy {
+    /// A stream of it is over.
+    pub(super) fn trim(&self) {
+        self.0.trim();
+    }
+}
+
 impl Drop for Busy {
     fn drop(&mut self) {
         self.0.busy.fetch_sub(1, Ordering::AcqRel);
@@ -52,9 +61,15 @@ impl Drop for Busy {
 }
 
 impl Sessions {
-    pub(super) fn new(most: usize) -> Self {
+    /// As many in all; half of them for one principal where there are several.
+    pub(super) fn new(most: usize, principals: usize) -> Self {
         Self {
             most,
+            share: if principals > 1 {
+                most.div_ceil(2)
+            } else {
+                most
+            },
             sessions: Mutex::default(),
         }
     }
@@ -67,14 +82,20 @@ impl Sessions {
         self.all().len()
     }
 
-    /// A session that begins; none when there are as many as there may be, or no randomness for its id.
+    /// A session that begins; none when there are as many as there may be and all of them are at work, or
+    /// no randomness for its id. Else the one that was idle for longest makes room.
     pub(super) fn begin(&self, hub: Arc<dyn Hub>, principal: &Principal) -> Option<Arc<Session>> {
         let mut random = [0; 32];
         getrandom::fill(&mut random).ok()?;
         let id = BASE64_URL_SAFE_NO_PAD.encode(random);
         let mut all = self.all();
-        if all.len() >= self.most {
-            return None;
+        let has_share = count(&all, principal) >= self.share;
+        if has_share || all.len() >= self.most {
+            let idle = idlest(&all, principal, has_share)?;
+            let session = all.remove(&idle)?;
+            tracing::info!("a session ends that was idle for longest: there are too many");
+            // Its servers may take their time.
+            tokio::spawn(async move { session.close().await });
         }
         let standalone = Stream::resumable(0);
         let session = Arc::new(Session {
@@ -134,16 +155,49 @@ impl Sessions {
     }
 }
 
+fn count(all: &HashMap<String, Arc<Session>>, principal: &Principal) -> usize {
+    let of = |session: &&Arc<Session>| session.principal == *principal;
+    all.values().filter(of).count()
+}
+
+/// The session that was idle for longest, of whoever `comes` or, unless they have their share, of those who
+/// have more than they. One whose stream is read is taken when there is no other.
+fn idlest(
+    all: &HashMap<String, Arc<Session>>,
+    comes: &Principal,
+    has_share: bool,
+) -> Option<String> {
+    let mut counts: HashMap<&Principal, usize> = HashMap::new();
+    for session in all.values() {
+        *counts.entry(&session.principal).or_default() += 1;
+    }
+    let has = |whose: &Principal| counts.get(whose).copied().unwrap_or(0);
+    let own = has(comes);
+    let may_end = |session: &Session| {
+        let whose = &session.principal;
+        whose == comes || (!has_share && has(whose) > own)
+    };
+    let idle = all
+        .iter()
+        .filter(|(_, session)| session.busy.load(Ordering::Acquire) == 0 && may_end(session));
+    idle.max_by_key(|(_, session)| (!session.standalone.is_read(), session.idle()))
+        .map(|(id, _)| id.clone())
+}
+
 impl Session {
+    fn idle(&self) -> Duration {
+        self.used
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .elapsed()
+    }
+
     fn touch(&self) {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
     fn is_unused(&self, idle: Duration) -> bool {
-        let used = *self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        self.busy.load(Ordering::Acquire) == 0
-            && !self.standalone.is_read()
-            && used.elapsed() >= idle
+        self.busy.load(Ordering::Acquire) == 0 && !self.standalone.is_read() && self.idle() >= idle
     }
 
     /// A request that begins to run.
@@ -165,7 +219,13 @@ impl Session {
     pub(super) fn keep(&self, stream: &Arc<Stream>) {
         let mut streams = self.streams();
         streams.push_back(Arc::clone(stream));
-        // Newest first: those that are over stay while there is room.
+        drop(streams);
+        self.trim();
+    }
+
+    /// Of streams that are over, the newest stay while there is room.
+    pub(super) fn trim(&self) {
+        let mut streams = self.streams();
         let (mut count, mut bytes) = (0, 0);
         let mut at = streams.len();
         while at > 0 {
@@ -173,10 +233,12 @@ impl Session {
             let Some(kept) = streams.get(at).filter(|kept| kept.is_over()) else {
                 continue;
             };
-            count += 1;
-            bytes += kept.bytes();
-            if count > OVER_STREAMS || bytes > OVER_BYTES {
+            let of_it = kept.bytes();
+            if count == OVER_STREAMS || bytes + of_it > OVER_BYTES {
                 streams.remove(at);
+            } else {
+                count += 1;
+                bytes += of_it;
             }
         }
     }
@@ -201,5 +263,66 @@ impl Session {
         for stream in self.streams().drain(..) {
             stream.finish();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        downstream::{Outlet, fake::FakeHub},
+        message::Message,
+    };
+
+    #[tokio::test]
+    async fn what_is_over_is_bounded() {
+        let sessions = Sessions::new(1, 0);
+        let hub = Arc::new(FakeHub::default());
+        let session = sessions.begin(hub, &Principal::Anonymous).unwrap();
+        let streams: Vec<_> = (0..100).map(|_| session.stream()).collect();
+        streams.iter().for_each(|stream| session.keep(stream));
+        for stream in &streams {
+            let text = format!("\"{}\"", "x".repeat(1 << 20));
+            let answer = Message::response(&crate::message::Id::number(1), &text.into());
+            let busy = session.busy();
+            stream.send(answer).await.unwrap();
+            busy.trim();
+        }
+        let kept: usize = session.streams().iter().map(|kept| kept.bytes()).sum();
+        assert!(0 < kept && kept <= OVER_BYTES, "{kept}");
+    }
+
+    fn named(name: &str) -> Principal {
+        Principal::Named(name.into())
+    }
+
+    /// Who has how many sessions in the end: of four, when these came one behind the other.
+    fn check(came: &str, principals: usize, expected: &[(&str, usize)]) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        let _entered = runtime.enter();
+        let sessions = Sessions::new(4, principals);
+        for name in came.split(' ') {
+            let hub = Arc::new(FakeHub::default());
+            assert!(sessions.begin(hub, &named(name)).is_some(), "{came}");
+        }
+        for (name, expected) in expected {
+            assert_eq!(
+                count(&sessions.all(), &named(name)),
+                *expected,
+                "{came}: {name}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_principal_has_its_share() {
+        check("a a a a a a", 1, &[("a", 4)]);
+        check("a a a a a a", 2, &[("a", 2)]);
+        check("a a b b a", 2, &[("a", 2), ("b", 2)]);
+        // The one who has most makes room for others.
+        check("a a b b c", 3, &[("c", 1)]);
+        check("a b c d e", 5, &[("e", 1)]);
     }
 }

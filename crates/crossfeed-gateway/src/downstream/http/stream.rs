@@ -22,7 +22,7 @@ use std::{
 };
 use tokio::{
     sync::Notify,
-    time::{Instant, Sleep},
+    time::{Instant, Sleep, timeout},
 };
 
 /// What a stream keeps.
@@ -30,6 +30,9 @@ const KEPT_EVENTS: usize = 256;
 const KEPT_BYTES: usize = 1 << 20;
 /// How long a stream is silent at most: what stands between might think it dead.
 const SILENCE: Duration = Duration::from_secs(15);
+/// How long the stream of what belongs to no request holds up who sends, when its client does not read:
+/// everything else of the session comes behind.
+const UNREAD: Duration = Duration::from_secs(5);
 /// When a client shall come again after its connection broke, in ms.
 const RETRY: u32 = 1000;
 /// Pieces up to here are copied together.
@@ -176,6 +179,18 @@ impl Stream {
         });
     }
 
+    /// Ends the connection of a client that does not read, unless it does by now.
+    fn leave_unread(&self) {
+        tracing::warn!(
+            stream = self.number,
+            "a client that does not read its stream is taken off it"
+        );
+        self.change(|state| {
+            state.reader += 1;
+            state.reading = false;
+        });
+    }
+
     fn change(&self, change: impl FnOnce(&mut State)) {
         let waker = {
             let mut state = self.state();
@@ -290,7 +305,11 @@ impl Outlet for Stream {
                 self.first.notify_waiters();
                 return Ok(());
             }
-            read.await;
+            if self.number > 0 || !self.state().replays {
+                read.await;
+            } else if timeout(UNREAD, read).await.is_err() {
+                self.leave_unread();
+            }
         }
     }
 }
@@ -426,5 +445,42 @@ impl Drop for Events {
         if let Some(left) = self.left.take().filter(|_| is_reader) {
             left();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn large() -> Message {
+        let text = Bytes::from(format!("{{\"x\":\"{}\"}}", "y".repeat(KEPT_BYTES)));
+        Message::notification("n", Some(&text))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_does_not_read_holds_nobody_up_for_long() {
+        let stream = Stream::resumable(0);
+        let _events = stream.events(From::Unread, false);
+        for _ in 0..3 {
+            stream.send(large()).await.unwrap();
+        }
+        assert!(!stream.is_read());
+        assert!(stream.bytes() < 2 * KEPT_BYTES);
+    }
+
+    #[tokio::test]
+    async fn an_event_of_the_future_is_the_last_there_is() {
+        let stream = Stream::resumable(0);
+        drop(stream.events(From::After(u64::MAX - 1), false));
+        stream.send(Message::notification("n", None)).await.unwrap();
+        let mut events = stream.events(From::Unread, false);
+        let event = http_body_util::BodyExt::frame(&mut events).await.unwrap();
+        assert!(
+            event
+                .unwrap()
+                .into_data()
+                .unwrap()
+                .starts_with(b"id: 0-0\n")
+        );
     }
 }

@@ -444,10 +444,31 @@ async fn sessions_are_their_owners_alone() {
 }
 
 #[tokio::test]
+async fn a_session_that_does_not_begin_is_none() {
+    let served = served().await;
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"fails":true}}"#;
+    for accept in ["", "accept: text/event-stream"] {
+        let answer = served.post(accept, body).await.end().await;
+        assert!(answer.contains("it fails"), "{answer}");
+        assert!(!answer.contains("mcp-session-id"), "{answer}");
+    }
+    assert!((0..2).all(|number| served.hub.client(number).is_closed()));
+}
+
+#[tokio::test]
 async fn there_are_no_more_sessions_than_there_may_be() {
     let served = served_with(|_, limits| limits.sessions = 2).await;
+    let idle = served.session("").await;
     let first = served.session("").await;
-    served.session("").await;
+    // The one that was idle for longest makes room.
+    let second = served.session("").await;
+    served
+        .check("POST /mcp", &idle, &request(1, "m"), 404, "")
+        .await;
+    let mut first_call = served.post(&first, &request(1, "hold")).await;
+    first_call.until("retry").await;
+    let mut second_call = served.post(&second, &request(1, "hold")).await;
+    second_call.until("retry").await;
     served
         .check(
             "POST /mcp",
@@ -464,7 +485,7 @@ async fn there_are_no_more_sessions_than_there_may_be() {
 #[tokio::test(start_paused = true)]
 async fn sessions_that_nobody_uses_end() {
     let hub = Arc::new(FakeHub::default());
-    let sessions = Sessions::new(10);
+    let sessions = Sessions::new(10, 0);
     let idle = Duration::from_secs(100);
     let begin = || sessions.begin(hub.clone(), &Principal::Anonymous).unwrap();
     let (unused, read, busy) = (begin(), begin(), begin());

@@ -11,7 +11,7 @@ mod tests;
 
 pub use standard::{StandardInput, StandardOutput, standard};
 
-use super::{Hub, HubClient, Outlet, Principal, running::Running, too_large};
+use super::{FAREWELL, Hub, HubClient, Outlet, Principal, running::Running, too_large};
 use crate::{
     config::Limits,
     line::{Line, LineReader, Skimmed},
@@ -73,7 +73,9 @@ where
     if timeout(limits.shutdown, finished).await.is_err() {
         tracing::warn!("requests of the client still ran when the time to finish them was over");
     }
-    client.close().await;
+    if timeout(FAREWELL, client.close()).await.is_err() {
+        tracing::warn!("connections to servers did not end in time");
+    }
     // A client that does not read holds nobody up.
     let _ = timeout(limits.shutdown, outgoing.close()).await;
     read

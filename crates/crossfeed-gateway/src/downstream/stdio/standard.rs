@@ -84,10 +84,10 @@ fn input() -> io::Result<Input> {
             opened.or_else(|_| pipe::Receiver::from_owned_fd(owned))?,
         ));
     }
-    if kind.file_type().is_socket() {
-        return socket(owned).map(Input::Socket);
+    match socket(owned, &kind, io::stderr().as_fd())? {
+        Some(socket) => Ok(Input::Socket(socket)),
+        None => threaded_input(),
     }
-    threaded_input()
 }
 
 #[cfg(unix)]
@@ -97,14 +97,14 @@ fn output() -> io::Result<Output> {
         if let Ok(opened) = pipe::OpenOptions::new().open_sender("/proc/self/fd/1") {
             return Ok(Output::Pipe(opened));
         }
-        if !is_standard_error(&kind) {
+        if !is_same(&kind, io::stderr().as_fd()) {
             return pipe::Sender::from_owned_fd(owned).map(Output::Pipe);
         }
     }
-    if kind.file_type().is_socket() && !is_standard_error(&kind) {
-        return socket(owned).map(Output::Socket);
+    match socket(owned, &kind, io::stderr().as_fd())? {
+        Some(socket) => Ok(Output::Socket(socket)),
+        None => threaded_output(),
     }
-    threaded_output()
 }
 
 #[cfg(unix)]
@@ -116,16 +116,25 @@ fn examine(of: BorrowedFd<'_>) -> io::Result<(OwnedFd, Metadata)> {
 
 /// Whether standard error goes to the same: it would not wait any more either, and lose what it prints.
 #[cfg(unix)]
-fn is_standard_error(output: &Metadata) -> bool {
-    let same = |error: &Metadata| error.dev() == output.dev() && error.ino() == output.ino();
-    examine(io::stderr().as_fd()).is_ok_and(|(_, error)| same(&error))
+fn is_same(kind: &Metadata, error: BorrowedFd<'_>) -> bool {
+    let same = |error: &Metadata| error.dev() == kind.dev() && error.ino() == kind.ino();
+    examine(error).is_ok_and(|(_, error)| same(&error))
 }
 
+/// A socket that nothing waits for. None where it is no socket, or standard error's as well: then input
+/// and output both go through threads, as what holds for one end of a socket holds for all that share it.
 #[cfg(unix)]
-fn socket(owned: OwnedFd) -> io::Result<UnixStream> {
+fn socket(
+    owned: OwnedFd,
+    kind: &Metadata,
+    error: BorrowedFd<'_>,
+) -> io::Result<Option<UnixStream>> {
+    if !kind.file_type().is_socket() || is_same(kind, error) {
+        return Ok(None);
+    }
     let socket = Socket::from(owned);
     socket.set_nonblocking(true)?;
-    UnixStream::from_std(socket)
+    UnixStream::from_std(socket).map(Some)
 }
 
 #[cfg(not(unix))]
@@ -319,5 +328,22 @@ mod tests {
         // Shut down once more: nothing is left to wait for.
         output.shutdown().await.unwrap();
         assert!(*kept.0.lock().unwrap() == text);
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_socket_that_is_also_standard_error_keeps_waiting() {
+        let (one, mut other) = Socket::pair().unwrap();
+        let (owned, kind) = examine(one.as_fd()).unwrap();
+        assert!(socket(owned, &kind, one.as_fd()).unwrap().is_none());
+        let (owned, kind) = examine(one.as_fd()).unwrap();
+        // Beyond what lies between: it waits, and fails if it must not.
+        let mut sink = one.try_clone().unwrap();
+        let text = vec![0; 8 << 20];
+        let written = std::thread::spawn(move || sink.write_all(&text));
+        let mut read = vec![0; 8 << 20];
+        other.read_exact(&mut read).unwrap();
+        written.join().unwrap().unwrap();
+        assert!(socket(owned, &kind, other.as_fd()).unwrap().is_some());
     }
 }

@@ -1,7 +1,8 @@
 //! Requests of a login: to authorization servers, and for what servers say of themselves.
 //!
 //! What comes in: addresses, most of them said by a server. What goes out: small documents. Redirections
-//! are not followed, and what is not encrypted is asked of this computer only.
+//! are not followed, what is not encrypted is asked of this computer only, and only a server that is on this
+//! computer, or in its network, may send the gateway to addresses there.
 
 use crate::upstream::{UpstreamError, http::wire};
 use bytes::BytesMut;
@@ -23,6 +24,9 @@ pub enum FetchError {
     /// The address is no `https` and none of this computer.
     #[error("its address is neither https nor on this computer")]
     Unsafe,
+    /// The address is nearer to the gateway than the server that leads to it.
+    #[error("its address is on this computer or in its network, and the server is not")]
+    TooNear,
     /// There is no answer.
     #[error("{0}")]
     Unreachable(String),
@@ -34,20 +38,37 @@ pub enum FetchError {
     Unreadable,
 }
 
-pub(super) struct Fetch(Client);
+/// Requests that a server leads to.
+pub(super) struct Fetch {
+    client: Client,
+    server: Place,
+}
 
 impl Fetch {
-    pub(super) fn new() -> Result<Self, UpstreamError> {
-        Ok(Self(wire::client(true)?))
+    /// On behalf of what this server says.
+    pub(super) fn new(server: &Url) -> Result<Self, UpstreamError> {
+        Ok(Self {
+            client: wire::client(true)?,
+            server: Place::of(server),
+        })
     }
 
     pub(super) fn client(&self) -> &Client {
-        &self.0
+        &self.client
+    }
+
+    /// Whether this may be asked.
+    pub(super) fn check(&self, url: &Url) -> Result<(), FetchError> {
+        check(url)?;
+        if Place::of(url) < self.server {
+            return Err(FetchError::TooNear);
+        }
+        Ok(())
     }
 
     pub(super) async fn json<T: DeserializeOwned>(&self, url: Url) -> Result<T, FetchError> {
-        check(&url)?;
-        let request = self.0.get(url).header("accept", "application/json");
+        self.check(&url)?;
+        let request = self.client.get(url).header("accept", "application/json");
         read(request).await
     }
 
@@ -56,9 +77,9 @@ impl Fetch {
         url: Url,
         body: &serde_json::Value,
     ) -> Result<T, FetchError> {
-        check(&url)?;
+        self.check(&url)?;
         let request = self
-            .0
+            .client
             .post(url)
             .header("content-type", "application/json")
             .header("accept", "application/json");
@@ -68,8 +89,8 @@ impl Fetch {
     async fn oauth(&self, request: HttpRequest) -> Result<HttpResponse, FetchError> {
         let (parts, body) = request.into_parts();
         let url = Url::parse(&parts.uri.to_string()).map_err(|_| FetchError::Unsafe)?;
-        check(&url)?;
-        let request = self.0.request(parts.method, url);
+        self.check(&url)?;
+        let request = self.client.request(parts.method, url);
         let response = send(request.headers(parts.headers).body(body)).await?;
         let mut answer = oauth2::http::Response::builder().status(response.status());
         if let Some(kind) = response.headers().get("content-type") {
@@ -90,8 +111,46 @@ impl<'c> AsyncHttpClient<'c> for Fetch {
     }
 }
 
+/// Where an address leads, as far as its text says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    /// This computer.
+    Here,
+    /// A network that is not everybody's.
+    Near,
+    Anywhere,
+}
+
+impl Place {
+    fn of(url: &Url) -> Self {
+        let host = url.host_str().unwrap_or_default();
+        let name = host.trim_end_matches('.');
+        if name == "localhost" || name.ends_with(".localhost") {
+            return Self::Here;
+        }
+        let address = host.trim_start_matches('[').trim_end_matches(']');
+        let Ok(address) = address
+            .parse()
+            .map(|address: IpAddr| address.to_canonical())
+        else {
+            return Self::Anywhere;
+        };
+        let is_near = match address {
+            IpAddr::V4(address) => address.is_private() || address.is_link_local(),
+            IpAddr::V6(address) => address.is_unique_local() || address.is_unicast_link_local(),
+        };
+        if address.is_loopback() || address.is_unspecified() {
+            Self::Here
+        } else if is_near {
+            Self::Near
+        } else {
+            Self::Anywhere
+        }
+    }
+}
+
 /// Tokens and what leads to them are not sent for everybody to read.
-pub(super) fn check(url: &Url) -> Result<(), FetchError> {
+pub(in crate::upstream) fn check(url: &Url) -> Result<(), FetchError> {
     let host = url.host_str().unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']');
     let is_here = host == "localhost"
@@ -105,7 +164,7 @@ pub(super) fn check(url: &Url) -> Result<(), FetchError> {
     }
 }
 
-async fn send(request: reqwest::RequestBuilder) -> Result<Response, FetchError> {
+pub(super) async fn send(request: reqwest::RequestBuilder) -> Result<Response, FetchError> {
     match timeout(PATIENCE, request.send()).await {
         Ok(Ok(response)) => Ok(response),
         Ok(Err(error)) => Err(FetchError::Unreachable(wire::cause(&error))),
@@ -137,4 +196,51 @@ async fn whole(mut response: Response) -> Result<Vec<u8>, FetchError> {
         .await
         .map_err(|_| FetchError::Unreadable)??;
     Ok(body.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_is_sent_nearer_than_the_server_is() {
+        #[track_caller]
+        fn check(server: &str, url: &str, expected: Result<(), FetchError>) {
+            let fetch = Fetch {
+                client: wire::client(false).unwrap(),
+                server: Place::of(&Url::parse(server).unwrap()),
+            };
+            assert_eq!(fetch.check(&Url::parse(url).unwrap()), expected, "{url}");
+        }
+        let far = "https://tools.example/mcp";
+        check(far, "https://login.example/token", Ok(()));
+        check(far, "http://login.example/token", Err(FetchError::Unsafe));
+        for url in [
+            "http://127.0.0.1:2375/x",
+            "http://localhost/",
+            "http://[::1]/",
+            "https://a.localhost/",
+            "https://0.0.0.0/",
+            "https://[::ffff:127.0.0.1]/",
+            "https://10.0.0.1/",
+            "https://192.168.1.1/",
+            "https://169.254.169.254/",
+            "https://[fe80::1]/",
+            "https://[fd00::1]/",
+        ] {
+            check(far, url, Err(FetchError::TooNear));
+        }
+        check("https://10.0.0.2/", "https://10.0.0.1/", Ok(()));
+        check(
+            "https://10.0.0.2/",
+            "https://127.0.0.1/",
+            Err(FetchError::TooNear),
+        );
+        check("http://localhost:1/", "http://127.0.0.1:2/", Ok(()));
+        check(
+            "http://localhost:1/",
+            "http://10.0.0.1/",
+            Err(FetchError::Unsafe),
+        );
+    }
 }

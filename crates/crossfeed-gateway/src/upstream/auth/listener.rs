@@ -45,9 +45,10 @@ impl Listener {
     pub(super) async fn answer(&self, state: &str) -> io::Result<Answer> {
         loop {
             let (mut stream, _) = self.listener.accept().await?;
-            let answer = timeout(PATIENCE, async {
-                let answer = self.read(&mut stream).await;
-                let answer = answer.filter(|answer| answer.state.as_deref() == Some(state));
+            let answer = timeout(PATIENCE, self.read(&mut stream)).await;
+            let answer = answer.ok().flatten();
+            let answer = answer.filter(|answer| answer.state.as_deref() == Some(state));
+            let told = timeout(PATIENCE, async {
                 let (status, text) = match &answer {
                     Some(answer) if answer.code.is_some() => ("200 OK", "You are logged in."),
                     Some(_) => ("200 OK", "The login was refused."),
@@ -62,9 +63,9 @@ impl Listener {
                 // Whether the person sees it does not matter to what was said.
                 drop(stream.write_all(format!("{head}{page}").as_bytes()).await);
                 drop(stream.shutdown().await);
-                answer
             });
-            if let Ok(Some(answer)) = answer.await {
+            drop(told.await);
+            if let Some(answer) = answer {
                 return Ok(answer);
             }
         }
@@ -101,5 +102,36 @@ impl Listener {
             }
         }
         Some(answer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_said_twice_is_not_believed() {
+        let listener = Listener::open().await.unwrap();
+        let address = listener.listener.local_addr().unwrap();
+        let ask = async {
+            for (query, status) in [
+                ("code=a&code=b&state=s", 400),
+                ("code=a&state=s&state=s", 400),
+                ("code=a&iss=x&iss=x&state=s", 400),
+                ("code=c&state=s", 200),
+            ] {
+                let mut stream = TcpStream::connect(address).await.unwrap();
+                let head = format!("GET /callback?{query} HTTP/1.1\r\n\r\n");
+                stream.write_all(head.as_bytes()).await.unwrap();
+                let mut said = String::new();
+                stream.read_to_string(&mut said).await.unwrap();
+                assert!(
+                    said.starts_with(&format!("HTTP/1.1 {status}")),
+                    "{query}: {said}"
+                );
+            }
+        };
+        let (answer, ()) = tokio::join!(listener.answer("s"), ask);
+        assert_eq!(answer.unwrap().code.as_deref(), Some("c"));
     }
 }

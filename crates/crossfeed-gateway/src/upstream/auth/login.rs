@@ -54,6 +54,14 @@ pub enum LoginError {
     /// It is not known who speaks for the server, or how to speak to them.
     #[error(transparent)]
     Discovery(#[from] DiscoveryError),
+    /// The server names another authorization server than the configuration, or than it did before.
+    #[error(
+        "the server names `{issuer}` as its authorization server, which is not the one of the configuration or of the login before: if it is right, make it the `issuer` of the configuration's `oauth`"
+    )]
+    NewIssuer {
+        /// Which it names.
+        issuer: String,
+    },
     /// The authorization server has to know its clients before, and this one is not.
     #[error(
         "the authorization server does not register clients: register one there, and put its `clientId` into the configuration's `oauth`"
@@ -109,7 +117,10 @@ pub async fn login(server: &ServerConfig, browser: &dyn Browser) -> Result<(), L
     let directory = directory.ok_or_else(|| no_login("there is no directory for tokens"))?;
     let store = Store::new(directory, &server.name, url);
     let address = http::address(url)?;
-    let fetch = Fetch::new()?;
+    if fetch::check(&address).is_err() {
+        return Err(no_login("its `url` is neither https nor on this computer"));
+    }
+    let fetch = Fetch::new(&address)?;
 
     let challenge = challenge(&fetch, &address).await?;
     let resource = discovery::resource(&fetch, &address, &challenge).await?;
@@ -125,9 +136,16 @@ pub async fn login(server: &ServerConfig, browser: &dyn Browser) -> Result<(), L
     };
     let issuer = discovery::issuer(&fetch, &issuer).await?;
     for endpoint in [&issuer.authorization_endpoint, &issuer.token_endpoint] {
-        fetch::check(endpoint).map_err(LoginError::Endpoint)?;
+        fetch.check(endpoint).map_err(LoginError::Endpoint)?;
     }
     let kept = store.read().ok().flatten();
+    // A server that was taken over must not choose who learns the client's secret, and codes.
+    let known = oauth.issuer.as_ref();
+    let known = known.or(kept.as_ref().map(|kept| &kept.issuer));
+    if known.is_some_and(|known| *known != issuer.issuer) {
+        let issuer = printable(issuer.issuer.as_bytes(), 200);
+        return Err(LoginError::NewIssuer { issuer });
+    }
     let supported = resource
         .as_ref()
         .and_then(|resource| resource.scopes_supported.clone());
@@ -168,11 +186,10 @@ async fn challenge(fetch: &Fetch, server: &Url) -> Result<Challenge, UpstreamErr
         .header("accept", "application/json, text/event-stream")
         .header("content-type", "application/json")
         .body(r#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#);
-    let response = request
-        .send()
+    let response = fetch::send(request)
         .await
         .map_err(|error| UpstreamError::Unreachable {
-            reason: http::wire::cause(&error),
+            reason: error.to_string(),
         })?;
     let headers: Vec<_> = http::wire::challenges(&response).collect();
     Ok(Challenge::of(&headers))

@@ -10,7 +10,8 @@
 //!   one is refused with an error that says so.
 //! - Tokens are kept in files that nobody else can read, one for each server, and stand in no log and no
 //!   error.
-//! - A token goes to the server that it was made for and nowhere else.
+//! - A token goes to the server that it was made for and nowhere else, over `https` or within this computer.
+//! - The authorization server is the one of the configuration, else that of the first login.
 
 mod discovery;
 mod fetch;
@@ -25,8 +26,8 @@ mod tests;
 pub use discovery::DiscoveryError;
 pub use fetch::FetchError;
 pub use login::{Browser, LoginError, login};
-pub(super) use tokens::OAuth;
 pub use tokens::TokenError;
+pub(super) use {fetch::check, tokens::OAuth};
 
 use super::UpstreamError;
 use async_trait::async_trait;

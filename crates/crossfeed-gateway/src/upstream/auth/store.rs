@@ -15,6 +15,25 @@ use std::{
 /// How much earlier a token is taken to be over than it is: on its way it grows older.
 const EARLY: Duration = Duration::from_secs(30);
 
+/// How long another process is waited for that renews tokens.
+#[cfg(unix)]
+const LOCKED: Duration = Duration::from_secs(60);
+
+/// Waits for the lock without a thread that nobody could end.
+#[cfg(unix)]
+async fn locked(file: &File) -> io::Result<()> {
+    use rustix::{
+        fs::{FlockOperation, flock},
+        io::Errno,
+    };
+    loop {
+        match flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => tokio::time::sleep(Duration::from_millis(50)).await,
+            locked => return locked.map_err(io::Error::from),
+        }
+    }
+}
+
 /// Who the gateway is to one server.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(super) struct Login {
@@ -105,6 +124,21 @@ impl Store {
         serde_json::from_reader(io::BufReader::new(file))
             .map(Some)
             .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not readable"))
+    }
+
+    /// Waits until no other process renews these tokens; none does until what is returned is dropped.
+    pub(super) async fn lock(&self) -> io::Result<File> {
+        self.make_directory()?;
+        let mut options = OpenOptions::new();
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.write(true).create(true).truncate(false);
+        let file = options.open(self.path.with_extension("lock"))?;
+        #[cfg(unix)]
+        tokio::time::timeout(LOCKED, locked(&file))
+            .await
+            .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+        Ok(file)
     }
 
     pub(super) fn write(&self, login: &Login) -> io::Result<()> {

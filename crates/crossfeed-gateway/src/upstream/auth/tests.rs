@@ -24,7 +24,7 @@ use std::{
     path::PathBuf,
     sync::{Arc, Mutex},
 };
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 /// What a test changes of how the world is.
 #[derive(Clone, Default)]
@@ -37,6 +37,8 @@ struct World {
     callback: String,
     /// The token endpoint's answer, over what it says.
     token: Value,
+    /// When a renewal is answered.
+    refreshes: Option<Arc<Notify>>,
     /// What the server wants, of those who have a token.
     wants: &'static str,
 }
@@ -48,6 +50,8 @@ struct Running {
     seen: Mutex<Vec<(String, Value)>>,
     /// The token that is good.
     token: Mutex<u32>,
+    /// A renewal was asked for.
+    refreshing: Notify,
 }
 
 type Shared = State<Arc<Running>>;
@@ -145,8 +149,17 @@ async fn token(State(running): Shared, headers: HeaderMap, body: Bytes) -> Respo
         );
     }
     running.see("token", json!(said));
-    let mut number = running.token.lock().unwrap();
-    *number += 1;
+    let number = {
+        let mut number = running.token.lock().unwrap();
+        *number += 1;
+        *number
+    };
+    if said["grant_type"] == "refresh_token" {
+        running.refreshing.notify_one();
+        if let Some(refreshes) = &running.world.refreshes {
+            refreshes.notified().await;
+        }
+    }
     let answer = json!({
         "access_token": format!("token-{number}"),
         "token_type": "Bearer",
@@ -210,6 +223,7 @@ async fn scene(world: World, oauth: OAuthConfig) -> Scene {
         base: Mutex::default(),
         seen: Mutex::default(),
         token: Mutex::default(),
+        refreshing: Notify::new(),
     });
     let router = Router::new()
         .route("/mcp", post(mcp))
@@ -438,7 +452,7 @@ fn a_client_that_is_registered_says_who_it_is() {
                 client_id: Some("mine".to_owned()),
                 client_secret: Some("secret".to_owned()),
                 scopes: vec!["all".to_owned()],
-                directory: Option::None,
+                ..OAuthConfig::default()
             };
             let scene = scene(world, oauth).await;
             scene.login().await.unwrap();
@@ -519,6 +533,23 @@ fn what_is_not_sound_is_no_login() {
         denied,
         "there is no token: the authorization server says `invalid_grant`",
     );
+    let open = World {
+        issuer: json!({"authorization_endpoint": "http://example.com/authorize"}),
+        ..World::default()
+    };
+    check(
+        open,
+        "the authorization server's endpoint cannot be used: its address is neither https nor on this computer",
+    );
+    // As if it was not there: the other places are asked, which know nothing.
+    let long = World {
+        issuer: json!({"more": "x".repeat(2 << 20)}),
+        ..World::default()
+    };
+    check(
+        long,
+        "what the authorization server says of itself cannot be had: HTTP 404",
+    );
     for callback in ["code=c&iss=https://example.com", "code=c&iss=BASE/as/"] {
         let wrong = World {
             callback: callback.to_owned(),
@@ -569,4 +600,121 @@ fn a_child_process_has_no_login() {
     });
     let error = error.unwrap_err().to_string();
     assert_eq!(error, "`s` has no login: it is a child process");
+}
+
+#[test]
+fn who_gives_up_does_not_lose_the_login() {
+    run(async {
+        let refreshes = Arc::new(Notify::new());
+        let world = World {
+            refreshes: Some(Arc::clone(&refreshes)),
+            ..World::default()
+        };
+        let scene = scene(world, OAuthConfig::default()).await;
+        scene.login().await.unwrap();
+        let mut kept = scene.kept();
+        kept.expires_at = Some(1);
+        scene.store().write(&kept).unwrap();
+        let connector = connector(&scene.server, &Default::default(), &BTreeMap::new()).unwrap();
+        let (sender, mut events) = mpsc::channel(4);
+        let upstream: Arc<dyn Upstream> = connector.connect(sender).await.unwrap();
+        let request = |id| Message::request(&Id::number(id), "m", Option::None);
+        upstream.send(request(1), &[]).await.unwrap();
+        scene.running.refreshing.notified().await;
+        upstream.abandon(&Id::number(1)).await;
+        // The next one comes behind the renewal.
+        upstream.send(request(2), &[]).await.unwrap();
+        refreshes.notify_one();
+        let answer = events.recv().await.unwrap();
+        assert!(matches!(answer, Event::Message { .. }), "{answer:?}");
+        assert_eq!(scene.kept().refresh_token.as_deref(), Some("refresh-2"));
+        assert_eq!(scene.running.seen("token").len(), 2);
+    });
+}
+
+#[test]
+fn another_authorization_server_is_not_trusted() {
+    run(async {
+        let pinned = OAuthConfig {
+            issuer: Some("https://login.example".to_owned()),
+            client_id: Some("mine".to_owned()),
+            client_secret: Some("secret".to_owned()),
+            ..OAuthConfig::default()
+        };
+        let pinned = scene(World::default(), pinned).await;
+        let error = pinned.login().await.unwrap_err();
+        assert!(matches!(error, LoginError::NewIssuer { .. }), "{error}");
+        assert!(pinned.running.seen("token").is_empty());
+
+        let scene = scene(World::default(), OAuthConfig::default()).await;
+        scene.login().await.unwrap();
+        scene.login().await.unwrap();
+        let mut kept = scene.kept();
+        kept.issuer = "https://login.example".to_owned();
+        scene.store().write(&kept).unwrap();
+        let error = scene.login().await.unwrap_err();
+        assert!(matches!(error, LoginError::NewIssuer { .. }), "{error}");
+        assert_eq!(scene.running.seen("token").len(), 2);
+    });
+}
+
+#[test]
+fn tokens_go_where_nobody_reads_them_on_the_way() {
+    #[track_caller]
+    fn check(url: &str, expected: bool) {
+        let transport = TransportConfig::Http {
+            url: url.to_owned(),
+            headers: BTreeMap::from([("authorization".to_owned(), "Bearer x".to_owned())]),
+            oauth: Option::None,
+        };
+        let server = ServerConfig::new("zoo", transport);
+        let connector = connector(&server, &Default::default(), &BTreeMap::new());
+        assert_eq!(connector.is_ok(), expected, "{url}");
+    }
+    check("https://tools.example/mcp", true);
+    check("http://127.0.0.1:1/mcp", true);
+    check("http://localhost/mcp", true);
+    check("http://tools.example/mcp", false);
+    check("http://10.0.0.1/mcp", false);
+    run(async {
+        let mut scene = scene(World::default(), OAuthConfig::default()).await;
+        if let TransportConfig::Http { url, .. } = &mut scene.server.transport {
+            "http://tools.example/mcp".clone_into(url);
+        }
+        let error = scene.login().await.unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "`zoo` has no login: its `url` is neither https nor on this computer"
+        );
+    });
+}
+
+#[test]
+fn two_processes_renew_once() {
+    run(async {
+        let refreshes = Arc::new(Notify::new());
+        let world = World {
+            refreshes: Some(Arc::clone(&refreshes)),
+            ..World::default()
+        };
+        let scene = scene(world, OAuthConfig::default()).await;
+        scene.login().await.unwrap();
+        let mut kept = scene.kept();
+        kept.expires_at = Some(1);
+        scene.store().write(&kept).unwrap();
+        let both = async { tokio::join!(scene.call(), scene.call()) };
+        let release = async {
+            // Of two renewals, both are answered.
+            loop {
+                scene.running.refreshing.notified().await;
+                refreshes.notify_one();
+            }
+        };
+        let (one, other) = tokio::select! {
+            both = both => both,
+            () = release => unreachable!(),
+        };
+        assert!(is_answer(&one) && is_answer(&other), "{one} {other}");
+        assert_eq!(scene.running.seen("token").len(), 2);
+    });
 }

@@ -9,19 +9,28 @@ use super::{
     fetch::{Fetch, FetchError},
     store::{Login, Store, in_seconds},
 };
-use crate::upstream::UpstreamError;
+use crate::upstream::{UpstreamError, http};
 use async_trait::async_trait;
 use oauth2::{
     AuthType, ClientId, ClientSecret, RefreshToken, RequestTokenError, TokenResponse, TokenUrl,
     basic::{BasicClient, BasicErrorResponse, BasicTokenResponse},
 };
 use reqwest::{StatusCode, header::HeaderValue};
-use std::{path::Path, time::SystemTime};
-use tokio::sync::{Mutex, OnceCell};
+use std::{fs::File, path::Path, sync::Arc, time::SystemTime};
+use tokio::{
+    sync::{Mutex, OnceCell},
+    task::JoinHandle,
+};
 
 /// The tokens of one server.
-pub(in crate::upstream) struct OAuth {
+///
+/// What is done with them is done to its end, whether or not the request stays for it: an authorization
+/// server that gave a new token may not take the old one again.
+pub(in crate::upstream) struct OAuth(Arc<Tokens>);
+
+struct Tokens {
     server: String,
+    url: String,
     store: Store,
     fetch: OnceCell<Fetch>,
     /// Held while a token is renewed: a refresh token may be good for once only.
@@ -30,18 +39,32 @@ pub(in crate::upstream) struct OAuth {
 
 impl OAuth {
     pub(in crate::upstream) fn new(directory: &Path, server: &str, url: &str) -> Self {
-        Self {
+        Self(Arc::new(Tokens {
             server: server.to_owned(),
+            url: url.to_owned(),
             store: Store::new(directory, server, url),
             fetch: OnceCell::new(),
             login: Mutex::new(None),
-        }
+        }))
     }
+}
 
+impl Tokens {
     fn read(&self) -> Result<Option<Login>, UpstreamError> {
         self.store.read().map_err(|error| UpstreamError::Refused {
             reason: format!("its tokens cannot be read: {error}"),
         })
+    }
+
+    /// Keeps other processes from the tokens, where that can be: every gateway with this configuration has
+    /// the same, and a refresh token may be good for once only.
+    async fn lock(&self) -> Option<File> {
+        let locked = self.store.lock().await;
+        locked
+            .inspect_err(|error| {
+                tracing::warn!(server = self.server, %error, "tokens cannot be locked");
+            })
+            .ok()
     }
 
     fn takes_login(&self, why: &str) -> UpstreamError {
@@ -52,6 +75,7 @@ impl OAuth {
 
     /// Renews the token, or finds that somebody else has.
     async fn renew(&self, login: &mut Login) -> Result<(), UpstreamError> {
+        let _lock = self.lock().await;
         if let Some(kept) = self.read()?
             && kept.access_token.is_some()
             && kept.access_token != login.access_token
@@ -66,7 +90,7 @@ impl OAuth {
         };
         let fetch = self
             .fetch
-            .get_or_try_init(|| async { Fetch::new() })
+            .get_or_try_init(|| async { Fetch::new(&http::address(&self.url)?) })
             .await?;
         match refreshed(fetch, login, refresh).await {
             Ok(()) => {}
@@ -86,8 +110,7 @@ impl OAuth {
     }
 }
 
-#[async_trait]
-impl Credentials for OAuth {
+impl Tokens {
     async fn authorization(&self) -> Result<Option<HeaderValue>, UpstreamError> {
         let mut login = self.login.lock().await;
         if login.is_none() {
@@ -106,10 +129,9 @@ impl Credentials for OAuth {
     async fn refused(
         &self,
         status: StatusCode,
-        challenges: &[String],
+        challenge: Challenge,
         used: Option<&HeaderValue>,
     ) -> Result<(), UpstreamError> {
-        let challenge = Challenge::of(challenges);
         let mut login = self.login.lock().await;
         if status == StatusCode::FORBIDDEN {
             if challenge.scopes.is_empty() {
@@ -117,6 +139,7 @@ impl Credentials for OAuth {
                 return Err(UpstreamError::Refused { reason });
             }
             let scopes = challenge.scopes.join(" ");
+            let _lock = self.lock().await;
             if let Some(mut kept) = self.read()? {
                 kept.wanted = challenge.scopes;
                 if let Err(error) = self.store.write(&kept) {
@@ -141,6 +164,35 @@ impl Credentials for OAuth {
             }
         }
     }
+}
+
+#[async_trait]
+impl Credentials for OAuth {
+    async fn authorization(&self) -> Result<Option<HeaderValue>, UpstreamError> {
+        let tokens = Arc::clone(&self.0);
+        through(tokio::spawn(async move { tokens.authorization().await })).await
+    }
+
+    async fn refused(
+        &self,
+        status: StatusCode,
+        challenges: &[String],
+        used: Option<&HeaderValue>,
+    ) -> Result<(), UpstreamError> {
+        let tokens = Arc::clone(&self.0);
+        let challenge = Challenge::of(challenges);
+        let used = used.cloned();
+        let refused = async move { tokens.refused(status, challenge, used.as_ref()).await };
+        through(tokio::spawn(refused)).await
+    }
+}
+
+async fn through<T>(task: JoinHandle<Result<T, UpstreamError>>) -> Result<T, UpstreamError> {
+    task.await.unwrap_or_else(|error| {
+        Err(UpstreamError::Unreachable {
+            reason: format!("its tokens cannot be had: {error}"),
+        })
+    })
 }
 
 fn header(token: &str) -> Option<HeaderValue> {

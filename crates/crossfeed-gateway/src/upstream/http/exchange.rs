@@ -294,3 +294,26 @@ async fn stream(link: &Arc<Link>, id: &Id, mut response: Response) -> Result<(),
         };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_says_when_within_reason() {
+        #[track_caller]
+        fn check(said: Duration, expected: Duration) {
+            let mut resume = Resume::default();
+            resume.take(Block {
+                id: None,
+                retry: Some(said),
+                event: None,
+                data: None,
+            });
+            assert_eq!(resume.wait, expected);
+        }
+        check(Duration::ZERO, SHORTEST);
+        check(Duration::from_millis(20), Duration::from_millis(20));
+        check(Duration::MAX, LONGEST);
+    }
+}

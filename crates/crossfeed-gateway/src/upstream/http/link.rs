@@ -21,11 +21,19 @@ use reqwest::{
 use std::{
     collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 use tokio::{
-    sync::{Notify, mpsc, watch},
-    task::AbortHandle,
+    sync::{Notify, mpsc, oneshot, watch},
+    task::{AbortHandle, JoinSet},
+    time::timeout,
 };
+
+/// How long a message without an answer may take.
+const TELLING: Duration = Duration::from_secs(60);
+/// Messages without an answer that are on their way when what a server sent wrongly is not answered any
+/// more.
+const MOST_TOLD: usize = 16;
 
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
@@ -52,6 +60,8 @@ struct State {
     waiting: HashSet<Id>,
     /// Requests that have no answer, and the tasks that wait for it.
     running: HashMap<Id, AbortHandle>,
+    /// Messages without an answer that are on their way.
+    telling: JoinSet<()>,
     /// The task that reads what belongs to no request.
     standing: Option<AbortHandle>,
 }
@@ -118,6 +128,33 @@ impl Link {
         true
     }
 
+    /// Posts a message that has no answer; what is returned ends when that is through. None when `most`
+    /// are on their way already.
+    pub(super) fn tell(
+        self: &Arc<Self>,
+        message: Message,
+        headers: Vec<Header>,
+        sent: Arc<Notify>,
+        most: usize,
+    ) -> Option<oneshot::Receiver<()>> {
+        let mut state = self.state();
+        while state.telling.try_join_next().is_some() {}
+        if state.telling.len() >= most {
+            return None;
+        }
+        let (through, told) = oneshot::channel();
+        let link = Arc::clone(self);
+        state.telling.spawn(async move {
+            let tell = exchange::tell(Arc::clone(&link), message, headers, sent);
+            if timeout(TELLING, tell).await.is_err() {
+                let server = &*link.server;
+                tracing::warn!(server, "a message was not taken in time");
+            }
+            drop(through);
+        });
+        Some(told)
+    }
+
     /// Keeps the task that reads what belongs to no request; the one before it is ended.
     pub(super) fn stand(&self, task: AbortHandle) {
         if let Some(before) = self.state().standing.replace(task) {
@@ -140,6 +177,7 @@ impl Link {
     /// Ends every task.
     pub(super) fn abort(&self) {
         let mut state = self.state();
+        state.telling.abort_all();
         let tasks = std::mem::take(&mut state.running).into_values();
         for task in tasks.chain(state.standing.take()) {
             task.abort();
@@ -234,12 +272,12 @@ impl Link {
         match skimmed.kind {
             Some(Kind::Request) => {
                 let answer = Message::failure(Some(&id), &answer);
-                tokio::spawn(exchange::tell(
-                    Arc::clone(self),
-                    answer,
-                    Vec::new(),
-                    Arc::default(),
-                ));
+                if self
+                    .tell(answer, Vec::new(), Arc::default(), MOST_TOLD)
+                    .is_none()
+                {
+                    tracing::warn!(server, "it takes no answers, and gets none to that");
+                }
                 false
             }
             Some(Kind::Notification) => false,
@@ -283,7 +321,12 @@ impl Link {
         let mut headers = HeaderMap::new();
         self.say(&mut headers);
         headers.insert(ACCEPT, STREAM);
-        if let Some(id) = behind.and_then(|id| HeaderValue::from_str(id).ok()) {
+        if let Some(id) = behind {
+            // Without it, this would be the stream of something else.
+            let id = HeaderValue::from_bytes(id.as_bytes());
+            let id = id.map_err(|_| UpstreamError::Invalid {
+                reason: "an event has an id that no header can have".to_owned(),
+            })?;
             headers.insert(LAST_EVENT, id);
         }
         self.wire.request(Method::GET, &headers, None).await

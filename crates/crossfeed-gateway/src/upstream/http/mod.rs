@@ -39,7 +39,7 @@ use std::{
 };
 use tokio::{
     sync::{Notify, mpsc, watch},
-    time::timeout,
+    time::{sleep, timeout},
 };
 use wire::Wire;
 
@@ -47,7 +47,7 @@ use wire::Wire;
 const WAITING: usize = 64;
 /// How long a message may hold up those behind it.
 const ORDER: Duration = Duration::from_secs(2);
-/// How long the end of a session may take.
+/// How long what waits at the end may take, and then the end of a session.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// Reaches a server over streamable HTTP.
@@ -127,10 +127,17 @@ impl Connector for HttpConnector {
         ));
         let (queue, waiting) = mpsc::channel(WAITING);
         let (done, ended) = watch::channel(());
-        tokio::spawn(dispatch(Arc::clone(&link), waiting, done));
+        let closing = Arc::new(Notify::new());
+        tokio::spawn(dispatch(
+            Arc::clone(&link),
+            waiting,
+            Arc::clone(&closing),
+            done,
+        ));
         Ok(Arc::new(HttpUpstream {
             link,
             queue: Mutex::new(Some(queue)),
+            closing,
             ended,
         }))
     }
@@ -143,6 +150,8 @@ struct HttpUpstream {
     link: Arc<Link>,
     /// None once it was closed.
     queue: Mutex<Option<mpsc::Sender<Waiting>>>,
+    /// What waits is posted soon, or not any more.
+    closing: Arc<Notify>,
     /// Fails when the connection has ended.
     ended: watch::Receiver<()>,
 }
@@ -151,6 +160,12 @@ impl HttpUpstream {
     fn queue(&self) -> Option<mpsc::Sender<Waiting>> {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         queue.clone()
+    }
+}
+
+impl Drop for HttpUpstream {
+    fn drop(&mut self) {
+        self.closing.notify_one();
     }
 }
 
@@ -187,25 +202,36 @@ impl Upstream for HttpUpstream {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
+        self.closing.notify_one();
         // It fails when there is nobody to say it any more, and that is what is waited for.
         drop(self.ended.clone().changed().await);
     }
 }
 
 /// Posts messages one behind the other until the connection is closed or over, and ends it.
-async fn dispatch(link: Arc<Link>, mut waiting: mpsc::Receiver<Waiting>, done: watch::Sender<()>) {
+async fn dispatch(
+    link: Arc<Link>,
+    mut waiting: mpsc::Receiver<Waiting>,
+    closing: Arc<Notify>,
+    done: watch::Sender<()>,
+) {
     let mut over = link.over.subscribe();
-    loop {
-        let (message, headers) = tokio::select! {
-            biased;
-            // The sender is the link's, and the link is here.
-            _ = over.wait_for(Option::is_some) => break,
-            next = waiting.recv() => match next {
-                Some(next) => next,
-                None => break,
-            },
-        };
-        post(&link, message, headers).await;
+    let posting = async {
+        while let Some((message, headers)) = waiting.recv().await {
+            post(&link, message, headers).await;
+        }
+    };
+    // What waits when the connection is closed has its time in all, not each of it.
+    let late = async {
+        closing.notified().await;
+        sleep(FAREWELL).await;
+    };
+    tokio::select! {
+        biased;
+        // The sender is the link's, and the link is here.
+        _ = over.wait_for(Option::is_some) => {}
+        () = posting => {}
+        () = late => {}
     }
     waiting.close();
     link.abort();
@@ -235,8 +261,9 @@ async fn post(link: &Arc<Link>, message: Message, headers: Vec<Header>) {
         return;
     }
     let begins = message.method() == Some("notifications/initialized");
-    let told = tokio::spawn(exchange::tell(Arc::clone(link), message, headers, sent));
-    drop(timeout(ORDER, told).await);
+    if let Some(told) = link.tell(message, headers, sent, usize::MAX) {
+        drop(timeout(ORDER, told).await);
+    }
     if begins && link.has_session_era() {
         let task = tokio::spawn(standing::run(Arc::clone(link)));
         link.stand(task.abort_handle());

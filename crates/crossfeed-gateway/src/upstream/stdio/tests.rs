@@ -293,6 +293,20 @@ fn a_process_that_does_not_want_to_end_is_ended_with_its_children() {
 }
 
 #[test]
+fn a_signal_reaches_what_a_process_has_started() {
+    let script = r#"(trap 'echo "{\"jsonrpc\":\"2.0\",\"method\":\"asked\"}"; exit' TERM
+        echo '{"jsonrpc":"2.0","method":"begun"}'
+        while :; do sleep 1000; done) & wait"#;
+    run(async {
+        let mut server = start(&shell(script)).await;
+        assert!(server.next().await.contains("begun"));
+        server.upstream.close().await;
+        let said = server.rest().await;
+        assert!(said.iter().any(|said| said.contains("asked")), "{said:?}");
+    });
+}
+
+#[test]
 fn a_process_ends_with_its_connection_or_with_the_runtime() {
     let script = r#"sleep 1000 & echo "{\"jsonrpc\":\"2.0\",\"method\":\"$!\"}"; exec sleep 1000"#;
     let process = |message: String| {

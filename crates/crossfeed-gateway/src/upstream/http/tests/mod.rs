@@ -711,3 +711,65 @@ fn many_requests_have_their_own_answers() {
         assert_eq!(said, expected);
     });
 }
+
+#[test]
+fn a_server_that_takes_no_answers_holds_few_of_them() {
+    run(async {
+        let wrong = "data: {\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"x\"}\n\n".repeat(500);
+        let server = serve(move |request| {
+            if request.body.contains("\"m\"") {
+                return stream(&format!("{wrong}data: {}\n\n", result(7)));
+            }
+            vec![Part::Until(Arc::default())]
+        })
+        .await;
+        let mut client = open(&server).await;
+        client.request(7, "m").await;
+        assert_eq!(client.next().await, format!("7> {}", result(7)));
+        client.upstream.close().await;
+        let seen = server.requests.lock().unwrap().len();
+        assert!(seen <= 1 + 16, "{seen}");
+    });
+}
+
+#[test]
+fn what_waits_at_the_end_has_its_time_in_all() {
+    run(async {
+        let server = serve(session(|request| match request.method.as_str() {
+            "POST" => vec![Part::Until(Arc::default())],
+            _ => accepted(),
+        }))
+        .await;
+        let mut client = open(&server).await;
+        begin(&mut client).await;
+        for _ in 0..30 {
+            client.notify("n").await;
+        }
+        client.upstream.close().await;
+        let requests = server.requests.lock().unwrap();
+        let told = requests
+            .iter()
+            .filter(|request| request.body.contains("\"n\""));
+        let told = told.count();
+        assert!(told <= 3, "{told} of them had their two seconds each");
+        assert_eq!(requests.last().unwrap().method, "DELETE");
+    });
+}
+
+#[test]
+fn an_event_with_an_odd_id_is_resumed_behind() {
+    run(async {
+        let server = serve(|request| {
+            if request.method == "GET" {
+                return stream(&format!("data: {}\n\n", result(7)));
+            }
+            stream("id: \u{e9}\nretry: 10\ndata: \n\n")
+        })
+        .await;
+        let mut client = open(&server).await;
+        client.request(7, "m").await;
+        assert_eq!(client.next().await, format!("7> {}", result(7)));
+        let requests = server.requests.lock().unwrap();
+        assert_eq!(requests[1].header("last-event-id"), "\u{e9}");
+    });
+}
