@@ -42,7 +42,9 @@ impl Side {
         match method {
             "tools/call" => client.work(serial, request.call(message)).await,
             "tools/list" => client.work(serial, request.list(message)).await,
-            "tasks/get" | "tasks/result" => client.work(serial, request.task(message)).await,
+            "tasks/get" | "tasks/result" | "tasks/cancel" => {
+                client.work(serial, request.task(message)).await;
+            }
             LISTEN => client.work(serial, request.listen(message)).await,
             "server/discover" => client.work(serial, request.discover(message)).await,
             _ if self.only().is_none() => request.of_several(message).await,

@@ -236,11 +236,13 @@ impl Side {
             .map(|(_, server)| server)
     }
 
+    /// A server names a task as its own. It stays with the first that did: no other takes it over.
     pub(super) fn owns_task(&self, server: usize, task: &str) {
         if task.len() > LONGEST {
             return;
         }
-        self.known().tasks.put(task.to_owned(), server);
+        let mut known = self.known();
+        known.tasks.get_or_insert(task.to_owned(), || server);
     }
 
     pub(super) fn owner_of_task(&self, task: &str) -> Option<usize> {

@@ -24,8 +24,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// Calls of one client that wait for the client to say more, and tasks that run, at most: beyond, the
-/// oldest are forgotten.
+/// Calls of one client that wait for the client to say more, and tasks, at most: beyond, the oldest are
+/// forgotten.
 const REMEMBERED: NonZeroUsize = match NonZeroUsize::new(256) {
     Some(calls) => calls,
     None => NonZeroUsize::MIN,
@@ -49,7 +49,7 @@ pub(super) struct Shared {
     pub(super) ids: CallIds,
     listing: Mutex<Option<Arc<Listing>>>,
     rounds: Mutex<LruCache<String, Round>>,
-    pub(super) tasks: Mutex<LruCache<(usize, String), super::tasks::Task>>,
+    pub(super) tasks: super::tasks::Tasks,
 }
 
 /// A call that was answered with a question.
@@ -245,6 +245,11 @@ impl ClientTools {
     /// A task's result as the client is to see it: of `tasks/result`, or of a `tasks/get` that holds one.
     pub async fn task_result(&self, server: usize, task_id: &str, result: Bytes) -> Bytes {
         super::tasks::result(&self.shared, server, task_id, result).await
+    }
+
+    /// What a server answered when the client cancelled a task.
+    pub async fn task_cancelled(&self, server: usize, task_id: &str, answer: &Bytes) {
+        super::tasks::cancelled(&self.shared, server, task_id, answer).await;
     }
 
     /// What the instructions of the server say beside those of the servers behind it.

@@ -2,46 +2,91 @@
 //!
 //! What comes in: the id of a task, and what a server says of it. What goes out: the same, with the
 //! task's result as the client is to see it. The call is in flight until then: references to it wait.
+//!
+//! # What holds
+//!
+//! - A result that is asked for again is shown as the first time, and what differs from it as one that
+//!   nothing refers to: never as it came.
+//! - A request that is cancelled takes no result with it.
+//! - Tasks that nobody asks about do not keep others from being recorded.
 
-use super::{client::Shared, result::Kept};
+use super::{
+    client::Shared,
+    result::{Again, Kept},
+};
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, Edits, Kind};
+use lru::LruCache;
 use sha2::{Digest as _, Sha256};
-use std::sync::{Arc, PoisonError};
+use std::{
+    mem,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// The tasks of a client, by their servers and ids.
+pub(super) type Tasks = Mutex<LruCache<(usize, String), Arc<tokio::sync::Mutex<Task>>>>;
 
 /// A call that runs as a task.
 pub(super) enum Task {
     Running(Box<Kept>),
-    /// It has a result, which may be asked for again.
+    /// It has a result, which may be asked for again; or nothing of it is recorded.
     Done(Done),
 }
 
-/// The result of a task, by its digest, and as it is shown if that is not long.
+/// How a task's result is shown, and the digest of the one that was taken.
 #[derive(Clone)]
 pub(super) struct Done {
-    came: [u8; 32],
-    shown: Option<Bytes>,
+    again: Again,
+    came: Option<[u8; 32]>,
 }
 
-/// Bytes of a shown result that are kept for who asks again: beyond, it is passed on as it came.
-const KEPT: usize = 64 << 10;
+/// Tasks of a client that are in flight at most, a part of all calls that may be: beyond, the one that
+/// was not asked about for longest is given up.
+const RUNNING: usize = 64;
 
 /// What of an answer about a task is a tool's result.
-enum Holds {
+enum Holds<'d> {
     All,
-    Member,
+    Member(Cursor<'d>),
     /// The task failed or was cancelled.
     Nothing(String),
     /// It runs on.
     NotYet,
 }
 
+impl Task {
+    /// The call, if it is in flight still: no longer from here on.
+    fn end(&mut self, came: Option<[u8; 32]>) -> Option<Box<Kept>> {
+        let again = match self {
+            Self::Running(kept) => kept.again(),
+            Self::Done(_) => return None,
+        };
+        match mem::replace(self, Self::Done(Done { again, came })) {
+            Self::Running(kept) => Some(kept),
+            Self::Done(_) => None,
+        }
+    }
+}
+
 impl Shared {
     /// Keeps a call in flight until its task has a result.
     pub(super) fn remember_task(&self, task: String, kept: Kept) {
         let key = (kept.offered.server, task);
+        let kept = kept.without_arguments();
+        let running = Task::Running(Box::new(kept));
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-        tasks.put(key, Task::Running(Box::new(kept)));
+        tasks.put(key, Arc::new(tokio::sync::Mutex::new(running)));
+        // One that is locked has a result just now.
+        let running = tasks.iter().filter_map(|(_, task)| task.try_lock().ok());
+        let running = running.filter(|task| matches!(**task, Task::Running(_)));
+        for mut oldest in running.skip(RUNNING) {
+            drop(oldest.end(None));
+        }
+    }
+
+    fn task(&self, server: usize, task_id: &str) -> Option<Arc<tokio::sync::Mutex<Task>>> {
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        tasks.get(&(server, task_id.to_owned())).cloned()
     }
 }
 
@@ -52,48 +97,28 @@ pub(super) async fn result(
     task_id: &str,
     said: Bytes,
 ) -> Bytes {
+    let Some(task) = shared.task(server, task_id) else {
+        return said;
+    };
     let document = Document::new(said.clone());
     let Ok(root) = document.root() else {
         return said;
     };
-    let (holds, inner) = match holds(root) {
-        Holds::All => (Holds::All, said.clone()),
-        Holds::Member => match root.get("result") {
-            Some(inner) => (Holds::Member, inner.shared()),
-            None => return said,
-        },
-        other => (other, Bytes::new()),
-    };
-    let key = (server, task_id.to_owned());
-    let tasks = || shared.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-    let task = match holds {
+    let (member, inner) = match holds(root) {
+        Holds::All => (None, said.clone()),
+        Holds::Member(inner) => (Some(inner), inner.shared()),
+        Holds::Nothing(status) => {
+            fail(&task, &status).await;
+            return said;
+        }
         Holds::NotYet => return said,
-        _ => tasks().pop(&key),
     };
-    let shown = match (task, holds) {
-        (None, _) => return said,
-        (Some(Task::Running(kept)), Holds::Nothing(status)) => {
-            kept.fail(&format!("the task was {status}")).await;
-            return said;
-        }
-        (Some(done @ Task::Done(_)), Holds::Nothing(_)) => {
-            tasks().put(key, done);
-            return said;
-        }
-        (Some(Task::Running(kept)), _) => {
-            let came = Sha256::digest(&inner).into();
-            let shown = kept.finish(inner).await;
-            let kept = Some(shown.clone()).filter(|shown| shown.len() <= KEPT);
-            tasks().put(key, Task::Done(Done { came, shown: kept }));
-            shown
-        }
-        (Some(Task::Done(done)), _) => {
-            tasks().put(key, Task::Done(done.clone()));
-            let came: [u8; 32] = Sha256::digest(&inner).into();
-            done.shown.filter(|_| came == done.came).unwrap_or(inner)
-        }
+    // Who asked may be gone before it is recorded; who asks next is to find it.
+    let seen = tokio::spawn(seen(Arc::clone(shared), task, inner));
+    let Ok(shown) = seen.await else {
+        return said;
     };
-    match root.get("result").filter(|_| !is_result(root)) {
+    match member {
         Some(inner) => {
             let mut edits = Edits::new(document.raw());
             edits.replace(inner, shown.to_vec());
@@ -103,21 +128,67 @@ pub(super) async fn result(
     }
 }
 
+/// A server's answer to a client that cancels a task: some say that it is at once.
+pub(super) async fn cancelled(shared: &Shared, server: usize, task_id: &str, said: &Bytes) {
+    let document = Document::new(said.clone());
+    let (Some(task), Ok(root)) = (shared.task(server, task_id), document.root()) else {
+        return;
+    };
+    if let Holds::Nothing(status) = holds(root) {
+        fail(&task, &status).await;
+    }
+}
+
+/// The task came to nothing.
+async fn fail(task: &tokio::sync::Mutex<Task>, status: &str) {
+    let kept = task.lock().await.end(None);
+    if let Some(kept) = kept {
+        kept.fail(&format!("the task was {status}")).await;
+    }
+}
+
+/// A result of a task: the first is recorded, and whoever asks meanwhile waits for that.
+async fn seen(shared: Arc<Shared>, task: Arc<tokio::sync::Mutex<Task>>, result: Bytes) -> Bytes {
+    let came: [u8; 32] = Sha256::digest(&result).into();
+    let mut task = task.lock().await;
+    if let Some(kept) = task.end(Some(came)) {
+        return kept.finish(result).await;
+    }
+    let Task::Done(done) = &*task else {
+        return result;
+    };
+    let Done { again, came: first } = done.clone();
+    drop(task);
+    again.show(&shared, result, first == Some(came)).await
+}
+
 fn is_result(root: Cursor<'_>) -> bool {
     ["content", "structuredContent", "isError"]
         .iter()
         .any(|key| root.get(key).is_some())
 }
 
-fn holds(root: Cursor<'_>) -> Holds {
+fn holds(root: Cursor<'_>) -> Holds<'_> {
     if is_result(root) {
         return Holds::All;
     }
-    let status = root.get("status").and_then(Cursor::as_str);
-    let is_object = |value: &Cursor<'_>| value.kind() == Kind::Object;
-    match status.as_deref() {
-        Some(status @ ("failed" | "cancelled")) => Holds::Nothing(status.to_owned()),
-        _ if root.get("result").filter(is_object).is_some_and(is_result) => Holds::Member,
+    let text = |key: &str| root.get(key).and_then(Cursor::as_str);
+    let inner = root
+        .get("result")
+        .filter(|inner| inner.kind() == Kind::Object);
+    match (text("status").as_deref(), inner) {
+        (Some(status @ ("failed" | "cancelled")), _) => Holds::Nothing(status.to_owned()),
+        (Some("completed"), Some(inner)) => Holds::Member(inner),
+        (_, Some(inner)) if is_result(inner) => Holds::Member(inner),
+        // A result with nothing in it, which says nothing of a task.
+        (None, None) if root.kind() == Kind::Object => {
+            let is_of_task = ["taskId", "task"].iter().any(|key| root.get(key).is_some());
+            let is_complete = text("resultType").is_none_or(|kind| kind == "complete");
+            match is_complete && !is_of_task {
+                true => Holds::All,
+                false => Holds::NotYet,
+            }
+        }
         _ => Holds::NotYet,
     }
 }

@@ -11,8 +11,11 @@
 //! - The call id, and that something was cut, is said in `content` and in `structuredContent`.
 //! - What is no result yet (input is required, a task runs) is not recorded.
 
+mod again;
 mod preview;
 mod whole;
+
+pub(super) use again::Again;
 
 use super::{client::Shared, flow::Sources, list::Offered, refusal};
 use crate::metrics;

@@ -58,3 +58,72 @@ async fn flows_are_checked_before_anything_is_forwarded() {
         "{text}"
     );
 }
+
+/// Two servers, where what one tool of the first returned must not go to the second; and it was called.
+async fn fetched() -> (World, ClientTools) {
+    let flows = vec![FlowRule::new("no", "a/fetch", "b/*", false)];
+    let world = World::new(vec![(server("a"), tools()), (server("b"), tools())], flows);
+    let client = world.client(local()).await;
+    let call = forward(&client, params("a__fetch", json!({"url": "u"}))).await;
+    call.pending.finish(result().to_string().into()).await;
+    (world, client)
+}
+
+fn result() -> Value {
+    json!({"content": [{"type": "text", "text": "u"}]})
+}
+
+fn search(name: &str, call: &str) -> Value {
+    json!({"name": name, "arguments": {"q": {"$tool": call}}})
+}
+
+/// What is called with a result goes to no tool that this one may not go to.
+async fn is_refused(client: &ClientTools, call: &str) {
+    let answer = answered(client, search("b__search", call).to_string().into()).await;
+    let text = error(&answer);
+    assert!(text.starts_with("flow.refused: rule `no`"), "{text}");
+}
+
+#[tokio::test]
+async fn a_call_in_rounds_keeps_its_sources() {
+    let (_world, client) = fetched().await;
+    let mut asked = search("a__search", "call_1");
+    let question = json!({"resultType": "input_required", "requestState": "st"}).to_string();
+    let call = forward(&client, asked.to_string().into()).await;
+    call.pending.finish(question.into()).await;
+    asked["requestState"] = json!("st");
+    let call = forward(&client, asked.to_string().into()).await;
+    let shown = call.pending.finish(result().to_string().into()).await;
+    assert!(String::from_utf8_lossy(&shown).contains("call_3"));
+    is_refused(&client, "call_3").await;
+}
+
+#[tokio::test]
+async fn a_task_keeps_its_sources() {
+    let (_world, client) = fetched().await;
+    let call = search("a__search", "call_1");
+    let call = forward(&client, call.to_string().into()).await;
+    let created = json!({"task": {"taskId": "t"}}).to_string();
+    call.pending.finish(created.into()).await;
+    let shown = client
+        .task_result(0, "t", result().to_string().into())
+        .await;
+    assert!(String::from_utf8_lossy(&shown).contains("call_2"));
+    is_refused(&client, "call_2").await;
+}
+
+#[tokio::test]
+async fn what_is_no_longer_known_goes_nowhere() {
+    let (world, client) = fetched().await;
+    returned(&client, "b__search", result()).await;
+    forward(&client, search("b__search", "call_2").to_string().into()).await;
+    world.tools.flows.forget();
+    for call in ["call_1", "call_2"] {
+        let answer = answered(&client, search("b__search", call).to_string().into()).await;
+        let text = error(&answer);
+        let why = format!(
+            "flow.refused: it is no longer known whose data the result of call `{call}` holds"
+        );
+        assert!(text.starts_with(&why), "{text}");
+    }
+}
