@@ -55,10 +55,10 @@ try {
   if (everything) {
     parts.suites = await conformance(known);
   }
-  if (everything || options.differences) {
+  if ((everything && !options.only) || options.differences) {
     parts.differences = await differences({ ...options, work });
   }
-  if (everything || options.client) {
+  if ((everything && !options.only) || options.client) {
     parts.clients = await clients({ ...options, work, known });
   }
   const stale = everything && !options.only ? known.stale() : [];
@@ -85,7 +85,7 @@ async function conformance(known) {
     }
     results.push({ suite, shape: 'direct', run: direct, unlike: [] });
     for (const shape of shapes) {
-      if (options.only && !shape.name.includes(options.only)) continue;
+      if (options.only && shape.name !== options.only) continue;
       const started = [];
       const start = async (...more) => {
         const fixture = await startFixture(options.fixture, ...more);

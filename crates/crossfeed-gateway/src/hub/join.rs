@@ -207,7 +207,8 @@ impl Request {
             .iter()
             .map(|(link, _, _, name)| (&*link.name, &**name))
             .collect();
-        let shown = names::shown(&named, &[]);
+        let servers: Vec<&str> = pages.iter().map(|(link, _)| &*link.name).collect();
+        let shown = names::shown(&named, &servers, &[]);
         let mut prompts = Prompts::new();
         let mut page = Page::new("prompts");
         for ((link, item, at, name), shown) in items.iter().zip(shown) {

@@ -43,7 +43,7 @@ impl Side {
             "tools/call" => client.work(serial, request.call(message)).await,
             "tools/list" => client.work(serial, request.list(message)).await,
             "tasks/get" | "tasks/result" | "tasks/cancel" => {
-                client.work(serial, request.task(message)).await;
+                client.work(serial, request.task(message)).await
             }
             LISTEN => client.work(serial, request.listen(message)).await,
             "server/discover" => client.work(serial, request.discover(message)).await,

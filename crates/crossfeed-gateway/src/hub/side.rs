@@ -236,7 +236,7 @@ impl Side {
             .map(|(_, server)| server)
     }
 
-    /// A server names a task as its own. It stays with the first that did: no other takes it over.
+    /// Who said so first: another that names the same task does not take it over.
     pub(super) fn owns_task(&self, server: usize, task: &str) {
         if task.len() > LONGEST {
             return;

@@ -19,7 +19,17 @@ const DATA: &str = "data";
 const ENCODING: (&str, &str) = ("encoding", "base64");
 const MEDIA: &str = "mimeType";
 /// The words of a data URL in what a schema says of itself.
-const SAYS_URL: [&str; 4] = ["data url", "data uri", "data-url", "data:"];
+const SAYS_URL: [&str; 9] = [
+    "data url",
+    "data uri",
+    "data-url",
+    "data:image/",
+    "data:audio/",
+    "data:application/",
+    "data:text/",
+    "data:;base64",
+    "data:<",
+];
 /// The formats that a data URL has.
 const FORMATS: [&str; 5] = ["uri", "url", "uri-reference", "iri", "data-url"];
 
@@ -111,6 +121,10 @@ fn walk<'d>(at: Cursor<'d>, path: &mut Vec<String>, found: &mut Vec<Written<'d>>
             }
             for (key, value) in at.members() {
                 let key = key.text().into_owned();
+                // What is meant literally holds no references.
+                if matches!(key.as_str(), "_literal" | "$literal") {
+                    continue;
+                }
                 if matches!(key.as_str(), "_refs" | "$refs") {
                     entries(value, path, found);
                     continue;
@@ -179,10 +193,28 @@ fn reference(object: Cursor<'_>, to: Vec<String>, is_listed: bool) -> Option<Wri
 
 /// What a schema says of a place, as far as it can be told by names and positions.
 fn schema_at<'s>(schema: &'s Value, path: &[String]) -> Option<&'s Value> {
-    path.iter().try_fold(schema, |at, step| {
-        let named = at.get("properties").and_then(|own| own.get(step));
-        named.or_else(|| at.get("items").filter(|own| own.is_object()))
-    })
+    path.iter()
+        .try_fold(schema, |at, step| {
+            let at = referred(schema, at);
+            let named = at.get("properties").and_then(|own| own.get(step));
+            named.or_else(|| at.get("items").filter(|own| own.is_object()))
+        })
+        .map(|at| referred(schema, at))
+}
+
+/// What a schema says that only refers to another one of the same document.
+fn referred<'s>(root: &'s Value, at: &'s Value) -> &'s Value {
+    const STEPS: usize = 8;
+    let mut at = at;
+    for _ in 0..STEPS {
+        let target = at.get("$ref").and_then(Value::as_str);
+        let pointer = target.and_then(|target| target.strip_prefix('#'));
+        match pointer.and_then(|pointer| root.pointer(pointer)) {
+            Some(target) if at.get("type").is_none() => at = target,
+            _ => break,
+        }
+    }
+    at
 }
 
 /// How a parameter wants binary data: the selector that makes it.
@@ -245,7 +277,7 @@ fn is_binary(json: Vec<u8>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{form, references};
+    use super::{form, references, schema_at};
     use crossfeed_json::Document;
     use serde_json::{Value, json};
 
@@ -274,9 +306,28 @@ mod tests {
             Some("url"),
         );
         check(
+            json!({"type": "string", "description": "Image data: PNG or JPEG as base64"}),
+            Some("base64"),
+        );
+        check(
+            json!({"type": "string", "description": "data:image/png;base64,…"}),
+            Some("url"),
+        );
+        check(
             json!({"type": "string", "contentEncoding": "base64", "format": "uri"}),
             Some("base64"),
         );
+    }
+
+    #[test]
+    fn a_parameter_may_refer_to_what_it_is() {
+        let schema = json!({
+            "properties": {"a": {"$ref": "#/$defs/s"}, "loop": {"$ref": "#/properties/loop"}},
+            "$defs": {"s": {"type": "string"}},
+        });
+        let form_of = |name: &str| form(schema_at(&schema, &[name.to_owned()]));
+        assert_eq!(form_of("a"), Some("data"));
+        assert_eq!(form_of("loop"), None);
     }
 
     #[test]
@@ -285,6 +336,7 @@ mod tests {
             "a": {"$tool": "1"},
             "b": [{"_tool": "2", "_select": "x"}, {"_tool": "9", "_artifact": "a"}],
             "_refs": {"c": {"_tool": "3"}, "d": 7},
+            "literal": {"$literal": [{"$tool": "7"}]},
             "e": {"$refs": [{"to": "/f/g~1h", "tool": "4", "select": "y"}]},
         });
         let document = Document::new(arguments.to_string());

@@ -52,6 +52,9 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
     let Some(name) = root.get("name").and_then(Cursor::as_str) else {
         return invalid("the params of tools/call name no tool".to_owned());
     };
+    if let Some(key) = twice(root) {
+        return invalid(format!("the params of tools/call have {key} twice"));
+    }
     let listing = shared.listing();
     let arguments = root.get("arguments").filter(|own| own.kind() != Kind::Null);
     if listing
@@ -68,13 +71,13 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
         Err(why_not) => (None, Some(why_not)),
     };
     let state = root.get("requestState").and_then(Cursor::as_str);
-    let round = state.and_then(|state| shared.round(&state, &asked(&params)));
+    let round = state.and_then(|state| shared.round(&offered, &state, &asked(&params)));
     let flying = in_flight.as_ref().ok_or(why_not);
     let ready = match (round, arguments) {
         (Some(round), _) => Ok(Ready {
             arguments: round.arguments,
             sources: round.sources,
-            projection: None,
+            projection: round.projection,
         }),
         (None, Some(arguments)) => {
             let ready = ready(shared, flying, &offered, arguments).await;
@@ -118,6 +121,17 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
         pending: Pending {
             kept: kept.map(Box::new),
         },
+    })
+}
+
+/// A member that is there more than once: a server may read another than was judged here. Some read
+/// members whatever their case is.
+fn twice(params: Cursor<'_>) -> Option<&'static str> {
+    ["name", "arguments"].into_iter().find(|key| {
+        let own = key.to_uppercase();
+        let members = params.written_members();
+        let same = members.filter(|member| member.key.text().to_uppercase() == own);
+        same.count() > 1
     })
 }
 
@@ -180,12 +194,22 @@ async fn ready(
     if is_as_shown && !may_be_ours(arguments.raw()) {
         return Ok(as_it_came);
     }
+    if let Some(text) = arguments.as_str()
+        && may_be_ours(text.as_bytes())
+    {
+        let mut body = ErrorBody::new(
+            ErrorCode::ArgumentsInvalid,
+            "the arguments are a string in place of an object",
+        );
+        body.advice = Some("write them as an object, not as its JSON text".to_owned());
+        return Err(vec![body]);
+    }
     let written = Bytes::copy_from_slice(arguments.raw());
     let in_flight = match in_flight {
         Ok(in_flight) => in_flight,
         // Whose result is not kept may be called all the same, but not with references.
         Err(why_not) => {
-            return match plain(shared, offered, &written).await {
+            return match unkept(shared, offered, &written).await {
                 Some(arguments) => Ok(Ready {
                     arguments,
                     ..as_it_came
@@ -269,6 +293,24 @@ fn is_judged_only(error: &ResolveError) -> bool {
         .failures()
         .iter()
         .all(|failure| failure.call_id.is_none() && of_arguments(&failure.error))
+}
+
+/// [`plain`] for a call whose result is not kept. The tool's own names are no words of ours; and what is
+/// never chained is left as it came.
+async fn unkept(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<Option<Bytes>> {
+    let session = shared.session();
+    let resolved = session.resolve_call_json(&offered.prepared, written.clone());
+    let Ok(resolved) = resolved.await else {
+        return plain(shared, offered, written).await;
+    };
+    if !resolved.lineage.is_empty() {
+        return None;
+    }
+    if !offered.is_chained && resolved.projection.is_none() {
+        return Some(None);
+    }
+    let bytes = resolved.arguments.into_bytes();
+    Some((bytes != *written).then_some(bytes))
 }
 
 /// Arguments without references as the tool gets them, `Some(None)` where that is as they came; none

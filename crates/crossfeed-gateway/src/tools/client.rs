@@ -16,6 +16,7 @@ use crate::{downstream::Principal, upstream::Header};
 use bytes::Bytes;
 use crossfeed_core::Session;
 use crossfeed_json::Document;
+use crossfeed_projection::ProjectionRequest;
 use crossfeed_schema::guidance;
 use crossfeed_wire::{CallId, Scope};
 use lru::LruCache;
@@ -24,8 +25,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// Calls of one client that wait for the client to say more, and tasks, at most: beyond, the oldest are
-/// forgotten.
+/// Calls of one client that wait for the client to say more, at most: beyond, the oldest are forgotten.
 const REMEMBERED: NonZeroUsize = match NonZeroUsize::new(256) {
     Some(calls) => calls,
     None => NonZeroUsize::MIN,
@@ -48,7 +48,8 @@ pub(super) struct Shared {
     session: Session,
     pub(super) ids: CallIds,
     listing: Mutex<Option<Arc<Listing>>>,
-    rounds: Mutex<LruCache<String, Round>>,
+    /// By tool and state: two servers may say the same.
+    rounds: Mutex<LruCache<(Arc<str>, String), Round>>,
     pub(super) tasks: super::tasks::Tasks,
 }
 
@@ -61,6 +62,8 @@ pub(super) struct Round {
     pub(super) arguments: Option<Bytes>,
     /// Whose data they hold.
     pub(super) sources: Sources,
+    /// What was asked of the result by parameters of ours.
+    pub(super) projection: Option<ProjectionRequest>,
 }
 
 impl Round {
@@ -110,22 +113,30 @@ impl Shared {
             asked: asked(&kept.params),
             arguments: kept.arguments,
             sources: kept.sources,
+            projection: kept.projection,
         };
         let mut rounds = lock(&self.rounds);
-        rounds.put(state, round);
-        let held = |rounds: &LruCache<String, Round>| -> usize {
+        rounds.put((Arc::clone(&kept.offered.source), state), round);
+        let held = |rounds: &LruCache<(Arc<str>, String), Round>| -> usize {
             rounds
                 .iter()
-                .map(|(state, round)| state.len() + round.bytes())
+                .map(|((_, state), round)| state.len() + round.bytes())
                 .sum()
         };
         while held(&rounds) > ROUND_BYTES && rounds.pop_lru().is_some() {}
     }
 
-    /// What a call was resolved to that was answered with this state, if it is the same call.
-    pub(super) fn round(&self, state: &str, asked: &(String, Option<Bytes>)) -> Option<Round> {
+    /// What a call was resolved to that was answered with this state, if it is the same call, of the
+    /// same tool: what is shown by a name may be another server's by now.
+    pub(super) fn round(
+        &self,
+        offered: &Offered,
+        state: &str,
+        asked: &(String, Option<Bytes>),
+    ) -> Option<Round> {
+        let key = (Arc::clone(&offered.source), state.to_owned());
         let mut rounds = lock(&self.rounds);
-        let round = rounds.get(state)?;
+        let round = rounds.get(&key)?;
         (round.asked == *asked).then(|| round.clone())
     }
 
@@ -183,7 +194,7 @@ impl ClientTools {
                 ids,
                 listing: Mutex::new(None),
                 rounds: Mutex::new(LruCache::new(REMEMBERED)),
-                tasks: Mutex::new(LruCache::new(REMEMBERED)),
+                tasks: Mutex::new(LruCache::new(super::tasks::REMEMBERED)),
             }),
         }
     }

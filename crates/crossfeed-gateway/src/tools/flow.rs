@@ -29,8 +29,11 @@ const REMEMBERED: NonZeroUsize = match NonZeroUsize::new(65_536) {
     None => NonZeroUsize::MIN,
 };
 
-/// Sources that are remembered of all these calls together: some 30 MB.
-const SOURCES: usize = 1 << 20;
+/// Sets of sources that are held once for all calls that have them.
+const SETS: NonZeroUsize = match NonZeroUsize::new(1024) {
+    Some(sets) => sets,
+    None => NonZeroUsize::MIN,
+};
 
 /// Whose results something holds: `server/tool`.
 pub(super) type Sources = BTreeSet<Arc<str>>;
@@ -75,30 +78,12 @@ fn quoted(from: &Sources) -> String {
 pub(super) struct Flows {
     rules: Vec<FlowRule>,
     known: Mutex<Known>,
-    /// Sources that are remembered at most.
-    most: usize,
 }
 
-/// Whose data the results of calls hold.
 struct Known {
-    calls: LruCache<(Scope, CallId), Sources>,
-    /// How many sources these are.
-    held: usize,
-}
-
-impl Known {
-    fn put(&mut self, call: (Scope, CallId), sources: Sources, most: usize) {
-        self.held += sources.len();
-        // What makes room, or had the same id.
-        if let Some((_, gone)) = self.calls.push(call, sources) {
-            self.held = self.held.saturating_sub(gone.len());
-        }
-        while self.held > most
-            && let Some((_, gone)) = self.calls.pop_lru()
-        {
-            self.held = self.held.saturating_sub(gone.len());
-        }
-    }
+    of_calls: LruCache<(Scope, CallId), Arc<Sources>>,
+    /// The sets that are used most: many calls hold data of the same tools.
+    sets: LruCache<Arc<Sources>, ()>,
 }
 
 impl Flows {
@@ -106,10 +91,9 @@ impl Flows {
         Self {
             rules,
             known: Mutex::new(Known {
-                calls: LruCache::new(REMEMBERED),
-                held: 0,
+                of_calls: LruCache::new(REMEMBERED),
+                sets: LruCache::new(SETS),
             }),
-            most: SOURCES,
         }
     }
 
@@ -128,7 +112,7 @@ impl Flows {
         for link in lineage {
             let call_id = &link.source.call_id;
             let key = (scope.clone(), call_id.clone());
-            let Some(of_call) = known.calls.get(&key) else {
+            let Some(of_call) = known.of_calls.get(&key) else {
                 let call_id = call_id.clone();
                 return Err(FlowError::Forgotten { call_id });
             };
@@ -156,12 +140,10 @@ impl Flows {
         }
     }
 
-    /// Forgets whose data results hold.
     #[cfg(test)]
-    pub(super) fn forget(&self) {
+    pub(super) fn forget_all(&self) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.calls.clear();
-        known.held = 0;
+        known.of_calls.clear();
     }
 
     /// Remembers whose data the result of a call holds: its tool's, and that of its arguments.
@@ -172,7 +154,17 @@ impl Flows {
         let mut sources = of.clone();
         sources.insert(Arc::clone(tool));
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.put((scope.clone(), call_id.clone()), sources, self.most);
+        let sources = match known.sets.get_key_value(&sources) {
+            Some((set, ())) => Arc::clone(set),
+            None => {
+                let set = Arc::new(sources);
+                known.sets.put(Arc::clone(&set), ());
+                set
+            }
+        };
+        known
+            .of_calls
+            .put((scope.clone(), call_id.clone()), sources);
     }
 }
 
@@ -192,36 +184,5 @@ pub(super) fn log(call_id: &CallId, to: &str, lineage: &[Link]) {
             bytes = source.bytes_out,
             "a result went to a tool"
         );
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn named(number: usize) -> CallId {
-        CallId::parse(&format!("call_{number}")).unwrap()
-    }
-
-    proptest! {
-        #[test]
-        fn no_more_is_remembered_than_there_is_room_for(
-            calls in prop::collection::vec((0_usize..8, 0_usize..12), 0..40),
-        ) {
-            let mut flows = Flows::new(vec![FlowRule::new("no", "a/*", "b/*", false)]);
-            flows.most = 20;
-            let scope = Scope::parse("gateway", "p", "s").unwrap();
-            for (id, sources) in calls {
-                let sources = (0..sources).map(|number| Arc::from(format!("s/{number}")));
-                flows.remember(&scope, &named(id), &Arc::from("t/t"), &sources.collect());
-                let known = flows.known.lock().unwrap();
-                let held: usize = known.calls.iter().map(|(_, of)| of.len()).sum();
-                prop_assert_eq!(known.held, held);
-                prop_assert!(held <= flows.most);
-                // The latest is among them.
-                prop_assert!(known.calls.contains(&(scope.clone(), named(id))));
-            }
-        }
     }
 }

@@ -71,6 +71,15 @@ impl Choice {
         }
     }
 
+    /// Whether a root may combine schemas, as far as the protocol's revision lets it: no provider is
+    /// known that refuses it.
+    pub(super) fn keeps_roots(self) -> bool {
+        matches!(
+            self,
+            USUAL | Self::Style(Style::Refs) | Self::Style(Style::RefsList)
+        )
+    }
+
     /// The most characters that a description may have.
     pub(super) fn description(self) -> usize {
         match self {

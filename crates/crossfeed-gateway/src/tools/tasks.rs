@@ -20,6 +20,7 @@ use lru::LruCache;
 use sha2::{Digest as _, Sha256};
 use std::{
     mem,
+    num::NonZeroUsize,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -39,6 +40,12 @@ pub(super) struct Done {
     again: Again,
     came: Option<[u8; 32]>,
 }
+
+/// Tasks of a client that are known at most, of which the most have a result.
+pub(super) const REMEMBERED: NonZeroUsize = match NonZeroUsize::new(256) {
+    Some(tasks) => tasks,
+    None => NonZeroUsize::MIN,
+};
 
 /// Tasks of a client that are in flight at most, a part of all calls that may be: beyond, the one that
 /// was not asked about for longest is given up.
@@ -72,7 +79,7 @@ impl Shared {
     /// Keeps a call in flight until its task has a result.
     pub(super) fn remember_task(&self, task: String, kept: Kept) {
         let key = (kept.offered.server, task);
-        let kept = kept.without_arguments();
+        let kept = kept.slim();
         let running = Task::Running(Box::new(kept));
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         tasks.put(key, Arc::new(tokio::sync::Mutex::new(running)));
@@ -159,7 +166,7 @@ async fn seen(shared: Arc<Shared>, task: Arc<tokio::sync::Mutex<Task>>, result: 
     };
     let Done { again, came: first } = done.clone();
     drop(task);
-    again.show(&shared, result, first == Some(came)).await
+    again.shown(&shared, result, first == Some(came)).await
 }
 
 fn is_result(root: Cursor<'_>) -> bool {

@@ -14,6 +14,7 @@ mod join;
 pub(crate) mod names;
 mod output;
 mod report;
+mod root;
 mod said;
 mod tool;
 
@@ -199,7 +200,12 @@ fn listing(
         true => Vec::new(),
         false => extra::offered(config.extra_tools, audience.may_list),
     };
-    let shown = names::shown(&own, &extra);
+    let servers: Vec<_> = config
+        .servers
+        .iter()
+        .map(|server| server.name.as_str())
+        .collect();
+    let shown = names::shown(&own, &servers, &extra);
     let mut found = HashMap::new();
     let mut pending = reports.iter_mut().filter(|report| report.is_none());
     let mut written: Vec<Bytes> = extra

@@ -11,13 +11,22 @@ const LONGEST: usize = 64;
 /// Hexadecimal digits that tell names apart that were cut.
 const MARK: usize = 6;
 
-/// The names that tools are shown under, in their order. `reserved` are taken.
-pub(crate) fn shown(tools: &[(&str, &str)], reserved: &[&str]) -> Vec<String> {
+/// The names that tools are shown under, in their order. `reserved` are taken. A name that begins as those
+/// of another of `servers` do is not its server's to give: who allows it means the other's tool.
+pub(crate) fn shown(tools: &[(&str, &str)], servers: &[&str], reserved: &[&str]) -> Vec<String> {
+    let prefixes: Vec<(&str, String)> = servers
+        .iter()
+        .map(|server| (*server, format!("{}__", plain(server))))
+        .collect();
+    let is_of_another = |server: &str, name: &str| {
+        let mut others = prefixes.iter().filter(|(other, _)| *other != server);
+        name.contains("__") && others.any(|(_, prefix)| name.starts_with(prefix.as_str()))
+    };
     let mut owner: HashMap<&str, Option<&str>> =
         reserved.iter().map(|name| (*name, None)).collect();
     for (server, name) in tools {
         let known = owner.entry(name).or_insert(Some(server));
-        if *known != Some(server) {
+        if *known != Some(server) || is_of_another(server, name) {
             *known = None;
         }
     }
@@ -46,14 +55,16 @@ pub(crate) fn shown(tools: &[(&str, &str)], reserved: &[&str]) -> Vec<String> {
         .collect()
 }
 
-fn prefixed(server: &str, name: &str, taken: &HashSet<String>) -> String {
-    let plain = |text: &str| -> String {
-        let sign = |c: char| match c {
-            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => c,
-            _ => '_',
-        };
-        text.chars().map(sign).collect()
+/// A name in the signs that every provider takes.
+fn plain(text: &str) -> String {
+    let sign = |c: char| match c {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' => c,
+        _ => '_',
     };
+    text.chars().map(sign).collect()
+}
+
+fn prefixed(server: &str, name: &str, taken: &HashSet<String>) -> String {
     let full = format!("{}__{}", plain(server), plain(name));
     let is_exact = plain(server) == server && plain(name) == name;
     if is_exact && full.len() <= LONGEST && !taken.contains(&full) {
@@ -79,7 +90,12 @@ mod tests {
     use std::collections::HashSet;
 
     fn check(tools: &[(&str, &str)], expected: &[&str]) {
-        assert_eq!(shown(tools, &["read_result"]), expected, "{tools:?}");
+        let servers = ["a", "b", "c", "gone"];
+        assert_eq!(
+            shown(tools, &servers, &["read_result"]),
+            expected,
+            "{tools:?}"
+        );
     }
 
     #[test]
@@ -94,8 +110,14 @@ mod tests {
         check(&[("a", "x"), ("a", "x")], &["x", "x"]);
         check(
             &[("a", "b__x"), ("b", "x"), ("c", "x")],
-            &["b__x", "b__x_3b6895", "c__x"],
+            &["a__b__x", "b__x", "c__x"],
         );
+        // A server takes no name of another, be it there or not.
+        check(
+            &[("a", "x"), ("b", "x"), ("b", "a__x"), ("b", "gone__y")],
+            &["a__x", "b__x", "b__a__x", "b__gone__y"],
+        );
+        check(&[("b", "b__x"), ("b", "other__x")], &["b__x", "other__x"]);
         check(&[("a.b", "x"), ("c", "x")], &["a_b__x_0f5f7f", "c__x"]);
     }
 
@@ -106,7 +128,7 @@ mod tests {
         ) {
             let tools: HashSet<_> = tools.iter().collect();
             let tools: Vec<_> = tools.into_iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
-            let names = shown(&tools, &["x"]);
+            let names = shown(&tools, &["a", "b"], &["x"]);
             let distinct: HashSet<_> = names.iter().collect();
             prop_assert_eq!(distinct.len(), tools.len());
             for ((_, own), name) in tools.iter().zip(&names) {

@@ -23,17 +23,22 @@ fn server(name: &str) -> ServerConfig {
 
 /// The list that a client sees of servers with these pages.
 async fn listed(servers: Vec<ServerConfig>, pages: &[&[&str]], client: Option<&str>) -> Bytes {
+    listed_at(Revision::V2025_11_25, servers, pages, client).await
+}
+
+async fn listed_at(
+    revision: Revision,
+    servers: Vec<ServerConfig>,
+    pages: &[&[&str]],
+    client: Option<&str>,
+) -> Bytes {
     let config = GatewayConfig {
         servers,
         ..GatewayConfig::default()
     };
     let engine = Engine::in_memory(EngineOptions::default());
     let tools = Tools::new(engine, Arc::new(config));
-    let mut caller = Caller::new(
-        Principal::Local,
-        Some("s".to_owned()),
-        Revision::V2025_11_25,
-    );
+    let mut caller = Caller::new(Principal::Local, Some("s".to_owned()), revision);
     caller.client_name = client.map(str::to_owned);
     let client = tools.of(caller);
     let lists: Vec<_> = pages
@@ -218,4 +223,50 @@ async fn lists_of_real_servers_stay_what_clients_take() {
         let file = path.file_name().unwrap().to_string_lossy().into_owned();
         check_listed(&file, &page, client).await;
     }
+}
+
+/// What the root of a schema combines is listed where the protocol and the profile let it be.
+#[tokio::test]
+async fn roots_stay_combined_where_they_may() {
+    let page = json!({"tools": [{"name": "t", "inputSchema": {
+        "type": "object",
+        "properties": {"by": {"enum": ["phone", "email"]}, "phone": {"type": "string"}, "email": {"type": "string"}},
+        "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+        "if": {"properties": {"by": {"const": "phone"}}, "required": ["by"]},
+        "then": {"required": ["phone"]},
+        "else": {"required": ["email"]},
+        "additionalProperties": false,
+    }}]})
+    .to_string();
+    let of = |revision, client| {
+        let page = page.clone();
+        async move {
+            let list = listed_at(revision, vec![server("a")], &[&[&page]], client).await;
+            own(&list)[0]["inputSchema"].clone()
+        }
+    };
+    let shown = of(Revision::V2026_07_28, None).await;
+    let either = json!({"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]});
+    assert_eq!(shown["allOf"], json!([either]));
+    assert_eq!((&shown["then"], &shown["else"]), (&either, &either));
+    assert_eq!(shown["if"]["required"], json!(["by"]));
+    let judge = crossfeed_schema::compile(&shown).unwrap();
+    for arguments in [
+        json!({"by": "phone", "phone": "1"}),
+        json!({"by": null, "email": null, "_refs": {
+            "by": {"_tool": "call_1", "_select": "by"}, "email": {"_tool": "call_1", "_select": "a"}}}),
+    ] {
+        assert!(judge.is_valid(&arguments), "{arguments} {shown}");
+    }
+    for (revision, client) in [
+        (Revision::V2025_11_25, None),
+        (Revision::V2026_07_28, Some("codex-mcp-client")),
+    ] {
+        let shown = of(revision, client).await;
+        assert!(shown.get("allOf").is_none() && shown.get("if").is_none());
+    }
+    // Listed again, by a gateway behind this one, it stays.
+    let again = json!({"tools": [{"name": "t", "inputSchema": shown}]}).to_string();
+    let list = listed_at(Revision::V2026_07_28, vec![server("a")], &[&[&again]], None).await;
+    assert_eq!(own(&list)[0]["inputSchema"], shown);
 }

@@ -3,7 +3,7 @@
 //! What comes in: a tool of a server, rewritten. What goes out: its bytes in the list, and what must be
 //! known of it when it is called.
 
-use super::{HeaderParameter, output, said};
+use super::{HeaderParameter, output, root, said};
 use crate::{
     Revision,
     config::ServerConfig,
@@ -119,6 +119,7 @@ impl Rewritten {
             description.as_deref(),
             own_output.as_ref(),
             listed_output.as_ref(),
+            revision.is_stateless() && choice.keeps_roots(),
         );
         let source = format!("{}/{}", server.name, self.listed.name());
         let offered = Offered {
@@ -136,12 +137,22 @@ impl Rewritten {
         (offered, bytes)
     }
 
+    /// The shown schema with what the tool's own root combines, where its parameters are shown by
+    /// their own names and beside references.
+    fn combined_root(&self) -> Option<Value> {
+        let listed = &self.listed;
+        let is_plain = listed.names().is_empty() && listed.folded() == 0;
+        listed.references().filter(|_| is_plain)?;
+        root::combined(self.own.get("inputSchema")?, listed.shown_schema())
+    }
+
     fn written(
         &self,
         name: &str,
         description: Option<&str>,
         own_output: Option<&Value>,
         listed_output: Option<&Value>,
+        keeps_root: bool,
     ) -> Bytes {
         let document = Document::new(self.raw.clone());
         let Ok(root) = document.root() else {
@@ -157,6 +168,8 @@ impl Rewritten {
         let shown = self.listed.shown_schema();
         let is_rewritten = self.own.get("inputSchema") != Some(shown);
         if self.listed.error().is_none() && is_rewritten {
+            let combined = self.combined_root().filter(|_| keeps_root);
+            let shown = combined.as_ref().unwrap_or(shown);
             edits.put(root, "inputSchema", shown.to_string());
         }
         match listed_output {

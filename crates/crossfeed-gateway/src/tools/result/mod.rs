@@ -6,28 +6,28 @@
 //!
 //! # What holds
 //!
-//! - What a call failed with is passed on byte for byte, and nothing can refer to it.
+//! - What a call failed with is passed on byte for byte, but for what another said under our keys of
+//!   `_meta`; and nothing can refer to it.
 //! - What is shown conforms to the output schema that was listed.
 //! - The call id, and that something was cut, is said in `content` and in `structuredContent`.
 //! - What is no result yet (input is required, a task runs) is not recorded.
 
-mod again;
 mod preview;
 mod whole;
 
-pub(super) use again::Again;
+pub(super) use preview::AS_TEXT;
 
-use super::{client::Shared, flow::Sources, list::Offered, refusal};
+use super::{client::Shared, flow::Sources, list::Offered, members::take_out, refusal};
 use crate::metrics;
 use bytes::Bytes;
 use crossfeed_core::{InFlight, ProjectOptions, RenderOptions, ToolResult};
-use crossfeed_json::{Cursor, Document, Kind};
+use crossfeed_json::{Cursor, Document, Edits, Kind};
 use crossfeed_projection::ProjectionRequest;
 use crossfeed_schema::Spelling;
 use crossfeed_tokens::TokenCounter;
 use crossfeed_wire::CallId;
 use serde_json::Value;
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 use whole::{Clean, Held, clean, whole};
 
 /// How a result is shown.
@@ -39,6 +39,17 @@ pub(super) struct Show {
     pub(super) note: Option<String>,
     /// Whether the client's revision is without sessions.
     pub(super) is_stateless: bool,
+}
+
+impl Show {
+    fn again(&self) -> Self {
+        Self {
+            offered: Arc::clone(&self.offered),
+            call_id: self.call_id.clone(),
+            note: self.note.clone(),
+            is_stateless: self.is_stateless,
+        }
+    }
 }
 
 /// A call whose result will be recorded and shown.
@@ -98,20 +109,14 @@ impl Answer {
 impl Kept {
     /// The answer as the client is to see it.
     pub(super) async fn finish(self, result: Bytes) -> Bytes {
-        let document = Document::new(result.clone());
-        let answer = apart(result.len(), move || match document.root() {
-            Ok(root) if root.kind() == Kind::Object => Some(Answer::of(root)),
-            _ => None,
-        });
-        let answer = answer.await.unwrap_or(Answer::Other);
-        match answer {
-            Answer::Other => result,
+        match answer(&result).await {
+            Answer::Other => passed_on(result),
             Answer::InputRequired(state) => {
                 if let Some(state) = state {
                     let shared = Arc::clone(&self.shared);
                     shared.remember_round(state, self);
                 }
-                result
+                passed_on(result)
             }
             Answer::Task(task) => {
                 let shared = Arc::clone(&self.shared);
@@ -126,9 +131,31 @@ impl Kept {
                     .figures
                     .server(self.offered.server)
                     .result(metrics::Kept::Failed);
-                result
+                passed_on(result)
             }
             Answer::Result { is_large } => self.shown(result, is_large).await,
+        }
+    }
+
+    /// The same without what is needed no more once the call runs as a task.
+    pub(super) fn slim(mut self) -> Self {
+        self.arguments = None;
+        let document = Document::new(self.params);
+        let meta = document.root().ok().and_then(|root| root.get("_meta"));
+        self.params = match meta {
+            Some(meta) => format!("{{\"_meta\":{}}}", String::from_utf8_lossy(meta.raw())).into(),
+            None => Bytes::new(),
+        };
+        self
+    }
+
+    /// What shows the result again.
+    pub(super) fn again(&self) -> Again {
+        Again {
+            call_id: self.in_flight.call_id().clone(),
+            offered: Arc::clone(&self.offered),
+            projection: self.projection.clone(),
+            params: self.params.clone(),
         }
     }
 
@@ -148,6 +175,8 @@ impl Kept {
             ..
         } = self;
         let call_id = in_flight.call_id().clone();
+        // Before it is there: who waits for it asks at once whose data it is.
+        shared.remember_sources(&call_id, &offered.source, &sources);
         let recorded = in_flight.complete(ToolResult::mcp(result.clone())).await;
         drop(in_flight);
         let mut show = Show {
@@ -160,7 +189,6 @@ impl Kept {
         match recorded {
             Ok(_) => {
                 figures.result(metrics::Kept::Recorded);
-                shared.remember_sources(&call_id, &offered.source, &sources);
                 show.call_id = Some(call_id.to_string());
             }
             Err(error) => {
@@ -181,6 +209,71 @@ impl Kept {
             Some(shown) => shown,
             None => result,
         }
+    }
+}
+
+/// What shows a result again that was recorded before.
+#[derive(Clone)]
+pub(super) struct Again {
+    call_id: CallId,
+    offered: Arc<Offered>,
+    projection: Option<ProjectionRequest>,
+    params: Bytes,
+}
+
+impl Again {
+    /// The result as the client is to see it; with its call id only if it is the one that was recorded.
+    pub(super) async fn shown(&self, shared: &Shared, result: Bytes, is_same: bool) -> Bytes {
+        let Answer::Result { is_large } = answer(&result).await else {
+            return passed_on(result);
+        };
+        let mut show = Show {
+            offered: Arc::clone(&self.offered),
+            call_id: Some(self.call_id.to_string()),
+            note: None,
+            is_stateless: shared.is_stateless(),
+        };
+        if is_same && shared.session().response(&self.call_id).await.is_ok() {
+            let asked = Asked {
+                projection: self.projection.clone(),
+                params: self.params.clone(),
+                is_large,
+            };
+            if let Some(shown) = shown(shared, &self.call_id, show.again(), asked).await {
+                return shown;
+            }
+        }
+        show.call_id = None;
+        show.note = Some("this result cannot be referred to: it is not kept".to_owned());
+        unrecorded(result, show).await
+    }
+}
+
+async fn answer(result: &Bytes) -> Answer {
+    let document = Document::new(result.clone());
+    let answer = apart(result.len(), move || match document.root() {
+        Ok(root) if root.kind() == Kind::Object => Some(Answer::of(root)),
+        _ => None,
+    });
+    answer.await.unwrap_or(Answer::Other)
+}
+
+/// What is passed on as it came, but for what another says under our keys.
+fn passed_on(result: Bytes) -> Bytes {
+    let may_be = |word: &[u8]| memchr::memmem::find(&result, word).is_some();
+    if !may_be(whole::OURS.as_bytes()) && !may_be(b"\\u") && !may_be(b"\\/") {
+        return result;
+    }
+    let document = Document::new(result.clone());
+    let meta = document.root().ok().and_then(|root| root.get(whole::META));
+    let Some(meta) = meta else {
+        return result;
+    };
+    let mut edits = Edits::new(document.raw());
+    take_out(&mut edits, meta, |key| key.starts_with(whole::OURS));
+    match edits.done() {
+        Cow::Borrowed(_) => result,
+        Cow::Owned(bytes) => bytes.into(),
     }
 }
 
@@ -288,10 +381,16 @@ fn is_large(root: Cursor<'_>) -> bool {
         let kind = part.get("type").and_then(Cursor::as_str);
         match kind.as_deref() {
             Some("image" | "audio") => 0,
+            Some("resource") if has_blob(part) => 0,
             _ => count(part),
         }
     });
     texts.sum::<usize>().max(structured) > most
+}
+
+fn has_blob(part: Cursor<'_>) -> bool {
+    let blob = part.get("resource").and_then(|own| own.get("blob"));
+    blob.is_some_and(|blob| blob.kind() == Kind::String)
 }
 
 /// Whether a client asks for parts of a result in the `_meta` of its call.
@@ -333,7 +432,7 @@ fn with_reply<'d>(clean: Clean<'d>, cut: &Document) -> Clean<'d> {
         let Ok(root) = clean.document.root() else {
             return clean;
         };
-        let mut edits = crossfeed_json::Edits::new(clean.document.raw());
+        let mut edits = Edits::new(clean.document.raw());
         match root.get("_meta").filter(|meta| meta.kind() == Kind::Object) {
             Some(meta) => edits.put(meta, crossfeed_mcp::KEY, said.raw()),
             None => {

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 /// Images and sounds that are kept beside a preview.
 const KEPT: usize = 16;
 /// The member that holds a preview which does not conform to the schema that is listed.
-const AS_TEXT: &str = "_crossfeedText";
+pub(in crate::tools) const AS_TEXT: &str = "_crossfeedText";
 
 /// The result as it is shown; `rendered` is the engine's rendering.
 pub(super) fn preview(clean: &Clean<'_>, rendered: &str, show: &Show) -> Option<Vec<u8>> {

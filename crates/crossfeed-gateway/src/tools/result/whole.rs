@@ -13,9 +13,9 @@ use std::{borrow::Cow, ops::Deref};
 
 pub(super) const CONTENT: &str = "content";
 pub(super) const STRUCTURED: &str = "structuredContent";
-const META: &str = "_meta";
+pub(super) const META: &str = "_meta";
 /// Keys of `_meta` that say what a gateway says: nobody else may.
-const OURS: &str = "dev.crossfeed/";
+pub(super) const OURS: &str = "dev.crossfeed/";
 
 /// A result without what must not be passed on.
 pub(super) struct Clean<'d> {
@@ -106,8 +106,9 @@ pub(super) fn whole(clean: &Clean<'_>, show: &Show) -> Option<Vec<u8>> {
     if parts == 0 {
         // Every result has content: for clients that read nothing else.
         text = text.or_else(|| own.map(|own| String::from_utf8_lossy(own.raw()).into_owned()));
-    } else if content.is_some_and(|content| content.items().any(is_text)) {
-        // A server says in a text what it says in structure.
+    } else if let Some(own) = &text
+        && content.is_some_and(|content| says(content, own))
+    {
         text = None;
     }
     let mut added: Vec<String> = text.as_deref().map(text_part).into_iter().collect();
@@ -125,9 +126,19 @@ pub(super) fn whole(clean: &Clean<'_>, show: &Show) -> Option<Vec<u8>> {
     Some(edits.done().into_owned())
 }
 
-fn is_text(part: Cursor<'_>) -> bool {
-    let kind = part.get("type").and_then(Cursor::as_str);
-    kind.as_deref() == Some("text")
+/// Whether a text part says what is said in structure, as servers are asked to.
+fn says(content: Cursor<'_>, structured: &str) -> bool {
+    let mut texts = content.items().filter_map(|part| {
+        let kind = part.get("type").and_then(Cursor::as_str);
+        kind.filter(|kind| kind == "text")?;
+        part.get("text")?.as_str()
+    });
+    let is_same = |text: &str| {
+        let read = |text: &str| serde_json::from_str::<Value>(text).ok();
+        text.trim() == structured.trim()
+            || read(text).is_some_and(|own| Some(own) == read(structured))
+    };
+    texts.any(|text| is_same(&text))
 }
 
 /// A part of content.

@@ -209,3 +209,51 @@ async fn a_retry_gets_the_same_values() {
         assert!(error(&answer).starts_with("result.unknown"), "{answer}");
     }
 }
+
+#[tokio::test]
+async fn what_may_be_read_in_two_ways_is_refused() {
+    let client = one().await;
+    for (params, key) in [
+        (r#"{"name":"search","name":"fetch","arguments":{}}"#, "name"),
+        (
+            r#"{"name":"search","arguments":{"q":{"$tool":"call_1"}},"arguments":{"q":"x"}}"#,
+            "arguments",
+        ),
+        (
+            r#"{"name":"search","arguments":{},"Arguments":{}}"#,
+            "arguments",
+        ),
+    ] {
+        match client.call(Bytes::from(params)).await {
+            Call::Refused(error) => assert!(error.message.contains(key), "{error:?}"),
+            _ => panic!("{params}"),
+        }
+    }
+    let text = params("search", json!("{\"q\":{\"$tool\":\"call_1\"}}"));
+    let answer = answered(&client, text).await;
+    assert!(error(&answer).starts_with("arguments.invalid"), "{answer}");
+    // Without a reference it is the server's to refuse.
+    forward(&client, params("search", json!("{}"))).await;
+}
+
+/// A tool that is never chained gets what a client writes, also where it has words of ours.
+#[tokio::test]
+async fn what_is_never_chained_gets_what_came() {
+    let mut never = server("a");
+    never.never_chain = vec!["*".to_owned()];
+    let schema = json!({"type": "object", "properties": {
+        "$select": {"type": "string"}, "x": {"type": ["string", "null"]}, "n": {"type": "number"}}});
+    let tool = json!([{"name": "odata", "inputSchema": schema}]);
+    let client = World::new(vec![(never, tool)], Vec::new())
+        .client(local())
+        .await;
+    for arguments in [
+        r#"{"$select":"id"}"#,
+        r#"{"x":null,"n":1.10000000000000000000000001}"#,
+    ] {
+        let params = Bytes::from(format!(r#"{{"name":"odata","arguments":{arguments}}}"#));
+        assert_eq!(forward(&client, params.clone()).await.params, params);
+    }
+    let answer = answered(&client, params("odata", json!({"x": {"$tool": "call_1"}}))).await;
+    assert!(error(&answer).contains("takes no references"), "{answer}");
+}

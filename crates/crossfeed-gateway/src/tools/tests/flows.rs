@@ -59,71 +59,116 @@ async fn flows_are_checked_before_anything_is_forwarded() {
     );
 }
 
-/// Two servers, where what one tool of the first returned must not go to the second; and it was called.
-async fn fetched() -> (World, ClientTools) {
-    let flows = vec![FlowRule::new("no", "a/fetch", "b/*", false)];
-    let world = World::new(vec![(server("a"), tools()), (server("b"), tools())], flows);
+/// A server that lists another's tool when that one is gone gets nothing that was resolved for it.
+#[tokio::test]
+async fn what_was_resolved_for_one_tool_goes_to_no_other() {
+    let tool = |name: &str| json!([{"name": name, "inputSchema": {"type": "object"}}]);
+    let flows = vec![FlowRule::new("no", "s/*", "b/*", false)];
+    let servers = vec![
+        (server("s"), tool("secret")),
+        (server("a"), tool("x")),
+        (server("b"), json!([])),
+    ];
+    let world = World::new(servers, flows);
     let client = world.client(local()).await;
-    let call = forward(&client, params("a__fetch", json!({"url": "u"}))).await;
-    call.pending.finish(result().to_string().into()).await;
-    (world, client)
+    let secret = json!({"content": [{"type": "text", "text": "TOPSECRET"}]});
+    returned(&client, "secret", secret).await;
+    let asked = json!({"name": "x", "arguments": {"v": {"$tool": "call_1"}}});
+    let first = forward(&client, asked.to_string().into()).await;
+    let question =
+        json!({"resultType": "input_required", "requestState": "st", "inputRequests": {}});
+    first.pending.finish(question.to_string().into()).await;
+    let mut again = asked;
+    again["requestState"] = json!("st");
+    let again = Bytes::from(again.to_string());
+    let same = forward(&client, again.clone()).await;
+    assert_eq!(same.server, 1);
+    let page = |name: &str| vec![Bytes::from(json!({"tools": tool(name)}).to_string())];
+    let lists = [
+        ServerList::new(0, page("secret")),
+        ServerList::new(2, page("x")),
+    ];
+    client.list(&lists).await;
+    let answer = answered(&client, again).await;
+    assert!(error(&answer).starts_with("flow.refused"), "{answer}");
 }
 
-fn result() -> Value {
-    json!({"content": [{"type": "text", "text": "u"}]})
+/// Who waits for a result is woken when it is there, and asks at once whose data it is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whose_data_a_result_holds_is_known_when_it_is_there() {
+    let flows = vec![FlowRule::new("no", "z/*", "z/*", false)];
+    let client = World::new(vec![(server("a"), tools())], flows);
+    let client = Arc::new(client.client(local()).await);
+    let mut made = 0;
+    for _ in 0..50 {
+        let first = forward(&client, params("search", json!({}))).await;
+        made += 1;
+        let id = format!("call_{made}");
+        let waiting: Vec<_> = (0..4)
+            .map(|_| {
+                let (client, id) = (Arc::clone(&client), id.clone());
+                tokio::spawn(async move {
+                    forward(&client, params("search", json!({"q": {"$tool": id}}))).await
+                })
+            })
+            .collect();
+        made += waiting.len();
+        for _ in 0..20 {
+            tokio::task::yield_now().await;
+        }
+        let result = json!({"content": [{"type": "text", "text": "u"}]});
+        first.pending.finish(result.to_string().into()).await;
+        for waiting in waiting {
+            waiting.await.unwrap();
+        }
+    }
 }
 
-fn search(name: &str, call: &str) -> Value {
-    json!({"name": name, "arguments": {"q": {"$tool": call}}})
-}
-
-/// What is called with a result goes to no tool that this one may not go to.
-async fn is_refused(client: &ClientTools, call: &str) {
-    let answer = answered(client, search("b__search", call).to_string().into()).await;
-    let text = error(&answer);
-    assert!(text.starts_with("flow.refused: rule `no`"), "{text}");
-}
-
+/// Sources go with a call that was answered with a question, and with one that runs as a task.
 #[tokio::test]
-async fn a_call_in_rounds_keeps_its_sources() {
-    let (_world, client) = fetched().await;
-    let mut asked = search("a__search", "call_1");
-    let question = json!({"resultType": "input_required", "requestState": "st"}).to_string();
-    let call = forward(&client, asked.to_string().into()).await;
-    call.pending.finish(question.into()).await;
-    asked["requestState"] = json!("st");
-    let call = forward(&client, asked.to_string().into()).await;
-    let shown = call.pending.finish(result().to_string().into()).await;
-    assert!(String::from_utf8_lossy(&shown).contains("call_3"));
-    is_refused(&client, "call_3").await;
-}
-
-#[tokio::test]
-async fn a_task_keeps_its_sources() {
-    let (_world, client) = fetched().await;
-    let call = search("a__search", "call_1");
-    let call = forward(&client, call.to_string().into()).await;
+async fn sources_last_through_questions_and_tasks() {
+    let tool = |name: &str| json!([{"name": name, "inputSchema": {"type": "object"}}]);
+    let flows = vec![FlowRule::new("no", "s/*", "b/*", false)];
+    let servers = vec![
+        (server("s"), tool("secret")),
+        (server("a"), tool("via")),
+        (server("b"), tool("sink")),
+    ];
+    let client = World::new(servers, flows).client(local()).await;
+    let text = json!({"content": [{"type": "text", "text": "u"}]});
+    returned(&client, "secret", text.clone()).await;
+    let mut asked = json!({"name": "via", "arguments": {"v": {"$tool": "call_1"}}});
+    let first = forward(&client, asked.to_string().into()).await;
+    let question =
+        json!({"resultType": "input_required", "requestState": "st", "inputRequests": {}});
+    first.pending.finish(question.to_string().into()).await;
+    let task = forward(&client, asked.to_string().into()).await;
     let created = json!({"task": {"taskId": "t"}}).to_string();
-    call.pending.finish(created.into()).await;
-    let shown = client
-        .task_result(0, "t", result().to_string().into())
-        .await;
-    assert!(String::from_utf8_lossy(&shown).contains("call_2"));
-    is_refused(&client, "call_2").await;
+    task.pending.finish(created.into()).await;
+    client.task_result(1, "t", text.to_string().into()).await;
+    asked["requestState"] = json!("st");
+    let again = forward(&client, asked.to_string().into()).await;
+    again.pending.finish(text.to_string().into()).await;
+    for call in ["call_1", "call_3", "call_4"] {
+        let sink = params("sink", json!({"v": {"$tool": call}}));
+        let answer = answered(&client, sink).await;
+        assert!(
+            error(&answer).starts_with("flow.refused"),
+            "{call} {answer}"
+        );
+    }
 }
 
 #[tokio::test]
 async fn what_is_no_longer_known_goes_nowhere() {
-    let (world, client) = fetched().await;
-    returned(&client, "b__search", result()).await;
-    forward(&client, search("b__search", "call_2").to_string().into()).await;
-    world.tools.flows.forget();
-    for call in ["call_1", "call_2"] {
-        let answer = answered(&client, search("b__search", call).to_string().into()).await;
-        let text = error(&answer);
-        let why = format!(
-            "flow.refused: it is no longer known whose data the result of call `{call}` holds"
-        );
-        assert!(text.starts_with(&why), "{text}");
-    }
+    let flows = vec![FlowRule::new("no", "z/*", "z/*", false)];
+    let world = World::new(vec![(server("a"), tools())], flows);
+    let client = world.client(local()).await;
+    let text = json!({"content": [{"type": "text", "text": "u"}]});
+    returned(&client, "search", text).await;
+    let reference = || params("search", json!({"q": {"$tool": "call_1"}}));
+    forward(&client, reference()).await;
+    world.tools.flows.forget_all();
+    let answer = answered(&client, reference()).await;
+    assert!(error(&answer).contains("no longer known"), "{answer}");
 }

@@ -129,3 +129,9 @@ fn error(answer: &Value) -> &str {
 fn id_part(id: &str) -> Value {
     json!({"type": "text", "text": format!("{{\"_toolCallId\":\"{id}\"}}")})
 }
+
+fn id_part_of_many(id: &str) -> Value {
+    let how = "refer to the parts above as [0], [1], …";
+    let text = format!("{{\"_toolCallId\":\"{id}\",\"_crossfeedParts\":\"{how}\"}}");
+    json!({"type": "text", "text": text})
+}

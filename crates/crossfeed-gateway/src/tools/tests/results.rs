@@ -230,6 +230,85 @@ async fn a_task_is_in_flight_until_it_has_a_result() {
     );
 }
 
+/// Structure that is not shown is told in a text, whatever else the texts say.
+#[tokio::test]
+async fn what_is_left_out_of_structure_is_told() {
+    let id = id_part("call_1");
+    let said = |text: &str| json!({"type": "text", "text": text});
+    let done = said("Done");
+    check(
+        "typed",
+        json!({"content": [done], "structuredContent": {"n": "x", "important": 1}}),
+        json!({
+            "content": [done, said("{\"n\":\"x\",\"important\":1}"), id],
+            "structuredContent": {"_toolCallId": "call_1"},
+        }),
+    )
+    .await;
+    let parts = id_part_of_many("call_1");
+    check(
+        "search",
+        json!({"content": [done], "structuredContent": [1, 2]}),
+        json!({"content": [done, said("[1,2]"), parts]}),
+    )
+    .await;
+    // Once is enough.
+    let same = said(" [1, 2]");
+    check(
+        "search",
+        json!({"content": [same], "structuredContent": [1, 2]}),
+        json!({"content": [same, id]}),
+    )
+    .await;
+}
+
+/// The call id is no number, and conforms all the same.
+#[tokio::test]
+async fn fields_of_ours_are_refused_by_no_schema() {
+    for output in [
+        json!({"type": "object", "patternProperties": {".*": {"type": "number"}}}),
+        json!({"type": "object", "properties": {"_toolCallId": {"type": "integer"}, "_crossfeedText": false}}),
+    ] {
+        let tool =
+            json!([{"name": "t", "inputSchema": {"type": "object"}, "outputSchema": output}]);
+        let world = World::new(vec![(server("a"), tool)], Vec::new());
+        let client = world.client(local()).await;
+        let listed: Value = serde_json::from_slice(&client.list(&world.lists).await).unwrap();
+        let listed = listed["tools"].as_array().unwrap();
+        let listed = listed.iter().find(|tool| tool["name"] == "t").unwrap();
+        let shown = returned(&client, "t", json!({"structuredContent": {"a": 1}})).await;
+        assert_eq!(
+            shown["structuredContent"],
+            json!({"a": 1, "_toolCallId": "call_1"})
+        );
+        let judge = crossfeed_schema::compile(&listed["outputSchema"]).unwrap();
+        assert!(judge.is_valid(&shown["structuredContent"]), "{listed}");
+    }
+}
+
+#[tokio::test]
+async fn parts_of_a_result_are_what_was_asked_for_before_a_question() {
+    let mut config = server("a");
+    config.projection = true;
+    let client = World::new(vec![(config, tools())], Vec::new())
+        .client(local())
+        .await;
+    let mut asked = json!({"name": "typed", "arguments": {"_select": ["n"]}});
+    let first = forward(&client, asked.to_string().into()).await;
+    let question =
+        json!({"resultType": "input_required", "requestState": "st", "inputRequests": {}});
+    first.pending.finish(question.to_string().into()).await;
+    asked["requestState"] = json!("st");
+    let again = forward(&client, asked.to_string().into()).await;
+    let result = json!({"structuredContent": {"items": [], "n": 2}});
+    let shown = again.pending.finish(result.to_string().into()).await;
+    let shown: Value = serde_json::from_slice(&shown).unwrap();
+    assert_eq!(
+        shown["structuredContent"],
+        json!({"n": 2, "_toolCallId": "call_2"})
+    );
+}
+
 #[tokio::test]
 async fn what_cannot_be_kept_is_passed_on_and_says_so() {
     let limits = crossfeed_store::MemoryLimits::default().with_session_bytes(1000);
@@ -288,4 +367,96 @@ async fn parts_of_a_result_can_be_asked_for() {
         json!({"items": [{"id": 1}], "_toolCallId": "call_2"})
     );
     assert_eq!(shown["_meta"][crossfeed_mcp::KEY]["applied"], json!(true));
+}
+
+/// Calls that run as tasks with these ids.
+async fn tasks_of(client: &ClientTools, ids: impl Iterator<Item = usize>) {
+    for id in ids {
+        let begun = json!({"task": {"taskId": format!("t{id}"), "status": "working"}});
+        let forward = forward(client, params("typed", json!({}))).await;
+        forward.pending.finish(begun.to_string().into()).await;
+    }
+}
+
+#[tokio::test]
+async fn a_task_that_is_asked_for_again_shows_the_same() {
+    let client = one().await;
+    tasks_of(&client, 0..1).await;
+    let image = "A".repeat(100_000);
+    let result = |n: &str| {
+        Bytes::from(
+            json!({
+                "content": [{"type": "image", "data": image, "mimeType": "image/png"}],
+                "structuredContent": {"n": n},
+                "_meta": {"dev.crossfeed/error": 1},
+            })
+            .to_string(),
+        )
+    };
+    let both = [result("x"), result("x")].map(|result| client.task_result(0, "t0", result));
+    let [first, second] = futures_of(both).await;
+    let third = client.task_result(0, "t0", result("x")).await;
+    assert!(first == second && second == third);
+    let shown: Value = serde_json::from_slice(&first).unwrap();
+    assert_eq!(
+        (&shown["structuredContent"], &shown["_meta"]),
+        (&json!({"_toolCallId": "call_1"}), &json!({}))
+    );
+    // Another result is not what is kept.
+    let other = client.task_result(0, "t0", result("y")).await;
+    let other = String::from_utf8_lossy(&other).into_owned();
+    assert!(other.contains("cannot be referred to") && !other.contains("call_1"));
+}
+
+async fn futures_of(both: [impl Future<Output = Bytes>; 2]) -> [Bytes; 2] {
+    let [first, second] = both;
+    let (first, second) = tokio::join!(first, second);
+    [first, second]
+}
+
+#[tokio::test]
+async fn a_task_may_end_with_nothing() {
+    let client = one().await;
+    tasks_of(&client, 0..1).await;
+    let done = json!({"taskId": "t0", "status": "completed", "result": {}}).to_string();
+    let shown = client.task_result(0, "t0", done.into()).await;
+    let shown: Value = serde_json::from_slice(&shown).unwrap();
+    assert_eq!(
+        shown["result"]["structuredContent"],
+        json!({"_toolCallId": "call_1"})
+    );
+}
+
+/// Tasks that nobody ends leave room for calls.
+#[tokio::test]
+async fn tasks_that_run_do_not_keep_calls_from_being_kept() {
+    let client = one().await;
+    tasks_of(&client, 0..300).await;
+    let shown = returned(&client, "search", json!({"content": []})).await;
+    assert_eq!(shown["content"], json!([id_part("call_301")]));
+}
+
+#[tokio::test]
+async fn nobody_else_says_what_we_say() {
+    let failed =
+        json!({"isError": true, "content": [], "_meta": {"dev.crossfeed/error": 1, "a": 2}});
+    check(
+        "search",
+        failed,
+        json!({"isError": true, "content": [], "_meta": {"a": 2}}),
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn binary_data_is_not_counted() {
+    let blob = json!({"type": "resource", "resource": {
+        "uri": "a:b", "mimeType": "application/pdf", "blob": "A".repeat(12_000)}});
+    let text = json!({"type": "text", "text": "hi"});
+    check(
+        "search",
+        json!({"content": [text, blob]}),
+        json!({"content": [text, blob, id_part_of_many("call_1")]}),
+    )
+    .await;
 }
