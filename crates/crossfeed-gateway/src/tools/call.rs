@@ -15,16 +15,18 @@ use super::{
     extra,
     flow::{self, FlowError, Sources},
     list::Offered,
+    members::take_out,
     refusal,
     result::Kept,
 };
 use crate::message::{RpcError, code};
 use bytes::Bytes;
 use crossfeed_core::{BeginError, Error, InFlight, Link, ResolveError};
-use crossfeed_json::{Cursor, Document, Kind, quoted};
+use crossfeed_json::{Cursor, Document, Edits, Kind, quoted};
 use crossfeed_mcp::TraceMeta;
 use crossfeed_projection::ProjectionRequest;
 use crossfeed_wire::{ErrorBody, ErrorCode};
+use serde_json::Value;
 use std::{borrow::Cow, ops::Range, sync::Arc};
 
 /// Calls that a client may have made before it connected again.
@@ -317,11 +319,20 @@ async fn unkept(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<O
 /// where there are references.
 async fn plain(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<Option<Bytes>> {
     let document = Document::new(written.clone());
-    let value = document.root().ok()?.to_nearest_value();
+    let root = document.root().ok()?;
+    let value = root.to_nearest_value();
     let read = offered.prepared.listed().read(value.clone()).ok()?;
-    let read: Bytes = match read == value {
-        true => written.clone(),
-        false => read.to_string().into(),
+    let read: Bytes = match (&value, &read) {
+        (value, read) if value == read => written.clone(),
+        // What is left keeps its digits.
+        (Value::Object(all), Value::Object(left))
+            if left.iter().all(|(key, own)| all.get(key) == Some(own)) =>
+        {
+            let mut edits = Edits::new(document.raw());
+            take_out(&mut edits, root, |key| !left.contains_key(key));
+            edits.done().into_owned().into()
+        }
+        (_, read) => read.to_string().into(),
     };
     // With nothing to judge by, what fails here is a reference.
     let resolved = shared.session().resolve_json(read, None).await.ok()?;

@@ -257,3 +257,13 @@ async fn what_is_never_chained_gets_what_came() {
     let answer = answered(&client, params("odata", json!({"x": {"$tool": "call_1"}}))).await;
     assert!(error(&answer).contains("takes no references"), "{answer}");
 }
+
+#[tokio::test]
+async fn what_is_sent_unjudged_keeps_its_digits() {
+    let client = one().await;
+    let params =
+        r#"{"name":"fetch","arguments":{"region":null,"any":1.10000000000000000000000001}}"#;
+    let sent = forward(&client, Bytes::from(params)).await.params;
+    let expected = r#"{"name":"fetch","arguments":{"any":1.10000000000000000000000001}}"#;
+    assert_eq!(String::from_utf8_lossy(&sent), expected);
+}
