@@ -1,8 +1,8 @@
 //! What is about tools: lists fetched whole, calls resolved before they go, results of tasks.
 //!
-//! What comes in: `tools/list`, `tools/call` and what asks for a task or cancels one. What goes out:
-//! the requests that servers get for them, and the answers as [`crate::tools`] shows them. Deliberately
-//! not here: what becomes of schemas, arguments and results.
+//! What comes in: `tools/list`, `tools/call`, `tasks/get`, `tasks/result` and `tasks/cancel` of a client.
+//! What goes out: the requests that servers get for them, and the answers as [`crate::tools`] shows them.
+//! Deliberately not here: what becomes of schemas, arguments and results.
 
 use super::{
     Client,
@@ -251,6 +251,7 @@ impl Request {
         let Some(task) = read::string(&params, &["taskId"]) else {
             return self.in_turn(message).await;
         };
+        let is_cancel = message.method() == Some("tasks/cancel");
         let owner = self.side.owner_of_task(&task);
         let link = self.side.only().or_else(|| self.side.link(owner?)).cloned();
         let (link, answer) = match link {
@@ -266,11 +267,14 @@ impl Request {
         match answer {
             Ok(result) => {
                 self.side.owns_task(link.server, &task);
-                let shown = self
-                    .side
-                    .tools
-                    .task_result(link.server, &task, result)
-                    .await;
+                let tools = &self.side.tools;
+                let shown = match is_cancel {
+                    true => {
+                        tools.task_cancelled(link.server, &task, &result).await;
+                        result
+                    }
+                    false => tools.task_result(link.server, &task, result).await,
+                };
                 self.client.respond(self.serial, &shown).await;
             }
             Err(failure) => self.fail(&link, failure).await,

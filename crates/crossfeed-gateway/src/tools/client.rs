@@ -50,7 +50,7 @@ pub(super) struct Shared {
     listing: Mutex<Option<Arc<Listing>>>,
     /// By tool and state: two servers may say the same.
     rounds: Mutex<LruCache<(Arc<str>, String), Round>>,
-    pub(super) tasks: Mutex<LruCache<(usize, String), super::tasks::Task>>,
+    pub(super) tasks: super::tasks::Tasks,
 }
 
 /// A call that was answered with a question.
@@ -256,6 +256,11 @@ impl ClientTools {
     /// A task's result as the client is to see it: of `tasks/result`, or of a `tasks/get` that holds one.
     pub async fn task_result(&self, server: usize, task_id: &str, result: Bytes) -> Bytes {
         super::tasks::result(&self.shared, server, task_id, result).await
+    }
+
+    /// What a server answered when the client cancelled a task.
+    pub async fn task_cancelled(&self, server: usize, task_id: &str, answer: &Bytes) {
+        super::tasks::cancelled(&self.shared, server, task_id, answer).await;
     }
 
     /// What the instructions of the server say beside those of the servers behind it.

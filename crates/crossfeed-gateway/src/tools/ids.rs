@@ -228,6 +228,19 @@ mod tests {
             assert_eq!(one.tenant(), "gateway");
             assert!(!all.iter().skip(index + 1).any(|other| one == other));
         }
+        // What was learned of results is a project's: of one session, but for who has a name.
+        let project = |principal: &Principal, session| {
+            let scope = scope(principal, Some(session));
+            scope.project().to_owned()
+        };
+        for (principal, is_shared) in [
+            (Principal::Local, false),
+            (Principal::Anonymous, false),
+            (named, true),
+        ] {
+            let (one, other) = (project(&principal, "a"), project(&principal, "b"));
+            assert_eq!(one == other, is_shared, "{principal:?}");
+        }
     }
 
     proptest! {

@@ -2,6 +2,13 @@
 //!
 //! What comes in: the id of a task, and what a server says of it. What goes out: the same, with the
 //! task's result as the client is to see it. The call is in flight until then: references to it wait.
+//!
+//! # What holds
+//!
+//! - A result that is asked for again is shown as the first time, and what differs from it as one that
+//!   nothing refers to: never as it came.
+//! - A request that is cancelled takes no result with it.
+//! - Tasks that nobody asks about do not keep others from being recorded.
 
 use super::{
     client::Shared,
@@ -9,57 +16,84 @@ use super::{
 };
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, Edits, Kind};
+use lru::LruCache;
 use sha2::{Digest as _, Sha256};
 use std::{
     mem,
     num::NonZeroUsize,
-    sync::{Arc, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
-use tokio::sync::Mutex;
 
-/// Tasks of one client that are known, at most: beyond, the oldest are forgotten. Far fewer than calls
-/// may be in flight, so that tasks that nobody ends leave room for calls.
-pub(super) const REMEMBERED: NonZeroUsize = match NonZeroUsize::new(64) {
+/// The tasks of a client, by their servers and ids.
+pub(super) type Tasks = Mutex<LruCache<(usize, String), Arc<tokio::sync::Mutex<Task>>>>;
+
+/// A call that runs as a task.
+pub(super) enum Task {
+    Running(Box<Kept>),
+    /// It has a result, which may be asked for again; or nothing of it is recorded.
+    Done(Done),
+}
+
+/// How a task's result is shown, and the digest of the one that was taken.
+#[derive(Clone)]
+pub(super) struct Done {
+    again: Again,
+    came: Option<[u8; 32]>,
+}
+
+/// Tasks of a client that are known at most, of which the most have a result.
+pub(super) const REMEMBERED: NonZeroUsize = match NonZeroUsize::new(256) {
     Some(tasks) => tasks,
     None => NonZeroUsize::MIN,
 };
 
-/// A call that runs as a task. Who asks while its result is recorded waits for that.
-pub(super) type Task = Arc<Mutex<State>>;
-
-pub(super) enum State {
-    Running(Box<Kept>),
-    /// It has a result, which may be asked for again.
-    Done(Box<Done>),
-    /// It failed, or was cancelled.
-    Gone,
-}
-
-/// The result of a task, by its digest.
-pub(super) struct Done {
-    came: [u8; 32],
-    again: Again,
-}
+/// Tasks of a client that are in flight at most, a part of all calls that may be: beyond, the one that
+/// was not asked about for longest is given up.
+const RUNNING: usize = 64;
 
 /// What of an answer about a task is a tool's result.
-enum Holds {
+enum Holds<'d> {
     All,
-    Member,
+    Member(Cursor<'d>),
     /// The task failed or was cancelled.
     Nothing(String),
     /// It runs on.
     NotYet,
 }
 
+impl Task {
+    /// The call, if it is in flight still: no longer from here on.
+    fn end(&mut self, came: Option<[u8; 32]>) -> Option<Box<Kept>> {
+        let again = match self {
+            Self::Running(kept) => kept.again(),
+            Self::Done(_) => return None,
+        };
+        match mem::replace(self, Self::Done(Done { again, came })) {
+            Self::Running(kept) => Some(kept),
+            Self::Done(_) => None,
+        }
+    }
+}
+
 impl Shared {
     /// Keeps a call in flight until its task has a result.
     pub(super) fn remember_task(&self, task: String, kept: Kept) {
         let key = (kept.offered.server, task);
+        let kept = kept.slim();
+        let running = Task::Running(Box::new(kept));
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-        tasks.put(
-            key,
-            Arc::new(Mutex::new(State::Running(Box::new(kept.slim())))),
-        );
+        tasks.put(key, Arc::new(tokio::sync::Mutex::new(running)));
+        // One that is locked has a result just now.
+        let running = tasks.iter().filter_map(|(_, task)| task.try_lock().ok());
+        let running = running.filter(|task| matches!(**task, Task::Running(_)));
+        for mut oldest in running.skip(RUNNING) {
+            drop(oldest.end(None));
+        }
+    }
+
+    fn task(&self, server: usize, task_id: &str) -> Option<Arc<tokio::sync::Mutex<Task>>> {
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        tasks.get(&(server, task_id.to_owned())).cloned()
     }
 }
 
@@ -70,37 +104,28 @@ pub(super) async fn result(
     task_id: &str,
     said: Bytes,
 ) -> Bytes {
+    let Some(task) = shared.task(server, task_id) else {
+        return said;
+    };
     let document = Document::new(said.clone());
     let Ok(root) = document.root() else {
         return said;
     };
-    let (holds, inner) = match holds(root) {
-        Holds::All => (Holds::All, said.clone()),
-        Holds::Member => match root.get("result") {
-            Some(inner) => (Holds::Member, inner.shared()),
-            None => return said,
-        },
-        other => (other, Bytes::new()),
-    };
-    let failed = match &holds {
+    let (member, inner) = match holds(root) {
+        Holds::All => (None, said.clone()),
+        Holds::Member(inner) => (Some(inner), inner.shared()),
+        Holds::Nothing(status) => {
+            fail(&task, &status).await;
+            return said;
+        }
         Holds::NotYet => return said,
-        Holds::Nothing(status) => Some(format!("the task was {status}")),
-        Holds::All | Holds::Member => None,
     };
-    let task = {
-        let key = (server, task_id.to_owned());
-        let mut tasks = shared.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-        tasks.get(&key).cloned()
-    };
-    let Some(task) = task else {
+    // Who asked may be gone before it is recorded; who asks next is to find it.
+    let seen = tokio::spawn(seen(Arc::clone(shared), task, inner));
+    let Ok(shown) = seen.await else {
         return said;
     };
-    // Apart: a client that asks no more does not keep a result from being recorded.
-    let ended = tokio::spawn(ended(Arc::clone(shared), task, failed, inner));
-    let Some(shown) = ended.await.ok().flatten() else {
-        return said;
-    };
-    match root.get("result").filter(|_| !is_result(root)) {
+    match member {
         Some(inner) => {
             let mut edits = Edits::new(document.raw());
             edits.replace(inner, shown.to_vec());
@@ -110,40 +135,38 @@ pub(super) async fn result(
     }
 }
 
-/// Ends a task, and gives its result as it is shown, if it has one.
-async fn ended(
-    shared: Arc<Shared>,
-    task: Task,
-    failed: Option<String>,
-    inner: Bytes,
-) -> Option<Bytes> {
-    let mut state = task.lock().await;
-    match (mem::replace(&mut *state, State::Gone), failed) {
-        (State::Running(kept), Some(why)) => {
-            kept.fail(&why).await;
-            None
-        }
-        (State::Running(kept), None) => {
-            let came = Sha256::digest(&inner).into();
-            let again = kept.again();
-            let shown = kept.finish(inner).await;
-            *state = State::Done(Box::new(Done { came, again }));
-            Some(shown)
-        }
-        (State::Done(done), failed) => {
-            let shown = match failed {
-                Some(_) => None,
-                None => {
-                    let came: [u8; 32] = Sha256::digest(&inner).into();
-                    let is_same = came == done.came;
-                    Some(done.again.shown(&shared, inner, is_same).await)
-                }
-            };
-            *state = State::Done(done);
-            shown
-        }
-        (State::Gone, _) => None,
+/// A server's answer to a client that cancels a task: some say that it is at once.
+pub(super) async fn cancelled(shared: &Shared, server: usize, task_id: &str, said: &Bytes) {
+    let document = Document::new(said.clone());
+    let (Some(task), Ok(root)) = (shared.task(server, task_id), document.root()) else {
+        return;
+    };
+    if let Holds::Nothing(status) = holds(root) {
+        fail(&task, &status).await;
     }
+}
+
+/// The task came to nothing.
+async fn fail(task: &tokio::sync::Mutex<Task>, status: &str) {
+    let kept = task.lock().await.end(None);
+    if let Some(kept) = kept {
+        kept.fail(&format!("the task was {status}")).await;
+    }
+}
+
+/// A result of a task: the first is recorded, and whoever asks meanwhile waits for that.
+async fn seen(shared: Arc<Shared>, task: Arc<tokio::sync::Mutex<Task>>, result: Bytes) -> Bytes {
+    let came: [u8; 32] = Sha256::digest(&result).into();
+    let mut task = task.lock().await;
+    if let Some(kept) = task.end(Some(came)) {
+        return kept.finish(result).await;
+    }
+    let Task::Done(done) = &*task else {
+        return result;
+    };
+    let Done { again, came: first } = done.clone();
+    drop(task);
+    again.shown(&shared, result, first == Some(came)).await
 }
 
 fn is_result(root: Cursor<'_>) -> bool {
@@ -152,17 +175,27 @@ fn is_result(root: Cursor<'_>) -> bool {
         .any(|key| root.get(key).is_some())
 }
 
-fn holds(root: Cursor<'_>) -> Holds {
+fn holds(root: Cursor<'_>) -> Holds<'_> {
     if is_result(root) {
         return Holds::All;
     }
-    let status = root.get("status").and_then(Cursor::as_str);
-    let is_object = |value: &Cursor<'_>| value.kind() == Kind::Object;
-    match status.as_deref() {
-        Some(status @ ("failed" | "cancelled")) => Holds::Nothing(status.to_owned()),
-        // Also with nothing in it.
-        Some("completed") if root.get("result").is_some_and(|own| is_object(&own)) => Holds::Member,
-        _ if root.get("result").filter(is_object).is_some_and(is_result) => Holds::Member,
+    let text = |key: &str| root.get(key).and_then(Cursor::as_str);
+    let inner = root
+        .get("result")
+        .filter(|inner| inner.kind() == Kind::Object);
+    match (text("status").as_deref(), inner) {
+        (Some(status @ ("failed" | "cancelled")), _) => Holds::Nothing(status.to_owned()),
+        (Some("completed"), Some(inner)) => Holds::Member(inner),
+        (_, Some(inner)) if is_result(inner) => Holds::Member(inner),
+        // A result with nothing in it, which says nothing of a task.
+        (None, None) if root.kind() == Kind::Object => {
+            let is_of_task = ["taskId", "task"].iter().any(|key| root.get(key).is_some());
+            let is_complete = text("resultType").is_none_or(|kind| kind == "complete");
+            match is_complete && !is_of_task {
+                true => Holds::All,
+                false => Holds::NotYet,
+            }
+        }
         _ => Holds::NotYet,
     }
 }

@@ -386,3 +386,45 @@ async fn a_cursor_goes_to_each_server_once() {
         )
     );
 }
+#[tokio::test]
+async fn a_task_stays_with_the_server_that_named_it_first() {
+    let world = World::new(&["a", "b"]);
+    let (client, mut servers) = world.begun(r#"{"tools":{},"tasks":{"list":{}}}"#).await;
+    client
+        .send(r#"{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"t"}}"#)
+        .await;
+    let request = servers[0].expect("tasks/get").await;
+    servers[0]
+        .answer(&request, r#"{"taskId":"t","status":"working"}"#)
+        .await;
+    client.next().await;
+    // Another one lists it as its own.
+    client
+        .send(r#"{"jsonrpc":"2.0","id":2,"method":"tasks/list"}"#)
+        .await;
+    let request = servers[0].expect("tasks/list").await;
+    servers[0].answer(&request, r#"{"tasks":[]}"#).await;
+    let request = servers[1].expect("tasks/list").await;
+    servers[1]
+        .answer(&request, r#"{"tasks":[{"taskId":"t"},{"taskId":"u"}]}"#)
+        .await;
+    client.next().await;
+    for (method, task, owner) in [
+        ("tasks/get", "t", 0),
+        ("tasks/result", "t", 0),
+        ("tasks/cancel", "t", 0),
+        ("tasks/cancel", "u", 1),
+    ] {
+        client
+            .send(&format!(
+                r#"{{"jsonrpc":"2.0","id":3,"method":"{method}","params":{{"taskId":"{task}"}}}}"#
+            ))
+            .await;
+        let server = &mut servers[owner];
+        let request = server.expect(method).await;
+        server
+            .answer(&request, &format!(r#"{{"taskId":"{task}"}}"#))
+            .await;
+        client.next().await;
+    }
+}

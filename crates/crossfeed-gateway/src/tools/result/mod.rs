@@ -213,6 +213,7 @@ impl Kept {
 }
 
 /// What shows a result again that was recorded before.
+#[derive(Clone)]
 pub(super) struct Again {
     call_id: CallId,
     offered: Arc<Offered>,
@@ -232,7 +233,7 @@ impl Again {
             note: None,
             is_stateless: shared.is_stateless(),
         };
-        if is_same {
+        if is_same && shared.session().response(&self.call_id).await.is_ok() {
             let asked = Asked {
                 projection: self.projection.clone(),
                 params: self.params.clone(),

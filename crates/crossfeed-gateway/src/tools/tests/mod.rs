@@ -5,6 +5,7 @@ mod flows;
 mod laws;
 mod own;
 mod results;
+mod tasks;
 
 use super::{Call, Caller, ClientTools, Forward, ServerList, Tools};
 use crate::{

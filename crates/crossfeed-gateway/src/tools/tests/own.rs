@@ -127,3 +127,50 @@ async fn outputs_can_be_inspected() {
     .await;
     assert!(error(&answer).starts_with("projection.invalid"), "{answer}");
 }
+
+#[tokio::test]
+async fn nothing_is_learned_of_results_that_others_share() {
+    let world = World::new(vec![(server("a"), tools())], Vec::new());
+    let caller = |principal, session: Option<&str>| {
+        Caller::new(principal, session.map(str::to_owned), Revision::V2026_07_28)
+    };
+    let named = || Principal::Named("n".to_owned());
+    for (caller, learns) in [
+        (caller(Principal::Anonymous, None), false),
+        (caller(Principal::Anonymous, Some("s")), true),
+        (caller(named(), None), true),
+    ] {
+        let client = world.client(caller.clone()).await;
+        returned(&client, "search", json!({"structuredContent": {"id": 1}})).await;
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        let session = client.shared.session();
+        assert_eq!(session.learned("search").is_some(), learns, "{caller:?}");
+    }
+    // Nor is anything said of what was.
+    let client = world.client(caller(Principal::Anonymous, None)).await;
+    let shown = returned(&client, "search", json!({"structuredContent": {"id": 1}})).await;
+    let id = shown["structuredContent"]["_toolCallId"].as_str().unwrap();
+    let id = crossfeed_wire::CallId::parse(id).unwrap();
+    assert!(client.shared.session().learn(&id).await.unwrap());
+    let unknown = json!({"tool_id": "search", "field_path": ""});
+    let answer = answered(&client, params("inspect_tool_output", unknown)).await;
+    assert!(error(&answer).contains("nothing is known"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_client_without_a_session_takes_nothing_of_others_with_it() {
+    let world = World::new(vec![(server("a"), tools())], Vec::new());
+    for principal in [Principal::Anonymous, Principal::Named("n".to_owned())] {
+        let caller = || Caller::new(principal.clone(), None, Revision::V2026_07_28);
+        let (stays, goes) = (world.client(caller()).await, world.client(caller()).await);
+        let result = json!({"structuredContent": {"id": 1}});
+        let shown = returned(&stays, "search", result).await;
+        let id = shown["structuredContent"]["_toolCallId"].clone();
+        goes.close().await;
+        let reference = json!({"q": {"$tool": id, "$select": "to_string(id)"}});
+        let sent = forward(&stays, params("search", reference)).await.params;
+        assert!(String::from_utf8_lossy(&sent).contains(r#""q":"1""#));
+    }
+}
