@@ -52,6 +52,16 @@ pub(super) fn config(
     if let Some(address) = args.listen {
         config = config.with_listen(address);
     }
+    let from_stdin = args
+        .config
+        .as_ref()
+        .is_some_and(|path| input::is_stdin(path.as_os_str()));
+    if from_stdin && config.listen.is_none() && !args.check && args.login.is_none() {
+        return Err(Stop::Usage(
+            "the configuration came from standard input, where the client would be: `--listen ADDR` serves over HTTP"
+                .to_owned(),
+        ));
+    }
     if let (Some(profile), None) = (&args.profile, &config.profile) {
         config = config.with_profile(profile);
     }

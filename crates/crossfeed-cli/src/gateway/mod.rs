@@ -43,13 +43,13 @@ fn begin(args: &cli::Gateway, json: bool, lines: &mut Option<Lines>) -> Result<(
     let telemetry = telemetry::Pipeline::start(args)?;
     *lines = Some(subscribe(args, &telemetry)?);
     let done = if let Some(server) = &args.login {
-        serve::alone()?.block_on(login::run(&config, server))
+        serve::alone()?.block_on(signals::unless_told(login::run(&config, server)))
     } else if args.check {
         let check = async {
             let mut out = io::stdout();
             check::run(config, &environment, json, &mut out).await
         };
-        serve::alone()?.block_on(check)
+        serve::alone()?.block_on(signals::unless_told(check))
     } else {
         serve::run(config, &environment, telemetry.telemetry())
     };

@@ -14,7 +14,10 @@ use crossfeed_gateway::{
 };
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
-use tokio::{sync::mpsc, time::timeout};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, timeout, timeout_at},
+};
 
 /// How many pages a list may have.
 const PAGES: usize = 1000;
@@ -70,35 +73,60 @@ impl From<Refusal> for Unanswered {
     }
 }
 
+/// How long all of it may take.
+#[derive(Clone, Copy)]
+struct Deadline {
+    at: Instant,
+    time: Duration,
+}
+
+impl Deadline {
+    fn after(time: Duration) -> Self {
+        Self {
+            at: Instant::now() + time,
+            time,
+        }
+    }
+
+    /// What comes in time, or that it did not.
+    async fn keep<T>(self, work: impl Future<Output = T>) -> Result<T, UpstreamError> {
+        let late = |_| UpstreamError::TimedOut {
+            seconds: self.time.as_secs(),
+        };
+        timeout_at(self.at, work).await.map_err(late)
+    }
+}
+
 /// Asks a server; one without sessions is asked as such when it refuses one.
 pub(super) async fn probe(
     connector: Arc<dyn Connector>,
     server: &ServerConfig,
     limits: &Limits,
 ) -> Result<Probed, Unanswered> {
-    let time = server.timeout.unwrap_or(limits.start_timeout);
-    match begin(Arc::clone(&connector), time).await {
-        Ok((talk, begun)) => finish(talk, begun, "").await,
+    let deadline = Deadline::after(server.timeout.unwrap_or(limits.start_timeout));
+    let bytes = limits.message_bytes;
+    match begin(Arc::clone(&connector), deadline).await {
+        Ok((talk, begun)) => finish(talk, begun, bytes, "").await,
         Err(Refusal::Unanswered(unanswered)) => Err(unanswered),
         Err(Refusal::Answered(_)) => {
             let bridged = Arc::new(WithSession { server: connector });
-            let (talk, begun) = begin(bridged, time).await?;
-            finish(talk, begun, ", without sessions").await
+            let (talk, begun) = begin(bridged, deadline).await?;
+            finish(talk, begun, bytes, ", without sessions").await
         }
     }
 }
 
-async fn begin(connector: Arc<dyn Connector>, time: Duration) -> Result<(Talk, Value), Refusal> {
+async fn begin(
+    connector: Arc<dyn Connector>,
+    deadline: Deadline,
+) -> Result<(Talk, Value), Refusal> {
     let (sender, events) = mpsc::channel(64);
-    let late = || UpstreamError::TimedOut {
-        seconds: time.as_secs(),
-    };
-    let connected = timeout(time, connector.connect(sender)).await;
+    let connected = deadline.keep(connector.connect(sender)).await?;
     let mut talk = Talk {
-        upstream: connected.map_err(|_| late())??,
+        upstream: connected?,
         events,
         asked: 0,
-        time,
+        deadline,
     };
     let hello = json!({
         "protocolVersion": Revision::V2025_11_25.as_str(),
@@ -114,8 +142,13 @@ async fn begin(connector: Arc<dyn Connector>, time: Duration) -> Result<(Talk, V
     }
 }
 
-async fn finish(mut talk: Talk, begun: Value, how: &str) -> Result<Probed, Unanswered> {
-    let pages = talk.pages(&begun).await;
+async fn finish(
+    mut talk: Talk,
+    begun: Value,
+    bytes: usize,
+    how: &str,
+) -> Result<Probed, Unanswered> {
+    let pages = talk.pages(&begun, bytes).await;
     talk.close().await;
     let text = |value: &Value| value.as_str().unwrap_or("?").to_owned();
     let info = &begun["serverInfo"];
@@ -131,30 +164,43 @@ struct Talk {
     upstream: Arc<dyn Upstream>,
     events: mpsc::Receiver<Event>,
     asked: u64,
-    time: Duration,
+    deadline: Deadline,
 }
 
 impl Talk {
-    async fn pages(&mut self, begun: &Value) -> Result<Vec<Bytes>, Unanswered> {
+    /// The pages of its list, which may have so many bytes together.
+    async fn pages(&mut self, begun: &Value, bytes: usize) -> Result<Vec<Bytes>, Unanswered> {
         let agreed = begun["protocolVersion"].as_str();
         if let Some(revision) = agreed.and_then(Revision::parse) {
             self.upstream.speak(revision);
         }
         let initialized = Message::notification("notifications/initialized", None);
-        self.upstream.send(initialized, &[]).await?;
+        let sent = self.upstream.send(initialized, &[]);
+        self.deadline.keep(sent).await??;
         let mut pages = Vec::new();
         let mut params = json!({});
-        while pages.len() < PAGES {
+        let mut left = bytes;
+        loop {
             let page = match self.ask("tools/list", &params).await {
                 // It says that it has none.
                 Err(Refusal::Answered(_)) if begun["capabilities"]["tools"].is_null() => break,
                 page => page?,
             };
             let next = parsed(&page)["nextCursor"].take();
+            let fits = left.checked_sub(page.len());
             pages.push(page);
             if !next.is_string() {
                 break;
             }
+            left = match fits {
+                Some(left) if pages.len() < PAGES => left,
+                _ => {
+                    return Err(Unanswered {
+                        code: ErrorCode::UpstreamInvalid,
+                        why: "its list of tools has no end".to_owned(),
+                    });
+                }
+            };
             params = json!({ "cursor": next });
         }
         Ok(pages)
@@ -166,7 +212,7 @@ impl Talk {
         let id = Id::number(self.asked);
         let params = Bytes::from(params.to_string());
         let request = Message::request(&id, method, Some(&params));
-        let time = self.time;
+        let deadline = self.deadline;
         let answered = async {
             self.upstream.send(request, &[]).await?;
             loop {
@@ -187,10 +233,7 @@ impl Talk {
                 }
             }
         };
-        let late = |_| UpstreamError::TimedOut {
-            seconds: time.as_secs(),
-        };
-        timeout(time, answered).await.map_err(late)?
+        deadline.keep(answered).await?
     }
 
     /// The result, if the message is the answer. What the server asks is answered: it may wait for that.

@@ -54,7 +54,7 @@ pub(super) fn targets(
     let here = std::env::current_dir()
         .map_err(|error| Stop::Usage(format!("cannot tell the directory: {error}")))?;
     if let Some(path) = named {
-        return Ok(vec![of_project(path, &here, home)?]);
+        return Ok(vec![beside_it(path, home)?]);
     }
     let in_home = |path: &str| home.as_ref().map(|home| home.join(path));
     let user = match client {
@@ -95,7 +95,7 @@ pub(super) fn targets(
         });
     }
     if project.exists() {
-        let project = of_project(&project, &here, home)?;
+        let project = beside_it(&project, home)?;
         // Whoever works in the home directory has one file, not two.
         if targets.iter().all(|target| target.file != project.file) {
             targets.push(project);
@@ -116,17 +116,34 @@ pub(super) fn targets(
     Ok(targets)
 }
 
-fn of_project(path: &Path, here: &Path, home: Option<PathBuf>) -> Result<Target, Stop> {
+/// A file whose gateway's configuration stands beside it.
+fn beside_it(path: &Path, home: Option<PathBuf>) -> Result<Target, Stop> {
     let file = resolved(path)?;
-    let stem = file.file_stem().unwrap_or_default().to_owned();
-    let mut name = stem;
+    let mut name = file.file_stem().unwrap_or_default().to_owned();
     name.push(".crossfeed.json");
     Ok(Target {
         config: file.with_file_name(name),
+        workspace: project_of(path, home.as_deref())?,
         file,
         is_own: false,
-        workspace: Some(here.to_owned()),
         home,
+    })
+}
+
+/// The folder of the project that a file is of, by where the file stands; none where it is a user's.
+fn project_of(path: &Path, home: Option<&Path>) -> Result<Option<PathBuf>, Stop> {
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => resolved(parent)?,
+        _ => resolved(Path::new("."))?,
+    };
+    let home = home.and_then(|home| home.canonicalize().ok());
+    let parent = directory.parent().map(Path::to_owned);
+    let within = directory.file_name().and_then(|name| name.to_str());
+    Ok(match within {
+        _ if path.file_name().is_some_and(|name| name == ".mcp.json") => Some(directory),
+        Some(".vscode") => parent,
+        Some(".cursor") => parent.filter(|parent| Some(parent) != home.as_ref()),
+        _ => None,
     })
 }
 

@@ -4,7 +4,6 @@
 //! configuration of the gateway, a copy of what was; or what would change. Deliberately not here: how the
 //! texts are changed, which is `crossfeed_gateway::import`'s.
 
-mod diff;
 mod files;
 
 use crate::{cli, gateway, report::Stop};
@@ -24,25 +23,44 @@ pub(crate) fn run(args: &cli::Import, out: &mut dyn Write) -> Result<(), Stop> {
     let program = std::env::current_exe()
         .map_err(|error| Stop::Usage(format!("cannot tell where this command is: {error}")))?;
     let program = text(&program)?;
-    let mut wrong = Vec::new();
+    let (mut wrong, mut failed) = (Vec::new(), Vec::new());
+    // Whether somebody reads what is said does not decide what becomes of the files.
+    let mut said = Vec::new();
     for target in &targets {
-        let wiring = wiring(client, &program, target)?;
-        let done = if args.action.undo {
-            undo(target, &wiring, out)
-        } else {
-            wire(target, &wiring, args.action.apply, out)
-        };
+        let done = wiring(client, &program, target).and_then(|wiring| {
+            if args.action.undo {
+                undo(target, &wiring, &mut said)
+            } else {
+                wire(target, &wiring, args, &mut said)
+            }
+        });
         match done {
             Ok(()) => {}
             // The other files are none the worse for it.
             Err(Stop::Answer(bodies)) => wrong.extend(bodies),
+            Err(Stop::Usage(why)) => failed.push(why),
             Err(stop) => return Err(stop),
         }
+    }
+    out.write_all(&said)?;
+    out.flush()?;
+    if !failed.is_empty() {
+        failed.extend(wrong.into_iter().map(|body: ErrorBody| body.message));
+        return Err(Stop::Usage(failed.join("; ")));
     }
     match wrong.is_empty() {
         true => Ok(()),
         false => Err(Stop::Answer(wrong)),
     }
+}
+
+/// A text of a client's file as a line may hold it: what would steer a terminal is escaped.
+fn plain(text: &str) -> String {
+    let escaped = |c: char| match c.is_control() {
+        true => c.escape_debug().to_string(),
+        false => c.to_string(),
+    };
+    text.chars().map(escaped).collect()
 }
 
 fn wiring(client: ClientKind, program: &str, target: &Target) -> Result<Wiring, Stop> {
@@ -66,7 +84,12 @@ fn text(path: &Path) -> Result<String, Stop> {
     }
 }
 
-fn wire(target: &Target, wiring: &Wiring, apply: bool, out: &mut dyn Write) -> Result<(), Stop> {
+fn wire(
+    target: &Target,
+    wiring: &Wiring,
+    args: &cli::Import,
+    out: &mut Vec<u8>,
+) -> Result<(), Stop> {
     let before = read(&target.file)?;
     let plan = match import::plan(&before, wiring) {
         Ok(plan) => plan,
@@ -84,71 +107,110 @@ fn wire(target: &Target, wiring: &Wiring, apply: bool, out: &mut dyn Write) -> R
         }
         Err(error) => return Err(refused(target, &error)),
     };
-    for (path, what) in [(&target.config, &plan.config), (&target.backup(), &before)] {
+    let backup = target.backup();
+    for (path, what) in [(&target.config, &plan.config), (&backup, &before)] {
         if path.exists() && read(path)? != *what {
             return Err(in_the_way(target, path));
         }
     }
-    writeln!(out, "{}: {}", target.name(), plan.moved.join(", "))?;
+    if args.action.apply {
+        write(target, &before, &plan)?;
+    }
+    writeln!(out, "{}: {}", target.name(), plain(&plan.moved.join(", ")))?;
     said(&plan.stay, &plan.remarks, out)?;
     writeln!(
         out,
         "  configuration of the gateway: {}",
         target.config.display()
     )?;
-    if !apply {
+    if !args.action.apply {
         return shown(wiring, &before, &plan, out);
     }
-    files::directory(&target.config, target.is_own)?;
-    replace(&target.config, &plan.config, None)?;
-    replace(&target.backup(), &before, None)?;
-    replace(&target.file, &plan.client, Some(&before))?;
+    let named = args.config.as_ref();
+    let named = named.map_or_else(String::new, |path| format!(" --config {}", path.display()));
     writeln!(
         out,
-        "  as it was: {}; `crossfeed import {} --undo` puts it back",
-        target.backup().display(),
+        "  as it was: {}; `crossfeed import {}{named} --undo` puts it back",
+        backup.display(),
         wiring.client.as_str()
     )?;
     Ok(())
 }
 
-/// What would change, without secrets.
-fn shown(wiring: &Wiring, before: &str, plan: &Plan, out: &mut dyn Write) -> Result<(), Stop> {
-    let key = wiring.client.key();
-    // Both were read before.
-    let hidden = |text| without_secrets(text, key).unwrap_or_default();
-    diff::write(&hidden(before), &hidden(&plan.client), out)?;
+/// Writes the files, the client's last. Where that fails nothing of it stays: it would be in the way of
+/// the next time.
+fn write(target: &Target, before: &str, plan: &Plan) -> Result<(), Stop> {
+    files::directory(&target.config, target.is_own)?;
+    let backup = target.backup();
+    let steps = [
+        (&target.config, plan.config.as_str(), None),
+        (&backup, before, None),
+        (&target.file, plan.client.as_str(), Some(before)),
+    ];
+    let mut made = Vec::new();
+    for (path, text, held) in steps {
+        let is_new = !path.exists();
+        if let Err(stop) = replace(path, text, held) {
+            for path in made {
+                // What is wrong is told already.
+                let _ = remove(path);
+            }
+            return Err(stop);
+        }
+        if is_new {
+            made.push(path);
+        }
+    }
     Ok(())
 }
 
-fn said(stay: &[(String, String)], remarks: &[String], out: &mut dyn Write) -> std::io::Result<()> {
+/// What would change, without secrets: the servers alone, since the rest of the file is none of our business.
+fn shown(wiring: &Wiring, before: &str, plan: &Plan, out: &mut Vec<u8>) -> Result<(), Stop> {
+    // It was read before.
+    let gone = without_secrets(before, wiring, &plan.moved).unwrap_or_default();
+    let new = serde_json::json!({ wiring.name: plan.entry });
+    for (sign, servers) in [('-', gone), ('+', new)] {
+        let text = format!("{servers:#}");
+        // The braces around them say nothing.
+        for line in text.lines().filter(|line| line.starts_with(' ')) {
+            writeln!(out, "{sign} {}", plain(line))?;
+        }
+    }
+    Ok(())
+}
+
+fn said(stay: &[(String, String)], remarks: &[String], out: &mut Vec<u8>) -> std::io::Result<()> {
     for (name, why) in stay {
+        let (name, why) = (plain(name), plain(why));
         writeln!(out, "  `{name}` stays where it is: {why}")?;
     }
     for remark in remarks {
-        writeln!(out, "  notice: {remark}")?;
+        writeln!(out, "  notice: {}", plain(remark))?;
     }
     Ok(())
 }
 
-fn undo(target: &Target, wiring: &Wiring, out: &mut dyn Write) -> Result<(), Stop> {
+fn undo(target: &Target, wiring: &Wiring, out: &mut Vec<u8>) -> Result<(), Stop> {
     let backup = target.backup();
     if !backup.exists() {
         writeln!(out, "{}: there is nothing to undo", target.name())?;
         return Ok(());
     }
     let (now, before) = (read(&target.file)?, read(&backup)?);
-    if now == before {
-        writeln!(out, "{}: it is as it was already", target.name())?;
-    } else {
-        let back = import::undo(&now, &before, wiring).map_err(|error| refused(target, &error))?;
+    let back = match now == before {
+        true => before.clone(),
+        false => import::undo(&now, &before, wiring).map_err(|error| refused(target, &error))?,
+    };
+    if back != now {
         replace(&target.file, &back, Some(&now))?;
-        let how = match back == before {
-            true => "as it was",
-            false => "the servers are back; what changed elsewhere since is kept",
-        };
-        writeln!(out, "{}: {how}", target.name())?;
     }
+    let how = match (back == now, back == before) {
+        (true, true) => "it is as it was already",
+        (true, false) => "the servers are there already",
+        (false, true) => "as it was",
+        (false, false) => "the servers are back; what changed elsewhere since is kept",
+    };
+    writeln!(out, "{}: {how}", target.name())?;
     let ours = import::plan(&before, wiring).map(|plan| plan.config);
     if target.config.exists() {
         if ours.is_ok_and(|ours| read(&target.config).is_ok_and(|now| now == ours)) {
@@ -158,11 +220,19 @@ fn undo(target: &Target, wiring: &Wiring, out: &mut dyn Write) -> Result<(), Sto
             writeln!(out, "  {config} was changed since and is kept")?;
         }
     }
-    remove(&backup)
+    if import::is_whole(&back, &before, wiring) {
+        return remove(&backup);
+    }
+    writeln!(
+        out,
+        "  comments may have been lost: as it was before it is in {}; move that away before the next import",
+        backup.display()
+    )?;
+    Ok(())
 }
 
 fn refused(target: &Target, error: &ImportError) -> Stop {
-    let message = format!("{}: {error}", target.name());
+    let message = plain(&format!("{}: {error}", target.name()));
     let mut body = ErrorBody::new(ErrorCode::ConfigInvalid, message);
     body.advice = match error {
         ImportError::Added { .. } => {
@@ -176,7 +246,7 @@ fn refused(target: &Target, error: &ImportError) -> Stop {
             "the file was changed by hand; as it was before it is in {}",
             target.backup().display()
         )),
-        ImportError::Taken => Some("call that server otherwise".to_owned()),
+        ImportError::Taken { .. } => Some("call that server otherwise".to_owned()),
         _ => None,
     };
     body.into()
@@ -191,4 +261,44 @@ fn in_the_way(target: &Target, path: &Path) -> Stop {
     let mut body = ErrorBody::new(ErrorCode::ConfigInvalid, message);
     body.advice = Some("it is of an earlier import: undo that, or move the file away".to_owned());
     body.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Target, import, write};
+    use crossfeed_gateway::import::{ClientKind, Wiring};
+    use std::fs;
+
+    /// A client that writes its file all the time: what was not done can be tried again.
+    #[test]
+    fn what_fails_leaves_nothing_behind() {
+        let folder = std::env::temp_dir().join(format!("crossfeed-import-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("it can be made");
+        let target = Target {
+            file: folder.join("mcp.json"),
+            config: folder.join("gateway.json"),
+            is_own: false,
+            workspace: None,
+            home: None,
+        };
+        let before = r#"{"mcpServers": {"a": {"command": "x"}}}"#;
+        let wiring = Wiring::new(ClientKind::Cursor, "/crossfeed", "/gateway.json");
+        let plan = import::plan(before, &wiring).expect("there is one");
+        let names = || {
+            let files = fs::read_dir(&folder).expect("it is there");
+            let names = files.map(|file| file.expect("it is there").file_name());
+            names.collect::<Vec<_>>()
+        };
+        fs::write(&target.file, "{}").expect("it can be written");
+        let failed = write(&target, before, &plan).is_err();
+        let (left, held) = (names(), fs::read_to_string(&target.file));
+        fs::write(&target.file, before).expect("it can be written");
+        let done = write(&target, before, &plan).is_ok();
+        let there = names().len();
+        fs::remove_dir_all(&folder).expect("it can be removed");
+        assert!(failed && done);
+        assert_eq!(left, ["mcp.json"]);
+        assert_eq!(held.expect("it can be read"), "{}");
+        assert_eq!(there, 3);
+    }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::{TcpListener, TcpStream},
-    process::{Child, ChildStdin, ChildStdout, Command},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
 };
 
 /// A server with one tool, which says what variable `KEY` it has.
@@ -304,6 +304,58 @@ fn a_check_says_who_cannot_be_reached() {
         "{checked}"
     );
     assert_eq!(checked["total"]["tools"], 1);
+}
+
+#[test]
+fn a_check_ends_though_a_list_does_not() {
+    let server = server().replace("gateway-server", "gateway-endless");
+    let endless = SERVER.replace("\"tools\":[", "\"nextCursor\":\"x\",\"tools\":[");
+    assert_ne!(endless, SERVER);
+    assert_eq!(file("gateway-endless.sh", &endless), server);
+    let Run { status, out, .. } = run(
+        &["gateway", "--check", "--log", "off", "--", "sh", &server],
+        "",
+    );
+    assert_eq!(status, 1, "{out}");
+    assert!(out.contains("its list of tools has no end"), "{out}");
+}
+
+/// The servers are in groups of their own: a terminal's signal does not reach them.
+#[cfg(unix)]
+#[test]
+#[expect(clippy::disallowed_methods, reason = "processes are what is tested")]
+fn a_check_that_is_told_to_end_leaves_no_server() {
+    let told = file("gateway-sleeper.pid", "");
+    let script = format!("echo $$ > '{told}'; exec sleep 600");
+    let mut check = start(&["gateway", "--check", "--", "sh", "-c", &script]);
+    let pause = || std::thread::sleep(std::time::Duration::from_millis(10));
+    let server = loop {
+        match std::fs::read_to_string(&told).unwrap() {
+            pid if pid.ends_with('\n') => break pid.trim().to_owned(),
+            _ => pause(),
+        }
+    };
+    let kill = |signal: &str, pid: &str| {
+        let mut kill = Command::new("kill");
+        let kill = kill.args([signal, pid]).stderr(Stdio::null());
+        kill.status().unwrap().success()
+    };
+    assert!(kill("-INT", &check.id().to_string()));
+    assert_eq!(check.wait().unwrap().code(), Some(2));
+    let gone = (0..1000).any(|_| {
+        pause();
+        !kill("-0", &server)
+    });
+    kill("-KILL", &server);
+    assert!(gone, "the server is still there");
+}
+
+#[test]
+fn a_configuration_from_standard_input_needs_an_address() {
+    let config = "{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}";
+    let Run { status, err, .. } = run(&["gateway", "--config", "-"], config);
+    assert_eq!(status, 2);
+    assert!(err.contains("`--listen ADDR` serves over HTTP"), "{err}");
 }
 
 #[test]

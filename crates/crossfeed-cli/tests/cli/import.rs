@@ -56,16 +56,20 @@ impl Home {
     }
 
     #[expect(clippy::disallowed_methods, reason = "the command is what is tested")]
-    fn import(&self, args: &[&str]) -> Run {
-        let output = Command::new(env!("CARGO_BIN_EXE_crossfeed"))
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crossfeed"));
+        command
             .arg("import")
             .args(args)
             .env("HOME", &self.0)
             .env_remove("XDG_CONFIG_HOME")
             .env_remove("CLAUDE_CONFIG_DIR")
-            .current_dir(self.path("project"))
-            .output()
-            .unwrap();
+            .current_dir(self.path("project"));
+        command
+    }
+
+    fn import(&self, args: &[&str]) -> Run {
+        let output = self.command(args).output().unwrap();
         Run {
             status: output.status.code().unwrap(),
             out: String::from_utf8(output.stdout).unwrap(),
@@ -91,9 +95,106 @@ fn a_dry_run_changes_nothing_and_shows_no_secret() {
     let out = home.done(&["claude-code", "--dry-run"]);
     assert_eq!(home.all(), before);
     assert!(out.contains(".claude.json: files\n"), "{out}");
-    assert!(out.contains("-     \"files\": {\n"), "{out}");
-    assert!(out.contains("+     \"crossfeed\": {\n"), "{out}");
+    assert!(out.contains("-   \"files\": {\n"), "{out}");
+    assert!(out.contains("+   \"crossfeed\": {\n"), "{out}");
     assert!(!out.contains("s3cret"), "{out}");
+}
+
+/// Nothing but the servers is shown: the file holds all that the client knows.
+#[test]
+fn a_file_of_one_line_shows_no_secret() {
+    let home = Home::new("line");
+    home.write(
+        ".claude.json",
+        r#"{"primaryApiKey":"s3cret","mcpServers":{"a\u001b[31m\nb":{"command":"x","args":["s3cret"]}},"oauth":"s3cret"}"#,
+    );
+    for action in ["--dry-run", "--apply"] {
+        let out = home.done(&["claude-code", action]);
+        assert!(!out.contains("s3cret"), "{out}");
+        assert!(!out.contains('\u{1b}'), "{out}");
+        assert!(out.contains(".claude.json: a\\u{1b}[31m\\nb\n"), "{out}");
+    }
+}
+
+#[test]
+fn files_are_changed_though_nobody_reads() {
+    let home = Home::new("unread");
+    home.write(".claude.json", CLAUDE);
+    home.write(
+        "project/.mcp.json",
+        "{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}",
+    );
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let status = home
+        .command(&["claude-code", "--apply"])
+        .stdout(writer)
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(0));
+    assert!(home.read(".claude.json").contains("crossfeed"));
+    assert!(home.read("project/.mcp.json").contains("crossfeed"));
+}
+
+/// As after an end between two of its steps.
+#[test]
+fn what_was_begun_can_be_cleared_away() {
+    let home = Home::new("begun");
+    home.write(".claude.json", CLAUDE);
+    home.done(&["claude-code", "--apply"]);
+    let changed = CLAUDE.replace("\"numStartups\": 3", "\"numStartups\": 4");
+    home.write(".claude.json", &changed);
+    let Run { status, err, .. } = home.import(&["claude-code", "--apply"]);
+    assert_eq!(status, 1);
+    assert!(err.contains("undo that"), "{err}");
+    let out = home.done(&["claude-code", "--undo"]);
+    assert!(out.contains("the servers are there already"), "{out}");
+    assert_eq!(home.read(".claude.json"), changed);
+    home.done(&["claude-code", "--apply"]);
+}
+
+#[test]
+fn a_named_file_is_undone_as_it_is_said() {
+    let home = Home::new("named");
+    let text = "{\"mcpServers\": {\"a\": {\"command\": \"${workspaceFolder}/x\"}}}";
+    home.write("project/deep/.cursor/mcp.json", text);
+    home.write(".cursor/mcp.json", text);
+    let path = home.path("project/deep/.cursor/mcp.json");
+    let path = path.to_str().unwrap();
+    let out = home.done(&["cursor", "--config", path, "--apply"]);
+    let says = format!("`crossfeed import cursor --config {path} --undo` puts it back");
+    assert!(out.contains(&says), "{out}");
+    let config: Value =
+        serde_json::from_str(&home.read("project/deep/.cursor/mcp.crossfeed.json")).unwrap();
+    let folder = home.path("project/deep");
+    assert_eq!(
+        config["mcpServers"]["a"]["command"],
+        format!("{}/x", folder.display())
+    );
+    home.done(&["cursor", "--config", path, "--undo"]);
+    assert_eq!(home.read("project/deep/.cursor/mcp.json"), text);
+    // A user's file is of no project, wherever one stands.
+    let path = home.path(".cursor/mcp.json");
+    let out = home.done(&["cursor", "--config", path.to_str().unwrap(), "--apply"]);
+    assert!(
+        out.contains("`${workspaceFolder}` is not known here"),
+        "{out}"
+    );
+}
+
+#[test]
+fn a_copy_with_comments_is_kept() {
+    let home = Home::new("kept");
+    let text = "{\"x\": 1, \"mcpServers\": {\"a\": {\"command\": \"x\"} /* a */}}";
+    home.write(".cursor/mcp.json", text);
+    home.done(&["cursor", "--apply"]);
+    let rewired = home
+        .read(".cursor/mcp.json")
+        .replace("\"x\": 1", "\"x\": 2");
+    home.write(".cursor/mcp.json", &rewired);
+    let out = home.done(&["cursor", "--undo"]);
+    assert!(out.contains("comments may have been lost"), "{out}");
+    assert_eq!(home.read(".cursor/mcp.json.before-crossfeed"), text);
 }
 
 #[test]
@@ -122,6 +223,10 @@ fn there_and_back() {
     let kept: Value =
         serde_json::from_str(&home.read(".config/crossfeed/claude-code.json")).unwrap();
     assert_eq!(kept["mcpServers"]["files"]["env"]["KEY"], "s3cret");
+    // The user's is not hidden by one of the same name.
+    let rewired: Value = serde_json::from_str(&home.read("project/.mcp.json")).unwrap();
+    assert!(rewired["mcpServers"]["crossfeed"].is_null());
+    assert!(rewired["mcpServers"]["crossfeed-project"].is_object());
     let project: Value = serde_json::from_str(&home.read("project/.mcp.crossfeed.json")).unwrap();
     assert_eq!(
         project["mcpServers"]["web"]["url"],
@@ -222,8 +327,9 @@ fn comments_of_an_editor_stay() {
     );
     let rewired = home.read("project/.vscode/mcp.json");
     assert!(
-        rewired
-            .starts_with("{\n  // What the team uses.\n  \"servers\": {\n    \"crossfeed\": {\n"),
+        rewired.starts_with(
+            "{\n  // What the team uses.\n  \"servers\": {\n    \"crossfeed-project\": {\n"
+        ),
         "{rewired}"
     );
     assert!(rewired.ends_with("}, // local\n    \"ask\": {\"command\": \"y\", \"env\": {\"K\": \"${input:k}\"}},\n  },\n}\n"), "{rewired}");

@@ -5,7 +5,11 @@ use proptest::prelude::*;
 use std::time::Duration;
 
 fn sources() -> Sources {
-    let pairs = [("KEY", "s3cret-s3cret-s3cret"), ("HOME", "/home/ann")];
+    let pairs = [
+        ("KEY", "s3cret-s3cret-s3cret"),
+        ("GATEWAY_TOKEN", "s3cret-s3cret-gateway"),
+        ("HOME", "/home/ann"),
+    ];
     Sources::default()
         .with_environment(pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).into())
         .with_directory("/etc/crossfeed")
@@ -336,6 +340,13 @@ fn values_are_judged() {
             "line 3, `mcpServers.a.headers.Host`: the gateway sets this header itself",
             "line 3, `mcpServers.a.headers.X`: the value has characters that a header cannot carry",
             "line 5, `mcpServers.b.url`: it has a name or a password: write them as a header",
+        ],
+    );
+    check(
+        "tokens = {}\n[mcpServers.a]\ncommand = 'x'\n",
+        &[
+            "line 1, `tokens`: no client would have a token, and everybody may use the gateway, which is the \
+             reverse of what it says: leave `tokens` out if that is meant",
         ],
     );
     check(

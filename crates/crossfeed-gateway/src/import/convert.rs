@@ -10,7 +10,7 @@ use crate::config::{
     node::{Entry, Node, Value},
 };
 use serde_json::{Map, json};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 /// What the client does with a server, and the gateway has no part in.
 const OF_THE_CLIENT: [&str; 8] = [
@@ -94,6 +94,10 @@ pub(super) fn server(entry: &Entry, wiring: &Wiring) -> Result<Moved, String> {
             }
             _ => return Err(format!("the gateway has nothing for its `{key}`")),
         }
+    }
+    let cwd = moved.config.get("cwd").and_then(serde_json::Value::as_str);
+    if cwd.is_some_and(|cwd| !Path::new(cwd).is_absolute() && !cwd.starts_with("${")) {
+        return Err("its `cwd` is relative, and to the gateway to another folder".to_owned());
     }
     judge(&entry.key, &moved)?;
     Ok(moved)
@@ -184,6 +188,10 @@ fn text(text: &str, wiring: &Wiring, variables: &mut Variables) -> Result<String
                 return Err(format!("the client asks for `${{{inside}}}`"));
             }
             _ if of_the_editor && !inside.starts_with("env:") && inside.contains(':') => {
+                return Err(format!("`${{{inside}}}` is not known here"));
+            }
+            // A variable of the editor's, or of a shell's: nobody can tell.
+            name if of_the_editor && is_name(name) => {
                 return Err(format!("`${{{inside}}}` is not known here"));
             }
             // To these clients it is a text like any other.

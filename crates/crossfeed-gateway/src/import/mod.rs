@@ -14,8 +14,11 @@ use crate::config::node::{self, Entry, Node, Value};
 use serde_json::{Map, json};
 use std::{collections::BTreeSet, fmt};
 
-/// The name of the server that stands for all.
+/// The name of the server that stands for all of a user.
 pub const NAME: &str = "crossfeed";
+/// The name of the server that stands for all of a project. Clients take the nearest of those that share
+/// a name: under the user's it would hide the user's servers.
+pub const PROJECT_NAME: &str = "crossfeed-project";
 
 /// A client whose configuration is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -56,6 +59,8 @@ impl ClientKind {
 pub struct Wiring {
     /// The client.
     pub client: ClientKind,
+    /// The name of the server that stands for all: [`NAME`] unless it is a project's.
+    pub name: &'static str,
     /// The program that is `crossfeed`.
     pub program: String,
     /// Where the gateway's configuration will be.
@@ -72,6 +77,7 @@ impl Wiring {
     pub fn new(client: ClientKind, program: impl Into<String>, config: impl Into<String>) -> Self {
         Self {
             client,
+            name: NAME,
             program: program.into(),
             config: config.into(),
             workspace: None,
@@ -79,10 +85,11 @@ impl Wiring {
         }
     }
 
-    /// The same with the folder of a project.
+    /// The same for a project, with its folder.
     #[must_use]
     pub fn with_workspace(mut self, workspace: impl Into<String>) -> Self {
         self.workspace = Some(workspace.into());
+        self.name = PROJECT_NAME;
         self
     }
 
@@ -106,6 +113,8 @@ pub struct Plan {
     pub client: String,
     /// The gateway's.
     pub config: String,
+    /// The server that stands for all, as the client's configuration has it.
+    pub entry: serde_json::Value,
     /// The servers that go through the gateway.
     pub moved: Vec<String>,
     /// The servers that stay where they are, and why.
@@ -138,7 +147,10 @@ pub enum ImportError {
         names: Vec<String>,
     },
     /// It has a server of the gateway's name that is another.
-    Taken,
+    Taken {
+        /// The name.
+        name: String,
+    },
     /// What would be put back is there again.
     Conflict {
         /// The servers.
@@ -160,13 +172,13 @@ impl fmt::Display for ImportError {
                 "servers were added since the last import: {}",
                 names.join(", ")
             ),
-            Self::Taken => write!(f, "there is a server `{NAME}` that is another"),
+            Self::Taken { name } => write!(f, "there is a server `{name}` that is another"),
             Self::Conflict { names } => write!(
                 f,
                 "servers that would be put back are there again: {}",
                 names.join(", ")
             ),
-            Self::NotThere => write!(f, "there is no server `{NAME}` that would be undone"),
+            Self::NotThere => f.write_str("there is no server that would be undone"),
         }
     }
 }
@@ -184,11 +196,15 @@ pub fn plan(text: &str, wiring: &Wiring) -> Result<Plan, ImportError> {
     let mut config = Map::new();
     let (mut moved, mut stay, mut remarks) = (Vec::new(), Vec::new(), Vec::new());
     let mut variables = convert::Variables::default();
-    let mut ours = None;
+    let mut ours = false;
     for entry in entries {
-        if entry.key == NAME {
-            ours = Some(is_ours(&entry.node, wiring));
+        if is_ours(&entry.node, wiring) {
+            ours = true;
             continue;
+        }
+        if [NAME, PROJECT_NAME].contains(&entry.key.as_str()) {
+            let name = entry.key.clone();
+            return Err(ImportError::Taken { name });
         }
         match convert::server(entry, wiring) {
             Ok(server) => {
@@ -201,11 +217,10 @@ pub fn plan(text: &str, wiring: &Wiring) -> Result<Plan, ImportError> {
         }
     }
     match (ours, moved.is_empty()) {
-        (Some(true), true) => return Err(ImportError::Done),
-        (Some(true), false) => return Err(ImportError::Added { names: moved }),
-        (Some(false), _) => return Err(ImportError::Taken),
-        (None, true) => return Err(ImportError::NoServers { stay }),
-        (None, false) => {}
+        (true, true) => return Err(ImportError::Done),
+        (true, false) => return Err(ImportError::Added { names: moved }),
+        (false, true) => return Err(ImportError::NoServers { stay }),
+        (false, false) => {}
     }
     if document.entries().is_some_and(|keys| {
         keys.iter()
@@ -217,14 +232,23 @@ pub fn plan(text: &str, wiring: &Wiring) -> Result<Plan, ImportError> {
         );
     }
     let gone: BTreeSet<&str> = moved.iter().map(String::as_str).collect();
+    if splice::loses(text, entries, &gone) {
+        remarks.push(
+            "comments among the servers that go may be left out; the file as it was is kept"
+                .to_owned(),
+        );
+    }
     let server = entry(wiring, &variables);
-    let client = splice::replace(text, entries, &gone, |style| style.entry(NAME, &server))
-        .ok_or(ImportError::NotThere)?;
+    let client = splice::replace(text, entries, &gone, |style| {
+        style.entry(wiring.name, &server)
+    })
+    .ok_or(ImportError::NotThere)?;
     // A map of texts can always be written.
     let config = serde_json::to_string_pretty(&json!({"mcpServers": config})).unwrap_or_default();
     Ok(Plan {
         client,
         config: config + "\n",
+        entry: server,
         moved,
         stay,
         remarks,
@@ -232,29 +256,38 @@ pub fn plan(text: &str, wiring: &Wiring) -> Result<Plan, ImportError> {
 }
 
 /// Puts the servers back that `before` had. What was changed elsewhere since stays; where nothing was, the
-/// text is that of before to the byte.
+/// text is that of before to the byte. Where the gateway is not there, but all servers are, nothing is to
+/// be done.
 ///
 /// # Errors
 ///
-/// [`ImportError`] when the gateway is not there, or servers of the same names are.
+/// [`ImportError`] when the gateway is not there, or other servers of the same names are.
 pub fn undo(now: &str, before: &str, wiring: &Wiring) -> Result<String, ImportError> {
     let (now_node, before_node) = (parse(now)?, parse(before)?);
     let (now_entries, before_entries) = (servers(&now_node, wiring), servers(&before_node, wiring));
-    let ours = |entry: &&Entry| entry.key == NAME && is_ours(&entry.node, wiring);
-    let Some(gateway) = now_entries.iter().find(ours) else {
-        return Err(ImportError::NotThere);
-    };
-    let moved: Vec<&Entry> = before_entries
+    let Some(gateway) = now_entries
         .iter()
-        .filter(|entry| convert::server(entry, wiring).is_ok())
-        .collect();
-    let again = |entry: &&&Entry| now_entries.iter().any(|now| now.key == entry.key);
-    let names: Vec<String> = moved
+        .find(|entry| is_ours(&entry.node, wiring))
+    else {
+        return match has_servers(now, before, wiring) {
+            true => Ok(now.to_owned()),
+            false => Err(ImportError::NotThere),
+        };
+    };
+    // Not by the rules of today: those by which they were moved may have been others.
+    let (there, moved): (Vec<&Entry>, Vec<&Entry>) = before_entries
+        .iter()
+        .partition(|entry| now_entries.iter().any(|now| now.key == entry.key));
+    let again = |entry: &&&Entry| {
+        let is_other = !is_among(now, now_entries, before, entry);
+        moved.is_empty() || (is_other && convert::server(entry, wiring).is_ok())
+    };
+    let names: Vec<String> = there
         .iter()
         .filter(again)
         .map(|entry| entry.key.clone())
         .collect();
-    if !names.is_empty() {
+    if !names.is_empty() || moved.is_empty() {
         return Err(ImportError::Conflict { names });
     }
     let put = now.get(gateway.key_span.start..gateway.node.span.end);
@@ -263,58 +296,95 @@ pub fn undo(now: &str, before: &str, wiring: &Wiring) -> Result<String, ImportEr
     if splice::replace(before, before_entries, &gone, |_| put.to_owned()).as_deref() == Some(now) {
         return Ok(before.to_owned());
     }
-    let back = splice::joined(before, &moved);
-    splice::replace(now, now_entries, &[NAME].into(), |style| {
+    let back = splice::joined(before, before_entries, &gone);
+    splice::replace(now, now_entries, &[gateway.key.as_str()].into(), |style| {
         style.reindent(&back, before, &moved)
     })
     .ok_or(ImportError::NotThere)
 }
 
-/// A client's configuration as it may be shown: without values of variables and headers, and without what
-/// stands behind `?` in addresses.
+/// Whether nothing of what `before` says of servers is missing in `now`: neither a server nor, where it may
+/// have had some, a comment.
+#[must_use]
+pub fn is_whole(now: &str, before: &str, wiring: &Wiring) -> bool {
+    let comments = || serde_json::from_str::<serde::de::IgnoredAny>(before).is_err();
+    now == before || (!comments() && has_servers(now, before, wiring))
+}
+
+/// Whether every server of `before` is in `now` with the same text.
+fn has_servers(now: &str, before: &str, wiring: &Wiring) -> bool {
+    let (Ok(now_node), Ok(before_node)) = (parse(now), parse(before)) else {
+        return false;
+    };
+    let now_entries = servers(&now_node, wiring);
+    servers(&before_node, wiring)
+        .iter()
+        .all(|entry| is_among(now, now_entries, before, entry))
+}
+
+/// Whether an entry of `before` is among those of `now`, however it is laid out.
+fn is_among(now: &str, entries: &[Entry], before: &str, entry: &Entry) -> bool {
+    let laid = |text, entry| -> String { written(text, entry).split_whitespace().collect() };
+    entries
+        .iter()
+        .any(|other| other.key == entry.key && laid(now, other) == laid(before, entry))
+}
+
+/// The value of an entry as it stands in its text.
+fn written<'t>(text: &'t str, entry: &Entry) -> &'t str {
+    text.get(entry.node.span.clone()).unwrap_or_default()
+}
+
+/// Servers of a client's configuration as they may be shown: what starts one and what its variables are
+/// called. Arguments, values of variables and headers, and what stands behind a host may be secrets.
 ///
 /// # Errors
 ///
 /// [`ImportError::Malformed`].
-pub fn without_secrets(text: &str, key: &str) -> Result<String, ImportError> {
+pub fn without_secrets(
+    text: &str,
+    wiring: &Wiring,
+    names: &[String],
+) -> Result<serde_json::Value, ImportError> {
     let document = parse(text)?;
-    let mut hidden = Vec::new();
-    let servers = document.get(key).and_then(Node::entries);
-    for entry in servers.unwrap_or_default() {
-        for part in entry.node.entries().unwrap_or_default() {
-            match (part.key.as_str(), &part.node.value) {
-                ("env" | "headers", Value::Table(pairs)) => {
-                    hidden.extend(pairs.iter().map(|pair| pair.node.span.clone()));
-                }
-                ("url", Value::Text(_)) => {
-                    let span = part.node.span.clone();
-                    let written = text.get(span.clone()).unwrap_or_default();
-                    if let Some(at) = written.find('?') {
-                        hidden.push(span.start + at..span.end);
-                    }
-                }
-                _ => {}
-            }
-        }
+    let shown = servers(&document, wiring)
+        .iter()
+        .filter(|entry| names.contains(&entry.key))
+        .map(|entry| (entry.key.clone(), cut(&entry.node)));
+    Ok(serde_json::Value::Object(shown.collect()))
+}
+
+/// What stands for a value that is not shown.
+const CUT: &str = "…";
+
+fn cut(server: &Node) -> serde_json::Value {
+    let parts = server.entries().unwrap_or_default().iter().map(|part| {
+        let shown = match (part.key.as_str(), &part.node.value) {
+            ("command" | "cwd" | "type", Value::Text(text)) => text.clone().into(),
+            ("url", Value::Text(url)) => host(url).into(),
+            ("env" | "headers", Value::Table(pairs)) => pairs
+                .iter()
+                .map(|pair| (pair.key.clone(), CUT.into()))
+                .collect::<Map<_, _>>()
+                .into(),
+            _ => CUT.into(),
+        };
+        (part.key.clone(), shown)
+    });
+    serde_json::Value::Object(parts.collect())
+}
+
+/// An address up to its host. What follows may say who asks.
+fn host(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return CUT.to_owned();
+    };
+    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    match host == rest {
+        true => format!("{scheme}://{host}"),
+        false => format!("{scheme}://{host}/{CUT}"),
     }
-    let mut shown = String::with_capacity(text.len());
-    let mut at = 0;
-    for span in hidden {
-        let whole = text.get(span.clone()).unwrap_or_default();
-        shown.push_str(text.get(at..span.start).unwrap_or_default());
-        // A variable's name is no secret.
-        let name = whole
-            .strip_prefix("\"${")
-            .and_then(|name| name.strip_suffix("}\""));
-        shown.push_str(match (name, whole.starts_with('?')) {
-            (Some(name), _) if !name.contains(['$', ':', '}']) => whole,
-            (_, true) => "?…\"",
-            _ => "\"…\"",
-        });
-        at = span.end;
-    }
-    shown.push_str(text.get(at..).unwrap_or_default());
-    Ok(shown)
 }
 
 fn parse(text: &str) -> Result<Node, ImportError> {
@@ -334,17 +404,16 @@ fn servers<'n>(document: &'n Node, wiring: &Wiring) -> &'n [Entry] {
     servers.and_then(Node::entries).unwrap_or_default()
 }
 
-/// Whether a server is the gateway with the configuration that is meant.
+/// Whether a server is the gateway with the configuration that is meant, whatever else it is told.
 fn is_ours(node: &Node, wiring: &Wiring) -> bool {
     let Some(Value::List(args)) = node.get("args").map(|args| &args.value) else {
         return false;
     };
-    let expected = wiring.args();
-    args.len() == expected.len()
-        && args
-            .iter()
-            .zip(expected)
-            .all(|(arg, expected)| matches!(&arg.value, Value::Text(text) if text == expected))
+    let is = |node: &Node, text: &str| matches!(&node.value, Value::Text(is) if is == text);
+    args.iter().any(|arg| is(arg, "gateway"))
+        && args.windows(2).any(|pair| {
+            matches!(pair, [option, path] if is(option, "--config") && is(path, &wiring.config))
+        })
 }
 
 /// The server that stands for all. Clients give servers few variables: those that are needed are named.

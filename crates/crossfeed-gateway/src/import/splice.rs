@@ -120,21 +120,56 @@ pub(super) fn replace(
     Some(out)
 }
 
-/// Entries as they stand in a text: with what is between those that stand together.
-pub(super) fn joined(text: &str, entries: &[&Entry]) -> String {
-    let Some((first, rest)) = entries.split_first() else {
+/// Entries as they stand in a text: with what is between those that stand together, comments included.
+pub(super) fn joined(text: &str, entries: &[Entry], picked: &BTreeSet<&str>) -> String {
+    let is_picked = |entry: &&Entry| picked.contains(entry.key.as_str());
+    let Some(first) = entries.iter().find(is_picked) else {
         return String::new();
-    };
-    let written = |entry: &Entry| {
-        let written = text.get(entry.key_span.start..entry.node.span.end);
-        written.unwrap_or_default().to_owned()
     };
     let style = Style::of(text, first);
     let between = match style.indent {
         Some(indent) => format!(",{}{indent}", style.newline),
         None => ", ".to_owned(),
     };
-    rest.iter().fold(written(first), |joined, entry| {
-        joined + &between + &written(entry)
-    })
+    let mut joined = String::new();
+    let mut last: Option<&Entry> = None;
+    for entry in entries {
+        if !is_picked(&entry) {
+            last = None;
+            continue;
+        }
+        match last {
+            Some(last) => {
+                let gap = text.get(last.node.span.end..entry.key_span.start);
+                joined.push_str(gap.unwrap_or_default());
+            }
+            None if joined.is_empty() => {}
+            None => joined.push_str(&between),
+        }
+        let written = text.get(entry.key_span.start..entry.node.span.end);
+        joined.push_str(written.unwrap_or_default());
+        last = Some(entry);
+    }
+    joined
+}
+
+/// Whether there are comments in entries that go, or beside them.
+pub(super) fn loses(text: &str, entries: &[Entry], gone: &BTreeSet<&str>) -> bool {
+    let goes = |entry: &Entry| gone.contains(entry.key.as_str());
+    let commented = |text: &str| {
+        let blank = |c: char| c.is_whitespace() || c == ',';
+        !text.trim_matches(blank).is_empty()
+    };
+    let within = entries.iter().filter(|entry| goes(entry)).any(|entry| {
+        let server = text.get(entry.node.span.clone()).unwrap_or_default();
+        serde_json::from_str::<serde::de::IgnoredAny>(server).is_err()
+    });
+    within
+        || entries.windows(2).any(|pair| match pair {
+            [one, next] if goes(one) || goes(next) => {
+                let gap = text.get(one.node.span.end..next.key_span.start);
+                gap.is_some_and(commented)
+            }
+            _ => false,
+        })
 }

@@ -8,9 +8,11 @@ use serde_json::{Value, json};
 const CONFIG: &str = "/home/ann/.config/crossfeed/x.json";
 
 fn wiring(client: ClientKind) -> Wiring {
-    Wiring::new(client, "/usr/bin/crossfeed", CONFIG)
+    let mut wiring = Wiring::new(client, "/usr/bin/crossfeed", CONFIG)
         .with_workspace("/work")
-        .with_home("/home/ann")
+        .with_home("/home/ann");
+    wiring.name = super::NAME;
+    wiring
 }
 
 fn claude(text: &str) -> Plan {
@@ -106,8 +108,9 @@ fn importing_twice_changes_nothing() {
 fn a_server_of_the_same_name_is_left_alone() {
     let text = r#"{"mcpServers": {"crossfeed": {"command": "mine"}, "a": {"command": "x"}}}"#;
     let refused = plan(text, &wiring(ClientKind::ClaudeCode));
-    assert_eq!(refused, Err(ImportError::Taken));
-    let refused = undo(text, text, &wiring(ClientKind::ClaudeCode));
+    let name = "crossfeed".to_owned();
+    assert_eq!(refused, Err(ImportError::Taken { name }));
+    let refused = undo(text, CLAUDE, &wiring(ClientKind::ClaudeCode));
     assert_eq!(refused, Err(ImportError::NotThere));
 }
 
@@ -173,6 +176,88 @@ fn what_is_not_understood_stays() {
         &json!({"command": "x", "args": ["${config:a.b}"]}),
         "not known here",
     );
+    for variable in ["${workspaceFolderBasename}", "${cwd}", "${execPath}"] {
+        let server = json!({"command": "x", "args": [variable]});
+        check(VsCode, &server, "not known here");
+        check(Cursor, &server, "not known here");
+    }
+    for client in [ClaudeCode, Cursor, VsCode] {
+        let server = json!({"command": "x", "cwd": "tools"});
+        check(client, &server, "its `cwd` is relative");
+    }
+}
+
+/// Clients take the nearest of those that share a name.
+#[test]
+fn a_project_has_a_name_of_its_own() {
+    let text = r#"{"mcpServers": {"a": {"command": "x"}}}"#;
+    let wiring = Wiring::new(ClientKind::ClaudeCode, "/crossfeed", CONFIG).with_workspace("/work");
+    let done = plan(text, &wiring).expect("there is one");
+    let client: Value = serde_json::from_str(&done.client).expect("it is JSON");
+    assert!(client["mcpServers"]["crossfeed"].is_null());
+    assert_eq!(client["mcpServers"]["crossfeed-project"], done.entry);
+    assert_eq!(undo(&done.client, text, &wiring).as_deref(), Ok(text));
+    // As it was called before.
+    let other = done.client.replace("crossfeed-project", "crossfeed");
+    assert_eq!(plan(&other, &wiring), Err(ImportError::Done));
+    assert_eq!(undo(&other, text, &wiring).as_deref(), Ok(text));
+}
+
+#[test]
+fn a_gateway_that_was_told_more_is_still_ours() {
+    let wiring = wiring(ClientKind::ClaudeCode);
+    let told = claude(CLAUDE)
+        .client
+        .replace("\"gateway\",", "\"gateway\", \"--log\", \"debug\",");
+    assert_eq!(plan(&told, &wiring), Err(ImportError::Done));
+    assert_eq!(undo(&told, CLAUDE, &wiring).as_deref(), Ok(CLAUDE));
+    let other = told.replace(CONFIG, "/other.json");
+    let name = "crossfeed".to_owned();
+    assert_eq!(plan(&other, &wiring), Err(ImportError::Taken { name }));
+}
+
+/// Which servers were moved does not depend on what would be moved today.
+#[test]
+fn what_would_stay_today_is_put_back() {
+    let wiring = wiring(ClientKind::ClaudeCode);
+    let before = r#"{"x": 1, "mcpServers": {"a": {"command": "x"}, "b": {"type": "sse", "url": "https://b"}}}"#;
+    let one = r#"{"x": 1, "mcpServers": {"a": {"command": "x"}}}"#;
+    let now = claude(one).client.replace("\"x\": 1", "\"x\": 2");
+    let back = undo(&now, before, &wiring).expect("it can be undone");
+    assert_eq!(back, before.replace("\"x\": 1", "\"x\": 2"));
+}
+
+#[test]
+fn what_never_was_done_is_undone() {
+    let wiring = wiring(ClientKind::ClaudeCode);
+    let now = CLAUDE.replace("17", "18");
+    assert_eq!(undo(&now, CLAUDE, &wiring), Ok(now.clone()));
+    let gone = now.replace("\"web\"", "\"other\"");
+    assert_eq!(undo(&gone, CLAUDE, &wiring), Err(ImportError::NotThere));
+}
+
+#[test]
+fn comments_between_servers_are_put_back() {
+    let wiring = wiring(ClientKind::VsCode);
+    let text = "{\n  \"x\": 1,\n  \"servers\": {\n    \"a\": {\"command\": \"x\"}, // tail a\n    /* about b */\n    \"b\": {\"command\": \"y\"}\n  }\n}\n";
+    let done = plan(text, &wiring).expect("there are two");
+    assert!(!done.client.contains("tail a"));
+    assert!(
+        done.remarks
+            .iter()
+            .any(|remark| remark.contains("comments")),
+        "{:?}",
+        done.remarks
+    );
+    let now = done.client.replace("\"x\": 1", "\"x\": 2");
+    let back = undo(&now, text, &wiring).expect("it can be undone");
+    assert_eq!(back, text.replace("\"x\": 1", "\"x\": 2"));
+    assert!(
+        !super::is_whole(&back, text, &wiring),
+        "comments elsewhere may be lost"
+    );
+    assert!(super::is_whole(text, text, &wiring));
+    assert!(claude(CLAUDE).remarks.is_empty());
 }
 
 #[test]
@@ -198,7 +283,7 @@ fn variables_are_those_of_each_client() {
         of(Cursor, "${env:A}"),
         (json!("${env:A}"), json!({"A": "${env:A}"}))
     );
-    assert_eq!(of(Cursor, "${A}"), (json!("$${A}"), Value::Null));
+    assert_eq!(of(Cursor, "${1}"), (json!("$${1}"), Value::Null));
     assert_eq!(
         of(VsCode, "${workspaceFolder}/x"),
         (json!("/work/x"), Value::Null)
@@ -248,13 +333,25 @@ fn what_changed_since_stays() {
 
 #[test]
 fn secrets_are_not_shown() {
-    let shown = without_secrets(CLAUDE, "mcpServers").expect("it is JSON");
-    assert!(!shown.contains("s3cret"), "{shown}");
-    assert!(shown.contains(r#""KEY": "…""#), "{shown}");
-    assert!(shown.contains(r#""X-Key": "${WEB}""#), "{shown}");
-    assert!(
-        shown.contains(r#""url": "https://web.example/mcp?…""#),
-        "{shown}"
+    let text = r#"{"primaryApiKey": "s3cret", "mcpServers": {
+        "a": {"command": "npx", "args": ["--key=s3cret"], "env": {"KEY": "s3cret", "N": 3}, "note": "s3cret"},
+        "b": {"url": "https://ann:s3cret@web.example/s3cret\u003fk=s3cret", "headers": {"X-Key": "s3cret"}},
+        "c": {"url": "s3cret", "env": ["s3cret"], "headers": "s3cret"},
+        "d": {"url": "https://web.example"},
+        "e": "s3cret", // s3cret
+        "f": {"command": "y"}
+    }, "projects": {"/p": {"env": "s3cret"}}}"#;
+    let names = ["a", "b", "c", "d", "e"].map(str::to_owned);
+    let shown = without_secrets(text, &wiring(ClientKind::ClaudeCode), &names);
+    assert_eq!(
+        shown.expect("it is JSON"),
+        json!({
+            "a": {"command": "npx", "args": "…", "env": {"KEY": "…", "N": "…"}, "note": "…"},
+            "b": {"url": "https://web.example/…", "headers": {"X-Key": "…"}},
+            "c": {"url": "…", "env": "…", "headers": "…"},
+            "d": {"url": "https://web.example"},
+            "e": {},
+        })
     );
 }
 
@@ -344,6 +441,6 @@ proptest! {
     #[test]
     fn any_text_is_read_or_refused(text in "\\PC*") {
         let _ = plan(&text, &wiring(ClientKind::VsCode));
-        let _ = without_secrets(&text, "servers");
+        let _ = without_secrets(&text, &wiring(ClientKind::VsCode), &["a".to_owned()]);
     }
 }

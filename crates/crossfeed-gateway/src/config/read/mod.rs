@@ -227,6 +227,11 @@ fn tokens(reader: &mut Reader<'_>, at: &str, node: &Node) -> Vec<TokenConfig> {
     let Some(entries) = fields::table(reader, at, node) else {
         return tokens;
     };
+    if entries.is_empty() {
+        let what = "no client would have a token, and everybody may use the gateway, which is the reverse of \
+                    what it says: leave `tokens` out if that is meant";
+        reader.problem(at, node.span.start, what);
+    }
     for entry in entries {
         let at = format!("{at}.{}", key(&entry.key));
         let offset = entry.node.span.start;
