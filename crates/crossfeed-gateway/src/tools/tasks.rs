@@ -31,7 +31,7 @@ pub(super) type Tasks = Mutex<LruCache<(usize, String), Arc<tokio::sync::Mutex<T
 pub(super) enum Task {
     Running(Box<Kept>),
     /// It has a result, which may be asked for again; or nothing of it is recorded.
-    Done(Done),
+    Done(Box<Done>),
 }
 
 /// How a task's result is shown, and the digest of the one that was taken.
@@ -68,7 +68,7 @@ impl Task {
             Self::Running(kept) => kept.again(),
             Self::Done(_) => return None,
         };
-        match mem::replace(self, Self::Done(Done { again, came })) {
+        match mem::replace(self, Self::Done(Box::new(Done { again, came }))) {
             Self::Running(kept) => Some(kept),
             Self::Done(_) => None,
         }
@@ -164,7 +164,7 @@ async fn seen(shared: Arc<Shared>, task: Arc<tokio::sync::Mutex<Task>>, result: 
     let Task::Done(done) = &*task else {
         return result;
     };
-    let Done { again, came: first } = done.clone();
+    let Done { again, came: first } = Done::clone(done);
     drop(task);
     again.shown(&shared, result, first == Some(came)).await
 }
