@@ -106,13 +106,14 @@ fn a_file_of_one_line_shows_no_secret() {
     let home = Home::new("line");
     home.write(
         ".claude.json",
-        r#"{"primaryApiKey":"s3cret","mcpServers":{"a\u001b[31m\nb":{"command":"x","args":["s3cret"]}},"oauth":"s3cret"}"#,
+        r#"{"primaryApiKey":"s3cret","mcpServers":{"b":{"command":"x","args":["s3cret"]},"a\u001b[31m\nb":{"command":"x"}},"oauth":"s3cret"}"#,
     );
     for action in ["--dry-run", "--apply"] {
         let out = home.done(&["claude-code", action]);
         assert!(!out.contains("s3cret"), "{out}");
         assert!(!out.contains('\u{1b}'), "{out}");
-        assert!(out.contains(".claude.json: a\\u{1b}[31m\\nb\n"), "{out}");
+        assert!(out.contains(".claude.json: b\n"), "{out}");
+        assert!(out.contains("`a\\u{1b}[31m\\nb` stays"), "{out}");
     }
 }
 
