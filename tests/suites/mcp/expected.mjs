@@ -9,7 +9,7 @@ export function expected(file) {
     const text = line.trim();
     if (text === '' || text.startsWith('#')) return;
     if (text === '[[failure]]') return entries.push({ line: at + 1, used: 0 });
-    const member = /^(suite|shape|check|reason)\s*=\s*"((?:[^"\\]|\\.)*)"$/.exec(text);
+    const member = /^(suite|shape|check|reason|sometimes)\s*=\s*"((?:[^"\\]|\\.)*)"$/.exec(text);
     if (!member || entries.length === 0) throw new Error(`${file}:${at + 1}: not understood: ${text}`);
     entries.at(-1)[member[1]] = JSON.parse(`"${member[2]}"`);
   });
@@ -24,7 +24,7 @@ export function expected(file) {
       if (entry) entry.used += 1;
       return entry?.reason;
     },
-    /** What is listed and is not so. */
-    stale: () => entries.filter((entry) => entry.used === 0),
+    /** What is listed and is not so, but for what is so only sometimes. */
+    stale: () => entries.filter((entry) => entry.used === 0 && !entry.sometimes),
   };
 }

@@ -221,10 +221,12 @@ pub(super) fn of_all(abouts: &[(Box<str>, Bytes)], guidance: &str, revision: Rev
         result.insert("protocolVersion".to_owned(), json!(revision.as_str()));
     }
     result.insert("capabilities".to_owned(), capabilities);
-    result.insert(
-        "serverInfo".to_owned(),
-        json!({"name": "crossfeed", "version": env!("CARGO_PKG_VERSION")}),
-    );
+    let own = json!({"name": "crossfeed", "version": env!("CARGO_PKG_VERSION")});
+    if revision.is_stateless() {
+        let meta = json!({"io.modelcontextprotocol/serverInfo": own.clone()});
+        result.insert("_meta".to_owned(), meta);
+    }
+    result.insert("serverInfo".to_owned(), own);
     if !instructions.is_empty() {
         result.insert("instructions".to_owned(), json!(instructions));
     }

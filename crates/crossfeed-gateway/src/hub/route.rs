@@ -66,12 +66,14 @@ impl Request {
         let client = Arc::clone(&self.client);
         let serial = self.serial;
         let method = message.method().unwrap_or_default();
-        if join::listed(method).is_some() {
+        // Methods of sessions are for the servers to refuse where there are none.
+        let has_sessions = !self.side.revision.is_stateless();
+        if join::listed(method).is_some() && (has_sessions || method != "tasks/list") {
             return client.work(serial, self.join(message)).await;
         }
         let params = message.params().unwrap_or_default();
         match method {
-            "ping" => {
+            "ping" if has_sessions => {
                 client.respond(serial, &Bytes::from_static(b"{}")).await;
             }
             "logging/setLevel" => {

@@ -261,3 +261,29 @@ async fn a_server_without_sessions_is_bridged_for_a_client_that_has_one() {
         assert_eq!(says.as_deref(), Some("2026-07-28"));
     }
 }
+
+#[tokio::test]
+async fn several_servers_refuse_what_sessions_had() {
+    let world = World::new(&["a", "b"]);
+    let client = world.client();
+    client.send(&request("1", "ping", "")).await;
+    let mut servers = [world.server(0).await, world.server(1).await];
+    for server in &mut servers {
+        discovered(server).await;
+    }
+    for (id, method) in [("1", "ping"), ("2", "tasks/list")] {
+        if id == "2" {
+            client.send(&request(id, method, "")).await;
+        }
+        for server in &mut servers {
+            let asked = server.expect(method).await;
+            refuse(server, &asked).await;
+        }
+        let refused = client.next().await;
+        assert!(refused.contains("-32601"), "{method}: {refused}");
+    }
+    client.send(&request("3", "server/discover", "")).await;
+    let answer = client.next().await;
+    let own = r#""_meta":{"io.modelcontextprotocol/serverInfo":{"name":"crossfeed""#;
+    assert!(answer.contains(own), "{answer}");
+}
