@@ -61,11 +61,18 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
         .unwrap()
 });
 
+/// The client of HTTP wants a provider of cryptography, also where nothing is encrypted: built with the gateway,
+/// which brings its own, it has none.
+fn cryptography() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
 pub(super) fn span_exporter(
     transport: Transport,
     endpoint: &str,
     timeout: Duration,
 ) -> SpanExporter {
+    cryptography();
     let builder = SpanExporter::builder();
     match transport {
         Transport::Http => builder
@@ -87,6 +94,7 @@ pub(super) fn span_exporter(
 }
 
 pub(super) fn log_exporter(transport: Transport, endpoint: &str, timeout: Duration) -> LogExporter {
+    cryptography();
     let builder = LogExporter::builder();
     match transport {
         Transport::Http => builder

@@ -393,7 +393,7 @@ fn a_child_has_the_environment_that_it_was_given_and_no_more() {
     };
     run(async {
         let inherited = own(&[
-            ("HOME", "/home/me"),
+            ("HOME", "/its/own"),
             ("LANG", "C"),
             ("OTHER_TOKEN", "secret"),
         ]);
@@ -403,7 +403,7 @@ fn a_child_has_the_environment_that_it_was_given_and_no_more() {
             .with_inherited(&inherited)
             .with_directory("/");
         let said = start(&connector).await.next().await;
-        assert_eq!(said, r#"{"jsonrpc":"2.0","method":"/home/me de  mine /"}"#);
+        assert_eq!(said, r#"{"jsonrpc":"2.0","method":"/its/own de  mine /"}"#);
         assert!(!format!("{connector:?}").contains("mine"));
     });
 }
