@@ -8,7 +8,7 @@ fn sources() -> Sources {
     let pairs = [
         ("KEY", "s3cret-s3cret-s3cret"),
         ("GATEWAY_TOKEN", "s3cret-s3cret-gateway"),
-        ("HOME", "/home/ann"),
+        ("HOME", "/users/ann"),
     ];
     Sources::default()
         .with_environment(pairs.map(|(k, v)| (k.to_owned(), v.to_owned())).into())

@@ -5,12 +5,12 @@ use crate::config::{Format, GatewayConfig, Sources, TransportConfig};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-const CONFIG: &str = "/home/ann/.config/crossfeed/x.json";
+const CONFIG: &str = "/users/ann/.config/crossfeed/x.json";
 
 fn wiring(client: ClientKind) -> Wiring {
     let mut wiring = Wiring::new(client, "/usr/bin/crossfeed", CONFIG)
         .with_workspace("/work")
-        .with_home("/home/ann");
+        .with_home("/users/ann");
     wiring.name = super::NAME;
     wiring
 }
@@ -52,7 +52,7 @@ fn one_server_stands_for_all() {
       "args": [
         "gateway",
         "--config",
-        "/home/ann/.config/crossfeed/x.json"
+        "/users/ann/.config/crossfeed/x.json"
       ],
       "env": {
         "HOME": "${HOME}",
@@ -290,7 +290,7 @@ fn variables_are_those_of_each_client() {
     );
     assert_eq!(
         of(VsCode, "${userHome}${/}x"),
-        (json!("/home/ann/x"), Value::Null)
+        (json!("/users/ann/x"), Value::Null)
     );
 }
 
