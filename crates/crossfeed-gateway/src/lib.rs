@@ -24,6 +24,9 @@ pub mod metrics;
 pub mod tools;
 pub mod upstream;
 
+mod members;
+mod meta;
+mod pattern;
 mod revision;
 
 pub use revision::Revision;

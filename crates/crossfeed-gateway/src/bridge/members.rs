@@ -3,11 +3,12 @@
 //! What comes in: an object, and what is to be in it or not. What goes out: the object with every other
 //! byte as it was. Deliberately not here: what members mean.
 
-use crate::message::Id;
-use bytes::Bytes;
-use crossfeed_json::{
-    Cursor, Document, Edits, Kind, Prune, Quoted, cuts, quoted, without as pruned,
+use crate::{
+    members::{at, put_all},
+    message::Id,
 };
+use bytes::Bytes;
+use crossfeed_json::{Document, Edits, Kind, Prune, Quoted, cuts, without as pruned};
 use memchr::memmem;
 
 /// A key, and the JSON that stands under it.
@@ -15,21 +16,6 @@ pub(super) type Member<'m> = (&'m str, &'m [u8]);
 
 /// The object under which messages carry what is about themselves.
 const META: &str = "_meta";
-
-/// An object of these members.
-pub(super) fn object(members: &[Member<'_>]) -> Bytes {
-    let mut out = vec![b'{'];
-    for (key, value) in members {
-        if out.len() > 1 {
-            out.push(b',');
-        }
-        out.extend_from_slice(quoted(key).as_bytes());
-        out.push(b':');
-        out.extend_from_slice(value);
-    }
-    out.push(b'}');
-    out.into()
-}
 
 /// An object, empty where there is none yet, with members set, those of `meta` in its `_meta`. None where
 /// it is no object, or its `_meta` is none.
@@ -45,16 +31,16 @@ pub(super) fn with(
         return None;
     }
     let mut edits = Edits::new(document.raw());
-    let meta_object = self::object(meta);
+    let meta_object = crate::members::object(meta);
     let mut members = members.to_vec();
     if !meta.is_empty() {
         match root.get(META) {
-            Some(there) if there.kind() == Kind::Object => put(&mut edits, there, meta),
+            Some(there) if there.kind() == Kind::Object => put_all(&mut edits, there, meta),
             Some(_) => return None,
             None => members.push((META, &meta_object)),
         }
     }
-    put(&mut edits, root, &members);
+    put_all(&mut edits, root, &members);
     Some(edits.done().into_owned().into())
 }
 
@@ -68,18 +54,8 @@ pub(super) fn with_absent(object: &Bytes, members: &[Member<'_>]) -> Option<Byte
     let absent = members.iter().filter(|(key, _)| root.get(key).is_none());
     let absent: Vec<_> = absent.copied().collect();
     let mut edits = Edits::new(document.raw());
-    put(&mut edits, root, &absent);
+    put_all(&mut edits, root, &absent);
     Some(edits.done().into_owned().into())
-}
-
-fn put(edits: &mut Edits<'_>, object: Cursor<'_>, members: &[Member<'_>]) {
-    if object.is_empty() && !members.is_empty() {
-        edits.replace(object, self::object(members).to_vec());
-        return;
-    }
-    for (key, value) in members {
-        edits.put(object, key, value);
-    }
 }
 
 /// An object without some members, and its `_meta` without those that are for `meta`; a `_meta` that has
@@ -144,11 +120,8 @@ impl Prune for Off<'_> {
 /// The bytes of a member, by the path of keys that leads to it.
 pub(super) fn get(object: &Bytes, path: &[&str]) -> Option<Bytes> {
     let document = Document::new(object.clone());
-    let mut at = document.root().ok()?;
-    for key in path {
-        at = at.get(key)?;
-    }
-    Some(at.shared())
+    let value = at(&document, path)?.shared();
+    Some(value)
 }
 
 /// The text of a member that is a string.

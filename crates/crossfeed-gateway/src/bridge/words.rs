@@ -1,15 +1,6 @@
 //! The words in which the eras differ.
 
-/// `_meta` keys of the stateless era.
-pub(super) mod meta {
-    pub(in crate::bridge) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-    pub(in crate::bridge) const CLIENT_CAPABILITIES: &str =
-        "io.modelcontextprotocol/clientCapabilities";
-    pub(in crate::bridge) const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
-    pub(in crate::bridge) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-    pub(in crate::bridge) const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
-    pub(in crate::bridge) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
-}
+pub(super) use crate::meta;
 
 /// Methods that only one of the eras has, or that bridges act on.
 pub(super) mod method {

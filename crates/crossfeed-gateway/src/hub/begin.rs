@@ -163,7 +163,7 @@ pub(super) fn of_one(about: &Bytes, guidance: &str) -> Bytes {
         Some(capabilities) if capabilities.starts_with(b"{") => {
             read::with_members(&capabilities, &[("tools", tools)])
         }
-        _ => read::object(&[("tools", tools)]),
+        _ => crate::members::object(&[("tools", tools)]),
     };
     let mut members = vec![("capabilities", capabilities)];
     if !guidance.is_empty() {
@@ -223,7 +223,7 @@ pub(super) fn of_all(abouts: &[(Box<str>, Bytes)], guidance: &str, revision: Rev
     result.insert("capabilities".to_owned(), capabilities);
     let own = json!({"name": "crossfeed", "version": env!("CARGO_PKG_VERSION")});
     if revision.is_stateless() {
-        let meta = json!({"io.modelcontextprotocol/serverInfo": own.clone()});
+        let meta = json!({(crate::meta::SERVER_INFO): own.clone()});
         result.insert("_meta".to_owned(), meta);
     }
     result.insert("serverInfo".to_owned(), own);

@@ -293,5 +293,5 @@ pub(super) fn cancelled() -> Failure {
 pub(super) fn asking(params: &Bytes) -> Option<Bytes> {
     let meta = read::raw(params, &["_meta"])?;
     let meta = read::without_member(&meta, "progressToken");
-    Some(read::object(&[("_meta", meta)]))
+    Some(crate::members::object(&[("_meta", meta)]))
 }

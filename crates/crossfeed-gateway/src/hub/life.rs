@@ -15,7 +15,6 @@ use super::{
     advance::advance,
     introduce::{introduce, refusal, says_unknown},
     link::{Answer, Failure, Link, Phase, Waiting},
-    read,
 };
 use crate::{
     bridge::{WithSession, WithoutSession},
@@ -318,7 +317,7 @@ async fn replay(link: Arc<Link>) {
         let is_wanted = link.state().subscriptions.contains(&uri);
         if is_wanted {
             let uri = Bytes::from(crossfeed_json::quoted(&uri).into_bytes());
-            let params = read::object(&[("uri", uri)]);
+            let params = crate::members::object(&[("uri", uri)]);
             asked.push_back(link.ask(None, "resources/subscribe", Some(&params)).await);
         }
     }

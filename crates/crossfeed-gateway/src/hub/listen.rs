@@ -22,7 +22,7 @@ use serde_json::{Map, Value, json};
 use std::{collections::HashSet, sync::Arc};
 
 /// The key under which it is said which subscription something is for.
-const SUBSCRIPTION: [&str; 2] = ["_meta", "io.modelcontextprotocol/subscriptionId"];
+const SUBSCRIPTION: [&str; 2] = ["_meta", crate::meta::SUBSCRIPTION_ID];
 
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 

@@ -3,18 +3,14 @@
 //! What comes in: JSON, and the keys that lead to a value. What goes out: the value, or the JSON with
 //! another value there and every other byte kept. Deliberately not here: what the values mean.
 
-use crate::message::Id;
+use crate::{
+    members::{at, put_all},
+    message::Id,
+    meta,
+};
 use bytes::Bytes;
-use crossfeed_json::{Cursor, Document, Edits};
+use crossfeed_json::{Document, Edits};
 use memchr::memmem;
-
-/// The key under which a request of the stateless era says its revision.
-pub(super) const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-
-fn at<'d>(document: &'d Document, path: &[&str]) -> Option<Cursor<'d>> {
-    let root = document.root().ok()?;
-    path.iter().try_fold(root, |value, key| value.get(key))
-}
 
 /// Whether the last key of a path can be there: the bytes hold it, or an escape of a letter that may
 /// hide it. Escapes of other characters are common, and hide nothing.
@@ -70,21 +66,6 @@ pub(super) fn replaced(json: &Bytes, path: &[&str], with: &[u8]) -> Bytes {
     edits.done().into_owned().into()
 }
 
-/// An object of these members.
-pub(super) fn object(members: &[(&str, Bytes)]) -> Bytes {
-    let mut json = vec![b'{'];
-    for (key, value) in members {
-        if json.len() > 1 {
-            json.push(b',');
-        }
-        json.extend_from_slice(crossfeed_json::quoted(key).as_bytes());
-        json.push(b':');
-        json.extend_from_slice(value);
-    }
-    json.push(b'}');
-    json.into()
-}
-
 /// The same object with some members set: replaced where they are, added where they are not.
 pub(super) fn with_members(json: &Bytes, members: &[(&str, Bytes)]) -> Bytes {
     let document = Document::new(json.clone());
@@ -94,13 +75,8 @@ pub(super) fn with_members(json: &Bytes, members: &[(&str, Bytes)]) -> Bytes {
     if root.kind() != crossfeed_json::Kind::Object {
         return json.clone();
     }
-    if root.is_empty() && !members.is_empty() {
-        return object(members);
-    }
     let mut edits = Edits::new(document.raw());
-    for (key, value) in members {
-        edits.put(root, key, value);
-    }
+    put_all(&mut edits, root, members);
     edits.done().into_owned().into()
 }
 
@@ -132,7 +108,7 @@ pub(super) fn without_member(json: &Bytes, key: &str) -> Bytes {
 
 /// The revision that parameters say they are of: each request of the stateless era does.
 pub(super) fn says_revision(params: &Bytes) -> Option<String> {
-    string(params, &["_meta", PROTOCOL_VERSION])
+    string(params, &["_meta", meta::PROTOCOL_VERSION])
 }
 
 #[cfg(test)]

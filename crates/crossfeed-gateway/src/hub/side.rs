@@ -116,19 +116,15 @@ impl Side {
     /// Connections for requests without a session, the first of which has these parameters.
     pub(super) fn stateless(client: &Arc<Client>, params: Option<&Bytes>) -> Arc<Self> {
         let revision = Revision::V2026_07_28;
-        let name = params.and_then(|params| {
-            read::string(
-                params,
-                &["_meta", "io.modelcontextprotocol/clientInfo", "name"],
-            )
-        });
+        let name = params
+            .and_then(|params| read::string(params, &["_meta", crate::meta::CLIENT_INFO, "name"]));
         // What differs between clients must not be said for all of them.
         let name = name.filter(|_| !client.is_shared());
         let own = Bytes::from(
             serde_json::json!({"_meta": {
-                (read::PROTOCOL_VERSION): revision.as_str(),
-                "io.modelcontextprotocol/clientCapabilities": {},
-                "io.modelcontextprotocol/clientInfo": {
+                (crate::meta::PROTOCOL_VERSION): revision.as_str(),
+                (crate::meta::CLIENT_CAPABILITIES): {},
+                (crate::meta::CLIENT_INFO): {
                     "name": "crossfeed",
                     "version": env!("CARGO_PKG_VERSION"),
                 },

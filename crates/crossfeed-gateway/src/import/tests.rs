@@ -9,7 +9,7 @@ const CONFIG: &str = "/users/ann/.config/crossfeed/x.json";
 
 fn wiring(client: ClientKind) -> Wiring {
     let mut wiring = Wiring::new(client, "/usr/bin/crossfeed", CONFIG)
-        .with_workspace("/work")
+        .with_workspace("/project")
         .with_home("/users/ann");
     wiring.name = super::NAME;
     wiring
@@ -191,7 +191,8 @@ fn what_is_not_understood_stays() {
 #[test]
 fn a_project_has_a_name_of_its_own() {
     let text = r#"{"mcpServers": {"a": {"command": "x"}}}"#;
-    let wiring = Wiring::new(ClientKind::ClaudeCode, "/crossfeed", CONFIG).with_workspace("/work");
+    let wiring =
+        Wiring::new(ClientKind::ClaudeCode, "/crossfeed", CONFIG).with_workspace("/project");
     let done = plan(text, &wiring).expect("there is one");
     let client: Value = serde_json::from_str(&done.client).expect("it is JSON");
     assert!(client["mcpServers"]["crossfeed"].is_null());
@@ -286,7 +287,7 @@ fn variables_are_those_of_each_client() {
     assert_eq!(of(Cursor, "${1}"), (json!("$${1}"), Value::Null));
     assert_eq!(
         of(VsCode, "${workspaceFolder}/x"),
-        (json!("/work/x"), Value::Null)
+        (json!("/project/x"), Value::Null)
     );
     assert_eq!(
         of(VsCode, "${userHome}${/}x"),

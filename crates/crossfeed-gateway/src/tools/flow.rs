@@ -11,8 +11,8 @@
 //!   going through a tool.
 //! - Where the sources of a result are no longer known and there are rules, it goes nowhere.
 
-use super::pattern::fits;
 use crate::config::FlowRule;
+use crate::pattern::fits;
 use crossfeed_core::Link;
 use crossfeed_wire::{CallId, Scope};
 use lru::LruCache;

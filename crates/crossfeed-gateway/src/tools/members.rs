@@ -1,6 +1,6 @@
-//! Members of an object, taken out of its bytes and put into them.
+//! Members of an object, taken out of its bytes.
 
-use crossfeed_json::{Cursor, Edits, Kind, quoted};
+use crossfeed_json::{Cursor, Edits, Kind};
 
 /// Takes out the members of an object whose keys are `unwanted`, every occurrence of them; all other
 /// bytes stay.
@@ -32,24 +32,6 @@ pub(super) fn take_out(edits: &mut Edits<'_>, object: Cursor<'_>, unwanted: impl
     }
     if let Some(to) = gone {
         edits.remove(kept.unwrap_or(open)..to);
-    }
-}
-
-/// Sets members of an object; one without any gets them all at once, as there is nothing that each could
-/// stand behind.
-pub(super) fn put_all(edits: &mut Edits<'_>, object: Cursor<'_>, members: Vec<(&str, String)>) {
-    if !object.is_empty() {
-        for (key, json) in members {
-            edits.put(object, key, json);
-        }
-        return;
-    }
-    let mut members = members.into_iter();
-    if let Some((first, mut json)) = members.next() {
-        for (key, more) in members {
-            json.push_str(&format!(",{}:{more}", quoted(key)));
-        }
-        edits.put(object, first, json);
     }
 }
 

@@ -12,7 +12,6 @@ mod flow;
 mod ids;
 pub(crate) mod list;
 mod members;
-mod pattern;
 mod profile;
 mod refusal;
 mod result;

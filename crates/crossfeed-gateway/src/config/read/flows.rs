@@ -11,6 +11,7 @@ use crate::config::{
     FlowRule, ServerConfig,
     node::{Node, Value},
 };
+use crate::pattern::fits;
 
 pub(super) fn flows(
     reader: &mut Reader<'_>,
@@ -94,29 +95,10 @@ fn pattern(
         return None;
     }
     let names = || servers.iter().map(|server| server.name.as_str());
-    if !names().any(|name| matches(server, name)) {
+    if !names().any(|name| fits(server, name)) {
         let advice = nearest(server, names()).map(|near| format!("the nearest one is `{near}`"));
         let what = "no server matches the pattern, so that the rule would never hold";
         reader.advise(&at, node.span.start, what, advice);
     }
     Some(format!("{server}/{tool}"))
-}
-
-/// Whether a name is of a pattern, in which `*` is any run of characters.
-fn matches(pattern: &str, name: &str) -> bool {
-    let Some((first, rest)) = pattern.split_once('*') else {
-        return pattern == name;
-    };
-    let Some(mut name) = name.strip_prefix(first) else {
-        return false;
-    };
-    let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
-    for part in middle.split('*') {
-        match name.split_once(part) {
-            Some((_, behind)) if !part.is_empty() => name = behind,
-            Some(_) => {}
-            None => return false,
-        }
-    }
-    name.ends_with(last)
 }

@@ -7,6 +7,7 @@
 use super::names::{
     HEADER_MISMATCH, METHOD, MISSING_CAPABILITY, NAME, SESSION, UNSUPPORTED_VERSION, VERSION, only,
 };
+use crate::meta::{CLIENT_CAPABILITIES, PROTOCOL_VERSION};
 use crate::{
     Revision,
     downstream::HubClient,
@@ -18,8 +19,6 @@ use hyper::{HeaderMap, StatusCode};
 use serde_json::json;
 use std::borrow::Cow;
 
-const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const DISCOVER: &str = "server/discover";
 
 /// Whether a message is of the era without sessions.
@@ -51,7 +50,7 @@ fn has_version(message: &Message) -> bool {
         return false;
     };
     let meta = params.get("_meta");
-    meta.is_some_and(|meta| meta.get(META_VERSION).is_some())
+    meta.is_some_and(|meta| meta.get(PROTOCOL_VERSION).is_some())
 }
 
 /// Checks that the headers say what the message says.
@@ -86,10 +85,10 @@ fn check_request(
     let params = document.root().ok();
     let meta = params.and_then(|params| params.get("_meta"));
     let member = |name| meta.and_then(|meta: Cursor<'_>| meta.get(name));
-    let version = member(META_VERSION).and_then(|version| version.as_str());
-    let capabilities = member(META_CAPABILITIES).filter(|value| value.kind() == Json::Object);
+    let version = member(PROTOCOL_VERSION).and_then(|version| version.as_str());
+    let capabilities = member(CLIENT_CAPABILITIES).filter(|value| value.kind() == Json::Object);
     let (Some(version), Some(_)) = (&version, capabilities) else {
-        let what = format!("`_meta` must have `{META_VERSION}` and `{META_CAPABILITIES}`");
+        let what = format!("`_meta` must have `{PROTOCOL_VERSION}` and `{CLIENT_CAPABILITIES}`");
         return Err(RpcError::new(code::INVALID_PARAMS, what));
     };
     agree(headers, VERSION, version)?;

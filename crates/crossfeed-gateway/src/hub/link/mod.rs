@@ -269,7 +269,7 @@ impl Link {
         let params = message.params().unwrap_or_default();
         if let Some(level) = read::kept(&params, &["level"]).filter(|level| level.len() <= LONGEST)
         {
-            self.state().level = Some(read::object(&[("level", level)]));
+            self.state().level = Some(crate::members::object(&[("level", level)]));
         }
     }
 

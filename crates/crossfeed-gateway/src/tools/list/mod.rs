@@ -25,7 +25,7 @@ pub(super) use headers::HeaderParameter;
 pub use report::ToolReport;
 pub(super) use tool::Offered;
 
-use super::{ServerList, extra, pattern, profile::Choice};
+use super::{ServerList, extra, profile::Choice};
 use crate::{
     Revision,
     config::{GatewayConfig, ServerConfig},
@@ -254,14 +254,14 @@ fn of_server(
         Some((name, item.shared()))
     });
     let is_offered = |name: &str| {
-        (server.allow.is_empty() || pattern::fits_any(&server.allow, name))
-            && !pattern::fits_any(&server.deny, name)
+        (server.allow.is_empty() || crate::pattern::fits_any(&server.allow, name))
+            && !crate::pattern::fits_any(&server.deny, name)
     };
     let named: Vec<_> = named.collect();
     let offered = || named.iter().filter(|(name, _)| is_offered(name));
     let mut options = choice.options();
     for (name, _) in offered() {
-        if pattern::fits_any(&server.never_chain, name) {
+        if crate::pattern::fits_any(&server.never_chain, name) {
             options = options.with_never(name.clone());
         }
         if server.projection {

@@ -8,7 +8,7 @@ use super::{
     Show,
     whole::{CONTENT, Clean, STRUCTURED, text_part},
 };
-use crate::tools::members::put_all;
+use crate::members::put_all;
 use crossfeed_json::{Cursor, Document, Edits, Kind};
 use crossfeed_wire::internal;
 use serde_json::{Map, Value, json};
@@ -49,7 +49,7 @@ pub(super) fn preview(clean: &Clean<'_>, rendered: &str, show: &Show) -> Option<
         put.push((STRUCTURED, json));
     }
     put.push((CONTENT, content));
-    put_all(&mut edits, root, put);
+    put_all(&mut edits, root, &put);
     Some(edits.done().into_owned())
 }
 

@@ -5,7 +5,7 @@
 //! content that conforms to what is listed, or a text in its place.
 
 use super::Show;
-use crate::tools::members::{put_all, take_out};
+use crate::{members::put_all, tools::members::take_out};
 use crossfeed_json::{Cursor, Document, Edits, Kind, quoted};
 use crossfeed_wire::internal;
 use serde_json::{Map, Value, json};
@@ -122,7 +122,7 @@ pub(super) fn whole(clean: &Clean<'_>, show: &Show) -> Option<Vec<u8>> {
             (None, None) => put.push((CONTENT, format!("[{added}]"))),
         }
     }
-    put_all(&mut edits, root, put);
+    put_all(&mut edits, root, &put);
     Some(edits.done().into_owned())
 }
 

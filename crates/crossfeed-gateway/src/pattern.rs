@@ -1,7 +1,7 @@
 //! Patterns of names: `*` is any run of characters.
 
 /// Whether a name fits a pattern. Takes at most as many steps as both are long, multiplied.
-pub(super) fn fits(pattern: &str, name: &str) -> bool {
+pub(crate) fn fits(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut at, mut to) = (0, 0);
     // Behind the last `*`, and how much of the name that has taken.
@@ -29,7 +29,7 @@ pub(super) fn fits(pattern: &str, name: &str) -> bool {
 }
 
 /// Whether a name fits one of these patterns.
-pub(super) fn fits_any(patterns: &[String], name: &str) -> bool {
+pub(crate) fn fits_any(patterns: &[String], name: &str) -> bool {
     patterns.iter().any(|pattern| fits(pattern, name))
 }
 
