@@ -1,6 +1,6 @@
 //! What is measured of a racer, and the row that says it.
 
-use std::fmt;
+use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -68,11 +68,28 @@ fn check(answer: &[u8]) -> Outcome<()> {
     Ok(())
 }
 
-fn call(id: usize, bytes: usize) -> Vec<u8> {
-    let call = if bytes == SMALL {
-        serde_json::json!({ "name": "echo", "arguments": { "message": "x".repeat(SMALL) } })
-    } else {
-        serde_json::json!({ "name": "large_text", "arguments": { "bytes": bytes } })
+/// What a call asks for.
+#[derive(Clone, Copy)]
+enum Asked {
+    /// 1 KB of text, which is sent first.
+    Echo,
+    /// 1 MB of prose.
+    Prose,
+    /// 1 MB of records as the JSON text that most servers give.
+    Records,
+}
+
+fn call(id: usize, asked: Asked) -> Vec<u8> {
+    let call = match asked {
+        Asked::Echo => {
+            serde_json::json!({ "name": "echo", "arguments": { "message": "x".repeat(SMALL) } })
+        }
+        Asked::Prose => {
+            serde_json::json!({ "name": "large_text", "arguments": { "bytes": LARGE } })
+        }
+        Asked::Records => {
+            serde_json::json!({ "name": "records_text", "arguments": { "bytes": LARGE } })
+        }
     };
     let message =
         serde_json::json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call });
@@ -89,12 +106,13 @@ pub(crate) struct Row {
     at_once_p50: Vec<f64>,
     at_once_p99: Vec<f64>,
     throughput: Vec<f64>,
-    large: Vec<f64>,
+    prose: Vec<f64>,
+    records: Vec<f64>,
     broken: bool,
 }
 
 impl Row {
-    pub(crate) const HEAD: &'static str = "| Racer | p50, µs | p99, µs | p50 at 16, µs | p99 at 16, µs | calls/s at 16 | 1 MB, ms | idle, MiB | most, MiB |\n|---|---|---|---|---|---|---|---|---|";
+    pub(crate) const HEAD: &'static str = "| Racer | p50, µs | added, µs | p99, µs | p50 at 16, µs | p99 at 16, µs | calls/s at 16 | 1 MB of prose, ms | 1 MB of JSON, ms | idle, MiB | most, MiB |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|";
 
     pub(crate) fn new(racer: Running) -> Self {
         let idle = racer.memory(false);
@@ -107,7 +125,8 @@ impl Row {
             at_once_p50: Vec::new(),
             at_once_p99: Vec::new(),
             throughput: Vec::new(),
-            large: Vec::new(),
+            prose: Vec::new(),
+            records: Vec::new(),
             broken: false,
         }
     }
@@ -127,8 +146,8 @@ impl Row {
     }
 
     fn measure(&mut self, pace: &Pace) -> Outcome<()> {
-        self.one_by_one(pace.calls / 10 + 1, SMALL)?; // what gets quicker by running does so first
-        let alone = self.one_by_one(pace.calls, SMALL)?;
+        self.one_by_one(pace.calls / 10 + 1, Asked::Echo)?; // what gets quicker by running does so first
+        let alone = self.one_by_one(pace.calls, Asked::Echo)?;
         self.p50.push(percentile(&alone, 50));
         self.p99.push(percentile(&alone, 99));
         let began = Instant::now();
@@ -137,8 +156,10 @@ impl Row {
             .push(at_once.len() as f64 / began.elapsed().as_secs_f64());
         self.at_once_p50.push(percentile(&at_once, 50));
         self.at_once_p99.push(percentile(&at_once, 99));
-        let large = self.one_by_one(pace.large_calls, LARGE)?;
-        self.large.push(percentile(&large, 50) / 1_000.0);
+        let prose = self.one_by_one(pace.large_calls, Asked::Prose)?;
+        self.prose.push(percentile(&prose, 50) / 1_000.0);
+        let records = self.one_by_one(pace.large_calls, Asked::Records)?;
+        self.records.push(percentile(&records, 50) / 1_000.0);
         Ok(())
     }
 
@@ -149,13 +170,13 @@ impl Row {
     }
 
     /// Calls, one after the other: how long each took.
-    fn one_by_one(&mut self, count: usize, bytes: usize) -> Outcome<Vec<Duration>> {
+    fn one_by_one(&mut self, count: usize, asked: Asked) -> Outcome<Vec<Duration>> {
         let ids = self.ids(count);
         let mut took = Vec::with_capacity(count);
         match &mut self.racer.way {
             Way::Lines(lines) => {
                 for id in ids {
-                    let message = call(id, bytes);
+                    let message = call(id, asked);
                     let began = Instant::now();
                     lines.send(&message)?;
                     let answer = lines.receive()?;
@@ -166,7 +187,7 @@ impl Row {
             Way::Http(address, session) => {
                 let mut connection = Connection::open(*address, session.clone())?;
                 for id in ids {
-                    let message = call(id, bytes);
+                    let message = call(id, asked);
                     let began = Instant::now();
                     let answer = connection.post(&message)?;
                     took.push(began.elapsed());
@@ -187,7 +208,7 @@ impl Row {
                 let mut took = Vec::with_capacity(count);
                 for id in ids.by_ref().take(AT_ONCE) {
                     began[id - first] = Instant::now();
-                    lines.send(&call(id, SMALL))?;
+                    lines.send(&call(id, Asked::Echo))?;
                 }
                 while took.len() < count {
                     let answer = lines.receive()?;
@@ -196,7 +217,7 @@ impl Row {
                     check(answer)?;
                     if let Some(id) = ids.next() {
                         began[id - first] = Instant::now();
-                        lines.send(&call(id, SMALL))?;
+                        lines.send(&call(id, Asked::Echo))?;
                     }
                 }
                 Ok(took)
@@ -234,7 +255,7 @@ fn posts(
     let mut connection = Connection::open(address, session)?;
     let mut took = Vec::with_capacity(ids.len());
     for id in ids {
-        let message = call(*id, SMALL);
+        let message = call(*id, Asked::Echo);
         let began = Instant::now();
         let answer = connection.post(&message)?;
         took.push(began.elapsed());
@@ -276,25 +297,111 @@ fn median(values: &[f64]) -> f64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-impl fmt::Display for Row {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Row {
+    /// Whether its client speaks HTTP.
+    fn is_http(&self) -> bool {
+        matches!(self.racer.way, Way::Http(..))
+    }
+
+    /// Whether it stands for having nothing between.
+    fn is_direct(&self) -> bool {
+        self.name().starts_with("direct")
+    }
+
+    /// What it adds at the median to a direct connection of the same kind, in µs: the median of the differences
+    /// within rounds.
+    fn added(&self, rows: &[Row]) -> Option<f64> {
+        let direct = rows
+            .iter()
+            .find(|row| row.is_direct() && row.is_http() == self.is_http())?;
+        let differences = self.p50.iter().zip(&direct.p50);
+        let differences: Vec<_> = differences.map(|(own, direct)| own - direct).collect();
+        (!self.is_direct() && !differences.is_empty()).then(|| median(&differences))
+    }
+
+    fn line(&self, rows: &[Row]) -> String {
         let mib = |kib: Option<u64>| {
             kib.map_or_else(|| "?".into(), |kib| format!("{:.1}", kib as f64 / 1_024.0))
         };
-        write!(
-            f,
-            "| {} | {:.0} | {:.0} | {:.0} | {:.0} | {:.0} | {:.2} | {} | {} |",
+        let added = self.added(rows);
+        format!(
+            "| {} | {:.0} | {} | {:.0} | {:.0} | {:.0} | {:.0} | {:.2} | {:.2} | {} | {} |",
             self.name(),
             median(&self.p50),
+            added.map_or_else(String::new, |added| format!("{added:.0}")),
             median(&self.p99),
             median(&self.at_once_p50),
             median(&self.at_once_p99),
             median(&self.throughput),
-            median(&self.large),
+            median(&self.prose),
+            median(&self.records),
             mib(self.idle),
             mib(self.racer.memory(true)),
         )
     }
+
+    /// What was asked of the gateway, and whether that is so.
+    fn targets(&self, rows: &[Row]) -> Vec<String> {
+        let mut targets = Vec::new();
+        let mut target = |what: &str, found: f64, below: f64| {
+            let met = if found < below { "met" } else { "missed" };
+            targets.push(format!(
+                "{}: {what} {found:.0}, asked below {below:.0}: {met}",
+                self.name()
+            ));
+        };
+        let added = self.added(rows).unwrap_or(f64::NAN);
+        if !self.is_http() {
+            target("added at the median, µs", added, 120.0);
+            target("p99 alone, µs", median(&self.p99), 1_000.0);
+        }
+        let at_once = median(&self.at_once_p50);
+        target(
+            "p99 at 16, µs, by five times its median",
+            median(&self.at_once_p99),
+            5.0 * at_once,
+        );
+        let idle = self.idle.map_or(f64::NAN, |kib| kib as f64 / 1_024.0);
+        target("idle, MiB", idle, 32.0);
+        let rivals = rows
+            .iter()
+            .filter(|row| row.is_rival() && row.is_http() == self.is_http());
+        let least = rivals
+            .filter_map(|row| row.added(rows))
+            .fold(f64::INFINITY, f64::min);
+        if least.is_finite() {
+            target(
+                "added at the median, µs, by the least of the others",
+                added,
+                least,
+            );
+        }
+        targets
+    }
+
+    fn is_ours(&self) -> bool {
+        self.name().starts_with("crossfeed")
+    }
+
+    /// Whether it is a proxy of others that does more than copy.
+    fn is_rival(&self) -> bool {
+        !self.is_ours() && !self.is_direct() && !self.name().starts_with("lines copied")
+    }
+}
+
+/// The table of all, and what became of the targets.
+pub(crate) fn report(rows: &[Row], out: &mut impl io::Write) -> io::Result<()> {
+    writeln!(out, "{}", Row::HEAD)?;
+    for row in rows {
+        writeln!(out, "{}", row.line(rows))?;
+    }
+    writeln!(out)?;
+    for row in rows.iter().filter(|row| row.is_ours()) {
+        for target in row.targets(rows) {
+            writeln!(out, "{target}")?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -16,6 +16,9 @@ use crate::stdio::{self, Lines};
 /// How long a racer may take to listen.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// The word by which this program copies lines.
+pub(crate) const COPY: &str = "--copy";
+
 pub(crate) struct Programs {
     pub(crate) fixture: PathBuf,
     pub(crate) gateway: PathBuf,
@@ -105,6 +108,10 @@ pub(crate) fn all(programs: &Programs) -> Outcome<Vec<Racer>> {
     };
     let stdio_server = format!("{fixture} --stdio");
     add("direct, stdio", false, &|_| words(&[&fixture, "--stdio"]))?;
+    let copier = text(&std::env::current_exe()?);
+    add("lines copied, stdio to stdio", false, &|_| {
+        words(&[&copier, COPY, &fixture, "--stdio"])
+    })?;
     add("crossfeed, stdio to stdio", false, &|_| {
         words(&[
             &gateway, "gateway", "--log", "warn", "--", &fixture, "--stdio",

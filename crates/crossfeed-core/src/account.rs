@@ -8,9 +8,12 @@ use crate::{
     trace::{Telemetry, avoided},
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
+// Seeded, and some times as fast as the standard one, on what may be megabytes. Who knew the seed could make
+// another content pass for one that was shown.
+use foldhash::quality::RandomState;
 use lru::LruCache;
 use std::{
-    hash::{BuildHasher, RandomState},
+    hash::BuildHasher,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -260,7 +263,7 @@ impl Accounts {
             telemetry,
             kept: Mutex::new(LruCache::unbounded()),
             remembered: Arc::default(),
-            hasher: RandomState::new(),
+            hasher: RandomState::default(),
         }
     }
 
@@ -307,7 +310,9 @@ impl Accounts {
 
 #[cfg(test)]
 mod tests {
-    use super::{Account, Accounts, Extent, MARKED_BYTES, Mark, Showable, TokenAccount};
+    use super::{
+        Account, Accounts, Extent, MARKED_BYTES, Mark, RandomState, Showable, TokenAccount,
+    };
     use crate::canonical::Stored;
     use crossfeed_json::Document;
     use crossfeed_store::{ResultKind, StoredResult};
@@ -317,7 +322,7 @@ mod tests {
     const MARK: Mark = Mark { len: 1, hash: 7 };
 
     fn account() -> Account {
-        Account::new(Arc::default(), std::hash::RandomState::new(), None)
+        Account::new(Arc::default(), RandomState::default(), None)
     }
 
     fn result(id: &str) -> Showable {

@@ -49,6 +49,13 @@ impl ToolResult {
         Self::new(bytes, ResultKind::Mcp)
     }
 
+    /// A tool result of MCP whose document somebody has looked into: the index that was built then
+    /// serves whoever refers to it.
+    #[must_use]
+    pub fn mcp_document(document: Document) -> Self {
+        Self(StoredResult::new(document, ResultKind::Mcp))
+    }
+
     /// A text. A reference without a selector passes it on as it is, even if it is JSON.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {

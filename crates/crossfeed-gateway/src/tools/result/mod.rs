@@ -109,7 +109,8 @@ impl Answer {
 impl Kept {
     /// The answer as the client is to see it.
     pub(super) async fn finish(self, result: Bytes) -> Bytes {
-        match answer(&result).await {
+        let (answer, read) = answer(&result).await;
+        match answer {
             Answer::Other => passed_on(result),
             Answer::InputRequired(state) => {
                 if let Some(state) = state {
@@ -124,7 +125,7 @@ impl Kept {
                 result
             }
             Answer::Failure => {
-                let failed = ToolResult::mcp(result.clone()).failed();
+                let failed = ToolResult::mcp_document(read).failed();
                 note(self.in_flight.complete(failed).await.err());
                 self.shared
                     .tools
@@ -133,7 +134,7 @@ impl Kept {
                     .result(metrics::Kept::Failed);
                 passed_on(result)
             }
-            Answer::Result { is_large } => self.shown(result, is_large).await,
+            Answer::Result { is_large } => self.shown(result, read, is_large).await,
         }
     }
 
@@ -164,7 +165,8 @@ impl Kept {
         note(self.in_flight.fail(message).await.err());
     }
 
-    async fn shown(self, result: Bytes, is_large: bool) -> Bytes {
+    /// What `result` is shown as, which was `read` before: one index serves all.
+    async fn shown(self, result: Bytes, read: Document, is_large: bool) -> Bytes {
         let Self {
             shared,
             in_flight,
@@ -177,7 +179,7 @@ impl Kept {
         let call_id = in_flight.call_id().clone();
         // Before it is there: who waits for it asks at once whose data it is.
         shared.remember_sources(&call_id, &offered.source, &sources);
-        let recorded = in_flight.complete(ToolResult::mcp(result.clone())).await;
+        let recorded = in_flight.complete(ToolResult::mcp_document(read)).await;
         drop(in_flight);
         let mut show = Show {
             offered: Arc::clone(&offered),
@@ -224,7 +226,7 @@ pub(super) struct Again {
 impl Again {
     /// The result as the client is to see it; with its call id only if it is the one that was recorded.
     pub(super) async fn shown(&self, shared: &Shared, result: Bytes, is_same: bool) -> Bytes {
-        let Answer::Result { is_large } = answer(&result).await else {
+        let (Answer::Result { is_large }, _) = answer(&result).await else {
             return passed_on(result);
         };
         let mut show = Show {
@@ -249,13 +251,18 @@ impl Again {
     }
 }
 
-async fn answer(result: &Bytes) -> Answer {
+/// What an answer is, and its document, which is indexed by then.
+async fn answer(result: &Bytes) -> (Answer, Document) {
     let document = Document::new(result.clone());
-    let answer = apart(result.len(), move || match document.root() {
-        Ok(root) if root.kind() == Kind::Object => Some(Answer::of(root)),
-        _ => None,
+    let read = apart(result.len(), move || {
+        let answer = match document.root() {
+            Ok(root) if root.kind() == Kind::Object => Answer::of(root),
+            _ => Answer::Other,
+        };
+        Some((answer, document))
     });
-    answer.await.unwrap_or(Answer::Other)
+    let unread = || (Answer::Other, Document::new(result.clone()));
+    read.await.unwrap_or_else(unread)
 }
 
 /// What is passed on as it came, but for what another says under our keys.
