@@ -6,39 +6,47 @@ use std::time::Duration;
 
 use crate::Outcome;
 
+/// Where a racer listens, and the session that is open there.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub(crate) address: SocketAddr,
+    pub(crate) path: &'static str,
+    pub(crate) session: Option<String>,
+}
+
 pub(crate) struct Connection {
-    address: SocketAddr,
-    session: Option<String>,
+    place: Place,
     stream: BufReader<TcpStream>,
     body: Vec<u8>,
 }
 
 impl Connection {
-    pub(crate) fn open(address: SocketAddr, session: Option<String>) -> Outcome<Self> {
-        let stream = TcpStream::connect(address)?;
+    pub(crate) fn open(place: Place) -> Outcome<Self> {
+        let stream = TcpStream::connect(place.address)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(Duration::from_secs(30)))?;
         Ok(Connection {
-            address,
-            session,
+            place,
             stream: BufReader::with_capacity(1 << 16, stream),
             body: Vec::new(),
         })
     }
 
-    pub(crate) fn session(&self) -> Option<String> {
-        self.session.clone()
+    /// The place, with the session that was opened.
+    pub(crate) fn into_place(self) -> Place {
+        self.place
     }
 
     /// Posts a message. Gives the message that answers it, or nothing for one that is not answered.
     pub(crate) fn post(&mut self, message: &[u8]) -> Outcome<&[u8]> {
         let mut request = format!(
-            "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
+            "POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
              MCP-Protocol-Version: 2025-06-18\r\nContent-Length: {}\r\n",
-            self.address,
+            self.place.path,
+            self.place.address,
             message.len()
         );
-        if let Some(session) = &self.session {
+        if let Some(session) = &self.place.session {
             request.push_str(&format!("Mcp-Session-Id: {session}\r\n"));
         }
         request.push_str("\r\n");
@@ -70,7 +78,7 @@ impl Connection {
                 "content-length" => length = value.parse()?,
                 "transfer-encoding" => chunked = value.eq_ignore_ascii_case("chunked"),
                 "content-type" => events = value.starts_with("text/event-stream"),
-                "mcp-session-id" => self.session = Some(value.to_owned()),
+                "mcp-session-id" => self.place.session = Some(value.to_owned()),
                 _ => {}
             }
         }

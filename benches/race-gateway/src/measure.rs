@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::Outcome;
-use crate::http::Connection;
+use crate::http::{Connection, Place};
 use crate::racers::{Running, Way};
 
 pub(crate) const INITIALIZE: &[u8] = b"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"race\",\"version\":\"1\"}}}\n";
@@ -79,16 +79,17 @@ enum Asked {
     Records,
 }
 
-fn call(id: usize, asked: Asked) -> Vec<u8> {
+fn call(prefix: &str, id: usize, asked: Asked) -> Vec<u8> {
+    let name = |name: &str| format!("{prefix}{name}");
     let call = match asked {
         Asked::Echo => {
-            serde_json::json!({ "name": "echo", "arguments": { "message": "x".repeat(SMALL) } })
+            serde_json::json!({ "name": name("echo"), "arguments": { "message": "x".repeat(SMALL) } })
         }
         Asked::Prose => {
-            serde_json::json!({ "name": "large_text", "arguments": { "bytes": LARGE } })
+            serde_json::json!({ "name": name("large_text"), "arguments": { "bytes": LARGE } })
         }
         Asked::Records => {
-            serde_json::json!({ "name": "records_text", "arguments": { "bytes": LARGE } })
+            serde_json::json!({ "name": name("records_text"), "arguments": { "bytes": LARGE } })
         }
     };
     let message =
@@ -173,10 +174,11 @@ impl Row {
     fn one_by_one(&mut self, count: usize, asked: Asked) -> Outcome<Vec<Duration>> {
         let ids = self.ids(count);
         let mut took = Vec::with_capacity(count);
+        let prefix = self.racer.prefix;
         match &mut self.racer.way {
             Way::Lines(lines) => {
                 for id in ids {
-                    let message = call(id, asked);
+                    let message = call(prefix, id, asked);
                     let began = Instant::now();
                     lines.send(&message)?;
                     let answer = lines.receive()?;
@@ -184,10 +186,10 @@ impl Row {
                     check(answer)?;
                 }
             }
-            Way::Http(address, session) => {
-                let mut connection = Connection::open(*address, session.clone())?;
+            Way::Http(place) => {
+                let mut connection = Connection::open(place.clone())?;
                 for id in ids {
-                    let message = call(id, asked);
+                    let message = call(prefix, id, asked);
                     let began = Instant::now();
                     let answer = connection.post(&message)?;
                     took.push(began.elapsed());
@@ -201,6 +203,7 @@ impl Row {
     /// Calls, so many under way at once: how long each took.
     fn at_once(&mut self, count: usize) -> Outcome<Vec<Duration>> {
         let mut ids = self.ids(count);
+        let prefix = self.racer.prefix;
         match &mut self.racer.way {
             Way::Lines(lines) => {
                 let first = ids.start;
@@ -208,7 +211,7 @@ impl Row {
                 let mut took = Vec::with_capacity(count);
                 for id in ids.by_ref().take(AT_ONCE) {
                     began[id - first] = Instant::now();
-                    lines.send(&call(id, Asked::Echo))?;
+                    lines.send(&call(prefix, id, Asked::Echo))?;
                 }
                 while took.len() < count {
                     let answer = lines.receive()?;
@@ -217,22 +220,20 @@ impl Row {
                     check(answer)?;
                     if let Some(id) = ids.next() {
                         began[id - first] = Instant::now();
-                        lines.send(&call(id, Asked::Echo))?;
+                        lines.send(&call(prefix, id, Asked::Echo))?;
                     }
                 }
                 Ok(took)
             }
-            Way::Http(address, session) => {
-                let (address, session) = (*address, session.clone());
+            Way::Http(place) => {
                 let ids: Vec<_> = ids.collect();
                 thread::scope(|scope| {
                     let shares = ids.chunks(ids.len().div_ceil(AT_ONCE));
                     let workers: Vec<_> = shares
                         .map(|share| {
-                            let session = session.clone();
+                            let place = place.clone();
                             scope.spawn(move || {
-                                posts(address, session, share)
-                                    .map_err(|problem| problem.to_string())
+                                posts(place, prefix, share).map_err(|problem| problem.to_string())
                             })
                         })
                         .collect();
@@ -247,15 +248,11 @@ impl Row {
     }
 }
 
-fn posts(
-    address: std::net::SocketAddr,
-    session: Option<String>,
-    ids: &[usize],
-) -> Outcome<Vec<Duration>> {
-    let mut connection = Connection::open(address, session)?;
+fn posts(place: Place, prefix: &str, ids: &[usize]) -> Outcome<Vec<Duration>> {
+    let mut connection = Connection::open(place)?;
     let mut took = Vec::with_capacity(ids.len());
     for id in ids {
-        let message = call(*id, Asked::Echo);
+        let message = call(prefix, *id, Asked::Echo);
         let began = Instant::now();
         let answer = connection.post(&message)?;
         took.push(began.elapsed());

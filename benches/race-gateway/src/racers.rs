@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::Outcome;
-use crate::http::Connection;
+use crate::http::{Connection, Place};
 use crate::measure::{INITIALIZE, INITIALIZED};
 use crate::stdio::{self, Lines};
 
@@ -30,18 +30,22 @@ pub(crate) struct Racer {
     pub(crate) name: &'static str,
     /// Where it listens; nothing for standard input and output.
     port: Option<u16>,
+    /// Its path, of HTTP.
+    path: &'static str,
+    /// What it puts in front of the names of tools.
+    prefix: &'static str,
     words: Vec<String>,
 }
 
 pub(crate) enum Way {
     Lines(Lines),
-    /// Where, and the session that is open there.
-    Http(SocketAddr, Option<String>),
+    Http(Place),
 }
 
 pub(crate) struct Running {
     pub(crate) name: &'static str,
     pub(crate) way: Way,
+    pub(crate) prefix: &'static str,
     child: Child,
 }
 
@@ -91,77 +95,69 @@ pub(crate) fn all(programs: &Programs) -> Outcome<Vec<Racer>> {
     let script = programs.peers.join("fastmcp_proxy.py");
     fs::write(&script, FASTMCP)?;
     let mut racers = Vec::new();
-    let mut add =
-        |name: &'static str, listens: bool, words: &dyn Fn(&str) -> Vec<String>| -> Outcome<()> {
-            let port = if listens { Some(free_port()?) } else { None };
-            racers.push(Racer {
-                name,
-                port,
-                words: words(&port.unwrap_or_default().to_string()),
-            });
-            Ok(())
-        };
     let words = |all: &[&str]| {
         all.iter()
             .map(|word| (*word).to_owned())
             .collect::<Vec<_>>()
     };
     let stdio_server = format!("{fixture} --stdio");
-    add("direct, stdio", false, &|_| words(&[&fixture, "--stdio"]))?;
+    racers.push(racer("direct, stdio", false, &|_| {
+        words(&[&fixture, "--stdio"])
+    })?);
     let copier = text(&std::env::current_exe()?);
-    add("lines copied, stdio to stdio", false, &|_| {
+    racers.push(racer("lines copied, stdio to stdio", false, &|_| {
         words(&[&copier, COPY, &fixture, "--stdio"])
-    })?;
-    add("crossfeed, stdio to stdio", false, &|_| {
+    })?);
+    racers.push(racer("crossfeed, stdio to stdio", false, &|_| {
         words(&[
             &gateway, "gateway", "--log", "warn", "--", &fixture, "--stdio",
         ])
-    })?;
-    add("crossfeed without previews, stdio to stdio", false, &|_| {
-        words(&[
-            &gateway,
-            "gateway",
-            "--log",
-            "warn",
-            "--config",
-            &text(&plain),
-        ])
-    })?;
-    add("fastmcp, stdio to stdio", false, &|_| {
+    })?);
+    racers.push(racer(
+        "crossfeed without previews, stdio to stdio",
+        false,
+        &|_| {
+            words(&[
+                &gateway,
+                "gateway",
+                "--log",
+                "warn",
+                "--config",
+                &text(&plain),
+            ])
+        },
+    )?);
+    racers.push(racer("fastmcp, stdio to stdio", false, &|_| {
         words(&[&python, &text(&script), "stdio", &fixture])
-    })?;
-    add("direct, HTTP", true, &|port| {
+    })?);
+    racers.push(racer("direct, HTTP", true, &|port| {
         words(&[&fixture, "--listen", &format!("127.0.0.1:{port}")])
-    })?;
-    add("crossfeed, HTTP to stdio", true, &|port| {
+    })?);
+    racers.push(racer("crossfeed, HTTP to stdio", true, &|port| {
         let listen = format!("127.0.0.1:{port}");
         words(&[
             &gateway, "gateway", "--log", "warn", "--listen", &listen, "--", &fixture, "--stdio",
         ])
-    })?;
-    add("crossfeed without previews, HTTP to stdio", true, &|port| {
-        let listen = format!("127.0.0.1:{port}");
-        words(&[
-            &gateway,
-            "gateway",
-            "--log",
-            "warn",
-            "--listen",
-            &listen,
-            "--config",
-            &text(&plain),
-        ])
-    })?;
-    add("mcp-proxy (cargo), HTTP to stdio", true, &|port| {
-        words(&[
-            &bin("cargo/bin/mcp-proxy"),
-            "--port",
-            port,
-            &fixture,
-            "--stdio",
-        ])
-    })?;
-    add("supergateway, HTTP to stdio", true, &|port| {
+    })?);
+    racers.push(racer(
+        "crossfeed without previews, HTTP to stdio",
+        true,
+        &|port| {
+            let listen = format!("127.0.0.1:{port}");
+            words(&[
+                &gateway,
+                "gateway",
+                "--log",
+                "warn",
+                "--listen",
+                &listen,
+                "--config",
+                &text(&plain),
+            ])
+        },
+    )?);
+    racers.push(mcp_proxy(programs, &fixture)?);
+    racers.push(racer("supergateway, HTTP to stdio", true, &|port| {
         let main = bin("npm/node_modules/supergateway/dist/index.js");
         let rest = [
             "--outputTransport",
@@ -177,8 +173,8 @@ pub(crate) fn all(programs: &Programs) -> Outcome<Vec<Racer>> {
             words(&rest),
         ]
         .concat()
-    })?;
-    add("mcp-proxy (npm), HTTP to stdio", true, &|port| {
+    })?);
+    racers.push(racer("mcp-proxy (npm), HTTP to stdio", true, &|port| {
         let main = bin("npm/node_modules/.bin/mcp-proxy");
         let rest = [
             "--host",
@@ -190,8 +186,8 @@ pub(crate) fn all(programs: &Programs) -> Outcome<Vec<Racer>> {
             "--stdio",
         ];
         [words(&[&node, &main, "--port", port]), words(&rest)].concat()
-    })?;
-    add("mcp-proxy (PyPI), HTTP to stdio", true, &|port| {
+    })?);
+    racers.push(racer("mcp-proxy (PyPI), HTTP to stdio", true, &|port| {
         words(&[
             &python,
             &bin("python/bin/mcp-proxy"),
@@ -203,11 +199,46 @@ pub(crate) fn all(programs: &Programs) -> Outcome<Vec<Racer>> {
             &fixture,
             "--stdio",
         ])
-    })?;
-    add("fastmcp, HTTP to stdio", true, &|port| {
+    })?);
+    racers.push(racer("fastmcp, HTTP to stdio", true, &|port| {
         words(&[&python, &text(&script), port, &fixture])
-    })?;
+    })?);
     Ok(racers)
+}
+
+type Words<'w> = &'w dyn Fn(&str) -> Vec<String>;
+
+/// A racer by its name, whether it listens, and its words for a port.
+fn racer(name: &'static str, listens: bool, words: Words<'_>) -> Outcome<Racer> {
+    let port = if listens { Some(free_port()?) } else { None };
+    Ok(Racer {
+        name,
+        port,
+        path: "/mcp",
+        prefix: "",
+        words: words(&port.unwrap_or_default().to_string()),
+    })
+}
+
+/// A proxy that is told all by a file, listens at the root, and always says whose a tool is.
+fn mcp_proxy(programs: &Programs, fixture: &str) -> Outcome<Racer> {
+    let port = free_port()?;
+    let config = programs.peers.join("mcp-proxy.toml");
+    let fixture = serde_json::Value::from(fixture);
+    let text_of = format!(
+        "[proxy]\nname = \"race\"\nseparator = \"/\"\n[proxy.listen]\nhost = \"127.0.0.1\"\nport = {port}\n\
+         [[backends]]\nname = \"fixture\"\ntransport = \"stdio\"\ncommand = {fixture}\nargs = [\"--stdio\"]\n\
+         [observability]\nlog_level = \"warn\"\n"
+    );
+    fs::write(&config, text_of)?;
+    let program = programs.peers.join("cargo/bin/mcp-proxy");
+    Ok(Racer {
+        name: "mcp-proxy (cargo), HTTP to stdio",
+        port: Some(port),
+        path: "/",
+        prefix: "fixture/",
+        words: vec![text(&program), "--config".to_owned(), text(&config)],
+    })
 }
 
 /// A proxy as the documentation of fastmcp shows it.
@@ -237,6 +268,7 @@ impl Racer {
             return Ok(Running {
                 name: self.name,
                 way: Way::Lines(lines),
+                prefix: self.prefix,
                 child,
             });
         };
@@ -247,9 +279,15 @@ impl Racer {
             .stderr(Stdio::null())
             .spawn()?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let place = Place {
+            address,
+            path: self.path,
+            session: None,
+        };
         let mut running = Running {
             name: self.name,
-            way: Way::Http(address, None),
+            way: Way::Http(place.clone()),
+            prefix: self.prefix,
             child,
         };
         let began = Instant::now();
@@ -259,10 +297,10 @@ impl Racer {
             }
             thread::sleep(Duration::from_millis(100));
         }
-        let mut connection = Connection::open(address, None)?;
+        let mut connection = Connection::open(place)?;
         connection.post(INITIALIZE)?;
         connection.post(INITIALIZED)?;
-        running.way = Way::Http(address, connection.session());
+        running.way = Way::Http(connection.into_place());
         writeln!(io::stderr(), "up: {}", self.name)?;
         Ok(running)
     }
