@@ -28,7 +28,14 @@ async fn connected() -> Talk {
 }
 
 async fn connected_for(is_shared: bool) -> Talk {
-    Talk::over(|server| Arc::new(WithoutSession { server, is_shared })).await
+    Talk::over(|server| {
+        Arc::new(WithoutSession {
+            server,
+            is_shared,
+            start_timeout: Duration::from_secs(60),
+        })
+    })
+    .await
 }
 
 fn initialize(id: u64, capabilities: &str) -> String {
@@ -594,6 +601,33 @@ async fn a_session_that_cannot_begin_fails_what_waits_for_it() {
     ))
     .await;
     assert!(talk.connections.recv().await.is_some());
+}
+
+/// The gateway waits for the first session only.
+#[tokio::test(start_paused = true)]
+async fn a_later_session_that_does_not_begin_in_time_fails_what_waits_for_it() {
+    let mut talk = discovered("{}").await;
+    talk.call("a", 3).await;
+    let said = said_with("{}", "");
+    talk.client(&format!(
+        r#"{{"jsonrpc":"2.0","id":"x","method":"tools/list","params":{{{said}}}}}"#
+    ))
+    .await;
+    let mut other = talk.connections.recv().await.unwrap();
+    let hangs = UpstreamError::TimedOut { seconds: 60 };
+    match talk.event().await {
+        Event::Failed { id, error } => {
+            assert_eq!((id.raw().as_ref(), error), (&b"\"x\""[..], hangs))
+        }
+        event => panic!("{event:?}"),
+    }
+    assert!(matches!(other.told.recv().await, Some(Told::Message(..))));
+    assert!(matches!(other.told.recv().await, Some(Told::Close)));
+    // The first is where it was.
+    talk.silence().await;
+    talk.server(r#"{"jsonrpc":"2.0","id":3,"result":{}}"#).await;
+    talk.client_gets(r#"{"jsonrpc":"2.0","id":"a","result":{"resultType":"complete"}}"#)
+        .await;
 }
 
 #[tokio::test(start_paused = true)]
