@@ -145,6 +145,8 @@ async fn binary_results_are_passed_on_as_parameters_want_them() {
             "url": {"type": "string", "format": "uri"},
             "any": {},
             "list": {"type": "array", "items": {"type": "string"}},
+            "map": {"type": "object", "additionalProperties": {"type": "string"}},
+            "text": {"type": "string"},
         }}},
     ]);
     let mut config = server("a");
@@ -158,7 +160,7 @@ async fn binary_results_are_passed_on_as_parameters_want_them() {
     returned(&client, "draw", json!({"content": [text, image]})).await;
     let one = json!({"_tool": "call_1"});
     let second = json!({"_tool": "call_2", "_select": "[1]"});
-    let arguments = json!({"raw": one, "url": second, "any": one, "list": [second], "n": 12345});
+    let arguments = json!({"raw": one, "url": second, "any": one, "list": [second], "map": {"a.png": one}, "text": one.to_string(), "n": 12345});
     let forward = forward(&client, params("show", arguments)).await;
     let sent: Value = serde_json::from_slice(&forward.params).unwrap();
     assert_eq!(
@@ -168,12 +170,41 @@ async fn binary_results_are_passed_on_as_parameters_want_them() {
             "url": "data:image/png;base64,AAAA",
             "any": {"data": "AAAA", "encoding": "base64", "mimeType": "image/png"},
             "list": ["AAAA"],
+            "map": {"a.png": "AAAA"},
+            "text": "AAAA",
             "n": 12345,
         })
     );
     // What fits is not looked at; what is no binary result stays an error.
     let answer = answered(&client, params("show", json!({"raw": {"_tool": "call_2"}}))).await;
     assert!(error(&answer).starts_with("arguments.invalid"), "{answer}");
+}
+
+/// What is not offered cannot be called, by no name that it could have.
+#[tokio::test]
+async fn what_is_denied_cannot_be_called() {
+    let mut a = server("a");
+    a.deny = vec!["se*".to_owned()];
+    let mut b = server("b");
+    b.allow = vec!["fetch".to_owned()];
+    let servers = vec![(a, tools()), (b, tools())];
+    let client = World::new(servers, Vec::new()).client(local()).await;
+    forward(&client, params("b__fetch", json!({}))).await;
+    for name in [
+        "search",
+        "a__search",
+        "a__secret",
+        "b__typed",
+        "b__page",
+        "fetch",
+        "Typed",
+        "",
+    ] {
+        match client.call(params(name, json!({}))).await {
+            Call::Refused(error) => assert_eq!(error.code, -32602, "{name}"),
+            _ => panic!("{name}"),
+        }
+    }
 }
 
 #[tokio::test]
