@@ -125,6 +125,7 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
         headers,
         pending: Pending {
             kept: kept.map(Box::new),
+            is_stateless: shared.is_stateless(),
         },
     })
 }
