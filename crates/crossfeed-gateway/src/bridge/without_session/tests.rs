@@ -515,6 +515,47 @@ async fn a_subscription_is_fed_by_what_the_server_tells() {
     talk.silence().await;
 }
 
+/// Who stops listening takes nothing from who goes on.
+#[tokio::test(start_paused = true)]
+async fn a_resource_is_subscribed_to_for_as_long_as_anybody_listens() {
+    let mut talk = discovered(r#"{"resources":{"subscribe":true}}"#).await;
+    let said = said("");
+    for id in ["k", "l"] {
+        talk.client(&format!(r#"{{"jsonrpc":"2.0","id":"{id}","method":"subscriptions/listen","params":{{"notifications":{{"resourceSubscriptions":["u:1"]}},{said}}}}}"#)).await;
+        let Told::Message(message, _) = talk.told().await else {
+            panic!("no message");
+        };
+        assert_eq!(message.method(), Some("resources/subscribe"));
+        let number = message.id().unwrap();
+        talk.server(&format!(
+            r#"{{"jsonrpc":"2.0","id":{number},"result":{{}}}}"#
+        ))
+        .await;
+        let told = talk.event().await;
+        assert!(
+            matches!(told, Event::Message { related: Some(own), .. } if own.to_string() == format!("\"{id}\""))
+        );
+    }
+    let stop = |id: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":"{id}"}}}}"#
+        )
+    };
+    talk.client(&stop("k")).await;
+    talk.silence().await;
+    talk.server(
+        r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"u:1"}}"#,
+    )
+    .await;
+    talk.client_gets(r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"u:1","_meta":{"io.modelcontextprotocol/subscriptionId":"l"}}}"#).await;
+    talk.client(&stop("l")).await;
+    let told = talk.told().await;
+    assert!(
+        matches!(told, Told::Message(message, _) if message.method() == Some("resources/unsubscribe"))
+    );
+    talk.silence().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn who_cancels_or_goes_is_not_answered() {
     let mut talk = discovered("{}").await;

@@ -221,9 +221,26 @@ fn is_binary(json: Vec<u8>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::references;
+    use super::{is_binary, references};
     use crossfeed_json::Document;
     use serde_json::json;
+
+    #[test]
+    fn binary_data_is_told_from_what_looks_like_it() {
+        let is = |value: serde_json::Value| is_binary(value.to_string().into_bytes());
+        let own = json!({"data": "AAAA", "encoding": "base64", "mimeType": "image/png"});
+        assert!(is(own.clone()));
+        for (key, other) in [
+            ("data", json!(1)),
+            ("encoding", json!("hex")),
+            ("mimeType", json!(null)),
+            ("more", json!("x")),
+        ] {
+            let mut changed = own.clone();
+            changed[key] = other;
+            assert!(!is(changed), "{key}");
+        }
+    }
 
     #[test]
     fn references_are_found_where_they_may_stand() {

@@ -289,6 +289,39 @@ async fn what_is_never_chained_gets_what_came() {
     assert!(error(&answer).contains("takes no references"), "{answer}");
 }
 
+/// A reference that could be resolved goes nowhere in a call of which nothing is kept: whose data it is
+/// would not be asked.
+#[tokio::test]
+async fn what_is_not_kept_takes_no_reference() {
+    let mut never = server("b");
+    never.never_chain = vec!["*".to_owned()];
+    let sink = json!([{"name": "sink", "inputSchema": {"type": "object"}}]);
+    let mut world = World::new(vec![(server("a"), tools()), (never, sink)], Vec::new());
+    let options = EngineOptions::default().with_max_in_flight(1);
+    world.tools = Tools::new(Engine::in_memory(options), Arc::clone(&world.tools.config));
+    let client = world.client(local()).await;
+    let result = json!({"content": [{"type": "text", "text": "u"}]});
+    returned(&client, "search", result).await;
+    let (one, text) = (json!({"$tool": "call_1"}), json!("{\"$tool\": \"call_1\"}"));
+    let all = [
+        json!({"q": one}),
+        json!({"q": [one]}),
+        json!({"q": text}),
+        json!({"_refs": {"q": {"_tool": "call_1"}}}),
+        one,
+    ];
+    for arguments in &all {
+        let answer = answered(&client, params("sink", arguments.clone())).await;
+        assert!(error(&answer).starts_with("flow.refused"), "{answer}");
+    }
+    let running = forward(&client, params("search", json!({}))).await;
+    for arguments in &all {
+        let answer = answered(&client, params("search", arguments.clone())).await;
+        assert!(error(&answer).starts_with("limit.exceeded"), "{answer}");
+    }
+    drop(running);
+}
+
 #[tokio::test]
 async fn what_is_sent_unjudged_keeps_its_digits() {
     let client = one().await;
