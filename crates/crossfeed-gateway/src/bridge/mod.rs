@@ -27,7 +27,7 @@ use crate::{
 use async_trait::async_trait;
 use bytes::Bytes;
 use driver::{Action, Driver};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use tokio::sync::mpsc;
 
 /// A server without sessions, for clients that have them.
@@ -55,6 +55,8 @@ pub struct WithoutSession {
     /// Whether several clients may be behind the requests: what one causes a server to ask is never
     /// shown to another.
     pub is_shared: bool,
+    /// How long each session after the first may take to begin.
+    pub start_timeout: Duration,
 }
 
 #[async_trait]
@@ -63,7 +65,7 @@ impl Connector for WithoutSession {
         &self,
         events: mpsc::Sender<Event>,
     ) -> Result<Arc<dyn Upstream>, UpstreamError> {
-        let sessions = without_session::Sessions::new(self.is_shared);
+        let sessions = without_session::Sessions::new(self.is_shared, self.start_timeout);
         Driver::connect(&self.server, sessions, events).await
     }
 }

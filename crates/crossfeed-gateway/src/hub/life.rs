@@ -249,7 +249,11 @@ fn bridged(link: &Link) -> Arc<dyn Connector> {
             .client
             .upgrade()
             .is_none_or(|client| client.is_shared());
-        Arc::new(WithoutSession { server, is_shared })
+        Arc::new(WithoutSession {
+            server,
+            is_shared,
+            start_timeout: link.start_timeout(),
+        })
     } else {
         Arc::new(WithSession { server })
     }

@@ -73,7 +73,9 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
         Err(why_not) => (None, Some(why_not)),
     };
     let state = root.get("requestState").and_then(Cursor::as_str);
-    let round = state.and_then(|state| shared.round(&offered, &state, &asked(&params)));
+    let (round, held) = state
+        .map(|state| shared.round(&offered, &state, &asked(&params)))
+        .unwrap_or_default();
     let flying = in_flight.as_ref().ok_or(why_not);
     let ready = match (round, arguments) {
         (Some(round), _) => Ok(Ready {
@@ -96,10 +98,11 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
             projection: None,
         }),
     };
-    let ready = match ready {
+    let mut ready = match ready {
         Ok(ready) => ready,
         Err(answer) => return Call::Answered(answer),
     };
+    ready.sources.extend(held);
     let own = in_flight.as_ref().and_then(InFlight::trace_context);
     let meta = TraceMeta::read(root);
     let meta = own
@@ -122,6 +125,7 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
         headers,
         pending: Pending {
             kept: kept.map(Box::new),
+            is_stateless: shared.is_stateless(),
         },
     })
 }

@@ -47,10 +47,18 @@ pub(super) struct Shared {
     is_shared: bool,
     session: Session,
     pub(super) ids: CallIds,
-    listing: Mutex<Option<Arc<Listing>>>,
+    listing: Mutex<Shown>,
     /// By tool and state: two servers may say the same.
     rounds: Mutex<LruCache<(Arc<str>, String), Round>>,
     pub(super) tasks: super::tasks::Tasks,
+}
+
+/// What a client was shown last.
+#[derive(Default)]
+struct Shown {
+    listing: Option<Arc<Listing>>,
+    /// Whether no server's list has changed since.
+    is_current: bool,
 }
 
 /// A call that was answered with a question.
@@ -86,8 +94,9 @@ impl Shared {
         self.session.scope()
     }
 
+    /// What was listed last, though it may have changed since: lists may change at any time.
     pub(super) fn listing(&self) -> Option<Arc<Listing>> {
-        lock(&self.listing).clone()
+        lock(&self.listing).listing.clone()
     }
 
     /// Whether the client's revision is without sessions.
@@ -127,17 +136,22 @@ impl Shared {
     }
 
     /// What a call was resolved to that was answered with this state, if it is the same call, of the
-    /// same tool: what is shown by a name may be another server's by now.
+    /// same tool: what is shown by a name may be another server's by now. And whose data went to that
+    /// call, the same or not: the server goes on from there, whatever else is said.
     pub(super) fn round(
         &self,
         offered: &Offered,
         state: &str,
         asked: &(String, Option<Bytes>),
-    ) -> Option<Round> {
+    ) -> (Option<Round>, Sources) {
         let key = (Arc::clone(&offered.source), state.to_owned());
         let mut rounds = lock(&self.rounds);
-        let round = rounds.get(&key)?;
-        (round.asked == *asked).then(|| round.clone())
+        let Some(round) = rounds.get(&key) else {
+            return (None, Sources::new());
+        };
+        let sources = round.sources.clone();
+        let same = (round.asked == *asked).then(|| round.clone());
+        (same, sources)
     }
 
     /// Learns from a result what a tool returns that does not say it.
@@ -192,7 +206,7 @@ impl ClientTools {
                 audience,
                 session: tools.engine.session(scope),
                 ids,
-                listing: Mutex::new(None),
+                listing: Mutex::default(),
                 rounds: Mutex::new(LruCache::new(REMEMBERED)),
                 tasks: Mutex::new(LruCache::new(super::tasks::REMEMBERED)),
             }),
@@ -209,14 +223,17 @@ impl ClientTools {
         } = &self.shared.tools;
         let listing = listings.get(engine, config, lists, &self.shared.audience);
         let bytes = listing.bytes.clone();
-        *lock(&self.shared.listing) = Some(listing);
+        *lock(&self.shared.listing) = Shown {
+            listing: Some(listing),
+            is_current: true,
+        };
         bytes
     }
 
     /// Whether [`list`](Self::list) was asked since the lists last changed.
     #[must_use]
     pub fn is_listed(&self) -> bool {
-        lock(&self.shared.listing).is_some()
+        lock(&self.shared.listing).is_current
     }
 
     /// What became of each tool of the lists that were listed last, in their order; those left out too.
@@ -226,9 +243,9 @@ impl ClientTools {
         listing.map_or_else(Vec::new, |listing| listing.reports.clone())
     }
 
-    /// A server's list changed: the next call needs a new one.
+    /// A server's list changed: the next call needs a new one, if it can be had.
     pub fn forget_list(&self) {
-        *lock(&self.shared.listing) = None;
+        lock(&self.shared.listing).is_current = false;
     }
 
     /// The headers that a call with these `params` goes along with (`x-mcp-header`), as far as the
@@ -288,7 +305,7 @@ impl ClientTools {
     pub async fn close(&self) {
         lock(&self.shared.tasks).clear();
         lock(&self.shared.rounds).clear();
-        self.forget_list();
+        *lock(&self.shared.listing) = Shown::default();
         // Others without sessions go on.
         if matches!(self.shared.ids, CallIds::Signed { .. }) {
             return;

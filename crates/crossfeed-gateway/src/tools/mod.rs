@@ -158,6 +158,8 @@ pub struct Forward {
 pub struct Pending {
     /// None where the result is not kept.
     kept: Option<Box<result::Kept>>,
+    /// Whether the client's revision is without sessions.
+    is_stateless: bool,
 }
 
 impl Pending {
@@ -165,7 +167,7 @@ impl Pending {
     pub async fn finish(self, result: Bytes) -> Bytes {
         match self.kept {
             Some(kept) => kept.finish(result).await,
-            None => result,
+            None => result::accepted(result, self.is_stateless).await,
         }
     }
 

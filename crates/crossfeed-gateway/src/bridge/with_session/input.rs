@@ -1,6 +1,6 @@
 //! An answer that wants input: the client is asked, and the request is sent again with what it said.
 
-use super::{At, Session};
+use super::{At, Call, Session};
 use crate::{
     bridge::{
         cancelled,
@@ -52,6 +52,19 @@ struct Ask {
 /// What a server asks for: the key, the method, the parameters.
 pub(super) type Asked = (Bytes, String, Option<Bytes>);
 
+impl Call {
+    /// The server asks for input once more, if it may.
+    pub(super) fn begin_round(&mut self) -> Result<(), RpcError> {
+        self.rounds += 1;
+        match self.rounds > ROUNDS {
+            true => Err(wrong(format!(
+                "the server asked for input more than {ROUNDS} times"
+            ))),
+            false => Ok(()),
+        }
+    }
+}
+
 impl Session {
     pub(super) fn input_required(&mut self, call: u64, result: &Bytes, actions: &mut Actions) {
         let state = members::get(result, &["requestState"]);
@@ -64,10 +77,8 @@ impl Session {
         let Some(running) = self.calls.get_mut(&call) else {
             return;
         };
-        running.rounds += 1;
-        if running.rounds > ROUNDS {
-            let reason = format!("the server asked for input more than {ROUNDS} times");
-            return self.fail(call, &wrong(reason), actions);
+        if let Err(error) = running.begin_round() {
+            return self.fail(call, &error, actions);
         }
         if asked.is_empty() {
             if state.is_none() {

@@ -178,6 +178,9 @@ impl Session {
         error: Option<Bytes>,
         actions: &mut Actions,
     ) {
+        let code = error.and_then(|error| members::get(&error, &["code"]));
+        let is_unknown =
+            code.is_some_and(|code| *code == *rpc::METHOD_NOT_FOUND.to_string().as_bytes());
         let lived = match self
             .listening
             .current
@@ -185,20 +188,13 @@ impl Session {
         {
             Some((_, since)) => since.elapsed() > LONGEST_PAUSE,
             None => {
-                if self
-                    .listening
-                    .next
-                    .take_if(|(next, _)| *next == number)
-                    .is_none()
-                {
+                let next = self.listening.next.take_if(|(next, _)| *next == number);
+                let Some((_, asked)) = next else {
                     return;
-                }
-                for (client, uri) in std::mem::take(&mut self.listening.waiting) {
-                    self.listening.uris.remove(&uri);
-                    actions.push(invalid(
-                        &client,
-                        "the server does not admit the subscription",
-                    ));
+                };
+                self.refuse_waiting(|uri| is_unknown || asked.contains(uri), actions);
+                if self.listening.changed && !is_unknown {
+                    return self.listen(actions);
                 }
                 // The one before lives on.
                 if self.listening.current.is_some() {
@@ -207,8 +203,7 @@ impl Session {
                 false
             }
         };
-        let code = error.and_then(|error| members::get(&error, &["code"]));
-        if code.is_some_and(|code| *code == *rpc::METHOD_NOT_FOUND.to_string().as_bytes()) {
+        if is_unknown {
             self.listening.impossible = true;
             return;
         }
@@ -221,6 +216,18 @@ impl Session {
             self.listening.pausing = true;
             let pause = PAUSE.saturating_mul(2_u32.saturating_pow(self.listening.ended - 1));
             actions.push(Action::Wake(pause.min(LONGEST_PAUSE), TIMER));
+        }
+    }
+
+    /// Those who wait for these resources wait in vain.
+    fn refuse_waiting(&mut self, refused: impl Fn(&str) -> bool, actions: &mut Actions) {
+        let waiting = &mut self.listening.waiting;
+        for (client, uri) in waiting.extract_if(.., |(_, uri)| refused(uri)) {
+            self.listening.uris.remove(&uri);
+            actions.push(invalid(
+                &client,
+                "the server does not admit the subscription",
+            ));
         }
     }
 

@@ -30,7 +30,7 @@ use crate::{
     upstream::{Event, Header, UpstreamError},
 };
 use bytes::Bytes;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What is remembered between a client with a session and a server without.
 #[derive(Default)]
@@ -67,6 +67,8 @@ struct Call {
     pauses: u32,
     /// The server took it as a task only.
     as_task: bool,
+    /// By what the task it became has asked for something before.
+    task_asked: HashSet<Bytes>,
 }
 
 /// Whom a call waits for.
@@ -172,6 +174,7 @@ impl Session {
             rounds: 0,
             pauses: 0,
             as_task: false,
+            task_asked: HashSet::new(),
         };
         let request = running.request.clone();
         self.calls.insert(call, running);

@@ -188,12 +188,29 @@ impl Session {
         }
     }
 
+    /// What a task has asked for before it is not asked for again: it may say so until it has read the
+    /// answer.
     fn task_asks(&mut self, call: u64, task: Bytes, result: &Bytes, actions: &mut Actions) {
         let asks = members::get(result, &["inputRequests"]).unwrap_or_default();
-        match self.read_asks(asks) {
+        let asked = self.read_asks(asks);
+        let Some(running) = self.calls.get_mut(&call) else {
+            return;
+        };
+        let asked = asked.map_err(|reason| RpcError::new(rpc::INTERNAL, reason));
+        let begun = asked.and_then(|mut asked| {
+            asked.retain(|(key, _, _)| running.task_asked.insert(key.clone()));
+            if !asked.is_empty() {
+                running.begin_round()?;
+            }
+            Ok(asked)
+        });
+        match begun {
             Ok(asked) if asked.is_empty() => actions.push(Action::Wake(interval(result), call)),
             Ok(asked) => self.ask_client(call, asked, Round::of_task(task), actions),
-            Err(reason) => self.fail(call, &RpcError::new(rpc::INTERNAL, reason), actions),
+            Err(error) => {
+                self.fail(call, &error, actions);
+                self.cancel_task(&task, actions);
+            }
         }
     }
 

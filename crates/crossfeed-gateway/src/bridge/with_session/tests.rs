@@ -251,6 +251,102 @@ async fn a_task_is_followed_to_its_end() {
     talk.silence().await;
 }
 
+/// A session whose call 7 has become the task `k`, which is asked about under this id.
+async fn with_task() -> (Talk, u64) {
+    let mut talk = begun("{}").await;
+    talk.client(r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{}}"#)
+        .await;
+    talk.told().await;
+    talk.server(r#"{"jsonrpc":"2.0","id":3,"result":{"resultType":"task","taskId":"k"}}"#)
+        .await;
+    let get = talk.about_task("get").await;
+    (talk, get)
+}
+
+impl Talk {
+    /// The id of what the server is asked about a task.
+    async fn about_task(&mut self, method: &str) -> u64 {
+        match self.told().await {
+            Told::Message(message, _) => {
+                assert_eq!(
+                    message.method(),
+                    Some(format!("tasks/{method}").as_str()),
+                    "{}",
+                    text(&message)
+                );
+                message.id().unwrap().as_number().unwrap()
+            }
+            told => panic!("{told:?}"),
+        }
+    }
+
+    /// The task asks for roots, under this key.
+    async fn task_asks(&self, get: u64, key: &str) {
+        self.server(&format!(r#"{{"jsonrpc":"2.0","id":{get},"result":{{"status":"input_required","inputRequests":{{"{key}":{{"method":"roots/list"}}}}}}}}"#)).await;
+    }
+
+    /// The client is asked for roots, and answers; the server is told.
+    async fn answers_task(&mut self) {
+        let Event::Message { message, .. } = self.event().await else {
+            panic!("no message");
+        };
+        let id = message.id().unwrap().clone();
+        self.client(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#))
+            .await;
+        let update = self.about_task("update").await;
+        self.server(&format!(
+            r#"{{"jsonrpc":"2.0","id":{update},"result":{{}}}}"#
+        ))
+        .await;
+    }
+}
+
+/// A server may acknowledge an answer before it has read it.
+#[tokio::test(start_paused = true)]
+async fn what_a_task_asks_for_is_asked_once() {
+    let (mut talk, get) = with_task().await;
+    talk.task_asks(get, "a").await;
+    talk.answers_task().await;
+    let get = talk.about_task("get").await;
+    talk.task_asks(get, "a").await;
+    let get = talk.about_task("get").await;
+    assert!(talk.events.try_recv().is_err());
+    talk.task_asks(get, "b").await;
+    talk.answers_task().await;
+    let get = talk.about_task("get").await;
+    talk.server(&format!(
+        r#"{{"jsonrpc":"2.0","id":{get},"result":{{"status":"completed","result":{{"content":[]}}}}}}"#
+    ))
+    .await;
+    talk.client_gets(r#"{"jsonrpc":"2.0","id":7,"result":{"content":[]}}"#)
+        .await;
+    talk.silence().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_always_asks_again_is_given_up() {
+    let (mut talk, mut get) = with_task().await;
+    for round in 0..10 {
+        talk.task_asks(get, &round.to_string()).await;
+        talk.answers_task().await;
+        get = talk.about_task("get").await;
+    }
+    talk.task_asks(get, "last").await;
+    talk.client_gets(r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"the server asked for input more than 10 times"}}"#).await;
+    talk.about_task("cancel").await;
+    talk.silence().await;
+}
+
+/// Nobody waits for a task that asks for what it may not.
+#[tokio::test(start_paused = true)]
+async fn a_task_that_asks_in_vain_is_cancelled() {
+    let (mut talk, get) = with_task().await;
+    talk.server(&format!(r#"{{"jsonrpc":"2.0","id":{get},"result":{{"status":"input_required","inputRequests":{{"a":{{"method":"sampling/createMessage"}}}}}}}}"#)).await;
+    talk.client_gets(r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"the server asks for `sampling/createMessage`, which this client does not offer"}}"#).await;
+    talk.about_task("cancel").await;
+    talk.silence().await;
+}
+
 /// What a client is told when a server asks in vain.
 async fn check_in_vain(result: &str, expected: &str) {
     let mut talk = begun("{}").await;
@@ -581,4 +677,32 @@ async fn a_subscription_that_is_taken_back_before_it_stands_is_answered() {
     let number = listen.id().unwrap();
     talk.server(&format!(r#"{{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{{"_meta":{{"io.modelcontextprotocol/subscriptionId":{number}}},"notifications":{{"resourceSubscriptions":["u:1"]}}}}}}"#)).await;
     talk.client_gets(&done("a")).await;
+}
+
+/// A resource that a server does not admit takes no other with it, which it was not asked about.
+#[tokio::test(start_paused = true)]
+async fn a_subscription_that_is_refused_refuses_no_other() {
+    let mut talk = begun(r#"{"resources":{"subscribe":true}}"#).await;
+    let subscribe = |id: u64, uri: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"resources/subscribe","params":{{"uri":"{uri}"}}}}"#
+        )
+    };
+    let listen = |id: u64, uri: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{{"notifications":{{"resourceSubscriptions":["{uri}"]}},{META}}}}}}}"#
+        )
+    };
+    talk.client(&subscribe(7, "a")).await;
+    talk.server_gets(&listen(2, "a")).await;
+    talk.client(&subscribe(8, "b")).await;
+    talk.silence().await;
+    talk.server(r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"no a"}}"#)
+        .await;
+    talk.client_gets(r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32602,"message":"the server does not admit the subscription"}}"#).await;
+    talk.server_gets(&listen(3, "b")).await;
+    talk.server(r#"{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":3},"notifications":{"resourceSubscriptions":["b"]}}}"#).await;
+    talk.client_gets(r#"{"jsonrpc":"2.0","id":8,"result":{}}"#)
+        .await;
+    talk.silence().await;
 }

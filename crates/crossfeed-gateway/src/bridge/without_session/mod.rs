@@ -42,11 +42,16 @@ use std::{
 /// What is looked after from time to time, how often.
 const SWEEP: Duration = Duration::from_secs(30);
 
+/// The number by which that is woken: sessions after the first have theirs.
+const TIMER: u64 = FIRST;
+
 /// What is remembered between clients without sessions and a server that has them.
 #[derive(Default)]
 pub(super) struct Sessions {
     /// Whether several clients are behind the requests.
     is_shared: bool,
+    /// How long a session may take to begin.
+    start_timeout: Duration,
     numbers: u64,
     sessions: BTreeMap<Link, Session>,
     /// Whether the first connection was given to a session.
@@ -115,7 +120,10 @@ impl Era for Sessions {
         }
     }
 
-    fn wake(&mut self, _: u64, actions: &mut Actions) {
+    fn wake(&mut self, timer: u64, actions: &mut Actions) {
+        if timer != TIMER {
+            return self.end_unless_begun(timer, actions);
+        }
         self.sweeping = false;
         self.expire_calls(actions);
         self.expire_sessions(actions);
@@ -126,9 +134,10 @@ impl Era for Sessions {
 }
 
 impl Sessions {
-    pub(super) fn new(is_shared: bool) -> Self {
+    pub(super) fn new(is_shared: bool, start_timeout: Duration) -> Self {
         Self {
             is_shared,
+            start_timeout,
             ..Self::default()
         }
     }
@@ -141,7 +150,7 @@ impl Sessions {
     fn sweep_later(&mut self, actions: &mut Actions) {
         if !self.sweeping {
             self.sweeping = true;
-            actions.push(Action::Wake(SWEEP, 0));
+            actions.push(Action::Wake(SWEEP, TIMER));
         }
     }
 
@@ -216,10 +225,7 @@ impl Sessions {
 
     fn failed(&mut self, link: Link, id: &Id, error: &UpstreamError, actions: &mut Actions) {
         match self.take_sent(link, Some(id)) {
-            Some(Sent::Initialize) => {
-                self.end_session(link, error, actions);
-                actions.push(Action::Close(link));
-            }
+            Some(Sent::Initialize) => self.give_up_session(link, error, actions),
             Some(Sent::Call(call)) => self.call_failed(call, error, actions),
             Some(Sent::Subscribe { listen, uri }) => {
                 self.subscribed(link, listen, uri, false, actions)

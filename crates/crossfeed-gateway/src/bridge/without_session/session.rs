@@ -99,6 +99,8 @@ impl Sessions {
         let link = if self.first_taken {
             self.links += 1;
             actions.push(Action::Open(self.links));
+            // Whoever opened the bridge waits for the first, as long as that may take.
+            actions.push(Action::Wake(self.start_timeout, self.links));
             self.links
         } else {
             self.first_taken = true;
@@ -308,6 +310,26 @@ impl Sessions {
         for id in clients {
             let error = error.clone();
             actions.push(Action::Tell(Event::Failed { id, error }));
+        }
+    }
+
+    /// A session cannot begin.
+    pub(super) fn give_up_session(
+        &mut self,
+        link: Link,
+        error: &UpstreamError,
+        actions: &mut Actions,
+    ) {
+        self.end_session(link, error, actions);
+        actions.push(Action::Close(link));
+    }
+
+    /// A session has had the time that it may take to begin.
+    pub(super) fn end_unless_begun(&mut self, link: Link, actions: &mut Actions) {
+        let begins = self.sessions.get(&link);
+        if begins.is_some_and(|session| !session.is_ready()) {
+            let seconds = self.start_timeout.as_secs();
+            self.give_up_session(link, &UpstreamError::TimedOut { seconds }, actions);
         }
     }
 

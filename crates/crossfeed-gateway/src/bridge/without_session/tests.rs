@@ -28,7 +28,14 @@ async fn connected() -> Talk {
 }
 
 async fn connected_for(is_shared: bool) -> Talk {
-    Talk::over(|server| Arc::new(WithoutSession { server, is_shared })).await
+    Talk::over(|server| {
+        Arc::new(WithoutSession {
+            server,
+            is_shared,
+            start_timeout: Duration::from_secs(60),
+        })
+    })
+    .await
 }
 
 fn initialize(id: u64, capabilities: &str) -> String {
@@ -508,6 +515,47 @@ async fn a_subscription_is_fed_by_what_the_server_tells() {
     talk.silence().await;
 }
 
+/// Who stops listening takes nothing from who goes on.
+#[tokio::test(start_paused = true)]
+async fn a_resource_is_subscribed_to_for_as_long_as_anybody_listens() {
+    let mut talk = discovered(r#"{"resources":{"subscribe":true}}"#).await;
+    let said = said("");
+    for id in ["k", "l"] {
+        talk.client(&format!(r#"{{"jsonrpc":"2.0","id":"{id}","method":"subscriptions/listen","params":{{"notifications":{{"resourceSubscriptions":["u:1"]}},{said}}}}}"#)).await;
+        let Told::Message(message, _) = talk.told().await else {
+            panic!("no message");
+        };
+        assert_eq!(message.method(), Some("resources/subscribe"));
+        let number = message.id().unwrap();
+        talk.server(&format!(
+            r#"{{"jsonrpc":"2.0","id":{number},"result":{{}}}}"#
+        ))
+        .await;
+        let told = talk.event().await;
+        assert!(
+            matches!(told, Event::Message { related: Some(own), .. } if own.to_string() == format!("\"{id}\""))
+        );
+    }
+    let stop = |id: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":"{id}"}}}}"#
+        )
+    };
+    talk.client(&stop("k")).await;
+    talk.silence().await;
+    talk.server(
+        r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"u:1"}}"#,
+    )
+    .await;
+    talk.client_gets(r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"u:1","_meta":{"io.modelcontextprotocol/subscriptionId":"l"}}}"#).await;
+    talk.client(&stop("l")).await;
+    let told = talk.told().await;
+    assert!(
+        matches!(told, Told::Message(message, _) if message.method() == Some("resources/unsubscribe"))
+    );
+    talk.silence().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn who_cancels_or_goes_is_not_answered() {
     let mut talk = discovered("{}").await;
@@ -594,6 +642,33 @@ async fn a_session_that_cannot_begin_fails_what_waits_for_it() {
     ))
     .await;
     assert!(talk.connections.recv().await.is_some());
+}
+
+/// The gateway waits for the first session only.
+#[tokio::test(start_paused = true)]
+async fn a_later_session_that_does_not_begin_in_time_fails_what_waits_for_it() {
+    let mut talk = discovered("{}").await;
+    talk.call("a", 3).await;
+    let said = said_with("{}", "");
+    talk.client(&format!(
+        r#"{{"jsonrpc":"2.0","id":"x","method":"tools/list","params":{{{said}}}}}"#
+    ))
+    .await;
+    let mut other = talk.connections.recv().await.unwrap();
+    let hangs = UpstreamError::TimedOut { seconds: 60 };
+    match talk.event().await {
+        Event::Failed { id, error } => {
+            assert_eq!((id.raw().as_ref(), error), (&b"\"x\""[..], hangs))
+        }
+        event => panic!("{event:?}"),
+    }
+    assert!(matches!(other.told.recv().await, Some(Told::Message(..))));
+    assert!(matches!(other.told.recv().await, Some(Told::Close)));
+    // The first is where it was.
+    talk.silence().await;
+    talk.server(r#"{"jsonrpc":"2.0","id":3,"result":{}}"#).await;
+    talk.client_gets(r#"{"jsonrpc":"2.0","id":"a","result":{"resultType":"complete"}}"#)
+        .await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -99,6 +99,24 @@ async fn calls_list_first_where_nobody_did() {
 }
 
 #[tokio::test]
+async fn what_a_list_has_that_changes_all_the_time_can_be_called() {
+    let world = World::new(&["a"]);
+    let (client, mut servers) = world.begun(TOOLS).await;
+    client
+        .send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"one","arguments":{}}}"#)
+        .await;
+    let changed = "notifications/tools/list_changed";
+    for _ in 0..3 {
+        let list = servers[0].expect("tools/list").await;
+        servers[0].say(Message::notification(changed, None)).await;
+        assert!(client.next().await.contains(changed));
+        let tools = format!(r#"{{"tools":[{}]}}"#, tool("one"));
+        servers[0].answer(&list, &tools).await;
+    }
+    servers[0].expect("tools/call").await;
+}
+
+#[tokio::test]
 async fn unknown_tools_are_refused() {
     let world = World::new(&["a"]);
     let (client, _servers) = world.begun("{}").await;

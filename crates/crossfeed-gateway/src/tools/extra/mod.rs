@@ -96,9 +96,12 @@ impl Asked {
         let number = match self.given(name) {
             None => return Ok(None),
             Some(Value::String(text)) => text.trim().parse().ok(),
-            Some(value) => value
-                .as_u64()
-                .and_then(|number| usize::try_from(number).ok()),
+            // To a schema 100.0 is an integer.
+            Some(Value::Number(number)) => match number.as_f64().filter(|own| own.fract() == 0.0) {
+                Some(whole) if number.is_f64() => format!("{whole:.0}").parse().ok(),
+                _ => number.as_u64().and_then(|own| usize::try_from(own).ok()),
+            },
+            Some(_) => None,
         };
         let wrong = || Self::wrong(name, "an integer from 0 on");
         number.map(Some).ok_or_else(wrong)

@@ -7,17 +7,19 @@
 //! # What holds
 //!
 //! - What a call failed with is passed on byte for byte, but for what another said under our keys of
-//!   `_meta`; and nothing can refer to it.
+//!   `_meta`, and for structured content that the client refuses; and nothing can refer to it.
 //! - What is shown conforms to the output schema that was listed.
 //! - The call id, and that something was cut, is said in `content` and in `structuredContent`.
 //! - What is no result yet (input is required, a task runs) is not recorded.
 
+mod passed;
 mod preview;
 mod whole;
 
+pub(super) use passed::accepted;
 pub(super) use preview::AS_TEXT;
 
-use super::{client::Shared, flow::Sources, list::Offered, members::take_out, refusal};
+use super::{client::Shared, flow::Sources, list::Offered, refusal};
 use crate::metrics;
 use bytes::Bytes;
 use crossfeed_core::{InFlight, ProjectOptions, RenderOptions, ToolResult};
@@ -27,7 +29,7 @@ use crossfeed_schema::Spelling;
 use crossfeed_tokens::TokenCounter;
 use crossfeed_wire::CallId;
 use serde_json::Value;
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 use whole::{Clean, Held, clean, whole};
 
 /// How a result is shown.
@@ -111,13 +113,13 @@ impl Kept {
     pub(super) async fn finish(self, result: Bytes) -> Bytes {
         let (answer, read) = answer(&result).await;
         match answer {
-            Answer::Other => passed_on(result),
+            Answer::Other => passed::on(result, self.shared.is_stateless()).await,
             Answer::InputRequired(state) => {
+                let shared = Arc::clone(&self.shared);
                 if let Some(state) = state {
-                    let shared = Arc::clone(&self.shared);
                     shared.remember_round(state, self);
                 }
-                passed_on(result)
+                passed::on(result, shared.is_stateless()).await
             }
             Answer::Task(task) => {
                 let shared = Arc::clone(&self.shared);
@@ -132,7 +134,7 @@ impl Kept {
                     .figures
                     .server(self.offered.server)
                     .result(metrics::Kept::Failed);
-                passed_on(result)
+                passed::on(result, self.shared.is_stateless()).await
             }
             Answer::Result { is_large } => self.shown(result, read, is_large).await,
         }
@@ -227,7 +229,7 @@ impl Again {
     /// The result as the client is to see it; with its call id only if it is the one that was recorded.
     pub(super) async fn shown(&self, shared: &Shared, result: Bytes, is_same: bool) -> Bytes {
         let (Answer::Result { is_large }, _) = answer(&result).await else {
-            return passed_on(result);
+            return passed::on(result, shared.is_stateless()).await;
         };
         let mut show = Show {
             offered: Arc::clone(&self.offered),
@@ -263,25 +265,6 @@ async fn answer(result: &Bytes) -> (Answer, Document) {
     });
     let unread = || (Answer::Other, Document::new(result.clone()));
     read.await.unwrap_or_else(unread)
-}
-
-/// What is passed on as it came, but for what another says under our keys.
-fn passed_on(result: Bytes) -> Bytes {
-    let may_be = |word: &[u8]| memchr::memmem::find(&result, word).is_some();
-    if !may_be(whole::OURS.as_bytes()) && !may_be(b"\\u") && !may_be(b"\\/") {
-        return result;
-    }
-    let document = Document::new(result.clone());
-    let meta = document.root().ok().and_then(|root| root.get(whole::META));
-    let Some(meta) = meta else {
-        return result;
-    };
-    let mut edits = Edits::new(document.raw());
-    take_out(&mut edits, meta, |key| key.starts_with(whole::OURS));
-    match edits.done() {
-        Cow::Borrowed(_) => result,
-        Cow::Owned(bytes) => bytes.into(),
-    }
 }
 
 /// What was asked of a result.
@@ -323,12 +306,18 @@ pub(super) async fn apart<T: Send + 'static>(
 /// A recorded result as it is shown.
 async fn shown(shared: &Shared, call_id: &CallId, show: Show, asked: Asked) -> Option<Bytes> {
     let session = shared.session();
+    let may_be_cut = show.offered.previews && !show.offered.has_page && asked.is_large;
+    let wants_parts = asked.projection.is_some();
     if let Some(request) = asked.projection {
-        return projected(shared, call_id, show, request).await;
+        let parts = projected(shared, call_id, &show, request).await;
+        match parts {
+            Ok(parts) if may_be_cut && is_long(parts.as_bytes()) => {}
+            Ok(parts) => return of_parts(&parts, &show),
+            Err(refused) => return Some(refused),
+        }
     }
     let response = session.response(call_id).await.ok()?;
-    let may_be_cut = show.offered.previews && !show.offered.has_page;
-    if may_be_cut && asked.is_large && !asks(&show.offered, &asked.params) {
+    if may_be_cut && (wants_parts || !asks(&show.offered, &asked.params)) {
         let figures = shared.tools.figures.server(show.offered.server);
         let options = RenderOptions::default().with_spelling(Spelling::Underscore);
         let rendered = session.render(call_id, &options).await.ok()?;
@@ -376,12 +365,7 @@ fn is_large(root: Cursor<'_>) -> bool {
     if root.raw().len() <= most {
         return false;
     }
-    let counter = TokenCounter::estimate();
-    // What is far too much is not counted.
-    let count = |value: Cursor<'_>| match value.raw().len() > most.saturating_mul(TOKEN_BYTES) {
-        true => most + 1,
-        false => counter.count_bytes(value.raw()),
-    };
+    let count = |value: Cursor<'_>| tokens(value.raw());
     let structured = root.get(whole::STRUCTURED).map_or(0, count);
     let parts = root.get(whole::CONTENT).into_iter().flat_map(Cursor::items);
     let texts = parts.map(|part| {
@@ -393,6 +377,20 @@ fn is_large(root: Cursor<'_>) -> bool {
         }
     });
     texts.sum::<usize>().max(structured) > most
+}
+
+/// The tokens of a text, of which more than are shown whole are not counted.
+fn tokens(text: &[u8]) -> usize {
+    let most = RenderOptions::default().whole_tokens;
+    match text.len() > most.saturating_mul(TOKEN_BYTES) {
+        true => most + 1,
+        false => TokenCounter::estimate().count_bytes(text),
+    }
+}
+
+/// Whether a text is more than is shown whole.
+fn is_long(text: &[u8]) -> bool {
+    tokens(text) > RenderOptions::default().whole_tokens
 }
 
 fn has_blob(part: Cursor<'_>) -> bool {
@@ -456,23 +454,26 @@ fn with_reply<'d>(clean: Clean<'d>, cut: &Document) -> Clean<'d> {
     }
 }
 
-/// The result as the model asked for it by parameters of ours.
+/// Of a result what the model asked for by parameters of ours, as JSON, or why that cannot be.
 async fn projected(
     shared: &Shared,
     call_id: &CallId,
-    show: Show,
+    show: &Show,
     request: ProjectionRequest,
-) -> Option<Bytes> {
+) -> Result<String, Bytes> {
     let mut options = ProjectOptions::default().with_request(request);
     if let Some(output) = &show.offered.output {
         options = options.with_output_schema(output.schema().clone());
     }
-    let projected = match shared.session().project(call_id, &options).await {
-        Ok(projected) => projected,
-        Err(failure) => return Some(refusal::of_failure(&failure, shared.privacy())),
-    };
-    let text = String::from_utf8_lossy(&projected.json).into_owned();
-    let mut result = format!("{{\"content\":[{}]", whole::text_part(&text));
+    match shared.session().project(call_id, &options).await {
+        Ok(projected) => Ok(String::from_utf8_lossy(&projected.json).into_owned()),
+        Err(failure) => Err(refusal::of_failure(&failure, shared.privacy())),
+    }
+}
+
+/// What the model asked for, as a result.
+fn of_parts(text: &str, show: &Show) -> Option<Bytes> {
+    let mut result = format!("{{\"content\":[{}]", whole::text_part(text));
     if text.trim_start().starts_with('{') {
         result.push_str(&format!(",\"{}\":{text}", whole::STRUCTURED));
     }
@@ -481,7 +482,7 @@ async fn projected(
     }
     result.push('}');
     let document = Document::new(result);
-    whole(&clean(&document, &show)?, &show).map(Bytes::from)
+    whole(&clean(&document, show)?, show).map(Bytes::from)
 }
 
 /// A store that does not answer is for whoever runs it.

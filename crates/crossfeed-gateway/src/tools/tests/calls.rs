@@ -145,6 +145,8 @@ async fn binary_results_are_passed_on_as_parameters_want_them() {
             "url": {"type": "string", "format": "uri"},
             "any": {},
             "list": {"type": "array", "items": {"type": "string"}},
+            "map": {"type": "object", "additionalProperties": {"type": "string"}},
+            "text": {"type": "string"},
         }}},
     ]);
     let mut config = server("a");
@@ -158,7 +160,7 @@ async fn binary_results_are_passed_on_as_parameters_want_them() {
     returned(&client, "draw", json!({"content": [text, image]})).await;
     let one = json!({"_tool": "call_1"});
     let second = json!({"_tool": "call_2", "_select": "[1]"});
-    let arguments = json!({"raw": one, "url": second, "any": one, "list": [second], "n": 12345});
+    let arguments = json!({"raw": one, "url": second, "any": one, "list": [second], "map": {"a.png": one}, "text": one.to_string(), "n": 12345});
     let forward = forward(&client, params("show", arguments)).await;
     let sent: Value = serde_json::from_slice(&forward.params).unwrap();
     assert_eq!(
@@ -168,12 +170,41 @@ async fn binary_results_are_passed_on_as_parameters_want_them() {
             "url": "data:image/png;base64,AAAA",
             "any": {"data": "AAAA", "encoding": "base64", "mimeType": "image/png"},
             "list": ["AAAA"],
+            "map": {"a.png": "AAAA"},
+            "text": "AAAA",
             "n": 12345,
         })
     );
     // What fits is not looked at; what is no binary result stays an error.
     let answer = answered(&client, params("show", json!({"raw": {"_tool": "call_2"}}))).await;
     assert!(error(&answer).starts_with("arguments.invalid"), "{answer}");
+}
+
+/// What is not offered cannot be called, by no name that it could have.
+#[tokio::test]
+async fn what_is_denied_cannot_be_called() {
+    let mut a = server("a");
+    a.deny = vec!["se*".to_owned()];
+    let mut b = server("b");
+    b.allow = vec!["fetch".to_owned()];
+    let servers = vec![(a, tools()), (b, tools())];
+    let client = World::new(servers, Vec::new()).client(local()).await;
+    forward(&client, params("b__fetch", json!({}))).await;
+    for name in [
+        "search",
+        "a__search",
+        "a__secret",
+        "b__typed",
+        "b__page",
+        "fetch",
+        "Typed",
+        "",
+    ] {
+        match client.call(params(name, json!({}))).await {
+            Call::Refused(error) => assert_eq!(error.code, -32602, "{name}"),
+            _ => panic!("{name}"),
+        }
+    }
 }
 
 #[tokio::test]
@@ -256,6 +287,39 @@ async fn what_is_never_chained_gets_what_came() {
     }
     let answer = answered(&client, params("odata", json!({"x": {"$tool": "call_1"}}))).await;
     assert!(error(&answer).contains("takes no references"), "{answer}");
+}
+
+/// A reference that could be resolved goes nowhere in a call of which nothing is kept: whose data it is
+/// would not be asked.
+#[tokio::test]
+async fn what_is_not_kept_takes_no_reference() {
+    let mut never = server("b");
+    never.never_chain = vec!["*".to_owned()];
+    let sink = json!([{"name": "sink", "inputSchema": {"type": "object"}}]);
+    let mut world = World::new(vec![(server("a"), tools()), (never, sink)], Vec::new());
+    let options = EngineOptions::default().with_max_in_flight(1);
+    world.tools = Tools::new(Engine::in_memory(options), Arc::clone(&world.tools.config));
+    let client = world.client(local()).await;
+    let result = json!({"content": [{"type": "text", "text": "u"}]});
+    returned(&client, "search", result).await;
+    let (one, text) = (json!({"$tool": "call_1"}), json!("{\"$tool\": \"call_1\"}"));
+    let all = [
+        json!({"q": one}),
+        json!({"q": [one]}),
+        json!({"q": text}),
+        json!({"_refs": {"q": {"_tool": "call_1"}}}),
+        one,
+    ];
+    for arguments in &all {
+        let answer = answered(&client, params("sink", arguments.clone())).await;
+        assert!(error(&answer).starts_with("flow.refused"), "{answer}");
+    }
+    let running = forward(&client, params("search", json!({}))).await;
+    for arguments in &all {
+        let answer = answered(&client, params("search", arguments.clone())).await;
+        assert!(error(&answer).starts_with("limit.exceeded"), "{answer}");
+    }
+    drop(running);
 }
 
 #[tokio::test]

@@ -159,6 +159,34 @@ async fn sources_last_through_questions_and_tasks() {
     }
 }
 
+/// A server goes on from what it was sent first, whatever comes with its state.
+#[tokio::test]
+async fn sources_last_where_a_question_is_answered_with_other_arguments() {
+    let tool = |name: &str| json!([{"name": name, "inputSchema": {"type": "object"}}]);
+    let flows = vec![FlowRule::new("no", "s/*", "b/*", false)];
+    let servers = vec![
+        (server("s"), tool("secret")),
+        (server("a"), tool("via")),
+        (server("b"), tool("sink")),
+    ];
+    let client = World::new(servers, flows).client(local()).await;
+    let text = json!({"content": [{"type": "text", "text": "u"}]});
+    returned(&client, "secret", text.clone()).await;
+    let asked = params("via", json!({"v": {"$tool": "call_1"}}));
+    let first = forward(&client, asked).await;
+    let question =
+        json!({"resultType": "input_required", "requestState": "st", "inputRequests": {}});
+    first.pending.finish(question.to_string().into()).await;
+    let bare = json!({"name": "via", "requestState": "st"});
+    let other = json!({"name": "via", "arguments": {"v": 1}, "requestState": "st"});
+    for (call, again) in [("call_3", bare), ("call_5", other)] {
+        let again = forward(&client, again.to_string().into()).await;
+        again.pending.finish(text.to_string().into()).await;
+        let answer = answered(&client, params("sink", json!({"v": {"$tool": call}}))).await;
+        assert!(error(&answer).starts_with("flow.refused"), "{answer}");
+    }
+}
+
 #[tokio::test]
 async fn what_is_no_longer_known_goes_nowhere() {
     let flows = vec![FlowRule::new("no", "z/*", "z/*", false)];

@@ -4,6 +4,7 @@ mod calls;
 mod flows;
 mod laws;
 mod own;
+mod refused;
 mod results;
 mod tasks;
 

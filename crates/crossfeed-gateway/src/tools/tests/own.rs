@@ -61,6 +61,10 @@ async fn stored_results_can_be_read() {
             "arguments.invalid",
         ),
         (
+            json!({"call_id": "call_1", "offset": 1.5}),
+            "arguments.invalid",
+        ),
+        (
             json!({"call_id": "call_1", "select": "none"}),
             "select.matched_nothing",
         ),
@@ -83,6 +87,14 @@ async fn stored_results_can_be_read() {
     assert_eq!(results[0]["tool"], "search");
     let list = said(&client, "list_results", json!({"limit": 1})).await;
     assert_eq!(list["next_offset"], 1);
+    let list = said(
+        &client,
+        "list_results",
+        json!({"limit": 1.0, "offset": "1"}),
+    )
+    .await;
+    assert_eq!(list["results"].as_array().unwrap().len(), 1);
+    assert_eq!(list.get("next_offset"), None);
     client.close().await;
     let list = client.shared.session().results().await.unwrap();
     assert!(list.is_empty());

@@ -112,7 +112,7 @@ async fn what_clients_refuse_is_not_sent() {
 async fn failures_stay_as_they_came() {
     let client = one().await;
     for (number, result) in [
-        r#"{ "isError":true,"content":[{"type":"text","text":"no \u0061"}] , "structuredContent":[1]}"#,
+        r#"{ "isError":true,"content":[{"type":"text","text":"no \u0061"}] , "structuredContent":{"a":[1]}}"#,
         r#"{"isError":true}"#,
     ]
     .into_iter()
@@ -367,6 +367,37 @@ async fn parts_of_a_result_can_be_asked_for() {
         json!({"items": [{"id": 1}], "_toolCallId": "call_2"})
     );
     assert_eq!(shown["_meta"][crossfeed_mcp::KEY]["applied"], json!(true));
+}
+
+/// What is asked for may be as large as what it is a part of.
+#[tokio::test]
+async fn parts_that_are_large_are_previews() {
+    for (previews, is_cut) in [(true, true), (false, false)] {
+        let mut config = server("a");
+        config.projection = true;
+        config.previews = previews;
+        let client = World::new(vec![(config, tools())], Vec::new())
+            .client(local())
+            .await;
+        let items: Vec<_> = (0..2000).map(|n| json!({"id": n})).collect();
+        let result = json!({"structuredContent": {"items": items, "n": 2}}).to_string();
+        let asked = forward(&client, params("typed", json!({"_select": ["items"]}))).await;
+        let shown = asked.pending.finish(result.clone().into()).await;
+        assert_eq!(shown.len() < 6000, is_cut);
+        let shown: Value = serde_json::from_slice(&shown).unwrap();
+        assert_eq!(shown["structuredContent"]["_toolCallId"], "call_1");
+        assert_eq!(
+            shown["structuredContent"]["_crossfeedPreview"].is_object(),
+            is_cut
+        );
+        let asked = forward(&client, params("typed", json!({"_select": ["n"]}))).await;
+        let shown = asked.pending.finish(result.into()).await;
+        let shown: Value = serde_json::from_slice(&shown).unwrap();
+        assert_eq!(
+            shown["structuredContent"],
+            json!({"n": 2, "_toolCallId": "call_2"})
+        );
+    }
 }
 
 /// Calls that run as tasks with these ids.

@@ -5,12 +5,14 @@
 //! them: base64, or a data URL where its schema says so. Deliberately not here: resolving. The references
 //! stay references, so that what they bring in is known as theirs.
 
+mod wanted;
+
 use super::list::Offered;
 use bytes::Bytes;
 use crossfeed_core::{Error, ResolveError, Session};
 use crossfeed_json::{Cursor, Document, Edits, Kind, quoted};
-use crossfeed_wire::CallId;
-use serde_json::Value;
+use crossfeed_wire::{CallId, reference::read_string};
+use wanted::{form, schema_at};
 
 /// References of one call that are looked at.
 const MOST: usize = 16;
@@ -18,24 +20,11 @@ const MOST: usize = 16;
 const DATA: &str = "data";
 const ENCODING: (&str, &str) = ("encoding", "base64");
 const MEDIA: &str = "mimeType";
-/// The words of a data URL in what a schema says of itself.
-const SAYS_URL: [&str; 9] = [
-    "data url",
-    "data uri",
-    "data-url",
-    "data:image/",
-    "data:audio/",
-    "data:application/",
-    "data:text/",
-    "data:;base64",
-    "data:<",
-];
-/// The formats that a data URL has.
-const FORMATS: [&str; 5] = ["uri", "url", "uri-reference", "iri", "data-url"];
 
 /// One reference in arguments.
 struct Written<'d> {
-    object: Cursor<'d>,
+    /// The object, or the text that is one.
+    place: Cursor<'d>,
     /// Its own key for the selector, in its spelling.
     select_key: &'static str,
     call_id: String,
@@ -87,9 +76,21 @@ pub(super) async fn fitted(
     }
     let mut edits = Edits::new(document.raw());
     for (reference, select) in wanted {
-        edits.put(reference.object, reference.select_key, quoted(&select));
+        let (place, key, select) = (reference.place, reference.select_key, quoted(&select));
+        match place.as_str() {
+            Some(text) => edits.replace(place, put(&text, key, select)?),
+            None => edits.put(place, key, select),
+        }
     }
     Some(edits.done().into_owned().into())
+}
+
+/// An object in a text, with a member.
+fn put(text: &str, key: &str, value: String) -> Option<Vec<u8>> {
+    let document = Document::new(text.trim().to_owned());
+    let mut edits = Edits::new(document.raw());
+    edits.put(document.root().ok()?, key, value);
+    Some(edits.done().into_owned())
 }
 
 /// The references in arguments, and where they lead.
@@ -114,8 +115,9 @@ fn walk<'d>(at: Cursor<'d>, path: &mut Vec<String>, found: &mut Vec<Written<'d>>
                 path.pop();
             }
         }
+        Kind::String => found.extend(at.as_str().and_then(|text| in_text(at, &text, path))),
         Kind::Object => {
-            if let Some(reference) = reference(at, path.clone(), false) {
+            if let Some(reference) = reference(at, at, path.clone(), false) {
                 found.push(reference);
                 return;
             }
@@ -138,6 +140,13 @@ fn walk<'d>(at: Cursor<'d>, path: &mut Vec<String>, found: &mut Vec<Written<'d>>
     }
 }
 
+/// The reference that a text is, as models write it.
+fn in_text<'d>(place: Cursor<'d>, text: &str, path: &[String]) -> Option<Written<'d>> {
+    read_string(text, &|_| false).ok()??;
+    let document = Document::new(text.trim().to_owned());
+    reference(place, document.root().ok()?, path.to_vec(), false)
+}
+
 /// The entries of a map of references, or of a list of them.
 fn entries<'d>(map: Cursor<'d>, path: &[String], found: &mut Vec<Written<'d>>) {
     let below = |to: &str| {
@@ -150,13 +159,13 @@ fn entries<'d>(map: Cursor<'d>, path: &[String], found: &mut Vec<Written<'d>>) {
     let pairs: Vec<_> = match map.kind() {
         Kind::Object => map
             .members()
-            .filter_map(|(to, entry)| reference(entry, below(&to.text()), false))
+            .filter_map(|(to, entry)| reference(entry, entry, below(&to.text()), false))
             .collect(),
         _ => map
             .items()
             .filter_map(|entry| {
                 let to = entry.get("to")?.as_str()?;
-                reference(entry, below(&to), true)
+                reference(entry, entry, below(&to), true)
             })
             .collect(),
     };
@@ -167,7 +176,12 @@ fn unescaped(token: &str) -> String {
     token.replace("~1", "/").replace("~0", "~")
 }
 
-fn reference(object: Cursor<'_>, to: Vec<String>, is_listed: bool) -> Option<Written<'_>> {
+fn reference<'d>(
+    place: Cursor<'d>,
+    object: Cursor<'_>,
+    to: Vec<String>,
+    is_listed: bool,
+) -> Option<Written<'d>> {
     const SPELLED: [(&str, &str, &str); 2] = [
         ("$tool", "$select", "$artifact"),
         ("_tool", "_select", "_artifact"),
@@ -183,82 +197,12 @@ fn reference(object: Cursor<'_>, to: Vec<String>, is_listed: bool) -> Option<Wri
         return None;
     }
     Some(Written {
-        object,
+        place,
         select: text(select_key),
         select_key,
         call_id,
         to,
     })
-}
-
-/// What a schema says of a place, as far as it can be told by names and positions.
-fn schema_at<'s>(schema: &'s Value, path: &[String]) -> Option<&'s Value> {
-    path.iter()
-        .try_fold(schema, |at, step| {
-            let at = referred(schema, at);
-            let named = at.get("properties").and_then(|own| own.get(step));
-            named.or_else(|| at.get("items").filter(|own| own.is_object()))
-        })
-        .map(|at| referred(schema, at))
-}
-
-/// What a schema says that only refers to another one of the same document.
-fn referred<'s>(root: &'s Value, at: &'s Value) -> &'s Value {
-    const STEPS: usize = 8;
-    let mut at = at;
-    for _ in 0..STEPS {
-        let target = at.get("$ref").and_then(Value::as_str);
-        let pointer = target.and_then(|target| target.strip_prefix('#'));
-        match pointer.and_then(|pointer| root.pointer(pointer)) {
-            Some(target) if at.get("type").is_none() => at = target,
-            _ => break,
-        }
-    }
-    at
-}
-
-/// How a parameter wants binary data: the selector that makes it.
-fn form(schema: Option<&Value>) -> Option<&'static str> {
-    const BASE64: &str = "data";
-    const URL: &str = "join('', ['data:', mimeType, ';base64,', data])";
-    let schema = schema?;
-    if !admits_text(schema) {
-        return None;
-    }
-    let text = |key: &str| {
-        schema
-            .get(key)
-            .and_then(Value::as_str)
-            .map(str::to_lowercase)
-    };
-    if text("contentEncoding").is_some() {
-        return Some(BASE64);
-    }
-    let is_format = text("format").is_some_and(|own| FORMATS.contains(&own.as_str()));
-    let is_pattern = text("pattern").is_some_and(|own| own.starts_with("^data:"));
-    let says = ["description", "title"].into_iter().filter_map(text);
-    let says: Vec<_> = says.collect();
-    let is_said = says
-        .iter()
-        .any(|own| SAYS_URL.iter().any(|word| own.contains(word)));
-    Some(match is_format || is_pattern || is_said {
-        true => URL,
-        false => BASE64,
-    })
-}
-
-fn admits_text(schema: &Value) -> bool {
-    let is_text = |own: &Value| own.as_str() == Some("string");
-    let branches = ["anyOf", "oneOf"].into_iter();
-    let mut branches = branches.filter_map(|key| schema.get(key)?.as_array());
-    match schema.get("type") {
-        Some(Value::Array(types)) => types.iter().any(is_text),
-        Some(own) => is_text(own),
-        None => branches.any(|branches| {
-            let own = branches.iter().filter_map(|branch| branch.get("type"));
-            own.into_iter().any(is_text)
-        }),
-    }
 }
 
 /// Whether a value is what stands for binary data.
@@ -277,57 +221,25 @@ fn is_binary(json: Vec<u8>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{form, references, schema_at};
+    use super::{is_binary, references};
     use crossfeed_json::Document;
-    use serde_json::{Value, json};
-
-    fn check(schema: Value, expected: Option<&str>) {
-        let found = form(Some(&schema)).map(|form| if form == "data" { "base64" } else { "url" });
-        assert_eq!(found, expected, "{schema}");
-    }
+    use serde_json::json;
 
     #[test]
-    fn a_parameter_says_what_it_wants() {
-        check(json!({}), None);
-        check(json!({"type": "object"}), None);
-        check(json!({"type": "string"}), Some("base64"));
-        check(json!({"type": ["string", "null"]}), Some("base64"));
-        check(
-            json!({"anyOf": [{"type": "string"}, {"type": "null"}]}),
-            Some("base64"),
-        );
-        check(json!({"type": "string", "format": "uri"}), Some("url"));
-        check(
-            json!({"type": "string", "pattern": "^data:image/"}),
-            Some("url"),
-        );
-        check(
-            json!({"type": "string", "description": "A Data URL of it"}),
-            Some("url"),
-        );
-        check(
-            json!({"type": "string", "description": "Image data: PNG or JPEG as base64"}),
-            Some("base64"),
-        );
-        check(
-            json!({"type": "string", "description": "data:image/png;base64,…"}),
-            Some("url"),
-        );
-        check(
-            json!({"type": "string", "contentEncoding": "base64", "format": "uri"}),
-            Some("base64"),
-        );
-    }
-
-    #[test]
-    fn a_parameter_may_refer_to_what_it_is() {
-        let schema = json!({
-            "properties": {"a": {"$ref": "#/$defs/s"}, "loop": {"$ref": "#/properties/loop"}},
-            "$defs": {"s": {"type": "string"}},
-        });
-        let form_of = |name: &str| form(schema_at(&schema, &[name.to_owned()]));
-        assert_eq!(form_of("a"), Some("data"));
-        assert_eq!(form_of("loop"), None);
+    fn binary_data_is_told_from_what_looks_like_it() {
+        let is = |value: serde_json::Value| is_binary(value.to_string().into_bytes());
+        let own = json!({"data": "AAAA", "encoding": "base64", "mimeType": "image/png"});
+        assert!(is(own.clone()));
+        for (key, other) in [
+            ("data", json!(1)),
+            ("encoding", json!("hex")),
+            ("mimeType", json!(null)),
+            ("more", json!("x")),
+        ] {
+            let mut changed = own.clone();
+            changed[key] = other;
+            assert!(!is(changed), "{key}");
+        }
     }
 
     #[test]
@@ -338,6 +250,8 @@ mod tests {
             "_refs": {"c": {"_tool": "3"}, "d": 7},
             "literal": {"$literal": [{"$tool": "7"}]},
             "e": {"$refs": [{"to": "/f/g~1h", "tool": "4", "select": "y"}]},
+            "text": "{\"_tool\": \"5\"}",
+            "prose": "{\"_tool\": \"6\", \"more\": 1}",
         });
         let document = Document::new(arguments.to_string());
         let found: Vec<_> = references(&document)
@@ -352,6 +266,7 @@ mod tests {
                 (text("2"), text("b 0"), Some(text("x"))),
                 (text("3"), text("c"), None),
                 (text("4"), text("e f g/h"), Some(text("y"))),
+                (text("5"), text("text"), None),
             ]
         );
     }

@@ -1,0 +1,82 @@
+//! Results that are passed on as they came.
+//!
+//! What comes in: a result of which nothing is recorded or shown in another way. What goes out: the same
+//! bytes, but for what the client would refuse it for, and for what only the gateway may say.
+
+use super::{
+    apart,
+    whole::{CONTENT, META, OURS, STRUCTURED, text_part},
+};
+use crate::{members::put_all, tools::members::take_out};
+use bytes::Bytes;
+use crossfeed_json::{Document, Edits, Kind};
+use std::borrow::Cow;
+
+/// A result without what another says under our keys, as the client takes it.
+pub(super) async fn on(result: Bytes, is_stateless: bool) -> Bytes {
+    changed(result, move |result| {
+        without_ours(with_object(result, is_stateless))
+    })
+    .await
+}
+
+/// A result as the client takes it.
+pub(in crate::tools) async fn accepted(result: Bytes, is_stateless: bool) -> Bytes {
+    match is_stateless {
+        true => result,
+        false => changed(result, move |result| with_object(result, is_stateless)).await,
+    }
+}
+
+async fn changed(result: Bytes, change: impl FnOnce(Bytes) -> Bytes + Send + 'static) -> Bytes {
+    let came = result.clone();
+    let changed = apart(result.len(), move || Some(change(result)));
+    changed.await.unwrap_or(came)
+}
+
+fn without_ours(result: Bytes) -> Bytes {
+    let may_be = |word: &[u8]| memchr::memmem::find(&result, word).is_some();
+    if !may_be(OURS.as_bytes()) && !may_be(b"\\u") && !may_be(b"\\/") {
+        return result;
+    }
+    let document = Document::new(result.clone());
+    let meta = document.root().ok().and_then(|root| root.get(META));
+    let Some(meta) = meta else {
+        return result;
+    };
+    let mut edits = Edits::new(document.raw());
+    take_out(&mut edits, meta, |key| key.starts_with(OURS));
+    match edits.done() {
+        Cow::Borrowed(_) => result,
+        Cow::Owned(bytes) => bytes.into(),
+    }
+}
+
+/// Before 2026-07-28 structured content is an object or nothing. What it was else is said as a text,
+/// unless there is other content.
+fn with_object(result: Bytes, is_stateless: bool) -> Bytes {
+    if is_stateless || memchr::memmem::find(&result, STRUCTURED.as_bytes()).is_none() {
+        return result;
+    }
+    let document = Document::new(result.clone());
+    let root = document.root().ok();
+    let own = root.and_then(|root| root.get(STRUCTURED));
+    let Some((root, own)) = root.zip(own.filter(|own| own.kind() != Kind::Object)) else {
+        return result;
+    };
+    let mut edits = Edits::new(document.raw());
+    take_out(&mut edits, root, |key| key == STRUCTURED);
+    let left = edits.done().into_owned();
+    let is_said = own.kind() == Kind::Null || root.get(CONTENT).is_some_and(|own| !own.is_empty());
+    if is_said {
+        return left.into();
+    }
+    let document = Document::new(left);
+    let Ok(root) = document.root() else {
+        return result;
+    };
+    let text = text_part(&String::from_utf8_lossy(own.raw()));
+    let mut edits = Edits::new(document.raw());
+    put_all(&mut edits, root, &[(CONTENT, format!("[{text}]"))]);
+    edits.done().into_owned().into()
+}
