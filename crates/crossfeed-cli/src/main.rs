@@ -78,7 +78,7 @@ fn run(
         Command::Lint(args) => lint::run(args, json, out, err),
         Command::Strip(args) => strip::run(args, out),
         Command::Trace(args) => trace::run(&args.command, out, err),
-        Command::Import(args) => import::run(args, out),
+        Command::Import(args) => import::run(args, json, out),
         // It holds no output, and has begun already.
         Command::Gateway(_) => Ok(()),
     }

@@ -48,7 +48,7 @@ pub(crate) struct Gateway {
     #[arg(long, conflicts_with_all = ["listen", "login"])]
     pub(crate) check: bool,
     /// Log in to a server of the configuration that wants OAuth, and end
-    #[arg(long, value_name = "SERVER")]
+    #[arg(long, value_name = "SERVER", conflicts_with = "listen")]
     pub(crate) login: Option<String>,
     /// What is logged on standard error, and what is worse; info if absent, warn with --check
     #[arg(long, value_name = "LEVEL")]
