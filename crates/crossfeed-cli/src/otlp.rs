@@ -226,7 +226,10 @@ impl Delivery {
         }
         match metered {
             Ok(()) => tracing::info!(to = %metrics, "metrics were sent"),
-            Err(error) => tracing::warn!(to = %metrics, "metrics were not sent: {error}"),
+            // Why, the exporter does not tell.
+            Err(_) => {
+                tracing::warn!(to = %metrics, "metrics were not sent: no receiver takes them there")
+            }
         }
     }
 }

@@ -58,7 +58,7 @@ pub(crate) struct Gateway {
     pub(crate) log_format: LogFormat,
     /// Export telemetry to a receiver of OTLP over HTTP; it carries shapes and ids, no payload
     #[cfg(feature = "otlp")]
-    #[arg(long, value_name = "URL", value_parser = crate::otlp::Endpoint::parse)]
+    #[arg(long, value_name = "URL", value_parser = crate::otlp::Endpoint::parse, conflicts_with_all = ["check", "login"])]
     pub(crate) otlp: Option<crate::otlp::Endpoint>,
     /// The address of one server that speaks streamable HTTP
     #[arg(long, value_name = "URL", conflicts_with = "config")]

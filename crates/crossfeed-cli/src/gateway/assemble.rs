@@ -124,6 +124,8 @@ fn of_command(
             Some((name, value)) => (name.to_owned(), value.to_owned()),
             None => match environment.get(&variable) {
                 Some(value) => (variable.clone(), value.clone()),
+                // What names none is told below.
+                None if variable.is_empty() => (String::new(), String::new()),
                 None => {
                     let message = format!("the variable `{variable}` of --env is not set");
                     return Err(Stop::Usage(message));

@@ -47,7 +47,7 @@ fn begin(args: &cli::Gateway, json: bool, lines: &mut Option<Lines>) -> Result<(
     let heard = args.check.then(Heard::default);
     *lines = Some(subscribe(args, &telemetry, heard.clone())?);
     let done = if let Some(server) = &args.login {
-        serve::alone()?.block_on(signals::unless_told(login::run(&config, server)))
+        serve::alone()?.block_on(signals::unless_told(login::run(&config, server, json)))
     } else if let Some(heard) = heard {
         let check = async {
             let mut out = io::stdout();

@@ -47,6 +47,16 @@ fn wiring(client: ClientKind, program: &str, target: &Target) -> Result<Wiring, 
     Ok(wiring)
 }
 
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-~+:@,=".contains(c);
+    match text.chars().all(plain) {
+        true => text,
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
 fn text(path: &Path) -> Result<String, Stop> {
     match path.to_str() {
         Some(text) => Ok(text.to_owned()),
@@ -95,7 +105,7 @@ fn wire(target: &Target, wiring: &Wiring, args: &cli::Import) -> Result<Said, St
     let mut said = Said::new(&target.file, outcome, plan.moved.join(", "));
     if args.action.apply {
         let named = args.config.as_ref();
-        let named = named.map_or_else(String::new, |path| format!(" --config {}", path.display()));
+        let named = named.map_or_else(String::new, |path| format!(" --config {}", quoted(path)));
         let client = wiring.client.as_str();
         let back = format!("crossfeed import {client}{named} --undo");
         said.backup = Some((backup.display().to_string(), back));

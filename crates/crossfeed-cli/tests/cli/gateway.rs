@@ -525,6 +525,23 @@ fn what_is_wrong_with_a_configuration_is_said_at_once() {
 fn what_cannot_be_carried_out_is_a_usage_error() {
     check_usage(&["gateway"], "", "say which servers");
     check_usage(
+        &["gateway", "npx", "server"],
+        "",
+        "stands behind `--`: `crossfeed gateway -- COMMAND ARGS…`",
+    );
+    check_usage(
+        &["gateway", "--env", "", "--", "true"],
+        "",
+        "--env names no variable",
+    );
+    check_usage(
+        &[
+            "gateway", "--login", "a", "--listen", "1", "--url", "http://a",
+        ],
+        "",
+        "cannot be used with",
+    );
+    check_usage(
         &["gateway", "--", ""],
         "",
         "the command behind `--` is empty",

@@ -183,6 +183,27 @@ fn a_named_file_is_undone_as_it_is_said() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what is said to be typed is typed into a shell"
+)]
+fn what_is_said_to_put_it_back_does() {
+    let home = Home::new("typed");
+    let text = "{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}";
+    let name = "project/it's a file.json";
+    home.write(name, text);
+    let path = home.path(name);
+    let out = home.done(&["cursor", "--config", path.to_str().unwrap(), "--apply"]);
+    assert_ne!(home.read(name), text);
+    let typed = out.split('`').nth(1).unwrap();
+    let typed = typed.replacen("crossfeed", env!("CARGO_BIN_EXE_crossfeed"), 1);
+    let done = Command::new("sh").args(["-c", &typed]).output().unwrap();
+    assert!(done.status.success(), "{typed}: {done:?}");
+    assert_eq!(home.read(name), text);
+}
+
 #[test]
 fn a_copy_with_comments_is_kept() {
     let home = Home::new("kept");

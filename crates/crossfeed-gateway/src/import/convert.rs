@@ -66,8 +66,17 @@ pub(super) fn server(entry: &Entry, wiring: &Wiring) -> Result<Moved, String> {
     for part in parts {
         let key = part.key.as_str();
         match key {
-            "command" | "args" | "env" | "cwd" | "url" | "headers" => {
+            "command" | "args" | "env" | "url" | "headers" => {
                 config.insert(key.to_owned(), reading.value(&part.node));
+            }
+            "cwd" => {
+                let before = reading.in_the_way.len();
+                let cwd = reading.value(&part.node);
+                // Of one that could not be read nobody knows.
+                if reading.in_the_way.len() == before && cwd.as_str().is_some_and(is_relative) {
+                    reading.refuse("its `cwd` is relative, and to the gateway to another folder");
+                }
+                config.insert(key.to_owned(), cwd);
             }
             "type" | "transport" => {
                 if !matches!(&part.node.value, Value::Text(kind) if is_spoken(kind)) {
@@ -93,12 +102,6 @@ pub(super) fn server(entry: &Entry, wiring: &Wiring) -> Result<Moved, String> {
             _ => reading.refuse(format!("the gateway has nothing for its `{key}`")),
         }
     }
-    let cwd = config.get("cwd").and_then(serde_json::Value::as_str);
-    let is_relative = |cwd: &str| !Path::new(cwd).is_absolute() && !cwd.starts_with("${");
-    // One that could not be read is none.
-    if reading.in_the_way.is_empty() && cwd.is_some_and(is_relative) {
-        reading.refuse("its `cwd` is relative, and to the gateway to another folder");
-    }
     let moved = Moved {
         config,
         variables: reading.variables,
@@ -109,6 +112,10 @@ pub(super) fn server(entry: &Entry, wiring: &Wiring) -> Result<Moved, String> {
         return Ok(moved);
     }
     Err(reading.in_the_way.join("; "))
+}
+
+fn is_relative(path: &str) -> bool {
+    !Path::new(path).is_absolute() && !path.starts_with("${")
 }
 
 fn is_spoken(kind: &str) -> bool {

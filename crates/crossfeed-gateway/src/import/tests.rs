@@ -194,6 +194,7 @@ fn all_that_is_in_the_way_is_said_at_once() {
         "command": "x",
         "args": ["${input:a} ${input:b} ${input:a}", "${config:c.d}", "${e:s3cret=1}", "${env:KNOWN}"],
         "env": {"F": "${workspaceFolderBasename}", "G": "${workspaceFolder}"},
+        "cwd": "here",
         "envFile": ".env",
     });
     let text = json!({"servers": {"b": server}}).to_string();
@@ -209,6 +210,7 @@ fn all_that_is_in_the_way_is_said_at_once() {
         "`${…}` is not known here",
         "`${workspaceFolderBasename}` is not known here, but to the editor: write what it stands for",
         "`${workspaceFolder}` is not known here, for this file is of no project: write the path",
+        "its `cwd` is relative",
         "the gateway has nothing for its `envFile`",
     ] {
         assert_eq!(why.matches(says).count(), 1, "{says}: {why}");
