@@ -78,11 +78,13 @@ pub(super) fn server(entry: &Entry, wiring: &Wiring) -> Result<Moved, String> {
                 }
                 config.insert(key.to_owned(), cwd);
             }
-            "type" | "transport" => {
-                if !matches!(&part.node.value, Value::Text(kind) if is_spoken(kind)) {
-                    reading.refuse(format!("its `{key}` is not spoken by the gateway"));
-                }
-            }
+            "type" | "transport" => match &part.node.value {
+                Value::Text(kind) if is_spoken(kind) => {}
+                Value::Text(kind) if kind == "sse" => reading.refuse(format!(
+                    "its `{key}` is not spoken by the gateway: most servers that have `sse` have `http`, too"
+                )),
+                _ => reading.refuse(format!("its `{key}` is not spoken by the gateway")),
+            },
             "disabled" if part.node.value == Value::Bool(false) => {}
             "enabled" if part.node.value == Value::Bool(true) => {}
             "disabled" | "enabled" => reading.refuse("it is switched off"),

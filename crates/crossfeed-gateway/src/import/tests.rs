@@ -137,7 +137,7 @@ fn what_is_not_understood_stays() {
     check(
         ClaudeCode,
         &json!({"type": "sse", "url": url}),
-        "`type` is not spoken",
+        "`type` is not spoken by the gateway: most servers that have `sse` have `http`, too",
     );
     check(
         ClaudeCode,
