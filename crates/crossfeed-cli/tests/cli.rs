@@ -963,10 +963,7 @@ fn configured(text: &str) -> crossfeed_gateway::config::GatewayConfig {
     use crossfeed_gateway::config::{Format, GatewayConfig, Sources};
     let token = ["TRACKER_TOKEN", "ISSUES_TOKEN"].map(|name| (name.to_owned(), "x".to_owned()));
     let sources = Sources::default().with_environment(token.into());
-    match GatewayConfig::parse(text, Format::Toml, &sources) {
-        Ok(config) => config,
-        Err(error) => panic!("{error:?} in:\n{text}"),
-    }
+    GatewayConfig::parse(text, Format::Toml, &sources).unwrap()
 }
 
 #[test]

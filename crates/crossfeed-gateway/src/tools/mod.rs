@@ -50,8 +50,7 @@ pub struct Tools {
     flows: Arc<Flows>,
     key: Key,
     figures: Arc<Figures>,
-    /// Patterns that fit no tool and that were told of: server, key, place.
-    told: Arc<Mutex<HashSet<(usize, &'static str, usize)>>>,
+    told: Arc<Told>,
 }
 
 /// Who calls tools.
@@ -106,6 +105,9 @@ impl ServerList {
         Self { server, pages }
     }
 }
+
+/// Patterns that fit no tool and that were told of: server, key, place.
+type Told = Mutex<HashSet<(usize, &'static str, usize)>>;
 
 impl Tools {
     /// Tools of the servers of a configuration.
