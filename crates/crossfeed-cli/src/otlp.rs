@@ -81,6 +81,8 @@ struct Fate(Arc<Mutex<Sent>>);
 #[derive(Debug, Default)]
 struct Sent {
     spans: usize,
+    /// Spans that were not taken.
+    lost: usize,
     /// The first reason for which some were not delivered.
     failed: Option<String>,
 }
@@ -101,6 +103,7 @@ impl<E: SpanExporter> SpanExporter for Noted<E> {
         match &done {
             Ok(()) => sent.spans += count,
             Err(error) => {
+                sent.lost += count;
                 sent.failed.get_or_insert_with(|| error.to_string());
             }
         }
@@ -205,14 +208,28 @@ impl Delivery {
         })
     }
 
-    /// Sends what is left at the end of a run that nobody waits for: what was not taken is logged.
+    /// Sends what is left at the end of a run that nobody waits for. What became of spans and what of
+    /// metrics is logged, each for itself: many receivers take only one of them.
     pub(crate) fn end(&self, tracers: &SdkTracerProvider, meters: &SdkMeterProvider) {
         let ended = tracers.shutdown_with_timeout(ALL);
-        let _ = meters.shutdown_with_timeout(REQUEST);
+        let metered = meters.shutdown_with_timeout(REQUEST);
         let sent = self.fate.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Sent { spans, lost, .. } = *sent;
+        let Endpoint { traces, metrics } = &self.to;
         let failed = sent.failed.clone();
-        if let Some(why) = failed.or_else(|| ended.err().map(|error| error.to_string())) {
-            tracing::warn!(spans = sent.spans, to = %self.to.traces, "spans were not sent: {why}");
+        match failed.or_else(|| ended.err().map(|error| error.to_string())) {
+            Some(why) => {
+                tracing::warn!(not_sent = lost, sent = spans, to = %traces, "spans were not sent: {why}");
+            }
+            None if spans == 0 => tracing::info!(to = %traces, "there were no spans to send"),
+            None => tracing::info!(sent = spans, to = %traces, "spans were sent"),
+        }
+        match metered {
+            Ok(()) => tracing::info!(to = %metrics, "metrics were sent"),
+            // Why, the exporter does not tell.
+            Err(_) => {
+                tracing::warn!(to = %metrics, "metrics were not sent: no receiver takes them there")
+            }
         }
     }
 }

@@ -958,6 +958,34 @@ fn the_readme_shows_what_the_commands_print() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
+/// What a configuration that is shown to readers means.
+fn configured(text: &str) -> crossfeed_gateway::config::GatewayConfig {
+    use crossfeed_gateway::config::{Format, GatewayConfig, Sources};
+    let token = ["TRACKER_TOKEN", "ISSUES_TOKEN"].map(|name| (name.to_owned(), "x".to_owned()));
+    let sources = Sources::default().with_environment(token.into());
+    GatewayConfig::parse(text, Format::Toml, &sources).unwrap()
+}
+
+#[test]
+fn configurations_that_are_shown_are_valid() {
+    let blocks = readme_blocks("toml");
+    assert_eq!(blocks.len(), 1);
+    let config = configured(&blocks[0]);
+    let names: Vec<_> = config.servers.iter().map(|server| &server.name).collect();
+    assert_eq!(names, ["files", "tracker"]);
+    assert_eq!(config.servers[1].deny, ["delete_*"]);
+    assert_eq!(config.flows[0].from, "files/*");
+    assert!(config.listen.is_some());
+
+    let help = run(&["gateway", "--help"], "").out;
+    let (_, shown) = help
+        .split_once("A configuration, as TOML or JSON:\n")
+        .unwrap();
+    let (shown, _) = shown.split_once("\n\n").unwrap();
+    let config = configured(shown);
+    assert_eq!((config.servers.len(), config.flows.len()), (2, 1));
+}
+
 #[test]
 fn strip_does_not_give_up_at_depth_or_a_byte_order_mark() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));

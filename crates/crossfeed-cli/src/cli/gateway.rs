@@ -48,7 +48,7 @@ pub(crate) struct Gateway {
     #[arg(long, conflicts_with_all = ["listen", "login"])]
     pub(crate) check: bool,
     /// Log in to a server of the configuration that wants OAuth, and end
-    #[arg(long, value_name = "SERVER")]
+    #[arg(long, value_name = "SERVER", conflicts_with = "listen")]
     pub(crate) login: Option<String>,
     /// What is logged on standard error, and what is worse; info if absent, warn with --check
     #[arg(long, value_name = "LEVEL")]
@@ -58,7 +58,7 @@ pub(crate) struct Gateway {
     pub(crate) log_format: LogFormat,
     /// Export telemetry to a receiver of OTLP over HTTP; it carries shapes and ids, no payload
     #[cfg(feature = "otlp")]
-    #[arg(long, value_name = "URL", value_parser = crate::otlp::Endpoint::parse)]
+    #[arg(long, value_name = "URL", value_parser = crate::otlp::Endpoint::parse, conflicts_with_all = ["check", "login"])]
     pub(crate) otlp: Option<crate::otlp::Endpoint>,
     /// The address of one server that speaks streamable HTTP
     #[arg(long, value_name = "URL", conflicts_with = "config")]

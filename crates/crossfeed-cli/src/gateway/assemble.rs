@@ -80,7 +80,10 @@ pub(super) fn config(
 fn of_file(path: &Path, environment: &BTreeMap<String, String>) -> Result<GatewayConfig, Stop> {
     let bytes = input::read(path)?;
     let Ok(text) = std::str::from_utf8(&bytes) else {
-        return Err(Stop::Usage(format!("{} is no text", input::name(path))));
+        return Err(Stop::Usage(format!(
+            "{} is no text in UTF-8",
+            input::name(path)
+        )));
     };
     let is_stdin = input::is_stdin(path.as_os_str());
     let mut sources = Sources::default().with_environment(environment.clone());
@@ -103,8 +106,16 @@ fn of_command(
 ) -> Result<GatewayConfig, Stop> {
     let text = |text: &OsStr| match text.to_str() {
         Some(text) => Ok(text.to_owned()),
-        None => Err(Stop::Usage("the command is no text".to_owned())),
+        None => Err(Stop::Usage(
+            "the command or a variable of it is no text".to_owned(),
+        )),
     };
+    // A shell's variable that is not set.
+    if command.is_empty() {
+        return Err(Stop::Usage(
+            "the command behind `--` is empty: write the program that is the server".to_owned(),
+        ));
+    }
     let args = args.iter().map(|arg| text(arg)).collect::<Result<_, _>>()?;
     let mut config = GatewayConfig::of_command(text(command)?, args);
     for variable in variables {
@@ -113,6 +124,8 @@ fn of_command(
             Some((name, value)) => (name.to_owned(), value.to_owned()),
             None => match environment.get(&variable) {
                 Some(value) => (variable.clone(), value.clone()),
+                // What names none is told below.
+                None if variable.is_empty() => (String::new(), String::new()),
                 None => {
                     let message = format!("the variable `{variable}` of --env is not set");
                     return Err(Stop::Usage(message));
@@ -148,13 +161,20 @@ fn tokens_directory(environment: &BTreeMap<String, String>) -> Option<PathBuf> {
 
 /// Where the command keeps what it must not lose.
 fn data_directory(environment: &BTreeMap<String, String>) -> Option<PathBuf> {
+    Some(base_directory(environment, "XDG_DATA_HOME", ".local/share")?.join("crossfeed"))
+}
+
+/// A directory of the user's, by its variable or else within the home. The XDG Base Directory Specification
+/// has relative ones ignored: they would be another wherever the command is run.
+pub(crate) fn base_directory(
+    environment: &BTreeMap<String, String>,
+    variable: &str,
+    in_home: &str,
+) -> Option<PathBuf> {
     let set = |name: &str| environment.get(name).filter(|value| !value.is_empty());
-    let data = match (set("XDG_DATA_HOME"), set("HOME")) {
-        (Some(data), _) => PathBuf::from(data),
-        (None, Some(home)) => Path::new(home).join(".local/share"),
-        (None, None) => return None,
-    };
-    Some(data.join("crossfeed"))
+    let named = set(variable).map(PathBuf::from);
+    let home = || Some(Path::new(set("HOME")?).join(in_home));
+    named.filter(|path| path.is_absolute()).or_else(home)
 }
 
 /// Servers that have no header which says who asks may be logged in to.

@@ -1,10 +1,11 @@
 //! `crossfeed gateway --check`: what a client would see, before one does.
 //!
 //! What comes in: a configuration. What goes out: each server's tools with how they are shown, why, and
-//! what they cost; or why a server cannot be reached. Deliberately not here: serving.
+//! what they cost; or why a server cannot be reached, and what it printed last. Deliberately not here: serving.
 
 use super::{
     assemble,
+    heard::Heard,
     probe::{Probed, Unanswered, probe},
 };
 use crate::report::Stop;
@@ -15,7 +16,7 @@ use crossfeed_gateway::{
     config::{GatewayConfig, ServerConfig},
     downstream::Principal,
     metrics::Metrics,
-    tools::{Caller, ServerList, ToolReport, Tools},
+    tools::{Caller, ServerList, ToolReport, Tools, UnmatchedPattern},
 };
 use futures_util::future::join_all;
 use serde_json::{Value, json};
@@ -29,6 +30,10 @@ use std::{
 struct Checked<'c> {
     server: &'c ServerConfig,
     probed: Result<Probed, Unanswered>,
+    /// What it printed last, where it does not answer.
+    last_lines: Vec<String>,
+    /// Patterns of its configuration that none of its tools fits.
+    unmatched: Vec<UnmatchedPattern>,
     tools: Vec<Cost>,
 }
 
@@ -49,6 +54,7 @@ impl Checked<'_> {
 pub(super) async fn run(
     config: GatewayConfig,
     environment: &BTreeMap<String, String>,
+    heard: &Heard,
     json: bool,
     out: &mut dyn Write,
 ) -> Result<(), Stop> {
@@ -78,6 +84,7 @@ pub(super) async fn run(
     for report in tools.report() {
         reports.entry(report.server).or_default().push(report);
     }
+    let unmatched = tools.unmatched();
     let mut own = after.clone();
     let checked: Vec<_> = probed
         .into_iter()
@@ -101,10 +108,17 @@ pub(super) async fn run(
                     report,
                 }
             });
+            let unmatched = unmatched.iter().filter(|pattern| pattern.server == index);
+            let last_lines = match &probed {
+                Ok(_) => Vec::new(),
+                Err(_) => heard.of(&server.name),
+            };
             Checked {
                 server,
                 tools: tools.collect(),
                 probed,
+                last_lines,
+                unmatched: unmatched.cloned().collect(),
             }
         })
         .collect();
@@ -158,12 +172,18 @@ fn write(
     for Checked {
         server,
         probed,
+        last_lines,
+        unmatched,
         tools,
     } in checked
     {
         match probed {
             Err(error) => {
                 writeln!(out, "{}: error[{}]: {}", server.name, error.code, error.why)?;
+                // It was made printable where it was logged.
+                for line in last_lines {
+                    writeln!(out, "  it printed: {line}")?;
+                }
             }
             Ok(probed) => writeln!(
                 out,
@@ -173,6 +193,15 @@ fn write(
                 probed.says.escape_debug(),
                 probed.revision.escape_debug()
             )?,
+        }
+        for pattern in unmatched {
+            let said = pattern.to_string();
+            writeln!(
+                out,
+                "  notice: {} ({:?})",
+                said.escape_debug(),
+                pattern.pattern
+            )?;
         }
         for Cost {
             report,
@@ -222,17 +251,27 @@ fn as_json(checked: &[Checked<'_>], own: &BTreeMap<String, usize>) -> Value {
     };
     let server = |checked: &Checked<'_>| {
         let tools: Vec<_> = checked.tools.iter().map(tool).collect();
+        let unmatched = checked.unmatched.iter().map(|pattern| {
+            json!({
+                "key": pattern.key,
+                "index": pattern.index,
+                "pattern": pattern.pattern,
+                "nearest": pattern.nearest,
+            })
+        });
+        let unmatched: Vec<_> = unmatched.collect();
         let name = &checked.server.name;
         match &checked.probed {
             Ok(probed) => json!({
                 "name": name,
                 "server": probed.says,
                 "revision": probed.revision,
+                "unmatched": unmatched,
                 "tools": tools,
             }),
             Err(error) => json!({
                 "name": name,
-                "error": {"code": error.code.as_str(), "message": error.why},
+                "error": {"code": error.code.as_str(), "message": error.why, "last_lines": checked.last_lines},
                 "tools": tools,
             }),
         }

@@ -67,13 +67,14 @@ impl Lines {
 /// The layer that writes events.
 pub(super) struct Log {
     format: LogFormat,
+    level: LevelFilter,
     lines: Lines,
     left_out: AtomicU64,
 }
 
 impl Log {
     /// A log on standard error, and its end.
-    pub(super) fn start(format: LogFormat) -> io::Result<(Self, Lines)> {
+    pub(super) fn start(format: LogFormat, level: LevelFilter) -> io::Result<(Self, Lines)> {
         let (lines, jobs) = mpsc::sync_channel(WAITING);
         thread::Builder::new()
             .name("log".to_owned())
@@ -81,6 +82,7 @@ impl Log {
         let lines = Lines(lines);
         let log = Self {
             format,
+            level,
             lines: lines.clone(),
             left_out: AtomicU64::new(0),
         };
@@ -101,6 +103,10 @@ fn write(jobs: &Receiver<Job>, out: &mut dyn Write) {
 impl<S: Subscriber> Layer<S> for Log {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let metadata = event.metadata();
+        // Others may want to hear more.
+        if *metadata.level() > self.level {
+            return;
+        }
         let mut fields = Fields(Map::new());
         event.record(&mut fields);
         let left_out = self.left_out.swap(0, Ordering::Relaxed);
@@ -251,7 +257,7 @@ mod tests {
         sync::{atomic::AtomicU64, mpsc},
         time::{Duration, UNIX_EPOCH},
     };
-    use tracing::Level;
+    use tracing::{Level, level_filters::LevelFilter};
     use tracing_subscriber::layer::SubscriberExt;
 
     fn check(seconds: u64, expected: &str) {
@@ -302,6 +308,7 @@ mod tests {
         let (lines, jobs) = mpsc::sync_channel(2);
         let log = Log {
             format: LogFormat::Json,
+            level: LevelFilter::INFO,
             lines: Lines(lines),
             left_out: AtomicU64::new(0),
         };

@@ -27,7 +27,7 @@ impl Browser for Shown<'_> {
     }
 }
 
-pub(super) async fn run(config: &GatewayConfig, name: &str) -> Result<(), Stop> {
+pub(super) async fn run(config: &GatewayConfig, name: &str, json: bool) -> Result<(), Stop> {
     let mut servers = config.servers.iter();
     let Some(server) = servers.find(|server| server.name == name) else {
         let names: Vec<_> = config.servers.iter().map(|server| &*server.name).collect();
@@ -43,6 +43,9 @@ pub(super) async fn run(config: &GatewayConfig, name: &str) -> Result<(), Stop> 
             ErrorBody::new(ErrorCode::UpstreamUnavailable, message)
         })?;
     // It is the answer; there is nobody to say it to where it cannot be written.
-    let _ = writeln!(io::stdout(), "logged in to `{name}`");
+    let _ = match json {
+        true => writeln!(io::stdout(), "{}", serde_json::json!({ "logged_in": name })),
+        false => writeln!(io::stdout(), "logged in to `{name}`"),
+    };
     Ok(())
 }

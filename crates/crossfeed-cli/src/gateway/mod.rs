@@ -6,6 +6,7 @@
 
 mod assemble;
 mod check;
+mod heard;
 mod log;
 mod login;
 mod probe;
@@ -17,10 +18,12 @@ use crate::{
     cli,
     report::{self, Stop},
 };
-pub(crate) use assemble::environment;
+pub(crate) use assemble::{base_directory, environment};
 
+use heard::Heard;
 use log::Lines;
 use std::{io, process::ExitCode};
+use tracing::level_filters::LevelFilter;
 use tracing_subscriber::{filter::FilterFn, layer::SubscriberExt};
 
 /// Runs the command. Unlike the others it holds neither standard output nor standard error: the client's
@@ -41,13 +44,14 @@ fn begin(args: &cli::Gateway, json: bool, lines: &mut Option<Lines>) -> Result<(
     let environment = environment();
     let config = assemble::config(args, &environment)?;
     let telemetry = telemetry::Pipeline::start(args)?;
-    *lines = Some(subscribe(args, &telemetry)?);
+    let heard = args.check.then(Heard::default);
+    *lines = Some(subscribe(args, &telemetry, heard.clone())?);
     let done = if let Some(server) = &args.login {
-        serve::alone()?.block_on(signals::unless_told(login::run(&config, server)))
-    } else if args.check {
+        serve::alone()?.block_on(signals::unless_told(login::run(&config, server, json)))
+    } else if let Some(heard) = heard {
         let check = async {
             let mut out = io::stdout();
-            check::run(config, &environment, json, &mut out).await
+            check::run(config, &environment, &heard, json, &mut out).await
         };
         serve::alone()?.block_on(signals::unless_told(check))
     } else {
@@ -57,35 +61,46 @@ fn begin(args: &cli::Gateway, json: bool, lines: &mut Option<Lines>) -> Result<(
     done
 }
 
-/// Sends events to the log, and spans to telemetry where there is some.
-fn subscribe(args: &cli::Gateway, telemetry: &telemetry::Pipeline) -> Result<Lines, Stop> {
-    let (log, lines) = log::Log::start(args.log_format)
-        .map_err(|error| Stop::Usage(format!("cannot log: {error}")))?;
+/// Sends events to the log, what servers print to who hears it, and spans to telemetry where there is some.
+fn subscribe(
+    args: &cli::Gateway,
+    telemetry: &telemetry::Pipeline,
+    heard: Option<Heard>,
+) -> Result<Lines, Stop> {
     // Who checks wants to read the answer, not what servers say while they start.
     let usual = match args.check || args.login.is_some() {
         true => cli::Level::Warn,
         false => cli::Level::Info,
     };
     let events = log::filter(args.log.unwrap_or(usual));
+    let (log, lines) = log::Log::start(args.log_format, events)
+        .map_err(|error| Stop::Usage(format!("cannot log: {error}")))?;
     let spans = telemetry.layer();
     let traced = spans.is_some();
+    let hears = heard.is_some();
     // Spans cost time even where nobody looks at them.
     let wanted = FilterFn::new(move |metadata| {
         let own = metadata.target().starts_with("crossfeed");
         own && if metadata.is_span() {
             traced
         } else {
-            *metadata.level() <= events
+            *metadata.level() <= events || (hears && Heard::is_of_a_server(metadata.target()))
         }
     });
     let wanted = if traced {
         wanted
     } else {
-        wanted.with_max_level_hint(events)
+        let least = if hears {
+            LevelFilter::INFO
+        } else {
+            LevelFilter::OFF
+        };
+        wanted.with_max_level_hint(events.max(least))
     };
     let subscriber = tracing_subscriber::registry()
         .with(wanted)
         .with(spans)
+        .with(heard)
         .with(log);
     tracing::subscriber::set_global_default(subscriber)
         .map_err(|error| Stop::Usage(format!("cannot log: {error}")))?;

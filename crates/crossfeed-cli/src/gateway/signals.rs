@@ -20,11 +20,17 @@ impl Signals {
             use tokio::signal::unix::{SignalKind, signal};
             let mut interrupt = signal(SignalKind::interrupt())?;
             let mut terminate = signal(SignalKind::terminate())?;
+            // A terminal that closes. Whom it shall not end (`nohup`) it does not.
+            let mut hung_up = match ignores_hangup() {
+                true => None,
+                false => Some(signal(SignalKind::hangup())?),
+            };
             tokio::spawn(async move {
                 loop {
                     let received = tokio::select! {
                         received = interrupt.recv() => received,
                         received = terminate.recv() => received,
+                        received = hangup(&mut hung_up) => received,
                     };
                     if received.is_none() {
                         break;
@@ -60,6 +66,31 @@ impl Signals {
     }
 }
 
+/// The next sign that the terminal is gone; never where that is nothing to end for.
+#[cfg(unix)]
+async fn hangup(signal: &mut Option<tokio::signal::unix::Signal>) -> Option<()> {
+    match signal {
+        Some(signal) => signal.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether the process was started with SIGHUP ignored, as `nohup` does. Where the system does not tell, it
+/// was not.
+#[cfg(unix)]
+fn ignores_hangup() -> bool {
+    std::fs::read_to_string("/proc/self/status").is_ok_and(|status| is_ignored(&status))
+}
+
+/// Whether a process's status as Linux writes it has SIGHUP, the first of all signals, ignored.
+#[cfg(unix)]
+fn is_ignored(status: &str) -> bool {
+    let mut lines = status.lines();
+    let mask = lines.find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & 1 == 1)
+}
+
 /// What comes of it, unless the process is told to end: then it is dropped, and with it the servers that it
 /// has started.
 pub(super) async fn unless_told(work: impl Future<Output = Result<(), Stop>>) -> Result<(), Stop> {
@@ -68,5 +99,20 @@ pub(super) async fn unless_told(work: impl Future<Output = Result<(), Stop>>) ->
     tokio::select! {
         done = work => done,
         () = signals.first() => Err(Stop::Usage("told to end".to_owned())),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::is_ignored;
+
+    #[test]
+    fn what_is_ignored_is_read() {
+        let status = |mask: &str| format!("Name:\tx\nSigBlk:\t0000000000000001\nSigIgn:\t{mask}\n");
+        assert!(is_ignored(&status("0000000000000001")));
+        assert!(is_ignored(&status("0000000000001001")));
+        assert!(!is_ignored(&status("0000000000001000")));
+        assert!(!is_ignored(&status("none")));
+        assert!(!is_ignored(""));
     }
 }

@@ -1,7 +1,7 @@
 //! The files of a client, and how they are changed: in one step, so that whoever reads them sees one or
 //! the other, and never wider open than they were.
 
-use crate::report::Stop;
+use crate::{gateway, report::Stop};
 use crossfeed_gateway::import::ClientKind;
 use std::{
     collections::BTreeMap,
@@ -26,10 +26,6 @@ pub(super) struct Target {
 }
 
 impl Target {
-    pub(super) fn name(&self) -> std::path::Display<'_> {
-        self.file.display()
-    }
-
     /// Where the file as it was is kept.
     pub(super) fn backup(&self) -> PathBuf {
         beside(&self.file, ".before-crossfeed")
@@ -56,6 +52,7 @@ pub(super) fn targets(
     if let Some(path) = named {
         return Ok(vec![beside_it(path, home)?]);
     }
+    let own = gateway::base_directory(environment, "XDG_CONFIG_HOME", ".config");
     let in_home = |path: &str| home.as_ref().map(|home| home.join(path));
     let user = match client {
         ClientKind::ClaudeCode => match set("CLAUDE_CONFIG_DIR") {
@@ -63,27 +60,24 @@ pub(super) fn targets(
             None => in_home(".claude.json").into_iter().collect(),
         },
         ClientKind::Cursor => in_home(".cursor/mcp.json").into_iter().collect(),
-        _ => [
-            ".config/Code/User/mcp.json",
-            "Library/Application Support/Code/User/mcp.json",
-        ]
-        .iter()
-        .filter_map(|path| in_home(path))
-        .collect(),
+        _ => own
+            .iter()
+            .map(|own| own.join("Code/User/mcp.json"))
+            .chain(in_home("Library/Application Support/Code/User/mcp.json"))
+            .collect(),
     };
     let project = here.join(match client {
         ClientKind::ClaudeCode => ".mcp.json",
         ClientKind::Cursor => ".cursor/mcp.json",
         _ => ".vscode/mcp.json",
     });
-    let own = match (set("XDG_CONFIG_HOME"), &home) {
-        (Some(config), _) => Some(PathBuf::from(config)),
-        (None, Some(home)) => Some(home.join(".config")),
-        (None, None) => None,
-    };
     let mut targets = Vec::new();
     for file in user.iter().filter(|file| file.exists()) {
-        let Some(own) = &own else { continue };
+        let Some(own) = &own else {
+            return Err(Stop::Usage(
+                "cannot tell where the gateway's configuration goes: set `HOME`".to_owned(),
+            ));
+        };
         targets.push(Target {
             file: resolved(file)?,
             config: own
@@ -161,14 +155,31 @@ fn unwritable(path: &Path, error: &io::Error) -> Stop {
     Stop::Usage(format!("cannot write `{}`: {error}", path.display()))
 }
 
+/// Whether there is anything of this name: a link that leads nowhere, too.
+pub(super) fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
 /// The text of a file.
 pub(super) fn read(path: &Path) -> Result<String, Stop> {
-    let large = fs::metadata(path).is_ok_and(|metadata| metadata.len() > LARGEST);
-    if large {
+    let metadata = fs::metadata(path).map_err(|error| unreadable(path, &error))?;
+    // A pipe would be waited for.
+    if !metadata.is_file() {
+        return Err(Stop::Usage(format!("`{}` is no file", path.display())));
+    }
+    if metadata.len() > LARGEST {
         let message = format!("`{}` has more than {LARGEST} bytes", path.display());
         return Err(Stop::Usage(message));
     }
     fs::read_to_string(path).map_err(|error| unreadable(path, &error))
+}
+
+/// Whether what is there is a file with this text. What a link leads nowhere to is none.
+pub(super) fn holds(path: &Path, text: &str) -> Result<bool, Stop> {
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => Ok(read(path)? == text),
+        _ => Ok(false),
+    }
 }
 
 /// Makes the directory of a file, for its owner alone where it is ours.
@@ -185,8 +196,8 @@ pub(super) fn directory(file: &Path, is_own: bool) -> Result<(), Stop> {
         .map_err(|error| unwritable(directory, &error))
 }
 
-/// Puts a text in a file's place, in one step. A file that is there keeps its mode; a new one is for its
-/// owner alone. Where it is known what the file held, it must still.
+/// Puts a text in a file's place, in one step. What the file held it must still hold, and then it keeps its
+/// mode; a new file is for its owner alone, and nothing may be there.
 pub(super) fn replace(path: &Path, text: &str, held: Option<&str>) -> Result<(), Stop> {
     let new = beside(path, &format!(".{}.new", std::process::id()));
     let written = (|| {
@@ -204,6 +215,11 @@ pub(super) fn replace(path: &Path, text: &str, held: Option<&str>) -> Result<(),
     let changed =
         || held.is_some_and(|held| !fs::read_to_string(path).is_ok_and(|now| now == held));
     let done = match written {
+        // It came meanwhile.
+        Ok(()) if held.is_none() && is_there(path) => Err(Stop::Usage(format!(
+            "`{}` is there already: nothing is written over",
+            path.display()
+        ))),
         Ok(()) if changed() => Err(Stop::Usage(format!(
             "`{}` was changed meanwhile: end the client, and try again",
             path.display()

@@ -5,14 +5,16 @@
 //! texts are changed, which is `crossfeed_gateway::import`'s.
 
 mod files;
+mod said;
 
 use crate::{cli, gateway, report::Stop};
 use crossfeed::{ErrorBody, ErrorCode};
 use crossfeed_gateway::import::{self, ClientKind, ImportError, Plan, Wiring, without_secrets};
-use files::{Target, read, remove, replace};
+use files::{Target, is_there, read, remove, replace};
+use said::{Said, plain};
 use std::{io::Write, path::Path};
 
-pub(crate) fn run(args: &cli::Import, out: &mut dyn Write) -> Result<(), Stop> {
+pub(crate) fn run(args: &cli::Import, json: bool, out: &mut dyn Write) -> Result<(), Stop> {
     let environment = gateway::environment();
     let client = match args.client {
         cli::Client::ClaudeCode => ClientKind::ClaudeCode,
@@ -23,44 +25,15 @@ pub(crate) fn run(args: &cli::Import, out: &mut dyn Write) -> Result<(), Stop> {
     let program = std::env::current_exe()
         .map_err(|error| Stop::Usage(format!("cannot tell where this command is: {error}")))?;
     let program = text(&program)?;
-    let (mut wrong, mut failed) = (Vec::new(), Vec::new());
     // Whether somebody reads what is said does not decide what becomes of the files.
-    let mut said = Vec::new();
-    for target in &targets {
-        let done = wiring(client, &program, target).and_then(|wiring| {
-            if args.action.undo {
-                undo(target, &wiring, &mut said)
-            } else {
-                wire(target, &wiring, args, &mut said)
-            }
+    let done = targets.iter().map(|target| {
+        let done = wiring(client, &program, target).and_then(|wiring| match args.action.undo {
+            true => undo(target, &wiring),
+            false => wire(target, &wiring, args),
         });
-        match done {
-            Ok(()) => {}
-            // The other files are none the worse for it.
-            Err(Stop::Answer(bodies)) => wrong.extend(bodies),
-            Err(Stop::Usage(why)) => failed.push(why),
-            Err(stop) => return Err(stop),
-        }
-    }
-    out.write_all(&said)?;
-    out.flush()?;
-    if !failed.is_empty() {
-        failed.extend(wrong.into_iter().map(|body: ErrorBody| body.message));
-        return Err(Stop::Usage(failed.join("; ")));
-    }
-    match wrong.is_empty() {
-        true => Ok(()),
-        false => Err(Stop::Answer(wrong)),
-    }
-}
-
-/// A text of a client's file as a line may hold it: what would steer a terminal is escaped.
-fn plain(text: &str) -> String {
-    let escaped = |c: char| match c.is_control() {
-        true => c.escape_debug().to_string(),
-        false => c.to_string(),
-    };
-    text.chars().map(escaped).collect()
+        done.unwrap_or_else(|why| Said::failed(&target.file, why))
+    });
+    said::say(done.collect(), json, out)
 }
 
 fn wiring(client: ClientKind, program: &str, target: &Target) -> Result<Wiring, Stop> {
@@ -74,6 +47,16 @@ fn wiring(client: ClientKind, program: &str, target: &Target) -> Result<Wiring, 
     Ok(wiring)
 }
 
+/// A path as a shell takes it.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_alphanumeric() || "/._-~+:@,=".contains(c);
+    match text.chars().all(plain) {
+        true => text,
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
 fn text(path: &Path) -> Result<String, Stop> {
     match path.to_str() {
         Some(text) => Ok(text.to_owned()),
@@ -84,57 +67,60 @@ fn text(path: &Path) -> Result<String, Stop> {
     }
 }
 
-fn wire(
-    target: &Target,
-    wiring: &Wiring,
-    args: &cli::Import,
-    out: &mut Vec<u8>,
-) -> Result<(), Stop> {
+fn wire(target: &Target, wiring: &Wiring, args: &cli::Import) -> Result<Said, Stop> {
     let before = read(&target.file)?;
-    let plan = match import::plan(&before, wiring) {
+    let planned = import::plan(&before, wiring);
+    // What cannot be read is told by the plan.
+    let elsewhere = import::elsewhere(&before, wiring).unwrap_or_default();
+    let plan = match planned {
         Ok(plan) => plan,
         Err(ImportError::Done) => {
-            writeln!(out, "{}: {}", target.name(), ImportError::Done)?;
-            return Ok(());
+            let mut said = Said::new(&target.file, "done", ImportError::Done.to_string());
+            said.notices = elsewhere;
+            return Ok(said);
         }
         Err(ImportError::NoServers { stay }) => {
-            writeln!(
-                out,
-                "{}: no server can go through the gateway",
-                target.name()
-            )?;
-            return Ok(said(&stay, &[], out)?);
+            let words = match stay.is_empty() {
+                true => format!("there is no server under `{}`", wiring.client.key()),
+                false => "no server can go through the gateway".to_owned(),
+            };
+            let mut said = Said::new(&target.file, "none", words);
+            said.stay = stay;
+            said.notices = elsewhere;
+            return Ok(said);
         }
         Err(error) => return Err(refused(target, &error)),
     };
     let backup = target.backup();
     for (path, what) in [(&target.config, &plan.config), (&backup, &before)] {
-        if path.exists() && read(path)? != *what {
+        if is_there(path) && !files::holds(path, what)? {
             return Err(in_the_way(target, path));
         }
     }
+    let mut outcome = "planned";
     if args.action.apply {
         write(target, &before, &plan)?;
+        outcome = "imported";
     }
-    writeln!(out, "{}: {}", target.name(), plain(&plan.moved.join(", ")))?;
-    said(&plan.stay, &plan.remarks, out)?;
-    writeln!(
-        out,
-        "  configuration of the gateway: {}",
-        target.config.display()
-    )?;
-    if !args.action.apply {
-        return shown(wiring, &before, &plan, out);
+    let mut said = Said::new(&target.file, outcome, plan.moved.join(", "));
+    if args.action.apply {
+        let named = args.config.as_ref();
+        let named = named.map_or_else(String::new, |path| format!(" --config {}", quoted(path)));
+        let client = wiring.client.as_str();
+        let back = format!("crossfeed import {client}{named} --undo");
+        said.backup = Some((backup.display().to_string(), back));
+    } else {
+        // It was read before. The rest of the file is none of our business.
+        let gone = without_secrets(&before, wiring, &plan.moved).unwrap_or_default();
+        let new = serde_json::json!({ wiring.name: plan.entry });
+        said.change = Some((gone, new));
     }
-    let named = args.config.as_ref();
-    let named = named.map_or_else(String::new, |path| format!(" --config {}", path.display()));
-    writeln!(
-        out,
-        "  as it was: {}; `crossfeed import {}{named} --undo` puts it back",
-        backup.display(),
-        wiring.client.as_str()
-    )?;
-    Ok(())
+    said.config = Some(target.config.display().to_string());
+    said.moved = plan.moved;
+    said.stay = plan.stay;
+    said.notices = plan.remarks;
+    said.notices.extend(elsewhere);
+    Ok(said)
 }
 
 /// Writes the files, the client's last. Where that fails nothing of it stays: it would be in the way of
@@ -149,7 +135,11 @@ fn write(target: &Target, before: &str, plan: &Plan) -> Result<(), Stop> {
     ];
     let mut made = Vec::new();
     for (path, text, held) in steps {
-        let is_new = !path.exists();
+        let is_new = !is_there(path);
+        if !is_new && held.is_none() {
+            // It holds that already.
+            continue;
+        }
         if let Err(stop) = replace(path, text, held) {
             for path in made {
                 // What is wrong is told already.
@@ -164,37 +154,11 @@ fn write(target: &Target, before: &str, plan: &Plan) -> Result<(), Stop> {
     Ok(())
 }
 
-/// What would change, without secrets: the servers alone, since the rest of the file is none of our business.
-fn shown(wiring: &Wiring, before: &str, plan: &Plan, out: &mut Vec<u8>) -> Result<(), Stop> {
-    // It was read before.
-    let gone = without_secrets(before, wiring, &plan.moved).unwrap_or_default();
-    let new = serde_json::json!({ wiring.name: plan.entry });
-    for (sign, servers) in [('-', gone), ('+', new)] {
-        let text = format!("{servers:#}");
-        // The braces around them say nothing.
-        for line in text.lines().filter(|line| line.starts_with(' ')) {
-            writeln!(out, "{sign} {}", plain(line))?;
-        }
-    }
-    Ok(())
-}
-
-fn said(stay: &[(String, String)], remarks: &[String], out: &mut Vec<u8>) -> std::io::Result<()> {
-    for (name, why) in stay {
-        let (name, why) = (plain(name), plain(why));
-        writeln!(out, "  `{name}` stays where it is: {why}")?;
-    }
-    for remark in remarks {
-        writeln!(out, "  notice: {}", plain(remark))?;
-    }
-    Ok(())
-}
-
-fn undo(target: &Target, wiring: &Wiring, out: &mut Vec<u8>) -> Result<(), Stop> {
+fn undo(target: &Target, wiring: &Wiring) -> Result<Said, Stop> {
     let backup = target.backup();
-    if !backup.exists() {
-        writeln!(out, "{}: there is nothing to undo", target.name())?;
-        return Ok(());
+    if !is_there(&backup) {
+        let words = "there is nothing to undo";
+        return Ok(Said::new(&target.file, "nothing", words));
     }
     let (now, before) = (read(&target.file)?, read(&backup)?);
     let back = match now == before {
@@ -210,29 +174,30 @@ fn undo(target: &Target, wiring: &Wiring, out: &mut Vec<u8>) -> Result<(), Stop>
         (false, true) => "as it was",
         (false, false) => "the servers are back; what changed elsewhere since is kept",
     };
-    writeln!(out, "{}: {how}", target.name())?;
+    let mut said = Said::new(&target.file, "undone", how);
     let ours = import::plan(&before, wiring).map(|plan| plan.config);
-    if target.config.exists() {
-        if ours.is_ok_and(|ours| read(&target.config).is_ok_and(|now| now == ours)) {
+    if is_there(&target.config) {
+        if ours.is_ok_and(|ours| files::holds(&target.config, &ours).unwrap_or(false)) {
             remove(&target.config)?;
         } else {
             let config = target.config.display();
-            writeln!(out, "  {config} was changed since and is kept")?;
+            let notice = format!("{config} was changed since and is kept");
+            said.notices.push(notice);
         }
     }
     if import::is_whole(&back, &before, wiring) {
-        return remove(&backup);
+        remove(&backup)?;
+        return Ok(said);
     }
-    writeln!(
-        out,
-        "  comments may have been lost: as it was before it is in {}; move that away before the next import",
+    said.notices.push(format!(
+        "comments may have been lost: as it was before it is in {}; move that away before the next import",
         backup.display()
-    )?;
-    Ok(())
+    ));
+    Ok(said)
 }
 
 fn refused(target: &Target, error: &ImportError) -> Stop {
-    let message = plain(&format!("{}: {error}", target.name()));
+    let message = plain(&format!("{}: {error}", target.file.display()));
     let mut body = ErrorBody::new(ErrorCode::ConfigInvalid, message);
     body.advice = match error {
         ImportError::Added { .. } => {
@@ -255,7 +220,7 @@ fn refused(target: &Target, error: &ImportError) -> Stop {
 fn in_the_way(target: &Target, path: &Path) -> Stop {
     let message = format!(
         "{}: {} is there with something else",
-        target.name(),
+        target.file.display(),
         path.display()
     );
     let mut body = ErrorBody::new(ErrorCode::ConfigInvalid, message);

@@ -20,6 +20,11 @@ type Posted = (String, Vec<u8>);
 
 /// A receiver that answers everything with this status; its address, and what it gets.
 fn receiver(status: &'static str) -> (String, Receiver<Posted>) {
+    receiver_of(status, status)
+}
+
+/// One that answers traces and metrics with a status each.
+fn receiver_of(traces: &'static str, metrics: &'static str) -> (String, Receiver<Posted>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let (send, posted) = channel();
@@ -29,6 +34,10 @@ fn receiver(status: &'static str) -> (String, Receiver<Posted>) {
             thread::spawn(move || {
                 let mut stream = BufReader::new(stream.unwrap());
                 while let Some(request) = read(&mut stream) {
+                    let status = match request.0.as_str() {
+                        "/v1/metrics" => metrics,
+                        _ => traces,
+                    };
                     // A test that has ended takes no more.
                     let _ = send.send(request);
                     let reply = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n");
@@ -295,6 +304,9 @@ fn a_gateway_exports_what_its_engine_does() {
     );
     let (status, err) = client.leave();
     assert_eq!(status, Some(0), "{err}");
+    assert!(err.contains(": spans were sent sent="), "{err}");
+    assert!(!err.contains("sent=0"), "{err}");
+    assert!(err.contains(": metrics were sent to="), "{err}");
     let posted: Vec<Posted> = posted.try_iter().collect();
     let traced = posted
         .iter()
@@ -312,13 +324,25 @@ fn a_gateway_exports_what_its_engine_does() {
 fn a_gateway_says_what_it_could_not_export() {
     use super::gateway::{Client, server};
     use serde_json::json;
-    let (address, _posted) = receiver("500 Internal Server Error");
-    let server = server();
-    let mut client = Client::of(&["--otlp", &address, "--", "sh", &server]);
-    client.initialize();
-    client.ask(1, "tools/list", &json!({}));
-    client.ask(2, "tools/call", &json!({"name": "say", "arguments": {}}));
-    let (status, err) = client.leave();
-    assert_eq!(status, Some(0), "{err}");
-    assert!(err.contains("spans were not sent"), "{err}");
+    let ended = |traces, metrics| {
+        let (address, _posted) = receiver_of(traces, metrics);
+        let mut client = Client::of(&["--otlp", &address, "--", "sh", &server()]);
+        client.initialize();
+        client.ask(1, "tools/list", &json!({}));
+        client.ask(2, "tools/call", &json!({"name": "say", "arguments": {}}));
+        let (status, err) = client.leave();
+        assert_eq!(status, Some(0), "{err}");
+        err
+    };
+    let (good, bad) = ("200 OK", "500 Internal Server Error");
+    let err = ended(bad, good);
+    assert!(err.contains(": spans were not sent: "), "{err}");
+    assert!(
+        err.contains(" sent=0 to=") && !err.contains("not_sent=0"),
+        "{err}"
+    );
+    assert!(err.contains(": metrics were sent to="), "{err}");
+    let err = ended(good, bad);
+    assert!(err.contains(": spans were sent sent="), "{err}");
+    assert!(err.contains(": metrics were not sent: "), "{err}");
 }

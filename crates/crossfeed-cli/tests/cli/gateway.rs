@@ -306,6 +306,71 @@ fn a_check_says_who_cannot_be_reached() {
     assert_eq!(checked["total"]["tools"], 1);
 }
 
+/// Most often it is the only place where it says why.
+#[test]
+fn a_check_shows_what_a_dead_server_wrote() {
+    let script = "for n in 1 2 3 4 5 6 7 8 9 10 11; do echo \"line $n\" >&2; done; printf 'no \\033[31mkey' >&2; exit 3";
+    let Run { status, out, err } = run(&["gateway", "--check", "--", "sh", "-c", script], "");
+    assert_eq!((status, err.as_str()), (1, ""), "{out}");
+    let lines: Vec<_> = out.lines().collect();
+    assert!(
+        lines[0].starts_with("sh: error[upstream.unavailable]: "),
+        "{out}"
+    );
+    assert_eq!(lines[1], "  it printed: line 3", "{out}");
+    assert_eq!(lines[10], "  it printed: no \\u{1b}[31mkey", "{out}");
+    let args = [
+        "--json", "gateway", "--check", "--log", "off", "--", "sh", "-c", script,
+    ];
+    let Run { out, err, .. } = run(&args, "");
+    assert_eq!(err, "");
+    let checked: Value = serde_json::from_str(&out).unwrap();
+    let lines = &checked["servers"][0]["error"]["last_lines"];
+    assert_eq!(lines[0], "line 3", "{checked}");
+    assert_eq!(lines.as_array().map(Vec::len), Some(10));
+}
+
+/// A misspelled `deny` offers what it should not.
+#[test]
+fn patterns_that_fit_no_tool_are_said() {
+    let config = format!(
+        "[mcpServers.one]\ncommand = 'sh'\nargs = ['{}']\ndeny = ['sya', 'delete_*']\nneverChain = ['s*']\n",
+        server()
+    );
+    let path = file("gateway-typo.toml", &config);
+    let Run { status, out, err } = run(&["gateway", "--config", &path, "--check"], "");
+    assert_eq!((status, err.as_str()), (0, ""), "{out}");
+    let notices: Vec<_> = out
+        .lines()
+        .filter(|line| line.starts_with("  notice: "))
+        .collect();
+    assert_eq!(
+        notices,
+        [
+            "  notice: `deny[0]` fits no tool of the server; the nearest one is `say` (\"sya\")",
+            "  notice: `deny[1]` fits no tool of the server (\"delete_*\")",
+        ]
+    );
+    let Run { out, .. } = run(&["--json", "gateway", "--config", &path, "--check"], "");
+    let checked: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(
+        checked["servers"][0]["unmatched"][0],
+        json!({"key": "deny", "index": 0, "pattern": "sya", "nearest": "say"})
+    );
+
+    // Once for all lists.
+    let mut client = Client::of(&["--config", &path]);
+    client.initialize();
+    client.ask(1, "tools/list", &json!({}));
+    client.ask(2, "tools/list", &json!({}));
+    let (_, err) = client.leave();
+    let told = err
+        .matches(": `deny[0]` fits no tool of the server")
+        .count();
+    assert_eq!(told, 1, "{err}");
+    assert_eq!(err.matches("neverChain").count(), 0, "{err}");
+}
+
 #[test]
 fn a_check_ends_though_a_list_does_not() {
     let server = server().replace("gateway-server", "gateway-endless");
@@ -320,34 +385,109 @@ fn a_check_ends_though_a_list_does_not() {
     assert!(out.contains("its list of tools has no end"), "{out}");
 }
 
-/// The servers are in groups of their own: a terminal's signal does not reach them.
-#[cfg(unix)]
-#[test]
-#[expect(clippy::disallowed_methods, reason = "processes are what is tested")]
-fn a_check_that_is_told_to_end_leaves_no_server() {
-    let told = file("gateway-sleeper.pid", "");
-    let script = format!("echo $$ > '{told}'; exec sleep 600");
-    let mut check = start(&["gateway", "--check", "--", "sh", "-c", &script]);
-    let pause = || std::thread::sleep(std::time::Duration::from_millis(10));
-    let server = loop {
+fn pause() {
+    std::thread::sleep(std::time::Duration::from_millis(10));
+}
+
+#[expect(clippy::disallowed_methods, reason = "signals are what is tested")]
+fn kill(signal: &str, pid: &str) -> bool {
+    let mut kill = Command::new("kill");
+    let kill = kill.args([signal, pid]).stderr(Stdio::null());
+    kill.status().unwrap().success()
+}
+
+/// A script that writes down its process before `rest`, and what reads that.
+fn noted(name: &str, rest: &str) -> (String, impl Fn() -> String) {
+    let told = file(name, "");
+    let script = format!("echo $$ > '{told}'; {rest}");
+    let pid = move || loop {
         match std::fs::read_to_string(&told).unwrap() {
-            pid if pid.ends_with('\n') => break pid.trim().to_owned(),
+            pid if pid.ends_with('\n') => return pid.trim().to_owned(),
             _ => pause(),
         }
     };
-    let kill = |signal: &str, pid: &str| {
-        let mut kill = Command::new("kill");
-        let kill = kill.args([signal, pid]).stderr(Stdio::null());
-        kill.status().unwrap().success()
-    };
-    assert!(kill("-INT", &check.id().to_string()));
-    assert_eq!(check.wait().unwrap().code(), Some(2));
+    (script, pid)
+}
+
+/// Waits until a process is not there any more.
+fn check_gone(pid: &str) {
     let gone = (0..1000).any(|_| {
         pause();
-        !kill("-0", &server)
+        !kill("-0", pid)
     });
-    kill("-KILL", &server);
+    kill("-KILL", pid);
     assert!(gone, "the server is still there");
+}
+
+/// The servers are in groups of their own: a terminal's signal does not reach them.
+#[test]
+fn a_check_that_is_told_to_end_leaves_no_server() {
+    let (script, pid) = noted("gateway-sleeper.pid", "exec sleep 600");
+    let mut check = start(&["gateway", "--check", "--", "sh", "-c", &script]);
+    let server = pid();
+    assert!(kill("-INT", &check.id().to_string()));
+    assert_eq!(check.wait().unwrap().code(), Some(2));
+    check_gone(&server);
+}
+
+/// A terminal that closes, with a server that does not heed the end of its input.
+#[test]
+fn a_terminal_that_closes_leaves_no_server() {
+    let (script, pid) = noted("gateway-hangup.pid", "exec sleep 600");
+    let mut client = Client::of(&["--log-format", "json", "--", "sh", "-c", &script]);
+    // The server starts with the first client, and this one does not answer.
+    client.tell(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"},
+    }}));
+    let server = pid();
+    assert!(kill("-HUP", &client.gateway.id().to_string()));
+    // Running requests are waited for; a second signal cuts them off.
+    assert!(kill("-TERM", &client.gateway.id().to_string()));
+    assert_eq!(client.gateway.wait().unwrap().code(), Some(0));
+    check_gone(&server);
+}
+
+#[test]
+fn a_terminal_that_closes_ends_it_in_an_orderly_way() {
+    let mut client = Client::of(&["--", "sh", &server()]);
+    client.initialize();
+    assert!(kill("-HUP", &client.gateway.id().to_string()));
+    assert_eq!(client.gateway.wait().unwrap().code(), Some(0));
+    let mut err = String::new();
+    let stderr = client.gateway.stderr.as_mut().unwrap();
+    stderr.read_to_string(&mut err).unwrap();
+    assert!(err.ends_with(": ended\n"), "{err}");
+}
+
+/// Linux says what a process ignores.
+#[cfg(target_os = "linux")]
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a shell is what ignores a signal"
+)]
+fn who_was_started_to_outlive_its_terminal_does() {
+    let script = format!(
+        "trap '' HUP; exec '{}' gateway -- sh '{}'",
+        env!("CARGO_BIN_EXE_crossfeed"),
+        server()
+    );
+    let mut gateway = Command::new("sh")
+        .args(["-c", &script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut client = Client {
+        input: gateway.stdin.take(),
+        output: BufReader::new(gateway.stdout.take().unwrap()),
+        gateway,
+    };
+    client.initialize();
+    assert!(kill("-HUP", &client.gateway.id().to_string()));
+    client.ask(1, "tools/list", &json!({}));
+    assert_eq!(client.leave().0, Some(0));
 }
 
 #[test]
@@ -384,6 +524,28 @@ fn what_is_wrong_with_a_configuration_is_said_at_once() {
 #[test]
 fn what_cannot_be_carried_out_is_a_usage_error() {
     check_usage(&["gateway"], "", "say which servers");
+    check_usage(
+        &["gateway", "npx", "server"],
+        "",
+        "stands behind `--`: `crossfeed gateway -- COMMAND ARGS…`",
+    );
+    check_usage(
+        &["gateway", "--env", "", "--", "true"],
+        "",
+        "--env names no variable",
+    );
+    check_usage(
+        &[
+            "gateway", "--login", "a", "--listen", "1", "--url", "http://a",
+        ],
+        "",
+        "cannot be used with",
+    );
+    check_usage(
+        &["gateway", "--", ""],
+        "",
+        "the command behind `--` is empty",
+    );
     check_usage(
         &["gateway", "--config", "/there/is/none.toml"],
         "",

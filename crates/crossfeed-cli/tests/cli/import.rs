@@ -183,6 +183,27 @@ fn a_named_file_is_undone_as_it_is_said() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "what is said to be typed is typed into a shell"
+)]
+fn what_is_said_to_put_it_back_does() {
+    let home = Home::new("typed");
+    let text = "{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}";
+    let name = "project/it's a file.json";
+    home.write(name, text);
+    let path = home.path(name);
+    let out = home.done(&["cursor", "--config", path.to_str().unwrap(), "--apply"]);
+    assert_ne!(home.read(name), text);
+    let typed = out.split('`').nth(1).unwrap();
+    let typed = typed.replacen("crossfeed", env!("CARGO_BIN_EXE_crossfeed"), 1);
+    let done = Command::new("sh").args(["-c", &typed]).output().unwrap();
+    assert!(done.status.success(), "{typed}: {done:?}");
+    assert_eq!(home.read(name), text);
+}
+
 #[test]
 fn a_copy_with_comments_is_kept() {
     let home = Home::new("kept");
@@ -357,6 +378,175 @@ fn a_link_stays_a_link() {
     assert!(home.read("dotfiles/claude.json").contains("crossfeed"));
     home.done(&["claude-code", "--undo"]);
     assert_eq!(home.read("dotfiles/claude.json"), CLAUDE);
+}
+
+/// A link that leads nowhere is somebody's, too.
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_nowhere_is_not_written_over() {
+    for name in [
+        ".claude.json.before-crossfeed",
+        ".config/crossfeed/claude-code.json",
+    ] {
+        let home = Home::new("nowhere");
+        home.write(".claude.json", CLAUDE);
+        let (link, to) = (home.path(name), home.path("gone/elsewhere"));
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(&to, &link).unwrap();
+        for action in ["--dry-run", "--apply"] {
+            let Run { status, out, err } = home.import(&["claude-code", action]);
+            assert_eq!((status, out.as_str()), (1, ""), "{err}");
+            assert!(err.contains("is there with something else"), "{err}");
+            assert_eq!(fs::read_link(&link).unwrap(), to);
+            assert_eq!(home.read(".claude.json"), CLAUDE);
+        }
+    }
+    let home = Home::new("nowhere");
+    home.write(".claude.json", CLAUDE);
+    std::os::unix::fs::symlink("gone", home.path(".claude.json.before-crossfeed")).unwrap();
+    let Run { status, err, .. } = home.import(&["claude-code", "--undo"]);
+    assert_eq!(status, 2, "{err}");
+    assert!(err.contains("cannot read `"), "{err}");
+}
+
+/// What is there with the same content, as a link into a folder that is kept elsewhere.
+#[cfg(unix)]
+#[test]
+fn what_is_there_already_stays_a_link() {
+    let home = Home::new("same");
+    home.write(".claude.json", CLAUDE);
+    home.done(&["claude-code", "--apply"]);
+    let config = ".config/crossfeed/claude-code.json";
+    let text = home.read(config);
+    home.done(&["claude-code", "--undo"]);
+    home.write("dotfiles/claude-code.json", &text);
+    let kept = home.path("dotfiles/claude-code.json");
+    std::os::unix::fs::symlink(kept, home.path(config)).unwrap();
+    home.done(&["claude-code", "--apply"]);
+    assert!(home.path(config).is_symlink());
+}
+
+#[cfg(unix)]
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a pipe is made by a command")]
+fn what_is_no_file_is_not_waited_for() {
+    let home = Home::new("pipe");
+    let pipe = home.path("pipe.json");
+    assert!(
+        Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let Run { status, err, .. } =
+        home.import(&["cursor", "--config", pipe.to_str().unwrap(), "--apply"]);
+    assert_eq!(status, 2);
+    assert!(err.contains("is no file"), "{err}");
+}
+
+/// The XDG Base Directory Specification has it ignored.
+#[test]
+fn a_relative_directory_of_configurations_is_ignored() {
+    let home = Home::new("relative");
+    home.write(".claude.json", CLAUDE);
+    let mut command = home.command(&["claude-code", "--apply"]);
+    let output = command.env("XDG_CONFIG_HOME", "here").output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(home.path(".config/crossfeed/claude-code.json").is_file());
+    assert!(!home.path("project/here").exists());
+    home.done(&["claude-code", "--undo"]);
+    let absolute = home.path("there");
+    let mut command = home.command(&["claude-code", "--apply"]);
+    let output = command.env("XDG_CONFIG_HOME", &absolute).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(absolute.join("crossfeed/claude-code.json").is_file());
+}
+
+#[test]
+fn the_user_s_file_of_vs_code_is_where_its_settings_are() {
+    let home = Home::new("settings");
+    let text = "{\"servers\": {\"a\": {\"command\": \"x\"}}}";
+    home.write("there/Code/User/mcp.json", text);
+    let mut command = home.command(&["vscode", "--apply"]);
+    let command = command.env("XDG_CONFIG_HOME", home.path("there"));
+    assert_eq!(command.output().unwrap().status.code(), Some(0));
+    assert!(home.read("there/Code/User/mcp.json").contains("crossfeed"));
+}
+
+/// Claude Code keeps servers of single projects in the user's file: whatever becomes of the others.
+#[test]
+fn servers_of_projects_are_named() {
+    let home = Home::new("projects");
+    let of_projects =
+        json!({"/p": {"mcpServers": {"mine": {"command": "x"}}}, "/q": {"mcpServers": {}}});
+    let says = "are of the project `/p` alone: `mine`; to have them go through the gateway, move them to `mcpServers` in `/p/.mcp.json`";
+    let none = json!({"mcpServers": {}, "projects": of_projects});
+    home.write(".claude.json", &none.to_string());
+    let out = home.done(&["claude-code", "--dry-run"]);
+    assert!(
+        out.contains("there is no server under `mcpServers`"),
+        "{out}"
+    );
+    assert!(out.contains(says), "{out}");
+    let some = json!({"mcpServers": {"a": {"command": "y"}}, "projects": of_projects});
+    home.write(".claude.json", &some.to_string());
+    for action in ["--dry-run", "--apply", "--apply"] {
+        let out = home.done(&["claude-code", action]);
+        assert_eq!(out.matches(says).count(), 1, "{out}");
+        assert!(!out.contains("`/q`"), "{out}");
+    }
+}
+
+/// One document on standard output, whatever becomes of the files.
+#[test]
+fn what_is_done_is_told_as_json() {
+    let home = Home::new("json");
+    home.write(".claude.json", CLAUDE);
+    home.write(
+        "project/.mcp.json",
+        "{\"mcpServers\": {\"b\": {\"type\": \"sse\", \"url\": \"https://a.example\"}}}",
+    );
+    let told = |args: &[&str]| -> (i32, Value) {
+        let Run { status, out, err } = home.import(&[args, &["--json"]].concat());
+        assert_eq!(err, "", "{out}");
+        (status, serde_json::from_str(&out).expect(&out))
+    };
+    let (status, planned) = told(&["claude-code", "--dry-run"]);
+    assert_eq!(status, 0);
+    let file = &planned["files"][0];
+    assert_eq!(file["outcome"], "planned", "{planned}");
+    assert_eq!(file["moved"], json!(["files"]));
+    assert_eq!(file["gone"]["files"]["env"]["KEY"], "…");
+    assert_eq!(file["new"]["crossfeed"]["args"][0], "gateway");
+    let other = &planned["files"][1];
+    assert_eq!(
+        (&other["outcome"], &other["stay"][0]["name"]),
+        (&json!("none"), &json!("b"))
+    );
+    let (status, imported) = told(&["claude-code", "--apply"]);
+    assert_eq!(
+        (status, &imported["files"][0]["outcome"]),
+        (0, &json!("imported"))
+    );
+    assert_eq!(
+        imported["files"][0]["backup"],
+        json!(home.path(".claude.json.before-crossfeed"))
+    );
+    let (_, again) = told(&["claude-code", "--apply"]);
+    assert_eq!(again["files"][0]["outcome"], "done");
+
+    // One file with which it does not work, and one with which it does.
+    home.write("project/.mcp.json", "{");
+    let (status, failed) = told(&["claude-code", "--apply"]);
+    assert_eq!(status, 1);
+    assert_eq!(failed["error"]["code"], "config.invalid", "{failed}");
+    assert_eq!(failed["files"][1]["outcome"], "failed");
+    assert_eq!(failed["files"][1]["errors"], failed["errors"]);
+    home.write("project/.mcp.json", "{}");
+    let (_, undone) = told(&["claude-code", "--undo"]);
+    assert_eq!(undone["files"][0]["outcome"], "undone", "{undone}");
+    assert_eq!(undone["files"][1]["outcome"], "nothing");
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod read;
 mod tests;
 
 pub use error::{ConfigError, Problem};
+pub(crate) use read::nearest;
 pub use read::{Format, Sources};
 
 use std::{

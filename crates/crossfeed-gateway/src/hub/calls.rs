@@ -88,6 +88,7 @@ impl Request {
             }
         }
         let list = side.tools.list(&lists).await;
+        side.tools.tell_unmatched();
         if side.tool_changes() != before {
             side.tools.forget_list();
         }

@@ -52,55 +52,72 @@ pub(super) struct Moved {
     pub(super) remarks: Vec<String>,
 }
 
-/// A server as the gateway reads it, or why it stays.
+/// A server as the gateway reads it, or why it stays: all that is in the way.
 pub(super) fn server(entry: &Entry, wiring: &Wiring) -> Result<Moved, String> {
     let Some(parts) = entry.node.entries() else {
         return Err("it is no table".to_owned());
     };
-    let mut moved = Moved {
-        config: Map::new(),
+    let (mut config, mut remarks) = (Map::new(), Vec::new());
+    let mut reading = Reading {
+        wiring,
         variables: Variables::default(),
-        remarks: Vec::new(),
+        in_the_way: Vec::new(),
     };
     for part in parts {
         let key = part.key.as_str();
         match key {
-            "command" | "args" | "env" | "cwd" | "url" | "headers" => {
-                let value = value(&part.node, wiring, &mut moved.variables)?;
-                moved.config.insert(key.to_owned(), value);
+            "command" | "args" | "env" | "url" | "headers" => {
+                config.insert(key.to_owned(), reading.value(&part.node));
             }
-            "type" | "transport" => {
-                if !matches!(&part.node.value, Value::Text(kind) if is_spoken(kind)) {
-                    return Err(format!("its `{key}` is not spoken by the gateway"));
+            "cwd" => {
+                let before = reading.in_the_way.len();
+                let cwd = reading.value(&part.node);
+                // Of one that could not be read nobody knows.
+                if reading.in_the_way.len() == before && cwd.as_str().is_some_and(is_relative) {
+                    reading.refuse("its `cwd` is relative, and to the gateway to another folder");
                 }
+                config.insert(key.to_owned(), cwd);
             }
+            "type" | "transport" => match &part.node.value {
+                Value::Text(kind) if is_spoken(kind) => {}
+                Value::Text(kind) if kind == "sse" => reading.refuse(format!(
+                    "its `{key}` is not spoken by the gateway: most servers that have `sse` have `http`, too"
+                )),
+                _ => reading.refuse(format!("its `{key}` is not spoken by the gateway")),
+            },
             "disabled" if part.node.value == Value::Bool(false) => {}
             "enabled" if part.node.value == Value::Bool(true) => {}
-            "disabled" | "enabled" => return Err("it is switched off".to_owned()),
+            "disabled" | "enabled" => reading.refuse("it is switched off"),
             // Claude Code counts in milliseconds.
             "timeout" if wiring.client == ClientKind::ClaudeCode => match part.node.value {
                 Value::Integer(millis @ 1..) => {
-                    moved
-                        .config
-                        .insert(key.to_owned(), format!("{millis} ms").into());
+                    config.insert(key.to_owned(), format!("{millis} ms").into());
                 }
-                _ => return Err("its `timeout` is no number".to_owned()),
+                _ => reading.refuse("its `timeout` is no number"),
             },
             _ if OF_THE_CLIENT.contains(&key) => {
-                moved.remarks.push(format!(
+                remarks.push(format!(
                     "`{}`: `{key}` is left out: it is for the client",
                     entry.key
                 ));
             }
-            _ => return Err(format!("the gateway has nothing for its `{key}`")),
+            _ => reading.refuse(format!("the gateway has nothing for its `{key}`")),
         }
     }
-    let cwd = moved.config.get("cwd").and_then(serde_json::Value::as_str);
-    if cwd.is_some_and(|cwd| !Path::new(cwd).is_absolute() && !cwd.starts_with("${")) {
-        return Err("its `cwd` is relative, and to the gateway to another folder".to_owned());
+    let moved = Moved {
+        config,
+        variables: reading.variables,
+        remarks,
+    };
+    if reading.in_the_way.is_empty() {
+        judge(&entry.key, &moved)?;
+        return Ok(moved);
     }
-    judge(&entry.key, &moved)?;
-    Ok(moved)
+    Err(reading.in_the_way.join("; "))
+}
+
+fn is_relative(path: &str) -> bool {
+    !Path::new(path).is_absolute() && !path.starts_with("${")
 }
 
 fn is_spoken(kind: &str) -> bool {
@@ -130,85 +147,137 @@ fn judge(name: &str, moved: &Moved) -> Result<(), String> {
     problem.map_or(Ok(()), |problem| Err(problem.what.clone()))
 }
 
-/// A value with the client's variables as the gateway spells them.
-fn value(
-    node: &Node,
-    wiring: &Wiring,
-    variables: &mut Variables,
-) -> Result<serde_json::Value, String> {
-    Ok(match &node.value {
-        Value::Text(text) => self::text(text, wiring, variables)?.into(),
-        Value::List(items) => items
-            .iter()
-            .map(|item| value(item, wiring, variables))
-            .collect::<Result<Vec<_>, _>>()?
-            .into(),
-        Value::Table(entries) => entries
-            .iter()
-            .map(|entry| {
-                let value = match &entry.node.value {
-                    // Clients take numbers for variables, too.
-                    Value::Integer(number) => number.to_string().into(),
-                    Value::Bool(truth) => truth.to_string().into(),
-                    _ => value(&entry.node, wiring, variables)?,
-                };
-                Ok((entry.key.clone(), value))
-            })
-            .collect::<Result<Map<_, _>, String>>()?
-            .into(),
-        Value::Null => serde_json::Value::Null,
-        other => return Err(format!("it holds {}", other.kind())),
-    })
+/// How much of what stands in `${…}` is named: nobody calls a variable by more.
+const NAMED: usize = 64;
+
+/// The reading of one server.
+struct Reading<'w> {
+    wiring: &'w Wiring,
+    variables: Variables,
+    /// Why the server stays.
+    in_the_way: Vec<String>,
 }
 
-fn text(text: &str, wiring: &Wiring, variables: &mut Variables) -> Result<String, String> {
-    if text.contains("$${") {
-        return Err("it holds `$${`, which the gateway reads in another way".to_owned());
+impl Reading<'_> {
+    fn refuse(&mut self, why: impl Into<String>) {
+        let why = why.into();
+        // The same variable may stand there ten times.
+        if !self.in_the_way.contains(&why) {
+            self.in_the_way.push(why);
+        }
     }
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("${") {
-        out.push_str(before);
-        let Some((inside, behind)) = after.split_once('}') else {
-            // No variable to any client.
-            out.push_str("$${");
-            rest = after;
-            continue;
-        };
-        let of_the_editor = wiring.client != ClientKind::ClaudeCode;
-        let known = |folder: &Option<String>| {
-            let folder = folder.clone();
-            folder.ok_or_else(|| format!("`${{{inside}}}` is not known here"))
-        };
-        match inside {
-            "workspaceFolder" if of_the_editor => out.push_str(&known(&wiring.workspace)?),
-            "userHome" if of_the_editor => out.push_str(&known(&wiring.home)?),
-            "pathSeparator" | "/" if of_the_editor => out.push('/'),
-            _ if inside.starts_with("input:") => {
-                return Err(format!("the client asks for `${{{inside}}}`"));
+
+    /// A value with the client's variables as the gateway spells them.
+    fn value(&mut self, node: &Node) -> serde_json::Value {
+        match &node.value {
+            Value::Text(text) => self.text(text).into(),
+            Value::List(items) => items.iter().map(|item| self.value(item)).collect(),
+            Value::Table(entries) => {
+                let pairs = entries.iter().map(|entry| {
+                    let value = match &entry.node.value {
+                        // Clients take numbers for variables, too.
+                        Value::Integer(number) => number.to_string().into(),
+                        Value::Bool(truth) => truth.to_string().into(),
+                        _ => self.value(&entry.node),
+                    };
+                    (entry.key.clone(), value)
+                });
+                pairs.collect::<Map<_, _>>().into()
             }
-            _ if of_the_editor && !inside.starts_with("env:") && inside.contains(':') => {
-                return Err(format!("`${{{inside}}}` is not known here"));
-            }
-            // A variable of the editor's, or of a shell's: nobody can tell.
-            name if of_the_editor && is_name(name) => {
-                return Err(format!("`${{{inside}}}` is not known here"));
-            }
-            // To these clients it is a text like any other.
-            _ if of_the_editor && !inside.starts_with("env:") => {
-                out.push_str(&format!("$${{{inside}}}"));
-            }
-            _ => {
-                let whole = format!("${{{inside}}}");
-                let is_variable = variable(&whole, variables)?;
-                out.push_str(if is_variable { "" } else { "$" });
-                out.push_str(&whole);
+            Value::Null => serde_json::Value::Null,
+            other => {
+                self.refuse(format!("it holds {}", other.kind()));
+                serde_json::Value::Null
             }
         }
-        rest = behind;
     }
-    out.push_str(rest);
-    Ok(out)
+
+    fn text(&mut self, text: &str) -> String {
+        if text.contains("$${") {
+            self.refuse("it holds `$${`, which the gateway reads in another way");
+            return String::new();
+        }
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once("${") {
+            out.push_str(before);
+            let Some((inside, behind)) = after.split_once('}') else {
+                // No variable to any client.
+                out.push_str("$${");
+                rest = after;
+                continue;
+            };
+            match self.put(inside) {
+                Ok(text) => out.push_str(&text),
+                Err(why) => self.refuse(why),
+            }
+            rest = behind;
+        }
+        out.push_str(rest);
+        out
+    }
+
+    /// What stands for `${inside}`; or why nothing can, and what to do.
+    fn put(&mut self, inside: &str) -> Result<String, String> {
+        let wiring = self.wiring;
+        let of_the_editor = wiring.client != ClientKind::ClaudeCode;
+        match inside {
+            "workspaceFolder" if of_the_editor => wiring.workspace.clone().ok_or_else(|| {
+                "`${workspaceFolder}` is not known here, for this file is of no project: write the path, or \
+                 have the server in a file of the project"
+                    .to_owned()
+            }),
+            "userHome" if of_the_editor => wiring.home.clone().ok_or_else(|| {
+                "`${userHome}` is not known here, for `HOME` is not set: write the path".to_owned()
+            }),
+            "pathSeparator" | "/" if of_the_editor => Ok("/".to_owned()),
+            _ if inside.starts_with("input:") => Err(format!(
+                "the client asks for {}, and the gateway cannot: {}",
+                named(inside),
+                instead(wiring.client)
+            )),
+            // A variable of the editor's, or of a shell's: nobody can tell.
+            name if of_the_editor
+                && !inside.starts_with("env:")
+                && (is_name(name) || name.contains(':')) =>
+            {
+                Err(format!(
+                    "{} is not known here, but to the editor: write what it stands for; if it is a variable of \
+                     the environment, {}",
+                    named(inside),
+                    instead(wiring.client)
+                ))
+            }
+            // To these clients it is a text like any other.
+            _ if of_the_editor && !inside.starts_with("env:") => Ok(format!("$${{{inside}}}")),
+            _ => {
+                let whole = format!("${{{inside}}}");
+                let is_variable = variable(&whole, &mut self.variables)?;
+                Ok(if is_variable { whole } else { format!("${whole}") })
+            }
+        }
+    }
+}
+
+/// A variable as it is told of. What is no name may be a secret at the wrong place.
+fn named(inside: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-.:/ ".contains(c);
+    match inside.len() <= NAMED && inside.chars().all(plain) {
+        true => format!("`${{{inside}}}`"),
+        false => "`${…}`".to_owned(),
+    }
+}
+
+/// What to write for a variable that is not known.
+fn instead(client: ClientKind) -> &'static str {
+    match client {
+        ClientKind::ClaudeCode => {
+            "write `${NAME}`, and set that variable where the client is started"
+        }
+        ClientKind::Cursor | ClientKind::VsCode => {
+            "write `${env:NAME}`, and set that variable where the client is started"
+        }
+    }
 }
 
 /// Notes a variable. A client that reads shell text (`${1}`) leaves it to the shell, and so do we.

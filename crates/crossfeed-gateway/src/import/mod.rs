@@ -5,10 +5,13 @@
 //! the gateway's configuration with the servers that were there. Deliberately not here: files.
 
 mod convert;
+mod elsewhere;
 mod splice;
 
 #[cfg(test)]
 mod tests;
+
+pub use elsewhere::elsewhere;
 
 use crate::config::node::{self, Entry, Node, Value};
 use serde_json::{Map, json};
@@ -221,15 +224,6 @@ pub fn plan(text: &str, wiring: &Wiring) -> Result<Plan, ImportError> {
         (true, false) => return Err(ImportError::Added { names: moved }),
         (false, true) => return Err(ImportError::NoServers { stay }),
         (false, false) => {}
-    }
-    if document.entries().is_some_and(|keys| {
-        keys.iter()
-            .any(|entry| entry.key == "projects" && wiring.client == ClientKind::ClaudeCode)
-    }) {
-        remarks.push(
-            "servers that stand under `projects` are left alone; give their project a `.mcp.json`"
-                .to_owned(),
-        );
     }
     let gone: BTreeSet<&str> = moved.iter().map(String::as_str).collect();
     if splice::loses(text, entries, &gone) {

@@ -137,7 +137,7 @@ fn what_is_not_understood_stays() {
     check(
         ClaudeCode,
         &json!({"type": "sse", "url": url}),
-        "`type` is not spoken",
+        "`type` is not spoken by the gateway: most servers that have `sse` have `http`, too",
     );
     check(
         ClaudeCode,
@@ -185,6 +185,37 @@ fn what_is_not_understood_stays() {
         let server = json!({"command": "x", "cwd": "tools"});
         check(client, &server, "its `cwd` is relative");
     }
+}
+
+/// Each of them, once, and what to do about it; what may be no variable but a secret is not shown.
+#[test]
+fn all_that_is_in_the_way_is_said_at_once() {
+    let server = json!({
+        "command": "x",
+        "args": ["${input:a} ${input:b} ${input:a}", "${config:c.d}", "${e:s3cret=1}", "${env:KNOWN}"],
+        "env": {"F": "${workspaceFolderBasename}", "G": "${workspaceFolder}"},
+        "cwd": "here",
+        "envFile": ".env",
+    });
+    let text = json!({"servers": {"b": server}}).to_string();
+    let wiring = Wiring::new(ClientKind::VsCode, "/crossfeed", CONFIG);
+    let Err(ImportError::NoServers { stay }) = plan(&text, &wiring) else {
+        panic!("it stays");
+    };
+    let (_, why) = &stay[0];
+    for says in [
+        "the client asks for `${input:a}`, and the gateway cannot: write `${env:NAME}`",
+        "the client asks for `${input:b}`",
+        "`${config:c.d}` is not known here",
+        "`${…}` is not known here",
+        "`${workspaceFolderBasename}` is not known here, but to the editor: write what it stands for",
+        "`${workspaceFolder}` is not known here, for this file is of no project: write the path",
+        "its `cwd` is relative",
+        "the gateway has nothing for its `envFile`",
+    ] {
+        assert_eq!(why.matches(says).count(), 1, "{says}: {why}");
+    }
+    assert!(!why.contains("s3cret") && !why.contains("KNOWN"), "{why}");
 }
 
 /// Clients take the nearest of those that share a name.

@@ -7,7 +7,7 @@ use super::{
     Call, Caller, ServerList, Tools, extra,
     flow::Sources,
     ids::{self, CallIds},
-    list::{Audience, Listing, Offered, ToolReport},
+    list::{Audience, Listing, Offered, ToolReport, UnmatchedPattern},
     profile::Choice,
     refusal::Privacy,
     result::Kept,
@@ -241,6 +241,35 @@ impl ClientTools {
     pub fn report(&self) -> Vec<ToolReport> {
         let listing = self.shared.listing();
         listing.map_or_else(Vec::new, |listing| listing.reports.clone())
+    }
+
+    /// Patterns of servers' configurations that none of the tools listed last fits.
+    #[must_use]
+    pub fn unmatched(&self) -> Vec<UnmatchedPattern> {
+        let listing = self.shared.listing();
+        listing.map_or_else(Vec::new, |listing| listing.unmatched.clone())
+    }
+
+    /// Logs those patterns, each once for all clients. A server that lists nothing may do so later.
+    pub(crate) fn tell_unmatched(&self) {
+        let Some(listing) = self.shared.listing() else {
+            return;
+        };
+        let tools = &self.shared.tools;
+        for pattern in &listing.unmatched {
+            let UnmatchedPattern {
+                server, key, index, ..
+            } = *pattern;
+            let lists = listing.reports.iter().any(|tool| tool.server == server);
+            if lists && lock(&tools.told).insert((server, key, index)) {
+                let server = tools.config.servers.get(server);
+                tracing::warn!(
+                    target: "crossfeed::gateway",
+                    server = server.map_or("", |server| &server.name),
+                    "{pattern}"
+                );
+            }
+        }
     }
 
     /// A server's list changed: the next call needs a new one, if it can be had.

@@ -20,7 +20,7 @@ mod tasks;
 mod tests;
 
 pub use client::ClientTools;
-pub use list::ToolReport;
+pub use list::{ToolReport, UnmatchedPattern};
 pub use profile::is_profile;
 
 use crate::{
@@ -36,7 +36,10 @@ use crossfeed_core::Engine;
 use flow::Flows;
 use ids::Key;
 use list::Listings;
-use std::sync::Arc;
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex},
+};
 
 /// What a gateway does with tools, for all of its clients. Cloning shares it.
 #[derive(Clone)]
@@ -47,6 +50,7 @@ pub struct Tools {
     flows: Arc<Flows>,
     key: Key,
     figures: Arc<Figures>,
+    told: Arc<Told>,
 }
 
 /// Who calls tools.
@@ -102,6 +106,9 @@ impl ServerList {
     }
 }
 
+/// Patterns that fit no tool and that were told of: server, key, place.
+type Told = Mutex<HashSet<(usize, &'static str, usize)>>;
+
 impl Tools {
     /// Tools of the servers of a configuration.
     #[must_use]
@@ -112,6 +119,7 @@ impl Tools {
             flows: Arc::new(Flows::new(config.flows.clone())),
             key: Key::new(),
             figures: Figures::new(&Metrics::new(), &config),
+            told: Arc::default(),
             config,
         }
     }

@@ -316,7 +316,7 @@ fn alike(known: &str, like: &str) -> String {
 }
 
 /// The known word that another may be meant for.
-pub(super) fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+pub(crate) fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     // A key of megabytes is compared to nothing.
     if word.len() > 200 {
         return None;

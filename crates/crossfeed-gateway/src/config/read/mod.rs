@@ -12,6 +12,7 @@ use super::{
     ConfigError, ExtraTools, GatewayConfig, ListenConfig, Problem, TokenConfig,
     node::{self, Malformed, Node, Value},
 };
+pub(crate) use fields::nearest;
 use fields::{Fields, key};
 use std::{
     collections::BTreeMap,

@@ -17,6 +17,7 @@ mod report;
 mod root;
 mod said;
 mod tool;
+mod unmatched;
 
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ mod tests;
 pub(super) use headers::HeaderParameter;
 pub use report::ToolReport;
 pub(super) use tool::Offered;
+pub use unmatched::UnmatchedPattern;
 
 use super::{ServerList, extra, profile::Choice};
 use crate::{
@@ -62,6 +64,8 @@ pub(super) struct Listing {
     extra: Vec<&'static str>,
     /// What became of each tool.
     pub(super) reports: Vec<ToolReport>,
+    /// Patterns of servers that none of their tools fits.
+    pub(super) unmatched: Vec<UnmatchedPattern>,
 }
 
 impl Listing {
@@ -172,12 +176,16 @@ fn listing(
     let mut tools = Vec::new();
     // Of a tool that is offered, its report comes with its name.
     let mut reports = Vec::new();
+    let mut unmatched = Vec::new();
     for (list, pages) in lists.iter().zip(&pages) {
         let Some(server) = config.servers.get(list.server) else {
             continue;
         };
         let choice = choice(config, list.server, audience);
-        for tool in of_server(server, pages, choice) {
+        let named = named(pages);
+        let names: Vec<_> = named.iter().map(|(name, _)| name.as_str()).collect();
+        unmatched.extend(unmatched::unmatched(list.server, server, &names));
+        for tool in of_server(server, &named, choice) {
             match tool {
                 Ok(tool) => {
                     reports.push(None);
@@ -234,15 +242,12 @@ fn listing(
         tools: found,
         extra,
         reports: reports.into_iter().flatten().collect(),
+        unmatched,
     }
 }
 
-/// The tools of one server, rewritten; of one that is not offered, its name.
-fn of_server(
-    server: &ServerConfig,
-    pages: &[Document],
-    choice: Choice,
-) -> Vec<Result<tool::Rewritten, String>> {
+/// The tools of one server as they came, by their names.
+fn named(pages: &[Document]) -> Vec<(String, Bytes)> {
     let roots = pages.iter().filter_map(|page| page.root().ok());
     let lists = roots.filter_map(|root| root.get("tools"));
     let items = lists.flat_map(|list| match list.kind() {
@@ -253,11 +258,19 @@ fn of_server(
         let name = item.get("name")?.as_str()?.into_owned();
         Some((name, item.shared()))
     });
+    named.collect()
+}
+
+/// The tools of one server, rewritten; of one that is not offered, its name.
+fn of_server(
+    server: &ServerConfig,
+    named: &[(String, Bytes)],
+    choice: Choice,
+) -> Vec<Result<tool::Rewritten, String>> {
     let is_offered = |name: &str| {
         (server.allow.is_empty() || crate::pattern::fits_any(&server.allow, name))
             && !crate::pattern::fits_any(&server.deny, name)
     };
-    let named: Vec<_> = named.collect();
     let offered = || named.iter().filter(|(name, _)| is_offered(name));
     let mut options = choice.options();
     for (name, _) in offered() {

@@ -305,7 +305,7 @@ fn who_has_logged_in_is_let_in() {
         let said = scene.call().await;
         assert_eq!(
             said,
-            "the server refuses: HTTP 401: it wants to know who asks: run `crossfeed gateway --login zoo`"
+            "the server refuses: HTTP 401: it wants to know who asks: run `crossfeed gateway --login zoo` with the same `--config` or `--url`"
         );
         scene.login().await.unwrap();
         let said = scene.call().await;
@@ -401,7 +401,7 @@ fn what_cannot_be_renewed_takes_a_login() {
         let said = scene.call().await;
         assert_eq!(
             said,
-            "the server refuses: its token is over: run `crossfeed gateway --login zoo`"
+            "the server refuses: its token is over: run `crossfeed gateway --login zoo` with the same `--config` or `--url`"
         );
         let mut kept = scene.kept();
         kept.refresh_token = Some("r".to_owned());
@@ -426,7 +426,7 @@ fn more_scopes_are_asked_for_by_the_next_login() {
         let said = scene.call().await;
         assert_eq!(
             said,
-            "the server refuses: HTTP 403: it wants the scopes `write`: run `crossfeed gateway --login zoo`"
+            "the server refuses: HTTP 403: it wants the scopes `write`: run `crossfeed gateway --login zoo` with the same `--config` or `--url`"
         );
         scene.login().await.unwrap();
         assert_eq!(scene.running.seen("authorize")[1]["scope"], "read write");

@@ -69,7 +69,10 @@ impl Tokens {
 
     fn takes_login(&self, why: &str) -> UpstreamError {
         UpstreamError::Refused {
-            reason: format!("{why}: run `crossfeed gateway --login {}`", self.server),
+            reason: format!(
+                "{why}: run `crossfeed gateway --login {}` with the same `--config` or `--url`",
+                self.server
+            ),
         }
     }
 

@@ -220,7 +220,9 @@ impl Connector for StdioConnector {
             let (server, signals) = (Arc::clone(&self.server), Arc::clone(&signals));
             async move {
                 tokio::select! {
-                    () = log::run(server, stderr) => {}
+                    () = log::run(server, stderr) => {
+                        signals.logged.send_replace(true);
+                    }
                     _ = signals.ended() => {}
                 }
             }

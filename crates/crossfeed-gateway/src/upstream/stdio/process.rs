@@ -50,6 +50,8 @@ pub(super) struct Signals {
     pub(super) asked: watch::Sender<bool>,
     /// Its standard output has ended.
     pub(super) drained: watch::Sender<bool>,
+    /// Its standard error has ended.
+    pub(super) logged: watch::Sender<bool>,
     /// It has ended, and how.
     pub(super) ended: watch::Sender<Option<String>>,
 }
@@ -59,6 +61,7 @@ impl Signals {
         Self {
             asked: watch::Sender::new(false),
             drained: watch::Sender::new(false),
+            logged: watch::Sender::new(false),
             ended: watch::Sender::new(None),
         }
     }
@@ -95,7 +98,11 @@ pub(super) async fn supervise(
     outbox.close();
     if status.is_some() {
         // What it wrote last is still in the pipe, and so is what its children write.
-        drop(timeout(DRAIN, until(&signals.drained)).await);
+        let drained = async {
+            until(&signals.drained).await;
+            until(&signals.logged).await;
+        };
+        drop(timeout(DRAIN, drained).await);
     }
     group.kill();
     let reason = describe(status);

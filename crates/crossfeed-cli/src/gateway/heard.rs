@@ -1,0 +1,106 @@
+//! What servers print beside messages, kept for who checks them: a server that cannot be reached mostly says
+//! why on its standard error.
+//!
+//! What comes in: the events by which the gateway logs it. What goes out: the last lines of each server.
+//! Deliberately not here: the log.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
+use tracing::{
+    Event, Subscriber,
+    field::{Field, Visit},
+};
+use tracing_subscriber::layer::{Context, Layer};
+
+/// Where lines of servers are logged.
+const TARGET: &str = "crossfeed::gateway::server";
+/// How many lines of a server are kept.
+const LINES: usize = 10;
+/// How many characters of a line.
+const WIDE: usize = 300;
+
+/// The last lines of servers.
+#[derive(Clone, Default)]
+pub(super) struct Heard(Arc<Mutex<BTreeMap<String, VecDeque<String>>>>);
+
+impl Heard {
+    /// Whether events of this target are lines of servers.
+    pub(super) fn is_of_a_server(target: &str) -> bool {
+        target == TARGET
+    }
+
+    /// The last lines of a server.
+    pub(super) fn of(&self, server: &str) -> Vec<String> {
+        let heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = heard.get(server);
+        lines.map_or_else(Vec::new, |lines| lines.iter().cloned().collect())
+    }
+}
+
+impl<S: Subscriber> Layer<S> for Heard {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        if !Self::is_of_a_server(event.metadata().target()) {
+            return;
+        }
+        let mut line = Line::default();
+        event.record(&mut line);
+        let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = heard.entry(line.server).or_default();
+        if lines.len() == LINES {
+            lines.pop_front();
+        }
+        lines.push_back(line.text);
+    }
+}
+
+/// A line of a server.
+#[derive(Default)]
+struct Line {
+    server: String,
+    text: String,
+}
+
+impl Visit for Line {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if field.name() == "server" {
+            value.clone_into(&mut self.server);
+        }
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        if field.name() == "message" {
+            let text = format!("{value:?}");
+            self.text = match text.char_indices().nth(WIDE) {
+                Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+                None => text,
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Heard, LINES};
+    use tracing_subscriber::layer::SubscriberExt;
+
+    #[test]
+    fn the_last_lines_of_each_server_are_kept() {
+        let heard = Heard::default();
+        let subscriber = tracing_subscriber::registry().with(heard.clone());
+        tracing::subscriber::with_default(subscriber, || {
+            for line in 0..LINES + 5 {
+                tracing::info!(target: "crossfeed::gateway::server", server = "a", "line {line}");
+            }
+            tracing::info!(target: "crossfeed::gateway::server", server = "b", "{}", "é".repeat(500));
+            tracing::info!(target: "crossfeed::gateway", server = "b", "not its own");
+        });
+        let lines = heard.of("a");
+        assert_eq!((lines.len(), lines[0].as_str()), (LINES, "line 5"));
+        let lines = heard.of("b");
+        assert_eq!((lines.len(), lines[0].chars().count()), (1, 301));
+        assert!(heard.of("c").is_empty());
+    }
+}
