@@ -92,7 +92,7 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
         }
         (None, None) => Ok(Ready {
             arguments: None,
-            sources: Sources::new(),
+            sources: Sources::default(),
             projection: None,
         }),
     };
@@ -188,7 +188,7 @@ async fn ready(
 ) -> Result<Ready, Vec<ErrorBody>> {
     let as_it_came = Ready {
         arguments: None,
-        sources: Sources::new(),
+        sources: Sources::default(),
         projection: None,
     };
     let listed = offered.prepared.listed();
