@@ -11,6 +11,7 @@ use super::{
     profile::Choice,
     refusal::Privacy,
     result::Kept,
+    tasks::{Room, Tasks},
 };
 use crate::{downstream::Principal, upstream::Header};
 use bytes::Bytes;
@@ -50,7 +51,9 @@ pub(super) struct Shared {
     listing: Mutex<Option<Arc<Listing>>>,
     /// By tool and state: two servers may say the same.
     rounds: Mutex<LruCache<(Arc<str>, String), Round>>,
-    pub(super) tasks: super::tasks::Tasks,
+    pub(super) tasks: Tasks,
+    /// How many tasks there may be.
+    pub(super) room: Room,
 }
 
 /// A call that was answered with a question.
@@ -185,6 +188,8 @@ impl ClientTools {
             None => CallIds::signed(tools.key.clone(), principal),
         };
         let scope = ids::scope(principal, session.as_deref());
+        let calls = tools.config.limits.requests_per_client;
+        let room = Room::of(calls, !audience.may_list);
         Self {
             shared: Arc::new(Shared {
                 tools: tools.clone(),
@@ -194,7 +199,8 @@ impl ClientTools {
                 ids,
                 listing: Mutex::new(None),
                 rounds: Mutex::new(LruCache::new(REMEMBERED)),
-                tasks: Mutex::new(LruCache::new(super::tasks::REMEMBERED)),
+                tasks: Mutex::new(LruCache::new(room.known)),
+                room,
             }),
         }
     }
