@@ -5,6 +5,18 @@
 
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, Edits, quoted};
+use memchr::memmem;
+
+/// Whether a key can be there: the bytes hold it, or an escape of a letter that may hide it. Escapes of
+/// other characters are common, and hide nothing: the keys that are looked for are letters and signs of
+/// ASCII.
+pub(crate) fn may_hold(json: &[u8], key: &str) -> bool {
+    memmem::find(json, key.as_bytes()).is_some()
+        || memmem::find_iter(json, b"\\u00")
+            .any(|at| matches!(json.get(at + 4), Some(b'2'..=b'7')))
+        // A slash needs no number to be written as an escape.
+        || (key.contains('/') && memmem::find(json, b"\\/").is_some())
+}
 
 /// What a path of keys leads to.
 pub(crate) fn at<'d>(document: &'d Document, path: &[&str]) -> Option<Cursor<'d>> {
@@ -40,5 +52,25 @@ pub(crate) fn put_all<V: AsRef<[u8]>>(
     }
     for (key, value) in members {
         edits.put(into, key, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_hold;
+
+    #[test]
+    fn a_key_is_not_hidden_by_escapes() {
+        for (json, may) in [
+            (r#"{"id":1}"#, true),
+            (r#"{"\u0069d":1}"#, true),
+            (r#"{"\u0069\u0064":1}"#, true),
+            (r#"{"a\u0000":"\u00e9\n"}"#, false),
+            (r#"{"a":1}"#, false),
+            (r#"{"a":"\/"}"#, false),
+        ] {
+            assert_eq!(may_hold(json.as_bytes(), "id"), may, "{json}");
+        }
+        assert!(may_hold(br#"{"a\/b":1}"#, "a/b"));
     }
 }

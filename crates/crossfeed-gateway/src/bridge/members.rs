@@ -4,12 +4,11 @@
 //! byte as it was. Deliberately not here: what members mean.
 
 use crate::{
-    members::{at, put_all},
+    members::{at, may_hold, put_all},
     message::Id,
 };
 use bytes::Bytes;
 use crossfeed_json::{Document, Edits, Kind, Prune, Quoted, cuts, without as pruned};
-use memchr::memmem;
 
 /// A key, and the JSON that stands under it.
 pub(super) type Member<'m> = (&'m str, &'m [u8]);
@@ -61,7 +60,7 @@ pub(super) fn with_absent(object: &Bytes, members: &[Member<'_>]) -> Option<Byte
 /// An object without some members, and its `_meta` without those that are for `meta`; a `_meta` that has
 /// nothing else goes, too. What is no object stays as it is.
 pub(super) fn without(object: &Bytes, members: &[&str], meta: &[&str]) -> Bytes {
-    let mentioned = |key: &&str| memmem::find(object, key.as_bytes()).is_some();
+    let mentioned = |key: &&str| may_hold(object, key);
     if !members.iter().any(mentioned) && !meta.iter().any(mentioned) {
         return object.clone();
     }
@@ -212,6 +211,9 @@ mod tests {
             r#"{"c": {"m": 1}, "_meta": {}}"#,
         );
         check_without(r#"["a", "m"]"#, r#"["a", "m"]"#);
+        // Written as escapes they are the same keys.
+        check_without(r#"{"\u0061": 1}"#, "{}");
+        check_without(r#"{"b": 2, "_\u006deta": {"\u006d": 1}}"#, r#"{"b": 2}"#);
     }
 
     proptest! {

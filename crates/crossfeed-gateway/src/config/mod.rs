@@ -295,6 +295,9 @@ impl std::fmt::Debug for TokenConfig {
 pub struct Limits {
     /// Bytes of one message, in either direction.
     pub message_bytes: usize,
+    /// Bytes of requests that are held at once, of all clients over HTTP; at least as many as one message
+    /// may have.
+    pub request_bytes: usize,
     /// Requests of one client that run at once.
     pub requests_per_client: usize,
     /// Sessions over HTTP.
@@ -318,12 +321,13 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 256 MiB a message, as much as a session keeps; 1,024 requests of a client; 1,024 sessions, each
+    /// 256 MiB a message, as much as a session keeps, and two of them on their way; 1,024 requests of a client; 1,024 sessions, each
     /// an hour without use; 60 s to start, since `npx` and `uvx` install first; 10 s to end. Results as
     /// the store keeps them, but for an hour: people think longer than agents.
     fn default() -> Self {
         Self {
             message_bytes: 256 << 20,
+            request_bytes: 512 << 20,
             requests_per_client: 1024,
             sessions: 1024,
             session_idle: Duration::from_secs(3600),

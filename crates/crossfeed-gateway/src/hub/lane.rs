@@ -18,8 +18,10 @@ use std::{
     },
 };
 
-/// Messages that wait for a client that does not read.
+/// Messages that wait for a client that does not read, and bytes of them: one more may come while there are
+/// fewer.
 const WAITING: usize = 256;
+const WAITING_BYTES: usize = 4 << 20;
 
 /// The stream of one request.
 pub(super) struct Lane {
@@ -33,6 +35,7 @@ pub(super) struct Lane {
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<Message>,
+    bytes: usize,
     draining: bool,
     is_gone: bool,
 }
@@ -54,7 +57,9 @@ impl Lane {
 
     fn next(&self) -> Option<Message> {
         let mut queue = self.queue();
-        let next = queue.waiting.pop_front().filter(|_| !queue.is_gone);
+        let next = queue.waiting.pop_front();
+        queue.bytes -= next.as_ref().map_or(0, Message::len);
+        let next = next.filter(|_| !queue.is_gone);
         queue.draining = next.is_some();
         next
     }
@@ -74,11 +79,13 @@ impl Outlet for Lane {
             if queue.is_gone {
                 return Err(Gone);
             }
-            if queue.waiting.len() >= WAITING {
+            if queue.waiting.len() >= WAITING || queue.bytes >= WAITING_BYTES {
                 queue.is_gone = true;
                 queue.waiting.clear();
+                queue.bytes = 0;
                 return Err(Gone);
             }
+            queue.bytes += message.len();
             queue.waiting.push_back(message);
             if std::mem::replace(&mut queue.draining, true) {
                 return Ok(());
@@ -144,5 +151,23 @@ mod tests {
         }
         // One is read, one is being sent.
         assert_eq!(sent, WAITING + 2);
+    }
+
+    #[tokio::test]
+    async fn what_waits_is_bounded_by_its_bytes() {
+        let (sender, _receiver) = mpsc::channel(1);
+        let lane = Lane::new(Arc::new(Slow(sender)), &Arc::default());
+        let large = || Message::notification("large", Some(&vec![b' '; 3 << 20].into()));
+        for _ in 0..4 {
+            lane.send(large()).await.unwrap();
+        }
+        assert!(lane.send(numbered(0)).await.is_err());
+        // Of what is read, nothing counts any more.
+        let (sender, mut reads) = mpsc::channel(1);
+        let lane = Lane::new(Arc::new(Slow(sender)), &Arc::default());
+        for _ in 0..20 {
+            lane.send(large()).await.unwrap();
+            reads.recv().await.unwrap();
+        }
     }
 }

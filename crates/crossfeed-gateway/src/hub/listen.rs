@@ -26,8 +26,10 @@ const SUBSCRIPTION: [&str; 2] = ["_meta", crate::meta::SUBSCRIPTION_ID];
 
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 
-/// Messages that wait for the acknowledgement that stands before them.
+/// Messages that wait for the acknowledgement that stands before them, and bytes of them; more are left
+/// out.
 const HELD: usize = 256;
+const HELD_BYTES: usize = 1 << 20;
 
 /// A subscription of a client.
 pub(super) struct Listening {
@@ -66,6 +68,14 @@ impl Listening {
         let mut messages = vec![Message::notification(ACKNOWLEDGED, Some(&params))];
         messages.append(&mut self.held);
         Some(messages)
+    }
+
+    /// Keeps a message for who will have been told first that it listens.
+    fn hold(&mut self, message: Message) {
+        let bytes: usize = self.held.iter().map(Message::len).sum();
+        if self.held.len() < HELD && bytes + message.len() <= HELD_BYTES {
+            self.held.push(message);
+        }
     }
 
     /// Whether the client wants to be told of a change, by the method that tells it.
@@ -192,9 +202,7 @@ impl Side {
             } else if listening.is_acknowledged {
                 (reply, vec![mapped])
             } else {
-                if listening.held.len() < HELD {
-                    listening.held.push(mapped);
-                }
+                listening.hold(mapped);
                 return None;
             }
         };
@@ -377,5 +385,44 @@ fn accept(into: &mut Map<String, Value>, from: Map<String, Value>) {
                 into.insert(key, value);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::downstream::Gone;
+
+    struct Nowhere;
+
+    #[async_trait::async_trait]
+    impl Outlet for Nowhere {
+        async fn send(&self, _: Message) -> Result<(), Gone> {
+            Err(Gone)
+        }
+    }
+
+    #[test]
+    fn what_is_held_is_bounded() {
+        let mut listening = Listening {
+            id: Id::number(1),
+            params: Bytes::new(),
+            reply: Arc::new(Nowhere),
+            pending: Vec::new(),
+            parts: Vec::new(),
+            accepted: Map::new(),
+            is_acknowledged: false,
+            held: Vec::new(),
+            failure: None,
+        };
+        let of = |bytes| Message::notification("x", Some(&vec![b' '; bytes].into()));
+        for _ in 0..9 {
+            listening.hold(of(200 << 10));
+        }
+        assert_eq!(listening.held.len(), 5);
+        for _ in 0..1000 {
+            listening.hold(of(1));
+        }
+        assert_eq!(listening.held.len(), HELD);
     }
 }

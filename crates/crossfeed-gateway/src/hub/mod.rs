@@ -25,6 +25,7 @@ mod lane;
 mod life;
 mod link;
 mod listen;
+mod owners;
 mod read;
 mod route;
 mod side;

@@ -10,16 +10,11 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_json::{Document, Edits};
-use memchr::memmem;
 
-/// Whether the last key of a path can be there: the bytes hold it, or an escape of a letter that may
-/// hide it. Escapes of other characters are common, and hide nothing.
+/// Whether the last key of a path can be there.
 fn may_hold(json: &[u8], path: &[&str]) -> bool {
-    path.last().is_none_or(|key| {
-        memmem::find(json, key.as_bytes()).is_some()
-            || memmem::find_iter(json, b"\\u00")
-                .any(|at| matches!(json.get(at + 4), Some(b'2'..=b'7')))
-    })
+    path.last()
+        .is_none_or(|key| crate::members::may_hold(json, key))
 }
 
 /// The bytes of the value that a path of keys leads to.

@@ -8,6 +8,7 @@ use super::{
     life::{self, Hello},
     link::Link,
     listen::Listening,
+    owners::Owners,
     read,
 };
 use crate::{
@@ -17,7 +18,6 @@ use crate::{
 };
 use bytes::Bytes;
 use futures_util::future::join_all;
-use lru::LruCache;
 use std::{
     collections::{BTreeMap, HashMap},
     num::NonZeroUsize,
@@ -52,10 +52,10 @@ const RESOURCES: NonZeroUsize = NonZeroUsize::new(16_384).expect("not zero");
 
 /// What was learnt of the servers.
 struct Known {
-    tasks: LruCache<String, usize>,
-    resources: LruCache<String, usize>,
+    tasks: Owners,
+    resources: Owners,
     /// Templates of addresses, as they are written.
-    templates: LruCache<String, usize>,
+    templates: Owners,
     /// Prompts by the names that they are shown under; none until they are listed.
     prompts: Option<Prompts>,
 }
@@ -101,9 +101,9 @@ impl Side {
             tools: gateway.tools().of(caller),
             revision,
             known: Mutex::new(Known {
-                tasks: LruCache::new(TASKS),
-                resources: LruCache::new(RESOURCES),
-                templates: LruCache::new(RESOURCES),
+                tasks: Owners::new(TASKS),
+                resources: Owners::new(RESOURCES),
+                templates: Owners::new(RESOURCES),
                 prompts: None,
             }),
             listenings: Mutex::default(),
@@ -211,28 +211,20 @@ impl Side {
     }
 
     pub(super) fn owns_resource(&self, server: usize, uri: &str) {
-        if uri.len() > LONGEST {
-            return;
-        }
-        self.known().resources.put(uri.to_owned(), server);
+        self.known().resources.put(uri, server);
     }
 
     pub(super) fn owns_template(&self, server: usize, template: &str) {
-        if template.len() > LONGEST {
-            return;
-        }
-        self.known().templates.put(template.to_owned(), server);
+        self.known().templates.put(template, server);
     }
 
     /// The server that a resource, or a template, is known to be of: the one that lists it or answered
     /// for it before, else the one whose template begins like it for longest.
     pub(super) fn owner_of_resource(&self, uri: &str) -> Option<usize> {
         let mut known = self.known();
-        if let Some(server) = known.resources.get(uri) {
-            return Some(*server);
-        }
-        if let Some(server) = known.templates.get(uri) {
-            return Some(*server);
+        let exact = known.resources.of(uri).or_else(|| known.templates.of(uri));
+        if exact.is_some() {
+            return exact;
         }
         let begins = |template: &str| {
             let fixed = template.find('{').unwrap_or(template.len());
@@ -244,22 +236,18 @@ impl Side {
         known
             .templates
             .iter()
-            .filter_map(|(template, server)| Some((begins(template)?, *server)))
+            .filter_map(|(template, server)| Some((begins(template)?, server)))
             .max_by_key(|(length, server)| (*length, usize::MAX - server))
             .map(|(_, server)| server)
     }
 
     /// Who said so first: another that names the same task does not take it over.
     pub(super) fn owns_task(&self, server: usize, task: &str) {
-        if task.len() > LONGEST {
-            return;
-        }
-        let mut known = self.known();
-        known.tasks.get_or_insert(task.to_owned(), || server);
+        self.known().tasks.put_first(task, server);
     }
 
     pub(super) fn owner_of_task(&self, task: &str) -> Option<usize> {
-        self.known().tasks.get(task).copied()
+        self.known().tasks.of(task)
     }
 
     /// Ends every connection in an orderly way.

@@ -94,7 +94,7 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
         }
         (None, None) => Ok(Ready {
             arguments: None,
-            sources: Sources::new(),
+            sources: Sources::default(),
             projection: None,
         }),
     };
@@ -102,7 +102,7 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
         Ok(ready) => ready,
         Err(answer) => return Call::Answered(answer),
     };
-    ready.sources.extend(held);
+    ready.sources.extend(&held);
     let own = in_flight.as_ref().and_then(InFlight::trace_context);
     let meta = TraceMeta::read(root);
     let meta = own
@@ -192,7 +192,7 @@ async fn ready(
 ) -> Result<Ready, Vec<ErrorBody>> {
     let as_it_came = Ready {
         arguments: None,
-        sources: Sources::new(),
+        sources: Sources::default(),
         projection: None,
     };
     let listed = offered.prepared.listed();

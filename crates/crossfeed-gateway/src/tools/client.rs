@@ -11,6 +11,7 @@ use super::{
     profile::Choice,
     refusal::Privacy,
     result::Kept,
+    tasks::{Room, Tasks},
 };
 use crate::{downstream::Principal, upstream::Header};
 use bytes::Bytes;
@@ -50,7 +51,9 @@ pub(super) struct Shared {
     listing: Mutex<Shown>,
     /// By tool and state: two servers may say the same.
     rounds: Mutex<LruCache<(Arc<str>, String), Round>>,
-    pub(super) tasks: super::tasks::Tasks,
+    pub(super) tasks: Tasks,
+    /// How many tasks there may be.
+    pub(super) room: Room,
 }
 
 /// What a client was shown last.
@@ -147,7 +150,7 @@ impl Shared {
         let key = (Arc::clone(&offered.source), state.to_owned());
         let mut rounds = lock(&self.rounds);
         let Some(round) = rounds.get(&key) else {
-            return (None, Sources::new());
+            return (None, Sources::default());
         };
         let sources = round.sources.clone();
         let same = (round.asked == *asked).then(|| round.clone());
@@ -199,6 +202,8 @@ impl ClientTools {
             None => CallIds::signed(tools.key.clone(), principal),
         };
         let scope = ids::scope(principal, session.as_deref());
+        let calls = tools.config.limits.requests_per_client;
+        let room = Room::of(calls, !audience.may_list);
         Self {
             shared: Arc::new(Shared {
                 tools: tools.clone(),
@@ -208,7 +213,8 @@ impl ClientTools {
                 ids,
                 listing: Mutex::default(),
                 rounds: Mutex::new(LruCache::new(REMEMBERED)),
-                tasks: Mutex::new(LruCache::new(super::tasks::REMEMBERED)),
+                tasks: Mutex::new(LruCache::new(room.known)),
+                room,
             }),
         }
     }

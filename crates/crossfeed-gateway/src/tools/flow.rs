@@ -10,16 +10,24 @@
 //! - What a call returned carries where its arguments came from: data does not lose its sources by
 //!   going through a tool.
 //! - Where the sources of a result are no longer known and there are rules, it goes nowhere.
+//! - The sources of a call are a bit for each tool: they take 4,096 bits at most beside one for each server,
+//!   whatever servers list and clients call. Tools of a server beyond its share of these bits have one
+//!   together, and what holds their results goes nowhere where a rule could forbid it for any of them.
 
-use crate::config::FlowRule;
+mod sources;
+
+pub(super) use sources::Sources;
+
+use crate::config::{FlowRule, ServerConfig};
 use crate::pattern::fits;
 use crossfeed_core::Link;
 use crossfeed_wire::{CallId, Scope};
 use lru::LruCache;
+use sources::{Source, Table};
 use std::{
     collections::BTreeSet,
     num::NonZeroUsize,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 /// Calls whose sources are remembered, of all clients together: more than results are kept of sixty
@@ -29,14 +37,8 @@ const REMEMBERED: NonZeroUsize = match NonZeroUsize::new(65_536) {
     None => NonZeroUsize::MIN,
 };
 
-/// Sets of sources that are held once for all calls that have them.
-const SETS: NonZeroUsize = match NonZeroUsize::new(1024) {
-    Some(sets) => sets,
-    None => NonZeroUsize::MIN,
-};
-
-/// Whose results something holds: `server/tool`.
-pub(super) type Sources = BTreeSet<Arc<str>>;
+/// Tools that are told apart, of all servers together: each has the same share of them.
+const TOOLS: usize = 4096;
 
 /// Why a result may not go to a tool.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,7 +46,7 @@ pub(super) enum FlowError {
     #[error("rule `{rule}` forbids that results of {} go to `{to}`", quoted(from))]
     Refused {
         rule: String,
-        from: Sources,
+        from: BTreeSet<Arc<str>>,
         to: Arc<str>,
     },
     #[error("it is no longer known whose data the result of call `{call_id}` holds")]
@@ -64,7 +66,7 @@ impl FlowError {
     }
 }
 
-fn quoted(from: &Sources) -> String {
+fn quoted(from: &BTreeSet<Arc<str>>) -> String {
     const SAID: usize = 8;
     let said = from.iter().take(SAID).map(|source| format!("`{source}`"));
     let mut said = said.collect::<Vec<_>>().join(", ");
@@ -81,20 +83,29 @@ pub(super) struct Flows {
 }
 
 struct Known {
-    of_calls: LruCache<(Scope, CallId), Arc<Sources>>,
-    /// The sets that are used most: many calls hold data of the same tools.
-    sets: LruCache<Arc<Sources>, ()>,
+    of_calls: LruCache<(Scope, CallId), Sources>,
+    tools: Table,
 }
 
 impl Flows {
-    pub(super) fn new(rules: Vec<FlowRule>) -> Self {
+    /// The rules, for tools of these servers.
+    pub(super) fn new(rules: Vec<FlowRule>, servers: &[ServerConfig]) -> Self {
+        let servers = servers.iter().map(|server| server.name.as_str());
+        Self::with_tools(rules, Table::new(servers, TOOLS))
+    }
+
+    fn with_tools(rules: Vec<FlowRule>, tools: Table) -> Self {
         Self {
             rules,
             known: Mutex::new(Known {
                 of_calls: LruCache::new(REMEMBERED),
-                sets: LruCache::new(SETS),
+                tools,
             }),
         }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whose data the arguments of a call to `to` hold, if they may go there.
@@ -104,34 +115,61 @@ impl Flows {
         lineage: &[Link],
         to: &Arc<str>,
     ) -> Result<Sources, FlowError> {
-        let mut sources = Sources::new();
         if self.rules.is_empty() {
-            return Ok(sources);
+            return Ok(Sources::default());
         }
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        for link in lineage {
-            let call_id = &link.source.call_id;
+        let calls = lineage.iter().map(|link| &link.source.call_id);
+        let (sources, named) = self.sources(scope, calls)?;
+        self.judge(&named, to)?;
+        Ok(sources)
+    }
+
+    /// Whose data the results of calls hold.
+    fn sources<'c>(
+        &self,
+        scope: &Scope,
+        calls: impl Iterator<Item = &'c CallId>,
+    ) -> Result<(Sources, Vec<Source>), FlowError> {
+        let mut known = self.known();
+        let mut sources = Sources::default();
+        for call_id in calls {
             let key = (scope.clone(), call_id.clone());
             let Some(of_call) = known.of_calls.get(&key) else {
                 let call_id = call_id.clone();
                 return Err(FlowError::Forgotten { call_id });
             };
-            sources.extend(of_call.iter().cloned());
+            sources.extend(of_call);
         }
-        let mut refused: Option<(&str, Sources)> = None;
-        for source in &sources {
-            let fitting = |rule: &&FlowRule| fits(&rule.from, source) && fits(&rule.to, to);
-            let decided = self.rules.iter().find(fitting);
-            let Some(rule) = decided.filter(|rule| !rule.allow) else {
+        let named = known.tools.named(&sources);
+        Ok((sources, named))
+    }
+
+    /// Whether data of these may go there.
+    fn judge(&self, sources: &[Source], to: &Arc<str>) -> Result<(), FlowError> {
+        let mut refused: Option<(&str, BTreeSet<Arc<str>>)> = None;
+        for source in sources {
+            let decided = match source {
+                Source::Tool(name) => {
+                    let fitting = |rule: &&FlowRule| fits(&rule.from, name) && fits(&rule.to, to);
+                    let first = self.rules.iter().find(fitting);
+                    first.filter(|rule| !rule.allow)
+                }
+                // Which of them it is, is not known: none of them may be forbidden it.
+                Source::Rest { .. } => self
+                    .rules
+                    .iter()
+                    .find(|rule| !rule.allow && source.may_fit(&rule.from) && fits(&rule.to, to)),
+            };
+            let Some(rule) = decided else {
                 continue;
             };
-            let (name, from) = refused.get_or_insert_with(|| (&rule.name, Sources::new()));
+            let (name, from) = refused.get_or_insert_with(|| (&rule.name, BTreeSet::new()));
             if *name == rule.name {
-                from.insert(Arc::clone(source));
+                from.insert(Arc::clone(source.name()));
             }
         }
         match refused {
-            None => Ok(sources),
+            None => Ok(()),
             Some((rule, from)) => Err(FlowError::Refused {
                 rule: rule.to_owned(),
                 from,
@@ -142,8 +180,7 @@ impl Flows {
 
     #[cfg(test)]
     pub(super) fn forget_all(&self) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.of_calls.clear();
+        self.known().of_calls.clear();
     }
 
     /// Remembers whose data the result of a call holds: its tool's, and that of its arguments.
@@ -152,16 +189,8 @@ impl Flows {
             return;
         }
         let mut sources = of.clone();
-        sources.insert(Arc::clone(tool));
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let sources = match known.sets.get_key_value(&sources) {
-            Some((set, ())) => Arc::clone(set),
-            None => {
-                let set = Arc::new(sources);
-                known.sets.put(Arc::clone(&set), ());
-                set
-            }
-        };
+        let mut known = self.known();
+        sources.insert(known.tools.number(tool));
         known
             .of_calls
             .put((scope.clone(), call_id.clone()), sources);
@@ -184,5 +213,94 @@ pub(super) fn log(call_id: &CallId, to: &str, lineage: &[Link]) {
             bytes = source.bytes_out,
             "a result went to a tool"
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A pattern of `server/tool`, or one that reaches across.
+    fn pattern() -> impl Strategy<Value = String> {
+        prop_oneof!["[ab*]/[xyz*]{1,2}", "\\*[axy]", "[ab]\\*[xyz]", "\\*"]
+    }
+
+    fn rules() -> impl Strategy<Value = Vec<FlowRule>> {
+        let rule = (pattern(), pattern(), any::<bool>());
+        prop::collection::vec(rule, 1..6).prop_map(|rules| {
+            let rules = rules.into_iter().enumerate();
+            let named = rules
+                .map(|(n, (from, to, allow))| FlowRule::new(format!("rule {n}"), from, to, allow));
+            named.collect()
+        })
+    }
+
+    /// What may go where, by the names of all tools.
+    fn may(rules: &[FlowRule], sources: &BTreeSet<Arc<str>>, to: &str) -> bool {
+        sources.iter().all(|source| {
+            let mut fitting = rules
+                .iter()
+                .filter(|rule| fits(&rule.from, source) && fits(&rule.to, to));
+            fitting.next().is_none_or(|rule| rule.allow)
+        })
+    }
+
+    proptest! {
+        /// Whatever is called in whatever order: with room for all tools it is as if their names were kept,
+        /// with less room nothing goes where it may not.
+        #[test]
+        fn no_rule_is_loosened(
+            rules in rules(),
+            calls in prop::collection::vec(("[ab]/[xyz]{1,2}", prop::collection::vec(any::<prop::sample::Index>(), 0..3)), 1..24),
+            room in prop_oneof![Just(0usize), Just(8), Just(TOOLS)],
+        ) {
+            let scope = Scope::parse("gateway", "p", "s").unwrap();
+            let flows = Flows::with_tools(rules.clone(), Table::new(["a", "b"].into_iter(), room));
+            let id = |number: usize| CallId::parse(&format!("call_{number}")).unwrap();
+            let mut made: Vec<BTreeSet<Arc<str>>> = Vec::new();
+            for (number, (tool, refers)) in calls.iter().enumerate() {
+                let tool: Arc<str> = tool.as_str().into();
+                let refers: Vec<_> = refers
+                    .iter()
+                    .filter(|_| number > 0)
+                    .map(|at| at.index(number))
+                    .collect();
+                let ids: Vec<_> = refers.iter().map(|at| id(*at)).collect();
+                let mut names: BTreeSet<_> = refers.iter().flat_map(|at| made[*at].clone()).collect();
+                let (sources, named) = flows.sources(&scope, ids.iter()).unwrap();
+                let judged = flows.judge(&named, &tool).is_ok();
+                let expected = may(&rules, &names, &tool);
+                prop_assert!(expected || !judged, "{:?} {}", names, tool);
+                if room == TOOLS {
+                    prop_assert_eq!(judged, expected);
+                }
+                flows.remember(&scope, &id(number), &tool, &sources);
+                names.insert(tool);
+                made.push(names);
+            }
+            prop_assert!(flows.known().tools.len() <= 3 + room.max(3));
+        }
+    }
+
+    #[test]
+    fn a_refusal_names_the_sources() {
+        let rules = vec![FlowRule::new("no", "a/*", "b/*", false)];
+        let flows = Flows::with_tools(rules, Table::new(["a", "b"].into_iter(), 3));
+        let scope = Scope::parse("gateway", "p", "s").unwrap();
+        let id = |number: usize| CallId::parse(&format!("call_{number}")).unwrap();
+        let mut sources = Sources::default();
+        for number in 0..3 {
+            let tool = format!("a/t{number}").into();
+            flows.remember(&scope, &id(number), &tool, &sources);
+            sources = flows.sources(&scope, [id(number)].iter()).unwrap().0;
+        }
+        let (_, named) = flows.sources(&scope, [id(2)].iter()).unwrap();
+        let refused = flows.judge(&named, &"b/x".into()).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "rule `no` forbids that results of `a/t0`, `a/…` go to `b/x`"
+        );
+        assert!(flows.judge(&named, &"a/x".into()).is_ok());
     }
 }

@@ -116,7 +116,7 @@ impl Tools {
         Self {
             engine,
             listings: Arc::new(Listings::new()),
-            flows: Arc::new(Flows::new(config.flows.clone())),
+            flows: Arc::new(Flows::new(config.flows.clone(), &config.servers)),
             key: Key::new(),
             figures: Figures::new(&Metrics::new(), &config),
             told: Arc::default(),

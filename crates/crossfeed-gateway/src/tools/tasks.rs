@@ -9,6 +9,9 @@
 //!   nothing refers to: never as it came.
 //! - A request that is cancelled takes no result with it.
 //! - Tasks that nobody asks about do not keep others from being recorded.
+//! - A session, and a holder of a token without one, has tasks of its own: those of others take nothing from
+//!   it. Who has neither cannot be told from others who have neither; they have tasks together, as many as
+//!   several of the former.
 
 use super::{
     client::Shared,
@@ -41,15 +44,38 @@ pub(super) struct Done {
     came: Option<[u8; 32]>,
 }
 
-/// Tasks of a client that are known at most, of which the most have a result.
-pub(super) const REMEMBERED: NonZeroUsize = match NonZeroUsize::new(256) {
-    Some(tasks) => tasks,
-    None => NonZeroUsize::MIN,
-};
+/// How many tasks may be in flight and known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Room {
+    /// In flight at most, a part of all calls that may be: beyond, the one that was not asked about for
+    /// longest is given up.
+    running: usize,
+    /// Known at most, of which the most have a result.
+    pub(super) known: NonZeroUsize,
+}
 
-/// Tasks of a client that are in flight at most, a part of all calls that may be: beyond, the one that
-/// was not asked about for longest is given up.
-const RUNNING: usize = 64;
+/// Of the calls that a client may have in flight, those that are tasks: one of so many, and where several
+/// clients share them because nothing tells one from the other.
+const PART: usize = 16;
+const SHARED_PART: usize = 2;
+/// In flight at most, however many calls may be.
+const MOST: usize = 4096;
+/// How many tasks are known for one in flight.
+const KNOWN: usize = 4;
+/// Bytes of a task's id; one that is longer is followed by nobody.
+const LONGEST: usize = 4096;
+
+impl Room {
+    /// Of so many calls that may be in flight.
+    pub(super) fn of(calls: usize, is_shared: bool) -> Self {
+        let part = if is_shared { SHARED_PART } else { PART };
+        let running = (calls / part).clamp(1, MOST);
+        Self {
+            running,
+            known: NonZeroUsize::MIN.saturating_add(running * KNOWN - 1),
+        }
+    }
+}
 
 /// What of an answer about a task is a tool's result.
 enum Holds<'d> {
@@ -76,8 +102,11 @@ impl Task {
 }
 
 impl Shared {
-    /// Keeps a call in flight until its task has a result.
+    /// Keeps a call in flight until its task has a result; given up where that could not be told by its id.
     pub(super) fn remember_task(&self, task: String, kept: Kept) {
+        if task.len() > LONGEST {
+            return;
+        }
         let key = (kept.offered.server, task);
         let kept = kept.slim();
         let running = Task::Running(Box::new(kept));
@@ -86,7 +115,7 @@ impl Shared {
         // One that is locked has a result just now.
         let running = tasks.iter().filter_map(|(_, task)| task.try_lock().ok());
         let running = running.filter(|task| matches!(**task, Task::Running(_)));
-        for mut oldest in running.skip(RUNNING) {
+        for mut oldest in running.skip(self.room.running) {
             drop(oldest.end(None));
         }
     }

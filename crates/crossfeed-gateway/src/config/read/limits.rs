@@ -10,6 +10,7 @@ pub(super) fn limits(reader: &mut Reader<'_>, node: &Node) -> Limits {
     };
     let sizes = [
         ("messageBytes", &mut limits.message_bytes),
+        ("requestBytes", &mut limits.request_bytes),
         ("sessionBytes", &mut limits.session_bytes),
         ("totalBytes", &mut limits.total_bytes),
     ];

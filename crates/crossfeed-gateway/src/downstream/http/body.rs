@@ -1,7 +1,7 @@
-//! What a client sends, within a limit of bytes and of patience.
+//! What a client sends, within a limit of bytes, a budget for all clients, and a limit of patience.
 
-use super::PATIENCE;
-use bytes::{Bytes, BytesMut};
+use super::{PATIENCE, budget::Share};
+use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 use std::time::Duration;
@@ -9,12 +9,16 @@ use tokio::time::timeout;
 
 /// How long a body may take in all.
 const IN_ALL: Duration = Duration::from_secs(300);
+/// What is held for a body at first, whatever it says of itself.
+const AT_FIRST: usize = 1 << 20;
 
 /// Why a body was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BodyError {
     /// It is beyond the limit.
     TooLarge,
+    /// There is no room for it beside what others have sent.
+    NoRoom,
     /// Nothing came for too long.
     TooSlow,
     /// The client went away.
@@ -22,19 +26,19 @@ pub(super) enum BodyError {
 }
 
 /// Reads a body.
-pub(super) async fn read(body: Incoming, limit: usize) -> Result<Bytes, BodyError> {
-    timeout(IN_ALL, pieces(body, limit))
+pub(super) async fn read(body: Incoming, limit: usize, share: Share) -> Result<Bytes, BodyError> {
+    timeout(IN_ALL, pieces(body, limit, share))
         .await
         .unwrap_or(Err(BodyError::TooSlow))
 }
 
-async fn pieces(mut body: Incoming, limit: usize) -> Result<Bytes, BodyError> {
+async fn pieces(mut body: Incoming, limit: usize, mut share: Share) -> Result<Bytes, BodyError> {
     let said = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if said > limit {
         return Err(BodyError::TooLarge);
     }
-    let mut first = Bytes::new();
-    let mut whole = BytesMut::new();
+    // What is kept of a body is a copy: it shall not hold the connection's buffer.
+    let mut whole = Vec::new();
     loop {
         let frame = match timeout(PATIENCE, body.frame()).await {
             Err(_) => return Err(BodyError::TooSlow),
@@ -45,25 +49,22 @@ async fn pieces(mut body: Incoming, limit: usize) -> Result<Bytes, BodyError> {
         let Ok(data) = frame.into_data() else {
             continue;
         };
-        if first.len() + whole.len() + data.len() > limit {
+        let length = whole.len() + data.len();
+        if length > limit {
             return Err(BodyError::TooLarge);
         }
-        if whole.is_empty() && first.is_empty() {
-            first = data;
-            continue;
-        }
-        if whole.is_empty() {
+        if length > whole.capacity() {
             // What was said is not believed beyond what a client can make us hold for nothing.
-            whole.reserve(said.min(1 << 20).max(first.len() + data.len()));
-            whole.extend_from_slice(&first);
-            first.clear();
+            let room = match said >= length {
+                true => said.min(AT_FIRST.max(whole.capacity() * 2)).max(length),
+                false => limit.min(whole.capacity() * 2).max(length),
+            };
+            if !share.take(room - whole.capacity()) {
+                return Err(BodyError::NoRoom);
+            }
+            whole.reserve_exact(room - whole.len());
         }
         whole.extend_from_slice(&data);
     }
-    Ok(if whole.is_empty() {
-        // A copy: what is kept of a small body shall not hold the connection's buffer.
-        Bytes::copy_from_slice(&first)
-    } else {
-        whole.freeze()
-    })
+    Ok(share.of(whole))
 }

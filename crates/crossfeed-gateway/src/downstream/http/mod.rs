@@ -6,6 +6,8 @@
 
 mod answer;
 mod body;
+mod budget;
+mod connections;
 mod guard;
 mod names;
 mod post;
@@ -25,6 +27,8 @@ use crate::{
     upstream::Backoff,
 };
 use answer::{Answer, refuse, status};
+use budget::Budget;
+use connections::{Connections, Place};
 use guard::Guard;
 use http_body_util::Either;
 use hyper::{
@@ -38,9 +42,8 @@ use hyper_util::{
 use session::Sessions;
 use std::{convert::Infallible, future::Future, pin::pin, sync::Arc, time::Duration};
 use tokio::{
-    net::TcpListener,
-    sync::Semaphore,
-    time::{MissedTickBehavior, timeout},
+    net::{TcpListener, TcpStream},
+    time::{Interval, MissedTickBehavior, timeout},
 };
 
 /// How long a client may take for its headers, and between pieces of what it sends.
@@ -62,6 +65,7 @@ pub struct Http {
     path: String,
     limits: Limits,
     sessions: Sessions,
+    budget: Arc<Budget>,
     running: Arc<Running>,
     metrics: Metrics,
 }
@@ -81,6 +85,11 @@ impl Http {
             path: listen.path.clone(),
             limits: limits.clone(),
             sessions: Sessions::new(limits.sessions, listen.tokens.len()),
+            budget: Budget::new(
+                limits.request_bytes,
+                limits.message_bytes,
+                listen.tokens.len(),
+            ),
             running: Arc::default(),
             metrics,
         })
@@ -93,31 +102,17 @@ impl Http {
         listener: TcpListener,
         stop: impl Future<Output = ()> + Send,
     ) {
-        let connections = GracefulShutdown::new();
-        let places = Arc::new(Semaphore::new(
-            self.limits.sessions.saturating_mul(CONNECTIONS),
-        ));
+        let graceful = GracefulShutdown::new();
+        let connections = Connections::new(self.limits.sessions.saturating_mul(CONNECTIONS));
         let mut sweep = tokio::time::interval(SWEEP.min(self.limits.session_idle));
         sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut stop = pin!(stop);
         let mut backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1));
         let mut fails = false;
         loop {
-            let place = tokio::select! {
-                () = &mut stop => break,
-                _ = sweep.tick() => {
-                    self.sessions.sweep(self.limits.session_idle).await;
-                    continue;
-                }
-                place = Arc::clone(&places).acquire_owned() => place,
-            };
             let accepted = tokio::select! {
                 () = &mut stop => break,
-                _ = sweep.tick() => {
-                    self.sessions.sweep(self.limits.session_idle).await;
-                    continue;
-                }
-                accepted = listener.accept() => accepted,
+                accepted = self.sweeping(&mut sweep, listener.accept()) => accepted,
             };
             let socket = match accepted {
                 Ok((socket, _)) => {
@@ -134,31 +129,57 @@ impl Http {
                     continue;
                 }
             };
-            let _ = socket.set_nodelay(true);
-            let http = Arc::clone(&self);
-            let service = service_fn(move |request| {
-                let http = Arc::clone(&http);
-                async move { Ok::<_, Infallible>(http.handle(request).await) }
-            });
-            let connection = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(PATIENCE)
-                .max_headers(HEADER_COUNT)
-                .max_buf_size(HEADERS)
-                .serve_connection(TokioIo::new(socket), service);
-            let connection = connections.watch(connection);
-            tokio::spawn(async move {
-                if let Err(error) = connection.await {
-                    tracing::debug!(%error, "a connection ended");
-                }
-                drop(place);
-            });
+            let place = tokio::select! {
+                () = &mut stop => break,
+                place = self.sweeping(&mut sweep, connections.place()) => place,
+            };
+            Arc::clone(&self).converse(socket, place, &graceful);
         }
         drop(listener);
-        self.end(connections).await;
+        self.end(graceful).await;
     }
 
-    async fn end(&self, connections: GracefulShutdown) {
+    /// Waits for something; meanwhile sessions that nobody uses end.
+    async fn sweeping<T>(&self, sweep: &mut Interval, wait: impl Future<Output = T>) -> T {
+        let mut wait = pin!(wait);
+        loop {
+            tokio::select! {
+                done = &mut wait => return done,
+                _ = sweep.tick() => self.sessions.sweep(self.limits.session_idle).await,
+            }
+        }
+    }
+
+    /// Serves a connection until it ends, or gives way to others.
+    fn converse(self: Arc<Self>, socket: TcpStream, place: Place, graceful: &GracefulShutdown) {
+        connections::prepare(&socket);
+        let place = Arc::new(place);
+        let service = {
+            let place = Arc::clone(&place);
+            service_fn(move |request| {
+                let (http, place) = (Arc::clone(&self), Arc::clone(&place));
+                async move { Ok::<_, Infallible>(http.handle(request, &place).await) }
+            })
+        };
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(PATIENCE)
+            .max_headers(HEADER_COUNT)
+            .max_buf_size(HEADERS)
+            .serve_connection(TokioIo::new(socket), service);
+        let connection = graceful.watch(connection);
+        tokio::spawn(async move {
+            let ended = tokio::select! {
+                ended = connection => ended,
+                () = place.gives_way() => return,
+            };
+            if let Err(error) = ended {
+                tracing::debug!(%error, "a connection ended");
+            }
+        });
+    }
+
+    async fn end(&self, graceful: GracefulShutdown) {
         let finished = timeout(self.limits.shutdown, self.running.none()).await;
         if finished.is_err() {
             tracing::warn!("requests of clients still ran when the time to finish them was over");
@@ -166,29 +187,36 @@ impl Http {
         if timeout(FAREWELL, self.sessions.close()).await.is_err() {
             tracing::warn!("connections to servers did not end in time");
         }
-        let _ = timeout(self.limits.shutdown, connections.shutdown()).await;
+        let _ = timeout(self.limits.shutdown, graceful.shutdown()).await;
     }
 
-    async fn handle(self: Arc<Self>, request: Request<Incoming>) -> Response<Answer> {
+    async fn handle(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        place: &Place,
+    ) -> Response<Answer> {
         let origin = match self.guard.admit(request.headers(), request.uri()) {
             Ok(origin) => origin,
             Err(refusal) => return *refusal,
         };
-        let mut response = Arc::clone(&self).route(request).await;
+        let mut response = Arc::clone(&self).route(request, place).await;
         if let Some(origin) = origin {
             guard::share(response.headers_mut(), origin);
         }
         response
     }
 
-    async fn route(self: Arc<Self>, request: Request<Incoming>) -> Response<Answer> {
+    async fn route(self: Arc<Self>, request: Request<Incoming>, place: &Place) -> Response<Answer> {
         let path = request.uri().path();
         match (request.method(), path) {
             (&Method::OPTIONS, _) => status(StatusCode::NO_CONTENT),
             (&Method::GET, "/healthz") => watch::health(&*self.hub),
             (_, path) if path == "/metrics" || path == self.path => {
                 match self.guard.principal(request.headers()) {
-                    Some(principal) => self.admitted(request, principal).await,
+                    Some(principal) => {
+                        place.let_in();
+                        self.admitted(request, principal).await
+                    }
                     None => unauthorized(),
                 }
             }

@@ -21,7 +21,7 @@ use crossfeed_wire::ErrorCode;
 use hyper::{
     HeaderMap, Request, Response, StatusCode,
     body::Incoming,
-    header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderValue},
+    header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER},
 };
 use serde_json::json;
 use std::{
@@ -35,6 +35,8 @@ use tokio::time::timeout;
 const AT_ONCE: Duration = Duration::from_millis(50);
 /// The same where the status of the answer says what became of the request, and nothing else does.
 const AT_LEAST: Duration = Duration::from_secs(5);
+/// When a client may try again for which there is no room, in seconds.
+const AGAIN: &str = "1";
 
 /// What a client takes.
 #[derive(Clone, Copy)]
@@ -94,11 +96,17 @@ impl Http {
             );
         }
         let limit = self.limits.message_bytes;
-        let bytes = match body::read(body, limit).await {
+        let share = self.budget.share(&principal);
+        let bytes = match body::read(body, limit, share).await {
             Ok(bytes) => bytes,
             Err(BodyError::TooLarge) => {
                 self.metrics.count(CLIENT_NO_MESSAGES, &[]);
                 return refuse(StatusCode::PAYLOAD_TOO_LARGE, None, &too_large(limit));
+            }
+            Err(BodyError::NoRoom) => {
+                let limit = self.budget.most();
+                let data = json!({"code": ErrorCode::LimitExceeded.as_str(), "limit": limit});
+                return later(None, "clients have sent more than is held at once", data);
             }
             Err(BodyError::TooSlow) => {
                 return invalid(StatusCode::REQUEST_TIMEOUT, "nothing came for too long");
@@ -131,9 +139,7 @@ impl Http {
                 Some(session) => session,
                 None => {
                     let data = json!({"code": ErrorCode::LimitExceeded.as_str()});
-                    let error = RpcError::new(code::INTERNAL, "there are too many sessions");
-                    let error = error.with_data(data);
-                    return refuse(StatusCode::SERVICE_UNAVAILABLE, message.id(), &error);
+                    return later(message.id(), "there are too many sessions", data);
                 }
             }
         } else {
@@ -382,6 +388,15 @@ fn is_json(headers: &HeaderMap) -> bool {
 
 fn invalid(status: StatusCode, what: &'static str) -> Response<Answer> {
     refuse(status, None, &RpcError::new(code::INVALID_REQUEST, what))
+}
+
+/// There is no room now.
+fn later(id: Option<&Id>, what: &str, data: serde_json::Value) -> Response<Answer> {
+    let error = RpcError::new(code::INTERNAL, what).with_data(data);
+    let mut response = refuse(StatusCode::SERVICE_UNAVAILABLE, id, &error);
+    let headers = response.headers_mut();
+    headers.insert(RETRY_AFTER, HeaderValue::from_static(AGAIN));
+    response
 }
 
 fn streamed(body: Answer) -> Response<Answer> {

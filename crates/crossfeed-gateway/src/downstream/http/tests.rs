@@ -765,3 +765,60 @@ proptest! {
         });
     }
 }
+
+/// What clients have sent is bounded in sum, for as long as it is held.
+#[tokio::test]
+async fn what_all_clients_send_is_bounded() {
+    let served = served_with(|_, limits| limits.request_bytes = 3000).await;
+    let session = served.session("").await;
+    let body = |id: usize| {
+        let long = "x".repeat(1800);
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"hold","params":"{long}"}}"#)
+    };
+    let first = served.post(&session, &body(1)).await;
+    served.hub.until(|hub| hub.held() == 1).await;
+    let refused = served.post(&session, &body(2)).await.end().await;
+    assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
+    assert!(refused.contains("retry-after: 1"), "{refused}");
+    assert!(
+        refused.contains(r#""code":"limit.exceeded","limit":3000"#),
+        "{refused}"
+    );
+    // What is small finds room.
+    served
+        .check("POST /mcp", &session, &request(3, "x"), 200, "")
+        .await;
+    served.hub.release().await;
+    first.end().await;
+    let again = served.post(&session, &body(4)).await;
+    served.hub.until(|hub| hub.held() == 1).await;
+    served.hub.release().await;
+    assert!(again.end().await.starts_with("HTTP/1.1 200 "));
+}
+
+/// Connections on which nothing is said keep nobody out for long.
+#[tokio::test]
+async fn who_says_nothing_keeps_nobody_out() {
+    let served = served_with(|_, limits| limits.sessions = 4).await;
+    let mut silent = Vec::new();
+    for _ in 0..16 {
+        let mut socket = TcpStream::connect(served.address).await.unwrap();
+        socket
+            .write_all(b"POST /mcp HTTP/1.1\r\nx: ")
+            .await
+            .unwrap();
+        silent.push(socket);
+    }
+    let asked = async {
+        served
+            .check("POST /mcp", "", &request(1, "initialize"), 200, "")
+            .await;
+    };
+    timeout(Duration::from_secs(10), asked).await.unwrap();
+    // The first of them it was that gave way.
+    let mut end = Vec::new();
+    let _ = timeout(Duration::from_secs(10), silent[0].read_to_end(&mut end))
+        .await
+        .unwrap();
+    assert!(end.is_empty());
+}

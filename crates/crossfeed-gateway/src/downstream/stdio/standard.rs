@@ -2,11 +2,19 @@
 //!
 //! Pipes and sockets are read and written without a thread between. Everything else, terminals and files,
 //! goes through a thread of its own, which holds nobody up when the process ends.
+//!
+//! # What holds
+//!
+//! - Whoever shares a pipe or a socket with this process finds it as it was when both input and output are
+//!   dropped: that nothing waits for it (`O_NONBLOCK`) is taken back where it was set here. A process that
+//!   is killed (`SIGKILL`, an abort) cannot do so: sockets stay as they are then, and so do pipes where they
+//!   cannot be opened anew (Linux can). Terminals and files are never changed.
 
 use std::{
     future::Future,
     io::{self, Read, Write},
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
 };
 use tokio::{
@@ -17,6 +25,7 @@ use tokio::{
 
 #[cfg(unix)]
 use {
+    rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl},
     std::{
         fs::{File, Metadata},
         os::{
@@ -35,11 +44,17 @@ const BETWEEN: usize = 64 << 10;
 
 /// Standard input.
 #[derive(Debug)]
-pub struct StandardInput(Input);
+pub struct StandardInput {
+    end: Input,
+    _shared: Shared,
+}
 
 /// Standard output. Shut down, it waits until everything was written.
 #[derive(Debug)]
-pub struct StandardOutput(Output);
+pub struct StandardOutput {
+    end: Output,
+    _shared: Shared,
+}
 
 #[derive(Debug)]
 enum Input {
@@ -69,39 +84,103 @@ enum Output {
 ///
 /// Outside of a runtime with input and output.
 pub fn standard() -> io::Result<(StandardInput, StandardOutput)> {
-    Ok((StandardInput(input()?), StandardOutput(output()?)))
+    let mut changed = Changed::default();
+    let (input, output) = (input(&mut changed)?, output(&mut changed)?);
+    let shared = Arc::new(changed);
+    Ok((
+        StandardInput::new(input, Arc::clone(&shared)),
+        StandardOutput::new(output, shared),
+    ))
+}
+
+/// What others share, held by input and output: either may be the last to need it as it is.
+type Shared = Arc<Changed>;
+
+/// Ends of pipes and sockets that nothing waits for since they came here: when this is dropped, what uses
+/// them waits again.
+#[derive(Debug, Default)]
+struct Changed {
+    #[cfg(unix)]
+    ends: Vec<OwnedFd>,
+}
+
+impl StandardInput {
+    fn new(end: Input, shared: Shared) -> Self {
+        Self {
+            end,
+            _shared: shared,
+        }
+    }
+}
+
+impl StandardOutput {
+    fn new(end: Output, shared: Shared) -> Self {
+        Self {
+            end,
+            _shared: shared,
+        }
+    }
 }
 
 #[cfg(unix)]
-fn input() -> io::Result<Input> {
+impl Changed {
+    /// Nothing is to wait for this end any more.
+    fn no_wait(&mut self, end: BorrowedFd<'_>) -> io::Result<()> {
+        let flags = fcntl_getfl(end)?;
+        if !flags.contains(OFlags::NONBLOCK) {
+            let kept = end.try_clone_to_owned()?;
+            fcntl_setfl(end, flags | OFlags::NONBLOCK)?;
+            self.ends.push(kept);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Changed {
+    fn drop(&mut self) {
+        for end in &self.ends {
+            let restored =
+                fcntl_getfl(end).and_then(|flags| fcntl_setfl(end, flags - OFlags::NONBLOCK));
+            if let Err(error) = restored {
+                tracing::debug!(%error, "a standard stream is left without waiting");
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+fn input(changed: &mut Changed) -> io::Result<Input> {
     let stdin = io::stdin();
     let (owned, kind) = examine(stdin.as_fd())?;
     if kind.file_type().is_fifo() {
         // Opened anew where that works: that nothing waits for it is then nobody else's business, who
         // shares this end of the pipe.
-        let opened = pipe::OpenOptions::new().open_receiver("/proc/self/fd/0");
-        return Ok(Input::Pipe(
-            opened.or_else(|_| pipe::Receiver::from_owned_fd(owned))?,
-        ));
+        if let Ok(opened) = pipe::OpenOptions::new().open_receiver("/proc/self/fd/0") {
+            return Ok(Input::Pipe(opened));
+        }
+        changed.no_wait(owned.as_fd())?;
+        return pipe::Receiver::from_owned_fd(owned).map(Input::Pipe);
     }
-    match socket(owned, &kind, io::stderr().as_fd())? {
+    match socket(owned, &kind, io::stderr().as_fd(), changed)? {
         Some(socket) => Ok(Input::Socket(socket)),
         None => threaded_input(),
     }
 }
 
 #[cfg(unix)]
-fn output() -> io::Result<Output> {
+fn output(changed: &mut Changed) -> io::Result<Output> {
     let (owned, kind) = examine(io::stdout().as_fd())?;
     if kind.file_type().is_fifo() {
         if let Ok(opened) = pipe::OpenOptions::new().open_sender("/proc/self/fd/1") {
             return Ok(Output::Pipe(opened));
         }
         if !is_same(&kind, io::stderr().as_fd()) {
+            changed.no_wait(owned.as_fd())?;
             return pipe::Sender::from_owned_fd(owned).map(Output::Pipe);
         }
     }
-    match socket(owned, &kind, io::stderr().as_fd())? {
+    match socket(owned, &kind, io::stderr().as_fd(), changed)? {
         Some(socket) => Ok(Output::Socket(socket)),
         None => threaded_output(),
     }
@@ -128,22 +207,22 @@ fn socket(
     owned: OwnedFd,
     kind: &Metadata,
     error: BorrowedFd<'_>,
+    changed: &mut Changed,
 ) -> io::Result<Option<UnixStream>> {
     if !kind.file_type().is_socket() || is_same(kind, error) {
         return Ok(None);
     }
-    let socket = Socket::from(owned);
-    socket.set_nonblocking(true)?;
-    UnixStream::from_std(socket).map(Some)
+    changed.no_wait(owned.as_fd())?;
+    UnixStream::from_std(Socket::from(owned)).map(Some)
 }
 
 #[cfg(not(unix))]
-fn input() -> io::Result<Input> {
+fn input(_: &mut Changed) -> io::Result<Input> {
     threaded_input()
 }
 
 #[cfg(not(unix))]
-fn output() -> io::Result<Output> {
+fn output(_: &mut Changed) -> io::Result<Output> {
     threaded_output()
 }
 
@@ -217,7 +296,7 @@ impl AsyncRead for StandardInput {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        match &mut self.0 {
+        match &mut self.end {
             #[cfg(unix)]
             Input::Pipe(pipe) => Pin::new(pipe).poll_read(context, buffer),
             #[cfg(unix)]
@@ -233,7 +312,7 @@ impl AsyncWrite for StandardOutput {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        match &mut self.0 {
+        match &mut self.end {
             #[cfg(unix)]
             Output::Pipe(pipe) => Pin::new(pipe).poll_write(context, bytes),
             #[cfg(unix)]
@@ -247,7 +326,7 @@ impl AsyncWrite for StandardOutput {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        match &mut self.0 {
+        match &mut self.end {
             #[cfg(unix)]
             Output::Pipe(pipe) => Pin::new(pipe).poll_write_vectored(context, slices),
             #[cfg(unix)]
@@ -257,7 +336,7 @@ impl AsyncWrite for StandardOutput {
     }
 
     fn is_write_vectored(&self) -> bool {
-        match &self.0 {
+        match &self.end {
             #[cfg(unix)]
             Output::Pipe(pipe) => pipe.is_write_vectored(),
             #[cfg(unix)]
@@ -267,7 +346,7 @@ impl AsyncWrite for StandardOutput {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.0 {
+        match &mut self.end {
             #[cfg(unix)]
             Output::Pipe(pipe) => Pin::new(pipe).poll_flush(context),
             #[cfg(unix)]
@@ -277,7 +356,7 @@ impl AsyncWrite for StandardOutput {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.0 {
+        match &mut self.end {
             #[cfg(unix)]
             Output::Pipe(pipe) => Pin::new(pipe).poll_shutdown(context),
             #[cfg(unix)]
@@ -298,7 +377,7 @@ impl AsyncWrite for StandardOutput {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::{Arc, Mutex};
+    use std::sync::Mutex;
 
     #[derive(Clone, Default)]
     struct Kept(Arc<Mutex<Vec<u8>>>);
@@ -317,12 +396,11 @@ mod tests {
     #[tokio::test]
     async fn a_thread_hands_over_everything_and_the_end() {
         let text: Vec<u8> = (0..1_000_000).map(|n| (n % 251) as u8).collect();
-        let mut input = StandardInput(Input::Thread(
-            read_on_thread(io::Cursor::new(text.clone())).unwrap(),
-        ));
+        let read = read_on_thread(io::Cursor::new(text.clone())).unwrap();
+        let mut input = StandardInput::new(Input::Thread(read), Shared::default());
         let kept = Kept::default();
         let (sink, done) = write_on_thread(kept.clone()).unwrap();
-        let mut output = StandardOutput(Output::Thread(sink, Some(done)));
+        let mut output = StandardOutput::new(Output::Thread(sink, Some(done)), Shared::default());
         tokio::io::copy(&mut input, &mut output).await.unwrap();
         output.shutdown().await.unwrap();
         // Shut down once more: nothing is left to wait for.
@@ -335,7 +413,9 @@ mod tests {
     async fn a_socket_that_is_also_standard_error_keeps_waiting() {
         let (one, mut other) = Socket::pair().unwrap();
         let (owned, kind) = examine(one.as_fd()).unwrap();
-        assert!(socket(owned, &kind, one.as_fd()).unwrap().is_none());
+        let mut changed = Changed::default();
+        let none = socket(owned, &kind, one.as_fd(), &mut changed).unwrap();
+        assert!(none.is_none());
         let (owned, kind) = examine(one.as_fd()).unwrap();
         // Beyond what lies between: it waits, and fails if it must not.
         let mut sink = one.try_clone().unwrap();
@@ -344,6 +424,52 @@ mod tests {
         let mut read = vec![0; 8 << 20];
         other.read_exact(&mut read).unwrap();
         written.join().unwrap().unwrap();
-        assert!(socket(owned, &kind, other.as_fd()).unwrap().is_some());
+        let some = socket(owned, &kind, other.as_fd(), &mut changed).unwrap();
+        assert!(some.is_some());
+    }
+
+    /// Who shares the socket waits for it again once both input and output are gone, not before.
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn what_others_share_is_left_as_it_was() {
+        let (shells, _other) = Socket::pair().unwrap();
+        let (_, error) = Socket::pair().unwrap();
+        let mut changed = Changed::default();
+        // Input and output of one process are often one socket.
+        let mut open = || {
+            let (owned, kind) = examine(shells.as_fd()).unwrap();
+            socket(owned, &kind, error.as_fd(), &mut changed)
+                .unwrap()
+                .unwrap()
+        };
+        let (input, output) = (open(), open());
+        let waits = || !fcntl_getfl(&shells).unwrap().contains(OFlags::NONBLOCK);
+        assert!(!waits());
+        let shared = Arc::new(changed);
+        let input = StandardInput::new(Input::Socket(input), Arc::clone(&shared));
+        let output = StandardOutput::new(Output::Socket(output), shared);
+        drop(input);
+        assert!(!waits());
+        drop(output);
+        assert!(waits());
+        // What came so is left so.
+        shells.set_nonblocking(true).unwrap();
+        let mut changed = Changed::default();
+        changed.no_wait(shells.as_fd()).unwrap();
+        drop(changed);
+        assert!(!waits());
+    }
+
+    /// Of a pipe that cannot be opened anew the same is true.
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_waits_again() {
+        let (pipe, _sink) = io::pipe().unwrap();
+        let mut changed = Changed::default();
+        changed.no_wait(pipe.as_fd()).unwrap();
+        let flags = || fcntl_getfl(&pipe).unwrap();
+        assert!(flags().contains(OFlags::NONBLOCK));
+        drop(changed);
+        assert!(!flags().contains(OFlags::NONBLOCK));
     }
 }

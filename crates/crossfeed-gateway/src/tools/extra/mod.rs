@@ -4,6 +4,7 @@
 //! answers. Deliberately not here: tools of servers.
 
 mod inspect;
+mod page;
 mod read;
 mod stored;
 
@@ -91,6 +92,17 @@ impl Asked {
         }
     }
 
+    /// Yes or no; models write it as a text, too.
+    fn flag(&self, name: &str) -> Result<Option<bool>, Box<ErrorBody>> {
+        match self.given(name) {
+            None => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(*flag)),
+            Some(Value::String(text)) if text == "true" => Ok(Some(true)),
+            Some(Value::String(text)) if text == "false" => Ok(Some(false)),
+            Some(_) => Err(Self::wrong(name, "true or false")),
+        }
+    }
+
     /// A number from 0 on; models write it as a text, too.
     fn count(&self, name: &str) -> Result<Option<usize>, Box<ErrorBody>> {
         let number = match self.given(name) {
@@ -137,6 +149,7 @@ fn read_result() -> Value {
                 },
                 "offset": {"type": "integer", "minimum": 0, "default": 0, "description": "where to go on: `next_offset` of the answer before"},
                 "max_tokens": {"type": "integer", "minimum": 50, "default": 2000},
+                "as_json": {"type": "boolean", "default": false, "description": "its JSON as a text, for what no page holds otherwise"},
             },
             "required": ["call_id"],
             "additionalProperties": false,

@@ -20,7 +20,7 @@ pub(super) use passed::accepted;
 pub(super) use preview::AS_TEXT;
 
 use super::{client::Shared, flow::Sources, list::Offered, refusal};
-use crate::metrics;
+use crate::{members, metrics};
 use bytes::Bytes;
 use crossfeed_core::{InFlight, ProjectOptions, RenderOptions, ToolResult};
 use crossfeed_json::{Cursor, Document, Edits, Kind};
@@ -31,6 +31,11 @@ use crossfeed_wire::CallId;
 use serde_json::Value;
 use std::sync::Arc;
 use whole::{Clean, Held, clean, whole};
+
+/// What a client asks for in the `_meta` of its call, and how many bytes of it are kept while a task runs:
+/// far more than all paths that may be asked for.
+const ASKED: [&str; 2] = [crossfeed_mcp::KEY, crossfeed_mcp::BARE_KEY];
+const SLIM: usize = 256 << 10;
 
 /// How a result is shown.
 pub(super) struct Show {
@@ -145,9 +150,12 @@ impl Kept {
         self.arguments = None;
         let document = Document::new(self.params);
         let meta = document.root().ok().and_then(|root| root.get("_meta"));
-        self.params = match meta {
-            Some(meta) => format!("{{\"_meta\":{}}}", String::from_utf8_lossy(meta.raw())).into(),
-            None => Bytes::new(),
+        let asked = ASKED.map(|key| Some((key, meta?.get(key)?.raw())));
+        let asked: Vec<_> = asked.into_iter().flatten().collect();
+        let bytes: usize = asked.iter().map(|(_, raw)| raw.len()).sum();
+        self.params = match asked.is_empty() || bytes > SLIM {
+            true => Bytes::new(),
+            false => members::object(&[("_meta", members::object(&asked))]),
         };
         self
     }
@@ -400,11 +408,10 @@ fn has_blob(part: Cursor<'_>) -> bool {
 
 /// Whether a client asks for parts of a result in the `_meta` of its call.
 fn asks(offered: &Offered, params: &Bytes) -> bool {
-    const KEYS: [&str; 2] = [crossfeed_mcp::KEY, crossfeed_mcp::BARE_KEY];
     let document = Document::new(params.clone());
     let meta = document.root().ok().and_then(|root| root.get("_meta"));
     let has = |key: &&str| meta.is_some_and(|meta| meta.get(key).is_some());
-    offered.projected.is_some() && KEYS.iter().any(has)
+    offered.projected.is_some() && ASKED.iter().any(has)
 }
 
 /// The result as the client asks for it in the `_meta` of its call.

@@ -47,7 +47,9 @@ impl World {
             flows,
             ..GatewayConfig::default()
         };
-        let engine = Engine::in_memory(EngineOptions::default());
+        // As the command does.
+        let calls = config.limits.requests_per_client;
+        let engine = Engine::in_memory(EngineOptions::default().with_max_in_flight(calls));
         Self {
             tools: Tools::new(engine, Arc::new(config)),
             lists,

@@ -1,6 +1,9 @@
 //! The gateway's own tools.
 
 use super::*;
+use crossfeed_json::{Document, Kind, quoted};
+use crossfeed_tokens::TokenCounter;
+use proptest::prelude::*;
 
 /// What one of the gateway's own tools says.
 async fn said(client: &ClientTools, name: &str, arguments: Value) -> Value {
@@ -184,5 +187,137 @@ async fn a_client_without_a_session_takes_nothing_of_others_with_it() {
         let reference = json!({"q": {"$tool": id, "$select": "to_string(id)"}});
         let sent = forward(&stays, params("search", reference)).await.params;
         assert!(String::from_utf8_lossy(&sent).contains(r#""q":"1""#));
+    }
+}
+
+/// JSON as it may come: with more digits, longer keys and more depth than a page takes.
+fn document() -> impl Strategy<Value = String> {
+    let text = prop_oneof!["[a-z\"é\\\\\n]{0,9}", "[a-zé\"]{60,400}"];
+    let key = prop_oneof![4 => "[a-z]{1,5}", 2 => "[a-z \"é.]{0,30}", 1 => "[a-zé]{100,400}"];
+    let leaf = prop_oneof![
+        Just("null".to_owned()),
+        Just("true".to_owned()),
+        "-?[1-9][0-9]{0,6}",
+        "[1-9][0-9]{100,700}",
+        text.prop_map(|text| quoted(&text)),
+    ];
+    leaf.prop_recursive(6, 40, 8, move |inner| {
+        let members = prop::collection::btree_map(key.clone(), inner.clone(), 0..8);
+        prop_oneof![
+            prop::collection::vec(inner, 0..8).prop_map(|items| format!("[{}]", items.join(","))),
+            members.prop_map(|members| {
+                let members = members.iter();
+                let members = members.map(|(key, value)| format!("{}:{value}", quoted(key)));
+                format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+            }),
+        ]
+    })
+}
+
+/// A reader that does what pages say, and nothing else.
+struct Reader<'c> {
+    client: &'c ClientTools,
+    max_tokens: usize,
+    pages: usize,
+}
+
+impl Reader<'_> {
+    /// All of what a selector picks, as JSON.
+    async fn all(&mut self, select: Option<&str>, as_json: bool) -> String {
+        let mut offset = 0;
+        let (mut text, mut parts) = (String::new(), Vec::new());
+        loop {
+            self.pages += 1;
+            assert!(self.pages < 20_000);
+            let mut asked =
+                json!({"call_id": "call_1", "max_tokens": self.max_tokens, "offset": offset});
+            if let Some(select) = select {
+                asked["select"] = json!(select);
+            }
+            if as_json {
+                asked["as_json"] = json!(true);
+            }
+            let answer = answered(self.client, params("read_result", asked)).await;
+            assert!(answer.get("isError").is_none(), "{answer}");
+            let page = answer["content"][0]["text"].as_str().unwrap().to_owned();
+            let tokens = TokenCounter::estimate().count(&page);
+            assert!(tokens <= self.max_tokens, "{tokens}: {page}");
+            let page = Document::new(page);
+            let page = page.root().unwrap();
+            let member = |name| page.get(name);
+            if let Some(piece) = member("text").or(member("json")) {
+                text.push_str(&piece.as_str().unwrap());
+            }
+            let value = member("value");
+            if let (Some(value), None) = (value, member("offset")) {
+                return String::from_utf8_lossy(value.raw()).into_owned();
+            }
+            if member("hint").is_some() {
+                return Box::pin(self.all(select, true)).await;
+            }
+            for part in value.into_iter().flat_map(|value| value.items()) {
+                parts.push(self.part(part, value.unwrap().kind()).await);
+            }
+            let number = |name| member(name).and_then(|number| number.as_number()?.parse().ok());
+            match number("next_offset") {
+                Some(next) => {
+                    assert!(next > offset);
+                    offset = next;
+                }
+                None => {
+                    return match value.map(|value| value.kind()) {
+                        Some(Kind::Array) => format!("[{}]", parts.join(",")),
+                        Some(_) => format!("{{{}}}", parts.join(",")),
+                        None if member("text").is_some() => quoted(&text),
+                        None => text,
+                    };
+                }
+            }
+        }
+    }
+
+    async fn part(&mut self, part: crossfeed_json::Cursor<'_>, of: Kind) -> String {
+        let said = part.as_str().filter(|said| said.starts_with("… "));
+        let mut key = quoted(&part.key().text());
+        let value = match said {
+            None => String::from_utf8_lossy(part.raw()).into_owned(),
+            Some(said) => {
+                let (said, of_key) = match said.split_once(", its key: select ") {
+                    Some((said, of_key)) => (said, Some(of_key)),
+                    None => (&*said, None),
+                };
+                if let Some(of_key) = of_key {
+                    key = Box::pin(self.all(Some(of_key), false)).await;
+                }
+                match said.split_once(": select ") {
+                    Some((_, select)) => Box::pin(self.all(Some(select), false)).await,
+                    None => "null".to_owned(),
+                }
+            }
+        };
+        match of {
+            Kind::Array => value,
+            _ => format!("{key}:{value}"),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whatever a result is: who does what its pages say has read all of it.
+    #[test]
+    fn every_result_is_read_by_its_pages(document in document(), max_tokens in 50usize..160) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let client = one().await;
+            let whole = format!("{{\"v\":{document}}}");
+            let result = format!("{{\"content\":[],\"structuredContent\":{whole}}}");
+            let made = forward(&client, params("search", json!({}))).await;
+            made.pending.finish(result.into()).await;
+            let mut reader = Reader { client: &client, max_tokens, pages: 0 };
+            assert_eq!(reader.all(None, false).await, whole);
+            assert_eq!(reader.all(None, true).await, whole);
+        });
     }
 }

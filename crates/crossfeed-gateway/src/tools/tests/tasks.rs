@@ -182,6 +182,75 @@ async fn tasks_that_nobody_ends_keep_no_call_from_being_recorded() {
     }
 }
 
+/// Who can be told apart has tasks of its own; who cannot shares more of them.
+#[tokio::test]
+async fn tasks_of_one_do_not_end_those_of_another() {
+    let world = World::new(vec![(server("a"), tools())], Vec::new());
+    let stateless = |principal| Caller::new(principal, None, Revision::V2026_07_28);
+    let named = |name: &str| stateless(Principal::Named(name.to_owned()));
+    let one = world.client(named("one")).await;
+    let other = world.client(named("other")).await;
+    let nobody = world.client(stateless(Principal::Anonymous)).await;
+    for client in [&one, &nobody] {
+        began(client, "search", "first").await;
+    }
+    for number in 0..300 {
+        began(&other, "search", &format!("t{number}")).await;
+        began(&nobody, "search", &format!("t{number}")).await;
+    }
+    let result = json!({"content": []});
+    for (client, task, is_kept) in [
+        (&one, "first", true),
+        (&other, "t235", false),
+        (&other, "t236", true),
+        (&nobody, "first", true),
+        (&nobody, "t0", true),
+    ] {
+        let shown = told(client, task, &result).await.to_string();
+        assert_eq!(shown.contains("_toolCallId"), is_kept, "{task}: {shown}");
+    }
+    for number in 300..1000 {
+        began(&nobody, "search", &format!("t{number}")).await;
+    }
+    for (task, is_kept) in [("t487", false), ("t488", true)] {
+        let shown = told(&nobody, task, &result).await.to_string();
+        assert_eq!(shown.contains("_toolCallId"), is_kept, "{task}: {shown}");
+    }
+    // They leave room for calls that are no tasks.
+    let shown = returned(&nobody, "search", result).await;
+    assert!(shown.to_string().contains("_toolCallId"), "{shown}");
+}
+
+/// Of a call that runs as a task no more is kept than its result takes.
+#[tokio::test]
+async fn what_is_kept_of_a_task_is_bounded() {
+    let client = one().await;
+    let asked = json!({"mode": "include", "fields": ["n"]});
+    let long = "x".repeat(1 << 20);
+    let kept = async |meta: Value| {
+        let call = json!({"name": "typed", "arguments": {"q": long}, "_meta": meta});
+        let forward = forward(&client, call.to_string().into()).await;
+        forward.pending.kept.unwrap().slim().params
+    };
+    let slim = kept(json!({"projection": asked, "other": long})).await;
+    let slim: Value = serde_json::from_slice(&slim).unwrap();
+    assert_eq!(slim, json!({"_meta": {"projection": asked}}));
+    assert!(kept(json!({"other": 1})).await.is_empty());
+    assert!(kept(json!({"projection": long})).await.is_empty());
+}
+
+/// What a task is called by is kept, and bounded.
+#[tokio::test]
+async fn a_task_with_an_endless_id_is_not_followed() {
+    let client = one().await;
+    let long = "t".repeat(5000);
+    began(&client, "search", &long).await;
+    let said = json!({"content": []});
+    assert_eq!(told(&client, &long, &said).await, said);
+    let answer = answered(&client, refers("call_1")).await;
+    assert!(answer["isError"] == json!(true), "{answer}");
+}
+
 #[tokio::test]
 async fn a_task_shows_what_its_call_asked_for() {
     let mut config = server("a");

@@ -1,0 +1,356 @@
+//! What is on a page of a value.
+//!
+//! What comes in: a value, how it was picked, where to go on, and a budget of tokens. What goes out: as much
+//! of it as the budget takes. Deliberately not here: where values come from.
+//!
+//! # What holds
+//!
+//! - A page is valid JSON and within its budget; it says how much there is, and where the next begins.
+//! - A text is paged by its characters, a list by its items, an object by its members. Of these one that
+//!   takes more than a page is named in its place, with the selector that reads it, or the selectors that
+//!   read its key and its value where the key is what is too long.
+//! - What no selector that fits on a page reads, and a number with too many digits, is read as JSON: its
+//!   text is paged by its characters. So every value is read to its end by what its pages say.
+
+use crossfeed_json::{Cursor, Document, Kind, quoted};
+use crossfeed_tokens::count_chars;
+
+/// Characters of a token, by the usual estimate.
+const TOKEN: usize = 4;
+/// Tokens that are left for the frame of a page.
+const FRAME: usize = 40;
+/// What stands in place of what is left out.
+const LEFT_OUT: &str = "…";
+/// What is said where no selector reads what is left out.
+const HINT: &str = "as_json: true reads what is left out";
+
+/// What of a value is wanted.
+pub(super) struct Wanted {
+    /// How it was picked.
+    pub(super) select: Option<String>,
+    /// It was projected: places in it are not those of what is stored.
+    pub(super) is_projected: bool,
+    /// Its JSON is to be paged as a text.
+    pub(super) as_json: bool,
+    /// Where to begin.
+    pub(super) offset: usize,
+    /// Tokens of the page.
+    pub(super) budget: usize,
+}
+
+/// A page of a value.
+pub(super) fn page(json: Vec<u8>, wanted: &Wanted) -> String {
+    let document = Document::new(json);
+    // Tokens are estimated by characters, which add up.
+    let room = wanted.budget.saturating_sub(FRAME).saturating_mul(TOKEN);
+    let offset = wanted.offset;
+    let Ok(root) = document.root() else {
+        let text = String::from_utf8_lossy(document.raw());
+        return text_page("json", &text, offset, room);
+    };
+    let text = || String::from_utf8_lossy(root.raw());
+    let is_short = offset == 0 && count_chars(root.raw()) <= room;
+    match root.kind() {
+        _ if wanted.as_json => text_page("json", &text(), offset, room),
+        _ if is_short => format!("{{\"value\":{}}}", text()),
+        Kind::String => text_page("text", &root.as_str().unwrap_or_default(), offset, room),
+        Kind::Number => text_page("json", &text(), offset, room),
+        Kind::Array | Kind::Object => parts_page(root, wanted, room),
+        _ => format!("{{\"value\":{}}}", text()),
+    }
+}
+
+/// A page of a text, by its characters.
+fn text_page(name: &str, text: &str, offset: usize, room: usize) -> String {
+    let total = count_chars(text.as_bytes());
+    let offset = offset.min(total);
+    let rest: String = text.chars().skip(offset).take(room).collect();
+    let mut taken = count_chars(rest.as_bytes());
+    let mut shown = quoted(&rest);
+    // Escapes take more than what they stand for.
+    while taken > 1 {
+        let written = count_chars(shown.as_bytes());
+        if written <= room {
+            break;
+        }
+        taken = (taken * room / written).clamp(1, taken - 1);
+        shown = quoted(&rest.chars().take(taken).collect::<String>());
+    }
+    let places = (offset, offset + taken, total);
+    framed(name, &shown, places, "characters", false)
+}
+
+/// A page of a list or an object.
+fn parts_page(root: Cursor<'_>, wanted: &Wanted, room: usize) -> String {
+    let room_of_one = room.saturating_sub(2);
+    let (open, close, unit) = match root.kind() {
+        Kind::Array => ('[', ']', "items"),
+        _ => ('{', '}', "members"),
+    };
+    let total = root.len().unwrap_or_default();
+    let offset = wanted.offset.min(total);
+    let mut shown = String::from(open);
+    let mut used = 2;
+    let mut end = offset;
+    let mut is_left_out = false;
+    for (index, part) in root.items().enumerate().skip(offset) {
+        let (json, left_out) = match root.kind() {
+            Kind::Array => item(part, index, wanted, room_of_one),
+            _ => member(part, index, wanted, room_of_one),
+        };
+        let longer = used + 1 + count_chars(json.as_bytes());
+        if shown.len() > 1 {
+            if longer > room {
+                break;
+            }
+            shown.push(',');
+        }
+        shown.push_str(&json);
+        used = longer;
+        end = index + 1;
+        is_left_out |= left_out;
+    }
+    shown.push(close);
+    framed("value", &shown, (offset, end, total), unit, is_left_out)
+}
+
+/// An item of a list, and whether nothing says how to read it.
+fn item(part: Cursor<'_>, index: usize, wanted: &Wanted, room: usize) -> (String, bool) {
+    if count_chars(part.raw()) <= room {
+        return (String::from_utf8_lossy(part.raw()).into_owned(), false);
+    }
+    let kind = kind(part);
+    let said = match wanted.is_projected {
+        // Which item it was is not known any more.
+        true => None,
+        false => Some(quoted(&format!(
+            "{LEFT_OUT} {kind}: select {}",
+            wanted.path(&format!("[{index}]"))
+        ))),
+    };
+    match said.filter(|said| count_chars(said.as_bytes()) <= room) {
+        Some(said) => (said, false),
+        None => (quoted(LEFT_OUT), true),
+    }
+}
+
+/// A member of an object, and whether nothing says how to read it.
+fn member(part: Cursor<'_>, index: usize, wanted: &Wanted, room: usize) -> (String, bool) {
+    let key = part.key();
+    let key = key.text();
+    let written = quoted(&key);
+    let length = count_chars(written.as_bytes()) + 1;
+    if length + count_chars(part.raw()) <= room {
+        let value = String::from_utf8_lossy(part.raw());
+        return (format!("{written}:{value}"), false);
+    }
+    let kind = kind(part);
+    let named = format!("{LEFT_OUT} {kind}: select {}", wanted.path(&name_of(&key)));
+    let mut said = vec![format!("{written}:{}", quoted(&named))];
+    let by_place = quoted(&format!("{LEFT_OUT}{index}"));
+    if !wanted.is_projected {
+        let [key, value] = ["keys", "values"].map(|all| wanted.path(&format!("{all}(@)[{index}]")));
+        let placed = match part.kind() {
+            // Selecting it would match nothing.
+            Kind::Null => format!("{LEFT_OUT} null, its key: select {key}"),
+            _ => format!("{LEFT_OUT} {kind}: select {value}, its key: select {key}"),
+        };
+        said.push(format!("{by_place}:{}", quoted(&placed)));
+    }
+    let mut fitting = said.into_iter();
+    match fitting.find(|said| count_chars(said.as_bytes()) <= room) {
+        Some(said) => (said, false),
+        None => (format!("{by_place}:{}", quoted(LEFT_OUT)), true),
+    }
+}
+
+impl Wanted {
+    /// The selector of a part.
+    fn path(&self, step: &str) -> String {
+        match &self.select {
+            Some(select) => format!("{select} | {step}"),
+            None => step.to_owned(),
+        }
+    }
+}
+
+/// What a part is that is left out.
+fn kind(part: Cursor<'_>) -> String {
+    match part.kind() {
+        Kind::Array => format!("array, {} items", part.len().unwrap_or_default()),
+        Kind::Object => format!("object, {} keys", part.len().unwrap_or_default()),
+        _ => format!("{}, {} bytes", part.kind().as_str(), part.raw().len()),
+    }
+}
+
+/// A key as a selector names it.
+fn name_of(key: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let begins = |c: char| c.is_ascii_alphabetic() || c == '_';
+    match key.chars().all(is_plain) && key.starts_with(begins) {
+        true => key.to_owned(),
+        false => quoted(key),
+    }
+}
+
+fn framed(
+    name: &str,
+    shown: &str,
+    (from, end, total): (usize, usize, usize),
+    unit: &str,
+    is_left_out: bool,
+) -> String {
+    let next = match end < total {
+        true => format!(",\"next_offset\":{end}"),
+        false => String::new(),
+    };
+    let hint = match is_left_out {
+        true => format!(",\"hint\":\"{HINT}\""),
+        false => String::new(),
+    };
+    format!(
+        "{{\"{name}\":{shown},\"offset\":{from}{next},\"total\":{total},\"unit\":\"{unit}\"{hint}}}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Wanted, page as page_of};
+    use crossfeed_tokens::TokenCounter;
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    fn page(json: Vec<u8>, select: Option<&str>, offset: usize, budget: usize) -> String {
+        let wanted = Wanted {
+            select: select.map(str::to_owned),
+            is_projected: false,
+            as_json: false,
+            offset,
+            budget,
+        };
+        page_of(json, &wanted)
+    }
+
+    fn check(value: Value, offset: usize, budget: usize, expected: Value) {
+        let page = page(value.to_string().into_bytes(), Some("a"), offset, budget);
+        assert_eq!(serde_json::from_str::<Value>(&page).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_is_short_comes_at_once() {
+        check(json!({"a": 1}), 0, 100, json!({"value": {"a": 1}}));
+        check(json!("text"), 0, 100, json!({"value": "text"}));
+        check(json!(null), 3, 100, json!({"value": null}));
+        check(
+            json!([1, 2]),
+            1,
+            100,
+            json!({"value": [2], "offset": 1, "total": 2, "unit": "items"}),
+        );
+        check(
+            json!([1, 2]),
+            9,
+            100,
+            json!({"value": [], "offset": 2, "total": 2, "unit": "items"}),
+        );
+        check(
+            json!("text"),
+            2,
+            100,
+            json!({"text": "xt", "offset": 2, "total": 4, "unit": "characters"}),
+        );
+    }
+
+    #[test]
+    fn what_is_too_long_for_a_page_is_named() {
+        let long = vec!["x"; 1000];
+        check(
+            json!([1, long, 2]),
+            0,
+            80,
+            json!({"value": [1, "… array, 1000 items: select a | [1]", 2], "offset": 0, "total": 3, "unit": "items"}),
+        );
+        check(
+            json!({"b c": long}),
+            0,
+            80,
+            json!({"value": {"b c": "… array, 1000 items: select a | \"b c\""}, "offset": 0, "total": 1, "unit": "members"}),
+        );
+    }
+
+    #[test]
+    fn what_no_selector_reads_is_read_as_json() {
+        let digits = "7".repeat(500);
+        let one = page(digits.clone().into_bytes(), None, 0, 100);
+        let one: Value = serde_json::from_str(&one).unwrap();
+        assert_eq!(one["json"], digits[..238]);
+        assert_eq!(
+            (&one["next_offset"], &one["total"]),
+            (&json!(238), &json!(500))
+        );
+        let rest = page(digits.into_bytes(), None, 490, 100);
+        let rest: Value = serde_json::from_str(&rest).unwrap();
+        assert_eq!(rest["json"], "7777777777");
+        let long = "k".repeat(500);
+        check(
+            json!({"b": 1, long.as_str(): 2}),
+            0,
+            100,
+            json!({"value": {"b": 1, "…1": "… number, 1 bytes: select a | values(@)[1], its key: select a | keys(@)[1]"}, "offset": 0, "total": 2, "unit": "members"}),
+        );
+        let left_out = json!({"value": {"…0": "…"}, "offset": 0, "total": 1, "unit": "members", "hint": "as_json: true reads what is left out"});
+        check(json!({long.as_str(): 2}), 0, 50, left_out);
+        // Where items were left out, the number of an item says nothing.
+        let wanted = |as_json, offset| Wanted {
+            select: None,
+            is_projected: true,
+            as_json,
+            offset,
+            budget: 60,
+        };
+        let list = json!([[long]]).to_string();
+        let shown = page_of(list.clone().into_bytes(), &wanted(false, 0));
+        assert!(shown.starts_with(r#"{"value":["…"],"#), "{shown}");
+        assert!(shown.contains("hint"), "{shown}");
+        let shown = page_of(list.into_bytes(), &wanted(true, 500));
+        let shown: Value = serde_json::from_str(&shown).unwrap();
+        assert_eq!(shown["json"], "kkk\"]]");
+    }
+
+    proptest! {
+        #[test]
+        fn pages_hold_all_of_it(
+            items in prop::collection::vec("[a-z\"é\\\\]{0,90}", 0..40),
+            budget in 90usize..200,
+            as_text: bool,
+        ) {
+            let whole = match as_text {
+                true => Value::from(items.concat()),
+                false => Value::from(items),
+            };
+            let json = whole.to_string().into_bytes();
+            let mut offset = 0;
+            let (mut texts, mut list) = (String::new(), Vec::new());
+            for _ in 0..10_000 {
+                let text = page(json.clone(), None, offset, budget);
+                prop_assert!(TokenCounter::estimate().count(&text) <= budget, "{}", text);
+                let page: Value = serde_json::from_str(&text).unwrap();
+                match (page.get("text").or_else(|| page.get("value")), as_text) {
+                    (Some(Value::String(part)), true) => texts.push_str(part),
+                    (Some(Value::Array(part)), false) => list.extend(part.clone()),
+                    other => prop_assert!(false, "{:?}", other),
+                }
+                match page.get("next_offset").and_then(Value::as_u64) {
+                    Some(next) => {
+                        let next = usize::try_from(next).unwrap();
+                        prop_assert!(next > offset);
+                        offset = next;
+                    }
+                    None => break,
+                }
+            }
+            let read = if as_text { Value::from(texts) } else { Value::from(list) };
+            prop_assert_eq!(read, whole);
+        }
+    }
+}
