@@ -7,8 +7,10 @@
 mod answer;
 mod body;
 mod guard;
+mod listens;
 mod names;
 mod post;
+mod reply;
 mod session;
 mod stateless;
 mod stream;
@@ -35,6 +37,7 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::GracefulShutdown,
 };
+use listens::Listens;
 use session::Sessions;
 use std::{convert::Infallible, future::Future, pin::pin, sync::Arc, time::Duration};
 use tokio::{
@@ -63,6 +66,7 @@ pub struct Http {
     limits: Limits,
     sessions: Sessions,
     running: Arc<Running>,
+    listens: Listens,
     metrics: Metrics,
 }
 
@@ -82,6 +86,7 @@ impl Http {
             limits: limits.clone(),
             sessions: Sessions::new(limits.sessions, listen.tokens.len()),
             running: Arc::default(),
+            listens: Listens::default(),
             metrics,
         })
     }
@@ -166,6 +171,7 @@ impl Http {
         if timeout(FAREWELL, self.sessions.close()).await.is_err() {
             tracing::warn!("connections to servers did not end in time");
         }
+        self.listens.end();
         let _ = timeout(self.limits.shutdown, connections.shutdown()).await;
     }
 
