@@ -1,6 +1,6 @@
 //! A hub for tests: it answers by itself, and keeps what it was told.
 
-use super::{Hub, HubClient, Outlet, Principal};
+use super::{Hub, HubClient, LISTEN, Outlet, Principal};
 use crate::{
     Revision,
     hub::ServerHealth,
@@ -9,15 +9,23 @@ use crate::{
 };
 use async_trait::async_trait;
 use bytes::Bytes;
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 use tokio::sync::watch;
 
-/// What methods do here: `hold` waits for [`FakeHub::release`], `drop` is never answered, `notify` sends a
+/// Long enough for whatever is faster to be seen.
+const WHILE: Duration = Duration::from_millis(50);
+
+/// What methods do here: `hold` and subscriptions wait for [`FakeHub::release`], as does what has the
+/// parameters `{"holds":true}`; `late` does so after a while, `drop` is never answered, `notify` sends a
 /// notification before it is answered, `ask` sends a request to the client's own outlet. Everything else is
-/// answered by its parameters.
+/// answered by its parameters; with an error by `{"fails":true}` and, after a notification and a while,
+/// `{"fails":"late"}`.
 #[derive(Default)]
 pub(super) struct FakeHub {
     pub(super) clients: Mutex<Vec<Arc<FakeClient>>>,
@@ -122,8 +130,16 @@ impl HubClient for FakeClient {
         let (Kind::Request, Some(id)) = (message.kind(), message.id()) else {
             return;
         };
-        match message.method().unwrap_or_default() {
-            "hold" => {
+        let params = message.params().unwrap_or(Bytes::from_static(b"{}"));
+        let method = match &params[..] {
+            br#"{"holds":true}"# => "hold",
+            _ => message.method().unwrap_or_default(),
+        };
+        match method {
+            "hold" | "late" | LISTEN => {
+                if method == "late" {
+                    tokio::time::sleep(WHILE).await;
+                }
                 self.hub.held.lock().unwrap().push((id.clone(), reply));
                 self.hub.changed();
                 return;
@@ -141,16 +157,18 @@ impl HubClient for FakeClient {
             }
             _ => {}
         }
-        if message
-            .params()
-            .is_some_and(|params| &params[..] == br#"{"fails":true}"#)
-        {
+        let is_late = &params[..] == br#"{"fails":"late"}"#;
+        if is_late {
+            let progress = Message::notification("notifications/progress", None);
+            let _ = reply.send(progress).await;
+            tokio::time::sleep(WHILE).await;
+        }
+        if is_late || &params[..] == br#"{"fails":true}"# {
             let error = crate::message::RpcError::new(-32000, "it fails");
             let _ = reply.send(Message::failure(Some(id), &error)).await;
             return;
         }
-        let result = message.params().unwrap_or(Bytes::from_static(b"{}"));
-        let _ = reply.send(Message::response(id, &result)).await;
+        let _ = reply.send(Message::response(id, &params)).await;
     }
 
     fn revision(&self) -> Option<Revision> {

@@ -139,6 +139,9 @@ impl HubClient for Client {
     }
 }
 
+/// The one request that has no end: a subscription of the stateless era.
+pub(crate) const LISTEN: &str = "subscriptions/listen";
+
 /// How long connections to servers may take to end when clients are gone.
 const FAREWELL: Duration = Duration::from_secs(10);
 

@@ -1,6 +1,6 @@
 //! Requests that run, so that the end can wait for them.
 
-use super::{Gone, Outlet};
+use super::{Gone, LISTEN, Outlet};
 use crate::message::{Kind, Message};
 use async_trait::async_trait;
 use std::sync::{
@@ -17,8 +17,16 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// A request that runs until its answer went to what is returned, or until nobody has it any more.
-    pub(super) fn begin(self: &Arc<Self>, outlet: Arc<dyn Outlet>) -> Arc<dyn Outlet> {
+    /// A request that runs until its answer went to what is returned, or until nobody has it any more. A
+    /// subscription has no end to be waited for.
+    pub(super) fn begin(
+        self: &Arc<Self>,
+        request: &Message,
+        outlet: Arc<dyn Outlet>,
+    ) -> Arc<dyn Outlet> {
+        if request.method() == Some(LISTEN) {
+            return outlet;
+        }
         self.count.fetch_add(1, Ordering::AcqRel);
         Arc::new(Reply {
             outlet,

@@ -9,16 +9,17 @@ use super::{
     Client,
     begin::SLOWER,
     calls::Request,
-    link::{Failure, LISTEN, Link, Waiting},
+    link::{Failure, Link, Waiting},
     read,
     side::Side,
 };
 use crate::{
-    downstream::Outlet,
+    downstream::{LISTEN, Outlet},
+    members::object,
     message::{Id, Message},
 };
 use bytes::Bytes;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::{collections::HashSet, sync::Arc};
 
 /// The key under which it is said which subscription something is for.
@@ -60,11 +61,8 @@ impl Listening {
             return None;
         }
         self.is_acknowledged = true;
-        let params = json!({
-            "_meta": {(SUBSCRIPTION[1]): serde_json::from_slice::<Value>(self.id.raw()).ok()},
-            "notifications": std::mem::take(&mut self.accepted),
-        });
-        let params = Bytes::from(params.to_string());
+        let accepted = Value::Object(std::mem::take(&mut self.accepted)).to_string();
+        let params = object(&[("_meta", self.meta()), ("notifications", accepted.into())]);
         let mut messages = vec![Message::notification(ACKNOWLEDGED, Some(&params))];
         messages.append(&mut self.held);
         Some(messages)
@@ -91,9 +89,13 @@ impl Listening {
 
     /// The notification of a change.
     fn change(&self, method: &str) -> Message {
-        let id = serde_json::from_slice::<Value>(self.id.raw()).ok();
-        let params = json!({"_meta": {(SUBSCRIPTION[1]): id}}).to_string();
-        Message::notification(method, Some(&params.into()))
+        let params = object(&[("_meta", self.meta())]);
+        Message::notification(method, Some(&params))
+    }
+
+    /// What says which subscription it is, as its client wrote it.
+    fn meta(&self) -> Bytes {
+        object(&[(SUBSCRIPTION[1], self.id.raw())])
     }
 }
 
@@ -125,7 +127,14 @@ impl Request {
             held: Vec::new(),
             failure: None,
         };
-        self.side.listenings().insert(self.serial, listening);
+        {
+            let mut listenings = self.side.listenings();
+            // Who gives it up meanwhile takes it off the list afterwards.
+            if self.client.id_and_reply(self.serial).is_none() {
+                return;
+            }
+            listenings.insert(self.serial, listening);
+        }
         if links.is_empty() {
             self.side.heard(&self.client, self.serial, None).await;
         }

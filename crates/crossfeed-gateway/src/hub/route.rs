@@ -9,11 +9,14 @@ use super::{
     begin::{self, some_settled},
     calls::{Request, asking, cancelled},
     fault, join,
-    link::{Answer, Failure, LISTEN, Link},
+    link::{Answer, Failure, Link},
     read,
     side::Side,
 };
-use crate::message::{Kind, Message, RpcError, code};
+use crate::{
+    downstream::LISTEN,
+    message::{Kind, Message, RpcError, code},
+};
 use bytes::Bytes;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::oneshot;

@@ -60,7 +60,10 @@ impl TokenVisitor for Reader<'_> {
             "params" => Member::Params,
             "result" => Member::Result,
             "error" => Member::Error,
-            _ => return,
+            other => {
+                self.twice |= is_read_as_another(other);
+                return;
+            }
         };
         // Behind the key stand its closing quote, a colon, and blanks around it.
         let behind = key.start() + key.raw().len() + 1;
@@ -80,6 +83,14 @@ impl TokenVisitor for Reader<'_> {
             *slot = Some(start..end);
         }
     }
+}
+
+/// Whether a key is one of the envelope's for those who read keys whatever their case is: what they took
+/// the message for is not what was judged here.
+fn is_read_as_another(key: &str) -> bool {
+    const NAMES: [&str; MEMBERS] = ["JSONRPC", "ID", "METHOD", "PARAMS", "RESULT", "ERROR"];
+    // The longest, of signs of up to three bytes.
+    key.len() <= 3 * "jsonrpc".len() && NAMES.contains(&&*key.to_uppercase())
 }
 
 /// Reads an envelope.

@@ -70,6 +70,9 @@ fn what_is_no_message_says_why_and_keeps_the_id() {
         r#"{"jsonrpc":"2.0","id":3}"#,
         r#"{"jsonrpc":"2.0","id":3,"method":5}"#,
         r#"{"jsonrpc":"2.0","id":3,"method":"x","method":"y"}"#,
+        // For some servers the last of these is the method, and for some the parameters.
+        r#"{"jsonrpc":"2.0","id":3,"method":"ping","Method":"tools/call"}"#,
+        r#"{"jsonrpc":"2.0","id":3,"method":"x","params":{},"param\u017f":{}}"#,
         r#"{"jsonrpc":"2.0","id":3,"method":"x","result":1}"#,
         r#"{"jsonrpc":"2.0","id":3,"result":1,"error":{}}"#,
     ] {

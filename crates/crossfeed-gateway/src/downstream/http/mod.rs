@@ -9,8 +9,10 @@ mod body;
 mod budget;
 mod connections;
 mod guard;
+mod listens;
 mod names;
 mod post;
+mod reply;
 mod session;
 mod stateless;
 mod stream;
@@ -39,6 +41,7 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::GracefulShutdown,
 };
+use listens::Listens;
 use session::Sessions;
 use std::{convert::Infallible, future::Future, pin::pin, sync::Arc, time::Duration};
 use tokio::{
@@ -67,6 +70,7 @@ pub struct Http {
     sessions: Sessions,
     budget: Arc<Budget>,
     running: Arc<Running>,
+    listens: Listens,
     metrics: Metrics,
 }
 
@@ -91,6 +95,7 @@ impl Http {
                 listen.tokens.len(),
             ),
             running: Arc::default(),
+            listens: Listens::default(),
             metrics,
         })
     }
@@ -187,6 +192,7 @@ impl Http {
         if timeout(FAREWELL, self.sessions.close()).await.is_err() {
             tracing::warn!("connections to servers did not end in time");
         }
+        self.listens.end();
         let _ = timeout(self.limits.shutdown, graceful.shutdown()).await;
     }
 

@@ -6,13 +6,14 @@ use super::{
     body::{self, BodyError},
     events,
     names::{LAST_EVENT, SESSION, VERSION, only},
-    session::{Busy, Session},
+    reply::{Beginning, Leaving, Reply, Untold},
+    session::Session,
     stateless,
     stream::{From, Stream},
 };
 use crate::{
     Revision,
-    downstream::{Gone, HubClient, Outlet, Principal, too_large},
+    downstream::{Gone, HubClient, LISTEN, Outlet, Principal, too_large},
     message::{Id, Kind, Message, RpcError, code},
     metrics::families::CLIENT_NO_MESSAGES,
 };
@@ -24,11 +25,8 @@ use hyper::{
     header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER},
 };
 use serde_json::json;
-use std::{
-    sync::{Arc, Weak},
-    time::Duration,
-};
-use tokio::time::timeout;
+use std::{sync::Arc, time::Duration};
+use tokio::{task::JoinHandle, time::timeout};
 
 /// How long an answer is waited for before a stream is begun for it: one that is there at once goes as
 /// JSON, which costs less on both sides.
@@ -153,15 +151,21 @@ impl Http {
             return status(StatusCode::ACCEPTED);
         }
         let stream = session.stream();
-        let reply = self.running.begin(Arc::new(Reply {
+        let beginning = begins.then(|| Beginning {
+            http: Arc::clone(&self),
+            id: session.id.clone(),
+        });
+        let mut untold = Untold(beginning.clone());
+        let reply = Arc::new(Reply {
             stream: Arc::clone(&stream),
             busy: Some(session.busy()),
-        }));
+            beginning,
+        });
+        let reply = self.running.begin(&message, reply);
         start(&session.client, message, reply);
         let wait = if begins { AT_LEAST } else { AT_ONCE };
         let mut response = match timeout(wait, stream.answered_at_once()).await {
             Ok(Some(answer)) if begins && answer.kind() == Kind::Error => {
-                self.sessions.end(&session.id).await;
                 return json(StatusCode::OK, &answer);
             }
             Ok(Some(answer)) if takes.json => json(StatusCode::OK, &answer),
@@ -175,6 +179,7 @@ impl Http {
         };
         if begins && let Ok(value) = HeaderValue::from_str(&session.id) {
             response.headers_mut().insert(SESSION, value);
+            untold.0 = None;
         }
         response
     }
@@ -286,12 +291,18 @@ impl Http {
             return status(StatusCode::ACCEPTED);
         };
         let stream = Stream::fleeting();
-        let reply = self.running.begin(Arc::new(Reply {
+        if message.method() == Some(LISTEN) {
+            self.listens.add(&stream);
+        }
+        let reply = Arc::new(Reply {
             stream: Arc::clone(&stream),
             busy: None,
-        }));
-        let mut leaving = Leaving(Some((Arc::clone(&client), id, Arc::downgrade(&reply))));
-        start(&client, message, reply);
+            beginning: None,
+        });
+        let reply = self.running.begin(&message, reply);
+        let left = Arc::downgrade(&reply);
+        let started = start(&client, message, reply);
+        let mut leaving = Leaving(Some((Arc::clone(&client), id, left, started)));
         let answer = timeout(AT_LEAST, stream.answered_at_once()).await;
         if let Ok(Some(answer)) = answer {
             leaving.0 = None;
@@ -307,49 +318,6 @@ impl Http {
     }
 }
 
-/// A request that is left behind when its client goes.
-struct Leaving(Option<Left>);
-
-/// Whose request, which one, and where its answer was to go.
-type Left = (Arc<dyn HubClient>, Id, Weak<dyn Outlet>);
-
-impl Drop for Leaving {
-    fn drop(&mut self) {
-        let Some((client, id, reply)) = self.0.take() else {
-            return;
-        };
-        // Answered, or given up by the hub already.
-        let Some(reply) = reply.upgrade() else {
-            return;
-        };
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move { client.give_up(&id, &reply).await });
-        }
-    }
-}
-
-/// What the answers to one request go to. Nobody holding it any more, its stream is over.
-struct Reply {
-    stream: Arc<Stream>,
-    busy: Option<Busy>,
-}
-
-#[async_trait]
-impl Outlet for Reply {
-    async fn send(&self, message: Message) -> Result<(), Gone> {
-        self.stream.send(message).await
-    }
-}
-
-impl Drop for Reply {
-    fn drop(&mut self) {
-        self.stream.finish();
-        if let Some(busy) = &self.busy {
-            busy.trim();
-        }
-    }
-}
-
 struct Nowhere;
 
 #[async_trait]
@@ -360,11 +328,7 @@ impl Outlet for Nowhere {
 }
 
 /// Hands a message over, whether or not the client stays for it.
-fn start(
-    client: &Arc<dyn HubClient>,
-    message: Message,
-    reply: Arc<dyn Outlet>,
-) -> tokio::task::JoinHandle<()> {
+fn start(client: &Arc<dyn HubClient>, message: Message, reply: Arc<dyn Outlet>) -> JoinHandle<()> {
     let client = Arc::clone(client);
     tokio::spawn(async move { client.receive(message, reply).await })
 }

@@ -14,7 +14,7 @@ use std::{
     },
     time::Duration,
 };
-use tokio::time::Instant;
+use tokio::{runtime::Handle, time::Instant};
 
 /// What a session keeps of streams that are over, so that a client whose connection broke gets the answer
 /// after all.
@@ -94,8 +94,7 @@ impl Sessions {
             let idle = idlest(&all, principal, has_share)?;
             let session = all.remove(&idle)?;
             tracing::info!("a session ends that was idle for longest: there are too many");
-            // Its servers may take their time.
-            tokio::spawn(async move { session.close().await });
+            session.close_soon();
         }
         let standalone = Stream::resumable(0);
         let session = Arc::new(Session {
@@ -124,10 +123,14 @@ impl Sessions {
 
     /// Ends a session.
     pub(super) async fn end(&self, id: &str) {
-        let session = self.all().remove(id);
-        if let Some(session) = session {
+        if let Some(session) = self.take(id) {
             session.close().await;
         }
+    }
+
+    /// Takes a session off the list: nobody finds it any more.
+    pub(super) fn take(&self, id: &str) -> Option<Arc<Session>> {
+        self.all().remove(id)
     }
 
     /// Ends sessions that nobody used for that long.
@@ -143,8 +146,7 @@ impl Sessions {
         };
         for session in unused {
             tracing::info!("a session ends that nobody used");
-            // Its servers may take their time.
-            tokio::spawn(async move { session.close().await });
+            session.close_soon();
         }
     }
 
@@ -255,6 +257,13 @@ impl Session {
         let streams = self.streams();
         let stream = streams.iter().find(|stream| stream.number() == number)?;
         Some((Arc::clone(stream), from))
+    }
+
+    /// Ends it, without waiting for its servers, which may take their time.
+    pub(super) fn close_soon(self: Arc<Self>) {
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(async move { self.close().await });
+        }
     }
 
     async fn close(&self) {

@@ -452,7 +452,28 @@ async fn a_session_that_does_not_begin_is_none() {
         assert!(answer.contains("it fails"), "{answer}");
         assert!(!answer.contains("mcp-session-id"), "{answer}");
     }
-    assert!((0..2).all(|number| served.hub.client(number).is_closed()));
+    // Also if it says so on a stream, whose head has said the session's id by then.
+    let late = body.replace("true", "\"late\"");
+    let answer = served.post("", &late).await.end().await;
+    assert!(answer.contains("it fails"), "{answer}");
+    let (_, id) = answer.split_once("mcp-session-id: ").unwrap();
+    let session = format!("mcp-session-id: {}", id.split_once('\r').unwrap().0);
+    served
+        .check("POST /mcp", &session, &request(1, "x"), 404, "")
+        .await;
+    let closed = |hub: &FakeHub| (0..3).all(|number| hub.client(number).is_closed());
+    served.hub.until(closed).await;
+}
+
+#[tokio::test]
+async fn a_session_whose_id_nobody_will_know_is_none() {
+    let served = served().await;
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"holds":true}}"#;
+    let asked = served.post("", body).await;
+    served.hub.until(|hub| hub.held() == 1).await;
+    drop(asked);
+    let closed = served.hub.until(|hub| hub.client(0).is_closed());
+    timeout(Duration::from_secs(5), closed).await.unwrap();
 }
 
 #[tokio::test]
@@ -666,6 +687,39 @@ async fn without_sessions_a_client_that_leaves_cancels() {
         "{answer}"
     );
     assert_eq!(served.hub.client(1).given_up.lock().unwrap().len(), 0);
+}
+
+#[tokio::test]
+async fn what_is_given_up_while_it_is_handed_over_is_given_up_behind() {
+    let served = served().await;
+    let headers = format!("{VERSION_2026}|mcp-method: late");
+    let call = served.post(&headers, &stateless("late", "")).await;
+    let came = |hub: &FakeHub| {
+        let clients = hub.clients.lock().unwrap();
+        clients
+            .first()
+            .is_some_and(|client| !client.came().is_empty())
+    };
+    served.hub.until(came).await;
+    drop(call);
+    let given_up = |hub: &FakeHub| !hub.client(0).given_up.lock().unwrap().is_empty();
+    served.hub.until(given_up).await;
+    assert_eq!(served.hub.held(), 1);
+}
+
+#[tokio::test]
+async fn nobody_waits_for_the_end_of_a_subscription() {
+    let served = served().await;
+    let headers = format!("{VERSION_2026}|mcp-method: subscriptions/listen");
+    let _call = served
+        .post(&headers, &stateless("subscriptions/listen", ""))
+        .await;
+    served.hub.until(|hub| hub.held() == 1).await;
+    served.stop.send(()).unwrap();
+    timeout(Duration::from_secs(3), served.task)
+        .await
+        .unwrap()
+        .unwrap();
 }
 
 /// What a reader gets, until nothing is there.

@@ -110,7 +110,7 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Connection<W> {
     async fn message(&self, message: Message) {
         let outgoing: Arc<dyn Outlet> = self.outgoing.clone();
         let reply = match message.kind() {
-            Kind::Request => self.running.begin(outgoing),
+            Kind::Request => self.running.begin(&message, outgoing),
             _ => outgoing,
         };
         Arc::clone(&self.client).receive(message, reply).await;

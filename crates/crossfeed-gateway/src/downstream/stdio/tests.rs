@@ -283,6 +283,14 @@ async fn a_message_whose_sender_does_not_wait_is_written_all_the_same() {
     assert_eq!(read, expected);
 }
 
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_for_the_end_of_a_subscription() {
+    let since = tokio::time::Instant::now();
+    let (_, hub) = answers(&request(1, "subscriptions/listen")).await;
+    assert_eq!(hub.held(), 1);
+    assert!(since.elapsed() < Duration::from_secs(1));
+}
+
 proptest! {
     /// Many senders at once, a reader that takes little: every message is written once, whole, those of
     /// one sender in order.

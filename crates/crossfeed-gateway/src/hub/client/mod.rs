@@ -83,6 +83,8 @@ struct Running {
     /// Its progress token.
     token: Option<Bytes>,
     is_initialize: bool,
+    /// It is a subscription, and has no end.
+    is_endless: bool,
     work: Option<AbortHandle>,
 }
 
@@ -270,12 +272,17 @@ impl Client {
         }
     }
 
-    /// How many requests run.
+    /// How many requests run that have an end.
     pub(super) fn running(&self) -> usize {
         let state = self.state();
         let early = state.early.iter().flatten();
         let waiting = early.filter(|(message, _)| message.kind() == Kind::Request);
-        state.running.len() + waiting.count() + self.leaving.load(Ordering::Relaxed)
+        let endless = state.running.values().filter(|running| running.is_endless);
+        let endless = endless.count();
+        // Of those that share, each has a lane.
+        let lanes = if self.is_shared { endless } else { 0 };
+        let leaving = self.leaving.load(Ordering::Relaxed).saturating_sub(lanes);
+        state.running.len() - endless + waiting.count() + leaving
     }
 
     /// Takes no more requests.

@@ -6,7 +6,7 @@
 use super::{Client, PROGRESS_TOKEN, Running};
 use crate::{
     Revision,
-    downstream::Outlet,
+    downstream::{LISTEN, Outlet},
     hub::{
         advance::advance,
         fault,
@@ -160,6 +160,7 @@ impl Client {
                 origin: Arc::clone(reply),
                 token,
                 is_initialize: begins,
+                is_endless: method == LISTEN,
                 work: None,
             },
         );
@@ -198,8 +199,10 @@ impl Client {
         let Some(handle) = advance(Box::pin(work)).await else {
             return;
         };
-        if let Some(running) = self.state().running.get_mut(&serial) {
-            running.work = Some(handle);
+        match self.state().running.get_mut(&serial) {
+            Some(running) => running.work = Some(handle),
+            // Given up meanwhile, or answered: nobody needs the rest.
+            None => handle.abort(),
         }
     }
 

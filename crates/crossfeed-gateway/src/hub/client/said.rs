@@ -23,8 +23,14 @@ impl Client {
         let side = {
             let mut state = self.state();
             if let Some(early) = state.early.as_mut().filter(|_| !is_next) {
-                if early.len() < self.gateway.config().limits.requests_per_client {
+                // Requests alone never fill it.
+                if early.len() < 2 * self.gateway.config().limits.requests_per_client {
                     early.push_back((message, reply));
+                } else {
+                    tracing::warn!(
+                        target: "crossfeed::gateway",
+                        "what a client says before its session began has no room"
+                    );
                 }
                 return;
             }
@@ -39,6 +45,11 @@ impl Client {
         }
         let Some(side) = side else { return };
         match method {
+            // Nothing of it was judged, and there are servers that run it all the same.
+            "tools/call" => tracing::warn!(
+                target: "crossfeed::gateway",
+                "a call without an id is not passed on"
+            ),
             "notifications/initialized" => side.initialized(&message).await,
             "notifications/progress" => {
                 let params = message.params().unwrap_or_default();

@@ -4,8 +4,9 @@
 //! the connection, here and now as far as the server takes them, by a task of its own where it does not.
 //! Deliberately not here: answers.
 
-use super::{Answer, LISTEN, Link, Note, Parcel, Waiting};
+use super::{Answer, Link, Note, Parcel, Waiting};
 use crate::{
+    downstream::LISTEN,
     hub::{advance::advance, read},
     message::{Id, Message},
     metrics::Outcome,
@@ -225,21 +226,9 @@ impl Link {
         }
     }
 
-    /// Says to the server that the client is initialized, once on each connection and before anything
-    /// that waits, if the client said so.
+    /// Says to the server that the client is initialized, before anything that waits.
     pub(in crate::hub) async fn greet(self: &Arc<Self>) {
-        if let Some(message) = self.hello.initialized() {
-            let mut state = self.state();
-            if state.upstream.is_some() && !state.greeted {
-                state.greeted = true;
-                state.queued_bytes += message.len();
-                state.queue.push_front(Parcel {
-                    message,
-                    headers: Vec::new(),
-                    minted: None,
-                });
-            }
-        }
+        self.state().greet(&self.hello);
         self.drain().await;
     }
 }

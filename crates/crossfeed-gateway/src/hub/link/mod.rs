@@ -276,9 +276,11 @@ impl Link {
     /// From here on messages go to this connection, those first that wait.
     pub(super) async fn open(self: &Arc<Self>, upstream: Arc<dyn Upstream>) {
         {
+            // At once: whoever hands over what waits must find the greeting before it.
             let mut state = self.state();
             state.upstream = Some(upstream);
             state.greeted = false;
+            state.greet(&self.hello);
         }
         // Not over a client that went meanwhile.
         self.phase.send_if_modified(|phase| {
@@ -288,7 +290,7 @@ impl Link {
             }
             is_there
         });
-        self.greet().await;
+        self.drain().await;
     }
 
     pub(super) fn start_timeout(&self) -> Duration {
@@ -357,14 +359,16 @@ impl Link {
     /// The client's request that runs here last; with `alone`, only if no other runs.
     pub(super) fn running(&self, alone: bool) -> Option<u64> {
         let state = self.state();
-        if alone && state.waiting.len() > 1 {
+        // What is for a subscription says so.
+        let is_work = |waiting: &Waiting| !matches!(waiting, Waiting::Listen { .. });
+        let running = state.waiting.iter();
+        let running = running.filter(|(_, (waiting, _))| is_work(waiting));
+        if alone && running.clone().nth(1).is_some() {
             return None;
         }
-        let last = state
-            .waiting
-            .iter()
-            .filter_map(|(minted, (waiting, _))| Some((minted, waiting.serial()?)))
-            .max_by_key(|(minted, _)| **minted);
+        let last = running
+            .filter_map(|(minted, (waiting, _))| Some((*minted, waiting.serial()?)))
+            .max();
         last.map(|(_, serial)| serial)
     }
 
@@ -448,9 +452,6 @@ impl Link {
     }
 }
 
-/// The one request that has no end: a subscription of the stateless era.
-pub(super) const LISTEN: &str = "subscriptions/listen";
-
 impl State {
     /// What waits for an answer, which does so no longer; with a result, what it means is remembered.
     fn take(&mut self, minted: u64, outcome: Outcome) -> Option<Waiting> {
@@ -497,6 +498,23 @@ impl State {
         });
         self.queued_bytes -= freed;
         unsent
+    }
+
+    /// Puts before everything that waits that the client is initialized, once on each connection, if
+    /// the client said so.
+    fn greet(&mut self, hello: &Hello) {
+        if self.upstream.is_none() || self.greeted {
+            return;
+        }
+        if let Some(message) = hello.initialized() {
+            self.greeted = true;
+            self.queued_bytes += message.len();
+            self.queue.push_front(Parcel {
+                message,
+                headers: Vec::new(),
+                minted: None,
+            });
+        }
     }
 
     fn put(&mut self, parcel: Parcel) {

@@ -173,10 +173,79 @@ async fn subscriptions_are_told_under_the_clients_own_id() {
 }
 
 #[tokio::test]
+async fn call_ids_of_clients_that_share_connections_cannot_be_guessed() {
+    let world = World::new(&["a"]);
+    let client = world.stateless();
+    let call = request("1", "tools/call", "")
+        .replace(r#""params":{"#, r#""params":{"name":"one","arguments":{},"#);
+    client.send(&call).await;
+    let mut server = world.server(0).await;
+    discovered(&mut server).await;
+    let list = server.expect("tools/list").await;
+    let tools =
+        r#"{"resultType":"complete","tools":[{"name":"one","inputSchema":{"type":"object"}}]}"#;
+    server.answer(&list, tools).await;
+    let called = server.expect("tools/call").await;
+    let result = r#"{"resultType":"complete","content":[{"type":"text","text":"x"}]}"#;
+    server.answer(&called, result).await;
+    let said = client.next().await;
+    let (_, id) = said.split_once("_toolCallId").unwrap();
+    let id = id.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
+    let id: String = id.chars().take_while(char::is_ascii_alphanumeric).collect();
+    assert_eq!(id.len(), 26, "{said}");
+}
+
+#[tokio::test]
+async fn a_subscription_does_not_take_what_is_said_of_a_call() {
+    let world = World::new(&["a"]);
+    let (one, two) = (world.stateless(), world.stateless());
+    one.send(&listen("1")).await;
+    let mut server = world.server(0).await;
+    discovered(&mut server).await;
+    server.expect("subscriptions/listen").await;
+    let log = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info"}}"#;
+    // Of nothing that runs: for nobody.
+    server.say(message(log)).await;
+    server
+        .say(message(r#"{"jsonrpc":"2.0","id":5,"method":"ping"}"#))
+        .await;
+    assert!(server.next().await.error().is_some());
+    two.send(&request("1", "x", "")).await;
+    let asked = server.expect("x").await;
+    server.say(message(log)).await;
+    assert_eq!(two.next().await, log);
+    server.answer(&asked, "1").await;
+    assert!(two.next().await.contains(r#""result":1"#));
+    assert!(one.is_quiet().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_for_the_end_of_a_subscription() {
+    let world = World::new(&["a"]);
+    let (shared, own) = (world.stateless(), world.client());
+    let mut servers = Vec::new();
+    for client in [&shared, &own] {
+        client.send(&listen("1")).await;
+        let mut server = world.server(0).await;
+        discovered(&mut server).await;
+        server.expect("subscriptions/listen").await;
+        servers.push(server);
+    }
+    let since = tokio::time::Instant::now();
+    world.gateway.shut_down().await;
+    assert!(since.elapsed() < std::time::Duration::from_secs(1));
+    for client in [&shared, &own] {
+        let said = client.next().await;
+        assert!(said.contains("shutting down"), "{said}");
+    }
+}
+
+#[tokio::test]
 async fn several_servers_acknowledge_together() {
     let world = World::new(&["a", "b"]);
     let client = world.stateless();
-    client.send(&listen("7")).await;
+    let own = "12345678901234567890123";
+    client.send(&listen(own)).await;
     let mut servers = Vec::new();
     for index in 0..2 {
         let mut server = world.server(index).await;
@@ -192,6 +261,8 @@ async fn several_servers_acknowledge_together() {
     refuse(&servers[1], &second).await;
     let acknowledged = client.next().await;
     assert!(acknowledged.contains(ACKNOWLEDGED) && acknowledged.contains("toolsListChanged"));
+    let own = format!(r#""_meta":{{"io.modelcontextprotocol/subscriptionId":{own}}}"#);
+    assert!(acknowledged.contains(&own), "{acknowledged}");
     assert!(client.next().await.contains(CHANGED));
     client.client.give_up(&client.outlet).await;
     servers[0].expect("notifications/cancelled").await;

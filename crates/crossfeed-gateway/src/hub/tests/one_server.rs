@@ -255,3 +255,55 @@ async fn before_the_session_nothing_passes() {
         .send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
         .await;
 }
+
+#[tokio::test]
+async fn a_call_without_an_id_is_not_passed_on() {
+    let world = World::new(&["a"]);
+    let (client, mut servers) = world.begun("{}").await;
+    for id in ["", r#""id":null,"#] {
+        let call = format!(
+            r#"{{"jsonrpc":"2.0",{id}"method":"tools/call","params":{{"name":"denied"}}}}"#
+        );
+        client.send(&call).await;
+        client
+            .send(r#"{"jsonrpc":"2.0","method":"notifications/x"}"#)
+            .await;
+        servers[0].expect("notifications/x").await;
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_asks_for_much_at_once_is_initialized_all_the_same() {
+    let world = World::with(&["a"], |config| config.limits.requests_per_client = 2);
+    let client = world.client();
+    client.send(INITIALIZE).await;
+    for id in 0..3 {
+        client
+            .send(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"x"}}"#))
+            .await;
+    }
+    assert!(client.next().await.contains("limit.exceeded"));
+    client
+        .send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
+        .await;
+    let mut server = world.server(0).await;
+    server.begin("{}").await;
+    server.expect("x").await;
+    server.expect("x").await;
+    server.expect("notifications/initialized").await;
+}
+
+#[tokio::test]
+async fn the_beginning_is_not_cancelled() {
+    let world = World::new(&["a"]);
+    let client = world.client();
+    client.send(INITIALIZE).await;
+    let mut server = world.server(0).await;
+    client
+        .send(
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"init"}}"#,
+        )
+        .await;
+    server.begin("{}").await;
+    assert!(client.next().await.contains("protocolVersion"));
+}

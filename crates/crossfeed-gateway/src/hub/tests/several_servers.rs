@@ -1,7 +1,10 @@
 //! One client, several servers: what is listed is joined, what is named goes to who has it.
 
-use super::fake::{INITIALIZE, World, message};
-use crate::message::Message;
+use super::fake::{INITIALIZE, Server, World, message};
+use crate::{
+    message::Message,
+    upstream::{Event, UpstreamError},
+};
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -218,6 +221,37 @@ async fn what_servers_ask_is_answered_to_the_one_that_asked() {
         let expected = format!(r#"{{"jsonrpc":"2.0","id":1,"result":"{own}"}}"#);
         assert_eq!(answer.to_bytes(), expected.as_bytes());
     }
+    // Once is enough.
+    client
+        .send(r#"{"jsonrpc":"2.0","id":2,"result":"again"}"#)
+        .await;
+    assert!(servers.iter_mut().all(Server::is_quiet));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_one_server_takes_back_another_still_asks() {
+    let world = World::new(&["a", "b"]);
+    let (client, mut servers) = world.begun("{}").await;
+    let ask = r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#;
+    servers[0].say(message(ask)).await;
+    assert!(client.next().await.contains(r#""id":1"#));
+    let taken_back =
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    // It has asked nothing, and says so in vain; then it asks, and ends.
+    servers[1].say(message(taken_back)).await;
+    servers[1].say(message(ask)).await;
+    assert!(client.next().await.contains(r#""id":2"#));
+    let over = Event::Closed(UpstreamError::Ended {
+        reason: "x".to_owned(),
+    });
+    servers[1].events.send(over).await.unwrap();
+    let cancelled = client.next().await;
+    assert!(cancelled.contains(r#""requestId":2"#), "{cancelled}");
+    client
+        .send(r#"{"jsonrpc":"2.0","id":1,"result":"here"}"#)
+        .await;
+    assert!(servers[0].next().await.result().is_some());
+    assert!(client.is_quiet().await);
 }
 
 #[tokio::test]

@@ -207,7 +207,9 @@ impl Resume {
         if let Some(wait) = block.retry {
             self.wait = wait.clamp(SHORTEST, LONGEST);
         }
-        let is_message = block.event.is_none_or(|event| event == "message");
+        let is_message = block
+            .event
+            .is_none_or(|event| matches!(&*event, "" | "message"));
         // A block without text gives an id and nothing else.
         block.data.filter(|data| {
             is_message && !matches!(data, Data::Whole(text) if text.trim_ascii().is_empty())
@@ -298,6 +300,23 @@ async fn stream(link: &Arc<Link>, id: &Id, mut response: Response) -> Result<(),
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_has_no_type_of_its_own_is_a_message() {
+        #[track_caller]
+        fn check(event: Option<&str>, is_message: bool) {
+            let block = Block {
+                event: event.map(str::to_owned),
+                data: Some(Data::Whole("{}".into())),
+                ..Block::default()
+            };
+            assert_eq!(Resume::default().take(block).is_some(), is_message);
+        }
+        check(None, true);
+        check(Some(""), true);
+        check(Some("message"), true);
+        check(Some("endpoint"), false);
+    }
 
     #[test]
     fn a_server_says_when_within_reason() {

@@ -36,6 +36,10 @@ pub(super) async fn run(link: Arc<Link>) {
                 return;
             }
             Ok(response) if is_passing(response.status()) => backoff.next_wait(),
+            // It does not know the event any more: what comes from here on is still to be had.
+            Ok(response) if is_of_event(response.status()) && resume.behind.take().is_some() => {
+                backoff.next_wait()
+            }
             // 405: it has no such stream. Whatever else it says, it says again.
             Ok(response) => {
                 let (server, status) = (&*link.server, response.status().as_u16());
@@ -50,6 +54,11 @@ pub(super) async fn run(link: Arc<Link>) {
         };
         sleep(wait).await;
     }
+}
+
+/// Whether a refusal may be about the event behind which the stream was to go on.
+fn is_of_event(status: StatusCode) -> bool {
+    status.is_client_error() && status != StatusCode::METHOD_NOT_ALLOWED
 }
 
 fn is_passing(status: StatusCode) -> bool {

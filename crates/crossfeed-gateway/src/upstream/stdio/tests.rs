@@ -397,7 +397,9 @@ fn a_child_has_the_environment_that_it_was_given_and_no_more() {
             ("LANG", "C"),
             ("OTHER_TOKEN", "secret"),
         ]);
-        let script = r#"pwd=$(pwd); echo "{\"jsonrpc\":\"2.0\",\"method\":\"$HOME $LANG $OTHER_TOKEN $MINE $pwd\"}""#;
+        // Of the gateway's own process, and of this test's.
+        assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
+        let script = r#"pwd=$(pwd); echo "{\"jsonrpc\":\"2.0\",\"method\":\"$HOME $LANG $OTHER_TOKEN$CARGO_MANIFEST_DIR $MINE $pwd\"}""#;
         let connector = shell(script)
             .with_environment(&own(&[("LANG", "de"), ("MINE", "mine")]))
             .with_inherited(&inherited)

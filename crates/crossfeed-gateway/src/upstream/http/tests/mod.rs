@@ -524,6 +524,34 @@ fn an_answer_may_come_on_any_stream_and_comes_once() {
 }
 
 #[test]
+fn a_stream_whose_last_event_is_forgotten_goes_on_without_it() {
+    run(async {
+        let server = serve(session(|request| {
+            match (request.method.as_str(), request.header("last-event-id")) {
+                ("GET", "") if request.number < 3 => {
+                    stream(&format!("id: g\nretry: 10\ndata: {}\n\n", note("one")))
+                }
+                ("GET", "") => {
+                    let mut reply = stream(&format!("data: {}\n\n", note("two")));
+                    reply.push(Part::Until(Arc::default()));
+                    reply
+                }
+                ("GET", "g") => reply(400, "text/plain", ""),
+                _ => accepted(),
+            }
+        }))
+        .await;
+        let mut client = open(&server).await;
+        begin(&mut client).await;
+        client.notify("notifications/initialized").await;
+        for text in [note("one"), note("two")] {
+            let next = timeout(Duration::from_secs(10), client.next()).await;
+            assert_eq!(next.unwrap(), text);
+        }
+    });
+}
+
+#[test]
 fn a_session_that_is_over_ends_the_connection() {
     for (status, body) in [
         (404, "{}"),
