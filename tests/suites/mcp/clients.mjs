@@ -7,7 +7,7 @@ import { compare, conformance, passes, readChecks, run } from './suites.mjs';
 
 const client = join(dirname(fileURLToPath(import.meta.url)), 'client.mjs');
 
-/** Those of `auth/*` are not here: they want a user at a browser, and `crossfeed gateway --login` is tested by itself. */
+/** Those of `auth/*` are not here: they want a user at a browser (`logins.mjs`). */
 const revisions = {
   '2025-11-25': ['initialize', 'tools_call', 'elicitation-sep1034-client-defaults', 'sse-retry', 'json-schema-2020-12-preservation'],
   '2026-07-28': [

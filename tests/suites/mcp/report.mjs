@@ -1,6 +1,6 @@
 // From what was found to a page and a verdict.
 
-export function report({ suites = [], differences, clients }, known, stale) {
+export function report({ suites = [], differences, clients, logins }, known, stale) {
   const out = [];
   let failed = false;
   if (suites.length > 0) {
@@ -24,7 +24,8 @@ export function report({ suites = [], differences, clients }, known, stale) {
       }
     }
   }
-  for (const [title, part] of [['The same answers', differences], ['Clients through the gateway', clients]]) {
+  const parts = [['The same answers', differences], ['Clients through the gateway', clients], ['Logging in', logins]];
+  for (const [title, part] of parts) {
     if (!part) continue;
     failed ||= part.failed;
     out.push('', `## ${title}`, '', part.text);

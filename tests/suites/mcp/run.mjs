@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util';
 import { clients } from './clients.mjs';
 import { differences } from './differences.mjs';
 import { expected } from './expected.mjs';
+import { logins } from './logins.mjs';
 import { startFixture, startGateway } from './processes.mjs';
 import { compare, runSuite, suites } from './suites.mjs';
 import { report } from './report.mjs';
@@ -24,12 +25,13 @@ const { values: options } = parseArgs({
     write: { type: 'boolean', default: false },
     keep: { type: 'boolean', default: false },
     client: { type: 'boolean', default: false },
+    login: { type: 'boolean', default: false },
     differences: { type: 'boolean', default: false },
   },
 });
 const here = dirname(fileURLToPath(import.meta.url));
 const work = mkdtempSync(join(tmpdir(), 'crossfeed-mcp-'));
-const everything = !options.client && !options.differences;
+const everything = !options.client && !options.login && !options.differences;
 
 // What stands behind the gateway. `eras`: of the server; a suite of the other era goes over the bridge.
 const stdio = (...more) => ({ command: options.fixture, args: ['--stdio', ...more] });
@@ -60,6 +62,9 @@ try {
   }
   if ((everything && !options.only) || options.client) {
     parts.clients = await clients({ ...options, work, known });
+  }
+  if ((everything && !options.only) || options.login) {
+    parts.logins = await logins({ ...options, work, known });
   }
   const stale = everything && !options.only ? known.stale() : [];
   const text = report(parts, known, stale);

@@ -186,10 +186,23 @@ impl std::fmt::Debug for TransportConfig {
     }
 }
 
-/// OAuth 2.1 with PKCE towards a server.
+/// How the gateway comes by a token.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Grant {
+    /// A person logs in at a browser.
+    #[default]
+    AuthorizationCode,
+    /// By its own id and secret: it is the gateway that the server lets in, and nobody is at a browser.
+    ClientCredentials,
+}
+
+/// OAuth 2.1 towards a server.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct OAuthConfig {
+    /// How a token is come by.
+    pub grant: Grant,
     /// The client's id, where it was registered before.
     pub client_id: Option<String>,
     /// The client's secret, where it has one.
@@ -206,6 +219,7 @@ impl std::fmt::Debug for OAuthConfig {
     /// Without the secret.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("OAuthConfig")
+            .field("grant", &self.grant)
             .field("client_id", &self.client_id)
             .field("scopes", &self.scopes)
             .finish_non_exhaustive()

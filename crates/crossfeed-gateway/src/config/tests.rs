@@ -1,6 +1,6 @@
 //! Configurations that are read, and those that are refused.
 
-use super::{Format, GatewayConfig, Sources, TransportConfig, jsonc};
+use super::{Format, GatewayConfig, Grant, Sources, TransportConfig, jsonc};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -224,6 +224,29 @@ fn the_shape_that_clients_have_is_read() {
 }
 
 #[test]
+fn a_grant_is_read() {
+    for (said, expected) in [
+        ("", Grant::AuthorizationCode),
+        (
+            r#", "grant": "authorization_code""#,
+            Grant::AuthorizationCode,
+        ),
+        (
+            r#", "grant": "client_credentials""#,
+            Grant::ClientCredentials,
+        ),
+    ] {
+        let config = json(&format!(
+            r#"{{"mcpServers": {{"a": {{"url": "https://x", "oauth": {{"clientId": "i", "clientSecret": "${{KEY}}"{said}}}}}}}}}"#
+        ));
+        let TransportConfig::Http { oauth, .. } = &config.servers[0].transport else {
+            panic!("an address");
+        };
+        assert_eq!(oauth.as_ref().map(|oauth| oauth.grant), Some(expected));
+    }
+}
+
+#[test]
 fn the_same_in_both_languages() {
     let one = toml("listen = '8080'\n[mcpServers.a]\ncommand = 'x'\nenv = {A = '1'}\n");
     let other =
@@ -342,6 +365,13 @@ fn values_are_judged() {
             "line 3, `mcpServers.a.headers.Host`: the gateway sets this header itself",
             "line 3, `mcpServers.a.headers.X`: the value has characters that a header cannot carry",
             "line 5, `mcpServers.b.url`: it has a name or a password: write them as a header",
+        ],
+    );
+    check(
+        "[mcpServers.a]\nurl = 'https://x'\noauth = {grant = 'client_credentials', clientId = 'i'}\n[mcpServers.b]\nurl = 'https://x'\noauth = {grant = 'password'}\n",
+        &[
+            "line 3, `mcpServers.a.oauth.grant`: it takes `clientId` and `clientSecret`: they are what the server lets in",
+            "line 6, `mcpServers.b.oauth.grant`: it is not \"authorization_code\" or \"client_credentials\"",
         ],
     );
     check(

@@ -218,12 +218,18 @@ async fn open(link: &Arc<Link>) -> Result<Opened, UpstreamError> {
             return Err(error);
         }
         tracing::debug!(target: "crossfeed::gateway", server = %link.name, %error, "another era is tried");
+        link.state().refused = None;
         match attempt(link, &bridged(link), link.start_timeout()).await {
             Ok(opened) => {
                 if is_certain {
                     eras.learn(link.server, link.stateless, Some(false));
                 }
                 return Ok(opened);
+            }
+            // It only wants to know who asks, and that is what a person can help with.
+            Err((wants @ UpstreamError::Refused { .. }, _)) if link.state().refused.is_none() => {
+                eras.learn(link.server, link.stateless, None);
+                return Err(wants);
             }
             // Neither: what the server itself said to its client stands.
             Err(_) => {

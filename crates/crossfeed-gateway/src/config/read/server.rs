@@ -5,7 +5,7 @@ use super::{
     fields::{Fields, key, table, text, texts, wrong},
 };
 use crate::config::{
-    OAuthConfig, ServerConfig, TransportConfig,
+    Grant, OAuthConfig, ServerConfig, TransportConfig,
     expand::is_name,
     node::{Node, Value},
 };
@@ -214,19 +214,43 @@ fn oauth(reader: &mut Reader<'_>, at: &str, node: &Node) -> Option<OAuthConfig> 
         return wanted.then(OAuthConfig::default);
     }
     let mut fields = Fields::of(reader, at, node)?;
+    let grant_said = fields.take("grant");
+    let grant = grant_said.map_or_else(Grant::default, |node| {
+        grant(reader, &fields.at("grant"), node)
+    });
     let client_id = fields.text(reader, "clientId");
     let client_secret = fields.text(reader, "clientSecret");
     let issuer = fields.text(reader, "issuer");
     let scopes = fields.texts(reader, "scopes");
     let directory = fields.text(reader, "directory");
+    if let Some(node) = grant_said
+        && grant == Grant::ClientCredentials
+        && (client_id.is_none() || client_secret.is_none())
+    {
+        let what = "it takes `clientId` and `clientSecret`: they are what the server lets in";
+        reader.problem(&fields.at("grant"), node.span.start, what);
+    }
     fields.finish(reader);
     Some(OAuthConfig {
+        grant,
         client_id,
         client_secret,
         issuer,
         scopes,
         directory: directory.map(|path| within(reader.sources.directory.as_deref(), &path)),
     })
+}
+
+fn grant(reader: &mut Reader<'_>, at: &str, node: &Node) -> Grant {
+    match &node.value {
+        Value::Text(word) if word == "authorization_code" => Grant::AuthorizationCode,
+        Value::Text(word) if word == "client_credentials" => Grant::ClientCredentials,
+        _ => {
+            let known = "\"authorization_code\" or \"client_credentials\"";
+            wrong(reader, at, node, known);
+            Grant::default()
+        }
+    }
 }
 
 /// A table of texts; `wrong` says what is wrong with a pair, without its value.

@@ -1,7 +1,10 @@
 //! Clients and servers of either era.
 
 use super::fake::{INITIALIZE, Server, World, message};
-use crate::message::Message;
+use crate::{
+    message::Message,
+    upstream::{Event, UpstreamError},
+};
 
 /// A request of the stateless era.
 fn request(id: &str, method: &str, more: &str) -> String {
@@ -331,6 +334,44 @@ async fn a_server_without_sessions_is_bridged_for_a_client_that_has_one() {
         let says = super::super::read::says_revision(&list.params().unwrap());
         assert_eq!(says.as_deref(), Some("2026-07-28"));
     }
+}
+
+#[tokio::test]
+async fn a_server_of_another_era_that_wants_to_know_who_asks_is_heard() {
+    let world = World::new(&["a"]);
+    let client = world.client();
+    client.send(INITIALIZE).await;
+    let mut server = world.server(0).await;
+    let hello = server.expect("initialize").await;
+    server.refuse(&hello, -32020).await;
+    let mut server = world.server(0).await;
+    let probe = server.expect("server/discover").await;
+    let error = UpstreamError::Refused {
+        reason: "log in".to_owned(),
+    };
+    let id = probe.id().unwrap().clone();
+    server
+        .events
+        .send(Event::Failed { id, error })
+        .await
+        .unwrap();
+    let answer = client.next().await;
+    assert!(answer.contains("log in"), "{answer}");
+}
+
+#[tokio::test]
+async fn what_a_server_of_neither_era_says_first_stands() {
+    let world = World::new(&["a"]);
+    let client = world.client();
+    client.send(INITIALIZE).await;
+    let mut server = world.server(0).await;
+    let hello = server.expect("initialize").await;
+    server.refuse(&hello, -32020).await;
+    let mut server = world.server(0).await;
+    let probe = server.expect("server/discover").await;
+    server.refuse(&probe, -32601).await;
+    let answer = client.next().await;
+    assert!(answer.contains("-32020"), "{answer}");
 }
 
 #[tokio::test]

@@ -97,7 +97,8 @@ pub(super) struct Resource {
 #[derive(Debug, Deserialize)]
 pub(super) struct Issuer {
     pub(super) issuer: String,
-    pub(super) authorization_endpoint: Url,
+    /// None where no person logs in there.
+    pub(super) authorization_endpoint: Option<Url>,
     pub(super) token_endpoint: Url,
     pub(super) registration_endpoint: Option<Url>,
     #[serde(default)]
@@ -108,6 +109,33 @@ pub(super) struct Issuer {
     pub(super) code_challenge_methods_supported: Vec<String>,
     #[serde(default)]
     pub(super) authorization_response_iss_parameter_supported: bool,
+}
+
+impl Issuer {
+    /// Whether its token endpoint knows clients in this way.
+    pub(super) fn supports(&self, method: &str) -> bool {
+        let methods = &self.token_endpoint_auth_methods_supported;
+        methods.iter().any(|supported| supported == method)
+    }
+
+    /// Whether a client's secret goes into the body; else into a header, which every server takes.
+    pub(super) fn takes_secrets_in_body(&self) -> bool {
+        self.supports("client_secret_post") && !self.supports("client_secret_basic")
+    }
+
+    /// Where a person logs in.
+    ///
+    /// # Errors
+    ///
+    /// [`DiscoveryError::NoProofKeys`] when that would not be safe, [`DiscoveryError::Issuer`] when it cannot be.
+    pub(super) fn authorization(&self) -> Result<&Url, DiscoveryError> {
+        let mut methods = self.code_challenge_methods_supported.iter();
+        if !methods.any(|method| method == "S256") {
+            return Err(DiscoveryError::NoProofKeys);
+        }
+        let endpoint = self.authorization_endpoint.as_ref();
+        endpoint.ok_or(DiscoveryError::Issuer(FetchError::Unreadable))
+    }
 }
 
 /// Why it is not known who speaks for a server.
@@ -202,14 +230,6 @@ pub(super) async fn issuer(fetch: &Fetch, issuer: &Url) -> Result<Issuer, Discov
             Ok(found) if !is_same(&found.issuer, issuer) => {
                 let issuer = printable(found.issuer.as_bytes(), 200);
                 return Err(DiscoveryError::OtherIssuer { issuer });
-            }
-            Ok(found)
-                if !found
-                    .code_challenge_methods_supported
-                    .iter()
-                    .any(|m| m == "S256") =>
-            {
-                return Err(DiscoveryError::NoProofKeys);
             }
             Ok(found) => return Ok(found),
             Err(why) => error = why,

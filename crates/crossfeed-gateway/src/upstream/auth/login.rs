@@ -11,7 +11,7 @@ use super::{
     tokens::{self, TokenError},
 };
 use crate::{
-    config::{OAuthConfig, ServerConfig, TransportConfig},
+    config::{Grant, OAuthConfig, ServerConfig, TransportConfig},
     upstream::{UpstreamError, http, printable::printable},
 };
 use async_trait::async_trait;
@@ -97,7 +97,8 @@ pub enum LoginError {
 }
 
 /// Logs a person in to a server: finds who speaks for it, registers there if need be, sends the person's
-/// browser there, and keeps the tokens that come of it.
+/// browser there, and keeps the tokens that come of it. Where the gateway itself is to be let in
+/// ([`Grant::ClientCredentials`]), no browser is asked.
 ///
 /// # Errors
 ///
@@ -135,7 +136,13 @@ pub async fn login(server: &ServerConfig, browser: &dyn Browser) -> Result<(), L
         None => plain(&address, "/"),
     };
     let issuer = discovery::issuer(&fetch, &issuer).await?;
-    for endpoint in [&issuer.authorization_endpoint, &issuer.token_endpoint] {
+    let is_own = oauth.grant == Grant::ClientCredentials;
+    let endpoint = if is_own {
+        None
+    } else {
+        Some(issuer.authorization()?)
+    };
+    for endpoint in endpoint.into_iter().chain([&issuer.token_endpoint]) {
         fetch.check(endpoint).map_err(LoginError::Endpoint)?;
     }
     let kept = store.read().ok().flatten();
@@ -150,7 +157,6 @@ pub async fn login(server: &ServerConfig, browser: &dyn Browser) -> Result<(), L
         .as_ref()
         .and_then(|resource| resource.scopes_supported.clone());
     let scopes = scopes(oauth, kept.as_ref(), challenge, supported, &issuer);
-    let listener = Listener::open().await.map_err(LoginError::Browser)?;
     let mut login = Login {
         resource: match resource {
             Some(resource) => resource.resource,
@@ -158,11 +164,19 @@ pub async fn login(server: &ServerConfig, browser: &dyn Browser) -> Result<(), L
         },
         issuer: issuer.issuer.clone(),
         token_endpoint: issuer.token_endpoint.to_string(),
-        scopes: scopes.clone(),
+        scopes,
+        is_own,
         ..Login::default()
     };
-    identify(&fetch, oauth, &issuer, &listener, &mut login).await?;
-    authorize(&fetch, &issuer, &listener, browser, &mut login).await?;
+    if let Some(endpoint) = endpoint {
+        let listener = Listener::open().await.map_err(LoginError::Browser)?;
+        identify(&fetch, oauth, &issuer, &listener, &mut login).await?;
+        authorize(&fetch, &issuer, endpoint, &listener, browser, &mut login).await?;
+    } else if is_registered(oauth, &issuer, &mut login) {
+        tokens::granted(&fetch, &mut login).await?;
+    } else {
+        return Err(no_login("`oauth` has no `clientId` for it"));
+    }
     store.write(&login).map_err(LoginError::Store)
 }
 
@@ -195,8 +209,8 @@ async fn challenge(fetch: &Fetch, server: &Url) -> Result<Challenge, UpstreamErr
     Ok(Challenge::of(&headers))
 }
 
-/// What is asked for: what the configuration says; else what the server wants, for this and before; else what
-/// it knows. And that the login lasts, where that is a thing to ask for.
+/// What is asked for: what the configuration says, or else what the server wants now and was granted before,
+/// and what it refused a request for; or else what it knows. And that the login lasts, where that is a thing to ask for.
 fn scopes(
     oauth: &OAuthConfig,
     kept: Option<&Login>,
@@ -204,18 +218,19 @@ fn scopes(
     supported: Option<Vec<String>>,
     issuer: &Issuer,
 ) -> Vec<String> {
+    let wanting = kept.filter(|kept| !kept.wanted.is_empty());
     let mut scopes = oauth.scopes.clone();
     if scopes.is_empty() {
         scopes = challenge.scopes;
-        if let Some(kept) = kept.filter(|kept| !kept.wanted.is_empty()) {
-            scopes.extend(kept.scopes.iter().chain(&kept.wanted).cloned());
-        }
-        if scopes.is_empty() {
-            scopes = discovery::scopes(&supported.unwrap_or_default().join(" "));
-        }
+        scopes.extend(wanting.into_iter().flat_map(|kept| kept.scopes.clone()));
+    }
+    scopes.extend(wanting.into_iter().flat_map(|kept| kept.wanted.clone()));
+    if scopes.is_empty() {
+        scopes = discovery::scopes(&supported.unwrap_or_default().join(" "));
     }
     let lasting = "offline_access".to_owned();
-    if !scopes.is_empty() && issuer.scopes_supported.contains(&lasting) {
+    let is_person = oauth.grant == Grant::AuthorizationCode;
+    if is_person && !scopes.is_empty() && issuer.scopes_supported.contains(&lasting) {
         scopes.push(lasting);
     }
     let mut seen = std::collections::HashSet::new();
@@ -231,6 +246,17 @@ struct Registered {
     token_endpoint_auth_method: Option<String>,
 }
 
+/// Whether the gateway was registered before; then who it is.
+fn is_registered(oauth: &OAuthConfig, issuer: &Issuer, login: &mut Login) -> bool {
+    let Some(client_id) = &oauth.client_id else {
+        return false;
+    };
+    login.client_id.clone_from(client_id);
+    login.client_secret.clone_from(&oauth.client_secret);
+    login.secret_in_body = issuer.takes_secrets_in_body();
+    true
+}
+
 /// Who the gateway is to the authorization server.
 async fn identify(
     fetch: &Fetch,
@@ -239,23 +265,16 @@ async fn identify(
     listener: &Listener,
     login: &mut Login,
 ) -> Result<(), LoginError> {
-    let supports = |method: &str| {
-        let methods = &issuer.token_endpoint_auth_methods_supported;
-        methods.iter().any(|supported| supported == method)
-    };
-    let in_body = supports("client_secret_post") && !supports("client_secret_basic");
-    if let Some(client_id) = &oauth.client_id {
-        login.client_id.clone_from(client_id);
-        login.client_secret.clone_from(&oauth.client_secret);
-        login.secret_in_body = in_body;
+    if is_registered(oauth, issuer, login) {
         return Ok(());
     }
     let Some(endpoint) = issuer.registration_endpoint.clone() else {
         return Err(LoginError::NoRegistration);
     };
-    let method = if supports("none") || issuer.token_endpoint_auth_methods_supported.is_empty() {
+    let supported = &issuer.token_endpoint_auth_methods_supported;
+    let method = if supported.is_empty() || issuer.supports("none") {
         "none"
-    } else if in_body {
+    } else if issuer.takes_secrets_in_body() {
         "client_secret_post"
     } else {
         "client_secret_basic"
@@ -287,13 +306,14 @@ async fn identify(
 async fn authorize(
     fetch: &Fetch,
     issuer: &Issuer,
+    endpoint: &Url,
     listener: &Listener,
     browser: &dyn Browser,
     login: &mut Login,
 ) -> Result<(), LoginError> {
     let unusable = |_| LoginError::Endpoint(FetchError::Unsafe);
     let redirect = RedirectUrl::new(listener.address.to_string()).map_err(unusable)?;
-    let endpoint = AuthUrl::new(issuer.authorization_endpoint.to_string()).map_err(unusable)?;
+    let endpoint = AuthUrl::new(endpoint.to_string()).map_err(unusable)?;
     let client = tokens::client(login)?
         .set_auth_uri(endpoint)
         .set_redirect_uri(redirect);

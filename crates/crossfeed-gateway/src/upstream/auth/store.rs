@@ -47,6 +47,9 @@ pub(super) struct Login {
     /// Whether the secret goes into the body and not into a header.
     #[serde(default)]
     pub(super) secret_in_body: bool,
+    /// Whether the gateway itself is who is let in, by its id and secret, and not a person.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_own: bool,
     /// None where nobody has logged in since the server wanted more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) access_token: Option<String>,

@@ -5,7 +5,7 @@ use super::{
     *,
 };
 use crate::{
-    config::{OAuthConfig, ServerConfig, TransportConfig},
+    config::{Grant, OAuthConfig, ServerConfig, TransportConfig},
     message::{Id, Message},
     upstream::{Event, Upstream, connector},
 };
@@ -416,21 +416,27 @@ fn what_cannot_be_renewed_takes_a_login() {
 
 #[test]
 fn more_scopes_are_asked_for_by_the_next_login() {
-    run(async {
-        let world = World {
-            wants: "write",
-            ..World::default()
-        };
-        let scene = scene(world, OAuthConfig::default()).await;
-        scene.login().await.unwrap();
-        let said = scene.call().await;
-        assert_eq!(
-            said,
-            "the server refuses: HTTP 403: it wants the scopes `write`: run `crossfeed gateway --login zoo` with the same `--config` or `--url`"
-        );
-        scene.login().await.unwrap();
-        assert_eq!(scene.running.seen("authorize")[1]["scope"], "read write");
-    });
+    for (configured, expected) in [(&[][..], "read write"), (&["own".to_owned()], "own write")] {
+        run(async {
+            let world = World {
+                wants: "write",
+                ..World::default()
+            };
+            let oauth = OAuthConfig {
+                scopes: configured.to_vec(),
+                ..OAuthConfig::default()
+            };
+            let scene = scene(world, oauth).await;
+            scene.login().await.unwrap();
+            let said = scene.call().await;
+            assert_eq!(
+                said,
+                "the server refuses: HTTP 403: it wants the scopes `write`: run `crossfeed gateway --login zoo` with the same `--config` or `--url`"
+            );
+            scene.login().await.unwrap();
+            assert_eq!(scene.running.seen("authorize")[1]["scope"], expected);
+        });
+    }
 }
 
 #[test]
@@ -465,6 +471,49 @@ fn a_client_that_is_registered_says_who_it_is() {
             assert_eq!(token.get("client_secret").is_some(), !by_header);
         });
     }
+}
+
+#[test]
+fn who_is_let_in_as_itself_needs_no_browser() {
+    run(async {
+        let world = World {
+            // No person logs in there.
+            issuer: json!({
+                "authorization_endpoint": null,
+                "code_challenge_methods_supported": [],
+                "scopes_supported": ["offline_access"],
+            }),
+            token: json!({"refresh_token": null}),
+            ..World::default()
+        };
+        let oauth = OAuthConfig {
+            grant: Grant::ClientCredentials,
+            client_id: Some("mine".to_owned()),
+            client_secret: Some("secret".to_owned()),
+            ..OAuthConfig::default()
+        };
+        let scene = scene(world, oauth).await;
+        scene.login().await.unwrap();
+        assert!(is_answer(&scene.call().await));
+        // Over by its time, and then because the server says so.
+        let mut kept = scene.kept();
+        kept.expires_at = Some(1);
+        scene.store().write(&kept).unwrap();
+        assert!(is_answer(&scene.call().await));
+        *scene.running.token.lock().unwrap() = 7;
+        assert!(is_answer(&scene.call().await));
+        assert_eq!(scene.kept().access_token.as_deref(), Some("token-8"));
+        let tokens = scene.running.seen("token");
+        assert_eq!(tokens.len(), 3);
+        for token in tokens {
+            assert_eq!(token["grant_type"], "client_credentials");
+            assert_eq!(token["authorization"], "Basic bWluZTpzZWNyZXQ=");
+            assert_eq!(token["scope"], "read");
+            assert_eq!(token["resource"], json!(scene.url));
+        }
+        assert!(scene.running.seen("authorize").is_empty());
+        assert!(scene.running.seen("register").is_empty());
+    });
 }
 
 #[track_caller]
@@ -540,6 +589,14 @@ fn what_is_not_sound_is_no_login() {
     check(
         open,
         "the authorization server's endpoint cannot be used: its address is neither https nor on this computer",
+    );
+    let nowhere = World {
+        issuer: json!({"authorization_endpoint": null}),
+        ..World::default()
+    };
+    check(
+        nowhere,
+        "what the authorization server says of itself cannot be had: it says nothing that can be read",
     );
     // As if it was not there: the other places are asked, which know nothing.
     let long = World {

@@ -12,7 +12,8 @@ use super::{
 use crate::upstream::{UpstreamError, http};
 use async_trait::async_trait;
 use oauth2::{
-    AuthType, ClientId, ClientSecret, RefreshToken, RequestTokenError, TokenResponse, TokenUrl,
+    AuthType, ClientId, ClientSecret, RefreshToken, RequestTokenError, Scope, TokenResponse,
+    TokenUrl,
     basic::{BasicClient, BasicErrorResponse, BasicTokenResponse},
 };
 use reqwest::{StatusCode, header::HeaderValue};
@@ -88,14 +89,19 @@ impl Tokens {
                 return Ok(());
             }
         }
-        let Some(refresh) = login.refresh_token.clone() else {
+        let refresh = login.refresh_token.clone();
+        if refresh.is_none() && !login.is_own {
             return Err(self.takes_login("its token is over"));
-        };
+        }
         let fetch = self
             .fetch
             .get_or_try_init(|| async { Fetch::new(&http::address(&self.url)?) })
             .await?;
-        match refreshed(fetch, login, refresh).await {
+        let renewed = match refresh {
+            Some(refresh) if !login.is_own => refreshed(fetch, login, refresh).await,
+            _ => granted(fetch, login).await,
+        };
+        match renewed {
             Ok(()) => {}
             Err(why @ TokenError::Denied(_)) => {
                 return Err(self.takes_login(&format!("its token cannot be renewed: {why}")));
@@ -262,6 +268,20 @@ async fn refreshed(fetch: &Fetch, login: &mut Login, refresh: String) -> Result<
     let refresh = RefreshToken::new(refresh);
     let answer = client
         .exchange_refresh_token(&refresh)
+        .add_extra_param("resource", login.resource.clone())
+        .request_async(fetch)
+        .await
+        .map_err(token_error)?;
+    take(login, &answer);
+    Ok(())
+}
+
+/// A token for the gateway itself.
+pub(super) async fn granted(fetch: &Fetch, login: &mut Login) -> Result<(), TokenError> {
+    let client = client(login)?;
+    let answer = client
+        .exchange_client_credentials()
+        .add_scopes(login.scopes.iter().cloned().map(Scope::new))
         .add_extra_param("resource", login.resource.clone())
         .request_async(fetch)
         .await
