@@ -50,6 +50,18 @@ pub(crate) fn read(path: &Path) -> Result<Bytes, Stop> {
         .map_err(|error| unreadable(path, &error))
 }
 
+/// The same of what is no data but written by hand: beyond `most` bytes it is refused unread.
+pub(crate) fn read_at_most(path: &Path, most: u64) -> Result<Bytes, Stop> {
+    let mut bytes = Vec::new();
+    let read = open(path)?.take(most + 1).read_to_end(&mut bytes);
+    read.map_err(|error| unreadable(path, &error))?;
+    if bytes.len() as u64 > most {
+        let name = name(path);
+        return Err(Stop::Usage(format!("{name} is larger than {most} bytes")));
+    }
+    Ok(bytes.into())
+}
+
 /// A file or standard input, to be read as it comes.
 pub(crate) fn open(path: &Path) -> Result<Box<dyn Read>, Stop> {
     if is_stdin(path.as_os_str()) {

@@ -77,8 +77,11 @@ pub(super) fn config(
     Ok(config)
 }
 
+/// Bytes of a configuration: thousands of servers.
+const LONGEST: u64 = 16 << 20;
+
 fn of_file(path: &Path, environment: &BTreeMap<String, String>) -> Result<GatewayConfig, Stop> {
-    let bytes = input::read(path)?;
+    let bytes = input::read_at_most(path, LONGEST)?;
     let Ok(text) = std::str::from_utf8(&bytes) else {
         return Err(Stop::Usage(format!(
             "{} is no text in UTF-8",

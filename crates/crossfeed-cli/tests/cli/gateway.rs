@@ -498,6 +498,16 @@ fn a_configuration_from_standard_input_needs_an_address() {
     assert!(err.contains("`--listen ADDR` serves over HTTP"), "{err}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_configuration_without_end_is_refused() {
+    check_usage(
+        &["gateway", "--config", "/dev/zero"],
+        "",
+        "`/dev/zero` is larger than 16777216 bytes",
+    );
+}
+
 #[test]
 fn what_is_wrong_with_a_configuration_is_said_at_once() {
     let path = file(

@@ -2,7 +2,8 @@
 //!
 //! What comes in: the pages as they came, and the tools as they are to be written. What goes out: one
 //! result. Its other members are those of the first page, but for the cursor, which there is none of,
-//! and for how long it may be kept: as long as all of them may, and by nobody else if one says so.
+//! and for how long it may be kept: as long as all of them may, and by nobody but the client, since tools
+//! are written for one: by its name, and by what it may do.
 
 use crate::Revision;
 use bytes::Bytes;
@@ -40,7 +41,7 @@ pub(super) fn joined(pages: &[Vec<Document>], tools: &[Bytes], revision: Revisio
                 list(&mut written, tools);
             }
             TTL => written.extend_from_slice(shortest(&roots).unwrap_or(value).raw()),
-            SCOPE if is_private(&roots) => written.extend_from_slice(br#""private""#),
+            SCOPE => written.extend_from_slice(br#""private""#),
             _ => written.extend_from_slice(value.raw()),
         }
     }
@@ -84,13 +85,6 @@ fn shortest<'d>(roots: &[Cursor<'d>]) -> Option<Cursor<'d>> {
     times
         .min_by(|(one, _), (other, _)| one.total_cmp(other))
         .map(|(_, time)| time)
-}
-
-fn is_private(roots: &[Cursor<'_>]) -> bool {
-    let scopes = roots.iter().map(|root| root.get(SCOPE)?.as_str());
-    scopes
-        .into_iter()
-        .any(|scope| scope.as_deref() != Some("public"))
 }
 
 #[cfg(test)]
@@ -138,14 +132,7 @@ mod tests {
                 &[r#"{"ttlMs": 500, "cacheScope": "public"}"#],
                 &[r#"{"ttlMs": 20, "cacheScope": "public"}"#],
             ],
-            r#"{"ttlMs":20,"cacheScope":"public","tools":[1,2]}"#,
-        );
-        check(
-            &[
-                &[r#"{"ttlMs": 500, "cacheScope": "public"}"#],
-                &[r#"{"cacheScope": "private"}"#],
-            ],
-            r#"{"ttlMs":500,"cacheScope":"private","tools":[1,2]}"#,
+            r#"{"ttlMs":20,"cacheScope":"private","tools":[1,2]}"#,
         );
     }
 }

@@ -100,9 +100,14 @@ impl Answer {
             Some("task") => text(root, "taskId"),
             _ => None,
         });
-        let has_content = root.get(whole::CONTENT).is_some();
+        let content = root.get(whole::CONTENT);
+        let has_content = content.is_some();
+        // Some write 1 or "true": whatever is not `false` may be meant so, and nothing refers to it.
+        let failed = |own: Cursor<'_>| own.as_bool() != Some(false);
         match task {
-            _ if root.get("isError").and_then(Cursor::as_bool) == Some(true) => Self::Failure,
+            _ if root.get("isError").is_some_and(failed) => Self::Failure,
+            // It would be lost beside what is said of it.
+            _ if content.is_some_and(|own| own.kind() != Kind::Array) => Self::Other,
             Some(task) if !has_content => Self::Task(task),
             // Also with nothing in it: clients refuse one without content, so that it gets some.
             _ if kind.is_none_or(|kind| kind == "complete") => Self::Result {

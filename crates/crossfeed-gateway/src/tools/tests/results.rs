@@ -114,6 +114,8 @@ async fn failures_stay_as_they_came() {
     for (number, result) in [
         r#"{ "isError":true,"content":[{"type":"text","text":"no \u0061"}] , "structuredContent":{"a":[1]}}"#,
         r#"{"isError":true}"#,
+        r#"{"isError":1,"content":[]}"#,
+        r#"{"isError":"true","content":[]}"#,
     ]
     .into_iter()
     .enumerate()
@@ -128,7 +130,7 @@ async fn failures_stay_as_they_came() {
     }
     let forward = forward(&client, params("typed", json!({}))).await;
     forward.pending.fail("the server has ended").await;
-    let arguments = json!({"url": null, "_refs": {"url": {"_tool": "call_5"}}});
+    let arguments = json!({"url": null, "_refs": {"url": {"_tool": "call_9"}}});
     let answer = answered(&client, params("fetch", arguments)).await;
     assert!(error(&answer).contains("the server has ended"), "{answer}");
 }
@@ -142,6 +144,7 @@ async fn what_is_no_result_passes() {
         "{",
         r#"{"resultType":"other"}"#,
         r#"{"resultType":"input_required","inputRequests":{}}"#,
+        r#"{"content":"a text"}"#,
     ] {
         let forward = forward(&client, params("search", json!({}))).await;
         let shown = forward.pending.finish(Bytes::from(result)).await;
