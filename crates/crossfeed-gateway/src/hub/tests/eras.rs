@@ -173,6 +173,33 @@ async fn subscriptions_are_told_under_the_clients_own_id() {
 }
 
 #[tokio::test]
+async fn call_ids_of_clients_that_share_connections_cannot_be_guessed() {
+    let world = World::new(&["a"]);
+    let client = world.stateless();
+    let call = request("1", "tools/call", "")
+        .replace(r#""params":{"#, r#""params":{"name":"one","arguments":{},"#);
+    client.send(&call).await;
+    let mut server = world.server(0).await;
+    discovered(&mut server).await;
+    let tools =
+        r#"{"resultType":"complete","tools":[{"name":"one","inputSchema":{"type":"object"}}]}"#;
+    // Listed again where it came before the server was known to be there.
+    let mut called = server.next().await;
+    while called.method() == Some("tools/list") {
+        server.answer(&called, tools).await;
+        called = server.next().await;
+    }
+    assert_eq!(called.method(), Some("tools/call"));
+    let result = r#"{"resultType":"complete","content":[{"type":"text","text":"x"}]}"#;
+    server.answer(&called, result).await;
+    let said = client.next().await;
+    let (_, id) = said.split_once("_toolCallId").unwrap();
+    let id = id.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
+    let id: String = id.chars().take_while(char::is_ascii_alphanumeric).collect();
+    assert_eq!(id.len(), 26, "{said}");
+}
+
+#[tokio::test]
 async fn a_subscription_does_not_take_what_is_said_of_a_call() {
     let world = World::new(&["a"]);
     let (one, two) = (world.stateless(), world.stateless());

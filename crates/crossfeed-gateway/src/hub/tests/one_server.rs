@@ -292,3 +292,18 @@ async fn a_client_that_asks_for_much_at_once_is_initialized_all_the_same() {
     server.expect("x").await;
     server.expect("notifications/initialized").await;
 }
+
+#[tokio::test]
+async fn the_beginning_is_not_cancelled() {
+    let world = World::new(&["a"]);
+    let client = world.client();
+    client.send(INITIALIZE).await;
+    let mut server = world.server(0).await;
+    client
+        .send(
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"init"}}"#,
+        )
+        .await;
+    server.begin("{}").await;
+    assert!(client.next().await.contains("protocolVersion"));
+}

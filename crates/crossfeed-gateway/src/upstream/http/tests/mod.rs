@@ -545,7 +545,8 @@ fn a_stream_whose_last_event_is_forgotten_goes_on_without_it() {
         begin(&mut client).await;
         client.notify("notifications/initialized").await;
         for text in [note("one"), note("two")] {
-            assert_eq!(client.next().await, text);
+            let next = timeout(Duration::from_secs(10), client.next()).await;
+            assert_eq!(next.unwrap(), text);
         }
     });
 }
