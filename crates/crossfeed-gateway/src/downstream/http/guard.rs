@@ -13,7 +13,7 @@ use hyper::{
     HeaderMap, Response, StatusCode, Uri,
     header::{
         ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-        ACCESS_CONTROL_EXPOSE_HEADERS, AUTHORIZATION, HOST, HeaderValue, ORIGIN, VARY,
+        ACCESS_CONTROL_EXPOSE_HEADERS, AUTHORIZATION, HOST, HeaderName, HeaderValue, ORIGIN, VARY,
     },
 };
 use sha2::{Digest, Sha256};
@@ -146,19 +146,33 @@ fn ip(name: &str) -> Option<IpAddr> {
     bare.unwrap_or(name).parse().ok()
 }
 
-/// Lets a page of this origin read the answer.
-pub(super) fn share(headers: &mut HeaderMap, origin: HeaderValue) {
+/// What a page may send beside what a browser lets every page send.
+const SENT: &str = "authorization, content-type, last-event-id, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name";
+/// How the names of headers begin that say parameters of a tool (2026-07-28).
+const PARAM: &str = "mcp-param-";
+
+/// Lets a page of this origin read the answer, and send the headers of the protocol; of those that it
+/// `asked` for, the ones for parameters, which have any names.
+pub(super) fn share(headers: &mut HeaderMap, origin: HeaderValue, asked: Option<&HeaderValue>) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.insert(VARY, HeaderValue::from_static("origin"));
     headers.insert(
         ACCESS_CONTROL_ALLOW_METHODS,
         HeaderValue::from_static("GET, POST, DELETE"),
     );
+    let asked = asked.and_then(|asked| asked.to_str().ok());
+    let mut sent = SENT.to_owned();
+    for name in asked.into_iter().flat_map(|asked| asked.split(',')) {
+        let name = name.trim().to_ascii_lowercase();
+        if name.starts_with(PARAM) && HeaderName::from_bytes(name.as_bytes()).is_ok() {
+            sent.push_str(", ");
+            sent.push_str(&name);
+        }
+    }
+    let sent = HeaderValue::from_str(&sent);
     headers.insert(
         ACCESS_CONTROL_ALLOW_HEADERS,
-        HeaderValue::from_static(
-            "authorization, content-type, last-event-id, mcp-protocol-version, mcp-session-id, mcp-method, mcp-name",
-        ),
+        sent.unwrap_or(HeaderValue::from_static(SENT)),
     );
     headers.insert(
         ACCESS_CONTROL_EXPOSE_HEADERS,

@@ -34,8 +34,11 @@ use connections::{Connections, Place};
 use guard::Guard;
 use http_body_util::Either;
 use hyper::{
-    Method, Request, Response, StatusCode, body::Incoming, header::HeaderValue,
-    server::conn::http1, service::service_fn,
+    Method, Request, Response, StatusCode,
+    body::Incoming,
+    header::{ACCESS_CONTROL_REQUEST_HEADERS, HeaderValue},
+    server::conn::http1,
+    service::service_fn,
 };
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
@@ -205,9 +208,11 @@ impl Http {
             Ok(origin) => origin,
             Err(refusal) => return *refusal,
         };
+        let asked = request.headers().get(ACCESS_CONTROL_REQUEST_HEADERS);
+        let asked = asked.cloned();
         let mut response = Arc::clone(&self).route(request, place).await;
         if let Some(origin) = origin {
-            guard::share(response.headers_mut(), origin);
+            guard::share(response.headers_mut(), origin, asked.as_ref());
         }
         response
     }

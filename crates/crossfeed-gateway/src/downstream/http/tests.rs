@@ -289,6 +289,14 @@ async fn what_is_no_message_of_the_protocol_is_refused() {
         "access-control-allow-methods",
     )
     .await;
+    check(
+        "OPTIONS /mcp",
+        "origin: http://localhost:5|access-control-request-headers: content-type,Mcp-Param-Region, x-other,mcp-param-a b",
+        "",
+        204,
+        "mcp-session-id, mcp-method, mcp-name, mcp-param-region\r\n",
+    )
+    .await;
 }
 
 #[tokio::test]
