@@ -1,10 +1,13 @@
 // Several servers behind one gateway: chains across them, names that collide, rules on what may flow.
 
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
+import { copyFileSync, symlinkSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { assert } from '../lib/checks.mjs';
-import { scratch } from '../lib/gateway.mjs';
+import { BINARY, scratch } from '../lib/gateway.mjs';
 import { callId, text } from '../lib/raw.mjs';
 import { packaged, stdio } from '../lib/sdk.mjs';
 import { filesystem, forest } from './filesystem.mjs';
@@ -17,10 +20,30 @@ export const own = (name, more = {}) => ({
 /** What the sink received: the arguments of the call that it answered with. */
 export const received = (result) => JSON.parse(result.content[0].text).params.arguments;
 
+const repository = (path) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+
+/** What the example of the README prints, run as it stands on a folder. */
+async function example(folder) {
+  // What it imports, and what `npx` starts, is looked for where it stands.
+  const installed = join(process.env.CROSSFEED_PEERS_CACHE, 'node');
+  const program = join(installed, 'chain.mjs');
+  copyFileSync(repository('crates/crossfeed-gateway/examples/chain.mjs'), program);
+  const programs = scratch('programs');
+  symlinkSync(BINARY, join(programs, 'crossfeed'));
+  const PATH = [programs, dirname(process.execPath), process.env.PATH].join(delimiter);
+  const run = promisify(execFile)(process.execPath, [program, folder], { cwd: installed, env: { ...process.env, PATH } });
+  return (await run).stdout;
+}
+
 const hash = (value) => createHash('sha256').update(value).digest('hex').slice(0, 12);
 
 export default async function chains(t) {
   if (t.direct) return;
+  await t.check('the example of the README takes a path out of a large tree', async () => {
+    const said = await example(repository('crates'));
+    assert.match(said, /"_toolCallId":"call_1".*"_crossfeedPreview"/);
+    assert.match(said, /^size: \d+\n[^]*isFile: true\n[^]*"_toolCallId":"call_2"/m);
+  });
   const root = forest('chain', 10, 5);
   const memory = packaged('server-memory', [], { env: { MEMORY_FILE_PATH: join(scratch('memory'), 'memory.jsonl') } });
   const servers = { files: filesystem(root), memory, sink: own('sink') };
