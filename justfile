@@ -46,7 +46,7 @@ peers *args:
 
 # a whole session on bundled data
 demo *args:
-    cargo run --release --package crossfeed-cli -- demo {{ args }}
+    cargo run --package crossfeed-cli -- demo {{ args }}
 
 # licences, advisories, banned crates and sources (needs cargo-deny)
 deny:
