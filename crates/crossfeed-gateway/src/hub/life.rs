@@ -241,7 +241,10 @@ async fn open(link: &Arc<Link>) -> Result<Opened, UpstreamError> {
     }
     let opened = attempt(link, &bridged(link), most).await;
     let opened = opened.map_err(|(error, _)| error);
-    if matches!(opened, Err(UpstreamError::Refused { .. })) {
+    if matches!(
+        opened,
+        Err(UpstreamError::Refused { .. } | UpstreamError::Rejected { .. })
+    ) {
         eras.learn(link.server, link.stateless, None);
     }
     opened

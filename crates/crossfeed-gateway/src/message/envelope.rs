@@ -134,7 +134,7 @@ pub(super) fn read(raw: &Bytes) -> Result<Envelope, MessageError> {
     };
     let wrong = |reason| Err(not_message(reason, id.clone()));
     if twice {
-        return wrong("a member of the envelope is there twice");
+        return wrong("a member of the envelope is there twice, or in another case");
     }
     if version.is_none_or(|range| &raw[range] != br#""2.0""#) {
         return wrong("`jsonrpc` is not \"2.0\"");

@@ -85,6 +85,12 @@ pub enum UpstreamError {
         /// What it says, without secrets.
         reason: String,
     },
+    /// It refuses, whoever asks: another status of HTTP that says no, without an error of JSON-RPC.
+    #[error("the server refuses: {reason}")]
+    Rejected {
+        /// What it says, without secrets.
+        reason: String,
+    },
 }
 
 impl UpstreamError {
@@ -95,7 +101,8 @@ impl UpstreamError {
             Self::Ended { .. }
             | Self::Unreachable { .. }
             | Self::TimedOut { .. }
-            | Self::Refused { .. } => ErrorCode::UpstreamUnavailable,
+            | Self::Refused { .. }
+            | Self::Rejected { .. } => ErrorCode::UpstreamUnavailable,
             Self::Invalid { .. } => ErrorCode::UpstreamInvalid,
             Self::TooLarge { .. } => ErrorCode::LimitExceeded,
         }

@@ -22,7 +22,7 @@ const FEW: usize = 16;
 /// How long a stranger is left alone, whoever comes.
 const GRACE: Duration = Duration::from_secs(1);
 /// How long a peer is silent before it is asked whether it is there, how long it is waited for, and how
-/// often it is asked.
+/// often it is asked: on Linux for as long as `UNTAKEN`, which there decides about silent peers, too.
 #[cfg(unix)]
 const SILENT: Duration = Duration::from_secs(30);
 #[cfg(unix)]

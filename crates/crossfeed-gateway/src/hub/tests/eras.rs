@@ -365,17 +365,28 @@ async fn a_server_of_another_era_that_wants_to_know_who_asks_is_heard() {
 
 #[tokio::test]
 async fn what_a_server_of_neither_era_says_first_stands() {
-    let world = World::new(&["a"]);
-    let client = world.client();
-    client.send(INITIALIZE).await;
-    let mut server = world.server(0).await;
-    let hello = server.expect("initialize").await;
-    server.refuse(&hello, -32020).await;
-    let mut server = world.server(0).await;
-    let probe = server.expect("server/discover").await;
-    server.refuse(&probe, -32601).await;
-    let answer = client.next().await;
-    assert!(answer.contains("-32020"), "{answer}");
+    for by_status in [false, true] {
+        let world = World::new(&["a"]);
+        let client = world.client();
+        client.send(INITIALIZE).await;
+        let mut server = world.server(0).await;
+        let hello = server.expect("initialize").await;
+        server.refuse(&hello, -32020).await;
+        let mut server = world.server(0).await;
+        let probe = server.expect("server/discover").await;
+        if by_status {
+            let error = UpstreamError::Rejected {
+                reason: "HTTP 400".to_owned(),
+            };
+            let id = probe.id().unwrap().clone();
+            let failed = Event::Failed { id, error };
+            server.events.send(failed).await.unwrap();
+        } else {
+            server.refuse(&probe, -32601).await;
+        }
+        let answer = client.next().await;
+        assert!(answer.contains("-32020"), "{answer}");
+    }
 }
 
 #[tokio::test]

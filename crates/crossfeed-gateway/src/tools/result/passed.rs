@@ -7,7 +7,10 @@ use super::{
     apart,
     whole::{CONTENT, META, OURS, STRUCTURED, text_part},
 };
-use crate::{members::put_all, tools::members::take_out};
+use crate::{
+    members::{may_hold, put_all},
+    tools::members::take_out,
+};
 use bytes::Bytes;
 use crossfeed_json::{Document, Edits, Kind};
 use std::borrow::Cow;
@@ -35,8 +38,7 @@ async fn changed(result: Bytes, change: impl FnOnce(Bytes) -> Bytes + Send + 'st
 }
 
 fn without_ours(result: Bytes) -> Bytes {
-    let may_be = |word: &[u8]| memchr::memmem::find(&result, word).is_some();
-    if !may_be(OURS.as_bytes()) && !may_be(b"\\u") && !may_be(b"\\/") {
+    if !may_hold(&result, OURS) {
         return result;
     }
     let document = Document::new(result.clone());
@@ -55,7 +57,7 @@ fn without_ours(result: Bytes) -> Bytes {
 /// Before 2026-07-28 structured content is an object or nothing. What it was else is said as a text,
 /// unless there is other content.
 fn with_object(result: Bytes, is_stateless: bool) -> Bytes {
-    if is_stateless || memchr::memmem::find(&result, STRUCTURED.as_bytes()).is_none() {
+    if is_stateless || !may_hold(&result, STRUCTURED) {
         return result;
     }
     let document = Document::new(result.clone());
@@ -79,4 +81,23 @@ fn with_object(result: Bytes, is_stateless: bool) -> Bytes {
     let mut edits = Edits::new(document.raw());
     put_all(&mut edits, root, &[(CONTENT, format!("[{text}]"))]);
     edits.done().into_owned().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{with_object, without_ours};
+
+    #[test]
+    fn keys_that_are_written_as_escapes_are_the_same() {
+        let object = with_object(
+            r#"{"content":[],"structured\u0043ontent":[1]}"#.into(),
+            false,
+        );
+        assert_eq!(
+            object,
+            r#"{"content":[{"type":"text","text":"[1]"}]}"#.as_bytes()
+        );
+        let ours = without_ours(r#"{"_meta":{"a":1,"dev\u002ecrossfeed\/x":2}}"#.into());
+        assert_eq!(ours, r#"{"_meta":{"a":1}}"#.as_bytes());
+    }
 }

@@ -8,7 +8,7 @@ use super::{
     body,
     link::{self, Link},
     sse::{Block, Data, Decoder},
-    wire::refused,
+    wire::rejected,
 };
 use crate::{
     message::{Id, Kind, Message},
@@ -156,7 +156,7 @@ async fn refusal(link: &Arc<Link>, id: &Id, response: Response) -> Result<(), Fa
 
 fn plain(status: StatusCode) -> UpstreamError {
     if status.is_client_error() {
-        return refused(status, "no reason is given");
+        return rejected(status, "no reason is given");
     }
     UpstreamError::Unreachable {
         reason: format!("HTTP {}", status.as_u16()),
@@ -300,6 +300,14 @@ async fn stream(link: &Arc<Link>, id: &Id, mut response: Response) -> Result<(),
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_person_helps_where_a_status_says_no() {
+        for status in [StatusCode::BAD_REQUEST, StatusCode::NOT_FOUND] {
+            let error = plain(status);
+            assert!(matches!(error, UpstreamError::Rejected { .. }), "{error}");
+        }
+    }
 
     #[test]
     fn what_has_no_type_of_its_own_is_a_message() {

@@ -111,7 +111,7 @@ impl Wire {
                     url = self.redirected(&url, &response, redirections)?;
                 }
                 _ if status.is_redirection() && status != StatusCode::NOT_MODIFIED => {
-                    return Err(refused(status, "its address is another"));
+                    return Err(rejected(status, "its address is another"));
                 }
                 StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
                     let challenges: Vec<_> = challenges(&response).collect();
@@ -120,7 +120,8 @@ impl Wire {
                         .refused(status, &challenges, token.as_ref());
                     refusal.await?;
                     if std::mem::replace(&mut is_second, true) {
-                        return Err(refused(status, "a new token did not help"));
+                        let reason = format!("HTTP {}: a new token did not help", status.as_u16());
+                        return Err(UpstreamError::Refused { reason });
                     }
                 }
                 _ => return Ok(response),
@@ -139,7 +140,7 @@ impl Wire {
         let to = location.and_then(|location| from.join(location).ok());
         match to {
             Some(to) if to.origin() == self.url.origin() && redirections <= REDIRECTIONS => Ok(to),
-            _ => Err(refused(response.status(), "its address is another")),
+            _ => Err(rejected(response.status(), "its address is another")),
         }
     }
 }
@@ -154,8 +155,8 @@ pub(in crate::upstream) fn challenges(response: &Response) -> impl Iterator<Item
         .map(ToOwned::to_owned)
 }
 
-pub(super) fn refused(status: StatusCode, why: &str) -> UpstreamError {
-    UpstreamError::Refused {
+pub(super) fn rejected(status: StatusCode, why: &str) -> UpstreamError {
+    UpstreamError::Rejected {
         reason: format!("HTTP {}: {why}", status.as_u16()),
     }
 }
