@@ -67,8 +67,8 @@ struct Shown {
 /// A call that was answered with a question.
 #[derive(Clone)]
 pub(super) struct Round {
-    /// The name and the arguments as the client wrote them.
-    pub(super) asked: (String, Option<Bytes>),
+    /// The name and the arguments as the client wrote them; nothing once they took too much room.
+    pub(super) asked: Option<(String, Option<Bytes>)>,
     /// The arguments as they were resolved; none where nothing was changed.
     pub(super) arguments: Option<Bytes>,
     /// Whose data they hold.
@@ -79,8 +79,17 @@ pub(super) struct Round {
 
 impl Round {
     fn bytes(&self) -> usize {
-        let written = self.asked.1.as_ref().map_or(0, Bytes::len);
-        written + self.arguments.as_ref().map_or(0, Bytes::len)
+        let asked = self
+            .asked
+            .as_ref()
+            .and_then(|(_, written)| written.as_ref());
+        asked.map_or(0, Bytes::len) + self.arguments.as_ref().map_or(0, Bytes::len)
+    }
+
+    /// Leaves whose data went to the call: that is small, and must not be forgotten.
+    fn slim(&mut self) {
+        self.asked = None;
+        self.arguments = None;
     }
 }
 
@@ -122,7 +131,7 @@ impl Shared {
     /// large to be kept is resolved anew then.
     pub(super) fn remember_round(&self, state: String, kept: Kept) {
         let round = Round {
-            asked: asked(&kept.params),
+            asked: Some(asked(&kept.params)),
             arguments: kept.arguments,
             sources: kept.sources,
             projection: kept.projection,
@@ -135,6 +144,14 @@ impl Shared {
                 .map(|((_, state), round)| state.len() + round.bytes())
                 .sum()
         };
+        let mut held_now = held(&rounds);
+        for (_, round) in rounds.iter_mut().rev() {
+            if held_now <= ROUND_BYTES {
+                break;
+            }
+            held_now -= round.bytes();
+            round.slim();
+        }
         while held(&rounds) > ROUND_BYTES && rounds.pop_lru().is_some() {}
     }
 
@@ -153,7 +170,7 @@ impl Shared {
             return (None, Sources::default());
         };
         let sources = round.sources.clone();
-        let same = (round.asked == *asked).then(|| round.clone());
+        let same = (round.asked.as_ref() == Some(asked)).then(|| round.clone());
         (same, sources)
     }
 

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 /// How long a body may take in all.
 const IN_ALL: Duration = Duration::from_secs(300);
 /// What is held for a body at first, whatever it says of itself.
-const AT_FIRST: usize = 1 << 20;
+const AT_FIRST: usize = 64 << 10;
 
 /// Why a body was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

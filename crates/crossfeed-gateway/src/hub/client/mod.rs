@@ -35,6 +35,21 @@ use tokio::task::AbortHandle;
 /// Where a request says under which token it wants to hear of progress.
 const PROGRESS_TOKEN: [&str; 2] = ["_meta", "progressToken"];
 
+/// Bytes of a message that is kept as long as its session or its subscription is there: it holds all of
+/// the body that it came in.
+const LASTING: usize = 256 << 10;
+/// Bytes of what waits for a session to begin, if it is more than one message.
+const EARLY: usize = 16 << 20;
+
+/// Messages that wait, and where their answers go.
+type Early = VecDeque<(Message, Arc<dyn Outlet>)>;
+
+/// Whether a message may wait for the session to begin, where `most` may.
+fn has_room(early: &Early, message: &Message, most: usize) -> bool {
+    let held: usize = early.iter().map(|(early, _)| early.len()).sum();
+    early.len() < most && (early.is_empty() || held + message.len() <= EARLY)
+}
+
 /// What says that a list changed, by the capability that it belongs to.
 pub(super) const LISTS: [(&str, &str); 3] = [
     ("tools", "notifications/tools/list_changed"),
@@ -60,7 +75,7 @@ pub struct Client {
 struct State {
     is_closed: bool,
     /// What came while `initialize` ran.
-    early: Option<VecDeque<(Message, Arc<dyn Outlet>)>>,
+    early: Option<Early>,
     /// Connections of a session that is beginning.
     beginning: Option<Arc<Side>>,
     session: Option<Arc<Side>>,

@@ -3,7 +3,7 @@
 //! What comes in: requests, and what became of them. What goes out: answers under the ids that the client
 //! gave. Deliberately not here: which server a request is for.
 
-use super::{Client, PROGRESS_TOKEN, Running};
+use super::{Client, LASTING, PROGRESS_TOKEN, Running, has_room};
 use crate::{
     Revision,
     downstream::{LISTEN, Outlet},
@@ -93,10 +93,17 @@ impl Client {
         if id.raw().len() > LONGEST {
             return refuse(code::INVALID_REQUEST, "an id of more than 4,096 bytes");
         }
+        // Kept for as long as its session or subscription is there.
+        if matches!(method, "initialize" | LISTEN) && message.len() > LASTING {
+            let text = format!("{method} of more than {LASTING} bytes");
+            return refuse(code::INVALID_REQUEST, &text);
+        }
         if let Some(early) = state.early.as_mut().filter(|_| !is_next) {
             return match method {
                 "ping" => Admission::Ping,
-                _ if early.len() >= most => Admission::Refused(fault::limit("too many requests")),
+                _ if !has_room(early, message, most) => {
+                    Admission::Refused(fault::limit("too many requests"))
+                }
                 _ => {
                     early.push_back((message.clone(), Arc::clone(reply)));
                     Admission::Waits

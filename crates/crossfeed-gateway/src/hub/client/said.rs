@@ -3,7 +3,7 @@
 //! What comes in: messages of the client. What goes out: the same to the servers that they are for.
 //! Deliberately not here: requests.
 
-use super::Client;
+use super::{Client, LASTING, has_room};
 use crate::{
     downstream::Outlet,
     hub::read,
@@ -24,7 +24,8 @@ impl Client {
             let mut state = self.state();
             if let Some(early) = state.early.as_mut().filter(|_| !is_next) {
                 // Requests alone never fill it.
-                if early.len() < 2 * self.gateway.config().limits.requests_per_client {
+                let most = 2 * self.gateway.config().limits.requests_per_client;
+                if has_room(early, &message, most) {
                     early.push_back((message, reply));
                 } else {
                     tracing::warn!(
@@ -50,6 +51,10 @@ impl Client {
                 target: "crossfeed::gateway",
                 "a call without an id is not passed on"
             ),
+            // It is kept; what a client says beside its name is not needed.
+            "notifications/initialized" if message.len() > LASTING => {
+                side.initialized(&Message::notification(method, None)).await;
+            }
             "notifications/initialized" => side.initialized(&message).await,
             "notifications/progress" => {
                 let params = message.params().unwrap_or_default();

@@ -221,3 +221,50 @@ async fn an_id_that_is_too_long_to_be_kept_is_refused() {
     assert!(servers[0].next().await.error().is_some());
     assert!(client.is_quiet().await);
 }
+
+#[tokio::test]
+async fn what_is_kept_of_a_client_is_small() {
+    let world = World::new(&["a"]);
+    let client = world.client();
+    let name = "x".repeat(300_000);
+    client
+        .send(&INITIALIZE.replace(r#""test""#, &format!("{name:?}")))
+        .await;
+    let refused = client.next().await;
+    assert!(
+        refused.contains("-32600") && refused.contains("262144"),
+        "{refused}"
+    );
+    client.send(INITIALIZE).await;
+    let mut server = world.server(0).await;
+    server.begin(ALL).await;
+    assert!(client.next().await.contains("protocolVersion"));
+    let initialized = format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/initialized","params":{{"_meta":{{"a":"{name}"}}}}}}"#
+    );
+    client.send(&initialized).await;
+    let said = server.expect("notifications/initialized").await;
+    assert_eq!(said.params(), None);
+}
+
+#[tokio::test]
+async fn what_waits_for_a_session_is_bounded_by_its_bytes() {
+    let world = World::new(&["a"]);
+    let client = world.client();
+    client.send(INITIALIZE).await;
+    for id in [1, 2] {
+        let large = format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"m","params":{{"a":"{}"}}}}"#,
+            "x".repeat(10 << 20)
+        );
+        client.send(&large).await;
+    }
+    let refused = client.next().await;
+    assert!(
+        refused.contains(r#""id":2"#) && refused.contains("too many requests"),
+        "{refused}"
+    );
+    let mut server = world.server(0).await;
+    server.begin(ALL).await;
+    assert_eq!(server.expect("m").await.len() >> 20, 10);
+}

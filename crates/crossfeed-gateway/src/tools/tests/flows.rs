@@ -177,9 +177,18 @@ async fn sources_last_where_a_question_is_answered_with_other_arguments() {
     let question =
         json!({"resultType": "input_required", "requestState": "st", "inputRequests": {}});
     first.pending.finish(question.to_string().into()).await;
+    // Also where others took the room for what was asked.
+    for state in ["x", "y"] {
+        let large = params("via", json!({"v": "x".repeat(9 << 20)}));
+        let large = forward(&client, large).await;
+        let question = question
+            .to_string()
+            .replace("\"st\"", &format!("\"{state}\""));
+        large.pending.finish(question.into()).await;
+    }
     let bare = json!({"name": "via", "requestState": "st"});
     let other = json!({"name": "via", "arguments": {"v": 1}, "requestState": "st"});
-    for (call, again) in [("call_3", bare), ("call_5", other)] {
+    for (call, again) in [("call_5", bare), ("call_7", other)] {
         let again = forward(&client, again.to_string().into()).await;
         again.pending.finish(text.to_string().into()).await;
         let answer = answered(&client, params("sink", json!({"v": {"$tool": call}}))).await;
