@@ -79,7 +79,11 @@ pub fn connector_with_metrics(
             }
             let directory = directory.filter(|_| is_safe && !says_who);
             let credentials: Arc<dyn Credentials> = match directory {
-                Some(directory) => Arc::new(auth::OAuth::new(directory, &server.name, url)),
+                Some(directory) => {
+                    let grant = oauth.as_ref().map(|oauth| oauth.grant);
+                    let grant = grant.unwrap_or_default();
+                    Arc::new(auth::OAuth::new(directory, &server.name, url, grant))
+                }
                 None => Arc::new(auth::None),
             };
             let connector = HttpConnector::new(server.name.as_str(), url, headers)?

@@ -492,7 +492,7 @@ fn who_is_let_in_as_itself_needs_no_browser() {
             client_secret: Some("secret".to_owned()),
             ..OAuthConfig::default()
         };
-        let scene = scene(world, oauth).await;
+        let mut scene = scene(world, oauth).await;
         scene.login().await.unwrap();
         assert!(is_answer(&scene.call().await));
         // Over by its time, and then because the server says so.
@@ -513,6 +513,19 @@ fn who_is_let_in_as_itself_needs_no_browser() {
         }
         assert!(scene.running.seen("authorize").is_empty());
         assert!(scene.running.seen("register").is_empty());
+        // It is not used where a person is meant to log in.
+        let transport = TransportConfig::Http {
+            url: scene.url.clone(),
+            headers: BTreeMap::new(),
+            oauth: Some(OAuthConfig {
+                directory: Some(scene.directory.0.clone()),
+                ..OAuthConfig::default()
+            }),
+        };
+        scene.server = ServerConfig::new("zoo", transport);
+        let said = scene.call().await;
+        assert!(said.contains("of another `grant`"), "{said}");
+        assert_eq!(scene.running.seen("token").len(), 3);
     });
 }
 

@@ -9,7 +9,10 @@ use super::{
     fetch::{Fetch, FetchError},
     store::{Login, Store, in_seconds},
 };
-use crate::upstream::{UpstreamError, http};
+use crate::{
+    config::Grant,
+    upstream::{UpstreamError, http},
+};
 use async_trait::async_trait;
 use oauth2::{
     AuthType, ClientId, ClientSecret, RefreshToken, RequestTokenError, Scope, TokenResponse,
@@ -32,6 +35,8 @@ pub(in crate::upstream) struct OAuth(Arc<Tokens>);
 struct Tokens {
     server: String,
     url: String,
+    /// Whether the configuration lets the gateway in by itself, for no person.
+    is_own: bool,
     store: Store,
     fetch: OnceCell<Fetch>,
     /// Held while a token is renewed: a refresh token may be good for once only.
@@ -39,10 +44,16 @@ struct Tokens {
 }
 
 impl OAuth {
-    pub(in crate::upstream) fn new(directory: &Path, server: &str, url: &str) -> Self {
+    pub(in crate::upstream) fn new(
+        directory: &Path,
+        server: &str,
+        url: &str,
+        grant: Grant,
+    ) -> Self {
         Self(Arc::new(Tokens {
             server: server.to_owned(),
             url: url.to_owned(),
+            is_own: grant == Grant::ClientCredentials,
             store: Store::new(directory, server, url),
             fetch: OnceCell::new(),
             login: Mutex::new(None),
@@ -129,6 +140,9 @@ impl Tokens {
         let Some(login) = &mut *login else {
             return Ok(None);
         };
+        if login.is_own != self.is_own {
+            return Err(self.takes_login("its token is of another `grant` than is configured"));
+        }
         if login.access_token.is_some() && login.is_over(SystemTime::now()) {
             self.renew(login).await?;
         }
