@@ -41,11 +41,17 @@ pub(super) fn run(
 }
 
 /// One client is served by one thread: what comes in is handed on without waking another. Many clients
-/// have a thread for each processor.
+/// have a thread for every two processors: more of them wake each other for single messages, and take
+/// from the servers, which run beside.
 fn runtime(config: &GatewayConfig) -> io::Result<Runtime> {
     let mut builder = match config.listen {
         None => Builder::new_current_thread(),
-        Some(_) => Builder::new_multi_thread(),
+        Some(_) => {
+            let processors = std::thread::available_parallelism().map_or(1, usize::from);
+            let mut builder = Builder::new_multi_thread();
+            builder.worker_threads((processors / 2).max(1));
+            builder
+        }
     };
     builder.enable_all().build()
 }
