@@ -100,7 +100,7 @@ impl Connection {
             .split(|byte| *byte == b'\n')
             .filter_map(|line| line.strip_prefix(b"data:"));
         data.map(<[u8]>::trim_ascii)
-            .find(|data| crate::measure::is_answer(data))
+            .find(|data| crate::messages::is_answer(data))
             .ok_or_else(|| "no answer on the stream".into())
     }
 

@@ -7,7 +7,9 @@
 
 mod http;
 mod measure;
+mod messages;
 mod racers;
+mod report;
 mod stdio;
 
 use std::error::Error;
@@ -80,7 +82,7 @@ fn race(arguments: &Arguments) -> Outcome<()> {
             }
         }
     }
-    measure::report(&rows, &mut io::stdout())?;
+    report::report(&rows, &mut io::stdout())?;
     if rows.iter().any(Row::is_broken) {
         Err("a racer did not finish".into())
     } else {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::Outcome;
 use crate::http::{Connection, Place};
-use crate::measure::{INITIALIZE, INITIALIZED};
+use crate::messages::{INITIALIZE, INITIALIZED};
 use crate::stdio::{self, Lines};
 
 /// How long a racer may take to listen.

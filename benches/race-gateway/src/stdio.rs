@@ -77,7 +77,7 @@ impl Lines {
             if self.output.read_until(b'\n', &mut self.line)? == 0 {
                 return Err("the process ended".into());
             }
-            if crate::measure::is_answer(&self.line) {
+            if crate::messages::is_answer(&self.line) {
                 return Ok(&self.line);
             }
         }
