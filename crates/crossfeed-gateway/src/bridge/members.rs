@@ -3,6 +3,8 @@
 //! What comes in: an object, and what is to be in it or not. What goes out: the object with every other
 //! byte as it was. Deliberately not here: what members mean.
 
+pub(super) use crate::members::object;
+
 use crate::{
     members::{at, may_hold, put_all},
     message::Id,
@@ -30,7 +32,7 @@ pub(super) fn with(
         return None;
     }
     let mut edits = Edits::new(document.raw());
-    let meta_object = crate::members::object(meta);
+    let meta_object = self::object(meta);
     let mut members = members.to_vec();
     if !meta.is_empty() {
         match root.get(META) {

@@ -87,6 +87,6 @@ fn tell(message: Message, related: Option<Id>) -> Action {
 
 /// The notification that cancels a request.
 fn cancelled(id: &Id) -> Message {
-    let params = crate::members::object(&[("requestId", id.raw())]);
+    let params = members::object(&[("requestId", id.raw())]);
     Message::notification(words::method::CANCELLED, Some(&params))
 }

@@ -138,21 +138,23 @@ impl Shared {
         };
         let mut rounds = lock(&self.rounds);
         rounds.put((Arc::clone(&kept.offered.source), state), round);
-        let held = |rounds: &LruCache<(Arc<str>, String), Round>| -> usize {
-            rounds
-                .iter()
-                .map(|((_, state), round)| state.len() + round.bytes())
-                .sum()
-        };
-        let mut held_now = held(&rounds);
+        let all = rounds.iter();
+        let mut held: usize = all
+            .map(|((_, state), round)| state.len() + round.bytes())
+            .sum();
         for (_, round) in rounds.iter_mut().rev() {
-            if held_now <= ROUND_BYTES {
+            if held <= ROUND_BYTES {
                 break;
             }
-            held_now -= round.bytes();
+            held -= round.bytes();
             round.slim();
         }
-        while held(&rounds) > ROUND_BYTES && rounds.pop_lru().is_some() {}
+        // States that are larger than arguments: by now nothing is held but them.
+        while held > ROUND_BYTES
+            && let Some(((_, state), _)) = rounds.pop_lru()
+        {
+            held -= state.len();
+        }
     }
 
     /// What a call was resolved to that was answered with this state, if it is the same call, of the

@@ -68,7 +68,9 @@ pub fn connector_with_metrics(
         } => {
             let mut names = headers.keys();
             let says_who = names.any(|name| name.eq_ignore_ascii_case("authorization"));
-            let directory = oauth.as_ref().and_then(|oauth| oauth.directory.as_deref());
+            let kept = oauth
+                .as_ref()
+                .and_then(|oauth| Some((oauth.directory.as_deref()?, oauth.grant)));
             // Everybody could read a token on its way.
             let is_safe = auth::check(&super::http::address(url)?).is_ok();
             if says_who && !is_safe {
@@ -77,11 +79,8 @@ pub fn connector_with_metrics(
                         .to_owned(),
                 });
             }
-            let directory = directory.filter(|_| is_safe && !says_who);
-            let credentials: Arc<dyn Credentials> = match directory {
-                Some(directory) => {
-                    let grant = oauth.as_ref().map(|oauth| oauth.grant);
-                    let grant = grant.unwrap_or_default();
+            let credentials: Arc<dyn Credentials> = match kept.filter(|_| is_safe && !says_who) {
+                Some((directory, grant)) => {
                     Arc::new(auth::OAuth::new(directory, &server.name, url, grant))
                 }
                 None => Arc::new(auth::None),

@@ -90,8 +90,8 @@ impl Session {
             }
             return;
         }
-        let notifications = crate::members::object(&filter);
-        let params = crate::members::object(&[("notifications", &notifications)]);
+        let notifications = members::object(&filter);
+        let params = members::object(&[("notifications", &notifications)]);
         let Some(params) = self.with_meta(Some(&params), false) else {
             return;
         };
@@ -164,7 +164,7 @@ impl Session {
             }
         }
         for uri in &self.listening.uris {
-            let params = crate::members::object(&[("uri", quoted(uri).as_bytes())]);
+            let params = members::object(&[("uri", quoted(uri).as_bytes())]);
             actions.push(tell(
                 Message::notification(method::UPDATED, Some(&params)),
                 None,

@@ -136,7 +136,7 @@ impl Session {
         if let Some(responses) = responses {
             params.push(("inputResponses", responses));
         }
-        let params = self.with_meta(Some(&crate::members::object(&params)), false)?;
+        let params = self.with_meta(Some(&members::object(&params)), false)?;
         let params = self.with_tasks(&params)?;
         Some(Message::request(&Id::number(number), method, Some(&params)))
     }

@@ -215,7 +215,7 @@ impl Sessions {
             })
             .unwrap_or_else(|| cancelled(&id));
         if let AsTask::Made(task) = &running.as_task {
-            let params = crate::members::object(&[("taskId", task)]);
+            let params = members::object(&[("taskId", task)]);
             let (link, name) = (running.link, "tasks/cancel");
             self.ask_server(link, name, &params, Sent::Unasked, actions);
         }
@@ -288,7 +288,7 @@ impl Sessions {
                 let Some(task) = members::get(&result, &["task", "taskId"]) else {
                     return false;
                 };
-                let params = crate::members::object(&[("taskId", &task)]);
+                let params = members::object(&[("taskId", &task)]);
                 call.as_task = AsTask::Made(task);
                 let link = call.link;
                 let known = self.numbers + 1;

@@ -201,10 +201,10 @@ impl Sessions {
                 asks.push(b',');
             }
             asks.extend_from_slice(format!("\"{}\":", ask.key).as_bytes());
-            asks.extend_from_slice(&crate::members::object(&members));
+            asks.extend_from_slice(&members::object(&members));
         }
         asks.push(b'}');
-        let result = crate::members::object::<&[u8]>(&[
+        let result = members::object::<&[u8]>(&[
             ("resultType", br#""input_required""#),
             ("inputRequests", &asks),
             ("requestState", quoted(&state).as_bytes()),

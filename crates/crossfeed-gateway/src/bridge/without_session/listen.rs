@@ -87,7 +87,7 @@ impl Sessions {
         listen.waiting = uris.len();
         let link = listen.link;
         for uri in uris {
-            let params = crate::members::object(&[("uri", quoted(&uri).as_bytes())]);
+            let params = members::object(&[("uri", quoted(&uri).as_bytes())]);
             let sent = Sent::Subscribe {
                 listen: number,
                 uri,
@@ -140,10 +140,10 @@ impl Sessions {
         if !listen.honoured.is_empty() {
             filter.push(("resourceSubscriptions", uris.as_bytes()));
         }
-        let about = crate::members::object(&[(meta::SUBSCRIPTION_ID, listen.client.raw())]);
-        let params = crate::members::object(&[
+        let about = members::object(&[(meta::SUBSCRIPTION_ID, listen.client.raw())]);
+        let params = members::object(&[
             ("_meta", &about),
-            ("notifications", &crate::members::object(&filter)),
+            ("notifications", &members::object(&filter)),
         ]);
         let message = Message::notification(method::ACKNOWLEDGED, Some(&params));
         actions.push(tell(message, Some(listen.client.clone())));
@@ -218,7 +218,7 @@ impl Sessions {
         *count -= 1;
         if *count == 0 {
             session.subscriptions.remove(uri);
-            let params = crate::members::object(&[("uri", quoted(uri).as_bytes())]);
+            let params = members::object(&[("uri", quoted(uri).as_bytes())]);
             self.ask_server(link, method::UNSUBSCRIBE, &params, Sent::Unasked, actions);
         }
     }

@@ -111,7 +111,7 @@ impl Sessions {
             .info
             .as_deref()
             .unwrap_or(br#"{"name":"client","version":"0"}"#);
-        let params = crate::members::object(&[
+        let params = members::object(&[
             ("protocolVersion", version.as_bytes()),
             ("capabilities", &asker.capabilities),
             ("clientInfo", info),
@@ -257,7 +257,7 @@ impl Sessions {
         }
         session.level = Some(level);
         let name = crate::bridge::words::level_name(level).unwrap_or_default();
-        let params = crate::members::object(&[("level", quoted(name).as_bytes())]);
+        let params = members::object(&[("level", quoted(name).as_bytes())]);
         self.ask_server(link, method::SET_LEVEL, &params, Sent::Unasked, actions);
     }
 

@@ -340,16 +340,22 @@ async fn a_server_without_sessions_is_bridged_for_a_client_that_has_one() {
     }
 }
 
-#[tokio::test]
-async fn a_server_of_another_era_that_wants_to_know_who_asks_is_heard() {
-    let world = World::new(&["a"]);
-    let client = world.client();
-    client.send(INITIALIZE).await;
+/// A connection to a server that refused a session, and what it is asked instead.
+async fn probed(world: &World) -> (Server, Message) {
     let mut server = world.server(0).await;
     let hello = server.expect("initialize").await;
     server.refuse(&hello, -32020).await;
     let mut server = world.server(0).await;
     let probe = server.expect("server/discover").await;
+    (server, probe)
+}
+
+#[tokio::test]
+async fn a_server_of_another_era_that_wants_to_know_who_asks_is_heard() {
+    let world = World::new(&["a"]);
+    let client = world.client();
+    client.send(INITIALIZE).await;
+    let (server, probe) = probed(&world).await;
     let error = UpstreamError::Refused {
         reason: "log in".to_owned(),
     };
@@ -369,11 +375,7 @@ async fn what_a_server_of_neither_era_says_first_stands() {
         let world = World::new(&["a"]);
         let client = world.client();
         client.send(INITIALIZE).await;
-        let mut server = world.server(0).await;
-        let hello = server.expect("initialize").await;
-        server.refuse(&hello, -32020).await;
-        let mut server = world.server(0).await;
-        let probe = server.expect("server/discover").await;
+        let (server, probe) = probed(&world).await;
         if by_status {
             let error = UpstreamError::Rejected {
                 reason: "HTTP 400".to_owned(),

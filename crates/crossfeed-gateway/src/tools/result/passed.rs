@@ -18,7 +18,10 @@ use std::borrow::Cow;
 /// A result without what another says under our keys, as the client takes it.
 pub(super) async fn on(result: Bytes, is_stateless: bool) -> Bytes {
     changed(result, move |result| {
-        without_ours(with_object(result, is_stateless))
+        without_ours(match is_stateless {
+            true => result,
+            false => with_object(result),
+        })
     })
     .await
 }
@@ -27,7 +30,7 @@ pub(super) async fn on(result: Bytes, is_stateless: bool) -> Bytes {
 pub(in crate::tools) async fn accepted(result: Bytes, is_stateless: bool) -> Bytes {
     match is_stateless {
         true => result,
-        false => changed(result, move |result| with_object(result, is_stateless)).await,
+        false => changed(result, with_object).await,
     }
 }
 
@@ -56,8 +59,8 @@ fn without_ours(result: Bytes) -> Bytes {
 
 /// Before 2026-07-28 structured content is an object or nothing. What it was else is said as a text,
 /// unless there is other content.
-fn with_object(result: Bytes, is_stateless: bool) -> Bytes {
-    if is_stateless || !may_hold(&result, STRUCTURED) {
+fn with_object(result: Bytes) -> Bytes {
+    if !may_hold(&result, STRUCTURED) {
         return result;
     }
     let document = Document::new(result.clone());
@@ -89,10 +92,7 @@ mod tests {
 
     #[test]
     fn keys_that_are_written_as_escapes_are_the_same() {
-        let object = with_object(
-            r#"{"content":[],"structured\u0043ontent":[1]}"#.into(),
-            false,
-        );
+        let object = with_object(r#"{"content":[],"structured\u0043ontent":[1]}"#.into());
         assert_eq!(
             object,
             r#"{"content":[{"type":"text","text":"[1]"}]}"#.as_bytes()

@@ -124,9 +124,8 @@ async fn whose_data_a_result_holds_is_known_when_it_is_there() {
     }
 }
 
-/// Sources go with a call that was answered with a question, and with one that runs as a task.
-#[tokio::test]
-async fn sources_last_through_questions_and_tasks() {
+/// A client with a result of `secret`, which `via` may have and `sink` may not.
+async fn with_secret(result: Value) -> ClientTools {
     let tool = |name: &str| json!([{"name": name, "inputSchema": {"type": "object"}}]);
     let flows = vec![FlowRule::new("no", "s/*", "b/*", false)];
     let servers = vec![
@@ -135,8 +134,19 @@ async fn sources_last_through_questions_and_tasks() {
         (server("b"), tool("sink")),
     ];
     let client = World::new(servers, flows).client(local()).await;
-    let text = json!({"content": [{"type": "text", "text": "u"}]});
-    returned(&client, "secret", text.clone()).await;
+    returned(&client, "secret", result).await;
+    client
+}
+
+fn text() -> Value {
+    json!({"content": [{"type": "text", "text": "u"}]})
+}
+
+/// Sources go with a call that was answered with a question, and with one that runs as a task.
+#[tokio::test]
+async fn sources_last_through_questions_and_tasks() {
+    let text = text();
+    let client = with_secret(text.clone()).await;
     let mut asked = json!({"name": "via", "arguments": {"v": {"$tool": "call_1"}}});
     let first = forward(&client, asked.to_string().into()).await;
     let question =
@@ -162,16 +172,8 @@ async fn sources_last_through_questions_and_tasks() {
 /// A server goes on from what it was sent first, whatever comes with its state.
 #[tokio::test]
 async fn sources_last_where_a_question_is_answered_with_other_arguments() {
-    let tool = |name: &str| json!([{"name": name, "inputSchema": {"type": "object"}}]);
-    let flows = vec![FlowRule::new("no", "s/*", "b/*", false)];
-    let servers = vec![
-        (server("s"), tool("secret")),
-        (server("a"), tool("via")),
-        (server("b"), tool("sink")),
-    ];
-    let client = World::new(servers, flows).client(local()).await;
-    let text = json!({"content": [{"type": "text", "text": "u"}]});
-    returned(&client, "secret", text.clone()).await;
+    let text = text();
+    let client = with_secret(text.clone()).await;
     let asked = params("via", json!({"v": {"$tool": "call_1"}}));
     let first = forward(&client, asked).await;
     let question =
