@@ -1,9 +1,8 @@
 // The suite's client scenarios, with a real client straight at the scenario's server, and with the gateway between them.
 
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { compare, conformance, passes, readChecks, run } from './suites.mjs';
+import { compare, passes, playClients } from './suites.mjs';
 
 const client = join(dirname(fileURLToPath(import.meta.url)), 'client.mjs');
 
@@ -38,16 +37,9 @@ export async function clients({ cache, gateway, work, known }) {
 
 async function runScenario({ cache, gateway, work, revision, scenario, through }) {
   const folder = join(work, `client, ${revision}, ${scenario.replaceAll('/', '-')}, ${through ? 'through' : 'direct'}`);
-  mkdirSync(join(folder, 'checks'), { recursive: true });
   const sdk = join(cache, '0.2/node_modules/@modelcontextprotocol/sdk');
-  const quoted = [process.execPath, client, '--sdk', sdk, ...(through ? ['--gateway', gateway, '--folder', folder] : [])];
-  const command = quoted.map((word) => (/[\s,]/.test(word) ? `'${word}'` : word)).join(' ');
-  const args = [
-    conformance(cache, '0.2'), 'client', '--command', command, '--scenario', scenario, '--spec-version', revision,
-    '-o', join(folder, 'checks'),
-  ];
-  const { said } = await run(process.execPath, args, { cwd: folder });
-  writeFileSync(join(folder, 'said.txt'), said);
-  const scenarios = readChecks(join(folder, 'checks'), '');
+  const words = [process.execPath, client, '--sdk', sdk, ...(through ? ['--gateway', gateway, '--folder', folder] : [])];
+  const args = ['--scenario', scenario, '--spec-version', revision];
+  const scenarios = await playClients({ cache, version: '0.2', words, args, folder });
   return { scenarios: new Map([...scenarios].map(([, checks]) => [scenario, checks])), checks: [...scenarios.values()].flat() };
 }

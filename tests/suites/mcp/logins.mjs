@@ -1,9 +1,9 @@
 // The suites' scenarios of authorization: the gateway as the client of OAuth, with a user who does what it says (`login.mjs`).
 
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { conformance, readChecks, run } from './suites.mjs';
+import { playClients } from './suites.mjs';
 
 const user = join(dirname(fileURLToPath(import.meta.url)), 'login.mjs');
 
@@ -55,14 +55,10 @@ export async function logins({ cache, gateway, work, known }) {
 }
 
 async function runLogins(suite, folder, cache, gateway) {
-  const output = join(folder, 'checks');
-  mkdirSync(output, { recursive: true });
   const words = [process.execPath, user, '--gateway', gateway, '--folder', folder];
-  const command = words.map((word) => (/[\s,]/.test(word) ? `'${word}'` : word)).join(' ');
-  const args = [conformance(cache, suite.package), 'client', ...suite.args, '--command', command, '--timeout', '120000', '-o', output];
-  const { said } = await run(process.execPath, args, { cwd: folder });
-  writeFileSync(join(folder, 'said.txt'), said);
-  return new Map([...readChecks(output, '')].filter(([scenario]) => scenario.startsWith('auth/')));
+  const args = [...suite.args, '--timeout', '120000'];
+  const scenarios = await playClients({ cache, version: suite.package, words, args, folder });
+  return new Map([...scenarios].filter(([scenario]) => scenario.startsWith('auth/')));
 }
 
 /** Whether it ended as it should, as a check. */

@@ -11,10 +11,10 @@ export const suites = [
   { name: '0.2, 2026-07-28', package: '0.2', args: ['--requirements', '2026-07-28'], scenarios: 50 },
 ];
 
-export const conformance = (cache, version) =>
+const conformance = (cache, version) =>
   join(cache, version, 'node_modules/@modelcontextprotocol/conformance/dist/index.js');
 
-export function run(command, args, options = {}) {
+function run(command, args, options = {}) {
   return new Promise((resolve) => {
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
     let said = '';
@@ -26,7 +26,7 @@ export function run(command, args, options = {}) {
 }
 
 /** What the checks said that were kept in a folder: by scenario. */
-export function readChecks(folder, prefix) {
+function readChecks(folder, prefix) {
   const scenarios = new Map();
   for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {
     if (entry.name !== 'checks.json') continue;
@@ -37,15 +37,27 @@ export function readChecks(folder, prefix) {
   return scenarios;
 }
 
-export async function runSuite(suite, url, cache, folder) {
+/** Runs a suite's program, and keeps in the folder what it says. */
+async function play({ cache, version, args, folder, prefix }) {
   const output = join(folder, 'checks');
   mkdirSync(output, { recursive: true });
-  const args = [conformance(cache, suite.package), 'server', '--url', url, '-o', output, ...suite.args];
-  const { code, said } = await run(process.execPath, args, { cwd: folder });
+  const { code, said } = await run(process.execPath, [conformance(cache, version), ...args, '-o', output], { cwd: folder });
   writeFileSync(join(folder, 'said.txt'), said);
-  const scenarios = readChecks(output, 'server-');
+  return { code, scenarios: readChecks(output, prefix) };
+}
+
+export async function runSuite(suite, url, cache, folder) {
+  const args = ['server', '--url', url, ...suite.args];
+  const { code, scenarios } = await play({ cache, version: suite.package, args, folder, prefix: 'server-' });
   const good = [...scenarios.values()].filter((checks) => passes(checks)).length;
   return { code, scenarios, good };
+}
+
+/** Has a suite play client scenarios with the client that these words start; gives the checks by scenario. */
+export async function playClients({ cache, version, words, args, folder }) {
+  const command = words.map((word) => (/[\s,]/.test(word) ? `'${word}'` : word)).join(' ');
+  const played = await play({ cache, version, args: ['client', '--command', command, ...args], folder, prefix: '' });
+  return played.scenarios;
 }
 
 /** A scenario passes where no check fails or warns. */
