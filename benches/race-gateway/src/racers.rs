@@ -136,7 +136,16 @@ pub(crate) fn all(programs: &Programs) -> Outcome<Vec<Racer>> {
     racers.push(racer("crossfeed, HTTP to stdio", true, &|port| {
         let listen = format!("127.0.0.1:{port}");
         words(&[
-            &gateway, "gateway", "--log", "warn", "--listen", &listen, "--", &fixture, "--stdio",
+            &gateway,
+            "gateway",
+            "--log",
+            "warn",
+            "--anonymous",
+            "--listen",
+            &listen,
+            "--",
+            &fixture,
+            "--stdio",
         ])
     })?);
     racers.push(racer(
@@ -149,6 +158,7 @@ pub(crate) fn all(programs: &Programs) -> Outcome<Vec<Racer>> {
                 "gateway",
                 "--log",
                 "warn",
+                "--anonymous",
                 "--listen",
                 &listen,
                 "--config",

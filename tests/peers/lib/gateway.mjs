@@ -71,7 +71,7 @@ export function command(servers, { options, direct = false, args = [] } = {}) {
 
 /** A gateway over HTTP: its address, its process, what it logged, and how to end it. */
 export async function listening(servers, { options, args = [] } = {}) {
-  const file = config(servers, options);
+  const file = config(servers, options?.tokens ? options : { anonymous: true, ...options });
   const child = spawn(BINARY, ['gateway', '--config', file, '--listen', '127.0.0.1:0', ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });

@@ -54,5 +54,5 @@ export function startGateway(gateway, config, folder) {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, 'gateway.json');
   writeFileSync(file, JSON.stringify(config, null, 2));
-  return start(gateway, ['gateway', '--config', file, '--listen', '127.0.0.1:0'], 'stderr', join(folder, 'gateway.log'));
+  return start(gateway, ['gateway', '--config', file, '--listen', '127.0.0.1:0', '--anonymous'], 'stderr', join(folder, 'gateway.log'));
 }

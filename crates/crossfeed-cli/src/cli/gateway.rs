@@ -41,6 +41,9 @@ pub(crate) struct Gateway {
     /// Serve over HTTP at this address instead of standard input and output; port 0 picks one
     #[arg(long, value_name = "ADDR", value_parser = address)]
     pub(crate) listen: Option<SocketAddr>,
+    /// Let clients over HTTP in without a token: anyone who can reach the address can use the servers
+    #[arg(long, conflicts_with_all = ["check", "login"])]
+    pub(crate) anonymous: bool,
     /// How tools are rewritten where the configuration does not say: a provider, or a style
     #[arg(long, value_name = "NAME", value_parser = profile())]
     pub(crate) profile: Option<String>,

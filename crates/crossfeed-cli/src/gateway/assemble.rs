@@ -52,6 +52,9 @@ pub(super) fn config(
     if let Some(address) = args.listen {
         config = config.with_listen(address);
     }
+    if args.anonymous {
+        config = without_tokens(config)?;
+    }
     let from_stdin = args
         .config
         .as_ref()
@@ -75,6 +78,18 @@ pub(super) fn config(
         keep_tokens(server, tokens.as_deref());
     }
     Ok(config)
+}
+
+/// What `--anonymous` makes of a configuration.
+fn without_tokens(config: GatewayConfig) -> Result<GatewayConfig, Stop> {
+    let why = if config.listen.is_none() {
+        "--anonymous is for a gateway that listens: `--listen ADDR` serves over HTTP"
+    } else if !config.tokens.is_empty() {
+        "--anonymous lets clients in without a token, but the configuration has `tokens`"
+    } else {
+        return Ok(config.with_anonymous());
+    };
+    Err(Stop::Usage(why.to_owned()))
 }
 
 /// Bytes of a configuration: thousands of servers.

@@ -93,9 +93,9 @@ async fn serve(gateway: &Arc<Gateway>, metrics: Metrics, signals: Signals) -> Re
             let (listener, listen) = bind(listen).await?;
             let (address, path) = (listen.address, &listen.path);
             tracing::info!(servers = %names.join(", "), "serving on http://{address}{path}");
-            if listen.tokens.is_empty() && !address.ip().is_loopback() {
+            if listen.tokens.is_empty() {
                 tracing::warn!(
-                    "whoever reaches this address may use the servers: `tokens` would say who may"
+                    "no token is needed: anyone who can reach this address can use the servers"
                 );
             }
             let hub = Arc::clone(gateway) as Arc<_>;

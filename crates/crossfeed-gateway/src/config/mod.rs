@@ -44,6 +44,8 @@ pub struct GatewayConfig {
     pub context_window: Option<usize>,
     /// The bearer tokens of clients over HTTP, wherever it listens.
     pub tokens: Vec<TokenConfig>,
+    /// Whether clients over HTTP need no token; never together with `tokens`.
+    pub anonymous: bool,
 }
 
 impl GatewayConfig {
@@ -80,12 +82,23 @@ impl GatewayConfig {
     /// The same at another address, with the tokens, hosts and origins that it has.
     #[must_use]
     pub fn with_listen(mut self, address: SocketAddr) -> Self {
-        let tokens = &self.tokens;
+        let (tokens, anonymous) = (&self.tokens, self.anonymous);
         let listen = self.listen.get_or_insert_with(|| ListenConfig {
             tokens: tokens.clone(),
+            anonymous,
             ..ListenConfig::new(address)
         });
         listen.address = address;
+        self
+    }
+
+    /// The same for clients over HTTP that need no token.
+    #[must_use]
+    pub fn with_anonymous(mut self) -> Self {
+        self.anonymous = true;
+        if let Some(listen) = &mut self.listen {
+            listen.anonymous = true;
+        }
         self
     }
 
@@ -234,8 +247,10 @@ pub struct ListenConfig {
     pub address: SocketAddr,
     /// Where MCP is spoken there.
     pub path: String,
-    /// Tokens that clients must have, each with the name of its holder; none means everybody may.
+    /// Tokens that clients must have, each with the name of its holder.
     pub tokens: Vec<TokenConfig>,
+    /// Whether clients need no token where there are none.
+    pub anonymous: bool,
     /// Hosts that requests may be for, beside those of the address itself.
     pub hosts: Vec<String>,
     /// Origins that requests of browsers may come from, beside those of the address itself.
@@ -267,6 +282,7 @@ impl ListenConfig {
             address,
             path: "/mcp".to_owned(),
             tokens: Vec::new(),
+            anonymous: false,
             hosts: Vec::new(),
             origins: Vec::new(),
         }

@@ -282,6 +282,30 @@ fn an_address_keeps_the_tokens() {
 }
 
 #[test]
+fn anonymous_is_said_or_there_are_tokens() {
+    let listens = |text: &str| toml(text).with_listen(([127, 0, 0, 1], 7).into()).listen;
+    let text = "anonymous = true\n[mcpServers.a]\ncommand = 'x'\n";
+    assert!(toml(text).anonymous && listens(text).expect("it listens").anonymous);
+    let text = "listen = '7'\nanonymous = true\n[mcpServers.a]\ncommand = 'x'\n";
+    assert!(toml(text).listen.expect("it listens").anonymous);
+    let text = "[mcpServers.a]\ncommand = 'x'\n";
+    assert!(!listens(text).expect("it listens").anonymous);
+    let config = toml("listen = '7'\n[mcpServers.a]\ncommand = 'x'\n").with_anonymous();
+    assert!(config.listen.expect("it listens").anonymous);
+
+    check(
+        "anonymous = true\ntokens = {ann = '${KEY}'}\n[mcpServers.a]\ncommand = 'x'\n",
+        &[
+            "line 1, `anonymous`: `anonymous` lets clients in without a token, but there are `tokens`: leave one of them out",
+        ],
+    );
+    check(
+        "anonymous = 'yes'\n[mcpServers.a]\ncommand = 'x'\n",
+        &["line 1, `anonymous`: it is not true or false"],
+    );
+}
+
+#[test]
 fn unknown_keys_name_the_nearest() {
     check(
         "[mcpServers.a]\ncomand = 'x'\nnever_chian = true\n[limit]\n",

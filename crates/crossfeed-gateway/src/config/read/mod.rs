@@ -160,9 +160,13 @@ fn config(reader: &mut Reader<'_>, document: &Node) -> GatewayConfig {
     if let Some(node) = fields.take("tokens") {
         config.tokens = tokens(reader, "tokens", node);
     }
+    if let Some(node) = fields.take("anonymous") {
+        config.anonymous = anonymous(reader, node, !config.tokens.is_empty());
+    }
     if let Some(node) = fields.take("listen") {
         config.listen = listen(reader, node).map(|listen| ListenConfig {
             tokens: config.tokens.clone(),
+            anonymous: config.anonymous,
             ..listen
         });
     }
@@ -256,6 +260,19 @@ fn tokens(reader: &mut Reader<'_>, at: &str, node: &Node) -> Vec<TokenConfig> {
         tokens.push(TokenConfig::new(&entry.key, token));
     }
     tokens
+}
+
+/// Whether clients need no token; tokens would then mean nothing.
+fn anonymous(reader: &mut Reader<'_>, node: &Node, has_tokens: bool) -> bool {
+    let Value::Bool(anonymous) = node.value else {
+        fields::wrong(reader, "anonymous", node, "true or false");
+        return false;
+    };
+    if anonymous && has_tokens {
+        let what = "`anonymous` lets clients in without a token, but there are `tokens`: leave one of them out";
+        reader.problem("anonymous", node.span.start, what);
+    }
+    anonymous
 }
 
 fn extra_tools(reader: &mut Reader<'_>, node: &Node) -> ExtraTools {
