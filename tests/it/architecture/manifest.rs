@@ -15,7 +15,13 @@ use super::tree;
 const INHERITED: [&str; 4] = ["version", "edition", "rust-version", "license"];
 const DEPENDENCY_TABLES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
 /// Unpublished members that stand beside `crates/`.
-const BESIDE: [&str; 4] = ["tests", "tests/fixture", "benches", "benches/race-gateway"];
+const BESIDE: [&str; 5] = [
+    "tests",
+    "tests/fixture",
+    "tests/history",
+    "benches",
+    "benches/race-gateway",
+];
 
 /// One package of the workspace.
 #[derive(Debug)]

@@ -1,0 +1,346 @@
+//! A client over streamable HTTP: one request at a time on each connection, as many at once as it likes.
+
+use std::io;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tokio::io::{AsyncWriteExt as _, BufStream};
+use tokio::net::TcpStream;
+use tokio::time::{sleep, timeout};
+
+use super::question::Question;
+use super::{Client, Era, PATIENCE, lock};
+use crate::history::{Event, Outcome, now};
+use crate::server::{SESSION_REVISION, STATELESS_REVISION};
+use crate::wire::{Framing, Head, read_head, read_piece, take_events};
+
+/// A kept connection is used again within this time, which is far less than the gateway keeps it.
+const KEPT: Duration = Duration::from_millis(500);
+/// How long a client listens on after it has cancelled.
+const AFTER_CANCEL: Duration = Duration::from_secs(10);
+
+/// How a client treats the connection of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// Waits for the answer.
+    Waits,
+    /// Cancels after so many milliseconds, and listens on.
+    Cancels(u64),
+    /// Closes the connection after so many milliseconds.
+    Leaves(u64),
+    /// Closes the connection in the middle of its own request.
+    CutsItself,
+    /// Waits for a while, then reads the answer in small pieces.
+    ReadsSlowly,
+}
+
+/// Where a client's requests go.
+pub(crate) struct Http {
+    pub(crate) client: Client,
+    pub(crate) port: u16,
+    pub(crate) token: String,
+    session: Mutex<Option<String>>,
+    kept: Mutex<Vec<(Instant, BufStream<TcpStream>)>>,
+}
+
+/// The answer to a request that is not a call.
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) session: Option<String>,
+    pub(crate) message: Option<Value>,
+}
+
+impl Http {
+    pub(crate) fn new(client: Client, port: u16, token: String) -> Self {
+        Http {
+            client,
+            port,
+            token,
+            session: Mutex::default(),
+            kept: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn session(&self) -> Option<String> {
+        lock(&self.session).clone()
+    }
+
+    pub(crate) fn set_session(&self, session: Option<String>) {
+        *lock(&self.session) = session;
+        lock(&self.kept).clear();
+    }
+
+    pub(crate) async fn open(&self) -> io::Result<BufStream<TcpStream>> {
+        let kept = lock(&self.kept).pop();
+        if let Some((since, stream)) = kept
+            && since.elapsed() < KEPT
+        {
+            return Ok(stream);
+        }
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).await?;
+        stream.set_nodelay(true)?;
+        Ok(BufStream::new(stream))
+    }
+
+    /// The bytes of a request with this body.
+    pub(crate) fn bytes(&self, verb: &str, token: &str, message: Option<&Value>) -> Vec<u8> {
+        let body = message.map(Value::to_string).unwrap_or_default();
+        let mut head = format!(
+            "{verb} /mcp HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\nContent-Length: {}\r\n",
+            self.port,
+            body.len()
+        );
+        let (revision, method) = match (self.client.era, message) {
+            (Era::Session, _) => (SESSION_REVISION, None),
+            (Era::Stateless, message) => (STATELESS_REVISION, message),
+        };
+        head.push_str(&format!("MCP-Protocol-Version: {revision}\r\n"));
+        if let Some(message) = method {
+            if let Some(method) = message["method"].as_str() {
+                head.push_str(&format!("Mcp-Method: {method}\r\n"));
+            }
+            if let Some(name) = message["params"]["name"].as_str() {
+                head.push_str(&format!("Mcp-Name: {name}\r\n"));
+            }
+        }
+        if let Some(session) = self.session() {
+            head.push_str(&format!("Mcp-Session-Id: {session}\r\n"));
+        }
+        head.push_str("\r\n");
+        head.push_str(&body);
+        head.into_bytes()
+    }
+
+    /// Sends a message that is not a call, and reads what answers it.
+    pub(crate) async fn post(&self, message: &Value) -> io::Result<Reply> {
+        self.exchange("POST", &self.token, Some(message)).await
+    }
+
+    pub(crate) async fn exchange(
+        &self,
+        verb: &str,
+        token: &str,
+        message: Option<&Value>,
+    ) -> io::Result<Reply> {
+        let whole = async {
+            let mut stream = self.open().await?;
+            stream.write_all(&self.bytes(verb, token, message)).await?;
+            stream.flush().await?;
+            let head = head_of(&mut stream).await?;
+            let mut answer = None;
+            let id = message.map(|message| &message["id"]);
+            self.messages(&mut stream, &head, false, |message, _| {
+                if Some(&message["id"]) == id {
+                    answer = Some(message);
+                }
+            })
+            .await?;
+            self.keep(stream, &head);
+            Ok(Reply {
+                status: head.status(),
+                session: head.header("mcp-session-id").map(str::to_owned),
+                message: answer,
+            })
+        };
+        let late = || io::Error::from(io::ErrorKind::TimedOut);
+        timeout(PATIENCE, whole).await.map_err(|_| late())?
+    }
+
+    /// Makes a call, and writes down how it ended.
+    pub(crate) async fn call(&self, question: &Question, manner: Manner) {
+        self.client.asked(question);
+        let begun = (now(), Instant::now());
+        let id = self.client.next_id();
+        let message = self.client.request(id, "tools/call", question.params());
+        let outcome = match manner {
+            Manner::CutsItself => self.cut(&message).await,
+            Manner::Leaves(after) => {
+                let leaves = sleep(Duration::from_millis(after));
+                tokio::select! {
+                    outcome = self.ask(question, id, &message, false) => outcome,
+                    () = leaves => Outcome::Left,
+                }
+            }
+            Manner::Cancels(after) => self.ask_and_cancel(question, id, &message, after).await,
+            Manner::Waits | Manner::ReadsSlowly => {
+                let slowly = manner == Manner::ReadsSlowly;
+                let asked = self.ask(question, id, &message, slowly);
+                timeout(PATIENCE, asked).await.unwrap_or(Outcome::Silent {
+                    seconds: PATIENCE.as_secs(),
+                })
+            }
+        };
+        let plain = question.fault.is_none() && question.delay == 0;
+        if manner == Manner::Waits && plain && matches!(outcome, Outcome::Answered { .. }) {
+            let took = u64::try_from(begun.1.elapsed().as_micros()).unwrap_or(u64::MAX);
+            self.client.shared.add_time(begun.0, took);
+        }
+        self.client.ended(question, outcome);
+    }
+
+    /// Sends a part of the request and closes the connection.
+    async fn cut(&self, message: &Value) -> Outcome {
+        let bytes = self.bytes("POST", &self.token, Some(message));
+        let length = self.client.seed.below(bytes.len() as u64);
+        let sent = async {
+            let mut stream = self.open().await?;
+            let part = usize::try_from(length).unwrap_or(0);
+            stream.write_all(&bytes[..part]).await?;
+            stream.flush().await
+        };
+        // Whether all of it went is not known, but the whole request surely did not.
+        let _: io::Result<()> = sent.await;
+        Outcome::Unsent
+    }
+
+    async fn ask_and_cancel(
+        &self,
+        question: &Question,
+        id: u64,
+        message: &Value,
+        after: u64,
+    ) -> Outcome {
+        let asked = self.ask(question, id, message, false);
+        tokio::pin!(asked);
+        tokio::select! {
+            outcome = &mut asked => return outcome,
+            () = sleep(Duration::from_millis(after)) => {}
+        }
+        let cancelled = serde_json::json!({
+            "jsonrpc": "2.0",
+            "method": "notifications/cancelled",
+            "params": {"requestId": id},
+        });
+        let (sent, outcome) =
+            tokio::join!(self.post(&cancelled), timeout(AFTER_CANCEL, &mut asked));
+        drop(sent);
+        match outcome {
+            // A stream that ends without an answer is what follows a cancellation.
+            Ok(Outcome::Lost { .. }) | Err(_) => Outcome::Cancelled,
+            Ok(outcome) => outcome,
+        }
+    }
+
+    async fn ask(&self, question: &Question, id: u64, message: &Value, slowly: bool) -> Outcome {
+        let lost = |what: &str, error: io::Error| Outcome::Lost {
+            why: format!("{what}: {error}"),
+        };
+        let mut stream = match self.open().await {
+            Ok(stream) => stream,
+            Err(error) => return lost("connect", error),
+        };
+        let bytes = self.bytes("POST", &self.token, Some(message));
+        let mut written = stream.write_all(&bytes).await;
+        if written.is_ok() {
+            written = stream.flush().await;
+        }
+        if slowly {
+            sleep(Duration::from_millis(800)).await;
+        }
+        let head = match head_of(&mut stream).await {
+            Ok(head) => head,
+            Err(error) => {
+                let written =
+                    written.map_or_else(|error| format!(" ({error})"), |()| String::new());
+                return lost(&format!("response{written}"), error);
+            }
+        };
+        let mut outcome = None;
+        let read = self.messages(&mut stream, &head, slowly, |message, text| {
+            if message["method"] == "notifications/progress" {
+                if outcome.is_some() {
+                    return self.stray(text);
+                }
+                self.client.progress(&message);
+            } else if message["id"] == id || message["id"].is_null() {
+                if outcome.is_none() {
+                    outcome = Some(self.client.read_answer(question, &message, text));
+                } else {
+                    self.stray(text);
+                }
+            } else if message.get("method").is_none() {
+                self.stray(text);
+            }
+        });
+        let read = read.await;
+        let status = head.status();
+        match outcome {
+            Some(Outcome::Failed { code }) if is_refusal(status) && !code.contains('.') => {
+                Outcome::Refused { status }
+            }
+            Some(outcome) => {
+                if read.is_ok() {
+                    self.keep(stream, &head);
+                }
+                outcome
+            }
+            None if status >= 400 => Outcome::Refused { status },
+            None => match read {
+                Ok(()) => Outcome::Lost {
+                    why: format!("status {status}, and the body ended without an answer"),
+                },
+                Err(error) => lost(&format!("body of a response with status {status}"), error),
+            },
+        }
+    }
+
+    fn stray(&self, text: &str) {
+        self.client.history().add(Event::Stray {
+            client: self.client.name.clone(),
+            message: text.chars().take(300).collect(),
+        });
+    }
+
+    /// Reads a body and hands over each message in it, as a value and as it came.
+    pub(crate) async fn messages(
+        &self,
+        stream: &mut BufStream<TcpStream>,
+        head: &Head,
+        slowly: bool,
+        mut on: impl FnMut(Value, &str),
+    ) -> io::Result<()> {
+        let mut framing = head.framing();
+        let mut buffer = Vec::new();
+        let mut hand_over = |text: &str| {
+            self.client.hear(text);
+            if let Ok(message) = serde_json::from_str(text) {
+                on(message, text);
+            }
+        };
+        while let Some(piece) = read_piece(stream, &mut framing).await? {
+            buffer.extend_from_slice(&piece);
+            if head.is_stream() {
+                for event in take_events(&mut buffer) {
+                    hand_over(&event);
+                }
+            }
+            if slowly {
+                sleep(Duration::from_millis(2)).await;
+            }
+        }
+        if !head.is_stream() {
+            hand_over(&String::from_utf8_lossy(&buffer));
+        }
+        Ok(())
+    }
+
+    /// Keeps a connection whose response was read to its end.
+    fn keep(&self, stream: BufStream<TcpStream>, head: &Head) {
+        let closes = head.header("connection") == Some("close");
+        if !closes && head.framing() != Framing::Length(0) {
+            lock(&self.kept).push((Instant::now(), stream));
+        }
+    }
+}
+
+/// Statuses by which a request is refused before anything is done.
+fn is_refusal(status: u16) -> bool {
+    matches!(status, 401 | 403 | 404 | 413 | 429 | 503)
+}
+
+async fn head_of(stream: &mut BufStream<TcpStream>) -> io::Result<Head> {
+    let head = read_head(stream).await?;
+    head.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+}

@@ -1,0 +1,351 @@
+//! The clients of a run: what they ask, and what they make of what they hear.
+//!
+//! Here is what clients have in common: the questions, the reading of answers, and what goes into the history. How a
+//! question travels is in the modules below.
+
+pub(crate) mod http;
+pub(crate) mod http_life;
+pub(crate) mod question;
+pub(crate) mod stdio;
+pub(crate) mod stdio_life;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::history::{Event, History, Outcome};
+use crate::key::{OF_A_SESSION, call_ids, key, keys, principal};
+use crate::seed::Seed;
+use crate::server::{SESSION_REVISION, STATELESS_REVISION};
+use question::Question;
+
+/// How long a client waits for an answer before the gateway counts as hanging. The servers' `timeout` is far less.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Which era of the protocol a client speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Era {
+    Session,
+    Stateless,
+}
+
+/// What all clients of a run share.
+#[derive(Default)]
+pub(crate) struct Shared {
+    pub(crate) history: Arc<History>,
+    /// Call ids that mean something outside of one session, with the principals that were given them.
+    known_ids: Mutex<Vec<(String, String)>>,
+    counts: Mutex<BTreeMap<&'static str, u64>>,
+    /// Times of plain calls in microseconds, with when they were asked.
+    times: Mutex<Vec<(u64, u64)>>,
+}
+
+/// The most call ids of others that are remembered.
+const MAX_KNOWN: usize = 1_000;
+
+impl Shared {
+    pub(crate) fn new(history: Arc<History>) -> Self {
+        Shared {
+            history,
+            ..Shared::default()
+        }
+    }
+
+    /// Counts an operation.
+    pub(crate) fn count(&self, what: &'static str) {
+        *lock(&self.counts).entry(what).or_default() += 1;
+    }
+
+    pub(crate) fn counts(&self) -> BTreeMap<&'static str, u64> {
+        lock(&self.counts).clone()
+    }
+
+    pub(crate) fn add_time(&self, at: u64, took: u64) {
+        lock(&self.times).push((at, took));
+    }
+
+    pub(crate) fn take_times(&self) -> Vec<(u64, u64)> {
+        std::mem::take(&mut lock(&self.times))
+    }
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A client, apart from its connection.
+pub(crate) struct Client {
+    pub(crate) shared: Arc<Shared>,
+    /// `PRINCIPAL.NAME`.
+    pub(crate) name: String,
+    pub(crate) era: Era,
+    pub(crate) seed: Seed,
+    next_key: AtomicU64,
+    next_id: AtomicU64,
+    /// The name of each server's tool, as it is listed.
+    tools: Mutex<BTreeMap<String, String>>,
+    /// Results that may be referred to: call ids and keys.
+    results: Mutex<Vec<(String, String)>>,
+    session: AtomicU64,
+    next_note: AtomicU64,
+}
+
+impl Client {
+    pub(crate) fn new(shared: Arc<Shared>, name: String, era: Era, seed: Seed) -> Self {
+        Client {
+            shared,
+            name,
+            era,
+            seed,
+            next_key: AtomicU64::new(1),
+            next_id: AtomicU64::new(1),
+            tools: Mutex::default(),
+            results: Mutex::default(),
+            session: AtomicU64::new(0),
+            next_note: AtomicU64::new(1),
+        }
+    }
+
+    pub(crate) fn principal(&self) -> &str {
+        principal(&self.name)
+    }
+
+    pub(crate) fn history(&self) -> &History {
+        &self.shared.history
+    }
+
+    /// Another session begins: nothing of the one before counts.
+    pub(crate) fn begin_session(&self) {
+        lock(&self.results).clear();
+        lock(&self.tools).clear();
+        self.session.fetch_add(1, Ordering::Relaxed);
+        self.next_note.store(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn has_tools(&self) -> bool {
+        !lock(&self.tools).is_empty()
+    }
+
+    /// A question to one of the servers whose tools are listed.
+    pub(crate) fn question(&self) -> Option<Question> {
+        let tools: Vec<(String, String)> = lock(&self.tools)
+            .iter()
+            .map(|(server, tool)| (server.clone(), tool.clone()))
+            .collect();
+        let (server, tool) = self.seed.pick(&tools)?.clone();
+        let number = self.next_key.fetch_add(1, Ordering::Relaxed);
+        let key = key(&self.name, number, &self.seed);
+        Some(Question::new(key, server, tool))
+    }
+
+    /// A result of this client's own: its call id and key.
+    pub(crate) fn own_result(&self) -> Option<(String, String)> {
+        self.seed.pick(&lock(&self.results)).cloned()
+    }
+
+    /// A call id that another principal was given.
+    pub(crate) fn foreign_id(&self) -> Option<String> {
+        let known = lock(&self.shared.known_ids);
+        let (owner, id) = self.seed.pick(&known)?;
+        (owner != self.principal()).then(|| id.clone())
+    }
+
+    pub(crate) fn next_id(&self) -> u64 {
+        self.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A request as this client's era writes it.
+    pub(crate) fn request(&self, id: u64, method: &str, mut params: Value) -> Value {
+        if self.era == Era::Stateless {
+            let meta = &mut params["_meta"];
+            meta["io.modelcontextprotocol/protocolVersion"] = STATELESS_REVISION.into();
+            meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
+            meta["io.modelcontextprotocol/clientInfo"] = self.info();
+        }
+        json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+    }
+
+    pub(crate) fn initialize(&self, id: u64) -> Value {
+        let params = json!({
+            "protocolVersion": SESSION_REVISION,
+            "capabilities": {},
+            "clientInfo": self.info(),
+        });
+        self.request(id, "initialize", params)
+    }
+
+    fn info(&self) -> Value {
+        json!({"name": self.name, "version": "1"})
+    }
+
+    /// A notification whose order is judged.
+    pub(crate) fn notification(&self) -> Value {
+        let number = self.next_note.fetch_add(1, Ordering::Relaxed);
+        let session = self.session.load(Ordering::Relaxed);
+        self.history().add(Event::Told {
+            client: self.name.clone(),
+            session,
+            number,
+        });
+        json!({
+            "jsonrpc": "2.0",
+            "method": crate::server::NOTIFICATION,
+            "params": {"client": self.name, "session": session, "number": number},
+        })
+    }
+
+    pub(crate) fn asked(&self, question: &Question) {
+        self.history().add(Event::Asked {
+            key: question.key.clone(),
+            client: self.name.clone(),
+            server: question.server.clone(),
+            fault: question.fault.map(str::to_owned),
+            refers_to: question.refers_to.clone(),
+        });
+    }
+
+    pub(crate) fn ended(&self, question: &Question, outcome: Outcome) {
+        self.shared.count(match &outcome {
+            Outcome::Answered { .. } => "outcome: answered",
+            Outcome::Failed { code } if code == "upstream.unavailable" => "outcome: unavailable",
+            Outcome::Failed { code } if code == "upstream.outcome_unknown" => "outcome: unknown",
+            Outcome::Failed { .. } => "outcome: other error of the gateway",
+            Outcome::Refused { .. } => "outcome: refused by status",
+            Outcome::Cancelled => "outcome: cancelled",
+            Outcome::Unsent => "outcome: request cut by the client",
+            Outcome::Left => "outcome: client left",
+            Outcome::Lost { .. } => "outcome: lost",
+            Outcome::Silent { .. } => "outcome: no answer",
+        });
+        if let Some(call_id) = &question.foreign {
+            self.told_of_foreign(call_id, &outcome);
+        }
+        self.history().add(Event::Ended {
+            key: question.key.clone(),
+            client: self.name.clone(),
+            outcome,
+        });
+    }
+
+    /// Notes what a reference to another's result was answered with. Where the call did not get as far, nothing follows.
+    fn told_of_foreign(&self, call_id: &str, outcome: &Outcome) {
+        let code = match outcome {
+            Outcome::Answered { .. } => "an answer",
+            Outcome::Failed { code } if is_about_references(code) => code,
+            _ => return,
+        };
+        self.shared.count("references to another's result");
+        self.history().add(Event::Foreign {
+            client: self.name.clone(),
+            call_id: call_id.to_owned(),
+            code: code.to_owned(),
+        });
+    }
+
+    /// Looks through bytes that came for this client.
+    pub(crate) fn hear(&self, text: &str) {
+        for found in keys(text) {
+            let own = found
+                .strip_prefix("key:")
+                .and_then(|rest| rest.strip_prefix(self.name.as_str()))
+                .is_some_and(|rest| rest.starts_with('.'));
+            if !own {
+                self.history().add(Event::Heard {
+                    client: self.name.clone(),
+                    excerpt: text.chars().take(300).collect(),
+                    key: found,
+                });
+            }
+        }
+    }
+
+    /// Reads the answer to a question. `text` is the message as it came.
+    pub(crate) fn read_answer(&self, question: &Question, message: &Value, text: &str) -> Outcome {
+        let found: Vec<String> = keys(text).into_iter().collect();
+        if !found.contains(&question.key) {
+            let code = error_code(message);
+            if let Some(code) = code {
+                return Outcome::Failed { code };
+            }
+        }
+        for call_id in call_ids(text) {
+            if !call_id.starts_with(OF_A_SESSION) {
+                let mut known = lock(&self.shared.known_ids);
+                if known.len() >= MAX_KNOWN {
+                    known.swap_remove(0);
+                }
+                known.push((self.principal().to_owned(), call_id.clone()));
+            }
+            let mut results = lock(&self.results);
+            if results.len() >= MAX_KNOWN {
+                results.swap_remove(0);
+            }
+            results.push((call_id.clone(), question.key.clone()));
+            drop(results);
+            self.history().add(Event::Named {
+                client: self.name.clone(),
+                call_id,
+            });
+        }
+        Outcome::Answered { keys: found }
+    }
+
+    /// Takes progress of a call into the history.
+    pub(crate) fn progress(&self, message: &Value) {
+        let params = &message["params"];
+        let (Some(key), Some(number)) = (params["message"].as_str(), params["progress"].as_u64())
+        else {
+            return;
+        };
+        self.history().add(Event::Progress {
+            client: self.name.clone(),
+            key: key.to_owned(),
+            number,
+        });
+    }
+
+    /// Learns which tool is whose, by the descriptions.
+    pub(crate) fn learn_tools(&self, message: &Value) {
+        let Some(list) = message["result"]["tools"].as_array() else {
+            return;
+        };
+        let mut tools = lock(&self.tools);
+        tools.clear();
+        for tool in list {
+            let (name, description) = (tool["name"].as_str(), tool["description"].as_str());
+            let server = description.and_then(|text| text.strip_prefix("echo of "));
+            if let (Some(name), Some(server)) = (name, server) {
+                let end = server.find(|c: char| !c.is_alphanumeric());
+                let server = &server[..end.unwrap_or(server.len())];
+                tools.insert(server.to_owned(), name.to_owned());
+            }
+        }
+    }
+}
+
+fn is_about_references(code: &str) -> bool {
+    ["result.", "reference.", "select.", "flow."]
+        .iter()
+        .any(|kind| code.starts_with(kind))
+}
+
+/// The code of an answer that is an error of the gateway's.
+fn error_code(message: &Value) -> Option<String> {
+    if let Some(error) = message.get("error") {
+        let code = error["data"]["code"].as_str().map(str::to_owned);
+        return Some(code.unwrap_or_else(|| error["code"].to_string()));
+    }
+    let result = &message["result"];
+    if result["isError"] != true {
+        return None;
+    }
+    let code = &result["_meta"]["dev.crossfeed/error"]["error"]["code"];
+    if let Some(code) = code.as_str() {
+        return Some(code.to_owned());
+    }
+    let text = result["content"][0]["text"].as_str().unwrap_or_default();
+    Some(text.split(':').next().unwrap_or_default().to_owned())
+}

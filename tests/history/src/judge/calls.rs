@@ -1,0 +1,114 @@
+//! Calls: how often each ran, and how it ended for its client.
+
+use std::collections::BTreeMap;
+
+use super::{Law, Violation};
+use crate::history::{Event, Moment, Outcome};
+
+/// Faults by which a server runs a call and then claims that it did not. What the gateway says of such a call is the
+/// server's word.
+pub(crate) const LIES: [&str; 3] = ["401-after", "404-after", "429-after"];
+const NOT_SENT: &str = "upstream.unavailable";
+
+/// What a history says about one call.
+#[derive(Default)]
+struct Call<'a> {
+    asked: usize,
+    fault: Option<&'a str>,
+    refers_to: &'a [String],
+    ran: usize,
+    ended: Vec<&'a Outcome>,
+}
+
+pub(super) fn judge(moments: &[Moment]) -> Vec<Violation> {
+    let mut calls: BTreeMap<&str, Call<'_>> = BTreeMap::new();
+    let mut found = Vec::new();
+    for moment in moments {
+        match &moment.event {
+            Event::Asked {
+                key,
+                fault,
+                refers_to,
+                ..
+            } => {
+                let call = calls.entry(key).or_default();
+                call.asked += 1;
+                call.fault = fault.as_deref();
+                call.refers_to = refers_to;
+            }
+            Event::Ran { key, .. } => calls.entry(key).or_default().ran += 1,
+            Event::Ended { key, outcome, .. } => calls.entry(key).or_default().ended.push(outcome),
+            Event::Stray { client, message } => found.push(Violation::of(
+                Law::Answered,
+                format!("{client} received a message that answers nothing it waits for: {message}"),
+                [moment.clone()],
+            )),
+            _ => {}
+        }
+    }
+    for (key, call) in &calls {
+        let mut report = |law, what: String| {
+            found.push(Violation::of_call(
+                law,
+                format!("{key} {what}"),
+                key,
+                moments,
+            ));
+        };
+        if call.asked == 0 {
+            report(Law::AtMostOnce, "was never asked for, and is there".into());
+        }
+        if call.ran > 1 {
+            report(Law::AtMostOnce, format!("ran {} times", call.ran));
+        }
+        match call.ended.as_slice() {
+            [] if call.asked > 0 => report(Law::Answered, "never ended".into()),
+            [] => {}
+            [outcome] => {
+                if let Some((law, what)) = problem(key, call, outcome) {
+                    report(law, what);
+                }
+            }
+            more => report(Law::Answered, format!("ended {} times", more.len())),
+        }
+    }
+    found
+}
+
+/// What is wrong with how a call ended.
+fn problem(key: &str, call: &Call<'_>, outcome: &Outcome) -> Option<(Law, String)> {
+    let lie = call.fault.is_some_and(|fault| LIES.contains(&fault));
+    let ran = call.ran > 0;
+    match outcome {
+        Outcome::Answered { keys } => {
+            let stranger = keys
+                .iter()
+                .find(|one| *one != key && !call.refers_to.contains(one));
+            if let Some(stranger) = stranger {
+                Some((Law::Answered, format!("was answered with {stranger}")))
+            } else if !keys.iter().any(|one| one == key) {
+                Some((Law::Answered, "was answered without its key".into()))
+            } else if !ran {
+                Some((Law::Answered, "was answered, and never ran".into()))
+            } else {
+                None
+            }
+        }
+        Outcome::Failed { code } if code == NOT_SENT && ran && !lie => {
+            Some((Law::NotSent, format!("ran, and was reported as {NOT_SENT}")))
+        }
+        Outcome::Refused { status } if ran => Some((
+            Law::NotSent,
+            format!("ran, and was refused with status {status}"),
+        )),
+        Outcome::Unsent if ran => Some((
+            Law::NotSent,
+            "ran, although its request was never whole".into(),
+        )),
+        Outcome::Lost { why } => Some((Law::Answered, format!("lost its answer: {why}"))),
+        Outcome::Silent { seconds } => {
+            Some((Law::Answered, format!("had no answer within {seconds} s")))
+        }
+        _ => None,
+    }
+}

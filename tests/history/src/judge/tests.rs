@@ -1,0 +1,295 @@
+//! Histories with a planted fault must be judged wrong, and sound ones right.
+
+use super::{Law, judge};
+use crate::history::{Event, Moment, Outcome};
+
+const KEY: &str = "key:ada.web1.1.0000000a;";
+const OTHER: &str = "key:bob.web1.1.0000000b;";
+
+fn asked(key: &str) -> Event {
+    Event::Asked {
+        key: key.into(),
+        client: "ada.web1".into(),
+        server: "alpha".into(),
+        fault: None,
+        refers_to: Vec::new(),
+    }
+}
+
+fn ran(key: &str) -> Event {
+    Event::Ran {
+        key: key.into(),
+        server: "alpha".into(),
+        process: 1,
+    }
+}
+
+fn ended(outcome: Outcome) -> Event {
+    Event::Ended {
+        key: KEY.into(),
+        client: "ada.web1".into(),
+        outcome,
+    }
+}
+
+fn answered(keys: &[&str]) -> Event {
+    ended(Outcome::Answered {
+        keys: keys.iter().map(|key| (*key).to_owned()).collect(),
+    })
+}
+
+fn failed(code: &str) -> Event {
+    ended(Outcome::Failed { code: code.into() })
+}
+
+fn noted(number: u64) -> Event {
+    Event::Noted {
+        client: "ada.web1".into(),
+        session: 0,
+        number,
+        server: "alpha".into(),
+        process: 1,
+        connection: String::new(),
+    }
+}
+
+fn told(number: u64) -> Event {
+    Event::Told {
+        client: "ada.web1".into(),
+        session: 0,
+        number,
+    }
+}
+
+fn progress(number: u64) -> Event {
+    Event::Progress {
+        client: "ada.web1".into(),
+        key: KEY.into(),
+        number,
+    }
+}
+
+fn named(client: &str, call_id: &str) -> Event {
+    Event::Named {
+        client: client.into(),
+        call_id: call_id.into(),
+    }
+}
+
+/// A millisecond apart.
+fn moments(events: &[Event]) -> Vec<Moment> {
+    (0..)
+        .zip(events)
+        .map(|(at, event)| Moment {
+            at: at * 1000,
+            event: event.clone(),
+        })
+        .collect()
+}
+
+fn check(events: &[Event], expected: &[Law]) {
+    let found = judge(&moments(events));
+    let laws: Vec<Law> = found.iter().map(|violation| violation.law).collect();
+    assert_eq!(laws, expected, "{found:#?}");
+    for violation in &found {
+        assert!(!violation.moments.is_empty(), "{violation} shows nothing");
+    }
+}
+
+#[test]
+fn sound_histories_are_right() {
+    check(&[asked(KEY), ran(KEY), answered(&[KEY])], &[]);
+    check(&[asked(KEY), failed("upstream.unavailable")], &[]);
+    check(
+        &[asked(KEY), ran(KEY), failed("upstream.outcome_unknown")],
+        &[],
+    );
+    check(&[asked(KEY), ran(KEY), ended(Outcome::Cancelled)], &[]);
+    check(&[asked(KEY), ran(KEY), ended(Outcome::Left)], &[]);
+    check(&[asked(KEY), ended(Outcome::Unsent)], &[]);
+    check(&[told(1), told(2), told(3), noted(1), noted(3)], &[]);
+    check(
+        &[
+            asked(KEY),
+            ran(KEY),
+            progress(1),
+            progress(2),
+            answered(&[KEY]),
+        ],
+        &[],
+    );
+}
+
+#[test]
+fn a_call_that_ran_twice_or_unasked_is_found() {
+    check(
+        &[asked(KEY), ran(KEY), ran(KEY), answered(&[KEY])],
+        &[Law::AtMostOnce],
+    );
+    check(&[ran(KEY)], &[Law::AtMostOnce]);
+    check(&[told(1), noted(1), noted(1)], &[Law::AtMostOnce]);
+}
+
+#[test]
+fn a_call_that_ran_although_it_was_not_sent_is_found() {
+    for outcome in [
+        Outcome::Failed {
+            code: "upstream.unavailable".into(),
+        },
+        Outcome::Refused { status: 401 },
+        Outcome::Unsent,
+    ] {
+        check(&[asked(KEY), ran(KEY), ended(outcome)], &[Law::NotSent]);
+    }
+}
+
+#[test]
+fn a_server_that_lies_is_believed_and_one_that_fails_is_not() {
+    let history = |fault: &str| {
+        let mut first = asked(KEY);
+        if let Event::Asked { fault: place, .. } = &mut first {
+            *place = Some(fault.into());
+        }
+        [first, ran(KEY), failed("upstream.unavailable")]
+    };
+    check(&history("429-after"), &[]);
+    check(&history("502-after"), &[Law::NotSent]);
+}
+
+#[test]
+fn a_wrong_a_second_and_a_missing_answer_are_found() {
+    check(
+        &[asked(KEY), ran(KEY), answered(&[KEY, OTHER])],
+        &[Law::Answered],
+    );
+    check(&[asked(KEY), ran(KEY), answered(&[])], &[Law::Answered]);
+    check(&[asked(KEY), answered(&[KEY])], &[Law::Answered]);
+    check(
+        &[asked(KEY), ran(KEY), answered(&[KEY]), answered(&[KEY])],
+        &[Law::Answered],
+    );
+    check(&[asked(KEY), ran(KEY)], &[Law::Answered]);
+    check(
+        &[asked(KEY), ended(Outcome::Silent { seconds: 60 })],
+        &[Law::Answered],
+    );
+    let lost = Outcome::Lost {
+        why: "reset".into(),
+    };
+    check(&[asked(KEY), ended(lost)], &[Law::Answered]);
+    let stray = Event::Stray {
+        client: "ada.web1".into(),
+        message: "{}".into(),
+    };
+    check(&[stray], &[Law::Answered]);
+}
+
+#[test]
+fn a_reference_allows_the_keys_that_it_brings() {
+    let mut first = asked(KEY);
+    if let Event::Asked { refers_to, .. } = &mut first {
+        refers_to.push("key:ada.web1.0.00000001;".into());
+    }
+    check(
+        &[
+            first,
+            ran(KEY),
+            answered(&[KEY, "key:ada.web1.0.00000001;"]),
+        ],
+        &[],
+    );
+}
+
+#[test]
+fn changed_order_is_found() {
+    check(&[told(1), told(2), noted(2), noted(1)], &[Law::Order]);
+    check(&[noted(1)], &[Law::Order]);
+    check(
+        &[
+            asked(KEY),
+            ran(KEY),
+            progress(2),
+            progress(1),
+            answered(&[KEY]),
+        ],
+        &[Law::Order],
+    );
+    check(
+        &[
+            asked(KEY),
+            ran(KEY),
+            progress(1),
+            progress(1),
+            answered(&[KEY]),
+        ],
+        &[Law::Order],
+    );
+    check(
+        &[asked(KEY), ran(KEY), answered(&[KEY]), progress(1)],
+        &[Law::Order],
+    );
+}
+
+#[test]
+fn a_notification_that_was_held_up_may_be_overtaken() {
+    let mut history = moments(&[told(1), told(2), noted(2), noted(1)]);
+    history[3].at = 5_000_000;
+    assert!(judge(&history).is_empty());
+}
+
+#[test]
+fn bytes_and_call_ids_of_others_are_found() {
+    let heard = Event::Heard {
+        client: "bob.web1".into(),
+        key: KEY.into(),
+        excerpt: "…".into(),
+    };
+    check(&[heard], &[Law::Secret]);
+    let id = "abcdefghijklmnopqrstuvwxyz";
+    check(
+        &[named("ada.web1", id), named("bob.web1", id)],
+        &[Law::Secret],
+    );
+    check(&[named("ada.web1", id), named("ada.web2", id)], &[]);
+    check(
+        &[named("ada.web1", "call_1"), named("bob.web1", "call_1")],
+        &[],
+    );
+    let foreign = |code: &str| Event::Foreign {
+        client: "bob.web1".into(),
+        call_id: id.into(),
+        code: code.into(),
+    };
+    check(&[foreign("result.unknown")], &[]);
+    check(&[foreign("result.expired")], &[Law::Secret]);
+}
+
+#[test]
+fn what_is_left_behind_is_found() {
+    let measured = |before, after| Event::Measured {
+        gateway: "http".into(),
+        what: "processes".into(),
+        before,
+        after,
+    };
+    check(&[measured(0, 0)], &[]);
+    check(&[measured(5, 4)], &[]);
+    check(&[measured(0, 1)], &[Law::LeftBehind]);
+}
+
+#[test]
+fn a_gateway_that_panics_or_ends_is_found() {
+    let ended = |status: &str, expected| Event::GatewayEnded {
+        gateway: "http".into(),
+        status: status.into(),
+        expected,
+    };
+    check(&[ended("exit status: 0", true)], &[]);
+    check(&[ended("exit status: 0", false)], &[Law::Alive]);
+    check(&[ended("signal: 6 (SIGABRT)", true)], &[Law::Alive]);
+    let panicked = Event::Panicked {
+        gateway: "http".into(),
+        line: "thread 'main' panicked".into(),
+    };
+    check(&[panicked], &[Law::Alive]);
+}

@@ -1,0 +1,151 @@
+//! Checks the gateway by the histories that it leaves.
+//!
+//! Many clients of both eras and of several principals call servers through a real gateway, while servers are killed,
+//! stopped and started again, connections are cut, and clients cancel, leave, or do not read. Servers write down what they
+//! run before they answer. Afterwards the history is judged (`judge`). The README says how to run it.
+
+mod client;
+mod faults;
+mod gateway;
+mod history;
+mod judge;
+mod key;
+mod process;
+mod proxy;
+mod run;
+mod seed;
+mod server;
+mod wire;
+
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+
+use judge::Law;
+use run::{Plan, Report};
+use tokio::runtime::Builder;
+
+/// How long a run takes where nothing is said.
+const SECONDS: u64 = 45;
+/// The most violations that are printed.
+const MAX_PRINTED: usize = 10;
+
+/// Runs as the arguments say: as one of the servers (`serve …`), or a run against this gateway
+/// (`[--gateway PROGRAM] [--seconds N] [--seed N]`).
+///
+/// The arguments of `cargo test` and `cargo nextest` are understood, so that a test can be this and nothing else.
+#[must_use]
+pub fn main(arguments: &[String], gateway: &Path) -> ExitCode {
+    let done = match arguments.split_first() {
+        Some((first, rest)) if first == "serve" => server::serve(rest).map(|()| ExitCode::SUCCESS),
+        _ => test(arguments, gateway),
+    };
+    done.unwrap_or_else(|problem| {
+        // There is nowhere to report that standard error is closed.
+        let _ = writeln!(io::stderr(), "{problem}");
+        ExitCode::FAILURE
+    })
+}
+
+/// Laws that the gateway is known to break; what breaks them is printed and does not fail the run.
+const KNOWN: [Law; 1] = [Law::NotSent];
+
+/// The name under which test runners know the run.
+const NAME: &str = "history";
+
+fn test(arguments: &[String], gateway: &Path) -> Result<ExitCode, String> {
+    let mut plan = Plan {
+        gateway: gateway.to_owned(),
+        seconds: SECONDS,
+        seed: history::now(),
+    };
+    let (mut lists, mut wanted) = (false, true);
+    let mut given = arguments.iter();
+    while let Some(argument) = given.next() {
+        let mut value = || given.next().ok_or(format!("`{argument}` takes a value"));
+        let number = |text: &String| {
+            text.parse()
+                .map_err(|_| format!("`{text}` is not a number"))
+        };
+        match argument.as_str() {
+            "--gateway" => plan.gateway = value()?.into(),
+            "--seconds" => plan.seconds = number(value()?)?,
+            "--seed" => plan.seed = number(value()?)?,
+            "--list" => lists = true,
+            // What is ignored is asked for apart from the rest; nothing is.
+            "--ignored" => wanted = false,
+            "--format" | "--test-threads" | "--color" | "-Z" | "--skip" => {
+                value()?;
+            }
+            flag if flag.starts_with('-') => {}
+            filter => wanted &= NAME.contains(filter),
+        }
+    }
+    let mut output = io::stdout().lock();
+    let failed = |error: io::Error| error.to_string();
+    if lists {
+        if wanted {
+            writeln!(output, "{NAME}: test").map_err(failed)?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !wanted {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(failed)?;
+    let report = runtime.block_on(run::run(&plan))?;
+    runtime.shutdown_background();
+    print(&mut output, &plan, &report).map_err(failed)?;
+    let sound = report
+        .violations
+        .iter()
+        .all(|found| KNOWN.contains(&found.law));
+    let (word, passed) = if sound { ("ok", 1) } else { ("FAILED", 0) };
+    writeln!(
+        output,
+        "test result: {word}. {passed} passed; {} failed; 0 ignored; 0 measured; 0 filtered out",
+        1 - passed
+    )
+    .map_err(failed)?;
+    Ok(if sound {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn print(output: &mut impl io::Write, plan: &Plan, report: &Report) -> io::Result<()> {
+    writeln!(output, "{} s, --seed {}", plan.seconds, plan.seed)?;
+    for (what, count) in &report.counts {
+        if !what.starts_with("fault: ") {
+            writeln!(output, "{count:8} {what}")?;
+        }
+    }
+    for (what, count) in &report.faults {
+        writeln!(output, "{count:8} {what}")?;
+    }
+    writeln!(output, "{:8} µs: median of a plain call", report.median)?;
+    writeln!(output, "{:8} moments in the history", report.moments)?;
+    for violation in report.violations.iter().take(MAX_PRINTED) {
+        writeln!(output, "- {violation}")?;
+    }
+    let mut laws: Vec<(String, usize)> = Vec::new();
+    for violation in &report.violations {
+        let law = violation.law.to_string();
+        match laws.iter_mut().find(|(known, _)| *known == law) {
+            Some((_, count)) => *count += 1,
+            None => laws.push((law, 1)),
+        }
+    }
+    for (law, count) in laws {
+        writeln!(output, "{count:8} violations of: {law}")?;
+    }
+    if let Some(folder) = &report.folder {
+        writeln!(output, "logs and history: {}", folder.display())?;
+    }
+    Ok(())
+}
