@@ -3,7 +3,7 @@
 //! What comes in: a document, and what is to stand instead of its values, behind them or nowhere. What
 //! goes out: its bytes with these changes. Deliberately not here: what is to change.
 
-use crate::{Cursor, string::quoted};
+use crate::{Cursor, WrittenMember, string::quoted};
 use std::{borrow::Cow, cmp::Reverse, ops::Range};
 
 /// Changes to a document. Of changes that overlap the one that begins first counts, of those that begin
@@ -71,6 +71,16 @@ impl<'d> Edits<'d> {
     /// Bytes behind a value.
     pub fn insert_behind(&mut self, value: Cursor<'_>, what: impl Into<Vec<u8>>) {
         self.edits.push((end(value)..end(value), what.into()));
+    }
+
+    /// Bytes behind the key of a member, within its quotes.
+    pub fn extend_key(&mut self, member: &WrittenMember<'_>, what: impl Into<Vec<u8>>) {
+        // Both are parts of the document.
+        let key = member.key.raw();
+        let at = (key.as_ptr().addr() + key.len()).checked_sub(self.raw.as_ptr().addr());
+        if let Some(at) = at.filter(|at| *at <= self.raw.len()) {
+            self.edits.push((at..at, what.into()));
+        }
     }
 
     /// Sets a member of an object that has each key once; of another one the last occurrence.
@@ -159,6 +169,19 @@ mod tests {
                 edits.replace(list, "9");
             },
             "[]",
+        );
+    }
+
+    #[test]
+    fn keys_are_extended() {
+        let document = Document::new(r#"{"a\u0062" : {"c":1}, "":2}"#);
+        let mut edits = Edits::new(document.raw());
+        for member in document.root().unwrap().written_members() {
+            edits.extend_key(&member, "!");
+        }
+        assert_eq!(
+            String::from_utf8_lossy(&edits.done()),
+            r#"{"a\u0062!" : {"c":1}, "!":2}"#
         );
     }
 

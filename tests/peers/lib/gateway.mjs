@@ -38,7 +38,7 @@ export function scratch(name) {
   return mkdtempSync(join(folder, `${name}-`));
 }
 
-/** A configuration file with these servers; `options` are its other keys. */
+/** A configuration file with these servers, whose tools keep their names; `options` are its other keys. */
 export function config(servers, options = {}) {
   const marked = {};
   for (const [name, server] of Object.entries(servers)) {
@@ -47,7 +47,7 @@ export function config(servers, options = {}) {
       : server;
   }
   const path = join(folder, `config-${(files += 1)}.json`);
-  writeFileSync(path, JSON.stringify({ mcpServers: marked, ...options }, null, 2));
+  writeFileSync(path, JSON.stringify({ mcpServers: marked, prefix: 'collisions', ...options }, null, 2));
   return path;
 }
 

@@ -99,7 +99,7 @@ async function conformance(known) {
       };
       const folder = join(work, `${suite.name}, ${shape.name}`);
       try {
-        const gateway = await startGateway(options.gateway, { mcpServers: await shape.servers(start) }, folder);
+        const gateway = await startGateway(options.gateway, { mcpServers: await shape.servers(start), prefix: 'collisions' }, folder);
         started.unshift(gateway);
         const through = await runSuite(suite, gateway.url, options.cache, folder);
         results.push({ suite, shape: shape.name, run: through, unlike: compare(direct, through, suite, shape.name, known) });

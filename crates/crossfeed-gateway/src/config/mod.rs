@@ -46,6 +46,10 @@ pub struct GatewayConfig {
     pub tokens: Vec<TokenConfig>,
     /// Whether clients over HTTP need no token; never together with `tokens`.
     pub anonymous: bool,
+    /// Which tools and prompts are shown as `server__name`, where there are several servers.
+    pub prefix: Prefix,
+    /// What becomes of a request for what no server lists, where there are several servers.
+    pub unlisted: Unlisted,
 }
 
 impl GatewayConfig {
@@ -108,6 +112,29 @@ impl GatewayConfig {
         self.profile = Some(profile.into());
         self
     }
+}
+
+/// Which tools and prompts of several servers carry the name of their server. Those of one server never do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Prefix {
+    /// All of them: a name says whose it is, whoever else is there.
+    #[default]
+    Always,
+    /// Those that another server has, too, when they are listed first.
+    Collisions,
+}
+
+/// What becomes of a request that none of several servers is known to be meant by: for a resource or a
+/// prompt that none lists, or of a method that none says it has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unlisted {
+    /// It is refused: an address or parameters may hold what is for one server alone.
+    #[default]
+    Refuse,
+    /// Each server is asked in turn, and sees all of the request.
+    AskAll,
 }
 
 /// One server.

@@ -1,7 +1,6 @@
 //! What is about tools: lists fetched whole, calls resolved before they go, results of tasks.
 //!
-//! What comes in: `tools/list`, `tools/call`, `tasks/get`, `tasks/result` and `tasks/cancel` of a client.
-//! What goes out: the requests that servers get for them, and the answers as [`crate::tools`] shows them.
+//! What comes in: `tools/list` and `tools/call` of a client. What goes out: the requests that servers get for them, and the answers as [`crate::tools`] shows them.
 //! Deliberately not here: what becomes of schemas, arguments and results.
 
 use super::{
@@ -58,14 +57,19 @@ impl Request {
             return self.client.refuse(self.serial, &error).await;
         }
         let _one_at_a_time = self.side.listing.lock().await;
-        match self.fetch(params.as_ref()).await {
+        match self.fetch(params.as_ref(), true).await {
             Ok(list) => self.client.respond(self.serial, &list).await,
             Err((link, failure)) => self.fail(&link, failure).await,
         }
     }
 
-    /// Fetches every server's list and has it shown; fails if the only server does.
-    async fn fetch(&self, params: Option<&Bytes>) -> Result<Bytes, (Arc<Link>, Failure)> {
+    /// Fetches every server's list and has it shown; fails if the only server does. The client learns of
+    /// new tools only by what it asked for.
+    async fn fetch(
+        &self,
+        params: Option<&Bytes>,
+        is_asked_for: bool,
+    ) -> Result<Bytes, (Arc<Link>, Failure)> {
         let side = &self.side;
         if side.only().is_none() {
             some_settled(side).await;
@@ -87,7 +91,10 @@ impl Request {
                 ),
             }
         }
-        let list = side.tools.list(&lists).await;
+        let list = match is_asked_for {
+            true => side.tools.list(&lists).await,
+            false => side.tools.refresh(&lists).await,
+        };
         side.tools.tell_unmatched();
         if side.tool_changes() != before {
             side.tools.forget_list();
@@ -209,7 +216,7 @@ impl Request {
                 if self.side.tools.is_listed() {
                     break;
                 }
-                if let Err((link, failure)) = self.fetch(meta.as_ref()).await {
+                if let Err((link, failure)) = self.fetch(meta.as_ref(), false).await {
                     return self.fail_call(&link, failure).await;
                 }
             }
@@ -243,42 +250,6 @@ impl Request {
                 let result = fault::tool(&link.name, &error, link.stateless);
                 self.client.respond(self.serial, &result).await;
             }
-        }
-    }
-
-    /// `tasks/result`, `tasks/get`, `tasks/cancel`: of the server whose task it is.
-    pub(super) async fn task(self, message: Message) {
-        let params = message.params().unwrap_or_default();
-        let Some(task) = read::string(&params, &["taskId"]) else {
-            return self.in_turn(message).await;
-        };
-        let is_cancel = message.method() == Some("tasks/cancel");
-        let owner = self.side.owner_of_task(&task);
-        let link = self.side.only().or_else(|| self.side.link(owner?)).cloned();
-        let (link, answer) = match link {
-            Some(link) => {
-                let answer = link.pass(Some(self.serial), message).await.await;
-                (link, answer.unwrap_or_else(|_| Err(cancelled())))
-            }
-            None => match self.first_that_knows(message).await {
-                Some(answered) => answered,
-                None => return self.nobody().await,
-            },
-        };
-        match answer {
-            Ok(result) => {
-                self.side.owns_task(link.server, &task);
-                let tools = &self.side.tools;
-                let shown = match is_cancel {
-                    true => {
-                        tools.task_cancelled(link.server, &task, &result).await;
-                        result
-                    }
-                    false => tools.task_result(link.server, &task, result).await,
-                };
-                self.client.respond(self.serial, &shown).await;
-            }
-            Err(failure) => self.fail(&link, failure).await,
         }
     }
 }

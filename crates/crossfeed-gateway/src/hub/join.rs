@@ -9,11 +9,9 @@ use super::{
     calls::{Request, cancelled},
     link::{Answer, Failure, Link},
     read,
-    side::Prompts,
 };
 use crate::{
     message::{Message, RpcError, code},
-    tools::list::names,
     upstream::UpstreamError,
 };
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
@@ -22,8 +20,9 @@ use crossfeed_json::Document;
 use futures_util::future::join_all;
 use serde_json::Value;
 use std::{collections::HashSet, sync::Arc};
+use tokio::time::Instant;
 
-/// Pages of prompts of one server.
+/// Pages of one server's list that is fetched whole.
 const PAGES: usize = 1000;
 
 /// Prompts of one server.
@@ -102,7 +101,7 @@ impl Request {
             _ => None,
         };
         if method == "prompts/list" && rest.is_none() {
-            return match self.prompts(&params).await {
+            return match self.prompts(&params, true).await {
                 Ok(page) => self.client.respond(self.serial, &page).await,
                 Err(failed) => self.fail_first(failed).await,
             };
@@ -123,10 +122,11 @@ impl Request {
                 .map(|link| (link, params.clone()))
                 .collect(),
         };
+        let until = Instant::now() + SLOWER;
         let pages = join_all(
             asked
                 .iter()
-                .map(|(link, params)| self.page(link, method, params)),
+                .map(|(link, params)| self.page(link, method, params, until)),
         )
         .await;
         let mut page = Page::new(member);
@@ -144,7 +144,11 @@ impl Request {
             });
             match answer {
                 Ok((result, next)) => {
-                    self.learn(&link, method, &result);
+                    let result = match method {
+                        "tasks/list" => self.client.tasks().list(link.server, result),
+                        _ => result,
+                    };
+                    self.side.learn_resources(&link, method, &result);
                     rest.extend(next.map(|next| (link.server, next)));
                     page.add(&result);
                 }
@@ -170,12 +174,22 @@ impl Request {
     }
 
     /// A page of one server, which may not take long: others are waiting with it.
-    async fn page(&self, link: &Arc<Link>, method: &str, params: &Bytes) -> Answer {
+    async fn page(&self, link: &Arc<Link>, method: &str, params: &Bytes, until: Instant) -> Answer {
         let asking = async {
             let answer = link.ask(Some(self.serial), method, Some(params)).await;
             answer.await.unwrap_or_else(|_| Err(cancelled()))
         };
-        if let Ok(answer) = tokio::time::timeout(SLOWER, asking).await {
+        self.in_time(link, until, asking).await
+    }
+
+    /// What a server answers until then; one that does not is told that nobody waits any longer.
+    pub(super) async fn in_time(
+        &self,
+        link: &Arc<Link>,
+        until: Instant,
+        answer: impl Future<Output = Answer>,
+    ) -> Answer {
+        if let Ok(answer) = tokio::time::timeout_at(until, answer).await {
             return answer;
         }
         // Of this request, it runs nothing else there.
@@ -195,35 +209,20 @@ impl Request {
         }
     }
 
-    /// Remembers whose things are listed.
-    fn learn(&self, link: &Link, method: &str, result: &Bytes) {
-        let (member, key) = match method {
-            "resources/list" => ("resources", "uri"),
-            "resources/templates/list" => ("resourceTemplates", "uriTemplate"),
-            "tasks/list" => ("tasks", "taskId"),
-            _ => return,
-        };
-        let document = Document::new(result.clone());
-        let list = document.root().ok().and_then(|root| root.get(member));
-        let items = list.map(|list| list.items());
-        for item in items.into_iter().flatten() {
-            let Some(name) = item.get(key).and_then(|name| name.as_str()) else {
-                continue;
-            };
-            match key {
-                "uri" => self.side.owns_resource(link.server, &name),
-                "uriTemplate" => self.side.owns_template(link.server, &name),
-                _ => self.side.owns_task(link.server, &name),
-            }
-        }
-    }
-
     /// All prompts of all servers, since a name may be another's, too; and from here on it is known
     /// which prompt a name stands for.
-    pub(super) async fn prompts(&self, params: &Bytes) -> Result<Bytes, Vec<(Arc<Link>, Failure)>> {
+    pub(super) async fn prompts(
+        &self,
+        params: &Bytes,
+        is_asked_for: bool,
+    ) -> Result<Bytes, Vec<(Arc<Link>, Failure)>> {
         some_settled(&self.side).await;
         let links = self.capable("prompts");
-        let fetched = join_all(links.iter().map(|link| self.all_prompts(link, params))).await;
+        let until = Instant::now() + SLOWER;
+        let lists = links
+            .iter()
+            .map(|link| all_pages(self, link, "prompts/list", params, PROMPTS, until));
+        let fetched = join_all(lists).await;
         let mut failed = Vec::new();
         let mut pages: Vec<(Arc<Link>, Document)> = Vec::new();
         for (link, fetched) in links.iter().zip(fetched) {
@@ -250,15 +249,19 @@ impl Request {
                 }
             }
         }
-        let named: Vec<(&str, &str)> = items
+        let named: Vec<(usize, &str)> = items
             .iter()
-            .map(|(link, _, _, name)| (&*link.name, &**name))
+            .map(|(link, _, _, name)| (link.server, &**name))
             .collect();
-        let servers: Vec<&str> = pages.iter().map(|(link, _)| &*link.name).collect();
-        let shown = names::shown(&named, &servers, &[]);
-        let mut prompts = Prompts::new();
+        let naming = self.client.gateway().tools().naming();
+        let shown = self.side.name_prompts(naming, &named, is_asked_for);
         let mut page = Page::new("prompts");
+        let mut unnamed: Option<&Link> = None;
         for ((link, item, at, name), shown) in items.iter().zip(shown) {
+            let Some(shown) = shown else {
+                unnamed = Some(link);
+                continue;
+            };
             if shown == *name {
                 page.push(item.raw());
             } else {
@@ -270,43 +273,54 @@ impl Request {
                 renamed.extend_from_slice(raw.get(from + at.raw().len()..).unwrap_or_default());
                 page.push(&renamed);
             }
-            prompts
-                .entry(shown)
-                .or_insert_with(|| (link.server, name.clone()));
+        }
+        if let Some(link) = unnamed {
+            tracing::warn!(
+                target: "crossfeed::gateway",
+                server = %link.name,
+                "a server lists more names of prompts than a session has room for: the rest is left out"
+            );
         }
         for (_, of) in &pages {
             page.mark(of.raw());
         }
-        self.side.learn_prompts(prompts);
         Ok(page.done(None, self.side.revision.is_stateless()))
     }
+}
 
-    async fn all_prompts(&self, link: &Arc<Link>, params: &Bytes) -> Result<Vec<Bytes>, Failure> {
-        let most = self.client.gateway().config().limits.message_bytes;
-        let mut pages = Vec::new();
-        let (mut bytes, mut prompts) = (0, 0);
-        let mut seen = HashSet::new();
-        let mut params = params.clone();
-        loop {
-            let page = self.page(link, "prompts/list", &params).await?;
-            bytes += page.len();
-            let document = Document::new(page.clone());
-            let list = document.root().ok().and_then(|root| root.get("prompts"));
-            prompts += list.and_then(|list| list.len()).unwrap_or(0);
-            let next = read::raw(&page, &["nextCursor"]).filter(|next| next.starts_with(b"\""));
-            pages.push(page);
-            let is_long = prompts > PROMPTS || bytes > most;
-            let Some(next) = next.filter(|_| !is_long) else {
-                return match is_long {
-                    true => Err(invalid("its list of prompts is too long")),
-                    false => Ok(pages),
-                };
-            };
-            if pages.len() >= PAGES || !seen.insert(next.clone()) {
-                return Err(invalid("its list of prompts has no end"));
-            }
-            params = read::with_members(&params, &[("cursor", next)]);
+/// All pages of one server's list, which has so many items at most, and is there by then.
+pub(super) async fn all_pages(
+    request: &Request,
+    link: &Arc<Link>,
+    method: &str,
+    params: &Bytes,
+    most_items: usize,
+    until: Instant,
+) -> Result<Vec<Bytes>, Failure> {
+    let member = listed(method).map_or("", |(_, member)| member);
+    let most = request.client.gateway().config().limits.message_bytes;
+    let mut pages = Vec::new();
+    let (mut bytes, mut items) = (0, 0);
+    let mut seen = HashSet::new();
+    let mut params = params.clone();
+    loop {
+        let page = request.page(link, method, &params, until).await?;
+        bytes += page.len();
+        let document = Document::new(page.clone());
+        let list = document.root().ok().and_then(|root| root.get(member));
+        items += list.and_then(|list| list.len()).unwrap_or(0);
+        let next = read::raw(&page, &["nextCursor"]).filter(|next| next.starts_with(b"\""));
+        pages.push(page);
+        if items > most_items || bytes > most {
+            return Err(invalid(&format!("its list of {member} is too long")));
         }
+        let Some(next) = next else {
+            return Ok(pages);
+        };
+        if pages.len() >= PAGES || !seen.insert(next.clone()) {
+            return Err(invalid(&format!("its list of {member} has no end")));
+        }
+        params = read::with_members(&params, &[("cursor", next)]);
     }
 }
 

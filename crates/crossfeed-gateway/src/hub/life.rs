@@ -426,7 +426,12 @@ async fn answered(link: &Arc<Link>, waiting: Waiting, message: Message) {
         return;
     };
     match waiting {
-        Waiting::Forward { serial } => client.answer(serial, message).await,
+        Waiting::Forward { serial } => {
+            if let Some(result) = message.result() {
+                client.learn(link, &result);
+            }
+            client.answer(serial, message).await;
+        }
         Waiting::Listen { serial } => {
             let answer = match message.kind() {
                 Kind::Error => Err(Failure::Error(Box::new(message))),
@@ -447,7 +452,11 @@ async fn answered(link: &Arc<Link>, waiting: Waiting, message: Message) {
                 let is_large = result.len() > LARGE;
                 let since = Instant::now();
                 client.learn(link, &result);
+                let (side, link) = (client.side_of(link), Arc::clone(link));
                 let work = Box::pin(async move {
+                    if let Some(side) = side {
+                        side.learn_links(&link, &result).await;
+                    }
                     let shown = pending.finish(result).await;
                     client.answer(serial, message.with_body(shown)).await;
                     client.gateway().figures().after.took(since.elapsed());

@@ -14,6 +14,7 @@ use super::{
     side::Side,
 };
 use crate::{
+    config::Unlisted,
     downstream::{LISTEN, Outlet},
     members::object,
     message::{Id, Message},
@@ -112,6 +113,9 @@ impl Request {
             Some(link) => vec![Arc::clone(link)],
             None => {
                 super::begin::some_settled(&self.side).await;
+                if read::raw(&params, &["notifications", "resourceSubscriptions"]).is_some() {
+                    self.learn_all_resources(&message).await;
+                }
                 let links = self.side.links().iter();
                 links.filter(|link| link.is_open()).cloned().collect()
             }
@@ -142,7 +146,8 @@ impl Request {
             let waiting = Waiting::Listen {
                 serial: self.serial,
             };
-            link.request(waiting, message.clone(), Vec::new()).await;
+            let message = self.side.listen_at(&self.client, &link, message.clone());
+            link.request(waiting, message, Vec::new()).await;
         }
         if self.side.only().is_none() {
             tokio::time::sleep(SLOWER).await;
@@ -152,6 +157,22 @@ impl Request {
 }
 
 impl Side {
+    /// A subscription as a server is to know of it: without the resources and tasks of others.
+    fn listen_at(&self, client: &Client, link: &Link, message: Message) -> Message {
+        let is_only = self.only().is_some();
+        let asks_all = client.gateway().config().unlisted == Unlisted::AskAll;
+        let is_of = |owner: Option<usize>| owner.map_or(asks_all, |owner| owner == link.server);
+        let params = message.params().unwrap_or_default();
+        let uris = |uri: &str| is_only || is_of(self.owner_of_resource(uri));
+        let tasks = |task: &str| client.tasks().may_know(link.server, task);
+        let own = kept(&params, "resourceSubscriptions", uris);
+        let own = kept(&own, "taskIds", tasks);
+        match own == params {
+            true => message,
+            false => message.with_body(own),
+        }
+    }
+
     /// The gateway's own id of a subscription at a server is known once the server says it.
     fn part(&self, link: &Link, params: &Bytes) -> Option<(u64, u64)> {
         let id = Id::parse(read::raw(params, &SUBSCRIPTION)?)?;
@@ -371,9 +392,27 @@ impl Side {
             self.deliver(client, serial, &reply, vec![message]).await;
         }
         for (serial, message) in asked {
+            let message = self.listen_at(client, link, message);
             link.request(Waiting::Listen { serial }, message, Vec::new())
                 .await;
         }
+    }
+}
+
+/// Parameters without those texts of a list of what is to be told that are not wanted.
+fn kept(params: &Bytes, key: &str, is_wanted: impl Fn(&str) -> bool) -> Bytes {
+    let path = ["notifications", key];
+    let Some(list) = read::raw(params, &path) else {
+        return params.clone();
+    };
+    let Ok(mut texts) = serde_json::from_slice::<Vec<String>>(&list) else {
+        return read::replaced(params, &path, b"[]");
+    };
+    let before = texts.len();
+    texts.retain(|text| is_wanted(text));
+    match texts.len() == before {
+        true => params.clone(),
+        false => read::replaced(params, &path, Value::from(texts).to_string().as_bytes()),
     }
 }
 

@@ -27,14 +27,17 @@ mod link;
 mod listen;
 mod owners;
 mod read;
+mod resources;
 mod route;
 mod side;
+mod tasks;
 
 #[cfg(test)]
 mod tests;
 
 pub use client::Client;
 pub use health::ServerHealth;
+use tasks::Tasks;
 
 use crate::{
     config::GatewayConfig,
@@ -63,6 +66,8 @@ pub struct Gateway {
     clients: Mutex<Clients>,
     eras: Arc<Eras>,
     figures: Arc<Figures>,
+    /// The tasks of holders of tokens, by their names: all of a holder's sessions have the same.
+    tasks: Mutex<HashMap<String, Arc<Tasks>>>,
 }
 
 /// Which eras servers speak, as far as it was found out.
@@ -119,6 +124,7 @@ impl Gateway {
             tools,
             clients: Mutex::default(),
             eras: Arc::default(),
+            tasks: Mutex::default(),
         })
     }
 
@@ -134,6 +140,16 @@ impl Gateway {
 
     pub(crate) fn figures(&self) -> &Arc<Figures> {
         &self.figures
+    }
+
+    /// The tasks of a principal; of one that has no name, those of a session.
+    fn tasks_of(&self, principal: &Principal) -> Arc<Tasks> {
+        let Principal::Named(name) = principal else {
+            return Tasks::of(principal);
+        };
+        let mut all = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let tasks = all.entry(name.clone());
+        Arc::clone(tasks.or_insert_with(|| Tasks::of(principal)))
     }
 
     fn eras(&self) -> Arc<Eras> {

@@ -6,20 +6,22 @@
 
 use super::{
     Client,
-    begin::{self, some_settled},
+    begin::{self, SLOWER, some_settled},
     calls::{Request, asking, cancelled},
     fault, join,
     link::{Answer, Failure, Link},
     read,
     side::Side,
+    tasks::is_about_tasks,
 };
 use crate::{
+    config::Unlisted,
     downstream::LISTEN,
     message::{Kind, Message, RpcError, code},
 };
 use bytes::Bytes;
 use std::{sync::Arc, time::Duration};
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, time::Instant};
 
 /// How long `server/discover` waits for servers: clients ask it to find out the era, and some take
 /// silence of ten seconds for an answer.
@@ -45,9 +47,7 @@ impl Side {
         match method {
             "tools/call" => client.work(serial, request.call(message)).await,
             "tools/list" => client.work(serial, request.list(message)).await,
-            "tasks/get" | "tasks/result" | "tasks/cancel" => {
-                client.work(serial, request.task(message)).await
-            }
+            _ if is_about_tasks(method) => client.work(serial, request.task(message)).await,
             LISTEN => client.work(serial, request.listen(message)).await,
             "server/discover" => client.work(serial, request.discover(message)).await,
             _ if self.only().is_none() => request.of_several(message).await,
@@ -71,7 +71,7 @@ impl Request {
         let method = message.method().unwrap_or_default();
         // Methods of sessions are for the servers to refuse where there are none.
         let has_sessions = !self.side.revision.is_stateless();
-        if join::listed(method).is_some() && (has_sessions || method != "tasks/list") {
+        if join::listed(method).is_some() {
             return client.work(serial, self.join(message)).await;
         }
         let params = message.params().unwrap_or_default();
@@ -94,10 +94,16 @@ impl Request {
                     let path = &["ref", "name"];
                     client.work(serial, self.prompt(message, name, path)).await;
                 }
-                None => {
-                    let uri = read::string(&params, &["ref", "uri"]).unwrap_or_default();
-                    self.resource(message, uri).await;
-                }
+                None => match read::string(&params, &["ref", "uri"]) {
+                    Some(uri) => self.resource(message, uri).await,
+                    None => {
+                        let error = RpcError::new(
+                            code::INVALID_PARAMS,
+                            "no prompt and no resource is named",
+                        );
+                        client.refuse(serial, &error).await;
+                    }
+                },
             },
             "resources/read"
             | "resources/subscribe"
@@ -106,15 +112,33 @@ impl Request {
                 let uri = read::string(&params, &["uri"]).unwrap_or_default();
                 self.resource(message, uri).await;
             }
-            _ => {
-                let task = read::string(&params, &["taskId"]);
-                let owner = task.and_then(|task| self.side.owner_of_task(&task));
-                match owner.and_then(|server| self.side.link(server)) {
-                    Some(link) => link.forward(serial, message).await,
-                    None => client.work(serial, self.in_turn(message)).await,
-                }
-            }
+            _ => client.work(serial, self.other(message)).await,
         }
+    }
+
+    /// A request that says by nothing which server it is for: its parameters are for none that has nothing
+    /// to do with them. The one that alone has a capability of that name is meant.
+    async fn other(self, message: Message) {
+        if self.client.gateway().config().unlisted == Unlisted::AskAll {
+            return self.in_turn(message).await;
+        }
+        some_settled(&self.side).await;
+        let method = message.method().unwrap_or_default();
+        let capability = method.split('/').next().unwrap_or_default();
+        let links = self.side.links().iter();
+        let mut capable = links.filter(|link| link.is_capable(capability));
+        match (capable.next(), capable.next()) {
+            (Some(link), None) => link.forward(self.serial, message).await,
+            _ => self.unknown_method().await,
+        }
+    }
+
+    pub(super) async fn unknown_method(&self) {
+        let error = RpcError::new(
+            code::METHOD_NOT_FOUND,
+            "it is not known which server has this method",
+        );
+        self.client.refuse(self.serial, &error).await;
     }
 
     /// Hands a request to all servers that have a capability, in its place among what they are sent.
@@ -134,8 +158,10 @@ impl Request {
     async fn any_of(self, asked: Vec<Asked>) {
         let mut first = None;
         let mut result = None;
+        let until = Instant::now() + SLOWER;
         for (link, answer) in asked {
-            match answer.await.unwrap_or_else(|_| Err(cancelled())) {
+            let answer = async { answer.await.unwrap_or_else(|_| Err(cancelled())) };
+            match self.in_time(&link, until, answer).await {
                 Ok(answer) => {
                     result.get_or_insert(answer);
                 }
@@ -157,17 +183,19 @@ impl Request {
     /// A request that names a prompt at a place of its parameters.
     async fn prompt(self, message: Message, name: String, path: &'static [&'static str]) {
         let mut known = self.side.prompt(&name);
-        if known.is_none() {
+        if known.is_none() && self.side.may_list_prompts() {
             let params = message.params().and_then(|params| asking(&params));
             let params = params.unwrap_or_else(|| Bytes::from_static(b"{}"));
-            let _ = self.prompts(&params).await;
+            let _ = self.prompts(&params, false).await;
             known = self.side.prompt(&name);
         }
-        let owner = known
-            .flatten()
-            .and_then(|(server, own)| Some((Arc::clone(self.side.link(server)?), own)));
+        let owner = known.and_then(|(server, own)| Some((self.side.link(server)?, own)));
         let Some((link, own)) = owner else {
-            return self.in_turn(message).await;
+            if self.client.gateway().config().unlisted == Unlisted::AskAll {
+                return self.in_turn(message).await;
+            }
+            let error = RpcError::new(code::INVALID_PARAMS, "unknown prompt: no server lists it");
+            return self.client.refuse(self.serial, &error).await;
         };
         let message = if own == name {
             message
@@ -177,33 +205,6 @@ impl Request {
             message.with_body(read::replaced(&params, path, quoted.as_bytes()))
         };
         link.forward(self.serial, message).await;
-    }
-
-    /// A request that names a resource: to the server that it is of, else to each in turn.
-    async fn resource(self, message: Message, uri: String) {
-        let owner = self.side.owner_of_resource(&uri);
-        match owner.and_then(|server| self.side.link(server)) {
-            Some(link) => {
-                link.forward(self.serial, message).await;
-            }
-            None => {
-                let client = Arc::clone(&self.client);
-                client
-                    .work(self.serial, self.resource_of_some(message, uri))
-                    .await;
-            }
-        }
-    }
-
-    async fn resource_of_some(self, message: Message, uri: String) {
-        match self.first_that_knows(message.clone()).await {
-            Some((link, Ok(result))) => {
-                self.side.owns_resource(link.server, &uri);
-                self.client.respond(self.serial, &result).await;
-            }
-            Some((link, Err(failure))) => self.fail(&link, failure).await,
-            None => self.nobody().await,
-        }
     }
 
     /// Asks one server after the other, until one knows the answer.
@@ -223,8 +224,13 @@ impl Request {
             if !link.is_open() {
                 continue;
             }
-            let answer = link.pass(Some(self.serial), message.clone()).await.await;
-            let answer = answer.unwrap_or_else(|_| Err(cancelled()));
+            let message = message.clone();
+            let asking = async {
+                let answer = link.pass(Some(self.serial), message).await.await;
+                answer.unwrap_or_else(|_| Err(cancelled()))
+            };
+            // The next one is asked whether this one answers or not.
+            let answer = self.in_time(link, Instant::now() + SLOWER, asking).await;
             if answer.is_ok() {
                 return Some((Arc::clone(link), answer));
             }

@@ -8,34 +8,39 @@ use super::{
     life::{self, Hello},
     link::Link,
     listen::Listening,
-    owners::Owners,
     read,
+    resources::Resources,
 };
 use crate::{
     Revision,
     message::Message,
-    tools::{Caller, ClientTools},
+    tools::{
+        Caller, ClientTools,
+        list::names::{Bindings, Naming},
+    },
 };
 use bytes::Bytes;
 use futures_util::future::join_all;
 use std::{
-    collections::{BTreeMap, HashMap},
-    num::NonZeroUsize,
+    collections::{BTreeMap, HashMap, HashSet},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
 
-/// Tasks whose server is remembered; an older one is asked for in turn.
-const TASKS: NonZeroUsize = NonZeroUsize::new(4096).expect("not zero");
-
 /// The connections of one client in one era.
 pub(super) struct Side {
     links: Vec<Arc<Link>>,
     pub(super) tools: ClientTools,
     pub(super) revision: Revision,
-    known: Mutex<Known>,
+    prompts: Mutex<Prompts>,
+    resources: Mutex<Resources>,
+    /// Lists of resources are read by one request at a time.
+    pub(super) learning: tokio::sync::Mutex<()>,
+    /// Of which pairs of servers it was logged that one lists what is the other's; or of which server that
+    /// it lists too much.
+    reported: Mutex<HashSet<(usize, Option<usize>)>>,
     listenings: Mutex<BTreeMap<u64, Listening>>,
     tool_changes: AtomicU64,
     /// Lists of tools that took too long, by their servers.
@@ -44,20 +49,20 @@ pub(super) struct Side {
     pub(super) listing: tokio::sync::Mutex<()>,
 }
 
-/// Bytes of a name, an id or a token that is remembered; who has a longer name is asked for in turn.
+/// Bytes of a name, an id or a token that is remembered.
 pub(super) const LONGEST: usize = 4096;
 
-/// Resources whose server is remembered.
-const RESOURCES: NonZeroUsize = NonZeroUsize::new(16_384).expect("not zero");
-
-/// What was learnt of the servers.
-struct Known {
-    tasks: Owners,
-    resources: Owners,
-    /// Templates of addresses, as they are written.
-    templates: Owners,
-    /// Prompts by the names that they are shown under; none until they are listed.
-    prompts: Option<Prompts>,
+/// The names of prompts.
+#[derive(Default)]
+struct Prompts {
+    given: Arc<Bindings>,
+    /// Those that the client knows: of the lists that it was sent, or, if it never asked for any, of those
+    /// that were fetched for it.
+    sent: Arc<Bindings>,
+    /// Whether the client listed itself.
+    is_asked_for: bool,
+    /// Whether no server's list has changed since.
+    is_current: bool,
 }
 
 /// A server's list of tools that was not waited for.
@@ -67,9 +72,6 @@ pub(super) enum Late {
     /// Its pages, for who lists next.
     Here(Vec<Bytes>),
 }
-
-/// Which prompt of which server a name stands for.
-pub(super) type Prompts = HashMap<String, (usize, String)>;
 
 impl Side {
     /// Connections for a client that introduced itself; opened from here on.
@@ -100,12 +102,10 @@ impl Side {
             links,
             tools: gateway.tools().of(caller),
             revision,
-            known: Mutex::new(Known {
-                tasks: Owners::new(TASKS),
-                resources: Owners::new(RESOURCES),
-                templates: Owners::new(RESOURCES),
-                prompts: None,
-            }),
+            prompts: Mutex::default(),
+            resources: Mutex::new(Resources::new()),
+            learning: tokio::sync::Mutex::default(),
+            reported: Mutex::default(),
             listenings: Mutex::default(),
             tool_changes: AtomicU64::new(0),
             late: Mutex::default(),
@@ -141,8 +141,20 @@ impl Side {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn prompts(&self) -> MutexGuard<'_, Prompts> {
+        self.prompts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn resources(&self) -> MutexGuard<'_, Resources> {
+        self.resources
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether this is reported for the first time.
+    pub(super) fn is_first_report(&self, server: usize, of: Option<usize>) -> bool {
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        reported.insert((server, of))
     }
 
     pub(super) fn links(&self) -> &[Arc<Link>] {
@@ -194,60 +206,44 @@ impl Side {
 
     /// What servers list is to be learnt again.
     pub(super) fn changed(&self, method: &str) {
-        if method == "notifications/prompts/list_changed" {
-            self.known().prompts = None;
+        match method {
+            "notifications/prompts/list_changed" => self.prompts().is_current = false,
+            "notifications/resources/list_changed" => self.resources().is_learnt = false,
+            _ => {}
         }
     }
 
-    pub(super) fn learn_prompts(&self, prompts: Prompts) {
-        self.known().prompts = Some(prompts);
-    }
-
-    /// The prompt of a name, where prompts are known.
-    pub(super) fn prompt(&self, name: &str) -> Option<Option<(usize, String)>> {
-        let known = self.known();
-        let prompts = known.prompts.as_ref()?;
-        Some(prompts.get(name).cloned())
-    }
-
-    pub(super) fn owns_resource(&self, server: usize, uri: &str) {
-        self.known().resources.put(uri, server);
-    }
-
-    pub(super) fn owns_template(&self, server: usize, template: &str) {
-        self.known().templates.put(template, server);
-    }
-
-    /// The server that a resource, or a template, is known to be of: the one that lists it or answered
-    /// for it before, else the one whose template begins like it for longest.
-    pub(super) fn owner_of_resource(&self, uri: &str) -> Option<usize> {
-        let mut known = self.known();
-        let exact = known.resources.of(uri).or_else(|| known.templates.of(uri));
-        if exact.is_some() {
-            return exact;
+    /// The names that prompts are shown under; from here on they stand for these. The client knows them if
+    /// it asked for them, or never asked for any.
+    pub(super) fn name_prompts(
+        &self,
+        naming: &Naming,
+        prompts: &[(usize, &str)],
+        is_asked_for: bool,
+    ) -> Vec<Option<String>> {
+        let mut known = self.prompts();
+        let (names, given) = naming.give(&known.given, prompts, &[]);
+        known.is_asked_for |= is_asked_for;
+        if is_asked_for || !known.is_asked_for {
+            known.sent = Arc::clone(&given);
         }
-        let begins = |template: &str| {
-            let fixed = template.find('{').unwrap_or(template.len());
-            template
-                .get(..fixed)
-                .filter(|fixed| !fixed.is_empty() && uri.starts_with(fixed))
-                .map(str::len)
-        };
-        known
-            .templates
-            .iter()
-            .filter_map(|(template, server)| Some((begins(template)?, server)))
-            .max_by_key(|(length, server)| (*length, usize::MAX - server))
-            .map(|(_, server)| server)
+        known.given = given;
+        known.is_current = true;
+        names
     }
 
-    /// Who said so first: another that names the same task does not take it over.
-    pub(super) fn owns_task(&self, server: usize, task: &str) {
-        self.known().tasks.put_first(task, server);
+    /// The prompt of a name that the client knows: its server, and its name there.
+    pub(super) fn prompt(&self, name: &str) -> Option<(usize, String)> {
+        let known = self.prompts();
+        let (server, own) = known.sent.owner(name)?;
+        Some((server, own.to_owned()))
     }
 
-    pub(super) fn owner_of_task(&self, task: &str) -> Option<usize> {
-        self.known().tasks.of(task)
+    /// Whether a client that names an unknown prompt may have it from elsewhere, so that lists have to be
+    /// read first.
+    pub(super) fn may_list_prompts(&self) -> bool {
+        let known = self.prompts();
+        !known.is_asked_for && !known.is_current
     }
 
     /// Ends every connection in an orderly way.

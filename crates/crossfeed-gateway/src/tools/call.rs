@@ -11,7 +11,7 @@
 
 use super::{
     Call, Forward, Pending, binary,
-    client::{Shared, asked},
+    client::{Known, Shared, asked},
     extra,
     flow::{self, FlowError, Sources},
     list::Offered,
@@ -65,8 +65,15 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
     {
         return Call::Answered(extra::answer(shared, &name, arguments).await);
     }
-    let Some(offered) = listing.and_then(|listing| listing.find(&name).cloned()) else {
-        return invalid(format!("unknown tool: {}", quoted(&name)));
+    let offered = match shared.find(&name) {
+        Known::Tool(offered) => offered,
+        Known::Nothing => return invalid(format!("unknown tool: {}", quoted(&name))),
+        Known::NotSent => {
+            let name = quoted(&name);
+            return invalid(format!(
+                "unknown tool: {name} is new since the last `tools/list`: list the tools again"
+            ));
+        }
     };
     let (in_flight, why_not) = match begun(shared, &offered, &name, root).await {
         Ok(in_flight) => (Some(in_flight), None),

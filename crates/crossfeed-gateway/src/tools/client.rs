@@ -7,7 +7,7 @@ use super::{
     Call, Caller, ServerList, Tools, extra,
     flow::Sources,
     ids::{self, CallIds},
-    list::{Audience, Listing, Offered, ToolReport, UnmatchedPattern},
+    list::{Audience, Listing, Names, Offered, ToolReport, UnmatchedPattern, names::Bindings},
     profile::Choice,
     refusal::Privacy,
     result::Kept,
@@ -22,6 +22,7 @@ use crossfeed_schema::guidance;
 use crossfeed_wire::{CallId, Scope};
 use lru::LruCache;
 use std::{
+    collections::HashMap,
     num::NonZeroUsize,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -56,12 +57,42 @@ pub(super) struct Shared {
     pub(super) room: Room,
 }
 
-/// What a client was shown last.
+/// What was listed for a client.
 #[derive(Default)]
 struct Shown {
     listing: Option<Arc<Listing>>,
     /// Whether no server's list has changed since.
     is_current: bool,
+    /// Whether the client listed itself.
+    is_asked_for: bool,
+    /// The names that it knows: of the lists that it was sent, or, if it never asked for any, of those
+    /// that were fetched for it.
+    sent: Arc<Bindings>,
+    /// Of each server, the last listing that has its tools: it keeps them while it is away.
+    last: HashMap<usize, Arc<Listing>>,
+}
+
+impl Shown {
+    fn put(&mut self, listing: &Arc<Listing>, is_asked_for: bool) {
+        for server in listing.servers() {
+            self.last.insert(server, Arc::clone(listing));
+        }
+        self.is_asked_for |= is_asked_for;
+        if is_asked_for || !self.is_asked_for {
+            self.sent = Arc::clone(&listing.bindings);
+        }
+        self.listing = Some(Arc::clone(listing));
+        self.is_current = true;
+    }
+}
+
+/// What a name stands for, for one client.
+pub(super) enum Known {
+    Tool(Arc<Offered>),
+    /// No server has such a tool.
+    Nothing,
+    /// One has it, but the client was not sent a list since.
+    NotSent,
 }
 
 /// A call that was answered with a question.
@@ -109,6 +140,31 @@ impl Shared {
     /// What was listed last, though it may have changed since: lists may change at any time.
     pub(super) fn listing(&self) -> Option<Arc<Listing>> {
         lock(&self.listing).listing.clone()
+    }
+
+    /// The tool that a name stands for: the one of the server that the name came from, be it there or not.
+    /// With one server there is no other that it could be.
+    pub(super) fn find(&self, name: &str) -> Known {
+        let shown = lock(&self.listing);
+        let listed = shown
+            .listing
+            .as_ref()
+            .and_then(|listing| listing.find(name));
+        let owner = shown.sent.owner(name).map(|(server, _)| server);
+        let found = match (listed, owner) {
+            (Some(tool), _) if self.tools.naming.is_sole() => Some(tool),
+            (None, _) if self.tools.naming.is_sole() => None,
+            (Some(_), None) => return Known::NotSent,
+            (Some(tool), Some(_)) => Some(tool),
+            (None, None) => None,
+            (None, Some(owner)) => {
+                let is_there = shown.listing.as_ref();
+                let is_there = is_there.is_some_and(|listing| listing.has_server(owner));
+                let last = shown.last.get(&owner).filter(|_| !is_there);
+                last.and_then(|listing| listing.find(name))
+            }
+        };
+        found.map_or(Known::Nothing, |tool| Known::Tool(Arc::clone(tool)))
     }
 
     /// Whether the client's revision is without sessions.
@@ -240,19 +296,34 @@ impl ClientTools {
 
     /// The one `tools/list` result for all servers' lists; and from here on calls are understood by it.
     pub async fn list(&self, lists: &[ServerList]) -> Bytes {
+        self.listed(lists, true).await.bytes.clone()
+    }
+
+    /// The same for a client that did not ask for it: it learns of no name by it that it could call, unless
+    /// it never asked for a list.
+    pub(crate) async fn refresh(&self, lists: &[ServerList]) -> Bytes {
+        self.listed(lists, false).await.bytes.clone()
+    }
+
+    async fn listed(&self, lists: &[ServerList], is_asked_for: bool) -> Arc<Listing> {
         let Tools {
             engine,
             config,
             listings,
+            naming,
             ..
         } = &self.shared.tools;
-        let listing = listings.get(engine, config, lists, &self.shared.audience);
-        let bytes = listing.bytes.clone();
-        *lock(&self.shared.listing) = Shown {
-            listing: Some(listing),
-            is_current: true,
+        let before = self
+            .shared
+            .listing()
+            .map(|listing| Arc::clone(&listing.bindings));
+        let names = Names {
+            naming,
+            before: &before.unwrap_or_default(),
         };
-        bytes
+        let listing = listings.get(engine, config, lists, &self.shared.audience, names);
+        lock(&self.shared.listing).put(&listing, is_asked_for);
+        listing
     }
 
     /// Whether [`list`](Self::list) was asked since the lists last changed.
@@ -311,12 +382,11 @@ impl ClientTools {
             return Vec::new();
         };
         let name = root.get("name").and_then(|name| name.as_str());
-        let listing = self.shared.listing();
-        let offered = listing.and_then(|listing| listing.find(&name?).cloned());
-        let Some((offered, arguments)) = offered.zip(root.get("arguments")) else {
-            return Vec::new();
-        };
-        offered.headers_of(arguments)
+        let known = name.map(|name| self.shared.find(&name));
+        match (known, root.get("arguments")) {
+            (Some(Known::Tool(offered)), Some(arguments)) => offered.headers_of(arguments),
+            _ => Vec::new(),
+        }
     }
 
     /// What becomes of a call, by the `params` of its `tools/call`.

@@ -35,7 +35,7 @@ use bytes::Bytes;
 use crossfeed_core::Engine;
 use flow::Flows;
 use ids::Key;
-use list::Listings;
+use list::{Listings, names::Naming};
 use std::{
     collections::HashSet,
     sync::{Arc, Mutex},
@@ -47,6 +47,7 @@ pub struct Tools {
     engine: Engine,
     config: Arc<GatewayConfig>,
     listings: Arc<Listings>,
+    naming: Arc<Naming>,
     flows: Arc<Flows>,
     key: Key,
     figures: Arc<Figures>,
@@ -116,6 +117,7 @@ impl Tools {
         Self {
             engine,
             listings: Arc::new(Listings::new()),
+            naming: Arc::new(Naming::of(&config)),
             flows: Arc::new(Flows::new(config.flows.clone(), &config.servers)),
             key: Key::new(),
             figures: Figures::new(&Metrics::new(), &config),
@@ -128,6 +130,11 @@ impl Tools {
     pub(crate) fn with_figures(mut self, figures: &Arc<Figures>) -> Self {
         self.figures = Arc::clone(figures);
         self
+    }
+
+    /// How tools and prompts are named.
+    pub(crate) fn naming(&self) -> &Arc<Naming> {
+        &self.naming
     }
 
     /// The tools of one client.

@@ -15,7 +15,7 @@
 
 use super::{
     client::Shared,
-    result::{Again, Kept},
+    result::{Again, Kept, accepted},
 };
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, Edits, Kind};
@@ -133,26 +133,33 @@ pub(super) async fn result(
     task_id: &str,
     said: Bytes,
 ) -> Bytes {
-    let Some(task) = shared.task(server, task_id) else {
-        return said;
-    };
     let document = Document::new(said.clone());
     let Ok(root) = document.root() else {
         return said;
     };
+    let task = shared.task(server, task_id);
     let (member, inner) = match holds(root) {
         Holds::All => (None, said.clone()),
         Holds::Member(inner) => (Some(inner), inner.shared()),
         Holds::Nothing(status) => {
-            fail(&task, &status).await;
+            if let Some(task) = task {
+                fail(&task, &status).await;
+            }
             return said;
         }
         Holds::NotYet => return said,
     };
-    // Who asked may be gone before it is recorded; who asks next is to find it.
-    let seen = tokio::spawn(seen(Arc::clone(shared), task, inner));
-    let Ok(shown) = seen.await else {
-        return said;
+    let shown = match task {
+        Some(task) => {
+            // Who asked may be gone before it is recorded; who asks next is to find it.
+            let seen = tokio::spawn(seen(Arc::clone(shared), task, inner));
+            let Ok(shown) = seen.await else {
+                return said;
+            };
+            shown
+        }
+        // It was begun in another session, or is not followed.
+        None => accepted(inner, shared.is_stateless()).await,
     };
     match member {
         Some(inner) => {

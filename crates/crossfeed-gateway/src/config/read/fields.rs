@@ -100,6 +100,28 @@ impl<'n> Fields<'n> {
         }
     }
 
+    /// One of several words.
+    pub(super) fn word<T: Copy>(
+        &mut self,
+        reader: &mut Reader<'_>,
+        key: &'static str,
+        words: &[(&str, T)],
+    ) -> Option<T> {
+        let node = self.take(key)?;
+        let known = words.iter().find(|(word, _)| match &node.value {
+            Value::Text(text) => text == word,
+            _ => false,
+        });
+        if known.is_none() {
+            let words: Vec<_> = words
+                .iter()
+                .map(|(word, _)| format!("\"{word}\""))
+                .collect();
+            wrong(reader, &self.at(key), node, &words.join(" or "));
+        }
+        known.map(|(_, value)| *value)
+    }
+
     /// A list of texts.
     pub(super) fn texts(&mut self, reader: &mut Reader<'_>, key: &'static str) -> Vec<String> {
         match self.take(key) {

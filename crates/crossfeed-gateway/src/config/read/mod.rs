@@ -9,7 +9,7 @@ mod limits;
 mod server;
 
 use super::{
-    ConfigError, ExtraTools, GatewayConfig, ListenConfig, Problem, TokenConfig,
+    ConfigError, ExtraTools, GatewayConfig, ListenConfig, Prefix, Problem, TokenConfig, Unlisted,
     node::{self, Malformed, Node, Value},
 };
 pub(crate) use fields::nearest;
@@ -180,6 +180,15 @@ fn config(reader: &mut Reader<'_>, document: &Node) -> GatewayConfig {
         config.flows = flows::flows(reader, node, &config.servers);
     }
     config.profile = fields.profile(reader, "profile");
+    let prefixes = [
+        ("always", Prefix::Always),
+        ("collisions", Prefix::Collisions),
+    ];
+    config.prefix = fields.word(reader, "prefix", &prefixes).unwrap_or_default();
+    let unlisted = [("refuse", Unlisted::Refuse), ("ask-all", Unlisted::AskAll)];
+    config.unlisted = fields
+        .word(reader, "unlisted", &unlisted)
+        .unwrap_or_default();
     config.context_window = fields.count(reader, "contextWindow");
     // Editors find the schema of a file by this.
     let _ = fields.take("$schema");

@@ -14,6 +14,7 @@ use super::{
     Gateway,
     link::{Link, Phase},
     side::Side,
+    tasks::Tasks,
 };
 use crate::{
     Revision,
@@ -66,6 +67,8 @@ pub struct Client {
     is_shared: bool,
     /// What tells it from all others.
     key: String,
+    /// Those of its principal.
+    tasks: Arc<Tasks>,
     state: Mutex<State>,
     /// Answers that are on their way to a client that does not read.
     leaving: Arc<AtomicUsize>,
@@ -119,7 +122,9 @@ impl Client {
         is_shared: bool,
         key: String,
     ) -> Arc<Self> {
+        let tasks = gateway.tasks_of(&principal);
         Arc::new(Self {
+            tasks,
             gateway,
             principal,
             outlet,
@@ -136,6 +141,10 @@ impl Client {
 
     pub(super) fn gateway(&self) -> &Arc<Gateway> {
         &self.gateway
+    }
+
+    pub(super) fn tasks(&self) -> &Tasks {
+        &self.tasks
     }
 
     /// What its results are recorded under; nothing where several clients share it, so that call ids

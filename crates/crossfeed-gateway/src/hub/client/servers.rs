@@ -89,6 +89,9 @@ impl Client {
         message: Message,
         related: Option<&Id>,
     ) {
+        if !self.may_hear(link, &message) {
+            return;
+        }
         let message = if link.stateless
             && message.method() != Some("notifications/progress")
             && let Some(side) = self.side_of(link)
@@ -221,16 +224,6 @@ impl Client {
             .collect()
     }
 
-    /// What is to be known of a tool's result: the task that it stands for.
-    pub(in crate::hub) fn learn(&self, link: &Link, result: &Bytes) {
-        if let Some(task) =
-            read::string(result, &["task", "taskId"]).or_else(|| read::string(result, &["taskId"]))
-            && let Some(side) = self.side_of(link)
-        {
-            side.owns_task(link.server, &task);
-        }
-    }
-
     /// A server ended: what it asked is not to be answered any longer.
     pub(in crate::hub) async fn lost(&self, link: &Arc<Link>) {
         let numbers: Vec<u64> = {
@@ -265,7 +258,9 @@ impl Client {
         }
         side.tools_changed(link.server);
         if link.stateless {
-            side.changed("notifications/prompts/list_changed");
+            for (_, method) in LISTS {
+                side.changed(method);
+            }
             // Lists are announced to those only who asked for it.
             return side.listen_again(self, link).await;
         }

@@ -175,6 +175,24 @@ impl Side {
         String::from_utf8(next.to_bytes().to_vec()).unwrap()
     }
 
+    /// Sends a request whose id is its method.
+    pub(super) async fn request(&self, method: &str, params: &str) {
+        self.send(&format!(
+            r#"{{"jsonrpc":"2.0","id":"{method}","method":"{method}","params":{params}}}"#
+        ))
+        .await;
+    }
+
+    /// The next message that is an answer.
+    pub(super) async fn answer(&self) -> String {
+        loop {
+            let next = self.next().await;
+            if next.contains(r#""id":"#) {
+                return next;
+            }
+        }
+    }
+
     pub(super) async fn is_quiet(&self) -> bool {
         self.inbox.lock().await.try_recv().is_err()
     }
@@ -232,6 +250,14 @@ impl World {
         self.client_of(|outlet| self.gateway.connect(Principal::Local, outlet))
     }
 
+    /// The session of a client over HTTP: of the holder of a token, or of nobody who is known.
+    pub(super) fn session_of(&self, holder: Option<&str>) -> Side {
+        let principal = holder.map_or(Principal::Anonymous, |name| {
+            Principal::Named(name.to_owned())
+        });
+        self.client_of(|outlet| self.gateway.connect(principal, outlet))
+    }
+
     /// One of several clients that have no sessions.
     pub(super) fn stateless(&self) -> Side {
         self.client_of(|_| self.gateway.stateless(Principal::Anonymous))
@@ -261,7 +287,11 @@ impl World {
 
     /// A client and its connection to each server, the session begun.
     pub(super) async fn begun(&self, capabilities: &str) -> (Side, Vec<Server>) {
-        let client = self.client();
+        self.begin(self.client(), capabilities).await
+    }
+
+    /// The same for this client.
+    pub(super) async fn begin(&self, client: Side, capabilities: &str) -> (Side, Vec<Server>) {
         client.send(INITIALIZE).await;
         let mut servers = Vec::new();
         for index in 0..self.opened.len() {

@@ -2,6 +2,7 @@
 
 use super::fake::{INITIALIZE, Server, World, message};
 use crate::{
+    config::{Prefix, Unlisted},
     message::Message,
     upstream::{Event, UpstreamError},
 };
@@ -9,6 +10,16 @@ use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use std::{sync::atomic::Ordering, time::Duration};
 
 const ALL: &str = r#"{"tools":{},"prompts":{},"resources":{"subscribe":true},"logging":{}}"#;
+
+/// Two servers whose prompts and tools keep their names.
+fn two() -> World {
+    World::with(&["a", "b"], |config| config.prefix = Prefix::Collisions)
+}
+
+/// Two servers that are asked for what nobody lists.
+fn two_in_turn() -> World {
+    World::with(&["a", "b"], |config| config.unlisted = Unlisted::AskAll)
+}
 
 fn error(request: &Message, code: i64) -> Message {
     let id = request.id().unwrap();
@@ -93,7 +104,7 @@ async fn pages_are_joined_in_the_order_of_the_configuration() {
 
 #[tokio::test]
 async fn prompts_of_two_servers_with_one_name_are_told_apart() {
-    let world = World::new(&["a", "b"]);
+    let world = two();
     let (client, mut servers) = world.begun(ALL).await;
     client
         .send(r#"{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"b__same","x":1.0}}"#)
@@ -129,7 +140,7 @@ async fn prompts_of_two_servers_with_one_name_are_told_apart() {
 
 #[tokio::test]
 async fn what_nobody_is_known_to_have_is_asked_for_in_turn() {
-    let world = World::new(&["a", "b"]);
+    let world = two_in_turn();
     let (client, mut servers) = world.begun(ALL).await;
     for (id, codes, found) in [
         (1, [-32601, 0], true),
@@ -159,6 +170,13 @@ async fn what_nobody_is_known_to_have_is_asked_for_in_turn() {
     client
         .send(r#"{"jsonrpc":"2.0","id":9,"method":"resources/read","params":{"uri":"x:y"}}"#)
         .await;
+    // Unless a list says whose it is.
+    for list in ["resources/list", "resources/templates/list"] {
+        for server in &mut servers {
+            let request = server.expect(list).await;
+            server.answer(&request, "{}").await;
+        }
+    }
     let request = servers[0].expect("resources/read").await;
     servers[0].say(error(&request, -32002)).await;
     let request = servers[1].expect("resources/read").await;
@@ -258,6 +276,7 @@ async fn what_one_server_takes_back_another_still_asks() {
 async fn a_server_that_does_not_read_holds_nobody_up() {
     let world = World::with(&["a", "b"], |config| {
         config.limits.requests_per_client = usize::MAX;
+        config.unlisted = Unlisted::AskAll;
     });
     let (client, mut servers) = world.begun(ALL).await;
     world.fakes[0].is_stuck.store(true, Ordering::Relaxed);
@@ -294,7 +313,7 @@ async fn a_list_of_tools_that_does_not_come_holds_up_no_other_server() {
     let world = World::new(&["a", "b"]);
     let (client, mut servers) = world.begun(ALL).await;
     client
-        .send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{}}}"#)
+        .send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"b__t","arguments":{}}}"#)
         .await;
     let late = servers[0].expect("tools/list").await;
     let list = servers[1].expect("tools/list").await;
@@ -310,7 +329,7 @@ async fn a_list_of_tools_that_does_not_come_holds_up_no_other_server() {
     let list = servers[1].expect("tools/list").await;
     servers[1].answer(&list, TOOL).await;
     let listed = client.next().await;
-    assert!(listed.contains(r#""name":"t""#), "{listed}");
+    assert!(listed.contains(r#""name":"b__t""#), "{listed}");
     assert!(servers[0].is_quiet());
     // Once it is there, the client is told, and lists it.
     let tool = TOOL.replace(r#""t""#, r#""slow""#);
@@ -324,7 +343,7 @@ async fn a_list_of_tools_that_does_not_come_holds_up_no_other_server() {
     servers[1].answer(&list, TOOL).await;
     let listed = client.next().await;
     assert!(
-        listed.contains(r#""name":"slow""#) && listed.contains(r#""name":"t""#),
+        listed.contains(r#""name":"a__slow""#) && listed.contains(r#""name":"b__t""#),
         "{listed}"
     );
     assert!(servers[0].is_quiet());
@@ -332,7 +351,7 @@ async fn a_list_of_tools_that_does_not_come_holds_up_no_other_server() {
 
 #[tokio::test(start_paused = true)]
 async fn what_a_server_does_not_list_in_time_is_left_out() {
-    let world = World::new(&["a", "b"]);
+    let world = two();
     let (client, mut servers) = world.begun(ALL).await;
     for (id, method, list) in [
         (1, "resources/list", r#"{"resources":[{"uri":"b:1"}]}"#),
@@ -360,7 +379,7 @@ async fn what_a_server_does_not_list_in_time_is_left_out() {
 
 #[tokio::test]
 async fn prompts_without_end_are_left_out() {
-    let world = World::new(&["a", "b"]);
+    let world = two();
     let many = vec![r#"{"name":"p"}"#; 10_001].join(",");
     let (client, mut servers) = world.begun(ALL).await;
     // The same cursor twice, and more than is listed of one server.
@@ -422,7 +441,7 @@ async fn a_cursor_goes_to_each_server_once() {
 }
 #[tokio::test]
 async fn a_task_stays_with_the_server_that_named_it_first() {
-    let world = World::new(&["a", "b"]);
+    let world = two_in_turn();
     let (client, mut servers) = world.begun(r#"{"tools":{},"tasks":{"list":{}}}"#).await;
     client
         .send(r#"{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"t"}}"#)

@@ -37,10 +37,11 @@ use crossfeed_core::Engine;
 use crossfeed_json::{Document, Kind};
 use crossfeed_schema::{ListOptions, Listed, Reflection, ToolList, rewrite_tools};
 use lru::LruCache;
+use names::{Bindings, Naming};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     num::NonZeroUsize,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -66,9 +67,30 @@ pub(super) struct Listing {
     pub(super) reports: Vec<ToolReport>,
     /// Patterns of servers that none of their tools fits.
     pub(super) unmatched: Vec<UnmatchedPattern>,
+    /// All names that are given by now, those of earlier lists included.
+    pub(super) bindings: Arc<Bindings>,
+    /// The servers whose lists it is made of.
+    servers: Vec<usize>,
+}
+
+/// By what names are given: the configuration, and the names that were given before.
+#[derive(Clone, Copy)]
+pub(super) struct Names<'n> {
+    pub(super) naming: &'n Naming,
+    pub(super) before: &'n Arc<Bindings>,
 }
 
 impl Listing {
+    /// The servers whose lists it is made of.
+    pub(super) fn servers(&self) -> impl Iterator<Item = usize> {
+        self.servers.iter().copied()
+    }
+
+    /// Whether the server's list is part of it.
+    pub(super) fn has_server(&self, server: usize) -> bool {
+        self.servers.contains(&server)
+    }
+
     /// The tool that is shown so.
     pub(super) fn find(&self, name: &str) -> Option<&Arc<Offered>> {
         self.tools.get(name)
@@ -112,20 +134,33 @@ impl Listings {
         config: &GatewayConfig,
         lists: &[ServerList],
         audience: &Audience,
+        names: Names<'_>,
     ) -> Arc<Listing> {
-        let key = key(config, lists, audience);
+        let lists_digest = digest(config, lists, audience);
+        let key = |bindings: &Bindings| key(&lists_digest, bindings);
         let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(listing) = kept().get(&key) {
+        if let Some(listing) = kept().get(&key(names.before)) {
             return Arc::clone(listing);
         }
-        let listing = Arc::new(listing(engine, config, lists, audience));
-        kept().put(key, Arc::clone(&listing));
+        let listing = Arc::new(listing(engine, config, lists, audience, names));
+        let mut kept = kept();
+        kept.put(key(names.before), Arc::clone(&listing));
+        // The same lists with the names that are given by now are listed the same.
+        kept.put(key(&listing.bindings), Arc::clone(&listing));
         listing
     }
 }
 
 /// What a listing depends on, but for the configuration, which never changes.
-fn key(config: &GatewayConfig, lists: &[ServerList], audience: &Audience) -> [u8; 32] {
+fn key(lists: &[u8; 32], bindings: &Bindings) -> [u8; 32] {
+    let mut digest = Sha256::new();
+    digest.update(lists);
+    digest.update(bindings.digest());
+    digest.finalize().into()
+}
+
+/// Of what a listing depends on, all but the names that were given before.
+fn digest(config: &GatewayConfig, lists: &[ServerList], audience: &Audience) -> [u8; 32] {
     let mut digest = Sha256::new();
     digest.update(audience.revision.as_str());
     digest.update([u8::from(audience.may_list)]);
@@ -168,6 +203,7 @@ fn listing(
     config: &GatewayConfig,
     lists: &[ServerList],
     audience: &Audience,
+    names: Names<'_>,
 ) -> Listing {
     let pages: Vec<Vec<Document>> = lists
         .iter()
@@ -197,24 +233,16 @@ fn listing(
     }
     let own: Vec<_> = tools
         .iter()
-        .map(|(server, _, tool)| {
-            let server = config.servers.get(*server);
-            let server = server.map_or("", |server| server.name.as_str());
-            (server, tool.listed.shown_name())
-        })
+        .map(|(server, _, tool)| (*server, tool.listed.shown_name()))
         .collect();
     // Where nothing can be called there is nothing to refer to.
     let extra = match own.is_empty() {
         true => Vec::new(),
         false => extra::offered(config.extra_tools, audience.may_list),
     };
-    let servers: Vec<_> = config
-        .servers
-        .iter()
-        .map(|server| server.name.as_str())
-        .collect();
-    let shown = names::shown(&own, &servers, &extra);
+    let (shown, bindings) = names.naming.give(names.before, &own, &extra);
     let mut found = HashMap::new();
+    let mut unnamed = HashSet::new();
     let mut pending = reports.iter_mut().filter(|report| report.is_none());
     let mut written: Vec<Bytes> = extra
         .iter()
@@ -224,7 +252,16 @@ fn listing(
         let Some(server) = config.servers.get(index) else {
             continue;
         };
-        if let Some(report) = pending.next() {
+        let report = pending.next();
+        let Some(name) = name else {
+            unnamed.insert(index);
+            if let Some(report) = report {
+                let name = tool.listed.name().to_owned();
+                *report = Some(ToolReport::without_room(index, name));
+            }
+            continue;
+        };
+        if let Some(report) = report {
             *report = Some(ToolReport::of(index, &tool, &name));
         }
         let (offered, bytes) = tool.offered(
@@ -237,12 +274,22 @@ fn listing(
         written.push(bytes);
         found.entry(name).or_insert_with(|| Arc::new(offered));
     }
+    for server in unnamed {
+        let server = config.servers.get(server);
+        tracing::warn!(
+            target: "crossfeed::gateway",
+            server = server.map_or("", |server| &server.name),
+            "a server lists more names of tools than a session has room for: the rest is left out"
+        );
+    }
     Listing {
         bytes: join::joined(&pages, &written, audience.revision),
         tools: found,
         extra,
         reports: reports.into_iter().flatten().collect(),
         unmatched,
+        bindings,
+        servers: lists.iter().map(|list| list.server).collect(),
     }
 }
 

@@ -1,58 +1,291 @@
-//! The names under which the tools of several servers stand in one list.
+//! The names under which tools or prompts of several servers stand in one list.
 //!
-//! What comes in: each tool's server and name. What goes out: a name for each, no two the same where
-//! that can be. A name is its own, but where two servers, or a server and the gateway, have it.
+//! What comes in: each item's server and own name, and the names that were given before. What goes out:
+//! a name for each, no two the same. Which server a name means depends on the configuration and on the
+//! names given before, never on which servers answered.
 
+use crate::config::{GatewayConfig, Prefix};
 use sha2::{Digest as _, Sha256};
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 /// The longest name with a prefix: what every provider takes.
 const LONGEST: usize = 64;
 /// Hexadecimal digits that tell names apart that were cut.
 const MARK: usize = 6;
+/// What is kept of a server's name in a prefix that needs a mark.
+const STEM: usize = 24;
+/// Between a prefix and a name.
+const BETWEEN: &str = "__";
 
-/// The names that tools are shown under, in their order. `reserved` are taken. A name that begins as those
-/// of another of `servers` do is not its server's to give: who allows it means the other's tool.
-pub(crate) fn shown(tools: &[(&str, &str)], servers: &[&str], reserved: &[&str]) -> Vec<String> {
-    let prefixes: Vec<(&str, String)> = servers
-        .iter()
-        .map(|server| (*server, format!("{}__", plain(server))))
-        .collect();
-    let is_of_another = |server: &str, name: &str| {
-        let mut others = prefixes.iter().filter(|(other, _)| *other != server);
-        name.contains("__") && others.any(|(_, prefix)| name.starts_with(prefix.as_str()))
-    };
-    let mut owner: HashMap<&str, Option<&str>> =
-        reserved.iter().map(|name| (*name, None)).collect();
-    for (server, name) in tools {
-        let known = owner.entry(name).or_insert(Some(server));
-        if *known != Some(server) || is_of_another(server, name) {
-            *known = None;
+/// Names that one server may have in a session, and their bytes.
+const NAMES: usize = 32_768;
+const BYTES: usize = 4 << 20;
+
+/// How names are given: by the configuration alone.
+pub(crate) struct Naming {
+    prefix: Prefix,
+    /// By their places in the configuration; none of servers that are disabled.
+    servers: Vec<Option<Server>>,
+}
+
+struct Server {
+    name: String,
+    /// Without [`BETWEEN`], which it does not contain.
+    prefix: String,
+}
+
+/// A tool or a prompt as its server knows it: the server's place, and its own name there.
+type Own = (usize, Arc<str>);
+
+/// Names that were given, and what they stand for. A name that was given once stands for the same until
+/// the session ends.
+#[derive(Clone, Default)]
+pub(crate) struct Bindings {
+    owners: HashMap<Arc<str>, Own>,
+    names: HashMap<Own, Arc<str>>,
+    room: HashMap<usize, Room>,
+    digest: [u8; 32],
+}
+
+/// What the names of one server take.
+#[derive(Clone, Copy, Default)]
+struct Room {
+    names: usize,
+    bytes: usize,
+}
+
+impl Bindings {
+    /// The server of a name, and the name there.
+    pub(crate) fn owner(&self, name: &str) -> Option<(usize, &str)> {
+        let (server, own) = self.owners.get(name)?;
+        Some((*server, own))
+    }
+
+    /// The same for the same names, given in the same order.
+    pub(crate) fn digest(&self) -> &[u8; 32] {
+        &self.digest
+    }
+
+    fn name(&self, own: &Own) -> Option<&Arc<str>> {
+        self.names.get(own)
+    }
+
+    fn has_room(&self, (server, own): &Own, name: &str) -> bool {
+        let room = self.room.get(server).copied().unwrap_or_default();
+        room.names < NAMES && room.bytes + own.len() + name.len() <= BYTES
+    }
+
+    fn bind(&mut self, own: Own, name: &str) {
+        let mut digest = Sha256::new();
+        digest.update(self.digest);
+        digest.update(own.0.to_le_bytes());
+        for text in [&own.1, name] {
+            digest.update(text.len().to_le_bytes());
+            digest.update(text);
+        }
+        self.digest = digest.finalize().into();
+        let room = self.room.entry(own.0).or_default();
+        room.names += 1;
+        room.bytes += own.1.len() + name.len();
+        let name: Arc<str> = name.into();
+        self.owners.insert(Arc::clone(&name), own.clone());
+        self.names.insert(own, name);
+    }
+}
+
+impl Naming {
+    pub(crate) fn of(config: &GatewayConfig) -> Self {
+        let names: Vec<_> = config
+            .servers
+            .iter()
+            .map(|server| (!server.disabled).then_some(server.name.as_str()))
+            .collect();
+        Self::new(&names, config.prefix)
+    }
+
+    fn new(names: &[Option<&str>], prefix: Prefix) -> Self {
+        // A name that can be a prefix as it is goes first, wherever it stands.
+        let exact = |name: &str| is_unambiguous(name) && plain(name) == name;
+        let mut taken: HashSet<String> = names
+            .iter()
+            .flatten()
+            .filter(|name| exact(name))
+            .map(|name| (*name).to_owned())
+            .collect();
+        let servers = names.iter().map(|name| {
+            let name = (*name)?;
+            let prefix = match exact(name) {
+                true => name.to_owned(),
+                false => marked_prefix(name, &taken),
+            };
+            taken.insert(prefix.clone());
+            let name = name.to_owned();
+            Some(Server { name, prefix })
+        });
+        Self {
+            prefix,
+            servers: servers.collect(),
         }
     }
-    let is_own = |name: &str| owner.get(name).is_some_and(Option::is_some);
-    let mut taken: HashSet<String> = tools
-        .iter()
-        .filter(|(_, name)| is_own(name))
-        .map(|(_, name)| (*name).to_owned())
-        .chain(reserved.iter().map(|name| (*name).to_owned()))
-        .collect();
-    let mut given: HashMap<(&str, &str), String> = HashMap::new();
-    tools
-        .iter()
-        .map(|(server, name)| {
-            if is_own(name) {
-                return (*name).to_owned();
+
+    /// Whether there is one server: its names are its own, and nobody else could have them.
+    pub(crate) fn is_sole(&self) -> bool {
+        self.servers.iter().flatten().count() == 1
+    }
+
+    /// The names that items are shown under, in their order, and all names that are given by then; none
+    /// for an item beyond the room of its server. `reserved` are taken.
+    pub(crate) fn give(
+        &self,
+        before: &Arc<Bindings>,
+        items: &[(usize, &str)],
+        reserved: &[&str],
+    ) -> (Vec<Option<String>>, Arc<Bindings>) {
+        if self.is_sole() {
+            return (self.of_sole(items, reserved), Arc::clone(before));
+        }
+        let items: Vec<Own> = items
+            .iter()
+            .map(|(server, own)| (*server, Arc::from(*own)))
+            .collect();
+        let is_new = |item: &&Own| before.name(item).is_none();
+        let mut bindings = Arc::clone(before);
+        if items.iter().any(|item| is_new(&item)) {
+            let bindings = Arc::make_mut(&mut bindings);
+            if self.prefix == Prefix::Collisions {
+                let mut servers: HashMap<&str, HashSet<usize>> = HashMap::new();
+                for (server, own) in &items {
+                    servers.entry(own).or_default().insert(*server);
+                }
+                let is_free = |(server, own): &Own| {
+                    let is_of_one = servers
+                        .get(&**own)
+                        .is_some_and(|servers| servers.len() == 1);
+                    is_of_one && !reserved.contains(&&**own) && !self.is_of_another(*server, own)
+                };
+                for item in items.iter().filter(is_new).filter(|item| is_free(item)) {
+                    let is_taken = bindings.name(item).is_some()
+                        || bindings.owners.contains_key(&item.1)
+                        || !bindings.has_room(item, &item.1);
+                    if !is_taken {
+                        bindings.bind(item.clone(), &item.1);
+                    }
+                }
             }
-            // A tool that a server lists twice keeps one name: only the first is found, as without us.
-            let known = given.entry((server, name)).or_insert_with(|| {
-                let name = prefixed(server, name, &taken);
-                taken.insert(name.clone());
-                name
-            });
-            known.clone()
+            for item in &items {
+                if bindings.name(item).is_some() {
+                    continue;
+                }
+                let is_taken =
+                    |name: &str| bindings.owners.contains_key(name) || reserved.contains(&name);
+                let name = self.prefixed(item.0, &item.1, is_taken);
+                if bindings.has_room(item, &name) {
+                    bindings.bind(item.clone(), &name);
+                }
+            }
+        }
+        let names = items
+            .iter()
+            .map(|item| bindings.name(item).map(|name| (**name).to_owned()))
+            .collect();
+        (names, bindings)
+    }
+
+    fn of_sole(&self, items: &[(usize, &str)], reserved: &[&str]) -> Vec<Option<String>> {
+        let mut taken: HashSet<String> = items
+            .iter()
+            .map(|(_, own)| *own)
+            .chain(reserved.iter().copied())
+            .map(str::to_owned)
+            .collect();
+        let mut given: HashMap<&str, String> = HashMap::new();
+        let mut names = Vec::with_capacity(items.len());
+        for (server, own) in items.iter().copied() {
+            if !reserved.contains(&own) {
+                names.push(Some(own.to_owned()));
+                continue;
+            }
+            let name = match given.get(own) {
+                Some(name) => name.clone(),
+                None => self.prefixed(server, own, |name| taken.contains(name)),
+            };
+            taken.insert(name.clone());
+            given.insert(own, name.clone());
+            names.push(Some(name));
+        }
+        names
+    }
+
+    /// Whether a name begins as those of another server do: who allows it means the other's.
+    fn is_of_another(&self, server: usize, name: &str) -> bool {
+        let Some((prefix, _)) = name.split_once(BETWEEN) else {
+            return false;
+        };
+        let mut others = self.servers.iter().enumerate();
+        others.any(|(at, other)| {
+            at != server && other.as_ref().is_some_and(|other| other.prefix == prefix)
         })
-        .collect()
+    }
+
+    fn prefixed(&self, server: usize, name: &str, is_taken: impl Fn(&str) -> bool) -> String {
+        let server = self.servers.get(server).and_then(Option::as_ref);
+        let (prefix, server) = server.map_or(("", ""), |server| (&server.prefix, &server.name));
+        let full = format!("{prefix}{BETWEEN}{}", plain(name));
+        if plain(name) == name && full.len() <= LONGEST && !is_taken(&full) {
+            return full;
+        }
+        let kept: String = full.chars().take(LONGEST - MARK - 1).collect();
+        let marked = |round| format!("{kept}_{}", mark(&format!("{server}\n{name}\n{round}")));
+        first_free(marked, is_taken)
+    }
+}
+
+/// Whether the first [`BETWEEN`] behind a server's name is the one that the gateway put there.
+fn is_unambiguous(server: &str) -> bool {
+    !server.contains(BETWEEN) && !server.ends_with('_')
+}
+
+/// A prefix for a server whose name cannot be one: without its mark where nothing else has it.
+fn marked_prefix(server: &str, taken: &HashSet<String>) -> String {
+    let mut stem = plain(server);
+    while stem.contains(BETWEEN) {
+        stem = stem.replace(BETWEEN, "_");
+    }
+    let stem = stem.trim_end_matches('_');
+    if is_unambiguous(server) && is_unambiguous(&plain(server)) && !taken.contains(stem) {
+        return stem.to_owned();
+    }
+    let stem = stem.get(..stem.len().min(STEM)).unwrap_or_default();
+    let stem = match stem.trim_end_matches('_') {
+        "" => "server",
+        stem => stem,
+    };
+    first_free(
+        |round| format!("{stem}_{}", mark(&format!("{server}\n{round}"))),
+        |prefix| taken.contains(prefix),
+    )
+}
+
+/// The first of an endless row of names that is free.
+fn first_free(name: impl Fn(usize) -> String, is_taken: impl Fn(&str) -> bool) -> String {
+    let mut round = 0;
+    loop {
+        let name = name(round);
+        if !is_taken(&name) {
+            return name;
+        }
+        round += 1;
+    }
+}
+
+/// Digits that tell texts apart.
+fn mark(text: &str) -> String {
+    let digest = Sha256::digest(text);
+    let mark: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    mark.get(..MARK).unwrap_or_default().to_owned()
 }
 
 /// A name in the signs that every provider takes.
@@ -64,77 +297,5 @@ fn plain(text: &str) -> String {
     text.chars().map(sign).collect()
 }
 
-fn prefixed(server: &str, name: &str, taken: &HashSet<String>) -> String {
-    let full = format!("{}__{}", plain(server), plain(name));
-    let is_exact = plain(server) == server && plain(name) == name;
-    if is_exact && full.len() <= LONGEST && !taken.contains(&full) {
-        return full;
-    }
-    let mut round = 0_u32;
-    loop {
-        let digest = Sha256::digest(format!("{server}\n{name}\n{round}"));
-        let mark: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        let kept: String = full.chars().take(LONGEST - MARK - 1).collect();
-        let marked = format!("{kept}_{}", mark.get(..MARK).unwrap_or_default());
-        if !taken.contains(&marked) {
-            return marked;
-        }
-        round += 1;
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::shown;
-    use proptest::prelude::*;
-    use std::collections::HashSet;
-
-    fn check(tools: &[(&str, &str)], expected: &[&str]) {
-        let servers = ["a", "b", "c", "gone"];
-        assert_eq!(
-            shown(tools, &servers, &["read_result"]),
-            expected,
-            "{tools:?}"
-        );
-    }
-
-    #[test]
-    fn names_are_prefixed_where_they_collide() {
-        check(&[], &[]);
-        check(&[("a", "x"), ("b", "y")], &["x", "y"]);
-        check(
-            &[("a", "x"), ("b", "x"), ("b", "y")],
-            &["a__x", "b__x", "y"],
-        );
-        check(&[("a", "read_result")], &["a__read_result"]);
-        check(&[("a", "x"), ("a", "x")], &["x", "x"]);
-        check(
-            &[("a", "b__x"), ("b", "x"), ("c", "x")],
-            &["a__b__x", "b__x", "c__x"],
-        );
-        // A server takes no name of another, be it there or not.
-        check(
-            &[("a", "x"), ("b", "x"), ("b", "a__x"), ("b", "gone__y")],
-            &["a__x", "b__x", "b__a__x", "b__gone__y"],
-        );
-        check(&[("b", "b__x"), ("b", "other__x")], &["b__x", "other__x"]);
-        check(&[("a.b", "x"), ("c", "x")], &["a_b__x_0f5f7f", "c__x"]);
-    }
-
-    proptest! {
-        #[test]
-        fn no_two_tools_share_a_name(
-            tools in prop::collection::vec(("[ab._]{1,2}|[x]{60,70}", "[xy._]{1,3}|[xy]{60,64}"), 0..8)
-        ) {
-            let tools: HashSet<_> = tools.iter().collect();
-            let tools: Vec<_> = tools.into_iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
-            let names = shown(&tools, &["a", "b"], &["x"]);
-            let distinct: HashSet<_> = names.iter().collect();
-            prop_assert_eq!(distinct.len(), tools.len());
-            for ((_, own), name) in tools.iter().zip(&names) {
-                prop_assert!(name != "x");
-                prop_assert!(name == own || name.len() <= 64);
-            }
-        }
-    }
-}
+mod tests;

@@ -33,6 +33,15 @@ impl ToolReport {
         }
     }
 
+    /// Of a tool whose name has no room.
+    pub(super) fn without_room(server: usize, name: String) -> Self {
+        let decision = "not offered: its server lists too many names".to_owned();
+        Self {
+            decision,
+            ..Self::left_out(server, name)
+        }
+    }
+
     /// Of a tool that is shown under a name.
     pub(super) fn of(server: usize, tool: &Rewritten, shown: &str) -> Self {
         let listed = &tool.listed;

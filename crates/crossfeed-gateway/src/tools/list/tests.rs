@@ -3,7 +3,7 @@
 use super::super::{Caller, ServerList, Tools};
 use crate::{
     Revision,
-    config::{GatewayConfig, ServerConfig, TransportConfig},
+    config::{GatewayConfig, Prefix, ServerConfig, TransportConfig},
     downstream::Principal,
 };
 use bytes::Bytes;
@@ -34,6 +34,7 @@ async fn listed_at(
 ) -> Bytes {
     let config = GatewayConfig {
         servers,
+        prefix: Prefix::Collisions,
         ..GatewayConfig::default()
     };
     let engine = Engine::in_memory(EngineOptions::default());

@@ -10,8 +10,10 @@
 //!   `_meta`, and for structured content that the client refuses; and nothing can refer to it.
 //! - What is shown conforms to the output schema that was listed.
 //! - The call id, and that something was cut, is said in `content` and in `structuredContent`.
+//! - What a server writes cannot be mistaken for that: members of its own with such keys are marked.
 //! - What is no result yet (input is required, a task runs) is not recorded.
 
+mod foreign;
 mod passed;
 mod preview;
 mod whole;

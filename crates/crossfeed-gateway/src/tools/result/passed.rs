@@ -4,7 +4,7 @@
 //! bytes, but for what the client would refuse it for, and for what only the gateway may say.
 
 use super::{
-    apart,
+    apart, foreign,
     whole::{CONTENT, META, OURS, STRUCTURED, text_part},
 };
 use crate::{
@@ -18,7 +18,18 @@ use std::borrow::Cow;
 /// A result without what another says under our keys, as the client takes it.
 pub(super) async fn on(result: Bytes, is_stateless: bool) -> Bytes {
     changed(result, move |result| {
-        without_ours(match is_stateless {
+        without_ours(marked(match is_stateless {
+            true => result,
+            false => with_object(result),
+        }))
+    })
+    .await
+}
+
+/// A result as the client takes it.
+pub(in crate::tools) async fn accepted(result: Bytes, is_stateless: bool) -> Bytes {
+    changed(result, move |result| {
+        marked(match is_stateless {
             true => result,
             false => with_object(result),
         })
@@ -26,11 +37,20 @@ pub(super) async fn on(result: Bytes, is_stateless: bool) -> Bytes {
     .await
 }
 
-/// A result as the client takes it.
-pub(in crate::tools) async fn accepted(result: Bytes, is_stateless: bool) -> Bytes {
-    match is_stateless {
-        true => result,
-        false => changed(result, with_object).await,
+/// Members that only the gateway may write say that the server wrote them.
+fn marked(result: Bytes) -> Bytes {
+    if !foreign::may_hold(&result) {
+        return result;
+    }
+    let document = Document::new(result.clone());
+    let Ok(root) = document.root() else {
+        return result;
+    };
+    let mut edits = Edits::new(document.raw());
+    foreign::mark(&mut edits, root);
+    match edits.done() {
+        Cow::Borrowed(_) => result,
+        Cow::Owned(bytes) => bytes.into(),
     }
 }
 

@@ -5,7 +5,7 @@
 //! hears them, whatever they take as text. Other binary data is described, and can be referred to.
 
 use super::{
-    Show,
+    Show, foreign,
     whole::{CONTENT, Clean, STRUCTURED, text_part},
 };
 use crate::members::put_all;
@@ -27,7 +27,12 @@ pub(super) fn preview(clean: &Clean<'_>, rendered: &str, show: &Show) -> Option<
         .get(CONTENT)
         .into_iter()
         .flat_map(Cursor::items)
-        .map(|part| String::from_utf8_lossy(part.raw()).into_owned())
+        .enumerate()
+        // The engine's own part comes first; behind it are those of the server, as far as they are shown.
+        .map(|(at, part)| match at {
+            0 => String::from_utf8_lossy(part.raw()).into_owned(),
+            _ => shown_part(part),
+        })
         .collect();
     let told = parts.first().and_then(|part| told(part));
     let own = root.get(STRUCTURED);
@@ -51,6 +56,15 @@ pub(super) fn preview(clean: &Clean<'_>, rendered: &str, show: &Show) -> Option<
     put.push((CONTENT, content));
     put_all(&mut edits, root, &put);
     Some(edits.done().into_owned())
+}
+
+/// A part of the server's own, in which nothing passes for the engine's.
+fn shown_part(part: Cursor<'_>) -> String {
+    let text = part.get("text").and_then(Cursor::as_str);
+    match text.and_then(|text| foreign::marked(&text)) {
+        Some(marked) => text_part(&marked),
+        None => String::from_utf8_lossy(part.raw()).into_owned(),
+    }
 }
 
 /// What the engine says of a result in a part of its own.

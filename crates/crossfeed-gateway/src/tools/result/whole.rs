@@ -4,7 +4,7 @@
 //! behind its own and in its structured content, so that every part stays at its place; and structured
 //! content that conforms to what is listed, or a text in its place.
 
-use super::Show;
+use super::{Show, foreign};
 use crate::{members::put_all, tools::members::take_out};
 use crossfeed_json::{Cursor, Document, Edits, Kind, quoted};
 use crossfeed_wire::internal;
@@ -41,7 +41,7 @@ impl Deref for Held<'_> {
     }
 }
 
-/// Takes out what another said under our keys, and structured content that the client refuses: before
+/// Takes out or marks what another said under our keys, and takes out structured content that the client refuses: before
 /// 2026-07-28 it is an object or nothing, and nobody could be told the call id in anything else.
 pub(super) fn clean<'d>(document: &'d Document, show: &Show) -> Option<Clean<'d>> {
     let root = document
@@ -55,6 +55,7 @@ pub(super) fn clean<'d>(document: &'d Document, show: &Show) -> Option<Clean<'d>
     let is_kept = |own: &Cursor<'_>| {
         own.kind() == Kind::Object || (show.offered.has_page && show.is_stateless)
     };
+    foreign::mark(&mut edits, root);
     let refused = root.get(STRUCTURED).filter(|own| !is_kept(own));
     let mut text = None;
     if let Some(own) = refused {

@@ -11,7 +11,7 @@ mod tasks;
 use super::{Call, Caller, ClientTools, Forward, ServerList, Tools};
 use crate::{
     Revision,
-    config::{FlowRule, GatewayConfig, ServerConfig, TransportConfig},
+    config::{FlowRule, GatewayConfig, Prefix, ServerConfig, TransportConfig},
     downstream::Principal,
 };
 use bytes::Bytes;
@@ -45,6 +45,7 @@ impl World {
         let config = GatewayConfig {
             servers: servers.into_iter().map(|(server, _)| server).collect(),
             flows,
+            prefix: Prefix::Collisions,
             ..GatewayConfig::default()
         };
         // As the command does.

@@ -1,0 +1,417 @@
+//! Whose resources are, and requests that name one.
+//!
+//! What comes in: lists of resources and templates, results that link to resources, and requests that
+//! name one. What goes out: the request to the server whose resource it is, or a refusal: an address may
+//! hold a secret, and is shown to no other server. Deliberately not here: pages of several servers made
+//! one ([`super::join`]).
+
+use super::{
+    begin::{SLOWER, some_settled},
+    calls::{Request, asking},
+    join::all_pages,
+    link::Link,
+    owners::{Beyond, Claim, Owners},
+    side::{LONGEST, Side},
+};
+use crate::{
+    config::Unlisted,
+    message::{Message, RpcError, code},
+};
+use bytes::Bytes;
+use crossfeed_json::{Cursor, Document};
+use futures_util::future::join_all;
+use std::{collections::HashMap, num::NonZeroUsize, sync::Arc};
+use tokio::time::Instant;
+
+/// Resources, and templates, of one server whose owner is remembered.
+const RESOURCES: NonZeroUsize = NonZeroUsize::new(16_384).expect("not zero");
+
+/// Links in one result whose owner is remembered.
+const LINKS: usize = 1024;
+
+/// Bytes of a result from which on it is read for links on another thread.
+const LARGE: usize = 64 << 10;
+
+/// The error of MCP for a resource that is not there, up to 2025-11-25.
+const RESOURCE_NOT_FOUND: i64 = -32002;
+
+/// Whose resources are.
+pub(super) struct Resources {
+    listed: Owners,
+    /// Templates as they are written.
+    templates: Owners,
+    /// The same in the order in which they were claimed.
+    in_order: Vec<(Template, usize)>,
+    /// Which servers list resources of a scheme and an authority.
+    origins: HashMap<Origin, Listers>,
+    /// Whether all lists were read since they last changed.
+    pub(super) is_learnt: bool,
+}
+
+/// A scheme and an authority, both in lower case.
+type Origin = (String, String);
+
+/// Who lists resources of an origin.
+enum Listers {
+    One(usize),
+    Several,
+}
+
+/// A template of addresses.
+struct Template {
+    /// What stands before its first variable.
+    fixed: String,
+    scheme: String,
+    /// The beginning of the authority, and whether that is all of it.
+    authority: String,
+    is_whole: bool,
+}
+
+impl Template {
+    /// None where the scheme is not fixed: such a template says nothing of whose an address is.
+    fn of(template: &str) -> Option<Self> {
+        let fixed = template.get(..template.find('{').unwrap_or(template.len()))?;
+        let (scheme, rest) = fixed.split_once(':')?;
+        let (authority, is_whole) = match rest.strip_prefix("//") {
+            Some(rest) => match rest.find(['/', '?', '#']) {
+                Some(end) => (rest.get(..end)?, true),
+                None => (rest, fixed.len() == template.len()),
+            },
+            // Whether an authority follows is open still.
+            None => (
+                "",
+                !matches!(rest, "" | "/") || fixed.len() == template.len(),
+            ),
+        };
+        Some(Self {
+            fixed: fixed.to_owned(),
+            scheme: scheme.to_ascii_lowercase(),
+            authority: authority.to_ascii_lowercase(),
+            is_whole,
+        })
+    }
+
+    /// Whether addresses of an origin can be of this template.
+    fn covers(&self, (scheme, authority): &Origin) -> bool {
+        self.scheme == *scheme
+            && match self.is_whole {
+                true => self.authority == *authority,
+                false => authority.starts_with(&self.authority),
+            }
+    }
+}
+
+fn origin(uri: &str) -> Option<Origin> {
+    let (scheme, rest) = uri.split_once(':')?;
+    let authority = rest.strip_prefix("//").map_or("", |rest| {
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        rest.get(..end).unwrap_or_default()
+    });
+    Some((scheme.to_ascii_lowercase(), authority.to_ascii_lowercase()))
+}
+
+impl Resources {
+    pub(super) fn new() -> Self {
+        Self {
+            listed: Owners::new(RESOURCES, Beyond::Refuse),
+            templates: Owners::new(RESOURCES, Beyond::Refuse),
+            in_order: Vec::new(),
+            origins: HashMap::new(),
+            is_learnt: false,
+        }
+    }
+
+    /// A server lists a resource, or answered for it.
+    fn claim(&mut self, server: usize, uri: &str) -> Claim {
+        let is_new = self.listed.of(uri).is_none();
+        let claim = self.listed.claim(uri, server);
+        if is_new
+            && claim == Claim::Own
+            && let Some(origin) = origin(uri)
+        {
+            let listers = self.origins.entry(origin).or_insert(Listers::One(server));
+            if !matches!(listers, Listers::One(one) if *one == server) {
+                *listers = Listers::Several;
+            }
+        }
+        claim
+    }
+
+    fn claim_template(&mut self, server: usize, template: &str) -> Claim {
+        let is_new = self.templates.of(template).is_none();
+        let claim = self.templates.claim(template, server);
+        if is_new
+            && claim == Claim::Own
+            && let Some(template) = Template::of(template)
+        {
+            self.in_order.push((template, server));
+        }
+        claim
+    }
+
+    /// The server of a resource, or of a template as it is written: the first that listed it. Else the
+    /// first whose template covers the scheme and the authority, if no other lists resources of these and
+    /// a template of its fits.
+    fn owner(&mut self, uri: &str) -> Option<usize> {
+        let known = self.listed.of(uri).or_else(|| self.templates.of(uri));
+        if known.is_some() {
+            return known;
+        }
+        let origin = origin(uri)?;
+        let mut covering = self.in_order.iter();
+        let (_, server) = covering.find(|(template, _)| template.covers(&origin))?;
+        let is_anothers = match self.origins.get(&origin) {
+            Some(Listers::One(one)) => one != server,
+            Some(Listers::Several) => true,
+            None => false,
+        };
+        let fits = |(template, of): &(Template, usize)| {
+            of == server && uri.starts_with(template.fixed.as_str())
+        };
+        (!is_anothers && self.in_order.iter().any(fits)).then_some(*server)
+    }
+}
+
+impl Side {
+    pub(super) fn owner_of_resource(&self, uri: &str) -> Option<usize> {
+        self.resources().owner(uri)
+    }
+
+    /// Remembers whose the resources, or templates, of a page are.
+    pub(super) fn learn_resources(&self, link: &Link, method: &str, result: &Bytes) {
+        let (member, key) = match method {
+            "resources/list" => ("resources", "uri"),
+            "resources/templates/list" => ("resourceTemplates", "uriTemplate"),
+            _ => return,
+        };
+        let document = Document::new(result.clone());
+        let list = document.root().ok().and_then(|root| root.get(member));
+        for item in list.into_iter().flat_map(Cursor::items) {
+            let Some(name) = item.get(key).and_then(Cursor::as_str) else {
+                continue;
+            };
+            let claim = match key {
+                "uri" => self.resources().claim(link.server, &name),
+                _ => self.resources().claim_template(link.server, &name),
+            };
+            self.report(link, claim);
+        }
+    }
+
+    fn claim_resource(&self, link: &Link, uri: &str) {
+        let claim = self.resources().claim(link.server, uri);
+        self.report(link, claim);
+    }
+
+    /// Logs what a server does not get, once for each pair of servers; never an address, which may hold a
+    /// secret.
+    fn report(&self, link: &Link, claim: Claim) {
+        match claim {
+            Claim::Own => {}
+            Claim::OfAnother(owner) => {
+                if self.is_first_report(link.server, Some(owner)) {
+                    let owner = self.link(owner).map_or("", |owner| &owner.name);
+                    tracing::warn!(
+                        target: "crossfeed::gateway",
+                        server = %link.name,
+                        owner,
+                        "a server lists a resource that another listed first: requests go to that one"
+                    );
+                }
+            }
+            Claim::NoRoom => {
+                if self.is_first_report(link.server, None) {
+                    tracing::warn!(
+                        target: "crossfeed::gateway",
+                        server = %link.name,
+                        most = RESOURCES.get(),
+                        "a server lists more resources than are remembered: the rest cannot be read"
+                    );
+                }
+            }
+        }
+    }
+
+    /// Remembers whose the resources are that a result links to, or holds.
+    pub(super) async fn learn_links(self: &Arc<Self>, link: &Arc<Link>, result: &Bytes) {
+        if self.only().is_some() || !crate::members::may_hold(result, "uri") {
+            return;
+        }
+        let uris = match result.len() > LARGE {
+            false => links_of(result),
+            true => {
+                let result = result.clone();
+                let read = tokio::task::spawn_blocking(move || links_of(&result));
+                read.await.unwrap_or_default()
+            }
+        };
+        for uri in uris {
+            self.claim_resource(link, &uri);
+        }
+    }
+}
+
+/// The addresses in parts of a result's content.
+fn links_of(result: &Bytes) -> Vec<String> {
+    let document = Document::new(result.clone());
+    let content = document.root().ok().and_then(|root| root.get("content"));
+    let parts = content.into_iter().flat_map(Cursor::items);
+    let uris = parts.filter_map(|part| {
+        let kind = part.get("type")?.as_str()?;
+        let holder = match &*kind {
+            "resource_link" => part,
+            "resource" => part.get("resource")?,
+            _ => return None,
+        };
+        let uri = holder.get("uri")?.as_str()?;
+        (uri.len() <= LONGEST).then(|| uri.into_owned())
+    });
+    uris.take(LINKS).collect()
+}
+
+impl Request {
+    /// A request that names a resource: to the server that it is of.
+    pub(super) async fn resource(self, message: Message, uri: String) {
+        let owner = self.side.owner_of_resource(&uri);
+        match owner.and_then(|server| self.side.link(server)) {
+            Some(link) => link.forward(self.serial, message).await,
+            None => {
+                let client = Arc::clone(&self.client);
+                let serial = self.serial;
+                client
+                    .work(serial, self.resource_of_some(message, uri))
+                    .await;
+            }
+        }
+    }
+
+    /// The same where nobody is known to have it: lists may say who does.
+    async fn resource_of_some(self, message: Message, uri: String) {
+        self.learn_all_resources(&message).await;
+        let owner = self.side.owner_of_resource(&uri);
+        if let Some(link) = owner.and_then(|server| self.side.link(server)) {
+            return link.forward(self.serial, message).await;
+        }
+        if self.client.gateway().config().unlisted == Unlisted::Refuse {
+            let code = match self.side.revision.is_stateless() {
+                true => code::INVALID_PARAMS,
+                false => RESOURCE_NOT_FOUND,
+            };
+            let error = RpcError::new(code, "unknown resource: no server lists it");
+            return self.client.refuse(self.serial, &error).await;
+        }
+        match self.first_that_knows(message).await {
+            Some((link, Ok(result))) => {
+                self.side.claim_resource(&link, &uri);
+                self.client.respond(self.serial, &result).await;
+            }
+            Some((link, Err(failure))) => self.fail(&link, failure).await,
+            None => self.nobody().await,
+        }
+    }
+
+    /// Reads the lists of all servers, unless that was done since they last changed.
+    pub(super) async fn learn_all_resources(&self, message: &Message) {
+        some_settled(&self.side).await;
+        let _one_at_a_time = self.side.learning.lock().await;
+        if self.side.resources().is_learnt {
+            return;
+        }
+        // What changes meanwhile is read again.
+        self.side.resources().is_learnt = true;
+        let params = message.params().and_then(|params| asking(&params));
+        let params = params.unwrap_or_else(|| Bytes::from_static(b"{}"));
+        let links = self.capable("resources");
+        for method in ["resources/list", "resources/templates/list"] {
+            let until = Instant::now() + SLOWER;
+            let lists = links
+                .iter()
+                .map(|link| all_pages(self, link, method, &params, usize::MAX, until));
+            let lists = join_all(lists).await;
+            for (link, pages) in links.iter().zip(lists) {
+                for page in pages.iter().flatten() {
+                    self.side.learn_resources(link, method, page);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(claims: &[(usize, &str)], owners: &[(&str, Option<usize>)]) {
+        let mut resources = Resources::new();
+        for (server, name) in claims {
+            match name.contains('{') {
+                true => resources.claim_template(*server, name),
+                false => resources.claim(*server, name),
+            };
+        }
+        for (uri, owner) in owners {
+            assert_eq!(resources.owner(uri), *owner, "{uri} after {claims:?}");
+        }
+    }
+
+    #[test]
+    fn who_lists_first_owns() {
+        check(
+            &[(0, "a://x/1"), (1, "a://x/1"), (1, "a://x/{n}")],
+            &[
+                ("a://x/1", Some(0)),
+                ("a://x/{n}", Some(1)),
+                // The other lists resources there.
+                ("a://x/2", None),
+                ("a://y/2", None),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_template_catches_what_is_its_servers_alone() {
+        check(
+            &[
+                (1, "note://{id}"),
+                (0, "note://a/{id}"),
+                (0, "db://own/{table}/{row}"),
+                (0, "DB://Own/x"),
+                (1, "{+uri}"),
+                (1, "urn:isbn:{number}"),
+                (0, "urn:{all}"),
+                (2, "file://{+path}"),
+                (1, "file:///etc/x"),
+            ],
+            &[
+                ("note://a/1", Some(1)),
+                ("note://", Some(1)),
+                ("db://own/t/1", Some(0)),
+                ("db://owner/t/1", None),
+                ("urn:isbn:7", Some(1)),
+                ("urn:x", None),
+                ("file://host/x", Some(2)),
+                ("file:///etc/y", None),
+                ("x", None),
+                ("", None),
+            ],
+        );
+        // Two list resources there: neither can be meant.
+        check(
+            &[(0, "a://x/1"), (1, "a://x/2"), (0, "a://x/{n}")],
+            &[("a://x/3", None)],
+        );
+    }
+
+    #[test]
+    fn links_are_those_of_content() {
+        let check = |result: &str, expected: &[&str]| {
+            assert_eq!(links_of(&result.to_owned().into()), expected, "{result}");
+        };
+        check(
+            r#"{"content":[{"type":"resource_link","uri":"a:1"},{"type":"text","text":"","uri":"a:2"},{"type":"resource","resource":{"uri":"a:3"}}],"structuredContent":{"type":"resource_link","uri":"a:4"}}"#,
+            &["a:1", "a:3"],
+        );
+        check(r#"{"content":{"uri":1}}"#, &[]);
+        check("[", &[]);
+    }
+}

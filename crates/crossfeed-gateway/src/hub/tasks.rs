@@ -1,0 +1,241 @@
+//! Whose tasks are, and requests that name one.
+//!
+//! What comes in: results that begin a task, lists of tasks, and requests about one. What goes out: the
+//! request to the server whose task it is, if the principal of the client began it; else a refusal, as of
+//! a task that never was. Deliberately not here: the results of tasks.
+
+use super::{
+    Client,
+    calls::{Request, cancelled},
+    link::Link,
+    owners::{Beyond, Owners},
+    read,
+};
+use crate::{
+    config::Unlisted,
+    downstream::Principal,
+    message::{Message, RpcError, code},
+};
+use bytes::Bytes;
+use crossfeed_json::{Cursor, Document, Edits, Kind};
+use std::{
+    borrow::Cow,
+    num::NonZeroUsize,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// Tasks of one server that one principal began, at most; the one that was not asked about for longest is
+/// forgotten beyond.
+const TASKS: NonZeroUsize = NonZeroUsize::new(4096).expect("not zero");
+
+const ID: &str = "taskId";
+
+/// The tasks of one principal.
+pub(super) struct Tasks {
+    owners: Mutex<Owners>,
+    /// The principal is the only one of this process, so that every task is its own.
+    has_all: bool,
+}
+
+impl Tasks {
+    pub(super) fn of(principal: &Principal) -> Arc<Self> {
+        Arc::new(Self {
+            owners: Mutex::new(Owners::new(TASKS, Beyond::Forget)),
+            has_all: *principal == Principal::Local,
+        })
+    }
+
+    fn owners(&self) -> MutexGuard<'_, Owners> {
+        self.owners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A server began a task. Another that names the same task does not take it over.
+    fn begun(&self, server: usize, task: &str) {
+        self.owners().claim(task, server);
+    }
+
+    fn owner(&self, task: &str) -> Option<usize> {
+        self.owners().of(task)
+    }
+
+    /// Whether the principal may know of a task of a server.
+    pub(super) fn may_know(&self, server: usize, task: &str) -> bool {
+        self.has_all || self.owner(task) == Some(server)
+    }
+
+    /// A server's page of tasks without those of others.
+    pub(super) fn list(&self, server: usize, result: Bytes) -> Bytes {
+        let document = Document::new(result.clone());
+        let list = document.root().ok().and_then(|root| root.get("tasks"));
+        let Some(list) = list.filter(|list| list.kind() == Kind::Array) else {
+            return result;
+        };
+        let id = |item: Cursor<'_>| Some(item.get(ID)?.as_str()?.into_owned());
+        if self.has_all {
+            for task in list.items().filter_map(id) {
+                self.begun(server, &task);
+            }
+            return result;
+        }
+        let is_own = |item: &Cursor<'_>| id(*item).is_some_and(|task| self.may_know(server, &task));
+        let own: Vec<_> = list.items().filter(is_own).map(|item| item.raw()).collect();
+        if Some(own.len()) == list.len() {
+            return result;
+        }
+        let mut edits = Edits::new(document.raw());
+        let own = own.join(&b","[..]);
+        edits.replace(list, [&b"["[..], &own, b"]"].concat());
+        match edits.done() {
+            Cow::Borrowed(_) => result,
+            Cow::Owned(bytes) => bytes.into(),
+        }
+    }
+}
+
+/// Whether a method is about tasks, also for a server that is not particular about how it is written.
+pub(super) fn is_about_tasks(method: &str) -> bool {
+    const PREFIX: &str = "tasks/";
+    let beginning = method.trim_start().get(..PREFIX.len());
+    beginning.is_some_and(|beginning| beginning.eq_ignore_ascii_case(PREFIX))
+}
+
+/// The task that parameters name; none where a server could read another there.
+fn named(params: &Bytes) -> Option<String> {
+    let document = Document::new(params.clone());
+    let root = document.root().ok()?;
+    let keys = root.written_members().map(|member| member.key.text());
+    let alike = keys.filter(|key| key.eq_ignore_ascii_case(ID));
+    (alike.count() == 1).then(|| Some(root.get(ID)?.as_str()?.into_owned()))?
+}
+
+impl Client {
+    /// What is to be known of a result: the task that it stands for.
+    pub(in crate::hub) fn learn(&self, link: &Link, result: &Bytes) {
+        let begun = read::string(result, &["task", ID]).or_else(|| {
+            let is_task = read::string(result, &["resultType"]).as_deref() == Some("task");
+            is_task.then(|| read::string(result, &[ID]))?
+        });
+        if let Some(task) = begun {
+            self.tasks().begun(link.server, &task);
+        }
+    }
+
+    /// Whether a client may be told what a server says of its own accord: not of the tasks of others.
+    pub(in crate::hub) fn may_hear(&self, link: &Link, message: &Message) -> bool {
+        let method = message.method().unwrap_or_default();
+        if !method.starts_with("notifications/tasks") {
+            return true;
+        }
+        let params = message.params().unwrap_or_default();
+        let task = read::string(&params, &[ID]);
+        self.tasks().has_all || task.is_some_and(|task| self.tasks().may_know(link.server, &task))
+    }
+}
+
+impl Request {
+    /// A request about tasks: to the server whose task it is.
+    pub(super) async fn task(self, message: Message) {
+        let method = message.method().unwrap_or_default();
+        if method == "tasks/list" {
+            return self.tasks(message).await;
+        }
+        let is_cancel = method == "tasks/cancel";
+        let has_result = is_cancel || matches!(method, "tasks/get" | "tasks/result");
+        let params = message.params().unwrap_or_default();
+        let task = named(&params);
+        let tasks = self.client.tasks();
+        let owner = task.as_deref().and_then(|task| tasks.owner(task));
+        let link = owner.and_then(|server| self.side.link(server));
+        let link = link.or_else(|| self.side.only().filter(|_| tasks.has_all));
+        let asks_all = self.client.gateway().config().unlisted == Unlisted::AskAll;
+        let (link, answer) = match link.cloned() {
+            Some(link) if has_result => {
+                let answer = link.pass(Some(self.serial), message).await.await;
+                (link, answer.unwrap_or_else(|_| Err(cancelled())))
+            }
+            Some(link) => return link.forward(self.serial, message).await,
+            None if tasks.has_all && asks_all => match self.first_that_knows(message).await {
+                Some(answered) => answered,
+                None => return self.nobody().await,
+            },
+            None => {
+                let error = RpcError::new(code::INVALID_PARAMS, "unknown task");
+                return self.client.refuse(self.serial, &error).await;
+            }
+        };
+        let result = match answer {
+            Ok(result) => result,
+            Err(failure) => return self.fail(&link, failure).await,
+        };
+        let Some(task) = task.filter(|_| has_result) else {
+            return self.client.respond(self.serial, &result).await;
+        };
+        tasks.begun(link.server, &task);
+        let tools = &self.side.tools;
+        let shown = match is_cancel {
+            true => {
+                tools.task_cancelled(link.server, &task, &result).await;
+                result
+            }
+            false => tools.task_result(link.server, &task, result).await,
+        };
+        self.client.respond(self.serial, &shown).await;
+    }
+
+    /// `tasks/list`: of the tasks of each server those that the principal began.
+    async fn tasks(self, message: Message) {
+        let Some(link) = self.side.only().cloned() else {
+            // The era without sessions has no such list.
+            return match self.side.revision.is_stateless() {
+                false => self.join(message).await,
+                true => self.unknown_method().await,
+            };
+        };
+        let answer = link.pass(Some(self.serial), message).await.await;
+        match answer.unwrap_or_else(|_| Err(cancelled())) {
+            Ok(result) => {
+                let own = self.client.tasks().list(link.server, result);
+                self.client.respond(self.serial, &own).await;
+            }
+            Err(failure) => self.fail(&link, failure).await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_is_named_once() {
+        let check = |params: &str, expected: Option<&str>| {
+            assert_eq!(
+                named(&params.to_owned().into()).as_deref(),
+                expected,
+                "{params}"
+            );
+        };
+        check(r#"{"taskId":"a","x":1}"#, Some("a"));
+        check(r#"{"task\u0049d":"a"}"#, Some("a"));
+        for params in [
+            r#"{"taskId":"a","taskId":"b"}"#,
+            r#"{"taskId":"a","TASKID":"b"}"#,
+            r#"{"taskId":1}"#,
+            r#"{"TaskId":"a"}"#,
+            "{}",
+            "",
+        ] {
+            check(params, None);
+        }
+    }
+
+    #[test]
+    fn methods_about_tasks_are_known_however_they_are_written() {
+        for method in ["tasks/get", "TASKS/get ", " Tasks/", "tasks/новое"] {
+            assert!(is_about_tasks(method), "{method}");
+        }
+        for method in ["task/get", "tools/call", "tasks", "tаsks/get", ""] {
+            assert!(!is_about_tasks(method), "{method}");
+        }
+    }
+}
