@@ -13,7 +13,10 @@ mod tests;
 
 pub use elsewhere::elsewhere;
 
-use crate::config::node::{self, Entry, Node, Value};
+use crate::{
+    config::node::{self, Entry, Node, Value},
+    tools::list::names::prefixes,
+};
 use serde_json::{Map, json};
 use std::{collections::BTreeSet, fmt};
 
@@ -232,6 +235,7 @@ pub fn plan(text: &str, wiring: &Wiring) -> Result<Plan, ImportError> {
                 .to_owned(),
         );
     }
+    remarks.extend(renamed(&moved, wiring));
     let server = entry(wiring, &variables);
     let client = splice::replace(text, entries, &gone, |style| {
         style.entry(wiring.name, &server)
@@ -247,6 +251,30 @@ pub fn plan(text: &str, wiring: &Wiring) -> Result<Plan, ImportError> {
         stay,
         remarks,
     })
+}
+
+/// How the tools of several servers are named from here on.
+fn renamed(moved: &[String], wiring: &Wiring) -> Option<String> {
+    if moved.len() < 2 {
+        return None;
+    }
+    let names: Vec<_> = prefixes(moved)
+        .iter()
+        .map(|prefix| format!("`{prefix}__…`"))
+        .collect();
+    let mut remark = format!(
+        "tools are shown with the name of their server ({}), unless the gateway's configuration says `\"prefix\": \"collisions\"`: rules of the client that name tools have to be changed",
+        names.join(", ")
+    );
+    if wiring.client == ClientKind::ClaudeCode {
+        let (own, name) = (moved.first()?, names.first()?);
+        let name = name.trim_matches('`');
+        remark.push_str(&format!(
+            ", as from `mcp__{own}__…` to `mcp__{}__{name}`",
+            wiring.name
+        ));
+    }
+    Some(remark)
 }
 
 /// Puts the servers back that `before` had. What was changed elsewhere since stays; where nothing was, the

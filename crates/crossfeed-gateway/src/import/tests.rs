@@ -289,7 +289,21 @@ fn comments_between_servers_are_put_back() {
         "comments elsewhere may be lost"
     );
     assert!(super::is_whole(text, text, &wiring));
-    assert!(claude(CLAUDE).remarks.is_empty());
+    let remarks = claude(CLAUDE).remarks;
+    assert!(!remarks.iter().any(|remark| remark.contains("comments")));
+}
+
+#[test]
+fn the_names_of_tools_of_several_servers_are_told() {
+    let text = json!({"mcpServers": {"a b": {"command": "x"}, "c": {"command": "y"}}}).to_string();
+    let remarks = claude(&text).remarks;
+    assert!(
+        remarks[0].contains("(`a_b__…`, `c__…`)")
+            && remarks[0].ends_with("from `mcp__a b__…` to `mcp__crossfeed__a_b__…`"),
+        "{remarks:?}"
+    );
+    let text = json!({"mcpServers": {"a": {"command": "x"}}}).to_string();
+    assert!(claude(&text).remarks.is_empty());
 }
 
 #[test]

@@ -40,6 +40,16 @@ async fn progress_of_what_another_server_does_is_not_believed() {
     client
         .send(r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"x:1","_meta":{"progressToken":5}}}"#)
         .await;
+    let lists = [
+        ("resources/list", r#"{"resources":[{"uri":"x:1"}]}"#),
+        ("resources/templates/list", "{}"),
+    ];
+    for (method, list) in lists {
+        for (server, list) in servers.iter_mut().zip([list, "{}"]) {
+            let request = server.expect(method).await;
+            server.answer(&request, list).await;
+        }
+    }
     servers[0].expect("resources/read").await;
     servers[1].say(message(&progress("5"))).await;
     // Of what nobody asked, or what was answered already, it passes.

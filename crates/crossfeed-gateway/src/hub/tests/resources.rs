@@ -137,7 +137,9 @@ async fn a_resource_that_nobody_lists_is_shown_to_nobody() {
     servers[1].answer(&request, &resources(&[uri])).await;
     let none = [templates(&[]), templates(&[])];
     answer_lists(&mut servers, "resources/templates/list", &none).await;
-    servers[1].expect("resources/read").await;
+    let request = servers[1].expect("resources/read").await;
+    servers[1].answer(&request, "{}").await;
+    client.answer().await;
     assert!(servers[0].is_quiet());
     for method in [
         "resources/read",

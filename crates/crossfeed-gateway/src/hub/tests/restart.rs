@@ -112,7 +112,7 @@ async fn a_server_that_is_down_does_not_take_others_down() {
         r#"{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}"#,
     )
     .await;
-    assert!(client.next().await.contains(r#""t""#));
+    assert!(client.next().await.contains(r#""b__t""#));
     let health = world.gateway.health();
     assert_eq!((health[0].down, health[1].open), (1, 1));
     assert!(health[0].error.as_ref().unwrap().contains("down"));

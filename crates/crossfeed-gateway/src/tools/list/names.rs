@@ -243,6 +243,14 @@ impl Naming {
     }
 }
 
+/// The prefixes of names of these servers, where all carry one.
+pub(crate) fn prefixes(servers: &[String]) -> Vec<String> {
+    let names: Vec<_> = servers.iter().map(|name| Some(name.as_str())).collect();
+    let naming = Naming::new(&names, Prefix::Always);
+    let servers = naming.servers.into_iter().flatten();
+    servers.map(|server| server.prefix).collect()
+}
+
 /// Whether the first [`BETWEEN`] behind a server's name is the one that the gateway put there.
 fn is_unambiguous(server: &str) -> bool {
     !server.contains(BETWEEN) && !server.ends_with('_')

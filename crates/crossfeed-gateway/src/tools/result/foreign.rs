@@ -17,7 +17,7 @@ const MARK: &str = " (written by the server)";
 const OTHERS: &str = "_crossfeed";
 
 fn is_ours(key: &str) -> bool {
-    internal::is_internal(key) || key.starts_with(OTHERS)
+    internal::is_internal(key) || (key.starts_with(OTHERS) && !key.ends_with(MARK))
 }
 
 /// Whether JSON, or a text, may hold such a key, be it written as an escape.
