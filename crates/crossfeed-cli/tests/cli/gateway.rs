@@ -291,6 +291,8 @@ fn a_check_says_who_cannot_be_reached() {
     let checked: Value = serde_json::from_str(&out).unwrap();
     let servers = checked["servers"].as_array().unwrap();
     assert_eq!(servers[0]["tools"][0]["name"], "say", "{checked}");
+    // By the configuration, whoever is there.
+    assert_eq!(servers[0]["tools"][0]["shown"], "good__say", "{checked}");
     assert!(
         servers[0]["tools"][0]["tokens_after"].as_u64()
             > servers[0]["tools"][0]["tokens_before"].as_u64()

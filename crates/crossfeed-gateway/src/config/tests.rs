@@ -1,6 +1,6 @@
 //! Configurations that are read, and those that are refused.
 
-use super::{Format, GatewayConfig, Grant, Sources, TransportConfig, jsonc};
+use super::{Format, GatewayConfig, Grant, Prefix, Sources, TransportConfig, Unlisted, jsonc};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -302,6 +302,29 @@ fn anonymous_is_said_or_there_are_tokens() {
     check(
         "anonymous = 'yes'\n[mcpServers.a]\ncommand = 'x'\n",
         &["line 1, `anonymous`: it is not true or false"],
+    );
+}
+
+#[test]
+fn what_several_servers_share_is_chosen() {
+    let config = json(r#"{"mcpServers": {"a": {"command": "x"}}}"#);
+    assert_eq!(
+        (config.prefix, config.unlisted),
+        (Prefix::Always, Unlisted::Refuse)
+    );
+    let config = json(
+        r#"{"mcpServers": {"a": {"command": "x"}}, "prefix": "collisions", "unlisted": "ask-all"}"#,
+    );
+    assert_eq!(
+        (config.prefix, config.unlisted),
+        (Prefix::Collisions, Unlisted::AskAll)
+    );
+    check(
+        r#"{"mcpServers": {"a": {"command": "x"}}, "prefix": "never", "unlisted": true}"#,
+        &[
+            "line 1, `prefix`: it is not \"always\" or \"collisions\"",
+            "line 1, `unlisted`: it is a boolean, not \"refuse\" or \"ask-all\"",
+        ],
     );
 }
 

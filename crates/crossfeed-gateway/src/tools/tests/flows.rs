@@ -89,7 +89,12 @@ async fn what_was_resolved_for_one_tool_goes_to_no_other() {
         ServerList::new(2, page("x")),
     ];
     client.list(&lists).await;
-    let answer = answered(&client, again).await;
+    // The name is still that of the server that is gone.
+    let same = forward(&client, again.clone()).await;
+    assert_eq!(same.server, 1);
+    let mut other: Value = serde_json::from_slice(&again).unwrap();
+    other["name"] = json!("b__x");
+    let answer = answered(&client, other.to_string().into()).await;
     assert!(error(&answer).starts_with("flow.refused"), "{answer}");
 }
 
