@@ -109,6 +109,12 @@ pub(crate) enum Event {
         before: i64,
         after: i64,
     },
+    /// A figure that may not be above a limit.
+    Bounded {
+        what: String,
+        value: i64,
+        limit: i64,
+    },
     /// A gateway ended: `expected` where it was asked to.
     GatewayEnded {
         gateway: String,

@@ -15,6 +15,7 @@ mod proxy;
 mod run;
 mod seed;
 mod server;
+mod soak;
 mod wire;
 
 use std::io::{self, Write as _};
@@ -31,7 +32,7 @@ const SECONDS: u64 = 45;
 const MAX_PRINTED: usize = 10;
 
 /// Runs as the arguments say: as one of the servers (`serve …`), or a run against this gateway
-/// (`[--gateway PROGRAM] [--seconds N] [--seed N]`).
+/// (`[--gateway PROGRAM] [--seconds N] [--seed N] [--soak]`).
 ///
 /// The arguments of `cargo test` and `cargo nextest` are understood, so that a test can be this and nothing else.
 #[must_use]
@@ -58,6 +59,7 @@ fn test(arguments: &[String], gateway: &Path) -> Result<ExitCode, String> {
         gateway: gateway.to_owned(),
         seconds: SECONDS,
         seed: history::now(),
+        soak: false,
     };
     let (mut lists, mut wanted) = (false, true);
     let mut given = arguments.iter();
@@ -71,6 +73,7 @@ fn test(arguments: &[String], gateway: &Path) -> Result<ExitCode, String> {
             "--gateway" => plan.gateway = value()?.into(),
             "--seconds" => plan.seconds = number(value()?)?,
             "--seed" => plan.seed = number(value()?)?,
+            "--soak" => plan.soak = true,
             "--list" => lists = true,
             // What is ignored is asked for apart from the rest; nothing is.
             "--ignored" => wanted = false,
@@ -97,7 +100,13 @@ fn test(arguments: &[String], gateway: &Path) -> Result<ExitCode, String> {
         .enable_all()
         .build()
         .map_err(failed)?;
-    let report = runtime.block_on(run::run(&plan))?;
+    let report = runtime.block_on(async {
+        if plan.soak {
+            soak::soak(&plan).await
+        } else {
+            run::run(&plan).await
+        }
+    })?;
     runtime.shutdown_background();
     print(&mut output, &plan, &report).map_err(failed)?;
     let sound = report
@@ -130,6 +139,9 @@ fn print(output: &mut impl io::Write, plan: &Plan, report: &Report) -> io::Resul
     }
     writeln!(output, "{:8} µs: median of a plain call", report.median)?;
     writeln!(output, "{:8} moments in the history", report.moments)?;
+    for line in &report.lines {
+        writeln!(output, "{line}")?;
+    }
     for violation in report.violations.iter().take(MAX_PRINTED) {
         writeln!(output, "- {violation}")?;
     }

@@ -31,6 +31,8 @@ const REMOTE: [(&str, bool); 2] = [("gamma", false), ("delta", true)];
 /// How long what clients left behind may take to go: longer than a session may be idle.
 const SETTLE: Duration = Duration::from_secs(60);
 const SESSION_IDLE: u64 = 5;
+/// After this long without work, no socket is kept open for more of it.
+pub(crate) const QUIET: Duration = Duration::from_secs(6);
 
 /// What to run.
 #[derive(Debug, Clone)]
@@ -38,6 +40,8 @@ pub(crate) struct Plan {
     pub(crate) gateway: PathBuf,
     pub(crate) seconds: u64,
     pub(crate) seed: u64,
+    /// Whether it is a soak.
+    pub(crate) soak: bool,
 }
 
 /// What came of a run.
@@ -48,6 +52,8 @@ pub(crate) struct Report {
     /// The median time of a plain call, in microseconds.
     pub(crate) median: u64,
     pub(crate) moments: usize,
+    /// Further figures.
+    pub(crate) lines: Vec<String>,
     pub(crate) violations: Vec<Violation>,
     /// Where the configuration, the logs and the history are, if they were kept.
     pub(crate) folder: Option<PathBuf>,
@@ -93,17 +99,33 @@ impl World {
     }
 
     /// A client over HTTP.
-    pub(crate) fn http(
-        &self,
-        shared: &Arc<Shared>,
-        principal: &str,
-        name: &str,
-        era: Era,
-    ) -> Arc<Http> {
+    fn http(&self, shared: &Arc<Shared>, principal: &str, name: &str, era: Era) -> Arc<Http> {
         let name = format!("{principal}.{name}");
         let seed = self.seed.fork(&name);
         let client = Client::new(Arc::clone(shared), name, era, seed);
         Arc::new(Http::new(client, self.port, token(principal)))
+    }
+
+    /// All clients over HTTP. Those without sessions have listed the tools: the connections that they share are kept for
+    /// them (specs/gateway.md).
+    pub(crate) async fn clients(&self, shared: &Arc<Shared>) -> Vec<Arc<Http>> {
+        let mut clients = Vec::new();
+        for principal in PRINCIPALS {
+            for (name, era) in [
+                ("web1", Era::Session),
+                ("web2", Era::Session),
+                ("web3", Era::Session),
+                ("app1", Era::Stateless),
+                ("app2", Era::Stateless),
+            ] {
+                let client = self.http(shared, principal, name, era);
+                if era == Era::Stateless {
+                    client.list().await;
+                }
+                clients.push(client);
+            }
+        }
+        clients
     }
 
     /// A client that starts gateways of its own.
@@ -141,7 +163,7 @@ impl World {
     }
 
     /// Waits until the gateway holds no more than before, and reports each figure as it is then.
-    async fn settle(&mut self, before: &BTreeMap<String, i64>, history: &History) {
+    pub(crate) async fn settle(&mut self, before: &BTreeMap<String, i64>, history: &History) {
         let end = Instant::now() + SETTLE;
         let mut after = BTreeMap::new();
         while self.gateway.is_up(history) {
@@ -202,34 +224,33 @@ fn configuration(folder: &Path, servers: &[HttpServer], listens: bool) -> Result
     Ok(whole)
 }
 
+/// Lets clients live until `end`.
+pub(crate) async fn drive(clients: &[Arc<Http>], end: Instant) -> Result<(), String> {
+    let mut living = JoinSet::new();
+    for client in clients {
+        living.spawn(Arc::clone(client).live(end, Conduct::Steady));
+    }
+    join(living).await
+}
+
+async fn join(mut clients: JoinSet<()>) -> Result<(), String> {
+    while let Some(lived) = clients.join_next().await {
+        lived.map_err(|error| format!("a client of the run failed: {error}"))?;
+    }
+    Ok(())
+}
+
 /// Runs and judges.
 pub(crate) async fn run(plan: &Plan) -> Result<Report, String> {
     let history = Arc::new(History::default());
     let shared = Arc::new(Shared::new(Arc::clone(&history)));
     let mut world = World::start(plan, &history).await?;
-    let mut remote = Vec::new();
-    for principal in PRINCIPALS {
-        for (name, era) in [
-            ("web1", Era::Session),
-            ("web2", Era::Session),
-            ("web3", Era::Session),
-            ("app1", Era::Stateless),
-            ("app2", Era::Stateless),
-        ] {
-            remote.push(world.http(&shared, principal, name, era));
-        }
-    }
-    // The connections that clients without sessions share are kept for them (specs/gateway.md).
-    for client in &remote {
-        if client.client.era == Era::Stateless {
-            client.list().await;
-        }
-    }
+    let remote = world.clients(&shared).await;
     let before = world.figures().await?;
     let end = Instant::now() + Duration::from_secs(plan.seconds);
     let mut clients = JoinSet::new();
     for client in remote {
-        clients.spawn(client.live(end, Conduct::Bad));
+        clients.spawn(client.live(end, Conduct::Faulty));
     }
     for (name, era) in [("eve.line", Era::Session), ("fay.line", Era::Stateless)] {
         clients.spawn(world.local(&shared, name, era)?.live(end));
@@ -238,15 +259,17 @@ pub(crate) async fn run(plan: &Plan) -> Result<Report, String> {
     let seed = world.seed.fork("faults");
     let children = CHILDREN.map(|(name, _)| name);
     inject(&shared, &mut world.servers, &children, &folder, &seed, end).await?;
-    while let Some(lived) = clients.join_next().await {
-        lived.map_err(|error| format!("a client of the run failed: {error}"))?;
-    }
+    join(clients).await?;
     world.settle(&before, &history).await;
     finish(world, history, &shared).await
 }
 
 /// Ends the gateway and the servers, reads the servers' logs, and judges.
-async fn finish(world: World, history: Arc<History>, shared: &Shared) -> Result<Report, String> {
+pub(crate) async fn finish(
+    world: World,
+    history: Arc<History>,
+    shared: &Shared,
+) -> Result<Report, String> {
     let World {
         folder,
         servers,
@@ -274,7 +297,17 @@ async fn finish(world: World, history: Arc<History>, shared: &Shared) -> Result<
     let moments = history.take().into_moments();
     let violations = judge(&moments);
     let mut faults = BTreeMap::new();
+    let mut lines = Vec::new();
     for moment in &moments {
+        if let Event::Measured {
+            gateway,
+            what,
+            before,
+            after,
+        } = &moment.event
+        {
+            lines.push(format!("{gateway}: {what}: {before} before, {after} after"));
+        }
         if let Event::Asked {
             fault: Some(fault), ..
         } = &moment.event
@@ -291,6 +324,7 @@ async fn finish(world: World, history: Arc<History>, shared: &Shared) -> Result<
         median: median(shared.take_times().into_iter().map(|(_, took)| took)),
         faults,
         moments: moments.len(),
+        lines,
         violations,
         folder: kept.map_err(|error| error.to_string())?,
     })

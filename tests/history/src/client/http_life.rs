@@ -18,16 +18,18 @@ use crate::wire::{read_head, read_piece, take_events};
 /// What a client does besides plain calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Conduct {
-    /// Calls, references, sessions that come and go.
-    Good,
-    /// The same, and everything that clients and servers do wrong.
-    Bad,
+    /// Calls, references, sessions that come and go, at an even pace.
+    Steady,
+    /// The same as fast as it goes, and everything that clients and servers do wrong.
+    Faulty,
 }
 
 /// The most operations of one session.
 const OPERATIONS: u64 = 30;
 /// How long a client waits where the gateway takes no session or the list is empty.
 const RETRY: Duration = Duration::from_millis(300);
+/// How long a steady client waits between operations, so that the machine is not busy and times compare.
+const PACE: Duration = Duration::from_millis(60);
 
 impl Http {
     /// Lives until `end`, session after session.
@@ -48,6 +50,9 @@ impl Http {
                     continue;
                 }
                 self.act(conduct).await;
+                if conduct == Conduct::Steady {
+                    sleep(PACE).await;
+                }
             }
             if let Some(reader) = reader {
                 reader.abort();
@@ -101,7 +106,7 @@ impl Http {
         if self.session().is_none() {
             return;
         }
-        if conduct == Conduct::Good || self.client.seed.chance(60) {
+        if conduct == Conduct::Steady || self.client.seed.chance(60) {
             self.client.shared.count("sessions deleted");
             let _ = self.exchange("DELETE", &self.token, None).await;
         } else {
@@ -117,7 +122,7 @@ impl Http {
             return;
         };
         let count = |what| client.shared.count(what);
-        let kinds = if conduct == Conduct::Good { 50 } else { 100 };
+        let kinds = if conduct == Conduct::Steady { 50 } else { 100 };
         match seed.below(kinds) {
             0..20 => {
                 count("plain calls");

@@ -29,6 +29,8 @@ pub(crate) enum Law {
     Secret,
     /// Nothing is left behind once all clients are gone.
     LeftBehind,
+    /// Neither memory nor times grow while the same work goes on.
+    Level,
     /// The gateway neither panics nor ends on its own.
     Alive,
 }
@@ -42,6 +44,7 @@ impl fmt::Display for Law {
             Law::Order => "order is kept",
             Law::Secret => "nobody sees another's bytes",
             Law::LeftBehind => "nothing is left behind",
+            Law::Level => "figures stay level",
             Law::Alive => "the gateway stays up",
         })
     }

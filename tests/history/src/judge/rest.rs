@@ -20,6 +20,10 @@ pub(super) fn judge(moments: &[Moment]) -> Vec<Violation> {
                     "{gateway}: {what}: {before} before the first client, {after} after the last"
                 ),
             ),
+            Event::Bounded { what, value, limit } if value > limit => (
+                Law::Level,
+                format!("{what}: {value}, and at most {limit} is right"),
+            ),
             Event::GatewayEnded {
                 gateway,
                 status,

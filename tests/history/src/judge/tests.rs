@@ -278,6 +278,17 @@ fn what_is_left_behind_is_found() {
 }
 
 #[test]
+fn a_figure_above_its_limit_is_found() {
+    let bounded = |value| Event::Bounded {
+        what: "memory".into(),
+        value,
+        limit: 1024,
+    };
+    check(&[bounded(1024)], &[]);
+    check(&[bounded(1025)], &[Law::Level]);
+}
+
+#[test]
 fn a_gateway_that_panics_or_ends_is_found() {
     let ended = |status: &str, expected| Event::GatewayEnded {
         gateway: "http".into(),
