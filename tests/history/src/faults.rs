@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::client::Shared;
 use crate::history::{Event, History};
-use crate::process::{signal, with_arguments};
+use crate::process::{limit_descriptors, restore_descriptors, signal, with_arguments};
 use crate::proxy::Proxy;
 use crate::seed::Seed;
 
@@ -84,6 +84,7 @@ pub(crate) async fn inject(
     shared: &Shared,
     servers: &mut [HttpServer],
     stdio: &[&str],
+    gateway: u32,
     folder: &str,
     seed: &Seed,
     end: Instant,
@@ -101,7 +102,7 @@ pub(crate) async fn inject(
             });
         };
         let index = usize::try_from(seed.below(servers.len() as u64)).unwrap_or(0);
-        match seed.below(10) {
+        match seed.below(11) {
             0..4 => {
                 let Some(name) = seed.pick(stdio) else {
                     continue;
@@ -137,6 +138,14 @@ pub(crate) async fn inject(
                 server
                     .restart(Duration::from_millis(seed.below(1_000)))
                     .await?;
+            }
+            9 => {
+                note("fault: descriptors scarce", "");
+                let limit = limit_descriptors(gateway, seed.below(8));
+                sleep(Duration::from_millis(seed.below(1_500))).await;
+                if let Some(limit) = limit {
+                    restore_descriptors(gateway, limit);
+                }
             }
             _ => {
                 let server = &servers[index];

@@ -78,6 +78,11 @@ impl Gateway {
         port.ok_or_else(|| format!("{} does not serve:\n{}", self.name, self.read_log()))
     }
 
+    /// Its process, or 0 where it has ended.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id().unwrap_or(0)
+    }
+
     /// What its process holds, or nothing where it has ended.
     pub(crate) fn usage(&self) -> Option<Usage> {
         Usage::of(self.child.id()?).ok()

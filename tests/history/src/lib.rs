@@ -5,6 +5,7 @@
 //! run before they answer. Afterwards the history is judged (`judge`). The README says how to run it.
 
 mod client;
+mod cuts;
 mod faults;
 mod gateway;
 mod history;

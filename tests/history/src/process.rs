@@ -3,12 +3,32 @@
 use std::fs;
 use std::io;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
 
 /// Sends a signal. A process that is gone is no error.
 pub(crate) fn signal(process: u32, signal: Signal) {
     if let Some(pid) = i32::try_from(process).ok().and_then(Pid::from_raw) {
         let _ = kill_process(pid, signal);
+    }
+}
+
+/// Lets a process have only a few more descriptors than it has. Gives the limit before.
+pub(crate) fn limit_descriptors(process: u32, more: u64) -> Option<Rlimit> {
+    let pid = Pid::from_raw(i32::try_from(process).ok()?)?;
+    let held = Usage::of(process).ok()?.descriptors;
+    let limit = Rlimit {
+        current: Some(u64::try_from(held).ok()? + more),
+        // What a process may have at most is the same for all processes of a run.
+        maximum: getrlimit(Resource::Nofile).maximum,
+    };
+    prlimit(Some(pid), Resource::Nofile, limit).ok()
+}
+
+/// Puts a limit back.
+pub(crate) fn restore_descriptors(process: u32, limit: Rlimit) {
+    if let Some(pid) = i32::try_from(process).ok().and_then(Pid::from_raw) {
+        // A process that is gone has no limit.
+        let _ = prlimit(Some(pid), Resource::Nofile, limit);
     }
 }
 

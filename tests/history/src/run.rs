@@ -15,6 +15,7 @@ use crate::client::http::Http;
 use crate::client::http_life::Conduct;
 use crate::client::stdio_life::Local;
 use crate::client::{Client, Era, Shared};
+use crate::cuts::cut_responses;
 use crate::faults::{HttpServer, inject};
 use crate::gateway::{Gateway, metrics};
 use crate::history::{Event, History, Moment};
@@ -31,6 +32,8 @@ const REMOTE: [(&str, bool); 2] = [("gamma", false), ("delta", true)];
 /// How long what clients left behind may take to go: longer than a session may be idle.
 const SETTLE: Duration = Duration::from_secs(60);
 const SESSION_IDLE: u64 = 5;
+/// From how many seconds on a run cuts responses at every byte.
+const EVERY_BYTE: u64 = 300;
 /// After this long without work, no socket is kept open for more of it.
 pub(crate) const QUIET: Duration = Duration::from_secs(6);
 
@@ -128,6 +131,27 @@ impl World {
         clients
     }
 
+    /// Cuts responses at each byte; in a short run, at some bytes.
+    async fn cut_responses(&self, clients: &[Arc<Http>]) {
+        let eras = [Era::Session, Era::Stateless];
+        let chosen = eras.map(|era| clients.iter().find(|client| client.client.era == era));
+        let chosen: Vec<Arc<Http>> = chosen.into_iter().flatten().cloned().collect();
+        for client in &chosen {
+            client.begin().await;
+            client.list().await;
+        }
+        let step = if self.plan.seconds < EVERY_BYTE {
+            11
+        } else {
+            1
+        };
+        let first = self.seed.fork("cuts").below(step);
+        cut_responses(&chosen, &REMOTE.map(|(name, _)| name), first, step).await;
+        for client in &chosen {
+            client.go(Conduct::Steady).await;
+        }
+    }
+
     /// A client that starts gateways of its own.
     fn local(&self, shared: &Arc<Shared>, name: &str, era: Era) -> Result<Local, String> {
         let seed = self.seed.fork(name);
@@ -154,10 +178,13 @@ impl World {
                 continue;
             }
             // A connection counts whether it is open or about to be opened again.
-            let name = metric.name.split(",state=").next().unwrap_or_default();
+            let name = match metric.name.split_once(",state=") {
+                Some((name, _)) => format!("{name}}}"),
+                None => metric.name,
+            };
             #[expect(clippy::cast_possible_truncation, reason = "gauges are whole numbers")]
             let value = metric.value as i64;
-            *figures.entry(name.to_owned()).or_default() += value;
+            *figures.entry(name).or_default() += value;
         }
         Ok(figures)
     }
@@ -247,6 +274,7 @@ pub(crate) async fn run(plan: &Plan) -> Result<Report, String> {
     let mut world = World::start(plan, &history).await?;
     let remote = world.clients(&shared).await;
     let before = world.figures().await?;
+    world.cut_responses(&remote).await;
     let end = Instant::now() + Duration::from_secs(plan.seconds);
     let mut clients = JoinSet::new();
     for client in remote {
@@ -258,7 +286,17 @@ pub(crate) async fn run(plan: &Plan) -> Result<Report, String> {
     let folder = world.folder.to_string_lossy().into_owned();
     let seed = world.seed.fork("faults");
     let children = CHILDREN.map(|(name, _)| name);
-    inject(&shared, &mut world.servers, &children, &folder, &seed, end).await?;
+    let gateway = world.gateway.id();
+    inject(
+        &shared,
+        &mut world.servers,
+        &children,
+        gateway,
+        &folder,
+        &seed,
+        end,
+    )
+    .await?;
     join(clients).await?;
     world.settle(&before, &history).await;
     finish(world, history, &shared).await

@@ -149,7 +149,7 @@ impl Http {
     }
 
     /// Makes a call, and writes down how it ended.
-    pub(crate) async fn call(&self, question: &Question, manner: Manner) {
+    pub(crate) async fn call(&self, question: &Question, manner: Manner) -> Outcome {
         self.client.asked(question);
         let begun = (now(), Instant::now());
         let id = self.client.next_id();
@@ -177,7 +177,8 @@ impl Http {
             let took = u64::try_from(begun.1.elapsed().as_micros()).unwrap_or(u64::MAX);
             self.client.shared.add_time(begun.0, took);
         }
-        self.client.ended(question, outcome);
+        self.client.ended(question, outcome.clone());
+        outcome
     }
 
     /// Sends a part of the request and closes the connection.

@@ -66,7 +66,7 @@ impl Http {
     }
 
     /// Begins a session, or does without one.
-    async fn begin(&self) -> bool {
+    pub(crate) async fn begin(&self) -> bool {
         self.set_session(None);
         self.client.begin_session();
         if self.client.era == Era::Stateless {
@@ -102,7 +102,7 @@ impl Http {
     }
 
     /// Ends the session, or just goes away.
-    async fn go(&self, conduct: Conduct) {
+    pub(crate) async fn go(&self, conduct: Conduct) {
         if self.session().is_none() {
             return;
         }
@@ -192,7 +192,8 @@ impl Http {
         };
         if self.client.seed.chance(70) {
             let question = question.with_foreign(call_id);
-            return self.call(&question, Manner::Waits).await;
+            self.call(&question, Manner::Waits).await;
+            return;
         }
         let params = json!({"name": "read_result", "arguments": {"call_id": call_id}});
         let id = self.client.next_id();

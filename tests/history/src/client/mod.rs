@@ -135,10 +135,16 @@ impl Client {
             .iter()
             .map(|(server, tool)| (server.clone(), tool.clone()))
             .collect();
-        let (server, tool) = self.seed.pick(&tools)?.clone();
+        let (server, _) = self.seed.pick(&tools)?;
+        self.question_to(server)
+    }
+
+    /// A question to this server, if its tool is listed.
+    pub(crate) fn question_to(&self, server: &str) -> Option<Question> {
+        let tool = lock(&self.tools).get(server)?.clone();
         let number = self.next_key.fetch_add(1, Ordering::Relaxed);
         let key = key(&self.name, number, &self.seed);
-        Some(Question::new(key, server, tool))
+        Some(Question::new(key, server.to_owned(), tool))
     }
 
     /// A result of this client's own: its call id and key.

@@ -36,6 +36,7 @@ pub(crate) struct Question {
     pub(crate) delay: u64,
     progress: u64,
     pad: u64,
+    cut: Option<u64>,
     value: Value,
     /// Keys that the answer may hold besides its own.
     pub(crate) refers_to: Vec<String>,
@@ -53,6 +54,7 @@ impl Question {
             delay: 0,
             progress: 0,
             pad: 0,
+            cut: None,
             value: Value::Null,
             refers_to: Vec::new(),
             foreign: None,
@@ -84,6 +86,13 @@ impl Question {
         self
     }
 
+    /// The connection ends after so many bytes of the response.
+    pub(crate) fn with_cut(mut self, bytes: u64) -> Self {
+        self.fault = Some("cut-at-byte");
+        self.cut = Some(bytes);
+        self
+    }
+
     /// Refers to the key in a result of the same client.
     pub(crate) fn with_reference(mut self, call_id: &str, key: String) -> Self {
         self.value = json!({"$tool": call_id, "$select": "key"});
@@ -112,6 +121,9 @@ impl Question {
             if number > 0 {
                 arguments[name] = number.into();
             }
+        }
+        if let Some(bytes) = self.cut {
+            arguments["cut"] = bytes.into();
         }
         if !self.value.is_null() {
             arguments["value"] = self.value.clone();

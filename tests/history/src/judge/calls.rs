@@ -8,7 +8,8 @@ use crate::history::{Event, Moment, Outcome};
 /// Faults by which a server runs a call and then claims that it did not. What the gateway says of such a call is the
 /// server's word.
 pub(crate) const LIES: [&str; 3] = ["401-after", "404-after", "429-after"];
-const NOT_SENT: &str = "upstream.unavailable";
+/// What a call that ran may end with besides its answer: it may have run, or its answer found no room.
+const MAY_HAVE_RUN: [&str; 2] = ["upstream.outcome_unknown", "limit.exceeded"];
 
 /// What a history says about one call.
 #[derive(Default)]
@@ -94,8 +95,8 @@ fn problem(key: &str, call: &Call<'_>, outcome: &Outcome) -> Option<(Law, String
                 None
             }
         }
-        Outcome::Failed { code } if code == NOT_SENT && ran && !lie => {
-            Some((Law::NotSent, format!("ran, and was reported as {NOT_SENT}")))
+        Outcome::Failed { code } if ran && !lie && !MAY_HAVE_RUN.contains(&code.as_str()) => {
+            Some((Law::NotSent, format!("ran, and was reported as {code}")))
         }
         Outcome::Refused { status } if ran => Some((
             Law::NotSent,

@@ -80,7 +80,9 @@ impl Violation {
         let near = first.saturating_sub(FAULT_BEFORE)..=last;
         let shown = moments.iter().filter(|moment| match &moment.event {
             Event::Injected { target, .. } => {
-                near.contains(&moment.at) && server == Some(target.as_str())
+                // A fault without a target is the gateway's own.
+                let concerns = target.is_empty() || server == Some(target.as_str());
+                near.contains(&moment.at) && concerns
             }
             event => event.is_about(key),
         });

@@ -16,6 +16,9 @@ use super::tools::Wish;
 use crate::history::now;
 use crate::wire::{Head, read_body, read_head};
 
+const STREAM_HEAD: &str =
+    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+
 struct Shared {
     server: Arc<Server>,
     sessions: Mutex<HashSet<String>>,
@@ -128,9 +131,16 @@ impl Shared {
         }
         self.server.ran(&wish)?;
         let streamed = wish.progress > 0;
+        if let Some(cut) = wish.cut {
+            let response = self.response(message, &wish);
+            stream
+                .write_all(&response[..cut.min(response.len())])
+                .await?;
+            stream.flush().await?;
+            return Ok(Next::Close);
+        }
         if streamed {
-            let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
-            stream.write_all(head.as_bytes()).await?;
+            stream.write_all(STREAM_HEAD.as_bytes()).await?;
             for progress in wish.progress_messages(params) {
                 event(stream, &progress).await?;
             }
@@ -180,6 +190,26 @@ impl Shared {
             return Ok(Next::Keep);
         }
         respond(stream, 200, "", answer.to_string().as_bytes()).await
+    }
+
+    /// All bytes of the response to a call.
+    fn response(&self, message: &Value, wish: &Wish) -> Vec<u8> {
+        let params = &message["params"];
+        let answer = self.server.called(&message["id"], wish, params);
+        if wish.progress == 0 {
+            let body = answer.to_string();
+            return format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+                body.len()
+            )
+            .into_bytes();
+        }
+        let mut text = STREAM_HEAD.to_owned();
+        for message in wish.progress_messages(params).iter().chain([&answer]) {
+            text.push_str(&chunk(message));
+        }
+        text.push_str("0\r\n\r\n");
+        text.into_bytes()
     }
 
     /// Refuses a call before it runs. Gives nothing where it shall run after all.
@@ -236,8 +266,12 @@ async fn respond(
 }
 
 async fn event(stream: &mut BufStream<TcpStream>, message: &Value) -> io::Result<()> {
-    let text = format!("data: {message}\n\n");
-    let chunk = format!("{:x}\r\n{text}\r\n", text.len());
-    stream.write_all(chunk.as_bytes()).await?;
+    stream.write_all(chunk(message).as_bytes()).await?;
     stream.flush().await
+}
+
+/// An event as a chunk of a body.
+fn chunk(message: &Value) -> String {
+    let text = format!("data: {message}\n\n");
+    format!("{:x}\r\n{text}\r\n", text.len())
 }

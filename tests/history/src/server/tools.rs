@@ -15,6 +15,8 @@ pub(super) struct Wish {
     pub(super) delay: u64,
     /// How many notifications of progress it sends.
     pub(super) progress: u64,
+    /// After how many bytes of its response the connection ends.
+    pub(super) cut: Option<usize>,
 }
 
 impl Wish {
@@ -26,6 +28,9 @@ impl Wish {
             fault: text("fault"),
             delay: arguments["delay"].as_u64().unwrap_or(0),
             progress: arguments["progress"].as_u64().unwrap_or(0),
+            cut: arguments["cut"]
+                .as_u64()
+                .and_then(|bytes| bytes.try_into().ok()),
         }
     }
 
@@ -131,6 +136,7 @@ impl Server {
                 "delay": {"type": "integer"},
                 "progress": {"type": "integer"},
                 "pad": {"type": "integer"},
+                "cut": {"type": "integer"},
                 "value": {},
             }, "required": ["key"]},
         }]});
