@@ -11,13 +11,18 @@ use crate::{
 };
 use crossfeed_json::is_deeper;
 use crossfeed_wire::{Pointer, reference::type_name};
-use jsonschema::{Draft, PatternOptions, Validator, meta::MetaValidator};
+use jsonschema::{Draft, FancyRegex, PatternOptions, Validator, meta::MetaValidator};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
 /// How often a regular expression may go back over the same text before it counts as no match: a
 /// pattern of the schema must not hold up a call.
 const BACKTRACK_LIMIT: usize = 100_000;
+/// How many bytes a compiled regular expression may take: `(a{1,1000}){1,1000}` would take milliseconds
+/// and megabytes, and a list may have thousands of these.
+const PATTERN_BYTES: usize = 128 << 10;
+/// How many regular expressions a schema may have that are more than a text.
+const PATTERNS: usize = 256;
 /// How many mistakes are looked at for the one that is reported.
 const REPORTED: usize = 20;
 
@@ -87,7 +92,7 @@ fn validator(schema: &Value, dialect: Dialect, index: &Index) -> Result<Validato
     let built = jsonschema::options()
         .with_draft(draft)
         .offline()
-        .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT))
+        .with_pattern_options(pattern_options())
         .build(schema);
     built.map_err(|error| {
         // A published schema of another dialect, or a part that it does not have.
@@ -106,6 +111,12 @@ fn validator(schema: &Value, dialect: Dialect, index: &Index) -> Result<Validato
             },
         }
     })
+}
+
+fn pattern_options() -> PatternOptions<FancyRegex> {
+    PatternOptions::fancy_regex()
+        .backtrack_limit(BACKTRACK_LIMIT)
+        .size_limit(PATTERN_BYTES)
 }
 
 fn text_at(schema: &Value, at: &str, keyword: &str) -> String {
@@ -181,27 +192,60 @@ fn invalid(dialect: Dialect, schema: &Value) -> SchemaError {
 /// Refuses regular expressions that the validator cannot compile.
 fn patterns(schema: &Value) -> Result<(), SchemaError> {
     let mut wrong = None;
-    keywords::visit(schema, &mut String::new(), &mut |object, at| {
-        let own = object.get("pattern").and_then(Value::as_str);
-        let own = own.into_iter().map(|pattern| (pattern, "pattern"));
-        let named = object.get("patternProperties").and_then(Value::as_object);
-        let named = named.into_iter().flat_map(|map| map.keys());
-        let named = named.map(|pattern| (pattern.as_str(), "patternProperties"));
-        for (pattern, keyword) in own.chain(named) {
-            if wrong.is_none() && !is_pattern(pattern) {
-                wrong = Some(SchemaError::Invalid {
-                    at: Pointer::parse(at).unwrap_or_default().key(keyword),
-                    message: format!("`{pattern}` is no regular expression that can be used"),
-                });
-            }
+    let mut count = 0;
+    visit_patterns(schema, &mut |pattern, keyword, at| {
+        if wrong.is_some() || is_plain(pattern) {
+            return;
+        }
+        count += 1;
+        if count > PATTERNS {
+            wrong = Some(SchemaError::Invalid {
+                at: Pointer::parse(at).unwrap_or_default().key(keyword),
+                message: format!("it has more than {PATTERNS} regular expressions"),
+            });
+        } else if !is_pattern(pattern) {
+            wrong = Some(SchemaError::Invalid {
+                at: Pointer::parse(at).unwrap_or_default().key(keyword),
+                message: format!(
+                    "`{pattern}` is no regular expression that can be used, or takes more than {} KiB compiled",
+                    PATTERN_BYTES >> 10
+                ),
+            });
         }
     });
     wrong.map_or(Ok(()), Err)
 }
 
-fn is_pattern(pattern: &str) -> bool {
+/// Whether a schema has regular expressions that may take long to match.
+#[must_use]
+pub fn has_patterns(schema: &Value) -> bool {
+    let mut found = false;
+    visit_patterns(schema, &mut |pattern, _, _| found |= !is_plain(pattern));
+    found
+}
+
+/// Sees each regular expression of a schema, the keyword that holds it, and where that is.
+fn visit_patterns(schema: &Value, see: &mut dyn FnMut(&str, &'static str, &str)) {
+    keywords::visit(schema, &mut String::new(), &mut |object, at| {
+        if let Some(pattern) = object.get("pattern").and_then(Value::as_str) {
+            see(pattern, "pattern", at);
+        }
+        let named = object.get("patternProperties").and_then(Value::as_object);
+        for pattern in named.into_iter().flat_map(|map| map.keys()) {
+            see(pattern, "patternProperties", at);
+        }
+    });
+}
+
+/// Whether a regular expression is a text, which is looked for.
+fn is_plain(pattern: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '^' | '$' | '_' | '-' | ' ');
-    pattern.chars().all(plain) || jsonschema::validator_for(&json!({"pattern": pattern})).is_ok()
+    pattern.chars().all(plain)
+}
+
+fn is_pattern(pattern: &str) -> bool {
+    let options = jsonschema::options().with_pattern_options(pattern_options());
+    options.build(&json!({"pattern": pattern})).is_ok()
 }
 
 /// Refuses references that lead back to where they stand without a step into the value: such a

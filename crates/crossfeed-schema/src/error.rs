@@ -50,6 +50,9 @@ pub enum SchemaError {
     /// It nests too deep: 1,000 levels of `properties`.
     #[error("the schema nests deeper than {MAX_DEPTH}")]
     TooDeep,
+    /// The list that it came in holds more than is worked on: [`ListOptions::stop`](crate::ListOptions::stop).
+    #[error("its server's list takes more time or room than one list may")]
+    Unjudged,
     /// A part that something refers to cannot keep its address.
     #[error("`{reference}` at `{at}` cannot be kept right when the schema is rewritten")]
     Unmovable {
@@ -82,7 +85,7 @@ impl SchemaError {
             | Self::Cyclic { at, .. }
             | Self::Remote { at, .. }
             | Self::Unmovable { at, .. } => Some(at),
-            Self::NoSchema { .. } | Self::TooDeep => None,
+            Self::NoSchema { .. } | Self::TooDeep | Self::Unjudged => None,
         }
     }
 }

@@ -23,11 +23,11 @@ mod rewrite;
 mod style;
 mod tools;
 
-pub use check::{check, compile};
+pub use check::{check, compile, has_patterns};
 pub use dialect::Dialect;
 pub use error::SchemaError;
 pub use guidance::guidance;
-pub use listed::{Decision, ListOptions, Listed, ListedTool, ReadError, rewrite_tools};
+pub use listed::{Decision, ListOptions, Listed, ListedTool, ReadError, Stop, rewrite_tools};
 pub use names::{Names, tool_names};
 pub use null::admits_null;
 pub use output::{

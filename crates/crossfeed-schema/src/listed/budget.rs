@@ -36,6 +36,13 @@ pub(super) struct Shown {
     pub(super) why: String,
 }
 
+impl Shown {
+    /// As it came, without a look at it.
+    pub(super) fn unjudged() -> Self {
+        as_it_came(SchemaError::Unjudged)
+    }
+}
+
 /// What a tool says of itself in the list as it came.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marks {

@@ -22,7 +22,7 @@ pub(crate) mod spot;
 mod tests;
 
 pub use error::ReadError;
-pub use options::ListOptions;
+pub use options::{ListOptions, Stop};
 
 use crate::{
     Change, Converted, Dropped, Lost, Names, Notice, Passed, SchemaError, Shape, Spelling, Style,
@@ -130,7 +130,11 @@ pub fn rewrite_tools(list: &ToolList, options: &ListOptions) -> Listed {
         .zip(shown_names)
         .zip(marks)
         .map(|((tool, shown_name), (marks, injected))| {
-            let shown = budget.take(&tool, marks, injected);
+            let shown = if options.is_over() {
+                Shown::unjudged()
+            } else {
+                budget.take(&tool, marks, injected)
+            };
             listed(&tool, shown_name, shown)
         })
         .collect();

@@ -2,7 +2,28 @@
 
 use crate::{Profile, Reflection, Shape, Spelling, Style};
 use crossfeed_tokens::TokenCounter;
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+    sync::Arc,
+};
+
+/// Says from when on the tools of a list are not worked on. Cloning shares it.
+#[derive(Clone)]
+pub struct Stop(Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl Stop {
+    /// Stops once `is_over` says so; it is asked before each tool.
+    pub fn when(is_over: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(is_over))
+    }
+}
+
+impl fmt::Debug for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Stop").field(&(self.0)()).finish()
+    }
+}
 
 /// What decides the style of each tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +49,9 @@ pub struct ListOptions {
     pub max_added_tokens: Option<usize>,
     /// What counts them; an estimate by default, which needs no table of a model's.
     pub tokens: TokenCounter,
+    /// From when on tools are listed as they came, with [`SchemaError::Unjudged`](crate::SchemaError);
+    /// never by default.
+    pub stop: Option<Stop>,
 }
 
 impl Default for ListOptions {
@@ -65,7 +89,21 @@ impl ListOptions {
             shape: None,
             max_added_tokens: None,
             tokens: TokenCounter::default(),
+            stop: None,
         }
+    }
+
+    /// Whether [`stop`](Self::stop) says that no more tools are worked on.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.stop.as_ref().is_some_and(|stop| (stop.0)())
+    }
+
+    /// A time from which on tools are listed as they came.
+    #[must_use]
+    pub fn with_stop(mut self, stop: Stop) -> Self {
+        self.stop = Some(stop);
+        self
     }
 
     /// Another spelling of a style that was asked for by name; a profile has its own.
