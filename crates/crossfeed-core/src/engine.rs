@@ -256,11 +256,11 @@ impl Engine {
         self.0.schemas.get(schema)
     }
 
-    /// A tool of a rewritten list, ready for [`Session::resolve_call`].
+    /// A tool of a rewritten list, ready for [`Session::resolve_call`]. Its own schema is compiled by
+    /// its first call.
     #[must_use]
     pub fn prepare(&self, tool: ListedTool) -> PreparedTool {
-        let schema = self.input_schema(tool.input_schema());
-        PreparedTool::new(tool, schema)
+        PreparedTool::new(tool, self.clone())
     }
 
     pub(crate) fn inner(&self) -> &Arc<Inner> {

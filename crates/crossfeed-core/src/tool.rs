@@ -5,6 +5,7 @@
 //! could judge what they bring in.
 
 use crate::{
+    engine::Engine,
     error::{Error, Failure, ResolveError},
     resolve::Plan,
     validate::InputSchema,
@@ -12,36 +13,58 @@ use crate::{
 use crossfeed_schema::{ListedTool, ReadError, SchemaError};
 use crossfeed_wire::Pointer;
 use serde_json::Value;
+use std::sync::{Arc, OnceLock};
 
-/// A tool of a rewritten list, ready to be called.
+/// A tool of a rewritten list, ready to be called. Cloning shares it.
+///
+/// Its own schema is compiled when it is first needed: of a long list few tools are ever called.
 #[derive(Clone, Debug)]
-pub struct PreparedTool {
+pub struct PreparedTool(Arc<Prepared>);
+
+#[derive(Debug)]
+struct Prepared {
     listed: ListedTool,
-    schema: Result<InputSchema, SchemaError>,
+    schema: OnceLock<Result<InputSchema, SchemaError>>,
+    engine: Engine,
 }
 
 impl PreparedTool {
-    pub(crate) fn new(listed: ListedTool, schema: Result<InputSchema, SchemaError>) -> Self {
-        let schema = match listed.error() {
-            Some(error) => Err(error.clone()),
-            None => schema,
-        };
-        Self { listed, schema }
+    pub(crate) fn new(listed: ListedTool, engine: Engine) -> Self {
+        let schema = listed
+            .error()
+            .map_or_else(OnceLock::new, |error| OnceLock::from(Err(error.clone())));
+        Self(Arc::new(Prepared {
+            listed,
+            schema,
+            engine,
+        }))
+    }
+
+    /// Whether the tool's own schema was compiled, or is known to be none.
+    pub(crate) fn is_compiled(&self) -> bool {
+        self.0.schema.get().is_some()
     }
 
     /// The tool as it is listed: its names, its schemas, what was done with it.
     #[must_use]
     pub fn listed(&self) -> &ListedTool {
-        &self.listed
+        &self.0.listed
     }
 
-    /// The tool's own schema.
+    /// The tool's own schema, compiled now if it was not before.
     ///
     /// # Errors
     ///
     /// [`SchemaError`] says why it is none.
     pub fn input_schema(&self) -> Result<&InputSchema, &SchemaError> {
-        self.schema.as_ref()
+        let Prepared {
+            listed,
+            schema,
+            engine,
+        } = &*self.0;
+        schema
+            .get_or_init(|| engine.input_schema(listed.input_schema()))
+            .as_ref()
     }
 
     /// The arguments as they are meant for the tool's own schema, references and all, and that
@@ -51,10 +74,10 @@ impl PreparedTool {
         arguments: Value,
     ) -> Result<(Value, Option<&InputSchema>), ResolveError> {
         let arguments = self
-            .listed
+            .listed()
             .read(arguments)
             .map_err(|errors| ResolveError::new(errors.into_iter().map(failure).collect()))?;
-        let error = match &self.schema {
+        let error = match self.input_schema() {
             Ok(schema) => return Ok((arguments, Some(schema))),
             Err(error) => error,
         };

@@ -318,7 +318,7 @@ impl Session {
             written,
             schema,
             asked,
-        } = match arguments.len() <= SMALL_BYTES {
+        } = match arguments.len() <= SMALL_BYTES && tool.is_compiled() {
             true => Called::of(tool, arguments)?,
             false => {
                 let tool = tool.clone();

@@ -35,7 +35,7 @@ pub use json::{NotJson, ResolvedJson};
 pub use respond::Response;
 
 use self::{
-    size::{SMALL_BYTES, is_small, run},
+    size::{SMALL_BYTES, compiled, is_small, run},
     work::{Work, Worked},
 };
 use crate::{
@@ -285,14 +285,16 @@ impl Session {
         if found > limit {
             return Err(refusal(LimitError::TooManyReferences { found, limit }));
         }
+        let is_slow = schema.is_some_and(InputSchema::is_slow);
         if plan.wanted.is_empty() {
             let work = self.work(plan, Vec::new(), schema, true);
-            return resolve(&work, arguments).book(|| self.account());
+            let worked = run(!is_slow, move || resolve(&work, arguments)).await;
+            return worked.book(|| self.account());
         }
         let mut looked = self.find_all(&plan).await;
         self.offer(&mut looked).await;
         let is_counted = self.inner().options.context.tokens.is_exact_for(1);
-        let small = is_small(&plan, &looked, is_counted);
+        let small = !is_slow && is_small(&plan, &looked, is_counted);
         let work = self.work(plan, looked, schema, small);
         let (worked, grown) = run(small, move || {
             let before = work.resident_bytes();
@@ -344,6 +346,7 @@ impl Session {
         let resolving = async {
             let mut arguments = arguments;
             let asked = tool.listed().take_projection(&mut arguments);
+            compiled(tool).await;
             let (arguments, schema) = tool.read(arguments)?;
             let mut resolved = self.resolved(arguments, schema).await?;
             resolved.projection = Some(asked.request).filter(|request| !request.is_unsaid());

@@ -2,6 +2,7 @@
 //! (`specs/sessions.md#threads`).
 
 use crate::{
+    PreparedTool,
     resolve::{Looked, Plan},
     trace::carried,
 };
@@ -112,6 +113,16 @@ pub(super) async fn run<T: Send + 'static>(
             None => std::future::pending().await,
         },
     }
+}
+
+/// Compiles a tool's own schema, where that was not done yet: that can take long.
+pub(super) async fn compiled(tool: &PreparedTool) {
+    if tool.is_compiled() {
+        return;
+    }
+    let tool = tool.clone();
+    // Who calls it hears why it is none.
+    let _ = run(false, move || tool.input_schema().is_ok()).await;
 }
 
 #[cfg(test)]

@@ -113,6 +113,21 @@ enum Step {
     Foreign,
 }
 
+impl Step {
+    /// The subschema that is evaluated.
+    fn leads_to(&self) -> Option<usize> {
+        match self {
+            Self::Same(to)
+            | Self::Member(_, to)
+            | Self::Members(to)
+            | Self::Item(_, to)
+            | Self::Items(to)
+            | Self::Names(to) => Some(*to),
+            Self::Foreign => None,
+        }
+    }
+}
+
 /// The subschemas of a schema by what they have evaluated; the first is the schema itself.
 #[derive(Debug)]
 pub(super) struct Graph(Vec<Vec<Step>>);
@@ -147,6 +162,47 @@ impl Graph {
             done += 1;
         }
         Some(Self(nodes))
+    }
+
+    /// Whether a small value may take long: the schema leads into itself, or by very many ways to one
+    /// of its parts.
+    pub(super) fn is_slow(&self) -> bool {
+        const WAYS: u64 = 10_000;
+        let nodes = self.0.len();
+        let next = |node: usize| self.steps(node).iter().filter_map(Step::leads_to);
+        let mut left: Vec<usize> = vec![0; nodes];
+        for node in 0..nodes {
+            for to in next(node) {
+                if let Some(left) = left.get_mut(to) {
+                    *left += 1;
+                }
+            }
+        }
+        // Each node once all that lead to it are done; what is part of a circle never is.
+        let mut ways: Vec<u64> = vec![1; nodes];
+        let mut open: Vec<usize> = (0..nodes)
+            .filter(|node| left.get(*node) == Some(&0))
+            .collect();
+        let mut done = 0;
+        while let Some(node) = open.pop() {
+            done += 1;
+            let own = ways.get(node).copied().unwrap_or_default();
+            if own > WAYS {
+                return true;
+            }
+            for to in next(node) {
+                if let Some(ways) = ways.get_mut(to) {
+                    *ways = ways.saturating_add(own);
+                }
+                if let Some(left) = left.get_mut(to) {
+                    *left -= 1;
+                    if *left == 0 {
+                        open.push(to);
+                    }
+                }
+            }
+        }
+        done < nodes
     }
 
     fn steps(&self, node: usize) -> &[Step] {

@@ -32,6 +32,8 @@ struct Compiled {
     validator: Validator,
     /// What a validation costs, where that is not plain.
     graph: Option<Graph>,
+    /// Whether judging even small arguments may take long.
+    is_slow: bool,
     /// What it sees of arguments, once somebody asked.
     sight: OnceLock<Sight>,
 }
@@ -66,6 +68,8 @@ impl InputSchema {
         };
         let graph = Graph::of(&schema);
         Ok(Self(Arc::new(Compiled {
+            is_slow: crossfeed_schema::has_patterns(&schema)
+                || graph.as_ref().is_some_and(Graph::is_slow),
             schema,
             validator,
             graph,
@@ -77,6 +81,12 @@ impl InputSchema {
     #[must_use]
     pub fn as_value(&self) -> &Value {
         &self.0.schema
+    }
+
+    /// Whether judging even small arguments may take long: a pattern may go back over a text again
+    /// and again, references may lead to very many schemas.
+    pub(crate) fn is_slow(&self) -> bool {
+        self.0.is_slow
     }
 
     /// What judging these arguments may take, all validations together.
