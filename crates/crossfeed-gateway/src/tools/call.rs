@@ -79,10 +79,14 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
         Ok(in_flight) => (Some(in_flight), None),
         Err(why_not) => (None, Some(why_not)),
     };
-    let state = root.get("requestState").and_then(Cursor::as_str);
-    let (round, held) = state
-        .map(|state| shared.round(&offered, &state, &asked(&params)))
-        .unwrap_or_default();
+    let state = root.get("requestState");
+    let continued = state
+        .filter(|state| state.kind() != Kind::Null)
+        .map(|state| shared.round(&offered, state, &asked(&params)));
+    let (round, held) = match continued.transpose() {
+        Ok(continued) => continued.unwrap_or_default(),
+        Err(error) => return Call::Answered(unknown_state(shared, &error)),
+    };
     let flying = in_flight.as_ref().ok_or(why_not);
     let ready = match (round, arguments) {
         (Some(round), _) => Ok(Ready {
@@ -140,12 +144,21 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
 /// A member that is there more than once: a server may read another than was judged here. Some read
 /// members whatever their case is.
 fn twice(params: Cursor<'_>) -> Option<&'static str> {
-    ["name", "arguments"].into_iter().find(|key| {
+    let keys = ["name", "arguments", "requestState"];
+    keys.into_iter().find(|key| {
         let own = key.to_uppercase();
         let members = params.written_members();
         let same = members.filter(|member| member.key.text().to_uppercase() == own);
         same.count() > 1
     })
+}
+
+/// The answer to a call that continues from a state nobody knows the sources of.
+fn unknown_state(shared: &Shared, error: &FlowError) -> Bytes {
+    tracing::warn!(target: "crossfeed::gateway::flow", %error, "a flow was refused");
+    let body = refusal::flow_body(error);
+    shared.tools.figures.refused(&body.code);
+    refusal::of_bodies(vec![body], shared.privacy())
 }
 
 /// The call in flight, or why its result will not be kept.

@@ -5,7 +5,7 @@
 
 use super::{
     Call, Caller, ServerList, Tools, extra,
-    flow::Sources,
+    flow::{FlowError, Sources},
     ids::{self, CallIds},
     list::{Audience, Listing, Names, Offered, ToolReport, UnmatchedPattern, names::Bindings},
     profile::Choice,
@@ -16,7 +16,7 @@ use super::{
 use crate::{downstream::Principal, upstream::Header};
 use bytes::Bytes;
 use crossfeed_core::Session;
-use crossfeed_json::Document;
+use crossfeed_json::{Cursor, Document};
 use crossfeed_projection::ProjectionRequest;
 use crossfeed_schema::guidance;
 use crossfeed_wire::{CallId, Scope};
@@ -216,20 +216,35 @@ impl Shared {
     /// What a call was resolved to that was answered with this state, if it is the same call, of the
     /// same tool: what is shown by a name may be another server's by now. And whose data went to that
     /// call, the same or not: the server goes on from there, whatever else is said.
+    ///
+    /// # Errors
+    ///
+    /// With flow rules, a state that this client did not get from this tool, or that was forgotten:
+    /// whose data it holds is unknown.
     pub(super) fn round(
         &self,
         offered: &Offered,
-        state: &str,
+        state: Cursor<'_>,
         asked: &(String, Option<Bytes>),
-    ) -> (Option<Round>, Sources) {
-        let key = (Arc::clone(&offered.source), state.to_owned());
-        let mut rounds = lock(&self.rounds);
-        let Some(round) = rounds.get(&key) else {
-            return (None, Sources::default());
-        };
-        let sources = round.sources.clone();
-        let same = (round.asked.as_ref() == Some(asked)).then(|| round.clone());
-        (same, sources)
+    ) -> Result<(Option<Round>, Sources), FlowError> {
+        let known = state.as_str().and_then(|state| {
+            let key = (Arc::clone(&offered.source), state.into_owned());
+            let mut rounds = lock(&self.rounds);
+            let round = rounds.get(&key)?;
+            let sources = round.sources.clone();
+            let same = (round.asked.as_ref() == Some(asked)).then(|| round.clone());
+            Some((same, sources))
+        });
+        match known {
+            Some(known) => Ok(known),
+            // A tool that is never chained got no references, and nothing can refer to its results.
+            None if self.tools.flows.is_empty() || !offered.is_chained => {
+                Ok((None, Sources::default()))
+            }
+            None => Err(FlowError::UnknownState {
+                tool: Arc::clone(&offered.source),
+            }),
+        }
     }
 
     /// Learns from a result what a tool returns that does not say it.

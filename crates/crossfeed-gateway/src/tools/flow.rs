@@ -9,7 +9,8 @@
 //! - The first rule that fits decides; where none fits, the result may go.
 //! - What a call returned carries where its arguments came from: data does not lose its sources by
 //!   going through a tool.
-//! - Where the sources of a result are no longer known and there are rules, it goes nowhere.
+//! - Where the sources of a result are no longer known and there are rules, it goes nowhere; and a call
+//!   does not continue from a state of unknown sources.
 //! - The sources of a call are a bit for each tool: they take 4,096 bits at most beside one for each server,
 //!   whatever servers list and clients call. Tools of a server beyond its share of these bits have one
 //!   together, and what holds their results goes nowhere where a rule could forbid it for any of them.
@@ -51,6 +52,10 @@ pub(super) enum FlowError {
     },
     #[error("it is no longer known whose data the result of call `{call_id}` holds")]
     Forgotten { call_id: CallId },
+    #[error(
+        "it is unknown whose data this `requestState` of `{tool}` holds: the gateway did not give it to this client, or has forgotten it"
+    )]
+    UnknownState { tool: Arc<str> },
     #[error("`{to}` takes no references")]
     NotChained { to: Arc<str> },
 }
@@ -61,6 +66,7 @@ impl FlowError {
         match self {
             Self::Refused { .. } => "call it without a reference to these results",
             Self::Forgotten { .. } => "make that call again, then refer to the new one",
+            Self::UnknownState { .. } => "call it again without `requestState`",
             Self::NotChained { .. } => "write the values in place of references",
         }
     }
@@ -102,6 +108,11 @@ impl Flows {
                 tools,
             }),
         }
+    }
+
+    /// Whether there are no rules, so that any data may go anywhere.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rules.is_empty()
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {

@@ -216,3 +216,117 @@ async fn what_is_no_longer_known_goes_nowhere() {
     let answer = answered(&client, reference()).await;
     assert!(error(&answer).contains("no longer known"), "{answer}");
 }
+
+fn question(state: &str) -> Bytes {
+    let question =
+        json!({"resultType": "input_required", "requestState": state, "inputRequests": {}});
+    question.to_string().into()
+}
+
+/// A call of `tool` that continues from `state`.
+fn continued(tool: &str, state: &Value) -> Bytes {
+    json!({"name": tool, "arguments": {}, "requestState": state})
+        .to_string()
+        .into()
+}
+
+/// A client whose call of `via` with the secret was answered with a question, in state `first`.
+async fn with_question() -> ClientTools {
+    let client = with_secret(text()).await;
+    let asked = params("via", json!({"v": {"$tool": "call_1"}}));
+    let first = forward(&client, asked).await;
+    first.pending.finish(question("first")).await;
+    client
+}
+
+async fn refused_as_unknown(client: &ClientTools, tool: &str, state: &Value) {
+    let answer = answered(client, continued(tool, state)).await;
+    let text = error(&answer);
+    assert!(
+        text.starts_with("flow.refused") && text.contains("requestState"),
+        "{text}"
+    );
+}
+
+/// A question whose round was forgotten cannot be continued: nobody knows whose data its state holds.
+#[tokio::test]
+async fn a_forgotten_round_is_not_continued() {
+    let client = with_question().await;
+    for number in 0..256 {
+        let other = forward(&client, params("via", json!({"n": number}))).await;
+        other
+            .pending
+            .finish(question(&format!("other {number}")))
+            .await;
+    }
+    refused_as_unknown(&client, "via", &json!("first")).await;
+    let last = continued("via", &json!("other 255"));
+    forward(&client, last).await;
+}
+
+/// So it is where long states took the room.
+#[tokio::test]
+async fn a_round_forgotten_for_long_states_is_not_continued() {
+    let client = with_question().await;
+    let long = "s".repeat(17 << 20);
+    let other = forward(&client, params("via", json!({}))).await;
+    other.pending.finish(question(&long)).await;
+    for state in ["first", &long] {
+        refused_as_unknown(&client, "via", &json!(state)).await;
+    }
+}
+
+/// A state belongs to the client that it was sent to, and to the tool that sent it.
+#[tokio::test]
+async fn a_state_from_elsewhere_is_not_continued() {
+    let tool = |name: &str| json!({"name": name, "inputSchema": {"type": "object"}});
+    let marked = json!({"name": "apart", "inputSchema": {"type": "object"}, "_meta": {"dev.crossfeed/chain": false}});
+    let servers = || {
+        vec![
+            (server("s"), json!([tool("secret")])),
+            (server("a"), json!([tool("via"), tool("other"), marked])),
+            (server("b"), json!([tool("sink")])),
+        ]
+    };
+    let rules = vec![FlowRule::new("no", "s/*", "b/*", false)];
+    let world = World::new(servers(), rules);
+    let client = world.client(local()).await;
+    returned(&client, "secret", text()).await;
+    let asked = params("via", json!({"v": {"$tool": "call_1"}}));
+    let first = forward(&client, asked).await;
+    first.pending.finish(question("first")).await;
+    // Another tool, another state, and what is no state at all.
+    refused_as_unknown(&client, "other", &json!("first")).await;
+    refused_as_unknown(&client, "via", &json!("forged")).await;
+    for state in [json!({"a": 1}), json!(7), json!(["first"]), json!("")] {
+        refused_as_unknown(&client, "via", &state).await;
+    }
+    forward(&client, continued("via", &Value::Null)).await;
+    // Nothing refers to the results of a tool that is never chained, and none goes into it.
+    forward(&client, continued("apart", &json!("first"))).await;
+    // Another session of the same principal, and another revision.
+    for (session, revision) in [
+        (Some("other".to_owned()), Revision::V2025_11_25),
+        (None, Revision::V2026_07_28),
+    ] {
+        let caller = Caller::new(Principal::Local, session, revision);
+        let other = world.client(caller).await;
+        refused_as_unknown(&other, "via", &json!("first")).await;
+    }
+    // Without rules a state is the server's own matter.
+    let free = World::new(servers(), Vec::new()).client(local()).await;
+    forward(&free, continued("via", &json!("forged"))).await;
+}
+
+/// Of two states a server may read the one that was not judged.
+#[tokio::test]
+async fn a_call_has_one_state() {
+    let client = with_question().await;
+    for other in ["requestState", "RequestState", "request\\u0053tate"] {
+        let twice = format!(r#"{{"name":"via","requestState":"first","{other}":"forged"}}"#);
+        let Call::Refused(error) = client.call(twice.into()).await else {
+            panic!("{other}");
+        };
+        assert!(error.message.contains("requestState twice"), "{error:?}");
+    }
+}
