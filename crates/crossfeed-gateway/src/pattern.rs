@@ -28,6 +28,19 @@ pub(crate) fn fits(pattern: &str, name: &str) -> bool {
     pattern.iter().skip(at).all(|sign| *sign == b'*')
 }
 
+/// Whether a pattern could fit a name that begins so.
+pub(crate) fn may_fit(pattern: &str, begins: &str) -> bool {
+    match pattern.split_once('*') {
+        Some((first, _)) => first.starts_with(begins) || begins.starts_with(first),
+        None => pattern.starts_with(begins),
+    }
+}
+
+/// Whether a pattern fits every name that begins so.
+pub(crate) fn fits_all(pattern: &str, begins: &str) -> bool {
+    pattern.ends_with('*') && fits(pattern, begins)
+}
+
 /// Whether a name fits one of these patterns.
 pub(crate) fn fits_any(patterns: &[String], name: &str) -> bool {
     patterns.iter().any(|pattern| fits(pattern, name))
@@ -35,7 +48,7 @@ pub(crate) fn fits_any(patterns: &[String], name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::fits;
+    use super::{fits, fits_all, may_fit};
     use proptest::prelude::*;
 
     fn check(pattern: &str, name: &str, fitting: bool) {
@@ -64,6 +77,13 @@ mod tests {
             let to = (from + len).min(name.len());
             let pattern = format!("{}*{}", &name[..from], &name[to..]);
             prop_assert!(fits(&pattern, &name));
+        }
+
+        #[test]
+        fn names_that_begin_alike(pattern in "[ab/*]{0,6}", begins in "[ab]{1,2}/", rest in "[ab/]{0,3}") {
+            let fits = fits(&pattern, &format!("{begins}{rest}"));
+            prop_assert!(may_fit(&pattern, &begins) || !fits);
+            prop_assert!(fits || !fits_all(&pattern, &begins));
         }
     }
 }

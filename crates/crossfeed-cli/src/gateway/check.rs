@@ -34,6 +34,8 @@ struct Checked<'c> {
     last_lines: Vec<String>,
     /// Patterns of its configuration that none of its tools fits.
     unmatched: Vec<UnmatchedPattern>,
+    /// Flow rules that data could go around by way of this server.
+    leads_around: Vec<&'c str>,
     tools: Vec<Cost>,
 }
 
@@ -113,8 +115,13 @@ pub(super) async fn run(
                 Ok(_) => Vec::new(),
                 Err(_) => heard.of(&server.name),
             };
+            let around = config.flows.iter().filter(|rule| {
+                let ways = rule.ways_around(&config.flows, &config.servers);
+                ways.contains(&server.name.as_str())
+            });
             Checked {
                 server,
+                leads_around: around.map(|rule| rule.name.as_str()).collect(),
                 tools: tools.collect(),
                 probed,
                 last_lines,
@@ -174,6 +181,7 @@ fn write(
         probed,
         last_lines,
         unmatched,
+        leads_around,
         tools,
     } in checked
     {
@@ -201,6 +209,13 @@ fn write(
                 "  notice: {} ({:?})",
                 said.escape_debug(),
                 pattern.pattern
+            )?;
+        }
+        for rule in leads_around {
+            writeln!(
+                out,
+                "  notice: data could go around the flow rule `{}` by way of this server, if it keeps what it gets: rules see references only",
+                rule.escape_debug()
             )?;
         }
         for Cost {
@@ -267,6 +282,7 @@ fn as_json(checked: &[Checked<'_>], own: &BTreeMap<String, usize>) -> Value {
                 "server": probed.says,
                 "revision": probed.revision,
                 "unmatched": unmatched,
+                "leads_around": checked.leads_around,
                 "tools": tools,
             }),
             Err(error) => json!({

@@ -17,6 +17,7 @@ pub use error::{ConfigError, Problem};
 pub(crate) use read::nearest;
 pub use read::{Format, Sources};
 
+use crate::pattern::{fits_all, may_fit};
 use std::{
     collections::BTreeMap,
     net::{Ipv4Addr, SocketAddr},
@@ -438,6 +439,39 @@ pub struct FlowRule {
 }
 
 impl FlowRule {
+    /// The servers, of all these, by which data could go around the rule: one that may be given what the
+    /// rule keeps from `to`, keep it, and return it by another call. A reference sees no more than the
+    /// calls that it refers to.
+    ///
+    /// None for a rule that allows.
+    #[must_use]
+    pub fn ways_around<'s>(&self, rules: &[Self], servers: &'s [ServerConfig]) -> Vec<&'s str> {
+        let enabled = servers.iter().filter(|server| !server.disabled);
+        let names: Vec<_> = enabled.map(|server| server.name.as_str()).collect();
+        let tools = |server: &str| format!("{server}/");
+        let is_of = |pattern: &str, server: &str| may_fit(pattern, &tools(server));
+        let may_go = |from: &str, to: &str| {
+            let (from, to) = (tools(from), tools(to));
+            // The first that lets something through, or nothing.
+            let decided = rules.iter().find_map(|rule| {
+                if rule.allow {
+                    (may_fit(&rule.from, &from) && may_fit(&rule.to, &to)).then_some(true)
+                } else {
+                    (fits_all(&rule.from, &from) && fits_all(&rule.to, &to)).then_some(false)
+                }
+            });
+            decided.unwrap_or(true)
+        };
+        let goes_by = |by: &str| {
+            let mut from = names.iter().filter(|own| is_of(&self.from, own));
+            let mut to = names.iter().filter(|own| is_of(&self.to, own));
+            from.any(|from| may_go(from, by)) && to.any(|to| may_go(by, to))
+        };
+        let others = names.iter().copied();
+        let others = others.filter(|own| !is_of(&self.from, own) && !is_of(&self.to, own));
+        others.filter(|by| !self.allow && goes_by(by)).collect()
+    }
+
     /// A rule.
     #[must_use]
     pub fn new(

@@ -514,3 +514,44 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn servers_that_lead_around_a_rule_are_found() {
+    let config = |rules: &str| {
+        let text = format!(
+            r#"{{"mcpServers": {{"files": {{"command": "x"}}, "notes": {{"command": "x"}}, "web": {{"command": "x"}},
+                "off": {{"command": "x", "disabled": true}}}}, "flows": [{rules}]}}"#
+        );
+        json(&text)
+    };
+    for (rules, expected) in [
+        (
+            r#"{"from": "files", "to": "web", "action": "deny"}"#,
+            &["notes"][..],
+        ),
+        (
+            r#"{"from": "files/read", "to": "web/put_*", "action": "deny"}"#,
+            &["notes"],
+        ),
+        (r#"{"from": "files", "to": "web", "action": "allow"}"#, &[]),
+        // What may not go in, or not out.
+        (
+            r#"{"from": "files", "to": "web", "action": "deny"}, {"from": "files", "to": "notes", "action": "deny"}"#,
+            &[],
+        ),
+        (
+            r#"{"from": "files", "to": "web", "action": "deny"}, {"from": "notes", "to": "web", "action": "deny"}"#,
+            &[],
+        ),
+        // A part may.
+        (
+            r#"{"from": "files", "to": "web", "action": "deny"}, {"from": "notes/a*", "to": "web", "action": "deny"}"#,
+            &["notes"],
+        ),
+        (r#"{"from": "files", "to": "*", "action": "deny"}"#, &[]),
+    ] {
+        let config = config(rules);
+        let found = config.flows[0].ways_around(&config.flows, &config.servers);
+        assert_eq!(found, expected, "{rules}");
+    }
+}

@@ -65,12 +65,9 @@ impl Source {
 
     /// Whether a pattern could fit a name of these.
     pub(super) fn may_fit(&self, pattern: &str) -> bool {
-        match (self, pattern.split_once('*')) {
-            (Self::Tool(name), _) => crate::pattern::fits(pattern, name),
-            (Self::Rest { begins, .. }, Some((first, _))) => {
-                first.starts_with(&**begins) || begins.starts_with(first)
-            }
-            (Self::Rest { begins, .. }, None) => pattern.starts_with(&**begins),
+        match self {
+            Self::Tool(name) => crate::pattern::fits(pattern, name),
+            Self::Rest { begins, .. } => crate::pattern::may_fit(pattern, begins),
         }
     }
 }
