@@ -23,7 +23,9 @@ pub mod message;
 pub mod metrics;
 pub mod tools;
 pub mod upstream;
+pub mod watchdog;
 
+mod apart;
 mod members;
 mod meta;
 mod pattern;

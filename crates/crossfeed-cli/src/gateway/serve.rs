@@ -8,6 +8,7 @@ use crossfeed_gateway::{
     downstream::{http::Http, stdio},
     hub::Gateway,
     metrics::Metrics,
+    watchdog::Watchdog,
 };
 use std::{collections::BTreeMap, io, sync::Arc, time::Duration};
 use tokio::{
@@ -23,10 +24,12 @@ pub(super) fn run(
     environment: &BTreeMap<String, String>,
     telemetry: Option<Arc<dyn Telemetry>>,
 ) -> Result<(), Stop> {
-    let runtime = runtime(&config).map_err(unstarted)?;
+    let metrics = Metrics::new();
+    let watchdog = Watchdog::new(&metrics);
+    let runtime = runtime(&config, &watchdog).map_err(unstarted)?;
+    let watching = watchdog.watch(runtime.handle()).map_err(unstarted)?;
     let done = runtime.block_on(async {
         let signals = Signals::watch().map_err(unstarted)?;
-        let metrics = Metrics::new();
         let gateway = assemble::gateway(config, environment, telemetry, &metrics)?;
         tokio::select! {
             served = serve(&gateway, metrics, signals.clone()) => served,
@@ -36,6 +39,7 @@ pub(super) fn run(
             }
         }
     });
+    drop(watching);
     runtime.shutdown_timeout(THREADS);
     done
 }
@@ -43,7 +47,7 @@ pub(super) fn run(
 /// One client is served by one thread: what comes in is handed on without waking another. Many clients
 /// have a thread for every two processors: more of them wake each other for single messages, and take
 /// from the servers, which run beside.
-fn runtime(config: &GatewayConfig) -> io::Result<Runtime> {
+fn runtime(config: &GatewayConfig, watchdog: &Watchdog) -> io::Result<Runtime> {
     let mut builder = match config.listen {
         None => Builder::new_current_thread(),
         Some(_) => {
@@ -53,6 +57,7 @@ fn runtime(config: &GatewayConfig) -> io::Result<Runtime> {
             builder
         }
     };
+    watchdog.attach(&mut builder);
     builder.enable_all().build()
 }
 

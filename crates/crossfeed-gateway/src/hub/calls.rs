@@ -12,6 +12,7 @@ use super::{
     side::{Late, Side},
 };
 use crate::{
+    apart::apart,
     message::{Message, RpcError, code},
     tools::{Call, ServerList},
     upstream::UpstreamError,
@@ -186,7 +187,9 @@ impl Request {
                 .await
                 .map_err(|_| cancelled())??;
             bytes += page.len();
-            let next = read::raw(&page, &["nextCursor"]).filter(|next| next.starts_with(b"\""));
+            let of_page = page.clone();
+            let next = apart(page.len(), move || read::raw(&of_page, &["nextCursor"]));
+            let next = next.await.filter(|next| next.starts_with(b"\""));
             pages.push(page);
             let Some(next) = next else { return Ok(pages) };
             if pages.len() >= PAGES || bytes > most || !seen.insert(next.clone()) {

@@ -15,6 +15,7 @@ mod tests;
 pub use error::{MessageError, RpcError, code};
 pub use id::Id;
 
+use crate::apart::apart;
 use bytes::{Buf, Bytes};
 use envelope::Envelope;
 use std::{borrow::Cow, ops::Range};
@@ -67,6 +68,15 @@ impl Message {
             envelope,
             edits: Vec::new(),
         })
+    }
+
+    /// [`parse`](Self::parse), off the threads that serve others where the message is large.
+    ///
+    /// # Errors
+    ///
+    /// As [`parse`](Self::parse).
+    pub(crate) async fn read(bytes: Bytes) -> Result<Self, MessageError> {
+        apart(bytes.len(), move || Self::parse(bytes)).await
     }
 
     /// What the message is.

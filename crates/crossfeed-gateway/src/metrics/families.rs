@@ -85,9 +85,21 @@ pub const CONNECTIONS: Family = Family::gauge(
 );
 /// Sessions of clients.
 pub const SESSIONS: Family = Family::gauge("crossfeed_sessions", "Sessions over HTTP.", &[]);
+/// Threads that were stuck.
+pub const STALLS: Family = Family::counter(
+    "crossfeed_worker_stalls_total",
+    "How often a thread that serves clients was stuck for more than 100 ms.",
+    &[],
+);
+/// How long they were.
+pub const STALL_SECONDS: Family = Family::seconds(
+    "crossfeed_worker_stall_seconds",
+    "How long threads that serve clients were stuck.",
+    &[],
+);
 
 /// All of them.
-pub const ALL: [Family; 14] = [
+pub const ALL: [Family; 16] = [
     REQUESTS,
     CALLS,
     ADDED,
@@ -102,4 +114,6 @@ pub const ALL: [Family; 14] = [
     CLIENT_NO_MESSAGES,
     CONNECTIONS,
     SESSIONS,
+    STALLS,
+    STALL_SECONDS,
 ];

@@ -120,7 +120,7 @@ impl Counter {
         self.0.fetch_add(more as u64, Ordering::Relaxed);
     }
 
-    fn value(&self) -> u64 {
+    pub(crate) fn value(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }

@@ -11,7 +11,7 @@
 
 use super::{
     Call, Forward, Pending, binary,
-    client::{Known, Shared, asked},
+    client::{Known, Shared, asked_in},
     extra,
     flow::{self, FlowError, Sources},
     list::Offered,
@@ -19,7 +19,10 @@ use super::{
     refusal,
     result::Kept,
 };
-use crate::message::{RpcError, code};
+use crate::{
+    apart::apart,
+    message::{RpcError, code},
+};
 use bytes::Bytes;
 use crossfeed_core::{BeginError, Error, InFlight, Link, ResolveError};
 use crossfeed_json::{Cursor, Document, Edits, Kind, quoted};
@@ -42,7 +45,7 @@ struct Ready {
 
 /// What becomes of a call by these `params`.
 pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
-    let document = Document::new(params.clone());
+    let document = indexed(params.clone()).await;
     let invalid = |message: String| Call::Refused(RpcError::new(code::INVALID_PARAMS, message));
     let Some(root) = document
         .root()
@@ -82,7 +85,7 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
     let state = root.get("requestState");
     let continued = state
         .filter(|state| state.kind() != Kind::Null)
-        .map(|state| shared.round(&offered, state, &asked(&params)));
+        .map(|state| shared.round(&offered, state, &asked_in(Some(root))));
     let (round, held) = match continued.transpose() {
         Ok(continued) => continued.unwrap_or_default(),
         Err(error) => return Call::Answered(unknown_state(shared, &error)),
@@ -139,6 +142,18 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
             is_stateless: shared.is_stateless(),
         },
     })
+}
+
+/// Parameters whose index is there: making it takes long where they are large.
+async fn indexed(params: Bytes) -> Document {
+    let bytes = params.len();
+    let work = move || {
+        let document = Document::new(params);
+        // What is no JSON says so again when it is used.
+        let _ = document.root();
+        document
+    };
+    apart(bytes, work).await
 }
 
 /// A member that is there more than once: a server may read another than was judged here. Some read

@@ -266,7 +266,11 @@ impl Shared {
 /// The name and the arguments of `params`.
 pub(super) fn asked(params: &Bytes) -> (String, Option<Bytes>) {
     let document = Document::new(params.clone());
-    let root = document.root().ok();
+    asked_in(document.root().ok())
+}
+
+/// The same of `params` that were read.
+pub(super) fn asked_in(root: Option<Cursor<'_>>) -> (String, Option<Bytes>) {
     let name = root.and_then(|root| root.get("name")?.as_str());
     let arguments = root.and_then(|root| root.get("arguments"));
     (
@@ -333,10 +337,12 @@ impl ClientTools {
             .listing()
             .map(|listing| Arc::clone(&listing.bindings));
         let names = Names {
-            naming,
-            before: &before.unwrap_or_default(),
+            naming: Arc::clone(naming),
+            before: before.unwrap_or_default(),
         };
-        let listing = listings.get(engine, config, lists, &self.shared.audience, names);
+        let listing = listings
+            .get(engine, config, lists, &self.shared.audience, names)
+            .await;
         lock(&self.shared.listing).put(&listing, is_asked_for);
         listing
     }

@@ -116,7 +116,7 @@ impl Tools {
     pub fn new(engine: Engine, config: Arc<GatewayConfig>) -> Self {
         Self {
             engine,
-            listings: Arc::new(Listings::new()),
+            listings: Arc::new(Listings::new(config.servers.len())),
             naming: Arc::new(Naming::of(&config)),
             flows: Arc::new(Flows::new(config.flows.clone(), &config.servers)),
             key: Key::new(),

@@ -3,7 +3,7 @@
 //! What comes in: what the configuration says, and the name that a client gives itself. What goes out:
 //! a profile or a style. Deliberately not here: what profiles do.
 
-use crossfeed_schema::{ListOptions, Profile, Spelling, Style};
+use crossfeed_schema::{ListOptions, Profile, Spelling, Style, tool_names};
 
 /// How tools are rewritten: what a provider takes, or one style whatever it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,6 +60,25 @@ impl Choice {
             Self::Profile(profile) => ListOptions::profile(profile),
             // What every provider admits as a name.
             Self::Style(style) => ListOptions::style(style).with_spelling(Spelling::Underscore),
+        }
+    }
+
+    /// Whether each tool of a list is rewritten as if it were the only one.
+    pub(super) fn is_each_alone(self) -> bool {
+        match self {
+            Self::Profile(profile) => !profile.is_strict(),
+            Self::Style(_) => true,
+        }
+    }
+
+    /// The names that the tools of a list are shown under, in their order.
+    pub(super) fn shown_names<'n>(self, names: impl Iterator<Item = &'n str>) -> Vec<String> {
+        let names: Vec<_> = names.collect();
+        match self {
+            Self::Profile(profile) => tool_names(&names, |name| {
+                !profile.facts().tool_name_refused || profile.admits_tool_name(name)
+            }),
+            Self::Style(_) => names.into_iter().map(str::to_owned).collect(),
         }
     }
 

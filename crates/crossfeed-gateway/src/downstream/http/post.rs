@@ -111,7 +111,7 @@ impl Http {
             }
             Err(BodyError::Gone) => return status(StatusCode::BAD_REQUEST),
         };
-        let message = match Message::parse(bytes) {
+        let message = match Message::read(bytes).await {
             Ok(message) => message,
             Err(error) => {
                 self.metrics.count(CLIENT_NO_MESSAGES, &[]);

@@ -101,7 +101,7 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Connection<W> {
     }
 
     async fn line(&self, bytes: Bytes) {
-        match Message::parse(bytes) {
+        match Message::read(bytes).await {
             Ok(message) => self.message(message).await,
             Err(error) => self.no_message(&error).await,
         }

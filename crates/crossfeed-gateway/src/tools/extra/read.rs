@@ -74,7 +74,7 @@ pub(super) async fn answer(shared: &Shared, asked: &Asked) -> Result<Bytes, Byte
     let json = json.map_err(|failure| refusal::of_failure(&failure, privacy))?;
     let length = json.len();
     let paged = move || Some(page(json, &wanted));
-    let text = crate::tools::result::apart(length, paged);
+    let text = crate::apart::apart(length, paged);
     let text = text.await.unwrap_or_default();
     session.note_shown(&text);
     Ok(refusal::result(&text, None, false, privacy))

@@ -14,11 +14,14 @@ mod join;
 pub(crate) mod names;
 mod output;
 mod report;
+mod rewriter;
 mod root;
 mod said;
 mod tool;
 mod unmatched;
 
+#[cfg(test)]
+mod budget_tests;
 #[cfg(test)]
 mod tests;
 
@@ -28,23 +31,21 @@ pub(super) use tool::Offered;
 pub use unmatched::UnmatchedPattern;
 
 use super::{ServerList, extra, profile::Choice};
-use crate::{
-    Revision,
-    config::{GatewayConfig, ServerConfig},
-};
+use crate::{Revision, apart::apart, config::GatewayConfig};
 use bytes::Bytes;
 use crossfeed_core::Engine;
-use crossfeed_json::{Document, Kind};
-use crossfeed_schema::{ListOptions, Listed, Reflection, ToolList, rewrite_tools};
+use crossfeed_json::Document;
+use futures_util::future::join_all;
 use lru::LruCache;
 use names::{Bindings, Naming};
-use serde_json::{Map, Value, json};
+use rewriter::{Job, Rewriter, Rewriting};
 use sha2::{Digest as _, Sha256};
 use std::{
     collections::{HashMap, HashSet},
     num::NonZeroUsize,
     sync::{Arc, Mutex, PoisonError},
 };
+use tokio::sync::Semaphore;
 
 /// Who is listed to, as far as the list depends on it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -74,10 +75,9 @@ pub(super) struct Listing {
 }
 
 /// By what names are given: the configuration, and the names that were given before.
-#[derive(Clone, Copy)]
-pub(super) struct Names<'n> {
-    pub(super) naming: &'n Naming,
-    pub(super) before: &'n Arc<Bindings>,
+pub(super) struct Names {
+    pub(super) naming: Arc<Naming>,
+    pub(super) before: Arc<Bindings>,
 }
 
 impl Listing {
@@ -112,6 +112,8 @@ impl Listing {
 /// Listings that were asked for lately: clients alike share one.
 pub(super) struct Listings {
     kept: Mutex<LruCache<[u8; 32], Arc<Listing>>>,
+    /// Of each server of the configuration.
+    rewriters: Vec<Rewriter>,
 }
 
 /// How many are kept: some hundreds of kilobytes each for long lists.
@@ -121,33 +123,83 @@ const KEPT: NonZeroUsize = match NonZeroUsize::new(32) {
 };
 
 impl Listings {
-    pub(super) fn new() -> Self {
+    /// Listings of so many servers.
+    pub(super) fn new(servers: usize) -> Self {
+        // Whoever answers clients has the other half.
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let permits = Arc::new(Semaphore::new((processors / 2).max(1)));
         Self {
             kept: Mutex::new(LruCache::new(KEPT)),
+            rewriters: (0..servers)
+                .map(|_| Rewriter::new(Arc::clone(&permits)))
+                .collect(),
         }
     }
 
     /// The listing of these lists, made now unless it was made lately.
-    pub(super) fn get(
+    pub(super) async fn get(
         &self,
         engine: &Engine,
-        config: &GatewayConfig,
+        config: &Arc<GatewayConfig>,
         lists: &[ServerList],
         audience: &Audience,
-        names: Names<'_>,
+        names: Names,
     ) -> Arc<Listing> {
-        let lists_digest = digest(config, lists, audience);
+        let bytes = lists
+            .iter()
+            .flat_map(|list| &list.pages)
+            .map(Bytes::len)
+            .sum();
+        let audience = Arc::new(audience.clone());
+        let lists_digest = {
+            let (config, audience) = (Arc::clone(config), Arc::clone(&audience));
+            let lists = lists.to_vec();
+            apart(bytes, move || digest(&config, &lists, &audience)).await
+        };
         let key = |bindings: &Bindings| key(&lists_digest, bindings);
         let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(listing) = kept().get(&key(names.before)) {
+        if let Some(listing) = kept().get(&key(&names.before)) {
             return Arc::clone(listing);
         }
-        let listing = Arc::new(listing(engine, config, lists, audience, names));
-        let mut kept = kept();
-        kept.put(key(names.before), Arc::clone(&listing));
-        // The same lists with the names that are given by now are listed the same.
-        kept.put(key(&listing.bindings), Arc::clone(&listing));
+        let rewriting = join_all(lists.iter().map(|list| async {
+            let rewriter = self.rewriters.get(list.server)?;
+            let job = Job {
+                engine: engine.clone(),
+                config: Arc::clone(config),
+                server: list.server,
+                choice: choice(config, list.server, &audience),
+                pages: list.pages.clone(),
+            };
+            Some((list.clone(), rewriter.rewrite(job).await))
+        }));
+        let rewritten: Vec<_> = rewriting.await.into_iter().flatten().collect();
+        let is_finished = rewritten.iter().all(|(_, list)| !list.is_unfinished);
+        let (config, before) = (Arc::clone(config), Arc::clone(&names.before));
+        let listing = apart(bytes, move || {
+            listing(&config, rewritten, &audience, &names)
+        })
+        .await;
+        let listing = Arc::new(listing);
+        // Another time it may be worked on to its end.
+        if is_finished {
+            let mut kept = kept();
+            kept.put(key(&before), Arc::clone(&listing));
+            // The same lists with the names that are given by now are listed the same.
+            kept.put(key(&listing.bindings), Arc::clone(&listing));
+        }
         listing
+    }
+
+    /// How many tools of a server were worked on.
+    #[cfg(test)]
+    pub(super) async fn worked(&self, server: usize) -> usize {
+        self.rewriters[server].worked().await
+    }
+
+    /// Leaves a server without time for its lists until as much went by.
+    #[cfg(test)]
+    pub(super) async fn exhaust(&self, server: usize, time: std::time::Duration) {
+        self.rewriters[server].exhaust(time).await;
     }
 }
 
@@ -199,29 +251,28 @@ pub(super) fn choices(config: &GatewayConfig, audience: &Audience) -> Vec<Choice
 }
 
 fn listing(
-    engine: &Engine,
     config: &GatewayConfig,
-    lists: &[ServerList],
+    lists: Vec<(ServerList, Rewriting)>,
     audience: &Audience,
-    names: Names<'_>,
+    given: &Names,
 ) -> Listing {
     let pages: Vec<Vec<Document>> = lists
         .iter()
-        .map(|list| list.pages.iter().cloned().map(Document::new).collect())
+        .map(|(list, _)| list.pages.iter().cloned().map(Document::new).collect())
         .collect();
     let mut tools = Vec::new();
     // Of a tool that is offered, its report comes with its name.
     let mut reports = Vec::new();
     let mut unmatched = Vec::new();
-    for (list, pages) in lists.iter().zip(&pages) {
+    let servers = lists.iter().map(|(list, _)| list.server).collect();
+    for (list, rewriting) in lists {
         let Some(server) = config.servers.get(list.server) else {
             continue;
         };
         let choice = choice(config, list.server, audience);
-        let named = named(pages);
-        let names: Vec<_> = named.iter().map(|(name, _)| name.as_str()).collect();
+        let names: Vec<_> = rewriting.names.iter().map(String::as_str).collect();
         unmatched.extend(unmatched::unmatched(list.server, server, &names));
-        for tool in of_server(server, &named, choice) {
+        for tool in rewriting.tools {
             match tool {
                 Ok(tool) => {
                     reports.push(None);
@@ -233,14 +284,14 @@ fn listing(
     }
     let own: Vec<_> = tools
         .iter()
-        .map(|(server, _, tool)| (*server, tool.listed.shown_name()))
+        .map(|(server, _, tool)| (*server, tool.shown.as_str()))
         .collect();
     // Where nothing can be called there is nothing to refer to.
     let extra = match own.is_empty() {
         true => Vec::new(),
         false => extra::offered(config.extra_tools, audience.may_list),
     };
-    let (shown, bindings) = names.naming.give(names.before, &own, &extra);
+    let (shown, bindings) = given.naming.give(&given.before, &own, &extra);
     let mut found = HashMap::new();
     let mut unnamed = HashSet::new();
     let mut pending = reports.iter_mut().filter(|report| report.is_none());
@@ -249,14 +300,12 @@ fn listing(
         .map(|name| extra::definition(name).to_string().into())
         .collect();
     for ((index, choice, tool), name) in tools.into_iter().zip(shown) {
-        let Some(server) = config.servers.get(index) else {
-            continue;
-        };
+        let tool = tool.tool;
         let report = pending.next();
         let Some(name) = name else {
             unnamed.insert(index);
             if let Some(report) = report {
-                let name = tool.listed.name().to_owned();
+                let name = tool.listed().name().to_owned();
                 *report = Some(ToolReport::without_room(index, name));
             }
             continue;
@@ -264,15 +313,9 @@ fn listing(
         if let Some(report) = report {
             *report = Some(ToolReport::of(index, &tool, &name));
         }
-        let (offered, bytes) = tool.offered(
-            engine,
-            (index, server),
-            choice,
-            &name,
-            (&extra, audience.revision),
-        );
-        written.push(bytes);
-        found.entry(name).or_insert_with(|| Arc::new(offered));
+        written.push(tool.written_as(&name, choice, (&extra, audience.revision)));
+        let offered = &tool.offered;
+        found.entry(name).or_insert_with(|| Arc::clone(offered));
     }
     for server in unnamed {
         let server = config.servers.get(server);
@@ -289,93 +332,6 @@ fn listing(
         reports: reports.into_iter().flatten().collect(),
         unmatched,
         bindings,
-        servers: lists.iter().map(|list| list.server).collect(),
+        servers,
     }
-}
-
-/// The tools of one server as they came, by their names.
-fn named(pages: &[Document]) -> Vec<(String, Bytes)> {
-    let roots = pages.iter().filter_map(|page| page.root().ok());
-    let lists = roots.filter_map(|root| root.get("tools"));
-    let items = lists.flat_map(|list| match list.kind() {
-        Kind::Array => Some(list.items()),
-        _ => None,
-    });
-    let named = items.flatten().filter_map(|item| {
-        let name = item.get("name")?.as_str()?.into_owned();
-        Some((name, item.shared()))
-    });
-    named.collect()
-}
-
-/// The tools of one server, rewritten; of one that is not offered, its name.
-fn of_server(
-    server: &ServerConfig,
-    named: &[(String, Bytes)],
-    choice: Choice,
-) -> Vec<Result<tool::Rewritten, String>> {
-    let is_offered = |name: &str| {
-        (server.allow.is_empty() || crate::pattern::fits_any(&server.allow, name))
-            && !crate::pattern::fits_any(&server.deny, name)
-    };
-    let offered = || named.iter().filter(|(name, _)| is_offered(name));
-    let mut options = choice.options();
-    for (name, _) in offered() {
-        if crate::pattern::fits_any(&server.never_chain, name) {
-            options = options.with_never(name.clone());
-        }
-        if server.projection {
-            options = options.with_reflection(name.clone(), Reflection::new());
-        }
-    }
-    let own: Vec<_> = offered().map(|(_, raw)| declaration(raw)).collect();
-    let listed = rewritten(&own, &options);
-    // A list that nests too deep to be read offers nothing.
-    let mut rewritten = own
-        .into_iter()
-        .zip(listed.into_iter().flat_map(|listed| listed.tools));
-    let tools = named.iter().map(|(name, raw)| {
-        let (own, listed) = match is_offered(name) {
-            true => rewritten.next().ok_or_else(|| name.clone())?,
-            false => return Err(name.clone()),
-        };
-        Ok(tool::Rewritten {
-            is_chained: !options.never.contains(name) && !is_marked(&own),
-            raw: raw.clone(),
-            own,
-            listed,
-        })
-    });
-    tools.collect()
-}
-
-fn rewritten(tools: &[Value], options: &ListOptions) -> Option<Listed> {
-    let list = ToolList::try_from(json!({ "tools": tools })).ok()?;
-    Some(rewrite_tools(&list, options))
-}
-
-/// Whether a tool says of itself that it is never chained.
-fn is_marked(tool: &Value) -> bool {
-    let meta = tool.get("_meta");
-    meta.and_then(|meta| meta.get(crossfeed_schema::CHAIN_MARK)) == Some(&Value::Bool(false))
-}
-
-/// What is rewritten of a tool: nothing else that it holds may make it look like another provider's.
-fn declaration(raw: &Bytes) -> Value {
-    const READ: [&str; 5] = [
-        "name",
-        "description",
-        "inputSchema",
-        "outputSchema",
-        "_meta",
-    ];
-    let document = Document::new(raw.clone());
-    let Ok(root) = document.root() else {
-        return Value::Null;
-    };
-    let members = READ.iter().filter_map(|key| {
-        let value = root.get(key).filter(|own| own.kind() != Kind::Null)?;
-        Some(((*key).to_owned(), value.to_nearest_value()))
-    });
-    Value::Object(members.collect::<Map<_, _>>())
 }

@@ -44,7 +44,7 @@ impl ToolReport {
 
     /// Of a tool that is shown under a name.
     pub(super) fn of(server: usize, tool: &Rewritten, shown: &str) -> Self {
-        let listed = &tool.listed;
+        let listed = tool.listed();
         let decision = listed.decision();
         let style = decision
             .style

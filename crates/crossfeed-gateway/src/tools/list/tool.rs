@@ -13,7 +13,7 @@ use crate::{
 use bytes::Bytes;
 use crossfeed_core::{Engine, PreparedTool};
 use crossfeed_json::{Cursor, Document, Edits, quoted};
-use crossfeed_schema::{ListedTool, OutputSchema};
+use crossfeed_schema::{ListedTool, OutputSchema, SchemaError};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -25,9 +25,13 @@ pub(super) struct Rewritten {
     /// As it came.
     pub(super) raw: Bytes,
     /// The same without what is no matter of ours.
-    pub(super) own: Value,
-    pub(super) listed: ListedTool,
-    pub(super) is_chained: bool,
+    own: Value,
+    /// The output schema that is listed in place of its own, if one is.
+    output: Option<Value>,
+    /// Whether its own output schema is listed: what a page reads is left alone, and so is what nobody
+    /// refers to.
+    keeps_output: bool,
+    pub(super) offered: Arc<Offered>,
 }
 
 /// A tool of a server that can be called.
@@ -72,75 +76,98 @@ impl Offered {
 }
 
 impl Rewritten {
+    /// A tool of the server at this place, as it came, what is read of it, and as it is listed.
+    pub(super) fn new(
+        engine: &Engine,
+        (index, server): (usize, &ServerConfig),
+        (raw, own, listed): (Bytes, Value, ListedTool),
+        is_chained: bool,
+    ) -> Self {
+        let described = crossfeed_mcp::Tool::read(&own);
+        let keeps_output = described.has_page || !is_chained;
+        let own_output = own.get("outputSchema");
+        let output = own_output.filter(|_| !keeps_output).and_then(output::safe);
+        let judge = output.as_ref();
+        let judge = judge.and_then(|schema| crossfeed_schema::compile(schema).ok());
+        let source = format!("{}/{}", server.name, listed.name());
+        let offered = Offered {
+            server: index,
+            source: source.into(),
+            headers: HeaderParameter::of(listed.input_schema()),
+            is_chained,
+            has_page: described.has_page,
+            previews: server.previews,
+            output: own_output.cloned().map(OutputSchema::new),
+            projected: server.projection.then_some(described),
+            judge: judge.map(|judge| -> Judge { Box::new(move |value| judge.is_valid(value)) }),
+            prepared: engine.prepare(listed),
+        };
+        Self {
+            raw,
+            own,
+            output,
+            keeps_output,
+            offered: Arc::new(offered),
+        }
+    }
+
+    pub(super) fn listed(&self) -> &ListedTool {
+        self.offered.prepared.listed()
+    }
+
+    /// Whether it is listed as it came because the list took too much.
+    pub(super) fn is_unjudged(&self) -> bool {
+        matches!(self.listed().error(), Some(SchemaError::Unjudged))
+    }
+
     /// What becomes of the output schema, where it is not listed as it came.
     pub(super) fn output_notice(&self) -> Option<&'static str> {
         let own = self.own.get("outputSchema")?;
-        if !self.is_chained || crossfeed_mcp::Tool::read(&self.own).has_page {
+        if self.keeps_output {
             return None;
         }
-        match output::safe(own) {
+        match &self.output {
             None => Some("its output schema is not listed: clients would refuse it"),
-            Some(safe) if safe != *own => Some("its output schema is listed wider"),
+            Some(safe) if safe != own => Some("its output schema is listed wider"),
             Some(_) => None,
         }
     }
 
-    /// The tool as it is offered under a name, and its bytes in the list.
-    pub(super) fn offered(
-        self,
-        engine: &Engine,
-        (index, server): (usize, &ServerConfig),
-        choice: Choice,
+    /// Its bytes in the list, under a name.
+    pub(super) fn written_as(
+        &self,
         name: &str,
+        choice: Choice,
         (extra, revision): (&[&str], Revision),
-    ) -> (Offered, Bytes) {
-        let described = crossfeed_mcp::Tool::read(&self.own);
-        let own_output = self.own.get("outputSchema").cloned();
-        // What a page reads is left alone, and so is what nobody refers to.
-        let is_kept = described.has_page || !self.is_chained;
-        let listed_output = match is_kept {
+    ) -> Bytes {
+        let own_output = self.own.get("outputSchema");
+        let listed_output = if self.keeps_output {
             // Before 2026-07-28 a client refuses the whole list for any other root.
-            true => own_output
-                .clone()
-                .filter(|own| revision.is_stateless() || own.get("type") == Some(&json!("object"))),
-            false => own_output.as_ref().and_then(output::safe),
+            own_output
+                .filter(|own| revision.is_stateless() || own.get("type") == Some(&json!("object")))
+        } else {
+            self.output.as_ref()
         };
-        let judge = listed_output.as_ref().filter(|_| !is_kept);
-        let judge = judge.and_then(|schema| crossfeed_schema::compile(schema).ok());
-        let output = own_output.clone().map(OutputSchema::new);
-        let says = output.as_ref().filter(|_| self.is_chained);
+        let says = self.offered.output.as_ref();
+        let says = says.filter(|_| self.offered.is_chained);
         let description = says.and_then(|output| {
             let own = self.own.get("description").and_then(Value::as_str);
             let has_inspector = extra.contains(&extra::INSPECT);
             said::description(own, output, name, has_inspector, choice.description())
         });
-        let bytes = self.written(
+        self.written(
             name,
             description.as_deref(),
-            own_output.as_ref(),
-            listed_output.as_ref(),
+            own_output,
+            listed_output,
             revision.is_stateless() && choice.keeps_roots(),
-        );
-        let source = format!("{}/{}", server.name, self.listed.name());
-        let offered = Offered {
-            server: index,
-            source: source.into(),
-            headers: HeaderParameter::of(self.listed.input_schema()),
-            is_chained: self.is_chained,
-            has_page: described.has_page,
-            previews: server.previews,
-            output,
-            projected: server.projection.then_some(described),
-            judge: judge.map(|judge| -> Judge { Box::new(move |value| judge.is_valid(value)) }),
-            prepared: engine.prepare(self.listed),
-        };
-        (offered, bytes)
+        )
     }
 
     /// The shown schema with what the tool's own root combines, where its parameters are shown by
     /// their own names and beside references.
     fn combined_root(&self) -> Option<Value> {
-        let listed = &self.listed;
+        let listed = self.listed();
         let is_plain = listed.names().is_empty() && listed.folded() == 0;
         listed.references().filter(|_| is_plain)?;
         root::combined(self.own.get("inputSchema")?, listed.shown_schema())
@@ -165,9 +192,9 @@ impl Rewritten {
         if let Some(description) = description {
             edits.put(root, "description", quoted(description));
         }
-        let shown = self.listed.shown_schema();
+        let shown = self.listed().shown_schema();
         let is_rewritten = self.own.get("inputSchema") != Some(shown);
-        if self.listed.error().is_none() && is_rewritten {
+        if self.listed().error().is_none() && is_rewritten {
             let combined = self.combined_root().filter(|_| keeps_root);
             let shown = combined.as_ref().unwrap_or(shown);
             edits.put(root, "inputSchema", shown.to_string());

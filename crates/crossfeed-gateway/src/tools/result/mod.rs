@@ -22,7 +22,7 @@ pub(super) use passed::accepted;
 pub(super) use preview::AS_TEXT;
 
 use super::{client::Shared, flow::Sources, list::Offered, refusal};
-use crate::{members, metrics};
+use crate::{apart::apart, members, metrics};
 use bytes::Bytes;
 use crossfeed_core::{InFlight, ProjectOptions, RenderOptions, ToolResult};
 use crossfeed_json::{Cursor, Document, Edits, Kind};
@@ -304,20 +304,6 @@ async fn unrecorded(result: Bytes, show: Show) -> Bytes {
 
 /// The bytes that a token has at most, on average over a text.
 const TOKEN_BYTES: usize = 16;
-/// From how many bytes on work leaves the async threads.
-const LARGE: usize = 64 << 10;
-
-/// Does work where it belongs.
-pub(super) async fn apart<T: Send + 'static>(
-    bytes: usize,
-    work: impl FnOnce() -> Option<T> + Send + 'static,
-) -> Option<T> {
-    if bytes <= LARGE {
-        return work();
-    }
-    tokio::task::spawn_blocking(work).await.ok().flatten()
-}
-
 /// A recorded result as it is shown.
 async fn shown(shared: &Shared, call_id: &CallId, show: Show, asked: Asked) -> Option<Bytes> {
     let session = shared.session();

@@ -89,7 +89,7 @@ impl Inbox {
     }
 
     async fn line(&self, line: Bytes) -> Result<(), Unheard> {
-        match Message::parse(line.clone()) {
+        match Message::read(line.clone()).await {
             Ok(message) => self.message(message).await,
             Err(error) => self.no_message(&line, error).await,
         }

@@ -1,0 +1,207 @@
+//! Lists that take much: what they cost others, and what of them is worked on.
+
+use super::super::{Caller, ClientTools, ServerList, Tools};
+use crate::{
+    Revision,
+    config::{GatewayConfig, ServerConfig},
+    downstream::Principal,
+};
+use bytes::Bytes;
+use crossfeed_core::{Engine, EngineOptions};
+use serde_json::{Value, json};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+fn tools(profile: Option<&str>) -> Tools {
+    let mut config = GatewayConfig::of_command("none", Vec::new());
+    let transport = config.servers[0].transport.clone();
+    let servers = ["a", "b"].map(|name| {
+        let mut server = ServerConfig::new(name, transport.clone());
+        server.profile = profile.map(str::to_owned);
+        server
+    });
+    config.servers = servers.to_vec();
+    let engine = Engine::in_memory(EngineOptions::default());
+    Tools::new(engine, Arc::new(config))
+}
+
+fn client(tools: &Tools) -> ClientTools {
+    let session = Some("s".to_owned());
+    tools.of(Caller::new(
+        Principal::Local,
+        session,
+        Revision::V2025_11_25,
+    ))
+}
+
+fn page(tools: &[Value]) -> ServerList {
+    let page = json!({ "tools": tools }).to_string();
+    ServerList::new(0, vec![page.into()])
+}
+
+fn tool(name: &str, description: &str) -> Value {
+    json!({"name": name, "description": description, "inputSchema": {
+        "type": "object", "properties": {"x": {"type": "string"}},
+    }})
+}
+
+/// What takes long to compile, and is another for each number.
+fn costly(number: usize) -> Value {
+    json!({"name": format!("t{number}"), "inputSchema": {"type": "object", "properties": {
+        "x": {"type": "string", "pattern": format!("(a{{1,{}}}){{1,1000}}", 900 + number)},
+        "y": {"type": "string", "pattern": format!("^(([a-z])+.)+[A-Z]([a-z]){{1,{}}}$", number + 1)},
+    }}})
+}
+
+/// The tool of a list with this name.
+fn listed(list: &Bytes, name: &str) -> Value {
+    let list: Value = serde_json::from_slice(list).unwrap();
+    let tools = list["tools"].as_array().unwrap();
+    tools
+        .iter()
+        .find(|tool| tool["name"] == *name)
+        .unwrap()
+        .clone()
+}
+
+/// The one thread goes on with other things while a list is made, and while it is found again.
+#[tokio::test]
+async fn a_list_holds_up_nothing_else() {
+    let tools = tools(None);
+    let client = client(&tools);
+    let turns = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&turns);
+    let others = tokio::spawn(async move {
+        loop {
+            counter.fetch_add(1, Ordering::Relaxed);
+            tokio::task::yield_now().await;
+        }
+    });
+    let many: Vec<_> = (0..40).map(costly).collect();
+    let long = vec![tool("long", &"x".repeat(100 << 10))];
+    for list in [page(&many), page(&long), page(&long)] {
+        let before = turns.load(Ordering::Relaxed);
+        client.list(&[list]).await;
+        let taken = turns.load(Ordering::Relaxed) - before;
+        assert!(taken > 3, "{taken}");
+    }
+    others.abort();
+}
+
+#[tokio::test]
+async fn a_tool_that_changes_costs_one_tool() {
+    let tools = tools(None);
+    let client = client(&tools);
+    let mut all: Vec<_> = (0..20)
+        .map(|number| tool(&format!("t{number}"), "same"))
+        .collect();
+    client.list(&[page(&all)]).await;
+    assert_eq!(tools.listings.worked(0).await, 20);
+    all[7] = tool("t7", "another");
+    let list = client.list(&[page(&all)]).await;
+    assert_eq!(tools.listings.worked(0).await, 21);
+    let shown = listed(&list, "t7");
+    assert_eq!(shown["description"], "another");
+    assert!(
+        shown["inputSchema"]["properties"]["_refs"].is_object(),
+        "{shown}"
+    );
+    // For other clients and in another order it is the same work, and another server's is its own.
+    all.reverse();
+    let other = tools.of(Caller::new(Principal::Local, None, Revision::V2026_07_28));
+    other.list(&[page(&all)]).await;
+    assert_eq!(tools.listings.worked(0).await, 21);
+}
+
+/// What is more than a list may hold is listed as it came, without its output schema, and takes no
+/// references; all else is as if it were alone.
+#[tokio::test]
+async fn what_is_too_large_is_listed_as_it_came() {
+    for profile in [None, Some("anthropic-strict")] {
+        let tools = tools(profile);
+        let client = client(&tools);
+        let mut large = tool("large", &"x".repeat(2 << 20));
+        large["outputSchema"] = json!({"type": "array"});
+        large["inputSchema"]["properties"]["x"]["x-mcp-header"] = json!("Region");
+        let list = client
+            .list(&[page(&[tool("first", ""), large.clone(), tool("last", "")])])
+            .await;
+        let shown = listed(&list, "large");
+        assert_eq!(shown["inputSchema"], large["inputSchema"]);
+        assert_eq!(shown.get("outputSchema"), None);
+        let report = client.report();
+        let refused = |name: &str| {
+            let mut tools = report.iter().filter(|tool| tool.name == name);
+            tools.next().unwrap().refused.clone()
+        };
+        assert_eq!(refused("first"), None);
+        assert_eq!(refused("last"), None);
+        let why = refused("large").unwrap();
+        assert!(why.contains("more time or room"), "{why}");
+        // Many that are large together.
+        let many: Vec<_> = (0..10)
+            .map(|number| tool(&format!("t{number}"), &number.to_string().repeat(900 << 10)))
+            .collect();
+        client.list(&[page(&many)]).await;
+        let report = client.report();
+        let judged = report.iter().take_while(|tool| tool.refused.is_none());
+        assert_eq!(judged.count(), 9);
+        assert!(report[9].refused.is_some());
+    }
+}
+
+/// A server whose time is over gets it back; until then its tools are listed as they came.
+#[tokio::test]
+async fn what_takes_too_long_is_listed_as_it_came() {
+    for profile in [None, Some("anthropic-strict")] {
+        let tools = tools(profile);
+        let client = client(&tools);
+        tools.listings.exhaust(0, Duration::from_secs(3600)).await;
+        let list = client.list(&[page(&[tool("t", "")])]).await;
+        assert_eq!(
+            listed(&list, "t")["inputSchema"],
+            tool("t", "")["inputSchema"]
+        );
+        assert!(client.report()[0].refused.is_some());
+        // The other server has its own.
+        let other = ServerList::new(1, page(&[tool("t", "")]).pages);
+        client.list(&[other]).await;
+        assert_eq!(client.report()[0].refused, None);
+        tools.listings.exhaust(0, Duration::ZERO).await;
+        client.list(&[page(&[tool("t", "")])]).await;
+        assert_eq!(client.report()[0].refused, None);
+    }
+}
+
+/// A call of a tool that was not judged holds no references, but may be made.
+#[tokio::test]
+async fn what_was_not_judged_takes_no_references() {
+    use super::super::Call;
+    let tools = tools(None);
+    let client = client(&tools);
+    client
+        .list(&[page(&[
+            tool("large", &"x".repeat(2 << 20)),
+            tool("small", ""),
+        ])])
+        .await;
+    let params = |arguments: Value| {
+        let params = json!({"name": "large", "arguments": arguments});
+        Bytes::from(params.to_string())
+    };
+    assert!(matches!(
+        client.call(params(json!({"x": "a"}))).await,
+        Call::Forward(_)
+    ));
+    let Call::Answered(answer) = client.call(params(json!({"x": {"$tool": "call_1"}}))).await
+    else {
+        panic!("a reference was passed on");
+    };
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    assert!(answer.contains("schema.invalid"), "{answer}");
+}

@@ -1,0 +1,489 @@
+//! The tools of one server, rewritten: off the threads that serve clients, each once, within a budget.
+//!
+//! What comes in: the pages of a server's `tools/list`. What goes out: each tool as it is offered.
+//!
+//! # What holds
+//!
+//! - Of one server one list is worked on at a time, and of all servers as many as there are permits.
+//! - A tool that did not change is not worked on again, whatever else in the list did.
+//! - A list takes as much processor time as its server has left, and a server gets that back slowly. What
+//!   is beyond is listed as it came: it takes no references, and its output schema is left out.
+
+use super::{super::profile::Choice, tool::Rewritten};
+use crate::config::{GatewayConfig, ServerConfig};
+use bytes::Bytes;
+use crossfeed_core::Engine;
+use crossfeed_json::{Cursor, Document, Kind};
+use crossfeed_schema::{
+    CHAIN_MARK, ListOptions, ListedTool, Reflection, Stop, ToolList, rewrite_tools,
+};
+use lru::LruCache;
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::sync::{Mutex, Semaphore};
+
+/// Processor time that a server has for its lists when it has not used any lately.
+const MAX_TIME: Duration = Duration::from_secs(2);
+/// How much of the time that goes by a server gets back: one part of so many.
+const REFILL: u32 = 20;
+/// Bytes of one server's list that are worked on, and of one tool of it.
+const MAX_LIST_BYTES: usize = 8 << 20;
+const MAX_TOOL_BYTES: usize = 1 << 20;
+/// Bytes of tools, as they came, that are kept of one server.
+const KEPT_BYTES: usize = 8 << 20;
+
+/// A tool of a server, if it is offered; else its name.
+pub(super) type Outcome = Result<Tool, String>;
+
+/// A tool that is offered.
+pub(super) struct Tool {
+    /// The name that its provider takes.
+    pub(super) shown: String,
+    pub(super) tool: Arc<Rewritten>,
+}
+
+/// What rewrites the tools of one server. Cloning shares it.
+#[derive(Clone)]
+pub(super) struct Rewriter {
+    state: Arc<Mutex<State>>,
+    permits: Arc<Semaphore>,
+}
+
+struct State {
+    tools: LruCache<[u8; 32], Arc<Rewritten>>,
+    /// Bytes of these.
+    kept: usize,
+    allowance: Allowance,
+    /// Whether it was said that not all of a list is worked on.
+    was_told: bool,
+    #[cfg(test)]
+    worked: usize,
+}
+
+/// A list that is to be rewritten.
+pub(super) struct Job {
+    pub(super) engine: Engine,
+    pub(super) config: Arc<GatewayConfig>,
+    /// Which server, by its place in the configuration.
+    pub(super) server: usize,
+    pub(super) choice: Choice,
+    pub(super) pages: Vec<Bytes>,
+}
+
+/// What became of a list.
+pub(super) struct Rewriting {
+    pub(super) tools: Vec<Outcome>,
+    /// The names of all tools.
+    pub(super) names: Vec<String>,
+    /// Whether the time did not suffice: it would another time.
+    pub(super) is_unfinished: bool,
+}
+
+impl Rewriter {
+    /// One that works only with one of these permits.
+    pub(super) fn new(permits: Arc<Semaphore>) -> Self {
+        let state = State {
+            tools: LruCache::unbounded(),
+            kept: 0,
+            allowance: Allowance::full(Instant::now()),
+            was_told: false,
+            #[cfg(test)]
+            worked: 0,
+        };
+        Self {
+            state: Arc::new(Mutex::new(state)),
+            permits,
+        }
+    }
+
+    /// Rewrites a list. Dropping the future does not stop work that has begun.
+    pub(super) async fn rewrite(&self, job: Job) -> Rewriting {
+        let mut state = Arc::clone(&self.state).lock_owned().await;
+        // Nothing closes the semaphore.
+        let permit = Arc::clone(&self.permits).acquire_owned().await;
+        let work = move || {
+            let _permit = permit;
+            state.rewrite(&job)
+        };
+        match tokio::task::spawn_blocking(work).await {
+            Ok(rewriting) => rewriting,
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            // The runtime ends.
+            Err(_) => Rewriting {
+                tools: Vec::new(),
+                names: Vec::new(),
+                is_unfinished: true,
+            },
+        }
+    }
+
+    /// How many tools were worked on.
+    #[cfg(test)]
+    pub(super) async fn worked(&self) -> usize {
+        self.state.lock().await.worked
+    }
+
+    #[cfg(test)]
+    pub(super) async fn exhaust(&self, time: Duration) {
+        let mut state = self.state.lock().await;
+        let now = Instant::now();
+        state.allowance = Allowance::full(now);
+        if !time.is_zero() {
+            state.allowance.spend(MAX_TIME);
+            state.allowance.at = now + time;
+        }
+    }
+}
+
+impl State {
+    fn rewrite(&mut self, job: &Job) -> Rewriting {
+        let named = named(&job.pages);
+        let names: Vec<_> = named.iter().map(|(name, _)| name.clone()).collect();
+        let Some(server) = job.config.servers.get(job.server) else {
+            return Rewriting {
+                tools: Vec::new(),
+                names,
+                is_unfinished: false,
+            };
+        };
+        let offered: Vec<_> = named
+            .iter()
+            .map(|(name, raw)| is_offered(server, name).then_some((name.as_str(), raw)))
+            .collect();
+        let own: Vec<_> = offered.iter().flatten().copied().collect();
+        let shown = job.choice.shown_names(own.iter().map(|(name, _)| *name));
+        let began = cpu_time();
+        let left = self.allowance.left(Instant::now());
+        let until = began.saturating_add(left);
+        let is_over = Stop::when(move || cpu_time() >= until);
+        let (rewritten, skipped) = self.tools(job, server, &own, &is_over);
+        self.allowance.spend(cpu_time().saturating_sub(began));
+        if skipped.any() && !std::mem::replace(&mut self.was_told, true) {
+            tracing::warn!(
+                target: "crossfeed::gateway",
+                server = %server.name,
+                for_time = skipped.for_time,
+                for_size = skipped.for_size,
+                "a list of tools takes more time or room than one list may: tools of it take no references"
+            );
+        }
+        let mut rewritten = rewritten.into_iter().zip(shown);
+        let tools = named.iter().zip(&offered).map(|((name, _), offered)| {
+            let next = offered.and_then(|_| rewritten.next());
+            match next {
+                Some((Some(tool), shown)) => Ok(Tool { shown, tool }),
+                Some((None, _)) | None => Err(name.clone()),
+            }
+        });
+        Rewriting {
+            tools: tools.collect(),
+            names,
+            is_unfinished: skipped.for_time > 0,
+        }
+    }
+
+    /// The tools that are offered, rewritten; none for what nests too deep to be read.
+    fn tools(
+        &mut self,
+        job: &Job,
+        server: &ServerConfig,
+        own: &[(&str, &Bytes)],
+        is_over: &Stop,
+    ) -> (Vec<Option<Arc<Rewritten>>>, Skipped) {
+        let base = job.choice.options().with_stop(is_over.clone());
+        let mut skipped = Skipped::default();
+        let mut room = MAX_LIST_BYTES;
+        let mut fits = |raw: &Bytes| {
+            let fits = raw.len() <= MAX_TOOL_BYTES.min(room);
+            room -= if fits { raw.len() } else { 0 };
+            fits
+        };
+        if !job.choice.is_each_alone() {
+            let fitting: Vec<_> = own.iter().map(|(_, raw)| fits(raw)).collect();
+            let all = self.together(job, server, own, &fitting, base);
+            for (tool, fits) in all.iter().zip(&fitting) {
+                let is_unjudged = tool.as_ref().is_some_and(|tool| tool.is_unjudged());
+                skipped.for_size += usize::from(!fits);
+                skipped.for_time += usize::from(*fits && is_unjudged);
+            }
+            return (all, skipped);
+        }
+        let tools = own.iter().map(|(name, raw)| {
+            if !fits(raw) {
+                skipped.for_size += 1;
+                return unjudged(job, server, name, raw);
+            }
+            let key = key(job.choice, raw);
+            if let Some(kept) = self.tools.get(&key) {
+                return Some(Arc::clone(kept));
+            }
+            let tool = self.alone(job, server, name, raw, &base)?;
+            if tool.is_unjudged() {
+                skipped.for_time += 1;
+                return unjudged(job, server, name, raw);
+            }
+            self.keep(key, &tool);
+            Some(tool)
+        });
+        let tools = tools.collect();
+        (tools, skipped)
+    }
+
+    /// A tool whose style depends on no other tool's.
+    fn alone(
+        &mut self,
+        job: &Job,
+        server: &ServerConfig,
+        name: &str,
+        raw: &Bytes,
+        base: &ListOptions,
+    ) -> Option<Arc<Rewritten>> {
+        if base.is_over() {
+            return unjudged(job, server, name, raw);
+        }
+        #[cfg(test)]
+        {
+            self.worked += 1;
+        }
+        let options = with_tool(base.clone(), server, name);
+        // What is kept must not keep alive the page that it came in.
+        let raw = Bytes::copy_from_slice(raw);
+        let own = declaration(&raw);
+        let listed = rewritten(vec![own.clone()], &options).pop()?;
+        Some(finished(job, server, (raw, own, listed), &options))
+    }
+
+    /// Tools whose styles depend on those of the tools before them.
+    fn together(
+        &mut self,
+        job: &Job,
+        server: &ServerConfig,
+        own: &[(&str, &Bytes)],
+        fitting: &[bool],
+        base: ListOptions,
+    ) -> Vec<Option<Arc<Rewritten>>> {
+        let judged = own.iter().zip(fitting);
+        let judged = judged.filter_map(|(own, fits)| fits.then_some(*own));
+        let options = judged
+            .clone()
+            .fold(base, |options, (name, _)| with_tool(options, server, name));
+        let declared: Vec<_> = judged.map(|(_, raw)| declaration(raw)).collect();
+        let listed = rewritten(declared.clone(), &options);
+        let mut listed = declared.into_iter().zip(listed);
+        let tools = own.iter().zip(fitting).map(|((name, raw), fits)| {
+            if !fits {
+                return unjudged(job, server, name, raw);
+            }
+            let (own, listed) = listed.next()?;
+            if options.is_over() {
+                return unjudged(job, server, name, raw);
+            }
+            Some(finished(
+                job,
+                server,
+                ((*raw).clone(), own, listed),
+                &options,
+            ))
+        });
+        tools.collect()
+    }
+
+    fn keep(&mut self, key: [u8; 32], tool: &Arc<Rewritten>) {
+        self.kept += tool.raw.len();
+        if let Some((_, before)) = self.tools.push(key, Arc::clone(tool)) {
+            self.kept -= before.raw.len();
+        }
+        while self.kept > KEPT_BYTES
+            && let Some((_, oldest)) = self.tools.pop_lru()
+        {
+            self.kept -= oldest.raw.len();
+        }
+    }
+}
+
+/// Tools that were not worked on.
+#[derive(Default)]
+struct Skipped {
+    for_size: usize,
+    for_time: usize,
+}
+
+impl Skipped {
+    fn any(&self) -> bool {
+        self.for_size + self.for_time > 0
+    }
+}
+
+/// The processor time that a server has left for its lists.
+struct Allowance {
+    left: Duration,
+    at: Instant,
+}
+
+impl Allowance {
+    fn full(now: Instant) -> Self {
+        Self {
+            left: MAX_TIME,
+            at: now,
+        }
+    }
+
+    fn left(&mut self, now: Instant) -> Duration {
+        let gone = now.saturating_duration_since(self.at);
+        self.at = now;
+        self.left = (self.left + gone / REFILL).min(MAX_TIME);
+        self.left
+    }
+
+    fn spend(&mut self, time: Duration) {
+        self.left = self.left.saturating_sub(time);
+    }
+}
+
+/// The processor time that this thread has used: what others do on the machine does not count.
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
+fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+    let nanos = u32::try_from(time.tv_nsec).unwrap_or_default();
+    Duration::new(seconds, nanos)
+}
+
+/// The time since the first look at the clock.
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+fn cpu_time() -> Duration {
+    static FIRST: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+    FIRST.get_or_init(Instant::now).elapsed()
+}
+
+/// What a rewritten tool depends on, but for the configuration, which never changes.
+fn key(choice: Choice, raw: &Bytes) -> [u8; 32] {
+    let mut digest = Sha256::new();
+    digest.update(choice.as_str());
+    digest.update([0]);
+    digest.update(raw);
+    digest.finalize().into()
+}
+
+/// The tools of one server as they came, by their names.
+fn named(pages: &[Bytes]) -> Vec<(String, Bytes)> {
+    let mut named = Vec::new();
+    for page in pages {
+        let page = Document::new(page.clone());
+        let tools = page.root().ok().and_then(|root| root.get("tools"));
+        let Some(tools) = tools.filter(|tools| tools.kind() == Kind::Array) else {
+            continue;
+        };
+        named.extend(tools.items().filter_map(|item| {
+            let name = item.get("name")?.as_str()?.into_owned();
+            Some((name, item.shared()))
+        }));
+    }
+    named
+}
+
+fn is_offered(server: &ServerConfig, name: &str) -> bool {
+    (server.allow.is_empty() || crate::pattern::fits_any(&server.allow, name))
+        && !crate::pattern::fits_any(&server.deny, name)
+}
+
+fn with_tool(mut options: ListOptions, server: &ServerConfig, name: &str) -> ListOptions {
+    if crate::pattern::fits_any(&server.never_chain, name) {
+        options = options.with_never(name);
+    }
+    if server.projection {
+        options = options.with_reflection(name, Reflection::new());
+    }
+    options
+}
+
+fn rewritten(tools: Vec<Value>, options: &ListOptions) -> Vec<ListedTool> {
+    let list = ToolList::try_from(json!({ "tools": tools }));
+    list.map_or_else(|_| Vec::new(), |list| rewrite_tools(&list, options).tools)
+}
+
+fn finished(
+    job: &Job,
+    server: &ServerConfig,
+    (raw, own, listed): (Bytes, Value, ListedTool),
+    options: &ListOptions,
+) -> Arc<Rewritten> {
+    let is_chained = !options.never.contains(listed.name()) && !is_marked(&own);
+    let place = (job.server, server);
+    Arc::new(Rewritten::new(
+        &job.engine,
+        place,
+        (raw, own, listed),
+        is_chained,
+    ))
+}
+
+/// A tool that is listed as it came, and takes no references. What says that it is never chained, that a
+/// page of its own reads its results, and what goes along as headers is read all the same.
+fn unjudged(job: &Job, server: &ServerConfig, name: &str, raw: &Bytes) -> Option<Arc<Rewritten>> {
+    let document = Document::new(raw.clone());
+    let root = document.root().ok()?;
+    let mut own = Map::new();
+    own.insert("name".to_owned(), name.into());
+    if let Some(meta) = root.get("_meta") {
+        own.insert("_meta".to_owned(), meta.to_nearest_value());
+    }
+    let has_headers = memchr::memmem::find(raw, b"x-mcp-header").is_some();
+    let schema = root
+        .get("inputSchema")
+        .filter(|_| has_headers && raw.len() <= MAX_TOOL_BYTES);
+    let schema = schema.map_or_else(|| json!({}), Cursor::to_nearest_value);
+    own.insert("inputSchema".to_owned(), schema);
+    let own = Value::Object(own);
+    let options = with_tool(ListOptions::default(), server, name).with_stop(Stop::when(|| true));
+    let listed = rewritten(vec![own.clone()], &options).pop()?;
+    Some(finished(job, server, (raw.clone(), own, listed), &options))
+}
+
+/// Whether a tool says of itself that it is never chained.
+fn is_marked(tool: &Value) -> bool {
+    let meta = tool.get("_meta");
+    meta.and_then(|meta| meta.get(CHAIN_MARK)) == Some(&Value::Bool(false))
+}
+
+/// What is rewritten of a tool: nothing else that it holds may make it look like another provider's.
+fn declaration(raw: &Bytes) -> Value {
+    const READ: [&str; 5] = [
+        "name",
+        "description",
+        "inputSchema",
+        "outputSchema",
+        "_meta",
+    ];
+    let document = Document::new(raw.clone());
+    let Ok(root) = document.root() else {
+        return Value::Null;
+    };
+    let members = READ.iter().filter_map(|key| {
+        let value = root.get(key).filter(|own| own.kind() != Kind::Null)?;
+        Some(((*key).to_owned(), value.to_nearest_value()))
+    });
+    Value::Object(members.collect::<Map<_, _>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Allowance, MAX_TIME, REFILL};
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn time_comes_back_slowly() {
+        let now = Instant::now();
+        let mut allowance = Allowance::full(now);
+        allowance.spend(MAX_TIME * 2);
+        assert_eq!(allowance.left(now), Duration::ZERO);
+        let second = Duration::from_secs(1);
+        assert_eq!(allowance.left(now + second), second / REFILL);
+        assert_eq!(allowance.left(now + second), second / REFILL);
+        assert_eq!(allowance.left(now + second * 1000), MAX_TIME);
+    }
+}
