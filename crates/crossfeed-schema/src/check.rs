@@ -415,4 +415,44 @@ mod tests {
         assert_eq!(check(&schema).unwrap(), Dialect::Draft7);
         assert_eq!(check(&json!(true)).unwrap(), Dialect::Draft202012);
     }
+
+    #[test]
+    fn regular_expressions_are_bounded() {
+        let of =
+            |pattern: &str| json!({"properties": {"a": {"type": "string", "pattern": pattern}}});
+        for real in [
+            "^[0-9a-f]{8}-[0-9a-f]{4}-[1-5][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$",
+            r"^[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}$",
+            "^[a-zA-Z0-9._-]{1,255}$",
+            r"^https?://[^\s/$.?#].[^\s]*$",
+            r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$",
+            r"^(?!.*\.\.)[\w./-]{1,512}$",
+            "^.{1,500}$",
+            r"^[\s\S]{1,500}$",
+            r"^\p{L}+$",
+            r"^(?:\p{L}|\p{N}| )+$",
+        ] {
+            assert_eq!(check(&of(real)).err(), None, "{real}");
+        }
+        for large in [
+            "(a{1,1000}){1,1000}",
+            "((a{1,100}){1,100}){1,100}",
+            "(?=(a{1,1000}){1,1000})b",
+        ] {
+            refused(of(large), "Invalid", "/properties/a/pattern");
+        }
+        let many = |count: usize, pattern: &str| {
+            let member = |number| {
+                (
+                    format!("p{number}"),
+                    json!({"pattern": format!("{pattern}{number}")}),
+                )
+            };
+            json!({"properties": serde_json::Map::from_iter((0..count).map(member))})
+        };
+        assert!(check(&many(256, "a.")).is_ok());
+        assert!(check(&many(257, "a.")).is_err());
+        assert!(check(&many(257, "a")).is_ok());
+        assert!(super::has_patterns(&many(1, "a.")) && !super::has_patterns(&many(1, "^a$")));
+    }
 }
