@@ -537,6 +537,28 @@ mod tests {
     }
 
     #[test]
+    fn what_may_take_long_on_a_small_value_is_slow() {
+        let is_slow = |schema: Value| Graph::of(&schema).unwrap().is_slow();
+        let doubling = |levels: usize| {
+            let defs = (0..levels).map(|level| {
+                let next = json!({"$ref": format!("#/$defs/d{}", level + 1)});
+                let inner = json!({"properties": {"a": next, "b": next}});
+                (format!("d{level}"), inner)
+            });
+            let mut defs: serde_json::Map<_, _> = defs.collect();
+            defs.insert(format!("d{levels}"), json!({"type": "string"}));
+            json!({"$ref": "#/$defs/d0", "$defs": defs})
+        };
+        assert!(!is_slow(doubling(3)));
+        assert!(!is_slow(doubling(12)));
+        assert!(is_slow(doubling(20)));
+        assert!(is_slow(json!({"properties": {"a": {"$ref": "#"}}})));
+        let plain = json!({"properties": {"a": {"$ref": "#/$defs/t"}, "b": {"$ref": "#/$defs/t"}},
+            "$defs": {"t": {"type": "object", "properties": {"c": {"$ref": "#/$defs/u"}}}, "u": {}}});
+        assert!(!is_slow(plain));
+    }
+
+    #[test]
     fn every_kind_of_reference_is_followed() {
         let nested = (0..40).fold(json!({}), |inner, _| json!({"t": inner}));
         for (id, reference) in [
