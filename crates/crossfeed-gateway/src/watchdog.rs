@@ -301,7 +301,7 @@ mod tests {
             let runtime = builder.build().unwrap();
             let stalls = metrics.counter(STALLS, &[]);
             // Each parks once.
-            runtime.block_on(tokio::time::sleep(Duration::from_millis(20)));
+            runtime.block_on(async { tokio::time::sleep(Duration::from_millis(20)).await });
             let watching = watchdog.watch(runtime.handle()).unwrap();
             let (counted, until_counted) = mpsc::channel();
             let stuck = runtime.spawn(async move {
