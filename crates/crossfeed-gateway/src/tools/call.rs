@@ -172,7 +172,7 @@ fn twice(params: Cursor<'_>) -> Option<&'static str> {
 fn unknown_state(shared: &Shared, error: &FlowError) -> Bytes {
     tracing::warn!(target: "crossfeed::gateway::flow", %error, "a flow was refused");
     let body = refusal::flow_body(error);
-    shared.tools.figures.refused(&body.code);
+    shared.tools.figures.refused(body.code);
     refusal::of_bodies(vec![body], shared.privacy())
 }
 
