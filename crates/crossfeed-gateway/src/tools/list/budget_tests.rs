@@ -3,7 +3,7 @@
 use super::super::{Caller, ClientTools, ServerList, Tools};
 use crate::{
     Revision,
-    config::{GatewayConfig, ServerConfig},
+    config::{GatewayConfig, Prefix, ServerConfig},
     downstream::Principal,
 };
 use bytes::Bytes;
@@ -26,6 +26,7 @@ fn tools(profile: Option<&str>) -> Tools {
         server
     });
     config.servers = servers.to_vec();
+    config.prefix = Prefix::Collisions;
     let engine = Engine::in_memory(EngineOptions::default());
     Tools::new(engine, Arc::new(config))
 }
