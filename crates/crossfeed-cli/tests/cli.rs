@@ -15,6 +15,9 @@ mod gateway;
 mod import;
 #[path = "cli/outputs.rs"]
 mod outputs;
+#[cfg(unix)]
+#[path = "cli/places.rs"]
+mod places;
 #[path = "cli/schemas.rs"]
 mod schemas;
 #[path = "cli/shown.rs"]

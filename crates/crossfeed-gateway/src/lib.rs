@@ -21,6 +21,7 @@ pub mod import;
 pub mod line;
 pub mod message;
 pub mod metrics;
+pub mod quota;
 pub mod tools;
 pub mod upstream;
 pub mod watchdog;

@@ -6,6 +6,7 @@
 
 mod assemble;
 mod check;
+mod descriptors;
 mod heard;
 mod log;
 mod login;
@@ -42,7 +43,11 @@ pub(crate) fn run(args: &cli::Gateway, json: bool) -> ExitCode {
 
 fn begin(args: &cli::Gateway, json: bool, lines: &mut Option<Lines>) -> Result<(), Stop> {
     let environment = environment();
-    let config = assemble::config(args, &environment)?;
+    let mut config = assemble::config(args, &environment)?;
+    if let Some(descriptors) = descriptors::raise() {
+        config.limits = config.limits.with_descriptors(descriptors.limit);
+        config.limits.child_descriptors = Some(descriptors.inherited);
+    }
     let telemetry = telemetry::Pipeline::start(args)?;
     let heard = args.check.then(Heard::default);
     *lines = Some(subscribe(args, &telemetry, heard.clone())?);

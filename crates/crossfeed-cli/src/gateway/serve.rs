@@ -79,6 +79,14 @@ pub(super) fn alone() -> Result<Runtime, Stop> {
 
 async fn serve(gateway: &Arc<Gateway>, metrics: Metrics, signals: Signals) -> Result<(), Stop> {
     let config = gateway.config();
+    let limits = &config.limits;
+    tracing::info!(
+        descriptors = limits.descriptors,
+        connections = limits.connections(),
+        sessions = limits.sessions,
+        processes = gateway.quotas().processes.total(),
+        "limits"
+    );
     let names: Vec<_> = config.servers.iter().map(|server| &*server.name).collect();
     let done = match &config.listen {
         None => {

@@ -160,6 +160,8 @@ pub struct ServerConfig {
     pub deny: Vec<String>,
     /// How long a request to it may take; none means as long as it takes.
     pub timeout: Option<Duration>,
+    /// Whether its process runs on when its client does not use it.
+    pub keep: bool,
     /// Whether the configuration has it switched off.
     pub disabled: bool,
 }
@@ -178,6 +180,7 @@ impl ServerConfig {
             allow: Vec::new(),
             deny: Vec::new(),
             timeout: None,
+            keep: false,
             disabled: false,
         }
     }
@@ -362,6 +365,16 @@ pub struct Limits {
     pub sessions: usize,
     /// How long a session over HTTP lives without use.
     pub session_idle: Duration,
+    /// Descriptors for connections of clients and to servers.
+    pub descriptors: usize,
+    /// How many descriptors a child process may have open unless it asks for more; none leaves it with what
+    /// the gateway has.
+    pub child_descriptors: Option<usize>,
+    /// Child processes that run at once, of all clients.
+    pub processes: usize,
+    /// How long the processes of a session run on that is not used and whose client does not listen; a session
+    /// that never called a tool keeps them for a minute at most.
+    pub process_idle: Duration,
     /// How long a server may take to start and to say what it is.
     pub start_timeout: Duration,
     /// How long calls may run on after the gateway was told to end.
@@ -389,6 +402,10 @@ impl Default for Limits {
             requests_per_client: 1024,
             sessions: 1024,
             session_idle: Duration::from_secs(3600),
+            descriptors: 1 << 20,
+            child_descriptors: None,
+            processes: 1024,
+            process_idle: Duration::from_secs(600),
             start_timeout: Duration::from_secs(60),
             shutdown: Duration::from_secs(10),
             session_bytes: 256 << 20,
@@ -397,6 +414,34 @@ impl Default for Limits {
             result_idle: Duration::from_secs(3600),
             result_age: Duration::from_secs(3600),
         }
+    }
+}
+
+/// Connections of clients for each session: its stream, and some requests beside it.
+const CONNECTIONS: usize = 4;
+
+/// Descriptors for everything but connections: the configuration, tokens, the log, what starts a process.
+const RESERVE: usize = 64;
+
+impl Limits {
+    /// The same in a process that may open so many descriptors: some stay in reserve.
+    #[must_use]
+    pub fn with_descriptors(mut self, limit: usize) -> Self {
+        self.descriptors = limit.saturating_sub(RESERVE).max(limit / 2);
+        self
+    }
+
+    /// Connections of clients over HTTP: four for each session, as far as half of the descriptors go.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        let wanted = self.sessions.saturating_mul(CONNECTIONS);
+        wanted.min(self.descriptors / 2)
+    }
+
+    /// The descriptors that are left for connections to servers.
+    #[must_use]
+    pub fn server_descriptors(&self) -> usize {
+        self.descriptors - self.connections()
     }
 }
 

@@ -54,6 +54,8 @@ request_bytes = "96 MiB"
 requests_per_client = 16
 sessions = 8
 session_idle = "10 min"
+processes = 5
+process_idle = "90 s"
 start_timeout = 0.5
 shutdown = "250 ms"
 result_idle = "1 h"
@@ -70,6 +72,7 @@ never_chain = ["login"]
 allow = ["get_*", "login"]
 deny = ["get_secret"]
 timeout = 30
+keep = true
 
 [mcpServers.alpha]
 type = "http"
@@ -112,6 +115,9 @@ fn every_key_is_read() {
     assert_eq!(config.limits.requests_per_client, 16);
     assert_eq!(config.limits.sessions, 8);
     assert_eq!(config.limits.session_idle, Duration::from_secs(600));
+    assert_eq!(config.limits.processes, 5);
+    assert!(config.servers[0].keep && !config.servers[1].keep);
+    assert_eq!(config.limits.process_idle, Duration::from_secs(90));
     assert_eq!(config.limits.start_timeout, Duration::from_millis(500));
     assert_eq!(config.limits.shutdown, Duration::from_millis(250));
     assert_eq!(config.limits.result_idle, Duration::from_secs(3600));

@@ -1,6 +1,6 @@
 //! A hub for tests: it answers by itself, and keeps what it was told.
 
-use super::{Hub, HubClient, LISTEN, Outlet, Principal};
+use super::{Crowded, Hub, HubClient, LISTEN, Outlet, Principal};
 use crate::{
     Revision,
     hub::ServerHealth,
@@ -30,6 +30,8 @@ const WHILE: Duration = Duration::from_millis(50);
 pub(super) struct FakeHub {
     pub(super) clients: Mutex<Vec<Arc<FakeClient>>>,
     held: Mutex<Vec<(Id, Arc<dyn Outlet>)>>,
+    /// There is no room for another session.
+    pub(super) is_crowded: AtomicBool,
     changed: watch::Sender<u64>,
 }
 
@@ -169,6 +171,13 @@ impl HubClient for FakeClient {
             return;
         }
         let _ = reply.send(Message::response(id, &params)).await;
+    }
+
+    async fn reserve(self: Arc<Self>) -> Result<(), Crowded> {
+        match self.hub.is_crowded.load(Ordering::Acquire) {
+            true => Err(Crowded { what: "processes" }),
+            false => Ok(()),
+        }
     }
 
     fn revision(&self) -> Option<Revision> {

@@ -13,9 +13,11 @@ mod fake;
 
 use crate::{
     Revision,
+    config::Limits,
     hub::{Client, Gateway, ServerHealth},
     message::{Id, Message, RpcError, code},
     metrics::Metrics,
+    quota::Quotas,
     upstream::Header,
 };
 use async_trait::async_trait;
@@ -30,6 +32,15 @@ use std::{sync::Arc, time::Duration};
 #[non_exhaustive]
 pub struct Gone;
 
+/// There is no room for another session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("too many {what}")]
+#[non_exhaustive]
+pub struct Crowded {
+    /// What there are too many of.
+    pub what: &'static str,
+}
+
 /// Where messages for a client go: a connection, or the stream that answers one request.
 #[async_trait]
 pub trait Outlet: Send + Sync {
@@ -39,6 +50,11 @@ pub trait Outlet: Send + Sync {
     ///
     /// [`Gone`] when the client is.
     async fn send(&self, message: Message) -> Result<(), Gone>;
+
+    /// Whether somebody reads now what is sent here.
+    fn is_read(&self) -> bool {
+        true
+    }
 }
 
 /// Who a client is, as far as its transport could tell.
@@ -68,6 +84,15 @@ pub trait Hub: Send + Sync {
     /// How the servers are.
     fn health(&self) -> Vec<ServerHealth>;
 
+    /// Child processes and descriptors for servers, shared by the clients.
+    fn quotas(&self) -> Quotas {
+        Quotas::new(&Limits::default(), 0, 0, 0)
+    }
+
+    /// Gives back what clients do not use: the processes of those that have not asked anything for long and do
+    /// not listen. To be called now and then.
+    fn give_back(&self) {}
+
     /// Where what passes is counted; nowhere that anybody looks at, unless it is said.
     fn metrics(&self) -> Metrics {
         Metrics::new()
@@ -80,6 +105,16 @@ pub trait HubClient: Send + Sync {
     /// Takes a message; to be called in the order in which messages come. What belongs to a request, its
     /// answer last, goes to `reply`.
     async fn receive(self: Arc<Self>, message: Message, reply: Arc<dyn Outlet>);
+
+    /// Takes what the client's connections to servers need, before its session begins. Clients that use theirs
+    /// less may have to give it back first.
+    ///
+    /// # Errors
+    ///
+    /// [`Crowded`] when that is not enough: then nothing was taken, and nothing is started.
+    async fn reserve(self: Arc<Self>) -> Result<(), Crowded> {
+        Ok(())
+    }
 
     /// The revision that was agreed on, once it was.
     fn revision(&self) -> Option<Revision>;
@@ -111,6 +146,14 @@ impl Hub for Gateway {
         Self::health(self)
     }
 
+    fn quotas(&self) -> Quotas {
+        Self::quotas(self).clone()
+    }
+
+    fn give_back(&self) {
+        Self::give_back(self);
+    }
+
     fn metrics(&self) -> Metrics {
         self.figures().metrics().clone()
     }
@@ -120,6 +163,10 @@ impl Hub for Gateway {
 impl HubClient for Client {
     async fn receive(self: Arc<Self>, message: Message, reply: Arc<dyn Outlet>) {
         Self::receive(&self, message, reply).await;
+    }
+
+    async fn reserve(self: Arc<Self>) -> Result<(), Crowded> {
+        Self::reserve(&self).await
     }
 
     fn revision(&self) -> Option<Revision> {

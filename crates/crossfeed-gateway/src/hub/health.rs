@@ -18,7 +18,9 @@ pub struct ServerHealth {
     pub opening: usize,
     /// Connections that ended, or could not be opened, and will be tried again.
     pub down: usize,
-    /// Why one of those is down.
+    /// Connections that gave their process back, and begin again when they are used.
+    pub idle: usize,
+    /// Why one of those that are down is.
     pub error: Option<String>,
 }
 
@@ -35,6 +37,7 @@ impl Gateway {
                 open: 0,
                 opening: 0,
                 down: 0,
+                idle: 0,
                 error: None,
             })
             .collect();
@@ -50,6 +53,7 @@ impl Gateway {
                         of.down += 1;
                         of.error = Some(error.to_string());
                     }
+                    Phase::Idle(_) => of.idle += 1,
                     Phase::Closed => {}
                 }
             }

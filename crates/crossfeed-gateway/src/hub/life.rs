@@ -12,15 +12,18 @@
 //!   is subscribed to. The client is told that lists may have changed.
 
 use super::{
+    Client,
     advance::advance,
     introduce::{introduce, refusal, says_unknown},
     link::{Answer, Failure, Link, Phase, Waiting},
+    room::{self, Connection, Room},
 };
 use crate::{
     bridge::{WithSession, WithoutSession},
+    downstream::Crowded,
     message::{Id, Kind, Message},
-    metrics::Outcome,
-    upstream::{Backoff, Connector, Event, Upstream, UpstreamError},
+    metrics::{Outcome, families::REFUSALS},
+    upstream::{Backoff, Connector, Event, UpstreamError},
 };
 use bytes::Bytes;
 use crossfeed_wire::ErrorCode;
@@ -75,18 +78,30 @@ impl Hello {
 pub(super) async fn run(link: Arc<Link>) {
     let mut backoff = Backoff::default();
     let mut is_first = true;
+    // What the server said of itself when its process was given back.
+    let mut given_back = None;
     loop {
+        tokio::select! {
+            () = closed(&link) => return,
+            () = link.used() => {}
+        }
         let mut lived = Duration::ZERO;
         let error = tokio::select! {
             () = closed(&link) => return,
             opened = in_time(&link, open(&link)) => match opened {
-                Ok((upstream, events)) => {
+                Ok((connection, events)) => {
                     let there = Instant::now();
                     tracing::info!(target: "crossfeed::gateway", server = %link.name, "server is there");
                     let again = async {
-                        link.open(Arc::clone(&upstream)).await;
+                        let about = link.state().about.clone();
+                        link.open(Arc::clone(&connection.upstream)).await;
                         if !is_first {
-                            link.figures.restarts.add(1);
+                            match given_back.take() {
+                                // The same server as before: the client need not know.
+                                Some(before) if before == about => {}
+                                Some(_) => link.forget_known(),
+                                None => link.figures.restarts.add(1),
+                            }
                             advance(Box::pin(replay(Arc::clone(&link)))).await;
                         }
                         announce(&link).await;
@@ -95,15 +110,15 @@ pub(super) async fn run(link: Arc<Link>) {
                     let end = live(&link, events).await;
                     lived = there.elapsed();
                     match end {
-                        Some(error) => {
-                            // Not here: it may take its time to end.
-                            tokio::spawn(async move {
-                                drop(tokio::time::timeout(CLOSING, upstream.close()).await);
-                            });
-                            error
+                        // Not waited for: it may take its time to end.
+                        End::Over(error) => error,
+                        End::GivenBack => {
+                            is_first = false;
+                            given_back = Some(link.state().about.clone());
+                            continue;
                         }
-                        None => {
-                            drop(tokio::time::timeout(CLOSING, upstream.close()).await);
+                        End::Gone => {
+                            connection.close().await;
                             return;
                         }
                     }
@@ -112,6 +127,12 @@ pub(super) async fn run(link: Arc<Link>) {
             },
         };
         is_first = false;
+        if let UpstreamError::NoRoom { .. } = &error {
+            tracing::warn!(target: "crossfeed::gateway", server = %link.name, %error, "server is not started");
+            link.down(Phase::Idle(Some(error))).await;
+            continue;
+        }
+        given_back = None;
         link.figures.failures.add(1);
         tracing::warn!(target: "crossfeed::gateway", server = %link.name, %error, "server is not there");
         link.down(Phase::Down(error.clone())).await;
@@ -126,15 +147,14 @@ pub(super) async fn run(link: Arc<Link>) {
         tokio::select! {
             () = closed(&link) => return,
             () = tokio::time::sleep(backoff.next_wait()) => {}
+            // It was not used for long, and now it is: what is asked shall not wait for the next attempt.
+            () = link.begins_again() => {}
         }
     }
 }
 
 /// A server that lived this long did not fail at starting.
 const STEADY: Duration = Duration::from_secs(30);
-
-/// How long a connection that is over may take to end in an orderly way.
-const CLOSING: Duration = Duration::from_secs(10);
 
 /// Does something, and meanwhile gives up what takes too long.
 async fn in_time<T>(link: &Arc<Link>, work: impl Future<Output = T>) -> T {
@@ -172,7 +192,7 @@ async fn closed(link: &Link) {
     let _ = phase.wait_for(|phase| matches!(phase, Phase::Closed)).await;
 }
 
-type Opened = (Arc<dyn Upstream>, mpsc::Receiver<Event>);
+type Opened = (Connection, mpsc::Receiver<Event>);
 
 /// How long a server may take to say that it does not know the stateless era. Some never say it.
 const PROBE: Duration = Duration::from_secs(20);
@@ -185,12 +205,13 @@ async fn open(link: &Arc<Link>) -> Result<Opened, UpstreamError> {
         return Err(ended());
     };
     let eras = client.gateway().eras();
+    let room = room(link, &client).await?;
     drop(client);
     let known = eras.of(link.server, link.stateless);
     if known != Some(false) {
         let is_probe = known.is_none() && link.stateless;
         let most = if is_probe { most.min(PROBE) } else { most };
-        let error = match attempt(link, &link.connector, most).await {
+        let error = match attempt(link, &link.connector, most, &room).await {
             Ok(opened) => {
                 eras.learn(link.server, link.stateless, Some(true));
                 return Ok(opened);
@@ -219,7 +240,7 @@ async fn open(link: &Arc<Link>) -> Result<Opened, UpstreamError> {
         }
         tracing::debug!(target: "crossfeed::gateway", server = %link.name, %error, "another era is tried");
         link.state().refused = None;
-        match attempt(link, &bridged(link), link.start_timeout()).await {
+        match attempt(link, &bridged(link), link.start_timeout(), &room).await {
             Ok(opened) => {
                 if is_certain {
                     eras.learn(link.server, link.stateless, Some(false));
@@ -239,7 +260,7 @@ async fn open(link: &Arc<Link>) -> Result<Opened, UpstreamError> {
             }
         }
     }
-    let opened = attempt(link, &bridged(link), most).await;
+    let opened = attempt(link, &bridged(link), most, &room).await;
     let opened = opened.map_err(|(error, _)| error);
     if matches!(
         opened,
@@ -268,28 +289,47 @@ fn bridged(link: &Link) -> Arc<dyn Connector> {
     }
 }
 
+/// What the connection takes: what was taken for it before, or what there is.
+async fn room(link: &Link, client: &Client) -> Result<Arc<Room>, UpstreamError> {
+    if let Some(room) = client.take_room(link.server) {
+        return Ok(room);
+    }
+    let gateway = client.gateway();
+    let needs = room::needs(gateway.config().servers.get(link.server));
+    let room = match gateway.room(client.principal(), &[needs]).await {
+        Ok(room) => room.into_iter().next(),
+        Err(Crowded { what }) => {
+            gateway.figures().metrics().count(REFUSALS, &[what]);
+            return Err(UpstreamError::NoRoom { what });
+        }
+    };
+    room.ok_or_else(ended)
+}
+
 /// Fails with whether there was a connection.
 async fn attempt(
     link: &Arc<Link>,
     connector: &Arc<dyn Connector>,
     most: Duration,
+    room: &Arc<Room>,
 ) -> Result<Opened, (UpstreamError, bool)> {
-    let mut upstream = None;
+    let mut connection = None;
     let opened = tokio::time::timeout(most, async {
         let (sender, mut events) = mpsc::channel(EVENTS);
-        let connected = connector.connect(sender).await?;
-        upstream = Some(Arc::clone(&connected));
-        introduce(link, &*connected, &mut events).await?;
-        Ok((connected, events))
+        let upstream = connector.connect(sender).await?;
+        let connection = connection.insert(Connection::new(upstream, room));
+        introduce(link, &*connection.upstream, &mut events).await?;
+        Ok(events)
     })
     .await
     .unwrap_or(Err(UpstreamError::TimedOut {
         seconds: most.as_secs(),
     }));
-    match (opened, upstream) {
-        (Ok(opened), _) => Ok(opened),
-        (Err(error), Some(upstream)) => {
-            drop(tokio::time::timeout(CLOSING, upstream.close()).await);
+    match (opened, connection) {
+        (Ok(events), Some(connection)) => Ok((connection, events)),
+        (Ok(_), None) => Err((ended(), false)),
+        (Err(error), Some(connection)) => {
+            connection.close().await;
             Err((error, true))
         }
         (Err(error), None) => Err((error, false)),
@@ -343,22 +383,35 @@ pub(super) async fn announce(link: &Arc<Link>) {
     }
 }
 
-/// Listens until the connection is over; gives nothing if that is because the client is gone.
-async fn live(link: &Arc<Link>, mut events: mpsc::Receiver<Event>) -> Option<UpstreamError> {
+/// Why a connection is listened to no longer.
+enum End {
+    /// It is over.
+    Over(UpstreamError),
+    /// It was not used.
+    GivenBack,
+    /// The client is gone.
+    Gone,
+}
+
+/// Listens until the connection is over.
+async fn live(link: &Arc<Link>, mut events: mpsc::Receiver<Event>) -> End {
     let gone = closed(link);
     tokio::pin!(gone);
     loop {
         if let Some(error) = link.overrun() {
-            return Some(error);
+            return End::Over(error);
+        }
+        if link.has_no_connection() {
+            return End::GivenBack;
         }
         let deadline = link.next_deadline();
         tokio::select! {
             biased;
-            () = &mut gone => return None,
+            () = &mut gone => return End::Gone,
             event = events.recv() => match event {
-                Some(Event::Closed(error)) => return Some(error),
+                Some(Event::Closed(error)) => return End::Over(error),
                 Some(event) => handle(link, event).await,
-                None => return Some(ended()),
+                None => return End::Over(ended()),
             },
             () = link.clock.notified() => {}
             () = until(deadline) => give_up(link).await,

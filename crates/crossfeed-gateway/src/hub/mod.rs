@@ -28,6 +28,7 @@ mod listen;
 mod owners;
 mod read;
 mod resources;
+mod room;
 mod route;
 mod side;
 mod tasks;
@@ -40,10 +41,11 @@ pub use health::ServerHealth;
 use tasks::Tasks;
 
 use crate::{
-    config::GatewayConfig,
+    config::{GatewayConfig, ServerConfig, TransportConfig},
     downstream::{Gone, Outlet, Principal},
     message::Message,
     metrics::{Figures, Metrics},
+    quota::Quotas,
     tools::Tools,
     upstream::Connector,
 };
@@ -68,6 +70,7 @@ pub struct Gateway {
     figures: Arc<Figures>,
     /// The tasks of holders of tokens, by their names: all of a holder's sessions have the same.
     tasks: Mutex<HashMap<String, Arc<Tasks>>>,
+    quotas: Quotas,
 }
 
 /// Which eras servers speak, as far as it was found out.
@@ -117,7 +120,16 @@ impl Gateway {
     ) -> Arc<Self> {
         let figures = Figures::new(metrics, &config);
         let tools = tools.with_figures(&figures);
+        let enabled = config.servers.iter().filter(|server| !server.disabled);
+        let is_http =
+            |server: &&ServerConfig| matches!(server.transport, TransportConfig::Http { .. });
+        let (all, http) = (enabled.clone().count(), enabled.filter(is_http).count());
+        let holders = config
+            .listen
+            .as_ref()
+            .map_or(0, |listen| listen.tokens.len());
         Arc::new(Self {
+            quotas: Quotas::new(&config.limits, all - http, http, holders),
             figures,
             config,
             servers,
@@ -254,6 +266,10 @@ struct Nowhere;
 
 #[async_trait::async_trait]
 impl Outlet for Nowhere {
+    fn is_read(&self) -> bool {
+        false
+    }
+
     async fn send(&self, _: Message) -> Result<(), Gone> {
         Err(Gone)
     }

@@ -97,9 +97,51 @@ pub const STALL_SECONDS: Family = Family::seconds(
     "How long threads that serve clients were stuck.",
     &[],
 );
+/// Connections of clients.
+pub const CLIENT_CONNECTIONS: Family = Family::gauge(
+    "crossfeed_client_connections",
+    "Connections of clients over HTTP, by state.",
+    &["state"],
+);
+/// Child processes.
+pub const PROCESSES: Family = Family::gauge(
+    "crossfeed_processes",
+    "Child processes that run, or have their place.",
+    &[],
+);
+/// Child processes that there may be.
+pub const PROCESSES_LIMIT: Family = Family::gauge(
+    "crossfeed_processes_limit",
+    "Child processes that may run at once.",
+    &[],
+);
+/// Descriptors.
+pub const DESCRIPTORS: Family = Family::gauge(
+    "crossfeed_descriptors",
+    "Descriptors that are given out, by what they are for.",
+    &["for"],
+);
+/// Descriptors that there may be.
+pub const DESCRIPTORS_LIMIT: Family = Family::gauge(
+    "crossfeed_descriptors_limit",
+    "Descriptors that may be given out, by what they are for.",
+    &["for"],
+);
+/// What was refused because a limit was reached.
+pub const REFUSALS: Family = Family::counter(
+    "crossfeed_refusals_total",
+    "What was refused because a limit was reached.",
+    &["limit"],
+);
+/// Connections that gave their processes back.
+pub const RETURNS: Family = Family::counter(
+    "crossfeed_processes_returned_total",
+    "Child processes that ended because their session did not use them.",
+    &["server"],
+);
 
 /// All of them.
-pub const ALL: [Family; 16] = [
+pub const ALL: [Family; 23] = [
     REQUESTS,
     CALLS,
     ADDED,
@@ -116,4 +158,11 @@ pub const ALL: [Family; 16] = [
     SESSIONS,
     STALLS,
     STALL_SECONDS,
+    CLIENT_CONNECTIONS,
+    PROCESSES,
+    PROCESSES_LIMIT,
+    DESCRIPTORS,
+    DESCRIPTORS_LIMIT,
+    REFUSALS,
+    RETURNS,
 ];

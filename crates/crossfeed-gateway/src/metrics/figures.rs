@@ -82,6 +82,7 @@ pub(crate) struct ServerFigures {
     pub(crate) previews: Counter,
     pub(crate) restarts: Counter,
     pub(crate) failures: Counter,
+    pub(crate) returns: Counter,
     pub(crate) no_messages: Counter,
 }
 
@@ -101,6 +102,7 @@ impl ServerFigures {
             previews: of(families::PREVIEWS),
             restarts: of(families::RESTARTS),
             failures: of(families::FAILURES),
+            returns: of(families::RETURNS),
             no_messages: of(families::NO_MESSAGES),
         }
     }

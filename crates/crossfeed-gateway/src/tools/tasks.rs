@@ -14,7 +14,7 @@
 //!   several of the former.
 
 use super::{
-    client::Shared,
+    client::{ClientTools, Shared},
     result::{Again, Kept, accepted},
 };
 use bytes::Bytes;
@@ -98,6 +98,20 @@ impl Task {
             Self::Running(kept) => Some(kept),
             Self::Done(_) => None,
         }
+    }
+}
+
+impl ClientTools {
+    /// Whether a task runs, as far as its server has said.
+    pub(crate) fn runs_tasks(&self) -> bool {
+        let tasks = &self.shared.tasks;
+        let tasks = tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        // One that is locked has a result just now.
+        let runs = |task: &tokio::sync::Mutex<Task>| {
+            let task = task.try_lock();
+            task.map_or(true, |task| matches!(*task, Task::Running(_)))
+        };
+        tasks.iter().any(|(_, task)| runs(task))
     }
 }
 

@@ -51,6 +51,7 @@ pub fn connector_with_metrics(
                     .with_inherited(environment)
                     .with_environment(env)
                     .with_message_limit(limits.message_bytes)
+                    .with_descriptors(limits.child_descriptors)
                     .with_metrics(metrics);
             if let Some(directory) = cwd {
                 connector = connector.with_directory(directory);

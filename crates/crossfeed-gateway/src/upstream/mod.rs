@@ -79,6 +79,12 @@ pub enum UpstreamError {
         /// The limit.
         limit: usize,
     },
+    /// It was not started or asked: the gateway has no room for it now.
+    #[error("the gateway has no room for it: too many {what}")]
+    NoRoom {
+        /// What there are too many of.
+        what: &'static str,
+    },
     /// It wants to know who asks: HTTP 401 or 403 that a token did not help.
     #[error("the server refuses: {reason}")]
     Refused {
@@ -104,7 +110,7 @@ impl UpstreamError {
             | Self::Refused { .. }
             | Self::Rejected { .. } => ErrorCode::UpstreamUnavailable,
             Self::Invalid { .. } => ErrorCode::UpstreamInvalid,
-            Self::TooLarge { .. } => ErrorCode::LimitExceeded,
+            Self::TooLarge { .. } | Self::NoRoom { .. } => ErrorCode::LimitExceeded,
         }
     }
 

@@ -22,6 +22,7 @@ pub(super) fn limits(reader: &mut Reader<'_>, node: &Node) -> Limits {
     let counts = [
         ("requestsPerClient", &mut limits.requests_per_client),
         ("sessions", &mut limits.sessions),
+        ("processes", &mut limits.processes),
         ("sessionResults", &mut limits.session_results),
     ];
     for (key, limit) in counts {
@@ -31,6 +32,7 @@ pub(super) fn limits(reader: &mut Reader<'_>, node: &Node) -> Limits {
     }
     let times = [
         ("sessionIdle", &mut limits.session_idle),
+        ("processIdle", &mut limits.process_idle),
         ("startTimeout", &mut limits.start_timeout),
         ("shutdown", &mut limits.shutdown),
         ("resultIdle", &mut limits.result_idle),

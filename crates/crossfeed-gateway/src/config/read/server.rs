@@ -74,6 +74,7 @@ fn server(reader: &mut Reader<'_>, at: &str, name: &str, node: &Node) -> Option<
     }
     let deny = fields.texts(reader, "deny");
     let timeout = fields.time(reader, "timeout");
+    let keep = fields.truth(reader, "keep", false);
     let disabled = fields.truth(reader, "disabled", false);
     fields.finish(reader);
     Some(ServerConfig {
@@ -84,6 +85,7 @@ fn server(reader: &mut Reader<'_>, at: &str, name: &str, node: &Node) -> Option<
         allow,
         deny,
         timeout,
+        keep,
         disabled,
         ..ServerConfig::new(name, transport?)
     })

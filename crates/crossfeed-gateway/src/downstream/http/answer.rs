@@ -1,16 +1,57 @@
-//! Answers that are no streams.
+//! Answers: bodies that keep the place of their connection, and those that are no streams.
 
-use super::stream::Events;
+use super::{connections::Busy, stream::Events};
 use crate::message::{Id, Message, RpcError};
 use bytes::Bytes;
 use http_body_util::{Either, Full};
 use hyper::{
     Response, StatusCode,
+    body::{Body, Frame, SizeHint},
     header::{CONTENT_TYPE, HeaderValue},
+};
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    task::{Context, Poll},
 };
 
 /// The body of an answer.
 pub(super) type Answer = Either<Full<Bytes>, Events>;
+
+/// An answer whose connection runs its request until it is written.
+pub(super) struct Written {
+    body: Answer,
+    _busy: Option<Busy>,
+}
+
+impl Written {
+    pub(super) fn new(body: Answer, busy: Option<Busy>) -> Self {
+        Self { body, _busy: busy }
+    }
+}
+
+impl Body for Written {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match &mut self.body {
+            Either::Left(body) => Pin::new(body).poll_frame(context),
+            Either::Right(body) => Pin::new(body).poll_frame(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
 
 /// An answer without a body.
 pub(super) fn status(status: StatusCode) -> Response<Answer> {

@@ -1,14 +1,18 @@
-//! What a client sends, within a limit of bytes, a budget for all clients, and a limit of patience.
+//! What a client sends, within a limit of bytes, a budget for all clients, and limits of time.
 
 use super::{PATIENCE, budget::Share};
 use bytes::Bytes;
 use http_body_util::BodyExt;
-use hyper::body::{Body, Incoming};
+use hyper::body::Body;
 use std::time::Duration;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 /// How long a body may take in all.
 const IN_ALL: Duration = Duration::from_secs(300);
+/// How fast a body comes on average, in bytes a second, from this time on: what drips holds a connection for
+/// nothing.
+const SLOWEST: usize = 1 << 10;
+const JUDGED: Duration = Duration::from_secs(10);
 /// What is held for a body at first, whatever it says of itself.
 const AT_FIRST: usize = 64 << 10;
 
@@ -19,20 +23,29 @@ pub(super) enum BodyError {
     TooLarge,
     /// There is no room for it beside what others have sent.
     NoRoom,
-    /// Nothing came for too long.
+    /// Nothing, or too little, came for too long.
     TooSlow,
     /// The client went away.
     Gone,
 }
 
 /// Reads a body.
-pub(super) async fn read(body: Incoming, limit: usize, share: Share) -> Result<Bytes, BodyError> {
+pub(super) async fn read(
+    body: impl Body<Data = Bytes> + Unpin,
+    limit: usize,
+    share: Share,
+) -> Result<Bytes, BodyError> {
     timeout(IN_ALL, pieces(body, limit, share))
         .await
         .unwrap_or(Err(BodyError::TooSlow))
 }
 
-async fn pieces(mut body: Incoming, limit: usize, mut share: Share) -> Result<Bytes, BodyError> {
+async fn pieces(
+    mut body: impl Body<Data = Bytes> + Unpin,
+    limit: usize,
+    mut share: Share,
+) -> Result<Bytes, BodyError> {
+    let began = Instant::now();
     let said = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if said > limit {
         return Err(BodyError::TooLarge);
@@ -40,7 +53,10 @@ async fn pieces(mut body: Incoming, limit: usize, mut share: Share) -> Result<By
     // What is kept of a body is a copy: it shall not hold the connection's buffer.
     let mut whole = Vec::new();
     loop {
-        let frame = match timeout(PATIENCE, body.frame()).await {
+        let seconds = u64::try_from(whole.len() / SLOWEST).unwrap_or(u64::MAX);
+        let slowest = began + JUDGED.max(Duration::from_secs(seconds).min(IN_ALL));
+        let deadline = slowest.min(Instant::now() + PATIENCE);
+        let frame = match timeout_at(deadline, body.frame()).await {
             Err(_) => return Err(BodyError::TooSlow),
             Ok(None) => break,
             Ok(Some(Err(_))) => return Err(BodyError::Gone),
@@ -67,4 +83,53 @@ async fn pieces(mut body: Incoming, limit: usize, mut share: Share) -> Result<By
         whole.extend_from_slice(&data);
     }
     Ok(share.of(whole))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::downstream::{Principal, http::budget::Budget};
+    use futures_util::stream;
+    use http_body_util::StreamBody;
+    use hyper::body::Frame;
+    use std::{convert::Infallible, pin::Pin};
+
+    /// What is read of pieces of so many bytes, each so long after the one before, and when.
+    async fn check(
+        pieces: usize,
+        bytes: usize,
+        apart: Duration,
+    ) -> (Result<usize, BodyError>, u64) {
+        let pieces = stream::unfold(0, move |at| async move {
+            tokio::time::sleep(apart).await;
+            let piece = Ok::<_, Infallible>(Frame::data(Bytes::from(vec![b' '; bytes])));
+            (at < pieces).then_some((piece, at + 1))
+        });
+        let body: Pin<Box<dyn Body<Data = Bytes, Error = Infallible> + Send>> =
+            Box::pin(StreamBody::new(pieces));
+        let share = Budget::new(1 << 20, 1 << 20, 0).share(&Principal::Anonymous);
+        let began = Instant::now();
+        let read = read(body, 1 << 20, share).await.map(|bytes| bytes.len());
+        (read, began.elapsed().as_secs())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_drips_is_given_up() {
+        let seconds = Duration::from_secs;
+        assert_eq!(
+            check(1000, 1, seconds(8)).await,
+            (Err(BodyError::TooSlow), 10)
+        );
+        // As many as it may take for what came before, and no more.
+        assert_eq!(
+            check(4, 12 << 10, seconds(9)).await,
+            (Err(BodyError::TooSlow), 12)
+        );
+        assert_eq!(check(4, 20 << 10, seconds(9)).await, (Ok(80 << 10), 45));
+        assert_eq!(check(9, 1, Duration::from_millis(900)).await, (Ok(9), 9));
+        assert_eq!(
+            check(2, 200 << 10, seconds(31)).await,
+            (Err(BodyError::TooSlow), 10)
+        );
+    }
 }

@@ -1,42 +1,42 @@
-//! Connections: how many there may be, which give way, and how it is noticed that a peer has vanished.
+//! Connections: how many there may be, of whom, and which give way.
 //!
-//! What comes in: sockets that were accepted, and whether whoever is behind one was let in. What goes out:
-//! places for them. Deliberately not here: what is said on them.
+//! What comes in: sockets that were accepted, and whose requests come over them. What goes out: places for
+//! them. Deliberately not here: what is said on them.
 //!
 //! # What holds
 //!
 //! - There are never more connections than places.
-//! - Of those who were not let in yet, the one that came first gives way to who comes, once it had a moment
-//!   to say who it is: who says nothing keeps nobody out.
+//! - Connections over which nobody was let in yet (strangers) have a part of the places for themselves: the
+//!   oldest gives way to a newer one, so that a client that says nothing keeps nobody out.
+//! - The other places are of the principals that were let in, at most half of them of one where there are
+//!   several. Who has its share, or finds no place, gets one whose connection runs no request; else it is
+//!   refused.
+//! - A connection that runs a request gives way to nobody.
 
+use crate::downstream::Principal;
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-use tokio::{net::TcpStream, sync::Notify, time::Instant};
+use tokio::{
+    sync::{Notify, watch},
+    time::Instant,
+};
 
 /// Strangers among the connections: a part of them, and not so few that several cannot come at once.
 const STRANGERS: usize = 4;
 const FEW: usize = 16;
-/// How long a stranger is left alone, whoever comes.
-const GRACE: Duration = Duration::from_secs(1);
-/// How long a peer is silent before it is asked whether it is there, how long it is waited for, and how
-/// often it is asked: on Linux for as long as `UNTAKEN`, which there decides about silent peers, too.
-#[cfg(unix)]
-const SILENT: Duration = Duration::from_secs(30);
-#[cfg(unix)]
-const BETWEEN: Duration = Duration::from_secs(15);
-#[cfg(unix)]
-const ASKED: u32 = 3;
-/// How long in ms a peer may take nothing of what was sent: as long as a body may take.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-const UNTAKEN: u32 = 300_000;
+/// How long a stranger is left alone when others come: what it says is on its way by then.
+const GRACE: Duration = Duration::from_millis(100);
 
 /// All connections.
 pub(super) struct Connections {
     places: usize,
+    /// Of these, how many are for strangers.
     strangers: usize,
+    /// How many of the others one principal may have.
+    share: usize,
     state: Mutex<State>,
     /// There may be a place.
     changed: Notify,
@@ -44,31 +44,83 @@ pub(super) struct Connections {
 
 #[derive(Default)]
 struct State {
-    open: usize,
+    open: BTreeMap<u64, Open>,
     next: u64,
-    /// Those who were not let in, in the order in which they came.
-    strangers: BTreeMap<u64, Stranger>,
+    /// Those over which nobody was let in, in the order in which they came.
+    strangers: BTreeSet<u64>,
+    /// Those who were let in, without connections that are to end.
+    holders: HashMap<Principal, Holder>,
     /// Those that were told to give way, and are still there.
     leaving: BTreeSet<u64>,
 }
 
-struct Stranger {
+/// One connection.
+struct Open {
     came: Instant,
-    gives_way: Arc<Notify>,
+    holder: Option<Principal>,
+    /// Requests that run, until their answers are written.
+    running: usize,
+    /// Since when it runs none, once it was let in.
+    idle: Option<Instant>,
+    way: watch::Sender<Way>,
+}
+
+/// The connections of one principal.
+#[derive(Default)]
+struct Holder {
+    count: usize,
+    /// Those that run no request, the one that does so for longest first.
+    idle: BTreeSet<(Instant, u64)>,
+}
+
+/// Whether a connection goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// It goes on.
+    On,
+    /// It ends once nothing is on its way over it.
+    Close,
+    /// It ends at once.
+    Cut,
+}
+
+/// How many connections there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// Those that there may be.
+    pub(super) places: usize,
+    pub(super) strangers: usize,
+    pub(super) idle: usize,
+    pub(super) busy: usize,
 }
 
 /// The place of one connection.
 pub(super) struct Place {
     connections: Arc<Connections>,
     number: u64,
-    gives_way: Arc<Notify>,
+    way: watch::Receiver<Way>,
+}
+
+/// A request that runs on a connection, until its answer is written.
+pub(super) struct Busy {
+    connections: Arc<Connections>,
+    number: u64,
 }
 
 impl Connections {
-    pub(super) fn new(places: usize) -> Arc<Self> {
+    /// So many in all, shared by so many principals.
+    pub(super) fn new(places: usize, principals: usize) -> Arc<Self> {
+        let places = places.max(2);
+        let strangers = places.div_ceil(STRANGERS).max(FEW).min(places.div_ceil(2));
+        let others = places - strangers;
         Arc::new(Self {
             places,
-            strangers: places.div_ceil(STRANGERS).max(FEW).min(places),
+            strangers,
+            share: if principals > 1 {
+                others.div_ceil(2)
+            } else {
+                others
+            },
             state: Mutex::default(),
             changed: Notify::new(),
         })
@@ -76,6 +128,18 @@ impl Connections {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many there are now.
+    pub(super) fn counts(&self) -> Counts {
+        let state = self.state();
+        let idle = state.holders.values().map(|holder| holder.idle.len()).sum();
+        Counts {
+            places: self.places,
+            strangers: state.strangers.len(),
+            idle,
+            busy: state.open.len() - state.strangers.len() - idle,
+        }
     }
 
     /// A place for a stranger who came. Waits until there is one.
@@ -87,15 +151,16 @@ impl Connections {
             changed.as_mut().enable();
             let first = {
                 let mut state = self.state();
-                if state.open < self.places && state.strangers.len() < self.strangers {
+                if state.open.len() < self.places && state.strangers.len() < self.strangers {
                     return self.taken(&mut state);
                 }
                 // One that leaves makes room already.
-                let waits = state.open >= self.places && !state.leaving.is_empty();
-                let first = state.strangers.first_key_value().filter(|_| !waits);
-                first.map(|(number, stranger)| (*number, stranger.came))
+                let waits = state.open.len() >= self.places && !state.leaving.is_empty();
+                state.strangers.first().copied().filter(|_| !waits)
             };
-            let Some((number, came)) = first else {
+            let came =
+                first.and_then(|number| Some((number, self.state().open.get(&number)?.came)));
+            let Some((number, came)) = came else {
                 changed.await;
                 continue;
             };
@@ -106,45 +171,184 @@ impl Connections {
         }
     }
 
+    /// No descriptor is left: strangers give way at once.
+    pub(super) fn send_strangers_away(&self) {
+        let strangers: Vec<u64> = self.state().strangers.iter().copied().collect();
+        for number in strangers {
+            self.send_away(number);
+        }
+    }
+
     fn send_away(&self, number: u64) {
         let mut state = self.state();
         // It may have been let in meanwhile.
-        if let Some(stranger) = state.strangers.remove(&number) {
-            state.leaving.insert(number);
+        if state.strangers.remove(&number) {
             tracing::debug!("a connection that said nothing gives way");
-            stranger.gives_way.notify_one();
+            state.end(number, Way::Cut);
         }
     }
 
     fn taken(self: &Arc<Self>, state: &mut State) -> Place {
-        state.open += 1;
         state.next += 1;
-        let gives_way = Arc::new(Notify::new());
-        let stranger = Stranger {
+        let number = state.next;
+        let (way, way_of_place) = watch::channel(Way::On);
+        let open = Open {
             came: Instant::now(),
-            gives_way: Arc::clone(&gives_way),
+            holder: None,
+            running: 0,
+            idle: None,
+            way,
         };
-        state.strangers.insert(state.next, stranger);
+        state.open.insert(number, open);
+        state.strangers.insert(number);
         Place {
             connections: Arc::clone(self),
-            number: state.next,
-            gives_way,
+            number,
+            way: way_of_place,
+        }
+    }
+
+    /// Ends all connections once nothing is on its way over them, and waits until they have ended.
+    pub(super) async fn end(&self) {
+        {
+            let state = self.state();
+            for open in state.open.values() {
+                open.way.send_replace(Way::Close);
+            }
+        }
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if self.state().open.is_empty() {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
+
+impl State {
+    /// Tells a connection to end.
+    fn end(&mut self, number: u64, how: Way) {
+        if let Some(open) = self.open.get(&number) {
+            open.way.send_replace(how);
+            self.leaving.insert(number);
+        }
+    }
+
+    fn count(&self, principal: &Principal) -> usize {
+        self.holders.get(principal).map_or(0, |holder| holder.count)
+    }
+
+    /// The connection that gives way to one of `comes`: its own that ran no request for longest; unless it
+    /// `has_share`, also of those who have more connections than it.
+    fn idlest(&self, comes: &Principal, has_share: bool) -> Option<u64> {
+        let own = self.count(comes);
+        let gives = |(whose, holder): &(&Principal, &Holder)| {
+            *whose == comes || (!has_share && holder.count > own)
+        };
+        let holders = self.holders.iter().filter(gives);
+        let idle = holders.filter_map(|(_, holder)| holder.idle.first().copied());
+        idle.min().map(|(_, number)| number)
+    }
+
+    /// Takes a connection off what its principal has.
+    fn release(&mut self, number: u64) {
+        let Some(open) = self.open.get_mut(&number) else {
+            return;
+        };
+        let (holder, idle) = (open.holder.take(), open.idle.take());
+        let Some(principal) = holder else { return };
+        if let Some(holder) = self.holders.get_mut(&principal) {
+            holder.count -= 1;
+            if let Some(since) = idle {
+                holder.idle.remove(&(since, number));
+            }
+            if holder.count == 0 {
+                self.holders.remove(&principal);
+            }
         }
     }
 }
 
 impl Place {
-    /// Whoever is there was let in: no stranger any more.
-    pub(super) fn let_in(&self) {
-        let was_stranger = self.connections.state().strangers.remove(&self.number);
-        if was_stranger.is_some() {
-            self.connections.changed.notify_waiters();
+    /// A request of `principal` comes over the connection, which is the principal's from here on. Nothing
+    /// where there is no place for it: then the connection is to end.
+    pub(super) fn request(&self, principal: &Principal) -> Option<Busy> {
+        let connections = &self.connections;
+        let mut guard = connections.state();
+        let state = &mut *guard;
+        if state.leaving.contains(&self.number) {
+            // It ends whatever is done, and takes no place.
+            let open = state.open.get_mut(&self.number)?;
+            open.running += 1;
+            return Some(self.busy());
+        }
+        let is_new = state.open.get(&self.number)?.holder.as_ref() != Some(principal);
+        if is_new {
+            state.release(self.number);
+            let has_share = state.count(principal) >= connections.share;
+            let all: usize = state.holders.values().map(|holder| holder.count).sum();
+            if has_share || all >= connections.places - connections.strangers {
+                let idlest = state.idlest(principal, has_share);
+                let Some(idlest) = idlest else {
+                    state.strangers.remove(&self.number);
+                    state.leaving.insert(self.number);
+                    return None;
+                };
+                tracing::debug!("a connection that runs no request gives way");
+                state.release(idlest);
+                state.end(idlest, Way::Close);
+            }
+            state.holders.entry(principal.clone()).or_default().count += 1;
+        }
+        let was_stranger = state.strangers.remove(&self.number);
+        let open = state.open.get_mut(&self.number)?;
+        open.running += 1;
+        if is_new {
+            open.holder = Some(principal.clone());
+        } else if let Some(since) = open.idle.take()
+            && let Some(holder) = state.holders.get_mut(principal)
+        {
+            holder.idle.remove(&(since, self.number));
+        }
+        drop(guard);
+        if was_stranger {
+            connections.changed.notify_waiters();
+        }
+        Some(self.busy())
+    }
+
+    fn busy(&self) -> Busy {
+        Busy {
+            connections: Arc::clone(&self.connections),
+            number: self.number,
         }
     }
 
-    /// Waits until the connection is to end, as others come; for ever once it was let in.
-    pub(super) async fn gives_way(&self) {
-        self.gives_way.notified().await;
+    /// Waits until the connection is to end, and says how.
+    pub(super) async fn gives_way(&self) -> Way {
+        let mut way = self.way.clone();
+        let way = way.wait_for(|way| *way != Way::On).await;
+        way.map_or(Way::Cut, |way| *way)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let mut guard = self.connections.state();
+        let state = &mut *guard;
+        let Some(open) = state.open.get_mut(&self.number) else {
+            return;
+        };
+        open.running -= 1;
+        let holder = open.holder.as_ref().filter(|_| open.running == 0);
+        if let Some(holder) = holder.and_then(|holder| state.holders.get_mut(holder)) {
+            let since = Instant::now();
+            open.idle = Some(since);
+            holder.idle.insert((since, self.number));
+        }
     }
 }
 
@@ -152,7 +356,8 @@ impl Drop for Place {
     fn drop(&mut self) {
         {
             let mut state = self.connections.state();
-            state.open -= 1;
+            state.release(self.number);
+            state.open.remove(&self.number);
             state.strangers.remove(&self.number);
             state.leaving.remove(&self.number);
         }
@@ -160,124 +365,5 @@ impl Drop for Place {
     }
 }
 
-/// Makes a socket notice that its peer has vanished, as far as the system can.
-pub(super) fn prepare(socket: &TcpStream) {
-    // Small pieces are not held back; where that cannot be had it is slower, no more.
-    let _ = socket.set_nodelay(true);
-    #[cfg(unix)]
-    if let Err(error) = keep_alive(socket) {
-        tracing::debug!(%error, "peers that vanish are noticed late");
-    }
-}
-
-#[cfg(unix)]
-fn keep_alive(socket: &TcpStream) -> std::io::Result<()> {
-    use rustix::net::sockopt;
-
-    sockopt::set_socket_keepalive(socket, true)?;
-    #[cfg(not(any(target_os = "haiku", target_os = "nto", target_os = "openbsd")))]
-    sockopt::set_tcp_keepidle(socket, SILENT)?;
-    #[cfg(not(any(
-        target_os = "haiku",
-        target_os = "nto",
-        target_os = "openbsd",
-        target_os = "redox"
-    )))]
-    {
-        sockopt::set_tcp_keepintvl(socket, BETWEEN)?;
-        sockopt::set_tcp_keepcnt(socket, ASKED)?;
-    }
-    // Who has something unacknowledged is not asked: then this is what notices.
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    sockopt::set_tcp_user_timeout(socket, UNTAKEN)?;
-    Ok(())
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use futures_util::{FutureExt as _, future::poll_immediate};
-
-    #[tokio::test(start_paused = true)]
-    async fn who_says_nothing_gives_way_to_who_comes() {
-        let connections = Connections::new(100);
-        let mut places = Vec::new();
-        for _ in 0..25 {
-            places.push(connections.place().await);
-        }
-        // There are places, but no more strangers may come for a moment.
-        let began = Instant::now();
-        assert!(poll_immediate(connections.place()).await.is_none());
-        let next = connections.place().await;
-        assert!(began.elapsed() >= GRACE, "{:?}", began.elapsed());
-        places[0].gives_way().await;
-        assert!(places[1].gives_way().now_or_never().is_none());
-        // One that is let in makes room at once, and gives way to nobody.
-        places[1].let_in();
-        let other = connections.place().now_or_never();
-        assert!(other.is_some());
-        connections.place().await;
-        assert!(places[1].gives_way().now_or_never().is_none());
-        places[2].gives_way().await;
-        drop((next, other, places));
-        assert_eq!(connections.state().open, 0);
-        assert!(connections.state().strangers.is_empty());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn one_gives_way_to_one() {
-        let connections = Connections::new(16);
-        let mut places = Vec::new();
-        for _ in 0..16 {
-            places.push(connections.place().await);
-        }
-        let comes = tokio::spawn({
-            let connections = Arc::clone(&connections);
-            async move { connections.place().await }
-        });
-        tokio::time::sleep(GRACE * 9).await;
-        assert!(places[0].gives_way().now_or_never().is_some());
-        assert!(places[1].gives_way().now_or_never().is_none());
-        places.remove(0);
-        comes.await.unwrap();
-        assert!(connections.state().leaving.is_empty());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn there_are_never_more_than_places() {
-        let connections = Connections::new(20);
-        let mut places = Vec::new();
-        for _ in 0..20 {
-            let place = connections.place().await;
-            place.let_in();
-            places.push(place);
-        }
-        let came = tokio::time::timeout(GRACE * 60, connections.place()).await;
-        assert!(came.is_err());
-        let waits = tokio::spawn({
-            let connections = Arc::clone(&connections);
-            async move { connections.place().await }
-        });
-        tokio::task::yield_now().await;
-        places.pop();
-        waits.await.unwrap();
-    }
-
-    #[cfg(target_os = "linux")]
-    #[tokio::test]
-    async fn a_peer_that_vanished_is_noticed() {
-        use rustix::net::sockopt;
-
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let (_client, accepted) = tokio::join!(TcpStream::connect(address), listener.accept());
-        let (socket, _) = accepted.unwrap();
-        prepare(&socket);
-        assert!(sockopt::socket_keepalive(&socket).unwrap());
-        assert_eq!(sockopt::tcp_keepidle(&socket).unwrap(), SILENT);
-        assert_eq!(sockopt::tcp_keepintvl(&socket).unwrap(), BETWEEN);
-        assert_eq!(sockopt::tcp_keepcnt(&socket).unwrap(), ASKED);
-        assert_eq!(sockopt::tcp_user_timeout(&socket).unwrap(), UNTAKEN);
-        assert!(socket.nodelay().unwrap());
-    }
-}
+mod tests;

@@ -14,6 +14,7 @@ mod names;
 mod post;
 mod reply;
 mod session;
+mod socket;
 mod stateless;
 mod stream;
 mod watch;
@@ -25,12 +26,13 @@ use super::{FAREWELL, Hub, Principal, running::Running};
 use crate::{
     config::{Limits, ListenConfig},
     message::{RpcError, code},
-    metrics::Metrics,
+    metrics::{Metrics, families::REFUSALS},
     upstream::Backoff,
 };
-use answer::{Answer, refuse, status};
+use answer::{Answer, Written, refuse, status};
 use budget::Budget;
-use connections::{Connections, Place};
+use connections::{Busy, Connections, Place, Way};
+use crossfeed_wire::ErrorCode;
 use guard::Guard;
 use http_body_util::Either;
 use hyper::{
@@ -40,10 +42,7 @@ use hyper::{
     server::conn::http1,
     service::service_fn,
 };
-use hyper_util::{
-    rt::{TokioIo, TokioTimer},
-    server::graceful::GracefulShutdown,
-};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use listens::Listens;
 use session::Sessions;
 use std::{convert::Infallible, future::Future, pin::pin, sync::Arc, time::Duration};
@@ -58,10 +57,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const HEADERS: usize = 64 << 10;
 /// Headers of a request.
 const HEADER_COUNT: usize = 100;
-/// Connections for each session that there may be: its stream, and some requests beside it.
-const CONNECTIONS: usize = 4;
-/// How often sessions are looked at whether they are used.
-const SWEEP: Duration = Duration::from_secs(30);
+/// How often sessions and their processes are looked at whether they are used.
+const SWEEP: Duration = Duration::from_secs(10);
 
 /// A gateway's clients over HTTP.
 pub struct Http {
@@ -72,6 +69,7 @@ pub struct Http {
     limits: Limits,
     sessions: Sessions,
     budget: Arc<Budget>,
+    connections: Arc<Connections>,
     running: Arc<Running>,
     listens: Listens,
     metrics: Metrics,
@@ -97,6 +95,7 @@ impl Http {
                 limits.message_bytes,
                 listen.tokens.len(),
             ),
+            connections: Connections::new(limits.connections(), listen.tokens.len()),
             running: Arc::default(),
             listens: Listens::default(),
             metrics,
@@ -110,9 +109,8 @@ impl Http {
         listener: TcpListener,
         stop: impl Future<Output = ()> + Send,
     ) {
-        let graceful = GracefulShutdown::new();
-        let connections = Connections::new(self.limits.sessions.saturating_mul(CONNECTIONS));
-        let mut sweep = tokio::time::interval(SWEEP.min(self.limits.session_idle));
+        let idle = self.limits.session_idle.min(self.limits.process_idle);
+        let mut sweep = tokio::time::interval(SWEEP.min(idle));
         sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut stop = pin!(stop);
         let mut backoff = Backoff::new(Duration::from_millis(10), Duration::from_secs(1));
@@ -133,18 +131,19 @@ impl Http {
                     if !std::mem::replace(&mut fails, true) {
                         tracing::warn!(%error, "connections are not accepted");
                     }
+                    self.connections.send_strangers_away();
                     tokio::time::sleep(backoff.next_wait()).await;
                     continue;
                 }
             };
             let place = tokio::select! {
                 () = &mut stop => break,
-                place = self.sweeping(&mut sweep, connections.place()) => place,
+                place = self.sweeping(&mut sweep, self.connections.place()) => place,
             };
-            Arc::clone(&self).converse(socket, place, &graceful);
+            Arc::clone(&self).converse(socket, place);
         }
         drop(listener);
-        self.end(graceful).await;
+        self.end().await;
     }
 
     /// Waits for something; meanwhile sessions that nobody uses end.
@@ -153,14 +152,17 @@ impl Http {
         loop {
             tokio::select! {
                 done = &mut wait => return done,
-                _ = sweep.tick() => self.sessions.sweep(self.limits.session_idle).await,
+                _ = sweep.tick() => {
+                    self.sessions.sweep(self.limits.session_idle).await;
+                    self.hub.give_back();
+                }
             }
         }
     }
 
     /// Serves a connection until it ends, or gives way to others.
-    fn converse(self: Arc<Self>, socket: TcpStream, place: Place, graceful: &GracefulShutdown) {
-        connections::prepare(&socket);
+    fn converse(self: Arc<Self>, socket: TcpStream, place: Place) {
+        socket::prepare(&socket);
         let place = Arc::new(place);
         let service = {
             let place = Arc::clone(&place);
@@ -175,11 +177,17 @@ impl Http {
             .max_headers(HEADER_COUNT)
             .max_buf_size(HEADERS)
             .serve_connection(TokioIo::new(socket), service);
-        let connection = graceful.watch(connection);
         tokio::spawn(async move {
+            let mut connection = pin!(connection);
             let ended = tokio::select! {
-                ended = connection => ended,
-                () = place.gives_way() => return,
+                ended = connection.as_mut() => ended,
+                way = place.gives_way() => {
+                    if way == Way::Cut {
+                        return;
+                    }
+                    connection.as_mut().graceful_shutdown();
+                    connection.await
+                }
             };
             if let Err(error) = ended {
                 tracing::debug!(%error, "a connection ended");
@@ -187,7 +195,7 @@ impl Http {
         });
     }
 
-    async fn end(&self, graceful: GracefulShutdown) {
+    async fn end(&self) {
         let finished = timeout(self.limits.shutdown, self.running.none()).await;
         if finished.is_err() {
             tracing::warn!("requests of clients still ran when the time to finish them was over");
@@ -196,28 +204,35 @@ impl Http {
             tracing::warn!("connections to servers did not end in time");
         }
         self.listens.end();
-        let _ = timeout(self.limits.shutdown, graceful.shutdown()).await;
+        let _ = timeout(self.limits.shutdown, self.connections.end()).await;
     }
 
     async fn handle(
         self: Arc<Self>,
         request: Request<Incoming>,
         place: &Place,
-    ) -> Response<Answer> {
+    ) -> Response<Written> {
         let origin = match self.guard.admit(request.headers(), request.uri()) {
             Ok(origin) => origin,
-            Err(refusal) => return *refusal,
+            Err(refusal) => return refusal.map(|body| Written::new(body, None)),
         };
         let asked = request.headers().get(ACCESS_CONTROL_REQUEST_HEADERS);
         let asked = asked.cloned();
-        let mut response = Arc::clone(&self).route(request, place).await;
+        let mut busy = None;
+        let mut response = Arc::clone(&self).route(request, place, &mut busy).await;
         if let Some(origin) = origin {
             guard::share(response.headers_mut(), origin, asked.as_ref());
         }
-        response
+        response.map(|body| Written::new(body, busy))
     }
 
-    async fn route(self: Arc<Self>, request: Request<Incoming>, place: &Place) -> Response<Answer> {
+    /// Answers a request; `busy` keeps the place of who was let in until the answer is written.
+    async fn route(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        place: &Place,
+        busy: &mut Option<Busy>,
+    ) -> Response<Answer> {
         let path = request.uri().path();
         match (request.method(), path) {
             (&Method::OPTIONS, _) => status(StatusCode::NO_CONTENT),
@@ -225,7 +240,10 @@ impl Http {
             (_, path) if path == "/metrics" || path == self.path => {
                 match self.guard.principal(request.headers()) {
                     Some(principal) => {
-                        place.let_in();
+                        *busy = place.request(&principal);
+                        if busy.is_none() {
+                            return self.too_many_connections();
+                        }
                         self.admitted(request, principal).await
                     }
                     None => unauthorized(),
@@ -242,7 +260,13 @@ impl Http {
     ) -> Response<Answer> {
         match (request.method(), request.uri().path()) {
             (&Method::GET, "/metrics") => {
-                watch::metrics(&*self.hub, &self.metrics, self.sessions.count())
+                let connections = self.connections.counts();
+                watch::metrics(
+                    &*self.hub,
+                    &self.metrics,
+                    self.sessions.count(),
+                    connections,
+                )
             }
             (_, path) if path != self.path => not_allowed(),
             (&Method::POST, _) => self.post(request, principal).await,
@@ -250,6 +274,17 @@ impl Http {
             (&Method::DELETE, _) => self.delete(&request, &principal).await,
             _ => not_allowed(),
         }
+    }
+
+    fn too_many_connections(&self) -> Response<Answer> {
+        self.metrics.count(REFUSALS, &["connections"]);
+        let data = serde_json::json!({"code": ErrorCode::LimitExceeded.as_str()});
+        let mut response = post::later(None, "too many connections", data);
+        let close = HeaderValue::from_static("close");
+        response
+            .headers_mut()
+            .insert(hyper::header::CONNECTION, close);
+        response
     }
 }
 

@@ -13,9 +13,9 @@ use super::{
 };
 use crate::{
     Revision,
-    downstream::{Gone, HubClient, LISTEN, Outlet, Principal, too_large},
+    downstream::{Crowded, Gone, HubClient, LISTEN, Outlet, Principal, too_large},
     message::{Id, Kind, Message, RpcError, code},
-    metrics::families::CLIENT_NO_MESSAGES,
+    metrics::families::{CLIENT_NO_MESSAGES, REFUSALS},
 };
 use async_trait::async_trait;
 use crossfeed_wire::ErrorCode;
@@ -136,6 +136,7 @@ impl Http {
             match self.sessions.begin(Arc::clone(&self.hub), principal) {
                 Some(session) => session,
                 None => {
+                    self.metrics.count(REFUSALS, &["sessions"]);
                     let data = json!({"code": ErrorCode::LimitExceeded.as_str()});
                     return later(message.id(), "there are too many sessions", data);
                 }
@@ -150,15 +151,22 @@ impl Http {
             deliver(&session.client, message, Arc::new(Nowhere)).await;
             return status(StatusCode::ACCEPTED);
         }
-        let stream = session.stream();
         let beginning = begins.then(|| Beginning {
             http: Arc::clone(&self),
             id: session.id.clone(),
         });
         let mut untold = Untold(beginning.clone());
+        let busy = Some(session.busy());
+        if begins && let Err(Crowded { what }) = Arc::clone(&session.client).reserve().await {
+            self.metrics.count(REFUSALS, &[what]);
+            let data = json!({"code": ErrorCode::LimitExceeded.as_str()});
+            let text = format!("the gateway has no room for another session: too many {what}");
+            return later(message.id(), &text, data);
+        }
+        let stream = session.stream();
         let reply = Arc::new(Reply {
             stream: Arc::clone(&stream),
-            busy: Some(session.busy()),
+            busy,
             beginning,
         });
         let reply = self.running.begin(&message, reply);
@@ -355,7 +363,7 @@ fn invalid(status: StatusCode, what: &'static str) -> Response<Answer> {
 }
 
 /// There is no room now.
-fn later(id: Option<&Id>, what: &str, data: serde_json::Value) -> Response<Answer> {
+pub(super) fn later(id: Option<&Id>, what: &str, data: serde_json::Value) -> Response<Answer> {
     let error = RpcError::new(code::INTERNAL, what).with_data(data);
     let mut response = refuse(StatusCode::SERVICE_UNAVAILABLE, id, &error);
     let headers = response.headers_mut();

@@ -4,7 +4,7 @@
 //! here: requests.
 
 use super::stream::{From, Stream, place};
-use crate::downstream::{Hub, HubClient, Principal};
+use crate::downstream::{Hub, HubClient, Outlet as _, Principal};
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use std::{
     collections::{HashMap, VecDeque},

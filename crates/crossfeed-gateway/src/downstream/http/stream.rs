@@ -161,11 +161,6 @@ impl Stream {
         state.done || state.closed
     }
 
-    /// Whether somebody reads it.
-    pub(super) fn is_read(&self) -> bool {
-        self.state().reading
-    }
-
     /// Nothing follows.
     pub(super) fn finish(&self) {
         self.change(|state| state.done = true);
@@ -268,6 +263,10 @@ fn answers(message: &Message) -> bool {
 
 #[async_trait]
 impl Outlet for Stream {
+    fn is_read(&self) -> bool {
+        self.state().reading
+    }
+
     async fn send(&self, message: Message) -> Result<(), Gone> {
         let mut message = Some(message);
         loop {

@@ -15,6 +15,8 @@ use tokio::{
     net::TcpStream,
 };
 
+mod places;
+
 const LIMIT: usize = 2000;
 
 /// A gateway that serves until it is dropped, or told to stop.

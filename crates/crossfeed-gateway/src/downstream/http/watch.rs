@@ -1,11 +1,17 @@
 //! For whoever watches the gateway: `/healthz` and `/metrics`.
 
-use super::answer::{Answer, body};
+use super::{
+    answer::{Answer, body},
+    connections::Counts,
+};
 use crate::{
     downstream::Hub,
     metrics::{
         Metrics,
-        families::{CONNECTIONS, SESSIONS},
+        families::{
+            CLIENT_CONNECTIONS, CONNECTIONS, DESCRIPTORS, DESCRIPTORS_LIMIT, PROCESSES,
+            PROCESSES_LIMIT, SESSIONS,
+        },
     },
 };
 use hyper::{Response, StatusCode};
@@ -22,6 +28,7 @@ pub(super) fn health(hub: &dyn Hub) -> Response<Answer> {
                 "open": server.open,
                 "opening": server.opening,
                 "down": server.down,
+                "idle": server.idle,
             })
         })
         .collect();
@@ -31,18 +38,40 @@ pub(super) fn health(hub: &dyn Hub) -> Response<Answer> {
 }
 
 /// The same, and sessions, and what was counted, as Prometheus reads it.
-pub(super) fn metrics(hub: &dyn Hub, metrics: &Metrics, sessions: usize) -> Response<Answer> {
+pub(super) fn metrics(
+    hub: &dyn Hub,
+    metrics: &Metrics,
+    sessions: usize,
+    connections: Counts,
+) -> Response<Answer> {
     for server in hub.health() {
         let states = [
             ("open", server.open),
             ("opening", server.opening),
             ("down", server.down),
+            ("idle", server.idle),
         ];
         for (state, there) in states {
             metrics.set(CONNECTIONS, &[&server.name, state], there);
         }
     }
     metrics.set(SESSIONS, &[], sessions);
+    let Counts {
+        strangers,
+        idle,
+        busy,
+        ..
+    } = connections;
+    for (state, there) in [("stranger", strangers), ("idle", idle), ("busy", busy)] {
+        metrics.set(CLIENT_CONNECTIONS, &[state], there);
+    }
+    let quotas = hub.quotas();
+    metrics.set(PROCESSES, &[], quotas.processes.used());
+    metrics.set(PROCESSES_LIMIT, &[], quotas.processes.total());
+    metrics.set(DESCRIPTORS, &["clients"], strangers + idle + busy);
+    metrics.set(DESCRIPTORS, &["servers"], quotas.descriptors.used());
+    metrics.set(DESCRIPTORS_LIMIT, &["clients"], connections.places);
+    metrics.set(DESCRIPTORS_LIMIT, &["servers"], quotas.descriptors.total());
     let kind = Some("text/plain; version=0.0.4; charset=utf-8");
     body(StatusCode::OK, kind, metrics.text().into())
 }

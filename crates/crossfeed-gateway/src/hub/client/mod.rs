@@ -13,12 +13,13 @@ pub(super) use requests::UNSUPPORTED_REVISION;
 use super::{
     Gateway,
     link::{Link, Phase},
+    room::{self, Room},
     side::Side,
     tasks::Tasks,
 };
 use crate::{
     Revision,
-    downstream::{Outlet, Principal},
+    downstream::{Crowded, Outlet, Principal},
     message::{Id, Kind, Message, RpcError, code},
     upstream::Header,
 };
@@ -31,7 +32,7 @@ use std::{
         atomic::{AtomicUsize, Ordering},
     },
 };
-use tokio::task::AbortHandle;
+use tokio::{task::AbortHandle, time::Instant};
 
 /// Where a request says under which token it wants to hear of progress.
 const PROGRESS_TOKEN: [&str; 2] = ["_meta", "progressToken"];
@@ -89,6 +90,12 @@ struct State {
     serial: u64,
     asked: HashMap<u64, Asked>,
     asks: u64,
+    /// When it last asked something, or was answered.
+    used: Option<Instant>,
+    /// Whether it ever called a tool.
+    has_called: bool,
+    /// What was taken for its connections, by server, before they begin.
+    rooms: HashMap<usize, Arc<Room>>,
 }
 
 /// A request of the client.
@@ -288,6 +295,54 @@ impl Client {
         sides.into_iter().flatten().cloned().collect()
     }
 
+    /// Takes what its connections to servers need, before its session begins; others may have to give back
+    /// first what they do not use.
+    ///
+    /// # Errors
+    ///
+    /// [`Crowded`] when that is not enough: then nothing was taken.
+    pub async fn reserve(self: &Arc<Self>) -> Result<(), Crowded> {
+        let config = self.gateway.config();
+        let servers: Vec<usize> = self
+            .gateway
+            .connectors()
+            .map(|(server, _)| server)
+            .collect();
+        let needs = servers
+            .iter()
+            .map(|server| room::needs(config.servers.get(*server)));
+        let needs: Vec<_> = needs.collect();
+        let rooms = self.gateway.room(&self.principal, &needs).await?;
+        self.state().rooms = servers.into_iter().zip(rooms).collect();
+        Ok(())
+    }
+
+    /// What was taken for its connection to a server, if anything was.
+    pub(super) fn take_room(&self, server: usize) -> Option<Arc<Room>> {
+        self.state().rooms.remove(&server)
+    }
+
+    /// Whether it ever called a tool.
+    pub(super) fn has_called(&self) -> bool {
+        self.state().has_called
+    }
+
+    /// Since when it does not use its servers; nothing while it does, or may hear of them.
+    pub(super) fn unused_since(&self) -> Option<Instant> {
+        if self.outlet.is_read() || self.leaving.load(Ordering::Relaxed) > 0 {
+            return None;
+        }
+        let sides = self.sides();
+        let state = self.state();
+        let is_used = !state.running.is_empty()
+            || !state.asked.is_empty()
+            || state.early.is_some()
+            || state.beginning.is_some();
+        let since = state.used.filter(|_| !is_used);
+        drop(state);
+        since.filter(|_| !sides.iter().any(|side| side.tools.runs_tasks()))
+    }
+
     pub(super) fn side_of(&self, link: &Link) -> Option<Arc<Side>> {
         let state = self.state();
         match link.stateless {
@@ -323,6 +378,7 @@ impl Client {
             let early = state.early.take().unwrap_or_default();
             state.asked.clear();
             state.by_id.clear();
+            state.rooms.clear();
             let running: Vec<_> = state.running.drain().collect();
             let sides = [
                 state.beginning.take(),

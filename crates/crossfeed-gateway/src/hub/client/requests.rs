@@ -24,6 +24,7 @@ use std::{
         atomic::{AtomicUsize, Ordering},
     },
 };
+use tokio::time::Instant;
 
 /// What is to be done with a request.
 enum Admission {
@@ -146,6 +147,8 @@ impl Client {
                 None => return refuse(code::INVALID_REQUEST, "the session is not initialized"),
             }
         };
+        state.used = Some(Instant::now());
+        state.has_called |= method == "tools/call";
         state.serial += 1;
         let serial = state.serial;
         if !self.is_shared {
@@ -217,6 +220,7 @@ impl Client {
     pub(super) fn take(&self, serial: u64) -> Option<Running> {
         let mut state = self.state();
         let running = state.running.remove(&serial)?;
+        state.used = Some(Instant::now());
         if !self.is_shared {
             state.by_id.remove(&running.id);
         }

@@ -9,7 +9,8 @@ use crate::{
     downstream::LISTEN,
     hub::{advance::advance, read},
     message::{Id, Message},
-    metrics::Outcome,
+    metrics::{Outcome, families::REFUSALS},
+    quota::Permit,
     upstream::{Header, Upstream, UpstreamError},
 };
 use bytes::Bytes;
@@ -34,6 +35,14 @@ impl Link {
             self.fail_one(waiting, &error).await;
             return;
         }
+        let socket = match self.socket() {
+            Ok(socket) => socket,
+            Err(error) => {
+                self.figures.unsent(method);
+                self.fail_one(waiting, &error).await;
+                return;
+            }
+        };
         let note = Note::of(&message);
         let refused = {
             let mut state = self.state();
@@ -48,6 +57,9 @@ impl Link {
                 if let Some(note) = note {
                     state.notes.insert(minted, note);
                 }
+                if let Some(socket) = socket {
+                    state.sockets.insert(minted, socket);
+                }
                 if let Some(timeout) = self.timeout.filter(|_| method != LISTEN) {
                     state.add_deadline(Instant::now() + timeout, minted);
                     self.clock.notify_one();
@@ -57,6 +69,7 @@ impl Link {
                     headers,
                     minted: Some(minted),
                 });
+                self.wake(&mut state);
                 None
             }
         };
@@ -66,6 +79,24 @@ impl Link {
             }
             None => self.drain().await,
         }
+    }
+
+    /// What a request takes: over HTTP a descriptor, until it is answered.
+    fn socket(&self) -> Result<Option<Permit>, UpstreamError> {
+        if !self.is_http {
+            return Ok(None);
+        }
+        // A client that is gone has its requests fail elsewhere.
+        let Some(client) = self.client.upgrade() else {
+            return Ok(None);
+        };
+        let gateway = client.gateway();
+        let permit = gateway.quotas().descriptors.take(client.principal(), 1);
+        permit.map(Some).map_err(|_| {
+            let what = "descriptors";
+            gateway.figures().metrics().count(REFUSALS, &[what]);
+            UpstreamError::NoRoom { what }
+        })
     }
 
     /// Sends a request of the client as it is; the answer is the client's.
@@ -82,6 +113,10 @@ impl Link {
         }
         let has_room = {
             let mut state = self.state();
+            // A server that is started again is told what it has to know.
+            if state.is_idle {
+                return;
+            }
             let has_room = state.queue.len() < 2 * QUEUE && state.queued_bytes <= self.most_bytes;
             if has_room {
                 state.put(Parcel {

@@ -12,6 +12,7 @@ use crate::{
     config::TransportConfig,
     message::{Id, Message},
     metrics::{Measured, Outcome, ServerFigures},
+    quota::Permit,
     tools::Pending,
     upstream::{Connector, Header, Upstream, UpstreamError},
 };
@@ -77,6 +78,8 @@ pub(super) enum Phase {
     Open,
     /// It is not there, and will be tried again.
     Down(UpstreamError),
+    /// Its process was given back, and is started again when it is used; or why it could not be started.
+    Idle(Option<UpstreamError>),
     /// The client is gone.
     Closed,
 }
@@ -97,6 +100,10 @@ pub(super) struct State {
     /// Somebody hands over what is in the queue.
     draining: bool,
     upstream: Option<Arc<dyn Upstream>>,
+    /// It begins when it is used.
+    is_idle: bool,
+    /// What requests over HTTP take, until they are answered.
+    sockets: HashMap<u64, Permit>,
     /// How many connections are over.
     over: u64,
     /// The server does not read what it is sent.
@@ -148,6 +155,8 @@ pub(super) struct Link {
     /// Whether leaving a request is how it is cancelled: HTTP without sessions.
     abandons: bool,
     pub(super) is_http: bool,
+    /// Whether its process is given back when it is not used.
+    gives_back: bool,
     pub(super) connector: Arc<dyn Connector>,
     pub(super) hello: Hello,
     pub(super) phase: watch::Sender<Phase>,
@@ -158,6 +167,8 @@ pub(super) struct Link {
     /// The number of connections that are over, for who waits for one of them.
     over: watch::Sender<u64>,
     pub(super) clock: Notify,
+    /// It is used again.
+    woken: Notify,
     pub(super) figures: Arc<ServerFigures>,
 }
 
@@ -180,6 +191,7 @@ impl Link {
             stateless,
             abandons: stateless && is_http,
             is_http,
+            gives_back: !is_http && of.is_none_or(|config| !config.keep),
             connector,
             hello,
             phase: watch::Sender::new(Phase::Opening),
@@ -193,6 +205,8 @@ impl Link {
                 queued_bytes: 0,
                 draining: false,
                 upstream: None,
+                is_idle: false,
+                sockets: HashMap::new(),
                 over: 0,
                 is_overrun: false,
                 deadlines: VecDeque::new(),
@@ -206,6 +220,7 @@ impl Link {
             }),
             over: watch::Sender::new(0),
             clock: Notify::new(),
+            woken: Notify::new(),
             figures: client.gateway().figures().server(server),
         })
     }
@@ -217,7 +232,7 @@ impl Link {
     /// Why nothing can be handed over, if nothing can.
     fn refusal(&self) -> Option<UpstreamError> {
         match &*self.phase.borrow() {
-            Phase::Opening | Phase::Open => None,
+            Phase::Opening | Phase::Open | Phase::Idle(_) => None,
             Phase::Down(error) => Some(error.clone()),
             Phase::Closed => Some(UpstreamError::Ended {
                 reason: "the client is gone".to_owned(),
@@ -228,10 +243,15 @@ impl Link {
     /// Waits until it is open or it is known that it is not.
     pub(super) async fn settled(&self) -> Result<(), UpstreamError> {
         let mut phase = self.phase.subscribe();
-        let _ = phase
-            .wait_for(|phase| !matches!(phase, Phase::Opening))
-            .await;
-        self.refusal().map_or(Ok(()), Err)
+        if matches!(*phase.borrow(), Phase::Idle(Some(_))) {
+            self.wake(&mut self.state());
+        }
+        let phase = phase.wait_for(|phase| !matches!(phase, Phase::Opening));
+        let failed = match phase.await.as_deref() {
+            Ok(Phase::Idle(failed)) => failed.clone(),
+            _ => None,
+        };
+        failed.or_else(|| self.refusal()).map_or(Ok(()), Err)
     }
 
     /// Whether the client is now told of the server for the first time since it is there.
@@ -260,8 +280,84 @@ impl Link {
         }
     }
 
+    /// Whether it is open, or would be if it were used.
     pub(super) fn is_open(&self) -> bool {
-        matches!(*self.phase.borrow(), Phase::Open)
+        matches!(*self.phase.borrow(), Phase::Open | Phase::Idle(None))
+    }
+
+    /// Whether a process that is not used could be given back now.
+    pub(super) fn may_rest(&self) -> bool {
+        let is_open = matches!(*self.phase.borrow(), Phase::Open);
+        self.gives_back && is_open && self.state().is_quiet()
+    }
+
+    /// Gives the process back until it is used again, if nothing runs; a server that is not there is not tried
+    /// again until then.
+    pub(super) fn rest(&self) {
+        let mut state = self.state();
+        if !self.gives_back || !state.is_quiet() {
+            return;
+        }
+        let mut had_process = false;
+        let rests = self.phase.send_if_modified(|phase| {
+            let failed = match phase {
+                Phase::Open => None,
+                Phase::Down(error) => Some(error.clone()),
+                Phase::Opening | Phase::Idle(_) | Phase::Closed => return false,
+            };
+            had_process = failed.is_none();
+            *phase = Phase::Idle(failed);
+            true
+        });
+        if !rests {
+            return;
+        }
+        state.is_idle = true;
+        state.upstream = None;
+        state.over += 1;
+        self.over.send_replace(state.over);
+        drop(state);
+        if had_process {
+            self.figures.returns.add(1);
+            tracing::info!(target: "crossfeed::gateway", server = %self.name, "a process that is not used ends");
+        }
+        self.clock.notify_one();
+    }
+
+    /// Begins again what was given back.
+    fn wake(&self, state: &mut State) {
+        if std::mem::take(&mut state.is_idle) {
+            self.phase.send_if_modified(|phase| {
+                let is_idle = matches!(phase, Phase::Idle(_));
+                if is_idle {
+                    *phase = Phase::Opening;
+                }
+                is_idle
+            });
+            self.woken.notify_one();
+        }
+    }
+
+    /// Waits until it is used, if it was given back.
+    pub(super) async fn used(&self) {
+        while self.state().is_idle {
+            self.woken.notified().await;
+        }
+    }
+
+    /// Waits until what was given back is used.
+    pub(super) async fn begins_again(&self) {
+        self.woken.notified().await;
+    }
+
+    /// Whether its connection was given back, or is over.
+    pub(super) fn has_no_connection(&self) -> bool {
+        self.state().upstream.is_none()
+    }
+
+    /// From here on the client is to hear what the server has: it is not what it was.
+    pub(super) fn forget_known(&self) {
+        self.state().known = false;
     }
 
     /// Keeps in mind how much the server is to log when it comes back.
@@ -299,8 +395,9 @@ impl Link {
 
     /// The connection is over: everything that waits fails.
     pub(super) async fn down(self: &Arc<Self>, phase: Phase) {
+        let is_idle = matches!(phase, Phase::Idle(_));
         let error = match &phase {
-            Phase::Down(error) => error.clone(),
+            Phase::Down(error) | Phase::Idle(Some(error)) => error.clone(),
             _ => UpstreamError::Ended {
                 reason: "the client is gone".to_owned(),
             },
@@ -317,6 +414,8 @@ impl Link {
         let waiting = {
             let mut state = self.state();
             state.upstream = None;
+            state.is_idle = is_idle;
+            state.sockets.clear();
             state.over += 1;
             state.is_overrun = false;
             // Whoever hands over to what is over finds out, and leaves the queue alone.
@@ -468,9 +567,17 @@ impl State {
             }
             _ => {}
         }
+        if !self.sockets.is_empty() {
+            self.sockets.remove(&minted);
+        }
         let (waiting, measured) = self.waiting.remove(&minted)?;
         measured.end(outcome);
         Some(waiting)
+    }
+
+    /// Whether nothing waits to be sent or to be answered.
+    fn is_quiet(&self) -> bool {
+        self.waiting.is_empty() && self.queue.is_empty() && !self.draining
     }
 
     /// When a request is to be given up.

@@ -2,6 +2,7 @@ mod beginning;
 mod eras;
 mod fake;
 mod figures;
+mod idle;
 mod laws;
 mod one_server;
 mod owners;

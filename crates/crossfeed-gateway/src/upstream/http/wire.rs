@@ -11,6 +11,7 @@
 
 use crate::{
     message::Message,
+    quota::UNUSED_SOCKETS,
     upstream::{
         UpstreamError,
         auth::{self, Credentials},
@@ -30,8 +31,6 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// How long a connection is kept without use: Node's servers close theirs after 5 s, and a request that
 /// meets the end of its connection cannot be sent again.
 const IDLE: Duration = Duration::from_secs(4);
-/// How many connections are kept without use.
-const IDLE_CONNECTIONS: usize = 16;
 
 /// Headers that are the transport's own.
 const RESERVED: &[&str] = &[
@@ -190,7 +189,7 @@ pub(in crate::upstream) fn client(takes_tls: bool) -> Result<Client, UpstreamErr
         .user_agent(concat!("crossfeed/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT)
         .pool_idle_timeout(IDLE)
-        .pool_max_idle_per_host(IDLE_CONNECTIONS)
+        .pool_max_idle_per_host(UNUSED_SOCKETS)
         .tcp_nodelay(true)
         .tcp_keepalive(Duration::from_secs(30))
         .build()

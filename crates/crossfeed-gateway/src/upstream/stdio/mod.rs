@@ -79,6 +79,7 @@ pub struct StdioConnector {
     directory: Option<PathBuf>,
     limit: usize,
     grace: Duration,
+    descriptors: Option<usize>,
     no_messages: Counter,
 }
 
@@ -108,6 +109,7 @@ impl StdioConnector {
             directory: None,
             limit: crate::config::Limits::default().message_bytes,
             grace: Duration::from_secs(2),
+            descriptors: None,
             no_messages: Counter::default(),
         }
     }
@@ -151,6 +153,14 @@ impl StdioConnector {
     #[must_use]
     pub fn with_grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
+        self
+    }
+
+    /// Sets how many descriptors the process may have open unless it asks for more, where the system can do so
+    /// (Linux). Else it has what the gateway has.
+    #[must_use]
+    pub fn with_descriptors(mut self, soft_limit: Option<usize>) -> Self {
+        self.descriptors = soft_limit;
         self
     }
 
@@ -204,6 +214,10 @@ impl Connector for StdioConnector {
     ) -> Result<Arc<dyn Upstream>, UpstreamError> {
         let mut child = self.spawn()?;
         let group = Group::of(&child);
+        #[cfg(target_os = "linux")]
+        if let Some(soft_limit) = self.descriptors {
+            group.limit_descriptors(soft_limit);
+        }
         let (Some(stdin), Some(stdout), Some(stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {

@@ -23,6 +23,22 @@ impl Group {
         Self(id.and_then(Pid::from_raw))
     }
 
+    /// Sets the leader's soft limit of descriptors.
+    #[cfg(target_os = "linux")]
+    pub(super) fn limit_descriptors(&self, soft_limit: usize) {
+        use rustix::process::{Resource, Rlimit, getrlimit, prlimit};
+
+        let Some(leader) = self.0 else { return };
+        let limit = Rlimit {
+            current: u64::try_from(soft_limit).ok(),
+            ..getrlimit(Resource::Nofile)
+        };
+        // It may have ended, or have become another user's.
+        if let Err(error) = prlimit(Some(leader), Resource::Nofile, limit) {
+            tracing::debug!(%error, "a server keeps the gateway's limit of descriptors");
+        }
+    }
+
     fn signal(&self, signal: Signal) {
         if let Some(group) = self.0 {
             // It fails where nobody is left, and that is what is wanted.

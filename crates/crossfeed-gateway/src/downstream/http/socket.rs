@@ -1,0 +1,75 @@
+//! A socket of a client: how it is noticed that its peer has vanished.
+//!
+//! What comes in: sockets that were accepted. What goes out: the same, with what the system can do. Deliberately
+//! not here: how many there may be ([`super::connections`]).
+
+#[cfg(unix)]
+use std::time::Duration;
+use tokio::net::TcpStream;
+
+/// How long a peer is silent before it is asked whether it is there, how long it is waited for, and how
+/// often it is asked: on Linux for as long as `UNTAKEN`, which there decides about silent peers, too.
+#[cfg(unix)]
+const SILENT: Duration = Duration::from_secs(30);
+#[cfg(unix)]
+const BETWEEN: Duration = Duration::from_secs(15);
+#[cfg(unix)]
+const ASKED: u32 = 3;
+/// How long in ms a peer may take nothing of what was sent: as long as a body may take.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const UNTAKEN: u32 = 300_000;
+
+/// Makes a socket notice that its peer has vanished, as far as the system can.
+pub(super) fn prepare(socket: &TcpStream) {
+    // Small pieces are not held back; where that cannot be had it is slower, no more.
+    let _ = socket.set_nodelay(true);
+    #[cfg(unix)]
+    if let Err(error) = keep_alive(socket) {
+        tracing::debug!(%error, "peers that vanish are noticed late");
+    }
+}
+
+#[cfg(unix)]
+fn keep_alive(socket: &TcpStream) -> std::io::Result<()> {
+    use rustix::net::sockopt;
+
+    sockopt::set_socket_keepalive(socket, true)?;
+    #[cfg(not(any(target_os = "haiku", target_os = "nto", target_os = "openbsd")))]
+    sockopt::set_tcp_keepidle(socket, SILENT)?;
+    #[cfg(not(any(
+        target_os = "haiku",
+        target_os = "nto",
+        target_os = "openbsd",
+        target_os = "redox"
+    )))]
+    {
+        sockopt::set_tcp_keepintvl(socket, BETWEEN)?;
+        sockopt::set_tcp_keepcnt(socket, ASKED)?;
+    }
+    // Who has something unacknowledged is not asked: then this is what notices.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    sockopt::set_tcp_user_timeout(socket, UNTAKEN)?;
+    Ok(())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_peer_that_vanished_is_noticed() {
+        use rustix::net::sockopt;
+
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (_client, accepted) = tokio::join!(TcpStream::connect(address), listener.accept());
+        let (socket, _) = accepted.unwrap();
+        prepare(&socket);
+        assert!(sockopt::socket_keepalive(&socket).unwrap());
+        assert_eq!(sockopt::tcp_keepidle(&socket).unwrap(), SILENT);
+        assert_eq!(sockopt::tcp_keepintvl(&socket).unwrap(), BETWEEN);
+        assert_eq!(sockopt::tcp_keepcnt(&socket).unwrap(), ASKED);
+        assert_eq!(sockopt::tcp_user_timeout(&socket).unwrap(), UNTAKEN);
+        assert!(socket.nodelay().unwrap());
+    }
+}

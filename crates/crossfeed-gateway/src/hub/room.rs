@@ -1,0 +1,215 @@
+//! What connections to servers take of the machine, and how clients that use theirs less give it back.
+//!
+//! What comes in: who needs how much. What goes out: room, taken before anything is started. Deliberately not
+//! here: how connections begin and end ([`super::life`]).
+//!
+//! # What holds
+//!
+//! - A session takes what all of its servers need, or nothing.
+//! - Room comes back when the process that took it has ended, not before.
+//! - A client that listens, that asked something which still runs, or whose task runs, gives nothing back.
+
+use super::{Client, Gateway};
+use crate::{
+    config::{ServerConfig, TransportConfig},
+    downstream::{Crowded, Principal},
+    quota::{Needs, Permit, Quota, Quotas, Shortage},
+    upstream::Upstream,
+};
+use std::{sync::Arc, time::Duration};
+use tokio::{runtime::Handle, task::JoinHandle, time::Instant};
+
+/// How long a connection that is over may take to end in an orderly way.
+const CLOSING: Duration = Duration::from_secs(10);
+
+/// How long a session that never called a tool keeps its processes without use.
+const UNCALLED: Duration = Duration::from_secs(60);
+
+/// What one connection to a server takes.
+#[derive(Debug)]
+pub(super) struct Room {
+    _processes: Permit,
+    _descriptors: Permit,
+}
+
+/// There is too little, and of what.
+struct Lack<'q> {
+    quota: &'q Arc<Quota>,
+    what: &'static str,
+    shortage: Shortage,
+}
+
+impl Room {
+    /// Room for each of `needs`, or for none.
+    fn take_all<'q>(
+        quotas: &'q Quotas,
+        principal: &Principal,
+        needs: &[Needs],
+    ) -> Result<Vec<Arc<Self>>, Lack<'q>> {
+        let take = |quota: &'q Arc<Quota>, what, count| {
+            let lack = |shortage| Lack {
+                quota,
+                what,
+                shortage,
+            };
+            quota.take(principal, count).map_err(lack)
+        };
+        let room = |needs: &Needs| {
+            Ok(Arc::new(Self {
+                _processes: take(&quotas.processes, "processes", needs.processes)?,
+                _descriptors: take(&quotas.descriptors, "descriptors", needs.descriptors)?,
+            }))
+        };
+        needs.iter().map(room).collect()
+    }
+}
+
+/// What a server of the configuration takes for each of its connections.
+pub(super) fn needs(server: Option<&ServerConfig>) -> Needs {
+    match server.map(|server| &server.transport) {
+        Some(TransportConfig::Http { .. }) => Needs::HTTP,
+        _ => Needs::PROCESS,
+    }
+}
+
+/// An open connection, whose room comes back when it has ended.
+pub(super) struct Connection {
+    pub(super) upstream: Arc<dyn Upstream>,
+    room: Option<Arc<Room>>,
+}
+
+impl Connection {
+    pub(super) fn new(upstream: Arc<dyn Upstream>, room: &Arc<Room>) -> Self {
+        Self {
+            upstream,
+            room: Some(Arc::clone(room)),
+        }
+    }
+
+    /// Ends it in an orderly way, and waits for that.
+    pub(super) async fn close(mut self) {
+        if let Some(ending) = self.end() {
+            let _ = ending.await;
+        }
+    }
+
+    fn end(&mut self) -> Option<JoinHandle<()>> {
+        let room = self.room.take()?;
+        let upstream = Arc::clone(&self.upstream);
+        let runtime = Handle::try_current().ok()?;
+        Some(runtime.spawn(async move {
+            drop(tokio::time::timeout(CLOSING, upstream.close()).await);
+            drop(room);
+        }))
+    }
+}
+
+impl Drop for Connection {
+    /// Ends it; nobody waits for that.
+    fn drop(&mut self) {
+        drop(self.end());
+    }
+}
+
+impl Gateway {
+    /// Child processes and descriptors for servers, shared by the clients.
+    #[must_use]
+    pub fn quotas(&self) -> &Quotas {
+        &self.quotas
+    }
+
+    /// Room for connections of these needs. Where there is too little, clients that do not use theirs give it
+    /// back first, if that is enough.
+    pub(super) async fn room(
+        &self,
+        principal: &Principal,
+        needs: &[Needs],
+    ) -> Result<Vec<Arc<Room>>, Crowded> {
+        let until = Instant::now() + CLOSING;
+        let mut is_coming = false;
+        loop {
+            let processes = self.quotas.processes.freed();
+            let descriptors = self.quotas.descriptors.freed();
+            tokio::pin!(processes, descriptors);
+            // Registered before it is looked: what comes back in between is not missed.
+            processes.as_mut().enable();
+            descriptors.as_mut().enable();
+            let what = match Room::take_all(&self.quotas, principal, needs) {
+                Ok(room) => return Ok(room),
+                Err(lack) => {
+                    if !is_coming && !self.take_back(principal, needs, &lack) {
+                        return Err(Crowded { what: lack.what });
+                    }
+                    lack.what
+                }
+            };
+            is_coming = true;
+            tokio::select! {
+                () = processes => {}
+                () = descriptors => {}
+                () = tokio::time::sleep_until(until) => return Err(Crowded { what }),
+            }
+        }
+    }
+
+    /// Has clients give back what they do not use, until it is enough; of whoever asks, or unless that is its
+    /// share, of those who have more. Where it would not be enough, nobody gives anything.
+    fn take_back(&self, principal: &Principal, needs: &[Needs], lack: &Lack<'_>) -> bool {
+        let is_processes = Arc::ptr_eq(lack.quota, &self.quotas.processes);
+        let of = |needs: &Needs| match is_processes {
+            true => needs.processes,
+            false => needs.descriptors,
+        };
+        let needed: usize = needs.iter().map(of).sum();
+        let lacking = needed.saturating_sub(lack.quota.left(principal));
+        let own = lack.quota.held_by(principal);
+        let may_give = |client: &Client| {
+            let whose = client.principal();
+            whose == principal
+                || (lack.shortage == Shortage::All && lack.quota.held_by(whose) > own)
+        };
+        let mut unused: Vec<(Instant, Arc<Client>)> = self
+            .every_client()
+            .into_iter()
+            .filter(|client| may_give(client))
+            .filter_map(|client| Some((client.unused_since()?, client)))
+            .collect();
+        unused.sort_by_key(|(since, _)| *since);
+        let mut giving = Vec::new();
+        let mut coming = 0;
+        for (_, client) in unused {
+            if coming >= lacking {
+                break;
+            }
+            let links = client.links();
+            let mut links: Vec<_> = links.into_iter().filter(|link| link.may_rest()).collect();
+            coming += links.len() * of(&Needs::PROCESS);
+            giving.append(&mut links);
+        }
+        if coming < lacking {
+            return false;
+        }
+        for link in giving {
+            link.rest();
+        }
+        true
+    }
+
+    /// Has clients that used no server for long give back the processes.
+    pub fn give_back(&self) {
+        let idle = self.config().limits.process_idle;
+        for client in self.every_client() {
+            let patience = if client.has_called() {
+                idle
+            } else {
+                idle.min(UNCALLED)
+            };
+            let is_due = |since: Instant| since.elapsed() >= patience;
+            if client.unused_since().is_some_and(is_due) {
+                for link in client.links() {
+                    link.rest();
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! What the machine gives to the gateway in small numbers: descriptors and child processes.
+//!
+//! What comes in: who asks for how many. What goes out: permits, which give back what they hold when they
+//! are dropped. Deliberately not here: connections of clients, which wait and give way to each other.
+//!
+//! # What holds
+//!
+//! - Never more is given out than there is, and never more to one principal than its share: half, where
+//!   there are several principals.
+//! - What was given out comes back exactly once, whichever way its holder ends.
+
+use crate::{config::Limits, downstream::Principal};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio::sync::Notify;
+
+/// Child processes and descriptors for connections to servers, and what each client may have of them.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Quotas {
+    /// Child processes.
+    pub processes: Arc<Quota>,
+    /// Descriptors: the pipes of child processes, and the sockets of requests to servers over HTTP.
+    pub descriptors: Arc<Quota>,
+}
+
+impl Quotas {
+    /// As many as the limits say, shared by so many `principals`. One principal can always have one connection
+    /// to each server: to so many child processes, and so many over HTTP, whose unused sockets have their own
+    /// descriptors.
+    pub(crate) fn new(limits: &Limits, processes: usize, http: usize, principals: usize) -> Self {
+        let unused = http.saturating_mul(UNUSED_SOCKETS);
+        let descriptors = limits.server_descriptors().saturating_sub(unused);
+        let pipes = processes.saturating_mul(Needs::PROCESS.descriptors);
+        // One for the connection, and one for a request on it.
+        let least = pipes.saturating_add(http.saturating_mul(2));
+        Self {
+            processes: Quota::new(limits.processes, processes, principals),
+            descriptors: Quota::new(descriptors, least, principals),
+        }
+    }
+}
+
+/// Connections to a server over HTTP that are kept without use.
+pub(crate) const UNUSED_SOCKETS: usize = 16;
+
+/// What one connection to a server takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Needs {
+    pub(crate) processes: usize,
+    pub(crate) descriptors: usize,
+}
+
+impl Needs {
+    /// A child process: three pipes and, on Linux, one descriptor that tells when it ends.
+    pub(crate) const PROCESS: Self = Self {
+        processes: 1,
+        descriptors: 4,
+    };
+    /// A server over HTTP: the stream of what belongs to no request. Requests take one each.
+    pub(crate) const HTTP: Self = Self {
+        processes: 0,
+        descriptors: 1,
+    };
+}
+
+/// A number of equal things, given out and taken back.
+#[derive(Debug)]
+pub struct Quota {
+    total: usize,
+    /// How many one principal may have.
+    share: usize,
+    used: Mutex<Used>,
+    /// Some came back.
+    freed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Used {
+    all: usize,
+    of: HashMap<Principal, usize>,
+}
+
+/// Why nothing was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shortage {
+    /// The principal has its share.
+    Share,
+    /// All are taken.
+    All,
+}
+
+/// So many of them, for as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Permit {
+    quota: Arc<Quota>,
+    principal: Principal,
+    count: usize,
+}
+
+impl Quota {
+    /// So many in all; half of them for one principal where there are several, but at least `least`.
+    pub(crate) fn new(total: usize, least: usize, principals: usize) -> Arc<Self> {
+        let total = total.max(least);
+        let share = if principals > 1 {
+            total.div_ceil(2).max(least)
+        } else {
+            total
+        };
+        Arc::new(Self {
+            total,
+            share,
+            used: Mutex::default(),
+            freed: Notify::new(),
+        })
+    }
+
+    fn used_by(&self) -> MutexGuard<'_, Used> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn total(&self) -> usize {
+        self.total
+    }
+
+    /// How many are given out.
+    #[must_use]
+    pub fn used(&self) -> usize {
+        self.used_by().all
+    }
+
+    /// How many a principal has.
+    pub(crate) fn held_by(&self, principal: &Principal) -> usize {
+        self.used_by().of(principal)
+    }
+
+    /// How many a principal could be given now.
+    pub(crate) fn left(&self, principal: &Principal) -> usize {
+        let used = self.used_by();
+        let of_share = self.share.saturating_sub(used.of(principal));
+        of_share.min(self.total.saturating_sub(used.all))
+    }
+
+    /// Gives `count`, or none.
+    pub(crate) fn take(
+        self: &Arc<Self>,
+        principal: &Principal,
+        count: usize,
+    ) -> Result<Permit, Shortage> {
+        let mut used = self.used_by();
+        let of = used.of(principal);
+        if count > self.share.saturating_sub(of) {
+            return Err(Shortage::Share);
+        }
+        if count > self.total.saturating_sub(used.all) {
+            return Err(Shortage::All);
+        }
+        used.all += count;
+        if count > 0 {
+            used.of.insert(principal.clone(), of + count);
+        }
+        Ok(Permit {
+            quota: Arc::clone(self),
+            principal: principal.clone(),
+            count,
+        })
+    }
+
+    /// Waits until some come back after this was first polled or enabled.
+    pub(crate) fn freed(&self) -> tokio::sync::futures::Notified<'_> {
+        self.freed.notified()
+    }
+}
+
+impl Used {
+    fn of(&self, principal: &Principal) -> usize {
+        self.of.get(principal).copied().unwrap_or_default()
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        if self.count == 0 {
+            return;
+        }
+        {
+            let mut used = self.quota.used_by();
+            used.all -= self.count;
+            match used.of(&self.principal) - self.count {
+                0 => used.of.remove(&self.principal),
+                left => used.of.insert(self.principal.clone(), left),
+            };
+        }
+        self.quota.freed.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn named(name: usize) -> Principal {
+        Principal::Named(name.to_string())
+    }
+
+    #[test]
+    fn one_principal_leaves_room_for_others() {
+        let quota = Quota::new(10, 1, 2);
+        let five = quota.take(&named(0), 5).unwrap();
+        assert_eq!(quota.take(&named(0), 1).unwrap_err(), Shortage::Share);
+        let _rest = quota.take(&named(1), 5).unwrap();
+        assert_eq!(quota.take(&named(2), 1).unwrap_err(), Shortage::All);
+        drop(five);
+        assert!(quota.take(&named(2), 5).is_ok());
+    }
+
+    #[test]
+    fn one_session_always_fits() {
+        let quota = Quota::new(2, 3, 2);
+        assert!(quota.take(&named(0), 3).is_ok());
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Take(usize, usize),
+        Drop(usize),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            (0..4_usize, 0..5_usize).prop_map(|(who, count)| Step::Take(who, count)),
+            (0..16_usize).prop_map(Step::Drop),
+        ]
+    }
+
+    proptest! {
+        /// What is given out is what the permits hold, whatever comes in which order; nothing is refused
+        /// that fits, and nothing is left when all are gone.
+        #[test]
+        fn what_is_given_comes_back_once(
+            total in 0..12_usize,
+            principals in 0..4_usize,
+            steps in prop::collection::vec(step(), 0..60),
+        ) {
+            let quota = Quota::new(total, 1, principals);
+            let mut permits: Vec<(usize, Permit)> = Vec::new();
+            let of = |permits: &[(usize, Permit)], who| -> usize {
+                permits.iter().filter(|(of, _)| *of == who).map(|(_, permit)| permit.count).sum()
+            };
+            for step in steps {
+                match step {
+                    Step::Take(who, count) => {
+                        let all: usize = permits.iter().map(|(_, permit)| permit.count).sum();
+                        let fits = of(&permits, who) + count <= quota.share && all + count <= quota.total;
+                        let permit = quota.take(&named(who), count);
+                        prop_assert_eq!(permit.is_ok(), fits);
+                        permits.extend(permit.map(|permit| (who, permit)));
+                    }
+                    Step::Drop(at) if at < permits.len() => drop(permits.swap_remove(at)),
+                    Step::Drop(_) => {}
+                }
+                let all: usize = permits.iter().map(|(_, permit)| permit.count).sum();
+                prop_assert_eq!(quota.used(), all);
+                prop_assert!(all <= quota.total);
+                for who in 0..4 {
+                    prop_assert_eq!(quota.held_by(&named(who)), of(&permits, who));
+                }
+            }
+            drop(permits);
+            prop_assert_eq!(quota.used(), 0);
+            prop_assert!(quota.used_by().of.is_empty());
+        }
+    }
+}
