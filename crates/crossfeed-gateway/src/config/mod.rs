@@ -417,9 +417,10 @@ impl Default for Limits {
     }
 }
 
-/// Connections of clients for each session: its stream, and some requests beside it.
-const CONNECTIONS: usize = 4;
-
+/// Connections of clients for each session: its stream, some requests beside it, and one that is not let in yet.
+const CONNECTIONS: usize = 5;
+/// Connections beside these, so that few sessions do not mean few connections.
+const MORE_CONNECTIONS: usize = 16;
 /// Descriptors for everything but connections: the configuration, tokens, the log, what starts a process.
 const RESERVE: usize = 64;
 
@@ -431,10 +432,12 @@ impl Limits {
         self
     }
 
-    /// Connections of clients over HTTP: four for each session, as far as half of the descriptors go.
+    /// Connections of clients over HTTP: five for each session and some more, as far as half of the descriptors
+    /// go.
     #[must_use]
     pub fn connections(&self) -> usize {
         let wanted = self.sessions.saturating_mul(CONNECTIONS);
+        let wanted = wanted.saturating_add(MORE_CONNECTIONS);
         wanted.min(self.descriptors / 2)
     }
 

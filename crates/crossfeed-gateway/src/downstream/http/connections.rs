@@ -25,7 +25,7 @@ use tokio::{
 };
 
 /// Strangers among the connections: a part of them, and not so few that several cannot come at once.
-const STRANGERS: usize = 4;
+const STRANGERS: usize = 5;
 const FEW: usize = 16;
 /// How long a stranger is left alone when others come: what it says is on its way by then.
 const GRACE: Duration = Duration::from_millis(100);

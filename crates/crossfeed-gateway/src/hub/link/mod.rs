@@ -420,7 +420,8 @@ impl Link {
             state.is_overrun = false;
             // Whoever hands over to what is over finds out, and leaves the queue alone.
             state.draining = false;
-            state.known = false;
+            // One that could not be started again is the one that the client knows.
+            state.known &= is_idle;
             state.queue.clear();
             state.queued_bytes = 0;
             state.deadlines.clear();

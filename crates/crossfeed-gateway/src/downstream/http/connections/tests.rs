@@ -13,7 +13,7 @@ fn ended(place: &Place) -> Option<Way> {
 async fn who_says_nothing_gives_way_to_who_comes() {
     let connections = Connections::new(100, 1);
     let mut places = Vec::new();
-    for _ in 0..25 {
+    for _ in 0..20 {
         places.push(connections.place().await);
     }
     // There are places, but no more strangers may come for a moment.
