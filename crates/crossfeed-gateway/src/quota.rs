@@ -46,6 +46,45 @@ impl Quotas {
 /// Connections to a server over HTTP that are kept without use.
 pub(crate) const UNUSED_SOCKETS: usize = 16;
 
+impl Quotas {
+    /// Gives processes and descriptors, or neither: what is taken and given back again at once would wake who
+    /// waits for it, for nothing. Else says of what there is too little.
+    pub(crate) fn take(
+        &self,
+        principal: &Principal,
+        needs: Needs,
+    ) -> Result<(Permit, Permit), Lack> {
+        let lack = |is_processes| {
+            move |shortage| Lack {
+                is_processes,
+                shortage,
+            }
+        };
+        let Self {
+            processes,
+            descriptors,
+        } = self;
+        // Always in this order.
+        let mut used = (processes.used_by(), descriptors.used_by());
+        let checked = processes.check(&used.0, principal, needs.processes);
+        checked.map_err(lack(true))?;
+        let checked = descriptors.check(&used.1, principal, needs.descriptors);
+        checked.map_err(lack(false))?;
+        Ok((
+            processes.give(&mut used.0, principal, needs.processes),
+            descriptors.give(&mut used.1, principal, needs.descriptors),
+        ))
+    }
+}
+
+/// There is too little.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lack {
+    /// Of processes, or else of descriptors.
+    pub(crate) is_processes: bool,
+    pub(crate) shortage: Shortage,
+}
+
 /// What one connection to a server takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Needs {
@@ -152,27 +191,49 @@ impl Quota {
         count: usize,
     ) -> Result<Permit, Shortage> {
         let mut used = self.used_by();
-        let of = used.of(principal);
-        if count > self.share.saturating_sub(of) {
-            return Err(Shortage::Share);
+        self.check(&used, principal, count)?;
+        Ok(self.give(&mut used, principal, count))
+    }
+
+    fn check(&self, used: &Used, principal: &Principal, count: usize) -> Result<(), Shortage> {
+        if count > self.share.saturating_sub(used.of(principal)) {
+            Err(Shortage::Share)
+        } else if count > self.total.saturating_sub(used.all) {
+            Err(Shortage::All)
+        } else {
+            Ok(())
         }
-        if count > self.total.saturating_sub(used.all) {
-            return Err(Shortage::All);
-        }
+    }
+
+    fn give(self: &Arc<Self>, used: &mut Used, principal: &Principal, count: usize) -> Permit {
         used.all += count;
         if count > 0 {
+            let of = used.of(principal);
             used.of.insert(principal.clone(), of + count);
         }
-        Ok(Permit {
+        Permit {
             quota: Arc::clone(self),
             principal: principal.clone(),
             count,
-        })
+        }
     }
 
     /// Waits until some come back after this was first polled or enabled.
     pub(crate) fn freed(&self) -> tokio::sync::futures::Notified<'_> {
         self.freed.notified()
+    }
+}
+
+impl Permit {
+    /// So many of these, by a permit of their own.
+    pub(crate) fn split(&mut self, count: usize) -> Self {
+        let count = count.min(self.count);
+        self.count -= count;
+        Self {
+            quota: Arc::clone(&self.quota),
+            principal: self.principal.clone(),
+            count,
+        }
     }
 }
 
@@ -217,6 +278,36 @@ mod tests {
         assert_eq!(quota.take(&named(2), 1).unwrap_err(), Shortage::All);
         drop(five);
         assert!(quota.take(&named(2), 5).is_ok());
+    }
+
+    #[test]
+    fn processes_and_descriptors_are_given_together_or_not_at_all() {
+        let quotas = Quotas {
+            processes: Quota::new(10, 0, 1),
+            descriptors: Quota::new(10, 0, 1),
+        };
+        let (mut processes, descriptors) = quotas
+            .take(
+                &named(0),
+                Needs {
+                    processes: 2,
+                    descriptors: 8,
+                },
+            )
+            .unwrap();
+        let freed = quotas.processes.freed();
+        tokio::pin!(freed);
+        freed.as_mut().enable();
+        let lack = quotas.take(&named(0), Needs::PROCESS).unwrap_err();
+        assert!(!lack.is_processes && lack.shortage == Shortage::Share);
+        // Nobody is woken for what was not taken.
+        assert!(futures_util::FutureExt::now_or_never(freed.as_mut()).is_none());
+        assert_eq!(quotas.processes.used(), 2);
+        drop(processes.split(1));
+        assert_eq!(quotas.processes.used(), 1);
+        assert!(futures_util::FutureExt::now_or_never(freed).is_some());
+        drop((processes, descriptors));
+        assert_eq!((quotas.processes.used(), quotas.descriptors.used()), (0, 0));
     }
 
     #[test]

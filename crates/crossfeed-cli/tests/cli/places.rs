@@ -152,7 +152,7 @@ fn sessions_fit_into_the_descriptors_that_there_are() {
 #[test]
 #[cfg(target_os = "linux")]
 fn the_soft_limit_is_raised_for_the_gateway_and_not_for_its_servers() {
-    let limits = "ulimit -Hn 4000 && ulimit -Sn 200";
+    let limits = "ulimit -Sn 200 && ulimit -Hn 4000";
     let script = r#"
 while IFS= read -r line; do
   id=${line#*\"id\":}

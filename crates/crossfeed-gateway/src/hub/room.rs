@@ -13,7 +13,7 @@ use super::{Client, Gateway};
 use crate::{
     config::{ServerConfig, TransportConfig},
     downstream::{Crowded, Principal},
-    quota::{Needs, Permit, Quota, Quotas, Shortage},
+    quota::{Lack, Needs, Permit, Quotas, Shortage},
     upstream::Upstream,
 };
 use std::{sync::Arc, time::Duration};
@@ -32,35 +32,25 @@ pub(super) struct Room {
     _descriptors: Permit,
 }
 
-/// There is too little, and of what.
-struct Lack<'q> {
-    quota: &'q Arc<Quota>,
-    what: &'static str,
-    shortage: Shortage,
-}
-
 impl Room {
     /// Room for each of `needs`, or for none.
-    fn take_all<'q>(
-        quotas: &'q Quotas,
+    fn take_all(
+        quotas: &Quotas,
         principal: &Principal,
         needs: &[Needs],
-    ) -> Result<Vec<Arc<Self>>, Lack<'q>> {
-        let take = |quota: &'q Arc<Quota>, what, count| {
-            let lack = |shortage| Lack {
-                quota,
-                what,
-                shortage,
-            };
-            quota.take(principal, count).map_err(lack)
+    ) -> Result<Vec<Arc<Self>>, Lack> {
+        let all = Needs {
+            processes: needs.iter().map(|needs| needs.processes).sum(),
+            descriptors: needs.iter().map(|needs| needs.descriptors).sum(),
         };
+        let (mut processes, mut descriptors) = quotas.take(principal, all)?;
         let room = |needs: &Needs| {
-            Ok(Arc::new(Self {
-                _processes: take(&quotas.processes, "processes", needs.processes)?,
-                _descriptors: take(&quotas.descriptors, "descriptors", needs.descriptors)?,
-            }))
+            Arc::new(Self {
+                _processes: processes.split(needs.processes),
+                _descriptors: descriptors.split(needs.descriptors),
+            })
         };
-        needs.iter().map(room).collect()
+        Ok(needs.iter().map(room).collect())
     }
 }
 
@@ -137,10 +127,15 @@ impl Gateway {
             let what = match Room::take_all(&self.quotas, principal, needs) {
                 Ok(room) => return Ok(room),
                 Err(lack) => {
-                    if !is_coming && !self.take_back(principal, needs, &lack) {
-                        return Err(Crowded { what: lack.what });
+                    let what = if lack.is_processes {
+                        "processes"
+                    } else {
+                        "descriptors"
+                    };
+                    if !is_coming && !self.take_back(principal, needs, lack) {
+                        return Err(Crowded { what });
                     }
-                    lack.what
+                    what
                 }
             };
             is_coming = true;
@@ -154,19 +149,18 @@ impl Gateway {
 
     /// Has clients give back what they do not use, until it is enough; of whoever asks, or unless that is its
     /// share, of those who have more. Where it would not be enough, nobody gives anything.
-    fn take_back(&self, principal: &Principal, needs: &[Needs], lack: &Lack<'_>) -> bool {
-        let is_processes = Arc::ptr_eq(lack.quota, &self.quotas.processes);
-        let of = |needs: &Needs| match is_processes {
-            true => needs.processes,
-            false => needs.descriptors,
+    fn take_back(&self, principal: &Principal, needs: &[Needs], lack: Lack) -> bool {
+        let (quota, of): (_, fn(&Needs) -> usize) = if lack.is_processes {
+            (&self.quotas.processes, |needs| needs.processes)
+        } else {
+            (&self.quotas.descriptors, |needs| needs.descriptors)
         };
         let needed: usize = needs.iter().map(of).sum();
-        let lacking = needed.saturating_sub(lack.quota.left(principal));
-        let own = lack.quota.held_by(principal);
+        let lacking = needed.saturating_sub(quota.left(principal));
+        let own = quota.held_by(principal);
         let may_give = |client: &Client| {
             let whose = client.principal();
-            whose == principal
-                || (lack.shortage == Shortage::All && lack.quota.held_by(whose) > own)
+            whose == principal || (lack.shortage == Shortage::All && quota.held_by(whose) > own)
         };
         let mut unused: Vec<(Instant, Arc<Client>)> = self
             .every_client()

@@ -264,6 +264,27 @@ async fn a_session_that_is_not_used_makes_room_for_another() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn descriptors_bound_sessions_as_processes_do() {
+    // Half of them for connections of clients: two processes.
+    let world = World::with(&["one"], |config| config.limits.descriptors = 16);
+    let (_one, mut first) = Session::begun(&world, "ann").await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let (two, mut second) = Session::begun(&world, "ann").await;
+    let (three, mut third) = Session::begun(&world, "ann").await;
+    assert!(first.inbox.recv().await.is_none());
+    assert_eq!(world.gateway.quotas().descriptors.used(), 8);
+    two.ask(1, "resources/read").await;
+    second.expect("resources/read").await;
+    three.ask(1, "resources/read").await;
+    third.expect("resources/read").await;
+    let four = Session::of(&world, "ann");
+    let crowded = Err(Crowded {
+        what: "descriptors",
+    });
+    assert_eq!(four.client.reserve().await, crowded);
+}
+
+#[tokio::test(start_paused = true)]
 async fn room_comes_back_whichever_way_a_session_ends() {
     let world = of_two_holders(4);
     let unused = Session::of(&world, "ann");
