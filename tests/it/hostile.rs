@@ -134,6 +134,7 @@ fn gone_results_say_how_they_went_and_nothing_of_others() {
         let result = |text: &str| {
             ToolResult::json(text.to_owned())
                 .with_tool("search")
+                .with_repeatable(true)
                 .with_arguments(r#"{"q": "x"}"#)
         };
         for id in ["a", "b", "d"] {

@@ -40,6 +40,8 @@ pub(crate) struct Record {
     retrieval_blocked: bool,
     #[serde(default)]
     failed: bool,
+    #[serde(default)]
+    repeatable: bool,
     kind: Option<String>,
     media_type: Option<String>,
     session: Option<String>,
@@ -76,6 +78,7 @@ impl Record {
         if let Some(arguments) = &self.arguments {
             result = result.with_arguments(arguments.to_string());
         }
+        result = result.with_repeatable(self.repeatable);
         if self.failed { result.failed() } else { result }
     }
 
@@ -756,6 +759,7 @@ impl Play {
                         if let Some(arguments) = &begun.arguments {
                             flight = flight.with_arguments(arguments.to_string());
                         }
+                        flight = flight.with_repeatable(begun.repeatable);
                         let mut flights = self.flights.borrow_mut();
                         flights.insert(begun.call_id.clone(), flight);
                         "begun"

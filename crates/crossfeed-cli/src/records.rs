@@ -187,6 +187,7 @@ impl<'f> Line<'f> {
         if let Some(tool) = self.string("tool")? {
             result = result.with_tool(tool);
         }
+        result = result.with_repeatable(self.boolean("repeatable")?);
         Ok(match self.boolean("failed")? {
             true => result.failed(),
             false => result,

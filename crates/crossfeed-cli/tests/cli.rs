@@ -199,7 +199,7 @@ fn a_call_that_has_no_name_is_given_none() {
         1,
         "",
         "error[result.failed]: the call failed: no such table\n\
-         make the call again with other arguments, then refer to that call\n",
+         a call that failed may have had effects: make the call again, with other arguments, only if repeating it is intended\n",
     );
     let out = run(&["--json", "select", "rows"], failed).out;
     assert!(
@@ -405,7 +405,7 @@ fn resolve_reports_all_that_is_wrong() {
     let results = file("wrong.jsonl", RESULTS);
     let arguments = r#"{"a": {"$tool": "c2"}, "b": {"$tool": "c9"}, "c": {"$tool": 7}}"#;
     let err = "error[result.failed]: call `c2` failed: no such table (argument `/a`)\n\
-        call `query` again with other arguments, then refer to that call\n\
+        a call that failed may have had effects: call `query` again, with other arguments, only if repeating it is intended\n\
         error[result.unknown]: no result of call `c9` is known in this session (argument `/b`)\n\
         found: c1 (search)\n\
         use the `_toolCallId` of a result of this session, exactly as it was shown\n\
@@ -414,7 +414,7 @@ fn resolve_reports_all_that_is_wrong() {
     assert_eq!((run_text.status, run_text.out.as_str()), (1, ""));
     assert!(run_text.err.starts_with(err), "{}", run_text.err);
     let a = "{\"code\":\"result.failed\",\"message\":\"call `c2` failed: no such table (argument `/a`)\",\
-        \"call_id\":\"c2\",\"at\":\"/a\",\"advice\":\"call `query` again with other arguments, then refer to that call\"}";
+        \"call_id\":\"c2\",\"at\":\"/a\",\"advice\":\"a call that failed may have had effects: call `query` again, with other arguments, only if repeating it is intended\"}";
     let arguments = r#"{"a": {"$tool": "c2"}}"#;
     check(
         &["--json", "resolve", arguments, "--results", &results],

@@ -28,6 +28,14 @@ impl Stored {
         }
     }
 
+    /// Whether the call may be made again without harm.
+    pub(crate) fn repeatable(&self) -> bool {
+        match self {
+            Self::Result(result) => result.repeatable(),
+            Self::Artifact(artifact) => artifact.repeatable(),
+        }
+    }
+
     pub(crate) fn tool(&self) -> Option<&str> {
         match self {
             Self::Result(result) => result.tool(),

@@ -33,7 +33,7 @@ pub enum LookupError {
     Expired {
         /// The call.
         call_id: CallId,
-        /// How to get it again.
+        /// The call that it came from.
         tombstone: Tombstone,
     },
     /// The result had to make room.
@@ -41,7 +41,7 @@ pub enum LookupError {
     Evicted {
         /// The call.
         call_id: CallId,
-        /// How to get it again.
+        /// The call that it came from.
         tombstone: Tombstone,
     },
     /// The call failed.
@@ -53,6 +53,8 @@ pub enum LookupError {
         message: String,
         /// The tool, where it is known.
         tool: Option<String>,
+        /// Whether the call may be made again without harm.
+        repeatable: bool,
     },
     /// The call is in flight: it was begun and has not returned.
     #[error("call `{call_id}` has not returned{}", after(*waited))]
@@ -68,7 +70,7 @@ pub enum LookupError {
     GivenUp {
         /// The call.
         call_id: CallId,
-        /// How to make it again.
+        /// The call.
         tombstone: Tombstone,
     },
     /// The call waits for the one that refers to it, by itself or by others: nothing would ever
@@ -97,7 +99,7 @@ pub enum LookupError {
         artifact_id: ArtifactId,
         /// The call.
         call_id: CallId,
-        /// How to get the result again that it was made from.
+        /// The call whose result it was made from.
         tombstone: Tombstone,
     },
     /// The store did not answer.
@@ -178,20 +180,38 @@ impl LookupError {
             ),
             Self::Expired { tombstone, .. }
             | Self::Evicted { tombstone, .. }
-            | Self::GivenUp { tombstone, .. } => run_again(tombstone),
+            | Self::GivenUp { tombstone, .. }
+                if tombstone.repeatable() =>
+            {
+                run_again(tombstone)
+            }
+            Self::Expired { tombstone, .. } | Self::Evicted { tombstone, .. } => {
+                do_not_repeat("the call was made and only its result is gone", tombstone.tool())
+            }
+            Self::GivenUp { tombstone, .. } => do_not_repeat("the call may have run", tombstone.tool()),
             Self::Pending { .. } => "refer to that call when it has returned".to_owned(),
             Self::Cycle { .. } => {
                 "make these calls one after another, the first of them without a reference to the others"
                     .to_owned()
             }
-            Self::ArtifactExpired { tombstone, .. } => match tombstone.tool() {
-                Some(tool) => format!("call `{tool}` again, then refer to that call"),
-                None => "make the call again, then refer to that call".to_owned(),
-            },
-            Self::Failed { tool, .. } => match tool {
-                Some(tool) => format!("call `{tool}` again with other arguments, then refer to that call"),
-                None => "make the call again with other arguments, then refer to that call".to_owned(),
-            },
+            Self::ArtifactExpired { tombstone, .. } => {
+                if tombstone.repeatable() {
+                    run_again(tombstone)
+                } else {
+                    do_not_repeat("the call was made and only the artifact is gone", tombstone.tool())
+                }
+            }
+            Self::Failed { tool, repeatable, .. } => {
+                let call = call_again(tool.as_deref());
+                if *repeatable {
+                    format!("{call} with other arguments, then refer to that call")
+                } else {
+                    format!(
+                        "a call that failed may have had effects: {call}, with other arguments, only if \
+                         repeating it is intended"
+                    )
+                }
+            }
             Self::ArtifactUnknown { offer, .. } => offer.advice(
                 "artifacts",
                 "use the artifact id and call id of an artifact of this session, exactly as they were shown",
@@ -229,15 +249,30 @@ fn circle(path: &[CallId]) -> String {
     }
 }
 
+/// What a model is told to do: `call X again`.
+fn call_again(tool: Option<&str>) -> String {
+    match tool {
+        Some(tool) => format!("call `{tool}` again"),
+        None => "make the call again".to_owned(),
+    }
+}
+
+/// The advice for a call that may be made again without harm.
 fn run_again(tombstone: &Tombstone) -> String {
+    let call = call_again(tombstone.tool());
     match (tombstone.tool(), tombstone.arguments()) {
-        (Some(tool), Some(arguments)) => format!(
-            "call `{tool}` again with {}, then refer to that call",
+        (Some(_), Some(arguments)) => format!(
+            "{call} with {}, then refer to that call",
             String::from_utf8_lossy(arguments)
         ),
-        (Some(tool), None) => format!("call `{tool}` again, then refer to that call"),
-        _ => "make the call again, then refer to that call".to_owned(),
+        _ => format!("{call}, then refer to that call"),
     }
+}
+
+/// The advice for any other call. Its arguments are left out: they would invite to make it again.
+fn do_not_repeat(what_is_known: &str, tool: Option<&str>) -> String {
+    let call = call_again(tool);
+    format!("{what_is_known}: do not {call} unless repeating it is intended")
 }
 
 /// Whatever can be wrong with the arguments of a call.

@@ -90,6 +90,13 @@ impl ToolResult {
         Self(self.0.with_tool(tool))
     }
 
+    /// Says whether the call may be made again without harm: its tool only reads, or doing it twice does
+    /// no more than doing it once. Unless this says so, no advice is to make the call again.
+    #[must_use]
+    pub fn with_repeatable(self, repeatable: bool) -> Self {
+        Self(self.0.with_repeatable(repeatable))
+    }
+
     /// Keeps the arguments of the call as raw JSON, so that a result that has gone can say how to
     /// get it again.
     #[must_use]

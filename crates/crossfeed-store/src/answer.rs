@@ -61,15 +61,17 @@ pub enum Missing {
     Evicted(Tombstone),
 }
 
-/// What is remembered of a result that has gone: how to get it again.
+/// What is remembered of a result that has gone: the call, and whether it may be made again.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Tombstone {
     tool: Option<Arc<str>>,
     arguments: Option<Bytes>,
+    repeatable: bool,
 }
 
 impl Tombstone {
-    /// What to remember of a call: its tool, and its arguments if they have at most 4 KiB.
+    /// What to remember of a call that is not repeatable: its tool, and its arguments if they have at
+    /// most 4 KiB.
     #[must_use]
     pub fn new(tool: Option<Arc<str>>, arguments: Option<&[u8]>) -> Self {
         Self {
@@ -78,7 +80,15 @@ impl Tombstone {
             arguments: arguments
                 .filter(|arguments| arguments.len() <= MAX_REMEMBERED_ARGUMENTS)
                 .map(Bytes::copy_from_slice),
+            repeatable: false,
         }
+    }
+
+    /// Says whether the call may be made again without harm, see [`StoredResult::with_repeatable`].
+    #[must_use]
+    pub fn with_repeatable(mut self, repeatable: bool) -> Self {
+        self.repeatable = repeatable;
+        self
     }
 
     /// What to remember of `result`.
@@ -88,6 +98,7 @@ impl Tombstone {
             result.shared_tool(),
             result.arguments().map(|arguments| &arguments[..]),
         )
+        .with_repeatable(result.repeatable())
     }
 
     /// The tool that was called, where it is known.
@@ -101,6 +112,12 @@ impl Tombstone {
     pub fn arguments(&self) -> Option<&Bytes> {
         self.arguments.as_ref()
     }
+
+    /// Whether the call may be made again without harm.
+    #[must_use]
+    pub fn repeatable(&self) -> bool {
+        self.repeatable
+    }
 }
 
 /// Shapes only: arguments have no place in logs.
@@ -109,6 +126,7 @@ impl fmt::Debug for Tombstone {
         f.debug_struct("Tombstone")
             .field("tool", &self.tool)
             .field("arguments", &self.arguments.as_ref().map(Bytes::len))
+            .field("repeatable", &self.repeatable)
             .finish()
     }
 }

@@ -27,6 +27,7 @@ pub struct StoredArtifact {
     call_id: CallId,
     document: Document,
     retrieval_blocked: bool,
+    repeatable: bool,
     summary: Option<Document>,
     tool: Option<Arc<str>>,
     base: Option<Arc<str>>,
@@ -44,6 +45,7 @@ impl StoredArtifact {
             call_id,
             document,
             retrieval_blocked: false,
+            repeatable: false,
             summary: None,
             tool: None,
             base: None,
@@ -71,6 +73,15 @@ impl StoredArtifact {
     #[must_use]
     pub fn with_tool(mut self, tool: impl Into<Arc<str>>) -> Self {
         self.tool = Some(tool.into());
+        self
+    }
+
+    /// Says whether the call whose result it was made from may be made again without harm, see
+    /// [`StoredResult::with_repeatable`](crate::StoredResult::with_repeatable). A store may lose it; the
+    /// call then is not repeatable.
+    #[must_use]
+    pub fn with_repeatable(mut self, repeatable: bool) -> Self {
+        self.repeatable = repeatable;
         self
     }
 
@@ -143,6 +154,12 @@ impl StoredArtifact {
         self.tool.clone()
     }
 
+    /// Whether the call whose result it was made from may be made again without harm.
+    #[must_use]
+    pub fn repeatable(&self) -> bool {
+        self.repeatable
+    }
+
     /// The selector that picked the full data, where there was one.
     #[must_use]
     pub fn base(&self) -> Option<&str> {
@@ -196,8 +213,8 @@ impl StoredArtifact {
             + self.shown.kept().map_or(0, Self::resident_bytes)
     }
 
-    /// Whether `other` has the same ids, data, summary and block. The tool and the selectors
-    /// describe how it was made and are not compared.
+    /// Whether `other` has the same ids, data, summary and block. The tool, whether its call
+    /// is repeatable, and the selectors describe how it was made and are not compared.
     #[must_use]
     pub fn is_same_record(&self, other: &Self) -> bool {
         let summary = |artifact: &Self| artifact.summary.as_ref().map(|s| s.raw().clone());

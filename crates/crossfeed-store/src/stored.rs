@@ -45,6 +45,7 @@ pub struct StoredResult {
     kind: ResultKind,
     media_type: Option<Arc<str>>,
     failed: bool,
+    repeatable: bool,
     tool: Option<Arc<str>>,
     arguments: Option<Bytes>,
     trace: Option<TraceContext>,
@@ -60,6 +61,7 @@ impl StoredResult {
             kind,
             media_type: None,
             failed: false,
+            repeatable: false,
             tool: None,
             arguments: None,
             trace: None,
@@ -78,6 +80,14 @@ impl StoredResult {
     #[must_use]
     pub fn with_failed(mut self, failed: bool) -> Self {
         self.failed = failed;
+        self
+    }
+
+    /// Says whether the call may be made again without harm: its tool only reads, or doing it twice does
+    /// no more than doing it once. Calls are not repeatable unless this says so.
+    #[must_use]
+    pub fn with_repeatable(mut self, repeatable: bool) -> Self {
+        self.repeatable = repeatable;
         self
     }
 
@@ -127,6 +137,12 @@ impl StoredResult {
     #[must_use]
     pub fn failed(&self) -> bool {
         self.failed
+    }
+
+    /// Whether the call may be made again without harm.
+    #[must_use]
+    pub fn repeatable(&self) -> bool {
+        self.repeatable
     }
 
     /// The tool that was called, where it is known.
@@ -180,7 +196,8 @@ impl StoredResult {
     }
 
     /// Whether `other` says the same about a call: the same bytes, kind and failure. The tool, its
-    /// arguments, the media type and the place in a trace describe a record and are not compared.
+    /// arguments, whether the call is repeatable, the media type and the place in a trace describe a
+    /// record and are not compared.
     #[must_use]
     pub fn is_same_record(&self, other: &Self) -> bool {
         self.kind == other.kind
@@ -197,6 +214,7 @@ impl fmt::Debug for StoredResult {
             .field("kind", &self.kind)
             .field("media_type", &self.media_type)
             .field("failed", &self.failed)
+            .field("repeatable", &self.repeatable)
             .field("tool", &self.tool)
             .finish_non_exhaustive()
     }

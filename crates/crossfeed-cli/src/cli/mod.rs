@@ -320,8 +320,10 @@ fn detail(text: &str) -> Result<(String, String), String> {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Each line of the results is a record:
-  {\"call_id\", \"tool\"?, \"result\": <json>, \"failed\"?: bool, \"kind\"?, \"session\"?}
+  {\"call_id\", \"tool\"?, \"result\": <json>, \"failed\"?: bool, \"repeatable\"?: bool, \"kind\"?,
+    \"session\"?}
   {\"artifact_id\", \"call_id\", \"data\": <json>, \"retrieval_blocked\"?: bool, \"session\"?}
+`repeatable` says that the call may be made again without harm.
 `kind` is json, mcp, text (a string) or bytes (a string of base64, or {\"data\", \"mimeType\"?}).
 A record that names no session belongs to the one that is resolved.
 

@@ -167,7 +167,7 @@ impl Demo {
         for (id, call) in calls {
             let tool = self.tools.iter().find(|tool| tool.name == call.tool);
             begun.push(match tool {
-                Some(tool) => Some((tool, self.begin(id, call).await?)),
+                Some(tool) => Some((tool, self.begin(id, tool).await?)),
                 None => None,
             });
         }
@@ -196,11 +196,11 @@ impl Demo {
         Ok(outcomes)
     }
 
-    async fn begin(&self, id: &str, call: &Call) -> Result<InFlight, Stop> {
+    async fn begin(&self, id: &str, tool: &Tool) -> Result<InFlight, Stop> {
         let call_id = CallId::parse(id).map_err(|error| Stop::Usage(error.to_string()))?;
         let flight = self.session.begin(&call_id).await;
         let flight = flight.map_err(|error| Stop::answer(error.code(), error.to_string()))?;
-        Ok(flight.with_tool(call.tool))
+        Ok(flight.with_tool(tool.name).with_repeatable(tool.reads_only))
     }
 
     /// A call of a tool that works on what the engine keeps.

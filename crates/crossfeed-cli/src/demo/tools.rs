@@ -82,18 +82,21 @@ type Run = fn(&Data, &Value) -> Result<Output, String>;
 /// A tool: its name, its own input schema, and what it does. It knows nothing of references.
 pub(super) struct Tool {
     pub(super) name: &'static str,
+    /// Whether it only reads, so that it can be called again without harm.
+    pub(super) reads_only: bool,
     pub(super) input_schema: InputSchema,
     pub(super) run: Run,
 }
 
 /// All tools, their schemas compiled once.
 pub(super) fn all(engine: &Engine) -> Result<Vec<Tool>, Stop> {
-    let tool = |name, schema: Value, run: Run| -> Result<Tool, Stop> {
+    let tool = |name, reads_only, schema: Value, run: Run| -> Result<Tool, Stop> {
         let input_schema = engine
             .input_schema(&schema)
             .map_err(|error| Stop::answer(error.code(), error.to_string()))?;
         Ok(Tool {
             name,
+            reads_only,
             input_schema,
             run,
         })
@@ -101,19 +104,22 @@ pub(super) fn all(engine: &Engine) -> Result<Vec<Tool>, Stop> {
     Ok(vec![
         tool(
             "search_compat_data",
+            true,
             object(json!({"section": {"enum": ["css.properties"]}})),
             |_, _| Ok(Output::Json(Bytes::from_static(COMPAT))),
         )?,
-        tool("list_browsers", object(json!({})), |_, _| {
+        tool("list_browsers", true, object(json!({})), |_, _| {
             Ok(Output::Json(Bytes::from_static(BROWSERS)))
         })?,
         tool(
             "get_release",
+            true,
             object(json!({"browser": {"type": "string"}, "version": {"type": "string"}})),
             get_release,
         )?,
         tool(
             "get_support_table",
+            true,
             object(json!({
                 "properties": {"type": "array", "items": {"type": "string"}, "minItems": 1},
                 "browsers": {"type": "array", "items": {"type": "string"}, "minItems": 1},
@@ -122,6 +128,7 @@ pub(super) fn all(engine: &Engine) -> Result<Vec<Tool>, Stop> {
         )?,
         tool(
             "file_issues",
+            false,
             object(json!({
                 "label": {"type": "string"},
                 "items": {
@@ -133,6 +140,7 @@ pub(super) fn all(engine: &Engine) -> Result<Vec<Tool>, Stop> {
         )?,
         tool(
             "write_report",
+            false,
             object(json!({
                 "title": {"type": "string"},
                 "as_of": {"type": "string"},

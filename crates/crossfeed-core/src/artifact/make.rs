@@ -105,7 +105,8 @@ impl Maker<'_> {
             None => base,
         };
         let (artifact_id, call_id) = (wanted.artifact_id.clone(), wanted.call_id.clone());
-        let mut made = StoredArtifact::new(artifact_id, call_id, data);
+        let mut made =
+            StoredArtifact::new(artifact_id, call_id, data).with_repeatable(stored.repeatable());
         if let Some(summary) = summary {
             made = made.with_summary(summary);
         }

@@ -319,6 +319,7 @@ impl<'a, T: Tree<'a>> Maker<'a, '_, '_, T> {
                 call_id: reference.call_id.clone(),
                 message: message.as_ref().to_owned(),
                 tool: stored.tool().map(str::to_owned),
+                repeatable: stored.repeatable(),
             }),
         })?;
         let mut source = Source {

@@ -158,6 +158,7 @@ impl RevealPolicy {
             return tombstone;
         }
         Tombstone::new(tombstone.tool().map(Arc::from), None)
+            .with_repeatable(tombstone.repeatable())
     }
 }
 

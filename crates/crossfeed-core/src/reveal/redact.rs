@@ -59,7 +59,9 @@ fn json(root: Cursor<'_>, kind: ResultKind, rules: &RevealRules) -> Option<(Vec<
 
 /// With the tool and the failure of the whole result, also if what said that it failed is hidden.
 fn described_as(made: StoredResult, whole: &StoredResult) -> StoredResult {
-    let made = made.with_failed(whole.failed() || failure(whole).is_some());
+    let made = made
+        .with_failed(whole.failed() || failure(whole).is_some())
+        .with_repeatable(whole.repeatable());
     match whole.tool() {
         Some(tool) => made.with_tool(tool),
         None => made,
@@ -85,7 +87,8 @@ pub(super) fn artifact(
     };
     let (artifact_id, call_id) = (artifact.artifact_id().clone(), artifact.call_id().clone());
     let mut made = StoredArtifact::new(artifact_id, call_id, of(data, artifact.document()))
-        .with_retrieval_blocked(artifact.retrieval_blocked());
+        .with_retrieval_blocked(artifact.retrieval_blocked())
+        .with_repeatable(artifact.repeatable());
     if let Some(whole) = artifact.summary() {
         made = made.with_summary(of(summary, whole));
     }

@@ -64,6 +64,7 @@ pub struct InFlight {
     session: Session,
     entry: Entry<Mutex<flight::Shard>>,
     tool: Option<Arc<str>>,
+    repeatable: bool,
     arguments: Option<Bytes>,
     trace: Arc<CallTrace>,
 }
@@ -128,6 +129,7 @@ impl Session {
             session,
             entry,
             tool: None,
+            repeatable: false,
             arguments: None,
             trace,
         })
@@ -261,6 +263,13 @@ impl InFlight {
         self.trace.context()
     }
 
+    /// Says whether the call may be made again without harm, see
+    /// [`ToolResult::with_repeatable`]. Unless this says so, no advice is to make it again.
+    pub fn with_repeatable(mut self, repeatable: bool) -> Self {
+        self.repeatable = repeatable;
+        self.described()
+    }
+
     /// Keeps the arguments of the call as raw JSON, so that an error can say how to make it again.
     pub fn with_arguments(mut self, arguments: impl Into<Bytes>) -> Self {
         self.arguments = Some(arguments.into());
@@ -268,7 +277,8 @@ impl InFlight {
     }
 
     fn described(self) -> Self {
-        let tombstone = Tombstone::new(self.tool.clone(), self.arguments.as_deref());
+        let tombstone = Tombstone::new(self.tool.clone(), self.arguments.as_deref())
+            .with_repeatable(self.repeatable);
         self.entry.describe(tombstone);
         self
     }
@@ -287,7 +297,8 @@ impl InFlight {
     }
 
     /// Records what the call returned: from then on it is no longer in flight, and whoever waits for
-    /// it goes on. Where the result does not say its tool and arguments, they are added.
+    /// it goes on. Where the result does not say its tool and arguments, they are added, and it is
+    /// repeatable if the call is.
     ///
     /// # Errors
     ///
@@ -313,6 +324,8 @@ impl InFlight {
     fn named(&self, result: ToolResult) -> ToolResult {
         let stored: &StoredResult = result.stored();
         let (has_tool, has_arguments) = (stored.tool().is_some(), stored.arguments().is_some());
+        let repeatable = stored.repeatable() || self.repeatable;
+        let result = result.with_repeatable(repeatable);
         let result = match &self.tool {
             Some(tool) if !has_tool => result.with_tool(Arc::clone(tool)),
             _ => result,

@@ -161,6 +161,7 @@ async fn a_call_that_is_given_up_says_how_to_make_it_again() {
     let flight = begin(&session, "a").await;
     let flight = flight
         .with_tool("search")
+        .with_repeatable(true)
         .with_arguments(r#"{"query": "x"}"#);
     let text = "call `a` was given up before it returned (argument `/x`)\n\
                 call `search` again with {\"query\": \"x\"}, then refer to that call";
@@ -180,6 +181,53 @@ async fn a_call_that_is_given_up_says_how_to_make_it_again() {
     assert_nothing_kept(&session);
 }
 
+/// What is advised of results that have gone, of an artifact that has gone, and of a failed call.
+async fn advice(repeatable: bool) -> [String; 3] {
+    let limits = MemoryLimits::default().with_session_results(1);
+    let store = Arc::new(MemoryStore::new(limits));
+    let scope = Scope::parse("t", "p", "s").unwrap();
+    let session = Engine::new(EngineOptions::default(), store).session(scope);
+    let flight = begin(&session, "a").await;
+    let flight = flight.with_tool("pay").with_repeatable(repeatable);
+    let flight = flight.with_arguments(r#"{"amount": 100}"#);
+    flight.complete(ToolResult::json("1")).await.unwrap();
+    let paid = ToolResult::json("2").with_tool("pay");
+    let paid = paid.with_repeatable(repeatable);
+    session.record(&call("b"), paid).await.unwrap();
+    let failed = ToolResult::text("no").with_tool("pay").failed();
+    let failed = failed.with_repeatable(repeatable);
+    session.record(&call("c"), failed).await.unwrap();
+    let mut told = Vec::new();
+    for id in ["a", "b", "c"] {
+        let error = session.resolve(to(id), None).await.unwrap_err();
+        told.push(error.failures()[0].error.advice());
+    }
+    told.try_into().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_a_call_that_may_be_repeated_is_advised_to_be_made_again() {
+    assert_eq!(
+        advice(true).await,
+        [
+            "call `pay` again with {\"amount\": 100}, then refer to that call",
+            "call `pay` again, then refer to that call",
+            "call `pay` again with other arguments, then refer to that call",
+        ]
+    );
+    let gone = "the call was made and only its result is gone: do not call `pay` again unless \
+                repeating it is intended";
+    assert_eq!(
+        advice(false).await,
+        [
+            gone,
+            gone,
+            "a call that failed may have had effects: call `pay` again, with other arguments, only \
+             if repeating it is intended",
+        ]
+    );
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_is_never_revealed_is_not_told_of_a_call_that_was_given_up() {
     let rules = RevealRules::parse(["id"], ["token"]).unwrap();
@@ -190,7 +238,7 @@ async fn what_is_never_revealed_is_not_told_of_a_call_that_was_given_up() {
         .with_tool("search")
         .with_arguments(r#"{"token": "t0p"}"#);
     let text = "call `a` was given up before it returned (argument `/x`)\n\
-                call `search` again, then refer to that call";
+                the call may have run: do not call `search` again unless repeating it is intended";
     let codes = [ErrorCode::ResultPending];
     check(
         &session,
@@ -211,7 +259,8 @@ async fn a_failure_ends_all_waits_of_a_call() {
         begin(&session, "b").await,
     );
     let text = "call `a` failed: no such table (argument `/x`)\n\
-                call `search` again with other arguments, then refer to that call\n\
+                a call that failed may have had effects: call `search` again, with other arguments, \
+                only if repeating it is intended\n\
                 call `b` has not returned (argument `/y`)\n\
                 refer to that call when it has returned";
     let arguments = json!({"x": {"$tool": "a"}, "y": {"$tool": "b"}});
@@ -798,7 +847,7 @@ async fn a_call_that_has_left_does_not_act_for_a_later_one_of_its_id() {
     assert_eq!(session.inner().flights.kept(), (1, 1, 1));
     drop(new);
     let text = waiting.await.unwrap().unwrap_err().to_string();
-    assert!(text.contains("call `new` again"), "{text}");
+    assert!(text.contains("do not call `new` again"), "{text}");
     assert_nothing_kept(&session);
 }
 

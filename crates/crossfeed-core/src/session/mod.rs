@@ -448,6 +448,7 @@ fn succeeded(call_id: &CallId, stored: &Stored) -> Result<(), LookupError> {
             call_id: call_id.clone(),
             message,
             tool: stored.tool().map(str::to_owned),
+            repeatable: stored.repeatable(),
         }),
     }
 }

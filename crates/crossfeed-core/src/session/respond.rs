@@ -115,7 +115,9 @@ impl Session {
 /// The same record of the same bytes.
 fn copy(result: &StoredResult) -> StoredResult {
     let document = crossfeed_json::Document::new(result.document().raw().clone());
-    let mut copy = StoredResult::new(document, result.kind()).with_failed(result.failed());
+    let mut copy = StoredResult::new(document, result.kind())
+        .with_failed(result.failed())
+        .with_repeatable(result.repeatable());
     if let Some(media_type) = result.media_type() {
         copy = copy.with_media_type(media_type);
     }

@@ -40,7 +40,9 @@ fn check_gone(names: &[&str], arguments: &str, is_said: bool) {
     run(async {
         let limits = MemoryLimits::default().with_session_results(1);
         let session = session_of(policy(names), Arc::new(MemoryStore::new(limits)));
-        let result = ToolResult::json("{}").with_tool("post");
+        let result = ToolResult::json("{}")
+            .with_tool("post")
+            .with_repeatable(true);
         let gone = result.with_arguments(arguments.to_owned());
         session.record(&call("gone"), gone).await.unwrap();
         let newer = ToolResult::json("1");

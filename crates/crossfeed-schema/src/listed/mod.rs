@@ -76,6 +76,7 @@ pub struct ListedTool {
     spelling: Option<Spelling>,
     references: Option<String>,
     strict: Option<bool>,
+    repeatable: bool,
     folded: usize,
     names: Names,
     notices: Vec<Notice>,
@@ -236,6 +237,7 @@ fn listed(tool: &crate::Tool<'_>, shown_name: String, shown: Shown) -> ListedToo
         spelling: shown.style.map(|(_, spelling)| spelling),
         references: shown.references,
         strict: shown.strict,
+        repeatable: tool.is_repeatable(),
         folded: shown.folded,
         names: shown.names,
         notices: shown.notices,
@@ -326,6 +328,12 @@ impl ListedTool {
     #[must_use]
     pub fn references(&self) -> Option<&str> {
         self.references.as_deref()
+    }
+
+    /// Whether its calls may be repeated without harm, see [`Tool::is_repeatable`](crate::Tool::is_repeatable).
+    #[must_use]
+    pub fn is_repeatable(&self) -> bool {
+        self.repeatable
     }
 
     /// Whether it is strict; `None` where the profile knows no such thing.

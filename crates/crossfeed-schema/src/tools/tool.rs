@@ -123,6 +123,18 @@ impl<'l> Tool<'l> {
         self.meta(CHAIN_MARK) != Some(&Value::Bool(false))
     }
 
+    /// Whether it declares that its calls may be repeated without harm: `readOnlyHint` or
+    /// `idempotentHint` of its `annotations` is `true`. Only MCP has a place for it; what is not
+    /// declared is not so.
+    #[must_use]
+    pub fn is_repeatable(&self) -> bool {
+        let declares = |hint: &str| {
+            let annotations = self.declaration.get("annotations");
+            annotations.and_then(|own| own.get(hint)) == Some(&Value::Bool(true))
+        };
+        self.shape == Shape::Mcp && (declares("readOnlyHint") || declares("idempotentHint"))
+    }
+
     /// Its members, in their order.
     pub(super) fn members(&self) -> impl Iterator<Item = (&'l String, &'l Value)> {
         self.declaration.as_object().into_iter().flatten()

@@ -281,7 +281,8 @@ pub async fn what_cannot_fit_evicts_nothing(harness: &dyn Harness) {
     );
 }
 
-/// What has gone leaves its tool and arguments, unless they are long.
+/// What has gone leaves its tool, whether its call may be repeated, and its arguments, unless they are
+/// long.
 ///
 /// # Panics
 ///
@@ -301,21 +302,29 @@ pub async fn tombstones_say_how_to_run_again(harness: &dyn Harness) {
             .with_arguments(arguments.to_owned())
     };
     put(store, &scope, "short", with(r#"{"q": 1}"#)).await;
-    put(store, &scope, "longest", with(&longest)).await;
+    put(
+        store,
+        &scope,
+        "longest",
+        with(&longest).with_repeatable(true),
+    )
+    .await;
     put(store, &scope, "long", with(&too_long)).await;
     for id in ["c1", "c2", "c3"] {
         put(store, &scope, id, text(id)).await;
     }
-    let expected = |arguments: &str| Missing::Evicted(Tombstone::of(&with(arguments)));
-    for (id, arguments) in [
-        ("short", r#"{"q": 1}"#),
-        ("longest", &longest),
-        ("long", &too_long),
+    let expected = |arguments: &str, repeatable| {
+        Missing::Evicted(Tombstone::of(&with(arguments)).with_repeatable(repeatable))
+    };
+    for (id, arguments, repeatable) in [
+        ("short", r#"{"q": 1}"#, false),
+        ("longest", &longest, true),
+        ("long", &too_long, false),
     ] {
         let missing = missing(store, &scope, id, "after it was evicted").await;
         assert!(
-            missing == expected(arguments),
-            "`{id}` should leave its tool and short arguments, it left {missing:?}"
+            missing == expected(arguments, repeatable),
+            "`{id}` should leave its tool, its short arguments and whether it may be repeated, it left {missing:?}"
         );
     }
     harness.advance(6 * MINUTE).await;

@@ -66,7 +66,8 @@ impl Artifacts {
                 break;
             };
             self.bytes -= entry.counted;
-            let tombstone = Tombstone::new(entry.artifact.shared_tool(), None);
+            let tombstone = Tombstone::new(entry.artifact.shared_tool(), None)
+                .with_repeatable(entry.artifact.repeatable());
             self.expired.put(name, tombstone);
             // As many are remembered as there may be.
             while self.expired.len() > limits.session_artifacts {

@@ -64,7 +64,8 @@ impl WrongStore {
             Document::new(result.document().raw().clone()),
             result.kind(),
         )
-        .with_failed(result.failed());
+        .with_failed(result.failed())
+        .with_repeatable(result.repeatable());
         if let Some(tool) = result.tool() {
             copy = copy.with_tool(tool);
         }
