@@ -427,6 +427,7 @@ impl Group for Select {
                 data: None,
                 retrieval_blocked: false,
                 failed: false,
+                repeatable: false,
                 kind: self.kind.clone(),
                 media_type: None,
                 session: None,
@@ -627,6 +628,8 @@ struct Begun {
     session: Option<String>,
     tool: Option<String>,
     arguments: Option<Value>,
+    #[serde(default)]
+    repeatable: bool,
 }
 
 #[derive(Deserialize)]

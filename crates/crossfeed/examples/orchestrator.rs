@@ -115,8 +115,10 @@ impl Agent {
         let mut flights = Vec::new();
         for (id, name, written) in calls {
             let flight = self.session.begin(&CallId::parse(id)?).await?;
-            // With tool and arguments, an error can say how to get a result again that has gone.
-            flights.push(flight.with_tool(*name).with_arguments(*written));
+            // With tool and arguments, an error can say how to get a result again that has gone. It does
+            // so only for calls that may be repeated: all of these tools only read.
+            let flight = flight.with_tool(*name).with_arguments(*written);
+            flights.push(flight.with_repeatable(true));
         }
         let running = flights.iter().zip(calls);
         try_join_all(running.map(|(flight, &call)| self.call(flight, call))).await
