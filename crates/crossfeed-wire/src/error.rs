@@ -76,6 +76,8 @@ codes! {
     ConfigInvalid = "config.invalid",
     /// A server behind the gateway does not answer now.
     UpstreamUnavailable = "upstream.unavailable",
+    /// A server did not answer a request that was sent: it may have run.
+    UpstreamOutcomeUnknown = "upstream.outcome_unknown",
     /// What a server behind the gateway sent is no message of its protocol.
     UpstreamInvalid = "upstream.invalid",
     /// A rule forbids that this result goes to this tool.

@@ -9,6 +9,8 @@
 //! - The era is asked under a lock, and what it wants done is put into queues under the same lock: the
 //!   order of decisions is the order on every connection.
 //! - Whatever moves holds a permit: who does not read makes the other side wait, and never a queue grow.
+//! - Of every request that the era had sent it is known whether it left the queue: what did not fails
+//!   before the end of its connection is told.
 //! - A connection is read and written by tasks of its own: a server that floods is written to all the same.
 
 use crate::{
@@ -127,6 +129,8 @@ struct Permits {
 struct State<E> {
     era: E,
     links: HashMap<Link, Writer>,
+    /// Requests that are in the queue of each connection, in their order.
+    unsent: HashMap<Link, VecDeque<Id>>,
     over: Option<UpstreamError>,
 }
 
@@ -154,6 +158,7 @@ impl<E: Era> Driver<E> {
             state: Mutex::new(State {
                 era,
                 links: HashMap::new(),
+                unsent: HashMap::new(),
                 over: None,
             }),
             server: Arc::clone(server),
@@ -202,6 +207,7 @@ impl<E: Era> Driver<E> {
                     None
                 }
                 Action::Close(link) => {
+                    state.unsent.remove(&link);
                     if let Some(writer) = state.links.remove(&link) {
                         writer.close(None);
                     }
@@ -218,6 +224,8 @@ impl<E: Era> Driver<E> {
                 }
                 let reason = "it asks, and does not read what it is answered".to_owned();
                 let error = UpstreamError::Invalid { reason };
+                // What is in its queue may still be sent before it is closed.
+                state.unsent.remove(&link);
                 let mut more = Actions::new();
                 state.era.happen(link, Event::Closed(error), &mut more);
                 actions.extend(more);
@@ -263,12 +271,38 @@ impl<E> State<E> {
     /// is closed goes nowhere.
     fn put(&mut self, link: Link, outgoing: Outgoing) -> Option<Link> {
         let writer = self.links.get(&link)?;
-        matches!(
-            writer.queue.try_send(outgoing),
-            Err(mpsc::error::TrySendError::Full(_))
-        )
-        .then_some(link)
+        let request = match &outgoing {
+            Outgoing::Message(message, ..) => request_id(message),
+            _ => None,
+        };
+        match writer.queue.try_send(outgoing) {
+            Ok(()) => {
+                if let Some(id) = request {
+                    self.unsent.entry(link).or_default().push_back(id);
+                }
+                None
+            }
+            Err(mpsc::error::TrySendError::Full(_)) => Some(link),
+            Err(mpsc::error::TrySendError::Closed(_)) => None,
+        }
     }
+
+    /// The requests that were in the queue of a connection that is over, as their failures and the end
+    /// of it.
+    fn end_of(&mut self, link: Link, error: UpstreamError) -> Vec<Event> {
+        let unsent = self.unsent.remove(&link).unwrap_or_default();
+        let failed = unsent.into_iter().map(|id| {
+            let error = error.clone();
+            Event::Failed { id, error }
+        });
+        let failed: Vec<_> = failed.collect();
+        failed.into_iter().chain([Event::Closed(error)]).collect()
+    }
+}
+
+/// The id of a request.
+fn request_id(message: &Message) -> Option<Id> {
+    message.method().and(message.id()).cloned()
 }
 
 /// Hands events on, for as long as somebody takes them.
@@ -286,9 +320,15 @@ async fn deliver(
 
 fn closed<E: Era>(driver: &Weak<Driver<E>>, link: Link, error: UpstreamError) {
     if let Some(driver) = driver.upgrade() {
-        driver.state().links.remove(&link);
+        let events = {
+            let mut state = driver.state();
+            state.links.remove(&link);
+            state.end_of(link, error)
+        };
         driver.act(&Permits::default(), |era, actions| {
-            era.happen(link, Event::Closed(error), actions);
+            for event in events {
+                era.happen(link, event, actions);
+            }
         });
     }
 }
@@ -364,7 +404,13 @@ async fn send_queued<E: Era>(
     while let Some(outgoing) = queued.recv().await {
         match outgoing {
             Outgoing::Message(message, headers, permit) => {
-                let id = message.method().and(message.id()).cloned();
+                let id = request_id(&message);
+                // From here on it may be sent.
+                if let (Some(_), Some(driver)) = (&id, driver.upgrade())
+                    && let Some(unsent) = driver.state().unsent.get_mut(&link)
+                {
+                    unsent.pop_front();
+                }
                 let sent = connection.send(message, &headers).await;
                 drop(permit);
                 if let (Err(error), Some(id), Some(driver)) = (sent, id, driver.upgrade()) {

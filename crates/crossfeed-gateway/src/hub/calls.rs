@@ -250,7 +250,9 @@ impl Request {
         match failure {
             Failure::Error(message) => self.client.answer(self.serial, *message).await,
             Failure::Unavailable(error) => {
-                let result = fault::tool(&link.name, &error, link.stateless);
+                // Only its tools were asked for.
+                let error = error.before_sending();
+                let result = fault::tool(&link.name, &error, false, link.stateless);
                 self.client.respond(self.serial, &result).await;
             }
         }

@@ -5,9 +5,11 @@
 
 use crate::{
     message::{RpcError, code},
+    tools,
     upstream::UpstreamError,
 };
 use bytes::Bytes;
+use crossfeed_wire::{ErrorBody, ErrorCode};
 use serde_json::json;
 
 /// An error of the protocol that says which server does not answer, and why.
@@ -16,23 +18,31 @@ pub(super) fn rpc(server: &str, error: &UpstreamError) -> RpcError {
         .with_data(json!({"code": error.code().as_str(), "server": server}))
 }
 
-/// A result that says the same to the model.
-pub(super) fn tool(server: &str, error: &UpstreamError, stateless: bool) -> Bytes {
-    let mut result = json!({
-        "content": [{
-            "type": "text",
-            "text": format!("{}: server `{server}`: {error}", error.code().as_str()),
-        }],
-        "isError": true,
-    });
-    if let (true, Some(members)) = (stateless, result.as_object_mut()) {
-        members.insert("resultType".to_owned(), json!("complete"));
+/// A result that says the same to the model, and what it can do.
+pub(super) fn tool(
+    server: &str,
+    error: &UpstreamError,
+    is_repeatable: bool,
+    stateless: bool,
+) -> Bytes {
+    let code = error.code();
+    let mut body = ErrorBody::new(code, format!("server `{server}`: {error}"));
+    body.advice = match code {
+        ErrorCode::UpstreamUnavailable => Some("the call was not made: it can be made again"),
+        ErrorCode::UpstreamOutcomeUnknown if is_repeatable => {
+            Some("making the call again does no harm: the tool says that it can be repeated")
+        }
+        ErrorCode::UpstreamOutcomeUnknown => {
+            Some("find out whether the call took effect; do not make it again before you know")
+        }
+        _ => None,
     }
-    result.to_string().into()
+    .map(str::to_owned);
+    tools::refused(body, stateless)
 }
 
 /// A client asks for more than it may.
 pub(super) fn limit(what: &str) -> RpcError {
     RpcError::new(code::INTERNAL, what)
-        .with_data(json!({"code": crossfeed_wire::ErrorCode::LimitExceeded.as_str()}))
+        .with_data(json!({"code": ErrorCode::LimitExceeded.as_str()}))
 }

@@ -173,9 +173,11 @@ async fn in_time<T>(link: &Arc<Link>, work: impl Future<Output = T>) -> T {
 /// Fails what took longer than it may, and tells the server of what it was sent.
 async fn give_up(link: &Arc<Link>) {
     let error = link.timed_out();
+    let lost = error.clone().after_sending();
     let mut sent = Vec::new();
     for (minted, waiting, was_sent) in link.overdue() {
-        link.fail_one(waiting, &error).await;
+        let error = if was_sent { &lost } else { &error };
+        link.fail_one(waiting, error).await;
         if was_sent {
             sent.push(minted);
         }
@@ -330,7 +332,8 @@ async fn attempt(
         (Ok(_), None) => Err((ended(), false)),
         (Err(error), Some(connection)) => {
             connection.close().await;
-            Err((error, true))
+            // Nothing but the introduction was lost.
+            Err((error.before_sending(), true))
         }
         (Err(error), None) => Err((error, false)),
     }
@@ -431,12 +434,11 @@ async fn handle(link: &Arc<Link>, event: Event) {
         Event::Message { message, related } => handle_message(link, message, related).await,
         Event::Failed { id, error } => {
             // What cannot be read over standard output is counted where it is passed over.
-            if link.is_http
-                && matches!(
-                    error.code(),
-                    ErrorCode::UpstreamInvalid | ErrorCode::LimitExceeded
-                )
-            {
+            let is_unusable = matches!(
+                error.clone().before_sending().code(),
+                ErrorCode::UpstreamInvalid | ErrorCode::LimitExceeded
+            );
+            if link.is_http && is_unusable {
                 link.figures.no_messages.add(1);
             }
             if let Some(waiting) = link.take(&id, Outcome::of(&error)) {

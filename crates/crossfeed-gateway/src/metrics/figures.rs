@@ -41,17 +41,27 @@ pub(crate) enum Outcome {
     Cancelled,
     /// It took longer than it may.
     TimedOut,
-    /// The server was not there, or what it answered cannot be used.
+    /// It was not sent, or the server refused it.
     Unavailable,
+    /// It was sent, and there is no answer that can be used.
+    Unknown,
 }
 
-const OUTCOMES: [&str; 5] = ["result", "error", "cancelled", "timeout", "unavailable"];
+const OUTCOMES: [&str; 6] = [
+    "result",
+    "error",
+    "cancelled",
+    "timeout",
+    "unavailable",
+    "unknown",
+];
 
 impl Outcome {
     /// What a failure is.
     pub(crate) fn of(error: &UpstreamError) -> Self {
         match error {
             UpstreamError::TimedOut { .. } => Self::TimedOut,
+            UpstreamError::OutcomeUnknown { .. } => Self::Unknown,
             _ => Self::Unavailable,
         }
     }

@@ -140,6 +140,7 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
         pending: Pending {
             kept: kept.map(Box::new),
             is_stateless: shared.is_stateless(),
+            is_repeatable: offered.prepared.listed().is_repeatable(),
         },
     })
 }
@@ -205,7 +206,9 @@ async fn begun(
         if let Some(parent) = TraceMeta::read(root).context() {
             begun = begun.with_parent(parent);
         }
-        begun = begun.with_tool(name);
+        begun = begun
+            .with_tool(name)
+            .with_repeatable(offered.prepared.listed().is_repeatable());
         if let Some(arguments) = root.get("arguments") {
             // Not shared: it must not keep alive what else the message holds.
             begun = begun.with_arguments(Bytes::copy_from_slice(arguments.raw()));

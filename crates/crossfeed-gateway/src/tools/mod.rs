@@ -33,6 +33,7 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_core::Engine;
+use crossfeed_wire::ErrorBody;
 use flow::Flows;
 use ids::Key;
 use list::{Listings, names::Naming};
@@ -175,9 +176,16 @@ pub struct Pending {
     kept: Option<Box<result::Kept>>,
     /// Whether the client's revision is without sessions.
     is_stateless: bool,
+    /// Whether its tool says that a call may be made again without harm.
+    is_repeatable: bool,
 }
 
 impl Pending {
+    /// Whether its tool says that a call may be made again without harm.
+    pub(crate) fn is_repeatable(&self) -> bool {
+        self.is_repeatable
+    }
+
     /// The result as the client is to see it; `result` is that of the server.
     pub async fn finish(self, result: Bytes) -> Bytes {
         match self.kept {
@@ -192,4 +200,13 @@ impl Pending {
             kept.fail(message).await;
         }
     }
+}
+
+/// A tool result that says why a call has no result, for the model and, in its `_meta`, for programs.
+pub(crate) fn refused(body: ErrorBody, is_stateless: bool) -> Bytes {
+    let privacy = refusal::Privacy {
+        is_shared: false,
+        says_complete: is_stateless,
+    };
+    refusal::of_bodies(vec![body], privacy)
 }

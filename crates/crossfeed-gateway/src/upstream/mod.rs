@@ -97,9 +97,47 @@ pub enum UpstreamError {
         /// What it says, without secrets.
         reason: String,
     },
+    /// A request was sent, at least in part, and has no answer. Every other error says that it was not
+    /// sent, or that the server refused it before doing anything.
+    #[error("the request may have run: {}", lost(cause))]
+    OutcomeUnknown {
+        /// Why there is no answer.
+        cause: Box<UpstreamError>,
+    },
+}
+
+/// Why an answer was lost. The server was reached, so nothing else is said of a connection that broke.
+fn lost(cause: &UpstreamError) -> String {
+    match cause {
+        UpstreamError::Unreachable { reason } | UpstreamError::Rejected { reason } => {
+            reason.clone()
+        }
+        cause => cause.to_string(),
+    }
 }
 
 impl UpstreamError {
+    /// What this means for a request of which a byte was sent: it may have run, unless the server
+    /// refused it.
+    #[must_use]
+    pub fn after_sending(self) -> Self {
+        match self {
+            Self::Refused { .. } | Self::Rejected { .. } | Self::OutcomeUnknown { .. } => self,
+            cause => Self::OutcomeUnknown {
+                cause: Box::new(cause),
+            },
+        }
+    }
+
+    /// What this means for a request that was not sent, or for a connection.
+    #[must_use]
+    pub fn before_sending(self) -> Self {
+        match self {
+            Self::OutcomeUnknown { cause } => *cause,
+            error => error,
+        }
+    }
+
     /// The stable word.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
@@ -109,6 +147,7 @@ impl UpstreamError {
             | Self::TimedOut { .. }
             | Self::Refused { .. }
             | Self::Rejected { .. } => ErrorCode::UpstreamUnavailable,
+            Self::OutcomeUnknown { .. } => ErrorCode::UpstreamOutcomeUnknown,
             Self::Invalid { .. } => ErrorCode::UpstreamInvalid,
             Self::TooLarge { .. } | Self::NoRoom { .. } => ErrorCode::LimitExceeded,
         }
@@ -132,14 +171,15 @@ pub enum Event {
         /// The request of ours on whose stream it came, where the transport knows.
         related: Option<Id>,
     },
-    /// A request of ours will not be answered; the connection lives.
+    /// A request of ours will not be answered. The error says whether it may have run.
     Failed {
         /// The request.
         id: Id,
         /// Why.
         error: UpstreamError,
     },
-    /// The connection is over, and with it every request that is not answered. Nothing comes behind it.
+    /// The connection is over. Every request that was handed over and neither answered nor failed
+    /// before this event may have run. Nothing comes behind it.
     Closed(UpstreamError),
 }
 
@@ -151,7 +191,8 @@ pub trait Upstream: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`UpstreamError`] when the message cannot be handed over; no event follows for it.
+    /// [`UpstreamError`] when the message cannot be handed over: none of it was or will be sent, and no
+    /// event follows for it. The same holds where the future is dropped before it is ready.
     async fn send(&self, message: Message, headers: &[Header]) -> Result<(), UpstreamError>;
 
     /// The revision that was agreed on: from here on HTTP says it in a header.

@@ -7,7 +7,7 @@
 use super::{Answer, Link, Note, Parcel, Waiting};
 use crate::{
     downstream::LISTEN,
-    hub::{advance::advance, read},
+    hub::{advance::advance, life, read},
     message::{Id, Message},
     metrics::{Outcome, families::REFUSALS},
     quota::Permit,
@@ -183,22 +183,42 @@ impl Link {
                 let sent = tokio::select! {
                     biased;
                     sent = upstream.send(parcel.message, &parcel.headers) => sent,
-                    // What was not taken is failed by who ended the connection.
-                    () = link.is_over(over) => return,
+                    () = link.is_over(over) => Err(link.over_because()),
                 };
-                match (sent, parcel.minted) {
-                    (Ok(()), _) => link.figures.sent.add(bytes),
-                    (Err(error), Some(minted)) => {
-                        let waiting = link.state().take(minted, Outcome::of(&error));
-                        if let Some(waiting) = waiting {
-                            link.fail_one(waiting, &error).await;
-                        }
-                    }
-                    (Err(_), None) => {}
+                if sent.is_ok() {
+                    link.figures.sent.add(bytes);
+                }
+                if let Some(minted) = parcel.minted {
+                    link.handed_over(minted, over, sent).await;
                 }
             }
         }))
         .await;
+    }
+
+    /// A request was handed over, or was not. It fails if it was not, or if the connection ended meanwhile.
+    async fn handed_over(&self, minted: u64, over: u64, sent: Result<(), UpstreamError>) {
+        let (waiting, error) = {
+            let mut state = self.state();
+            let is_over = state.over != over;
+            if !is_over {
+                state.in_hand = None;
+            }
+            let error = match sent {
+                Ok(()) if !is_over => return,
+                Ok(()) => self.over_because().after_sending(),
+                Err(error) => error,
+            };
+            (state.take(minted, Outcome::of(&error)), error)
+        };
+        if let Some(waiting) = waiting {
+            self.fail_one(waiting, &error).await;
+        }
+    }
+
+    /// Why the last connection ended.
+    fn over_because(&self) -> UpstreamError {
+        self.refusal().unwrap_or_else(life::ended)
     }
 
     /// Waits until more connections are over than these.
@@ -222,6 +242,7 @@ impl Link {
             return None;
         };
         state.queued_bytes -= parcel.message.len();
+        state.in_hand = parcel.minted;
         Some((upstream, parcel))
     }
 

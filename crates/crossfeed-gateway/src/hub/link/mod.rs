@@ -18,7 +18,7 @@ use crate::{
 };
 use bytes::Bytes;
 use std::{
-    collections::{BTreeSet, HashMap, VecDeque},
+    collections::{BTreeSet, HashMap, HashSet, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
@@ -99,6 +99,8 @@ pub(super) struct State {
     queued_bytes: usize,
     /// Somebody hands over what is in the queue.
     draining: bool,
+    /// The request that is being handed over: whoever does it knows whether it was taken.
+    in_hand: Option<u64>,
     upstream: Option<Arc<dyn Upstream>>,
     /// It begins when it is used.
     is_idle: bool,
@@ -204,6 +206,7 @@ impl Link {
                 queue: VecDeque::new(),
                 queued_bytes: 0,
                 draining: false,
+                in_hand: None,
                 upstream: None,
                 is_idle: false,
                 sockets: HashMap::new(),
@@ -393,7 +396,8 @@ impl Link {
         self.start_timeout
     }
 
-    /// The connection is over: everything that waits fails.
+    /// The connection is over: everything that waits fails. What is in the queue was not sent; what was
+    /// handed over may have run; what is just being handed over is left to whoever does it.
     pub(super) async fn down(self: &Arc<Self>, phase: Phase) {
         let is_idle = matches!(phase, Phase::Idle(_));
         let error = match &phase {
@@ -422,20 +426,30 @@ impl Link {
             state.draining = false;
             // One that could not be started again is the one that the client knows.
             state.known &= is_idle;
-            state.queue.clear();
+            let queue = std::mem::take(&mut state.queue);
+            let unsent: HashSet<u64> = queue.iter().filter_map(|parcel| parcel.minted).collect();
             state.queued_bytes = 0;
             state.deadlines.clear();
             state.notes.clear();
+            let in_hand = state.in_hand.take();
+            let in_hand = in_hand.and_then(|minted| state.waiting.remove_entry(&minted));
+            let waiting = std::mem::take(&mut state.waiting);
+            state.waiting.extend(in_hand);
             self.over.send_replace(state.over);
-            std::mem::take(&mut state.waiting)
+            let mut waiting: Vec<_> = waiting
+                .into_iter()
+                .map(|(minted, waiting)| (minted, waiting, !unsent.contains(&minted)))
+                .collect();
+            waiting.sort_unstable_by_key(|(minted, ..)| *minted);
+            waiting
         };
-        let mut waiting: Vec<_> = waiting.into_iter().collect();
-        waiting.sort_unstable_by_key(|(minted, _)| *minted);
-        for (_, (waiting, measured)) in waiting {
+        let lost = error.clone().after_sending();
+        for (_, (waiting, measured), was_sent) in waiting {
+            let error = if was_sent { &lost } else { &error };
             if !is_closed {
-                measured.end(Outcome::of(&error));
+                measured.end(Outcome::of(error));
             }
-            self.fail_one(waiting, &error).await;
+            self.fail_one(waiting, error).await;
         }
     }
 
@@ -532,9 +546,10 @@ impl Link {
                 client.refuse(serial, &fault::rpc(&self.name, error)).await;
             }
             (Waiting::Call { serial, pending }, client) => {
+                let repeatable = pending.is_repeatable();
                 pending.fail(&error.to_string()).await;
                 if let Some(client) = client {
-                    let result = fault::tool(&self.name, error, self.stateless);
+                    let result = fault::tool(&self.name, error, repeatable, self.stateless);
                     client.respond(serial, &result).await;
                 }
             }

@@ -6,6 +6,7 @@ mod idle;
 mod laws;
 mod one_server;
 mod owners;
+mod outcomes;
 mod progress;
 mod resources;
 mod restart;

@@ -55,7 +55,9 @@ async fn a_server_that_ended_is_told_everything_again() {
     server.events.send(over()).await.unwrap();
     let failed = client.next().await;
     assert!(
-        failed.contains(r#""id":5"#) && failed.contains("upstream.unavailable"),
+        failed.contains(r#""id":5"#)
+            && failed.contains("upstream.outcome_unknown")
+            && failed.contains("may have run"),
         "{failed}"
     );
     assert!(client.next().await.contains("notifications/cancelled"));

@@ -5,6 +5,7 @@ mod flows;
 mod laws;
 mod own;
 mod refused;
+mod repeatable;
 mod results;
 mod tasks;
 

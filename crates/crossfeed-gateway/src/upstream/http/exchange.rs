@@ -63,13 +63,21 @@ pub(super) async fn run(
     // It may have failed before there was anything to write.
     sent.notify_one();
     let outcome = match posted {
-        Ok(response) => answer(&link, &id, response).await,
+        Ok(response) => match answer(&link, &id, response).await {
+            Err(Failure::Request(error)) => Err(error.after_sending().into()),
+            outcome => outcome,
+        },
         Err(error) => Err(error.into()),
     };
     match outcome {
         Ok(()) => {}
         Err(Failure::Request(error)) => link.fail(&id, error).await,
-        Err(Failure::Session) => link.end(session_over()),
+        Err(Failure::Session) => {
+            // The server did not know the session, so it did not carry out this request. Of others that
+            // run nothing is known.
+            link.fail(&id, session_over()).await;
+            link.end(session_over());
+        }
     }
 }
 
@@ -154,12 +162,21 @@ async fn refusal(link: &Arc<Link>, id: &Id, response: Response) -> Result<(), Fa
     Ok(())
 }
 
+/// What a status says without an error of JSON-RPC. Only who asks, or asks too often, is refused for
+/// certain before anything is done.
 fn plain(status: StatusCode) -> UpstreamError {
-    if status.is_client_error() {
-        return rejected(status, "no reason is given");
-    }
-    UpstreamError::Unreachable {
-        reason: format!("HTTP {}", status.as_u16()),
+    let error = if status.is_client_error() {
+        rejected(status, "no reason is given")
+    } else {
+        UpstreamError::Unreachable {
+            reason: format!("HTTP {}", status.as_u16()),
+        }
+    };
+    match status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS => error,
+        _ => UpstreamError::OutcomeUnknown {
+            cause: Box::new(error),
+        },
     }
 }
 
@@ -281,6 +298,8 @@ async fn stream(link: &Arc<Link>, id: &Id, mut response: Response) -> Result<(),
                     break response;
                 }
                 Ok(response) if link::is_over(response.status(), link.has_session()) => {
+                    // The request was taken before the session ended.
+                    link.fail(id, session_over().after_sending()).await;
                     return Err(Failure::Session);
                 }
                 Ok(response) if !response.status().is_server_error() => {
@@ -290,7 +309,9 @@ async fn stream(link: &Arc<Link>, id: &Id, mut response: Response) -> Result<(),
                     );
                     return Err(UpstreamError::Ended { reason }.into());
                 }
-                Ok(_) | Err(UpstreamError::Unreachable { .. }) => {}
+                Ok(_)
+                | Err(UpstreamError::Unreachable { .. } | UpstreamError::OutcomeUnknown { .. }) => {
+                }
                 Err(error) => return Err(error.into()),
             }
         };
@@ -304,7 +325,7 @@ mod tests {
     #[test]
     fn no_person_helps_where_a_status_says_no() {
         for status in [StatusCode::BAD_REQUEST, StatusCode::NOT_FOUND] {
-            let error = plain(status);
+            let error = plain(status).before_sending();
             assert!(matches!(error, UpstreamError::Rejected { .. }), "{error}");
         }
     }

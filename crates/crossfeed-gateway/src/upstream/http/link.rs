@@ -201,9 +201,17 @@ impl Link {
 
     /// Says the end; nothing comes behind it.
     pub(super) async fn close(&self, error: UpstreamError) {
-        let Some(events) = self.state().events.clone() else {
+        let (events, unsent) = {
+            let mut state = self.state();
+            (state.events.clone(), std::mem::take(&mut state.waiting))
+        };
+        let Some(events) = events else {
             return;
         };
+        for id in unsent {
+            let error = error.clone();
+            self.event(Event::Failed { id, error }).await;
+        }
         let place = events.reserve().await;
         if let (Some(_), Ok(place)) = (self.state().events.take(), place) {
             place.send(Event::Closed(error));
@@ -282,7 +290,7 @@ impl Link {
             }
             Some(Kind::Notification) => false,
             Some(Kind::Response | Kind::Error) | None => {
-                self.fail(&id, error).await;
+                self.fail(&id, error.after_sending()).await;
                 related == Some(&id)
             }
         }

@@ -102,12 +102,18 @@ impl Wire {
             if let Some(Posted { message, sent }) = posted {
                 request = request.body(super::body::Outgoing::body(message, sent));
             }
-            let response = request.send().await.map_err(|error| unreachable(&error))?;
+            let response = request.send().await.map_err(|error| unanswered(&error))?;
             let status = response.status();
             match status {
                 StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => {
                     redirections += 1;
                     url = self.redirected(&url, &response, redirections)?;
+                }
+                // This is how servers answer what they have done.
+                StatusCode::SEE_OTHER => {
+                    return Err(UpstreamError::OutcomeUnknown {
+                        cause: Box::new(rejected(status, "its address is another")),
+                    });
                 }
                 _ if status.is_redirection() && status != StatusCode::NOT_MODIFIED => {
                     return Err(rejected(status, "its address is another"));
@@ -166,6 +172,15 @@ fn unreachable(error: &reqwest::Error) -> UpstreamError {
     }
 }
 
+/// Why a request has no answer: without a connection, no byte of it was written.
+fn unanswered(error: &reqwest::Error) -> UpstreamError {
+    if error.is_connect() || error.is_builder() {
+        unreachable(error)
+    } else {
+        unreachable(error).after_sending()
+    }
+}
+
 /// The innermost reason of an error: those around it name the address.
 pub(in crate::upstream) fn cause(error: &reqwest::Error) -> String {
     let mut innermost = error.source();
@@ -185,6 +200,9 @@ pub(in crate::upstream) fn client(takes_tls: bool) -> Result<Client, UpstreamErr
     Client::builder()
         .tls_backend_preconfigured(tls(takes_tls)?)
         .redirect(reqwest::redirect::Policy::none())
+        // Nothing is sent twice. Below this, a request is given to another connection only if it was not
+        // begun on the first.
+        .retry(reqwest::retry::never())
         .referer(false)
         .user_agent(concat!("crossfeed/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT)

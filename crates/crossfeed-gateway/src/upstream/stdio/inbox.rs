@@ -60,8 +60,14 @@ impl Inbox {
         if cut {
             reason.push_str(", in the middle of a message");
         }
-        let closed = Event::Closed(UpstreamError::Ended { reason });
-        drop(self.events.send(closed).await);
+        let error = UpstreamError::Ended { reason };
+        for id in self.outbox.unsent() {
+            let error = error.clone();
+            if self.event(Event::Failed { id, error }).await.is_err() {
+                return;
+            }
+        }
+        drop(self.events.send(Event::Closed(error)).await);
     }
 
     async fn next<R: AsyncRead + Unpin>(&self, lines: &mut LineReader<R>) -> Option<Line> {
@@ -150,6 +156,7 @@ impl Inbox {
             }
             Some(Kind::Notification) => Ok(()),
             Some(Kind::Response | Kind::Error) | None => {
+                let error = error.after_sending();
                 self.event(Event::Failed { id, error }).await
             }
         }

@@ -7,10 +7,11 @@
 //! # Invariants
 //!
 //! A line is written whole or the pipe is never written to again: what was handed over belongs to the
-//! outbox, so that a caller that gives up leaves no half line behind.
+//! outbox, so that a caller that gives up leaves no half line behind. Of every request it is known
+//! whether a byte of it was written.
 
 use crate::{
-    message::{Message, on_one_line},
+    message::{Id, Kind, Message, on_one_line},
     upstream::UpstreamError,
 };
 use bytes::{Buf, Bytes};
@@ -42,6 +43,10 @@ struct State {
     pipe: Option<Arc<pipe::Sender>>,
     waiting: VecDeque<Bytes>,
     bytes: usize,
+    /// Bytes that were written since the beginning.
+    written: u64,
+    /// Requests of which nothing was written, and where each begins.
+    unsent: VecDeque<(u64, Id)>,
     /// Nothing more is taken; the pipe is closed when everything is written.
     finishing: bool,
 }
@@ -54,6 +59,8 @@ impl Outbox {
                 pipe: Some(Arc::new(pipe)),
                 waiting: VecDeque::new(),
                 bytes: 0,
+                written: 0,
+                unsent: VecDeque::new(),
                 finishing: false,
             }),
             room: Notify::new(),
@@ -79,10 +86,12 @@ impl Outbox {
                 }
                 if state.bytes < WAITING_BYTES {
                     let idle = state.waiting.is_empty();
+                    let begins = state.written + state.bytes as u64;
                     state.take(message);
                     // Nobody waits: the pipe most likely takes it, and no other task has to wake up.
                     let is_done = idle && state.write().unwrap_or(false);
                     if !is_done {
+                        state.note(message, begins);
                         self.work.notify_one();
                     }
                     return Ok(());
@@ -108,6 +117,13 @@ impl Outbox {
         drop(state);
         self.work.notify_one();
         self.room.notify_waiters();
+    }
+
+    /// The requests that were taken and of which no byte was written. Once the outbox is closed, none
+    /// ever will be.
+    pub(super) fn unsent(&self) -> Vec<Id> {
+        let state = self.state();
+        state.unsent.iter().map(|(_, id)| id.clone()).collect()
     }
 
     /// Writes what could not be written at once, until the outbox is finished or the pipe breaks.
@@ -151,6 +167,16 @@ impl State {
         self.bytes += 1;
     }
 
+    /// Takes note of a request that begins at a place, unless the first of its bytes was written.
+    fn note(&mut self, message: &Message, begins: u64) {
+        if self.written > begins {
+            return;
+        }
+        if let (Kind::Request, Some(id)) = (message.kind(), message.id()) {
+            self.unsent.push_back((begins, id.clone()));
+        }
+    }
+
     /// Writes as much as the pipe takes now; whether that was everything.
     fn write(&mut self) -> io::Result<bool> {
         while !self.waiting.is_empty() {
@@ -170,6 +196,10 @@ impl State {
                 Err(error) => return Err(error),
             };
             self.bytes -= written;
+            self.written += written as u64;
+            while (self.unsent.front()).is_some_and(|(begins, _)| *begins < self.written) {
+                self.unsent.pop_front();
+            }
             while let Some(piece) = self.waiting.front_mut() {
                 if written < piece.len() {
                     piece.advance(written);

@@ -1,5 +1,6 @@
 use super::*;
 use crate::message::Kind;
+use bytes::Bytes;
 use proptest::prelude::*;
 use std::{fs, future::Future, task::Poll};
 
@@ -158,7 +159,7 @@ fn what_is_no_message_is_counted() {
 
 #[test]
 fn a_request_whose_answer_is_no_message_is_told() {
-    let invalid = "failed 7: the server sent what is no message: ";
+    let invalid = "failed 7: the request may have run: the server sent what is no message: ";
     for (line, reason) in [
         (r#"{"id":7,"result":NaN,"jsonrpc":"2.0"}"#, "no JSON: "),
         (
@@ -211,7 +212,7 @@ fn a_line_beyond_the_limit_fails_its_request_only() {
             printf '"}},"id":"seven"}}\n'; echo '{note}'"#
         ),
         &[
-            r#"failed "seven": a message of more than 1048576 bytes"#,
+            r#"failed "seven": the request may have run: a message of more than 1048576 bytes"#,
             note,
             "closed: the server has ended: exit status: 0",
         ],
@@ -421,5 +422,36 @@ fn kinds_of_messages_of_a_server_are_read() {
             panic!()
         };
         assert_eq!(message.kind(), Kind::Response);
+    });
+}
+
+/// Requests of which nothing was written have not run, and are told so before the end.
+#[test]
+fn what_was_not_written_when_a_process_ends_was_not_sent() {
+    run(async {
+        let mut server = start(&shell("exec sleep 1000")).await;
+        // The pipe is filled, and then the outbox.
+        let pad = "x".repeat(4000);
+        let mut taken = 0_u64;
+        loop {
+            let params = Bytes::from(format!("\"{pad}\""));
+            let message = Message::request(&Id::number(taken), "m", Some(&params));
+            let mut sending = server.upstream.send(message, &[]);
+            if poll_once(&mut sending).await.is_pending() {
+                break;
+            }
+            taken += 1;
+        }
+        server.upstream.close().await;
+        let said = server.rest().await;
+        let (end, failed) = said.split_last().unwrap();
+        assert!(end.starts_with("closed: "), "{end}");
+        // The last that were taken, in their order; those before them were written, at least in part.
+        let unsent = failed.len() as u64;
+        assert!(0 < unsent && unsent < taken, "{unsent} of {taken}");
+        for (id, said) in (taken - unsent..).zip(failed) {
+            let expected = format!("failed {id}: the server has ended: ");
+            assert!(said.starts_with(&expected), "{said}");
+        }
     });
 }

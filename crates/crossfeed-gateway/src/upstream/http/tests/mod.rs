@@ -114,7 +114,7 @@ async fn begin(client: &mut Client) {
 
 /// What one request with the id 7 is answered, and what is then said.
 #[track_caller]
-fn check(reply: fn() -> Reply, expected: &str) {
+fn check(reply: impl Fn() -> Reply + Send + Sync + 'static, expected: &str) {
     let said = run(async {
         let server = serve(move |_| reply()).await;
         let mut client = open(&server).await;
@@ -145,39 +145,50 @@ fn what_is_no_answer_fails_its_request() {
     let page = || reply(200, "text/html", "<p>");
     check(
         page,
-        "7 failed: the server sent what is no message: HTTP 200 without a message",
+        "7 failed: the request may have run: the server sent what is no message: HTTP 200 without a message",
     );
     check(
         accepted,
-        "7 failed: the server sent what is no message: HTTP 202 without a message",
+        "7 failed: the request may have run: the server sent what is no message: HTTP 202 without a message",
     );
     check(
         || json("{"),
-        "7 failed: the server sent what is no message: no JSON: unexpected end at byte 1",
+        "7 failed: the request may have run: the server sent what is no message: no JSON: unexpected end at byte 1",
     );
     check(
         || json("[]"),
-        "7 failed: the server sent what is no message: a list of messages: send them one by one",
+        "7 failed: the request may have run: the server sent what is no message: a list of messages: send them one by one",
     );
     check(
         || stream("data: {\"jsonrpc\":\"2.0\",\"id\":7}\n\n"),
-        "7 failed: the server sent what is no message: no JSON-RPC 2.0 message: it is no request, no notification and no response",
+        "7 failed: the request may have run: the server sent what is no message: no JSON-RPC 2.0 message: it is no request, no notification and no response",
     );
     check(
         || stream(""),
-        "7 failed: the server has ended: its stream ended before the answer",
+        "7 failed: the request may have run: the server has ended: its stream ended before the answer",
     );
     check(
         || reply(500, "text/plain", "x"),
-        "7 failed: the server cannot be reached: HTTP 500",
+        "7 failed: the request may have run: HTTP 500",
     );
+    for (status, why) in [
+        (303, ": its address is another"),
+        (400, ": no reason is given"),
+        (404, ": no reason is given"),
+        (408, ": no reason is given"),
+        (502, ""),
+        (503, ""),
+        (504, ""),
+    ] {
+        let answered = move || reply(status, "text/plain", "x");
+        check(
+            answered,
+            &format!("7 failed: the request may have run: HTTP {status}{why}"),
+        );
+    }
     check(
         || reply(429, "text/plain", "x"),
         "7 failed: the server refuses: HTTP 429: no reason is given",
-    );
-    check(
-        || reply(404, "text/plain", "x"),
-        "7 failed: the server refuses: HTTP 404: no reason is given",
     );
     check(
         || with(401, "www-authenticate: Bearer", ""),
@@ -194,7 +205,7 @@ fn what_is_no_answer_fails_its_request() {
                     .to_owned(),
             )]
         },
-        "7 failed: the server cannot be reached: its answer was cut off: end of file before message length reached",
+        "7 failed: the request may have run: its answer was cut off: end of file before message length reached",
     );
 }
 
@@ -228,13 +239,13 @@ fn an_error_of_the_server_is_passed_on_as_it_is() {
                 r#"{"jsonrpc":"2.0","id":8,"error":{"code":1}}"#,
             )
         },
-        "7 failed: the server refuses: HTTP 400: no reason is given",
+        "7 failed: the request may have run: HTTP 400: no reason is given",
     );
 }
 
 #[test]
 fn an_answer_beyond_the_limit_fails_its_request() {
-    let failed = "7 failed: a message of more than 100000 bytes";
+    let failed = "7 failed: the request may have run: a message of more than 100000 bytes";
     check(
         || {
             with(
@@ -482,7 +493,7 @@ fn a_stream_that_cannot_be_resumed_fails_its_request() {
         let said = client.next().await;
         assert_eq!(
             said,
-            "2 failed: the server has ended: its stream cannot be resumed"
+            "2 failed: the request may have run: the server has ended: its stream cannot be resumed"
         );
         assert_eq!(server.requests.lock().unwrap().len(), 6);
     });
@@ -572,7 +583,11 @@ fn a_session_that_is_over_ends_the_connection() {
             client.request(3, "m").await;
             assert_eq!(
                 client.rest().await,
-                ["closed: the server has ended: its session is over"]
+                [
+                    // Of the request that hangs nothing is known.
+                    "3 failed: the server has ended: its session is over",
+                    "closed: the server has ended: its session is over"
+                ]
             );
             let sent = client
                 .upstream
@@ -799,5 +814,124 @@ fn an_event_with_an_odd_id_is_resumed_behind() {
         assert_eq!(client.next().await, format!("7> {}", result(7)));
         let requests = server.requests.lock().unwrap();
         assert_eq!(requests[1].header("last-event-id"), "\u{e9}");
+    });
+}
+
+/// A server that reads one request on each connection, answers it or not, and then goes on so. It says how
+/// many requests it has read.
+async fn cuts(answers: &'static [bool]) -> (std::net::SocketAddr, Arc<Mutex<usize>>) {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let read = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&read);
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let count = Arc::clone(&count);
+            tokio::spawn(async move {
+                for answers in answers {
+                    let mut head = Vec::new();
+                    while !head.ends_with(b"\r\n\r\n") {
+                        head.push(stream.read_u8().await.ok()?);
+                    }
+                    let head = String::from_utf8(head).unwrap().to_ascii_lowercase();
+                    let length = head.split("content-length: ").nth(1).unwrap();
+                    let length = length.lines().next().unwrap().parse().unwrap();
+                    let mut body = vec![0; length];
+                    stream.read_exact(&mut body).await.ok()?;
+                    *count.lock().unwrap() += 1;
+                    if *answers {
+                        let text = String::from_utf8(body).unwrap();
+                        let message = Message::parse(text).unwrap();
+                        let text = result(message.id().unwrap().as_number().unwrap());
+                        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json";
+                        let length = text.len();
+                        let answer = format!("{head}\r\ncontent-length: {length}\r\n\r\n{text}");
+                        stream.write_all(answer.as_bytes()).await.ok()?;
+                    }
+                }
+                Some(())
+            });
+        }
+    });
+    (address, read)
+}
+
+#[test]
+fn a_request_whose_connection_is_cut_is_sent_once_and_may_have_run() {
+    for answers in [&[false][..], &[true, false]] {
+        run(async {
+            let (address, read) = cuts(answers).await;
+            let mut client = open_at(&format!("http://{address}/"), &[]).await;
+            for (id, is_answered) in (1..).zip(answers) {
+                client.request(id, "tools/call").await;
+                let said = client.next().await;
+                if *is_answered {
+                    assert_eq!(said, format!("{id}> {}", result(id)));
+                } else {
+                    let lost = format!("{id} failed: the request may have run: ");
+                    assert!(said.starts_with(&lost), "{said}");
+                }
+            }
+            assert_eq!(*read.lock().unwrap(), answers.len());
+        });
+    }
+}
+
+#[test]
+fn what_was_not_posted_when_a_session_ends_was_not_sent() {
+    run(async {
+        let goes = Arc::new(Notify::new());
+        let gone = Arc::clone(&goes);
+        let server = serve(session(move |request| match id_of(request) {
+            2 => {
+                let mut reply = vec![Part::Until(Arc::clone(&gone))];
+                reply.extend(with(404, "content-length: 0", ""));
+                reply
+            }
+            _ => vec![Part::Until(Arc::default())],
+        }))
+        .await;
+        let mut client = open(&server).await;
+        begin(&mut client).await;
+        client.request(2, "tools/call").await;
+        // This is waited for before anything else is posted.
+        client.notify("n").await;
+        client.request(3, "tools/call").await;
+        while server.requests.lock().unwrap().len() < 3 {
+            tokio::task::yield_now().await;
+        }
+        goes.notify_one();
+        let over = "the server has ended: its session is over";
+        assert_eq!(
+            client.rest().await,
+            [
+                format!("2 failed: {over}"),
+                format!("3 failed: {over}"),
+                format!("closed: {over}")
+            ]
+        );
+        assert_eq!(server.requests.lock().unwrap().len(), 3);
+    });
+}
+
+#[test]
+fn a_session_that_is_over_when_a_stream_is_resumed_says_nothing_of_its_request() {
+    run(async {
+        let server = serve(session(|request| match request.method.as_str() {
+            "POST" => stream("id: a\nretry: 10\ndata: \n\n"),
+            _ => reply(404, "text/plain", ""),
+        }))
+        .await;
+        let mut client = open(&server).await;
+        begin(&mut client).await;
+        client.request(2, "tools/call").await;
+        assert_eq!(
+            client.rest().await,
+            [
+                "2 failed: the request may have run: the server has ended: its session is over",
+                "closed: the server has ended: its session is over"
+            ]
+        );
     });
 }
