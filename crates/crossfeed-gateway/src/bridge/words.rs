@@ -84,8 +84,6 @@ pub(super) const TASKS: &str = "io.modelcontextprotocol/tasks";
 pub(super) mod code {
     /// Sessions: there is no such resource.
     pub(in crate::bridge) const RESOURCE_NOT_FOUND: i64 = -32002;
-    /// Stateless: the client lacks a capability that the request needs.
-    pub(in crate::bridge) const MISSING_CAPABILITY: i64 = -32021;
     /// Stateless: the revision is not spoken here.
     pub(in crate::bridge) const UNSUPPORTED_VERSION: i64 = -32022;
 }

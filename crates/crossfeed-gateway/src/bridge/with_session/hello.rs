@@ -35,6 +35,8 @@ impl Client {
 /// What a server said of itself.
 pub(super) struct Server {
     pub(super) capabilities: Bytes,
+    /// Whether it may make tasks of calls.
+    pub(super) has_tasks: bool,
     logs: bool,
 }
 
@@ -116,6 +118,7 @@ impl Session {
             &[],
         );
         self.server = Some(Server {
+            has_tasks: members::get(&capabilities, &["extensions", words::TASKS]).is_some(),
             logs: members::get(&capabilities, &["logging"]).is_some(),
             capabilities,
         });

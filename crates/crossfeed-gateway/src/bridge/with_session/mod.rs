@@ -7,7 +7,7 @@
 //! - `initialize` is answered from `server/discover`, `ping` and `logging/setLevel` from here.
 //! - An answer that wants input becomes requests to the client; their answers go with the request, sent
 //!   again ([`input`]).
-//! - A call that a server takes as a task only is followed to its end ([`task`]).
+//! - A call that a server makes a task of is followed to its end ([`task`]).
 //! - Subscriptions, and lists that change, are one request that stays open ([`listen`]).
 
 mod hello;
@@ -65,8 +65,6 @@ struct Call {
     at: At,
     rounds: u32,
     pauses: u32,
-    /// The server took it as a task only.
-    as_task: bool,
     /// By what the task it became has asked for something before.
     task_asked: HashSet<Bytes>,
 }
@@ -160,10 +158,16 @@ impl Session {
             return;
         }
         let params = message.params();
-        let Some(params) = self.with_meta(params.as_ref(), true) else {
+        let Some(mut params) = self.with_meta(params.as_ref(), true) else {
             actions.push(invalid(&id, "the parameters are no object"));
             return;
         };
+        if message.method() == Some("tools/call")
+            && self.server.as_ref().is_some_and(|server| server.has_tasks)
+            && let Some(with_tasks) = self.with_tasks(&params)
+        {
+            params = with_tasks;
+        }
         let call = self.number();
         self.by_client.insert(id.clone(), call);
         let running = Call {
@@ -173,7 +177,6 @@ impl Session {
             at: At::Pause(None),
             rounds: 0,
             pauses: 0,
-            as_task: false,
             task_asked: HashSet::new(),
         };
         let request = running.request.clone();
@@ -266,9 +269,6 @@ impl Session {
 
     fn call_refused(&mut self, call: u64, message: Message, actions: &mut Actions) {
         let error = message.error().unwrap_or_default();
-        if self.wants_task(call, &error, actions) {
-            return;
-        }
         if let Some(call) = self.finish(call) {
             let error = error_of_sessions(call.request.method(), &error);
             let message = message.with_id(call.client).with_body(error);
@@ -319,9 +319,17 @@ impl Session {
 
     fn failed(&mut self, id: &Id, error: UpstreamError, actions: &mut Actions) {
         let number = id.as_number();
+        let mut has_run = false;
         let client = match number.and_then(|number| self.sent.remove(&number)) {
             Some(Sent::Discover { client, .. }) => Some(client),
-            Some(Sent::Call(call) | Sent::Task(call)) => self.finish(call).map(|call| call.client),
+            Some(Sent::Task(call)) => {
+                has_run = true;
+                self.finish(call).map(|call| call.client)
+            }
+            Some(Sent::Call(call)) => self.finish(call).map(|call| {
+                has_run = call.rounds > 0;
+                call.client
+            }),
             Some(Sent::Listen) => {
                 self.listen_ended(number.unwrap_or_default(), None, actions);
                 None
@@ -329,6 +337,12 @@ impl Session {
             None => None,
         };
         if let Some(id) = client {
+            // The server has begun with the call, whatever became of what was sent for it last.
+            let error = if has_run {
+                error.after_sending()
+            } else {
+                error
+            };
             actions.push(Action::Tell(Event::Failed { id, error }));
         }
     }

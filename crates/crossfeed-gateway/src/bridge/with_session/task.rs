@@ -1,15 +1,15 @@
-//! Calls that the server only takes as tasks, which this client cannot follow: the session does, and
-//! answers the call with what comes out.
+//! Calls that the server makes tasks of, which this client cannot follow: the session does, and answers
+//! the call with what comes out.
 //!
-//! Tasks are offered to the server only where it refuses a call without them: what it can answer at once,
-//! it does.
+//! A server that has tasks is told with every call that they can be followed. It is not found out by
+//! sending a call twice: a tool may have run before it answered with an error.
 
 use super::{At, Sent, Session, input::Round};
 use crate::{
     bridge::{
         driver::{Action, Actions, FIRST},
         members, tell,
-        words::{self, code, meta},
+        words::{self, meta},
     },
     message::{Id, Message, RpcError, code as rpc},
 };
@@ -30,33 +30,8 @@ pub(super) struct Task {
 }
 
 impl Session {
-    /// Whether an error says that the call is taken as a task only: then it is sent again, once.
-    pub(super) fn wants_task(&mut self, call: u64, error: &Bytes, actions: &mut Actions) -> bool {
-        let wanted = ["data", "requiredCapabilities", "extensions", words::TASKS];
-        let code = members::get(error, &["code"]);
-        if code.is_none_or(|code| *code != *code::MISSING_CAPABILITY.to_string().as_bytes())
-            || members::get(error, &wanted).is_none()
-        {
-            return false;
-        }
-        let Some(running) = self.calls.get(&call).filter(|call| !call.as_task) else {
-            return false;
-        };
-        let request = running.request.clone();
-        let Some(params) = request.params().and_then(|params| self.with_tasks(&params)) else {
-            return false;
-        };
-        let request = request.with_body(params);
-        if let Some(running) = self.calls.get_mut(&call) {
-            running.as_task = true;
-            running.request = request.clone();
-        }
-        self.send(call, request, actions);
-        true
-    }
-
     /// Parameters of a request, in which the client can follow tasks.
-    fn with_tasks(&self, params: &Bytes) -> Option<Bytes> {
+    pub(super) fn with_tasks(&self, params: &Bytes) -> Option<Bytes> {
         let capabilities = members::get(params, &["_meta", meta::CLIENT_CAPABILITIES])?;
         let extensions = members::get(&capabilities, &["extensions"]);
         let extensions = members::with(extensions.as_ref(), &[(words::TASKS, b"{}")], &[])?;

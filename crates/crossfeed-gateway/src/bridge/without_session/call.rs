@@ -25,6 +25,9 @@ const KEPT: [&str; 5] = [
 
 const CALL: &str = "tools/call";
 
+/// The capability of a server that takes calls as tasks.
+const TASKS: [&str; 4] = ["tasks", "requests", "tools", "call"];
+
 /// Tools that are remembered as those that are called as tasks only.
 const TASKS_ONLY: usize = 1024;
 
@@ -59,7 +62,7 @@ pub(super) struct Call {
 }
 
 /// Whether a call is one that the server only takes as a task, which the client cannot follow: the bridge
-/// does.
+/// does. Its listing says so; a call is never sent a second time to find out.
 enum AsTask {
     No,
     Asked,
@@ -73,15 +76,13 @@ impl Call {
         ASKING.contains(&self.method.as_str()) && self.number.is_some() && self.outcome.is_none()
     }
 
-    /// The request is for a task from here on; whether it is.
-    fn ask_for_task(&mut self) -> bool {
+    /// The request is for a task from here on.
+    fn ask_for_task(&mut self) {
         let params = self.request.0.params();
-        let Some(params) = members::with(params.as_ref(), &[("task", b"{}")], &[]) else {
-            return false;
-        };
-        self.as_task = AsTask::Asked;
-        self.request.0 = self.request.0.clone().with_body(params);
-        true
+        if let Some(params) = members::with(params.as_ref(), &[("task", b"{}")], &[]) {
+            self.as_task = AsTask::Asked;
+            self.request.0 = self.request.0.clone().with_body(params);
+        }
     }
 
     /// Takes over what a request says of itself each time that it comes.
@@ -150,6 +151,7 @@ impl Sessions {
             && running.method == CALL
             && matches!(running.as_task, AsTask::No)
             && self.tasks_only.contains(&name)
+            && (self.sessions.get(&running.link)).is_some_and(|session| session.has(&TASKS))
         {
             running.ask_for_task();
         }
@@ -264,27 +266,13 @@ impl Sessions {
         }
     }
 
-    /// Whether an answer says that a call is taken as a task only, or was: the call goes on.
+    /// Whether an answer says that a call became a task: the call goes on.
     fn is_about_task(&mut self, number: u64, message: &Message, actions: &mut Actions) -> bool {
         let Some(call) = self.calls.get_mut(&number) else {
             return false;
         };
-        let tasks = ["tasks", "requests", "tools", "call"];
-        let session = self.sessions.get(&call.link);
-        if call.method != CALL || !session.is_some_and(|session| session.has(&tasks)) {
-            return false;
-        }
-        match (&call.as_task, message.error(), message.result()) {
-            (AsTask::No, Some(error), _) => {
-                let unknown = rpc::METHOD_NOT_FOUND.to_string();
-                let code = members::get(&error, &["code"]);
-                if code.is_none_or(|code| *code != *unknown.as_bytes()) || !call.ask_for_task() {
-                    return false;
-                }
-                self.send_call(number, actions);
-                true
-            }
-            (AsTask::Asked, _, Some(result)) => {
+        match (&call.as_task, message.result()) {
+            (AsTask::Asked, Some(result)) => {
                 let Some(task) = members::get(&result, &["task", "taskId"]) else {
                     return false;
                 };
@@ -301,12 +289,16 @@ impl Sessions {
     }
 
     pub(super) fn call_failed(&mut self, call: u64, error: &UpstreamError, actions: &mut Actions) {
-        let call = self.finish(call);
-        if let Some(call) = &call {
-            self.leave_in_doubt(call);
-        }
-        if let Some(id) = call.and_then(|call| call.client) {
-            let error = error.clone();
+        let Some(call) = self.finish(call) else {
+            return;
+        };
+        self.leave_in_doubt(&call);
+        // The server made a task of it, whatever became of what was asked about that.
+        let error = match call.as_task {
+            AsTask::Made(_) => error.clone().after_sending(),
+            AsTask::No | AsTask::Asked => error.clone(),
+        };
+        if let Some(id) = call.client {
             actions.push(Action::Tell(Event::Failed { id, error }));
         }
     }

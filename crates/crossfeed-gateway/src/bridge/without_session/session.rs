@@ -292,23 +292,27 @@ impl Sessions {
     pub(super) fn end_session(&mut self, link: Link, error: &UpstreamError, actions: &mut Actions) {
         let held = self.sessions.remove(&link).map(|session| session.held);
         self.sent.retain(|_, (at, _)| *at != link);
-        let mut clients = Vec::new();
+        // What waits for a session to begin was not sent, however its beginning failed.
+        let unsent = error.clone().before_sending();
+        let sent = unsent.clone().after_sending();
+        let mut failed = Vec::new();
         for held in held.unwrap_or_default() {
-            clients.extend(self.client_of(&held));
+            failed.extend(self.client_of(&held).map(|id| (id, unsent.clone())));
         }
         let calls = self.calls.iter().filter(|(_, call)| call.link == link);
         for call in calls.map(|(call, _)| *call).collect::<Vec<_>>() {
-            clients.extend(self.finish(call).and_then(|call| call.client));
+            let client = self.finish(call).and_then(|call| call.client);
+            failed.extend(client.map(|id| (id, sent.clone())));
         }
         let listens = self
             .listens
             .iter()
             .filter(|(_, listen)| listen.link == link);
         for listen in listens.map(|(listen, _)| *listen).collect::<Vec<_>>() {
-            clients.extend(self.client_of(&Held::Listen(listen)));
+            let client = self.client_of(&Held::Listen(listen));
+            failed.extend(client.map(|id| (id, sent.clone())));
         }
-        for id in clients {
-            let error = error.clone();
+        for (id, error) in failed {
             actions.push(Action::Tell(Event::Failed { id, error }));
         }
     }

@@ -278,21 +278,12 @@ async fn an_answer_that_comes_while_the_client_is_busy_is_told_when_it_comes_aga
     talk.silence().await;
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_task_is_followed_to_its_end() {
-    let mut talk = discovered(r#"{"tools":{},"tasks":{"list":{}}}"#).await;
-    talk.call("a", 3).await;
-    talk.server(r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"no tasks here"}}"#)
-        .await;
-    talk.client_gets(
-        r#"{"jsonrpc":"2.0","id":"a","error":{"code":-32601,"message":"no tasks here"}}"#,
-    )
-    .await;
-
+/// A conversation whose server has tasks and listed a tool `t` that supports them so.
+async fn listed(support: &str) -> Talk {
     let mut talk = connected().await;
     let said = said("");
     talk.client(&format!(
-        r#"{{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{{"name":"t",{said}}}}}"#
+        r#"{{"jsonrpc":"2.0","id":"l","method":"tools/list","params":{{{said}}}}}"#
     ))
     .await;
     talk.told().await;
@@ -300,15 +291,38 @@ async fn a_task_is_followed_to_its_end() {
     for _ in 0..3 {
         talk.told().await;
     }
-    talk.server(r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32601,"message":"as a task only"}}"#)
+    talk.server(&format!(r#"{{"jsonrpc":"2.0","id":3,"result":{{"tools":[{{"name":"t","execution":{{"taskSupport":"{support}"}}}}]}}}}"#)).await;
+    talk.event().await;
+    talk.client(&format!(
+        r#"{{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{{"name":"t",{said}}}}}"#
+    ))
+    .await;
+    talk
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_is_not_sent_again_as_a_task() {
+    let mut talk = listed("optional").await;
+    talk.server_gets(r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"t"}}"#)
         .await;
+    // It may be the error of another server, which the tool passes on when it has run.
+    talk.server(r#"{"jsonrpc":"2.0","id":5,"error":{"code":-32601,"message":"not there"}}"#)
+        .await;
+    talk.client_gets(r#"{"jsonrpc":"2.0","id":"a","error":{"code":-32601,"message":"not there"}}"#)
+        .await;
+    talk.silence().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_is_followed_to_its_end() {
+    let mut talk = listed("required").await;
     talk.server_gets(
-        r#"{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"t","task":{}}}"#,
+        r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"t","task":{}}}"#,
     )
     .await;
-    talk.server(r#"{"jsonrpc":"2.0","id":4,"result":{"task":{"taskId":"k","status":"working"}}}"#)
+    talk.server(r#"{"jsonrpc":"2.0","id":5,"result":{"task":{"taskId":"k","status":"working"}}}"#)
         .await;
-    talk.server_gets(r#"{"jsonrpc":"2.0","id":5,"method":"tasks/result","params":{"taskId":"k"}}"#)
+    talk.server_gets(r#"{"jsonrpc":"2.0","id":6,"method":"tasks/result","params":{"taskId":"k"}}"#)
         .await;
     talk.server(r#"{"jsonrpc":"2.0","id":9,"method":"roots/list"}"#)
         .await;
@@ -322,30 +336,98 @@ async fn a_task_is_followed_to_its_end() {
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"b"}}"#,
     )
     .await;
-    talk.server_gets(r#"{"jsonrpc":"2.0","id":6,"method":"tasks/cancel","params":{"taskId":"k"}}"#)
+    talk.server_gets(r#"{"jsonrpc":"2.0","id":7,"method":"tasks/cancel","params":{"taskId":"k"}}"#)
         .await;
     talk.server_gets(
-        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":6}}"#,
     )
     .await;
     talk.told().await;
+}
 
-    // What the server has listed as such is called so at once.
+/// How the request `client` failed.
+async fn failed(talk: &mut Talk, client: &str) -> UpstreamError {
+    match talk.event().await {
+        Event::Failed { id, error } => {
+            assert_eq!(id.raw(), format!("\"{client}\"").as_bytes());
+            error
+        }
+        event => panic!("{event:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_for_a_session_was_not_sent_and_what_was_sent_may_have_run() {
+    let ended = || UpstreamError::Ended {
+        reason: "gone".to_owned(),
+    };
+    let lost = ended().after_sending();
+    // The server may have taken `initialize`, but it was not sent the call.
+    let mut talk = connected().await;
+    let said = said("");
     talk.client(&format!(
-        r#"{{"jsonrpc":"2.0","id":"l","method":"tools/list","params":{{{said}}}}}"#
+        r#"{{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{{"name":"t",{said}}}}}"#
     ))
     .await;
     talk.told().await;
-    talk.server(r#"{"jsonrpc":"2.0","id":8,"result":{"tools":[{"name":"t","execution":{"taskSupport":"required"}}]}}"#).await;
-    talk.event().await;
-    talk.client(&format!(
-        r#"{{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{{"name":"t",{said}}}}}"#
-    ))
-    .await;
-    talk.server_gets(
-        r#"{"jsonrpc":"2.0","id":10,"method":"tools/call","params":{"name":"t","task":{}}}"#,
-    )
-    .await;
+    let (id, error) = (Id::number(2), lost.clone());
+    let event = Event::Failed { id, error };
+    talk.server.events.send(event).await.unwrap();
+    assert_eq!(failed(&mut talk, "a").await, ended());
+
+    let mut talk = discovered(r#"{"tools":{}}"#).await;
+    talk.call("a", 3).await;
+    talk.server
+        .events
+        .send(Event::Closed(ended()))
+        .await
+        .unwrap();
+    assert_eq!(failed(&mut talk, "a").await, lost);
+
+    // That a task is not there to be asked about says nothing of whether it ran.
+    let mut talk = listed("required").await;
+    talk.told().await;
+    talk.server(r#"{"jsonrpc":"2.0","id":5,"result":{"task":{"taskId":"k","status":"working"}}}"#)
+        .await;
+    talk.told().await;
+    let (id, error) = (Id::number(6), ended());
+    let event = Event::Failed { id, error };
+    talk.server.events.send(event).await.unwrap();
+    assert_eq!(failed(&mut talk, "a").await, lost);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_server_that_does_not_read_was_not_sent_has_not_run() {
+    let ended = || UpstreamError::Ended {
+        reason: "gone".to_owned(),
+    };
+    let mut talk = discovered(r#"{"tools":{}}"#).await;
+    let reads = Arc::clone(&talk.server.reads);
+    let stopped = reads.write().await;
+    let said = said("");
+    for id in ["a", "b", "c"] {
+        talk.client(&format!(
+            r#"{{"jsonrpc":"2.0","id":"{id}","method":"tools/call","params":{{"name":"t",{said}}}}}"#
+        ))
+        .await;
+    }
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    talk.server
+        .events
+        .send(Event::Closed(ended()))
+        .await
+        .unwrap();
+    let mut errors = BTreeMap::new();
+    for _ in 0..3 {
+        match talk.event().await {
+            Event::Failed { id, error } => errors.insert(id.to_string(), error),
+            event => panic!("{event:?}"),
+        };
+    }
+    // The first was being handed over.
+    assert_eq!(errors["\"a\""], ended().after_sending());
+    assert_eq!((&errors["\"b\""], &errors["\"c\""]), (&ended(), &ended()));
+    drop(stopped);
 }
 
 #[tokio::test(start_paused = true)]
