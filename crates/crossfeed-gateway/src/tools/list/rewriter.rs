@@ -459,6 +459,8 @@ fn declaration(raw: &Bytes) -> Value {
         "outputSchema",
         "_meta",
     ];
+    /// Of its annotations, those that say whether a call may be repeated.
+    const HINTS: [&str; 2] = ["readOnlyHint", "idempotentHint"];
     let document = Document::new(raw.clone());
     let Ok(root) = document.root() else {
         return Value::Null;
@@ -467,7 +469,15 @@ fn declaration(raw: &Bytes) -> Value {
         let value = root.get(key).filter(|own| own.kind() != Kind::Null)?;
         Some(((*key).to_owned(), value.to_nearest_value()))
     });
-    Value::Object(members.collect::<Map<_, _>>())
+    let mut declaration: Map<_, _> = members.collect();
+    if let Some(annotations) = root.get("annotations") {
+        let hints = HINTS.iter().filter_map(|hint| {
+            let value = annotations.get(hint)?;
+            Some(((*hint).to_owned(), value.to_nearest_value()))
+        });
+        declaration.insert("annotations".to_owned(), Value::Object(hints.collect()));
+    }
+    Value::Object(declaration)
 }
 
 #[cfg(test)]
