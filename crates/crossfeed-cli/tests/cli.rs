@@ -5,6 +5,9 @@
     reason = "a test's helpers may fail like the test"
 )]
 
+#[cfg(unix)]
+#[path = "cli/access.rs"]
+mod access;
 #[cfg(feature = "otlp")]
 #[path = "cli/exports.rs"]
 mod exports;
@@ -40,10 +43,16 @@ struct Run {
     err: String,
 }
 
-#[expect(clippy::disallowed_methods, reason = "the command is what is tested")]
 fn start(args: &[&str]) -> Child {
+    start_with(args, &[])
+}
+
+/// Starts it with variables beside those of this process.
+#[expect(clippy::disallowed_methods, reason = "the command is what is tested")]
+fn start_with(args: &[&str], variables: &[(&str, &str)]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_crossfeed"))
         .args(args)
+        .envs(variables.iter().copied())
         // Receivers of tests are on this machine.
         .env("NO_PROXY", "127.0.0.1")
         .stdin(Stdio::piped())

@@ -30,6 +30,7 @@ mod apart;
 mod members;
 mod meta;
 mod pattern;
+mod private_file;
 mod revision;
 
 pub use revision::Revision;

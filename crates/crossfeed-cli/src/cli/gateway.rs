@@ -18,6 +18,7 @@ Examples:
   crossfeed gateway --url https://mcp.example.com/mcp
   crossfeed gateway --config gateway.toml --check
   crossfeed gateway --config gateway.toml --listen 127.0.0.1:8807
+  crossfeed gateway --config gateway.toml --listen 127.0.0.1:8807 --print-client-config
 
 A configuration, as TOML or JSON:
   listen = \"127.0.0.1:8807\"        # absent: standard input and output
@@ -44,6 +45,12 @@ pub(crate) struct Gateway {
     /// Let clients over HTTP in without a token: anyone who can reach the address can use the servers
     #[arg(long, conflicts_with_all = ["check", "login"])]
     pub(crate) anonymous: bool,
+    /// Print the entry by which a client reaches this gateway over HTTP, its token included, and end
+    #[arg(long, conflicts_with_all = ["check", "login"])]
+    pub(crate) print_client_config: bool,
+    /// Whose token the entry has, where several holders have one
+    #[arg(long, value_name = "NAME", requires = "print_client_config")]
+    pub(crate) holder: Option<String>,
     /// How tools are rewritten where the configuration does not say: a provider, or a style
     #[arg(long, value_name = "NAME", value_parser = profile())]
     pub(crate) profile: Option<String>,

@@ -59,7 +59,8 @@ pub(super) fn config(
         .config
         .as_ref()
         .is_some_and(|path| input::is_stdin(path.as_os_str()));
-    if from_stdin && config.listen.is_none() && !args.check && args.login.is_none() {
+    let serves = !args.check && args.login.is_none() && !args.print_client_config;
+    if from_stdin && config.listen.is_none() && serves {
         return Err(Stop::Usage(
             "the configuration came from standard input, where the client would be: `--listen ADDR` serves over HTTP"
                 .to_owned(),

@@ -4,6 +4,7 @@
 //! it is told to end, or what is wrong. Deliberately not here: what the gateway does, which is
 //! `crossfeed-gateway`'s.
 
+mod access;
 mod assemble;
 mod check;
 mod descriptors;
@@ -44,6 +45,9 @@ pub(crate) fn run(args: &cli::Gateway, json: bool) -> ExitCode {
 fn begin(args: &cli::Gateway, json: bool, lines: &mut Option<Lines>) -> Result<(), Stop> {
     let environment = environment();
     let mut config = assemble::config(args, &environment)?;
+    if args.print_client_config {
+        return access::print_client_config(config, &environment, args.holder.as_deref());
+    }
     if let Some(descriptors) = descriptors::raise() {
         config.limits = config.limits.with_descriptors(descriptors.limit);
         config.limits.child_descriptors = Some(descriptors.inherited);
@@ -60,7 +64,8 @@ fn begin(args: &cli::Gateway, json: bool, lines: &mut Option<Lines>) -> Result<(
         };
         serve::alone()?.block_on(signals::unless_told(check))
     } else {
-        serve::run(config, &environment, telemetry.telemetry())
+        let (config, token_file) = access::require_token(config, &environment)?;
+        serve::run(config, &environment, telemetry.telemetry(), token_file)
     };
     telemetry.finish();
     done

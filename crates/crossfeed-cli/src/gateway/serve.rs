@@ -10,7 +10,7 @@ use crossfeed_gateway::{
     metrics::Metrics,
     watchdog::Watchdog,
 };
-use std::{collections::BTreeMap, io, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, io, path::PathBuf, sync::Arc, time::Duration};
 use tokio::{
     net::TcpListener,
     runtime::{Builder, Runtime},
@@ -23,6 +23,7 @@ pub(super) fn run(
     config: GatewayConfig,
     environment: &BTreeMap<String, String>,
     telemetry: Option<Arc<dyn Telemetry>>,
+    token_file: Option<PathBuf>,
 ) -> Result<(), Stop> {
     let metrics = Metrics::new();
     let watchdog = Watchdog::new(&metrics);
@@ -32,7 +33,7 @@ pub(super) fn run(
         let signals = Signals::watch().map_err(unstarted)?;
         let gateway = assemble::gateway(config, environment, telemetry, &metrics)?;
         tokio::select! {
-            served = serve(&gateway, metrics, signals.clone()) => served,
+            served = serve(&gateway, metrics, token_file, signals.clone()) => served,
             () = signals.second() => {
                 tracing::warn!("told to end again: what still runs is cut off");
                 Ok(())
@@ -77,7 +78,12 @@ pub(super) fn alone() -> Result<Runtime, Stop> {
     builder.enable_all().build().map_err(unstarted)
 }
 
-async fn serve(gateway: &Arc<Gateway>, metrics: Metrics, signals: Signals) -> Result<(), Stop> {
+async fn serve(
+    gateway: &Arc<Gateway>,
+    metrics: Metrics,
+    token_file: Option<PathBuf>,
+    signals: Signals,
+) -> Result<(), Stop> {
     let config = gateway.config();
     let limits = &config.limits;
     tracing::info!(
@@ -106,7 +112,13 @@ async fn serve(gateway: &Arc<Gateway>, metrics: Metrics, signals: Signals) -> Re
             let (listener, listen) = bind(listen).await?;
             let (address, path) = (listen.address, &listen.path);
             tracing::info!(servers = %names.join(", "), "serving on http://{address}{path}");
-            if listen.tokens.is_empty() {
+            if let Some(file) = token_file {
+                tracing::info!(
+                    token_file = %file.display(),
+                    "clients need the token in this file: `--print-client-config` prints a client's entry"
+                );
+            }
+            if listen.anonymous {
                 tracing::warn!(
                     "no token is needed: anyone who can reach this address can use the servers"
                 );

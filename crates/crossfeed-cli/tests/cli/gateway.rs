@@ -158,7 +158,7 @@ fn it_ends_when_it_is_told_to() {
 }
 
 /// The answer to a message that is posted, and its status.
-fn post(address: &str, headers: &str, body: &Value) -> (u16, String) {
+pub(super) fn post(address: &str, headers: &str, body: &Value) -> (u16, String) {
     let body = body.to_string();
     let (host, path) = address.split_once('/').unwrap();
     let mut stream = TcpStream::connect(host).unwrap();
@@ -222,7 +222,14 @@ fn a_place_that_is_taken_is_said() {
     let address = taken.local_addr().unwrap().to_string();
     let Run { status, out, err } = run(
         &[
-            "gateway", "--listen", &address, "--log", "off", "--", "true",
+            "gateway",
+            "--anonymous",
+            "--listen",
+            &address,
+            "--log",
+            "off",
+            "--",
+            "true",
         ],
         "",
     );

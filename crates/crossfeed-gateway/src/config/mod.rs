@@ -97,6 +97,16 @@ impl GatewayConfig {
         self
     }
 
+    /// The same with these tokens of clients over HTTP.
+    #[must_use]
+    pub fn with_tokens(mut self, tokens: Vec<TokenConfig>) -> Self {
+        if let Some(listen) = &mut self.listen {
+            listen.tokens.clone_from(&tokens);
+        }
+        self.tokens = tokens;
+        self
+    }
+
     /// The same for clients over HTTP that need no token.
     #[must_use]
     pub fn with_anonymous(mut self) -> Self {

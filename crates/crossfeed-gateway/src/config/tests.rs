@@ -335,6 +335,33 @@ fn what_several_servers_share_is_chosen() {
 }
 
 #[test]
+fn origins_are_written_as_browsers_send_them() {
+    for origin in [
+        "https://app.example",
+        "http://localhost:3000",
+        "vscode-webview://abc",
+    ] {
+        let text = format!("listen = {{origins = ['{origin}']}}\n[mcpServers.a]\ncommand = 'x'\n");
+        assert_eq!(toml(&text).listen.expect("it listens").origins, [origin]);
+    }
+    for origin in [
+        "*",
+        "null",
+        "app.example",
+        "https://app.example/",
+        "https://*.example",
+    ] {
+        check(
+            &format!("listen = {{origins = ['{origin}']}}\n[mcpServers.a]\ncommand = 'x'\n"),
+            &[
+                "line 1, `listen.origins`: one of them is not an origin: write it as browsers do, like \
+                 `https://app.example` or `http://localhost:3000`",
+            ],
+        );
+    }
+}
+
+#[test]
 fn unknown_keys_name_the_nearest() {
     check(
         "[mcpServers.a]\ncomand = 'x'\nnever_chian = true\n[limit]\n",

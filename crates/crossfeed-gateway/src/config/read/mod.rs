@@ -220,9 +220,27 @@ fn listen(reader: &mut Reader<'_>, node: &Node) -> Option<ListenConfig> {
         }
     }
     listen.hosts = fields.texts(reader, "hosts");
-    listen.origins = fields.texts(reader, "origins");
+    if let Some(node) = fields.take("origins") {
+        let at = fields.at("origins");
+        listen.origins = fields::texts(reader, &at, node);
+        if !listen.origins.iter().all(|origin| is_origin(origin)) {
+            let what = "one of them is not an origin: write it as browsers do, like `https://app.example` \
+                        or `http://localhost:3000`";
+            reader.problem(&at, node.span.start, what);
+        }
+    }
     fields.finish(reader);
     Some(listen)
+}
+
+/// A scheme, a host, and perhaps a port; nothing else is compared with what browsers send.
+fn is_origin(text: &str) -> bool {
+    let Some((scheme, host)) = text.split_once("://") else {
+        return false;
+    };
+    let word = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+    let refused = |c: char| c.is_whitespace() || "/?#*@\\".contains(c);
+    !scheme.is_empty() && scheme.bytes().all(word) && !host.is_empty() && !host.contains(refused)
 }
 
 /// An address: `127.0.0.1:8807`, `localhost:8807`, or a port alone.

@@ -24,6 +24,8 @@ pub(super) struct Guard {
     address: SocketAddr,
     hosts: Vec<String>,
     origins: Vec<String>,
+    /// Whether clients need no token.
+    anonymous: bool,
     /// Hashes of tokens: what is compared has one length, whatever the tokens have.
     tokens: Vec<(String, [u8; 32])>,
 }
@@ -36,6 +38,7 @@ impl Guard {
             address: listen.address,
             hosts: lower(&listen.hosts),
             origins: lower(&listen.origins),
+            anonymous: listen.anonymous,
             tokens: listen.tokens.iter().map(hash).collect(),
         }
     }
@@ -83,18 +86,30 @@ impl Guard {
         if self.origins.iter().any(|known| known == origin) {
             return true;
         }
-        let Some((_, host)) = origin.split_once("://") else {
+        // Another port is another program's, and its pages are strangers here.
+        let Some(host) = origin.strip_prefix("http://") else {
             return false;
         };
         let name = without_port(host);
-        name == "localhost"
-            || ip(name).is_some_and(|ip| ip.is_loopback() || ip == self.address.ip())
+        let port = match host
+            .get(name.len()..)
+            .and_then(|rest| rest.strip_prefix(':'))
+        {
+            Some(port) => port.parse().ok(),
+            None => Some(80),
+        };
+        let own = self.address.ip();
+        let is_own = match ip(name) {
+            Some(ip) => ip == own || (ip.is_loopback() && is_on_this_computer(own)),
+            None => name == "localhost" && is_on_this_computer(own),
+        };
+        is_own && port == Some(self.address.port())
     }
 
     /// Who a request is from; none where that must be said and was not.
     pub(super) fn principal(&self, headers: &HeaderMap) -> Option<Principal> {
         if self.tokens.is_empty() {
-            return Some(Principal::Anonymous);
+            return self.anonymous.then_some(Principal::Anonymous);
         }
         let mut values = headers.get_all(AUTHORIZATION).iter();
         let (Some(value), None) = (values.next(), values.next()) else {
@@ -115,6 +130,11 @@ impl Guard {
         }
         holder.map(|name| Principal::Named(name.clone()))
     }
+}
+
+/// Whether a listener at this address is reached by loopback addresses.
+fn is_on_this_computer(ip: IpAddr) -> bool {
+    ip.is_loopback() || ip.is_unspecified()
 }
 
 fn digest(bytes: &[u8]) -> [u8; 32] {
@@ -187,7 +207,10 @@ mod tests {
     fn guard() -> Guard {
         let mut listen = ListenConfig::new("127.0.0.1:80".parse().unwrap());
         listen.hosts = vec!["Tools.example".to_owned(), "other.example:8080".to_owned()];
-        listen.origins = vec!["https://app.example".to_owned()];
+        listen.origins = vec![
+            "https://app.example".to_owned(),
+            "http://localhost:3000".to_owned(),
+        ];
         listen.tokens = vec![
             TokenConfig::new("ada", "secret-a"),
             TokenConfig::new("bob", "secret-b"),
@@ -236,15 +259,27 @@ mod tests {
             check(host, None, false);
         }
         for origin in [
-            "http://localhost:3000",
+            "http://localhost",
             "http://127.0.0.1",
-            "https://[::1]:4",
+            "http://[::1]:80",
             "https://APP.example",
+            "http://localhost:3000",
         ] {
             check("localhost", Some(origin), true);
         }
         for origin in [
             "null",
+            "",
+            "http://localhost:3001",
+            "http://127.0.0.1:3000",
+            "https://localhost",
+            "https://localhost:3000",
+            "ftp://localhost",
+            "localhost:80",
+            "http://localhost:",
+            "http://localhost:80:80",
+            "http://localhost:80/",
+            "http://[::1]:4",
             "http://evil.example",
             "http://192.168.1.7",
             "https://app.example.evil",
@@ -261,6 +296,33 @@ mod tests {
         headers.remove(HOST);
         headers.append(HOST, HeaderValue::from_static("localhost"));
         assert!(guard().admit(&headers, &uri).is_err());
+    }
+
+    #[test]
+    fn origins_are_those_of_the_address() {
+        let check = |address: &str, origin: &str, expected: bool| {
+            let guard = Guard::new(&ListenConfig::new(address.parse().unwrap()));
+            assert_eq!(guard.is_origin(origin), expected, "{address} {origin}");
+        };
+        for address in ["127.0.0.1:8807", "0.0.0.0:8807", "[::]:8807"] {
+            check(address, "http://localhost:8807", true);
+            check(address, "http://[::1]:8807", true);
+            check(address, "http://127.0.0.1:8808", false);
+            check(address, "http://192.168.1.7:8807", false);
+        }
+        check("192.168.1.7:8807", "http://192.168.1.7:8807", true);
+        check("192.168.1.7:8807", "http://localhost:8807", false);
+    }
+
+    #[test]
+    fn without_tokens_nobody_comes_in_unless_that_is_said() {
+        let mut listen = ListenConfig::new("127.0.0.1:80".parse().unwrap());
+        let principal = |listen: &ListenConfig| Guard::new(listen).principal(&HeaderMap::new());
+        assert_eq!(principal(&listen), None);
+        listen.anonymous = true;
+        assert_eq!(principal(&listen), Some(Principal::Anonymous));
+        listen.tokens = vec![TokenConfig::new("ada", "secret-a")];
+        assert_eq!(principal(&listen), None);
     }
 
     #[test]

@@ -17,10 +17,13 @@ mod session;
 mod socket;
 mod stateless;
 mod stream;
+mod token;
 mod watch;
 
 #[cfg(test)]
 mod tests;
+
+pub use token::{ListenerToken, ListenerTokenError};
 
 use super::{FAREWELL, Hub, Principal, running::Running};
 use crate::{
@@ -236,7 +239,10 @@ impl Http {
         let path = request.uri().path();
         match (request.method(), path) {
             (&Method::OPTIONS, _) => status(StatusCode::NO_CONTENT),
-            (&Method::GET, "/healthz") => watch::health(&*self.hub),
+            (&Method::GET, "/healthz") => match self.guard.principal(request.headers()) {
+                Some(_) => watch::health(&*self.hub),
+                None => watch::alive(),
+            },
             (_, path) if path == "/metrics" || path == self.path => {
                 match self.guard.principal(request.headers()) {
                     Some(principal) => {

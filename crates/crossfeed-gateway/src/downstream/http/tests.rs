@@ -31,6 +31,7 @@ async fn served_with(change: impl FnOnce(&mut ListenConfig, &mut Limits)) -> Ser
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let mut listen = ListenConfig::new(address);
+    listen.anonymous = true;
     let mut limits = Limits {
         message_bytes: LIMIT,
         ..Limits::default()
@@ -208,7 +209,10 @@ async fn a_session_begins_is_used_and_ends() {
 
 #[tokio::test]
 async fn what_is_no_message_of_the_protocol_is_refused() {
-    let served = served().await;
+    let served = served_with(|listen, _| {
+        listen.origins = vec!["http://localhost:5".to_owned()];
+    })
+    .await;
     let session = served.session("").await;
     let call = request(1, "x");
     let check = async |line: &str, headers: &str, body: &str, status: u16, part: &str| {
@@ -275,6 +279,11 @@ async fn what_is_no_message_of_the_protocol_is_refused() {
     .await;
     check("POST /mcp", "host: evil.example", &call, 403, "").await;
     check("GET /healthz", "origin: http://evil.example", "", 403, "").await;
+    for origin in ["http://localhost:3000", "ftp://localhost", "null"] {
+        check("POST /mcp", &format!("origin: {origin}"), &call, 403, "").await;
+    }
+    let own = format!("origin: http://{}", served.address);
+    check("POST /mcp", &own, &call, 200, "").await;
     check(
         "POST /mcp",
         "origin: http://localhost:5",
@@ -440,9 +449,12 @@ async fn sessions_are_their_owners_alone() {
             .await;
     }
     served
+        .check("GET /healthz", "", "", 200, "\r\n\r\n{\"status\":\"ok\"}")
+        .await;
+    served
         .check(
             "GET /healthz",
-            "",
+            ada,
             "",
             200,
             r#"{"status":"ok","servers":[]}"#,

@@ -17,6 +17,13 @@ use crate::{
 use hyper::{Response, StatusCode};
 use serde_json::{Value, json};
 
+/// That the gateway serves, for who may not know its servers.
+pub(super) fn alive() -> Response<Answer> {
+    let health = json!({"status": "ok"});
+    let kind = Some("application/json");
+    body(StatusCode::OK, kind, health.to_string().into())
+}
+
 /// How the servers are.
 pub(super) fn health(hub: &dyn Hub) -> Response<Answer> {
     let servers: Vec<Value> = hub

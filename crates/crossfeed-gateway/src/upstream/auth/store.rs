@@ -1,13 +1,13 @@
 //! Files of tokens.
 //!
-//! What comes in: tokens of a server. What goes out: the same, later, to nobody else. A file is written
-//! whole or not at all.
+//! What comes in: tokens of a server. What goes out: the same, later, to nobody else.
 
+use crate::private_file;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, Write},
+    fs::{File, OpenOptions},
+    io,
     path::{Path, PathBuf},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -114,15 +114,9 @@ impl Store {
 
     /// What is kept; none where nobody has logged in.
     pub(super) fn read(&self) -> io::Result<Option<Login>> {
-        let file = match File::open(&self.path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            file => file?,
+        let Some(file) = private_file::open(&self.path)? else {
+            return Ok(None);
         };
-        #[cfg(unix)]
-        if std::os::unix::fs::MetadataExt::mode(&file.metadata()?) & 0o077 != 0 {
-            let reason = "others may read it: `chmod 600` it, or log in anew";
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
-        }
         // Its text is a secret, and what the reader says of it may quote it.
         serde_json::from_reader(io::BufReader::new(file))
             .map(Some)
@@ -131,7 +125,7 @@ impl Store {
 
     /// Waits until no other process renews these tokens; none does until what is returned is dropped.
     pub(super) async fn lock(&self) -> io::Result<File> {
-        self.make_directory()?;
+        private_file::make_directory(&self.directory)?;
         let mut options = OpenOptions::new();
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
@@ -145,40 +139,7 @@ impl Store {
     }
 
     pub(super) fn write(&self, login: &Login) -> io::Result<()> {
-        self.make_directory()?;
-        let mut nonce = [0; 8];
-        getrandom::fill(&mut nonce).map_err(|_| io::Error::other("no randomness"))?;
-        let temporary = self
-            .directory
-            .join(format!(".{:016x}.tmp", u64::from_ne_bytes(nonce)));
-        let written = self.write_to(&temporary, login);
-        if written.is_err() {
-            drop(fs::remove_file(&temporary));
-        }
-        written
-    }
-
-    fn write_to(&self, temporary: &Path, login: &Login) -> io::Result<()> {
-        let mut options = OpenOptions::new();
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.write(true).create_new(true).open(temporary)?;
-        file.write_all(serde_json::to_string_pretty(login)?.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(temporary, &self.path)
-    }
-
-    fn make_directory(&self) -> io::Result<()> {
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&self.directory)?;
-        #[cfg(unix)]
-        if std::os::unix::fs::MetadataExt::mode(&fs::metadata(&self.directory)?) & 0o022 != 0 {
-            let reason = "others may write to the directory of tokens";
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
-        }
-        Ok(())
+        let text = serde_json::to_string_pretty(login)?;
+        private_file::replace(&self.path, text.as_bytes())
     }
 }

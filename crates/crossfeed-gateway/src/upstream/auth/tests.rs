@@ -4,6 +4,7 @@ use super::{
     store::{Login, Store},
     *,
 };
+use crate::private_file::TestDirectory;
 use crate::{
     config::{Grant, OAuthConfig, ServerConfig, TransportConfig},
     message::{Id, Message},
@@ -198,18 +199,10 @@ impl Browser for Person {
     }
 }
 
-struct Directory(PathBuf);
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        drop(fs::remove_dir_all(&self.0));
-    }
-}
-
 struct Scene {
     running: Arc<Running>,
     server: ServerConfig,
-    directory: Directory,
+    directory: TestDirectory,
     url: String,
 }
 
@@ -236,10 +229,7 @@ async fn scene(world: World, oauth: OAuthConfig) -> Scene {
     let base = format!("http://{}", listener.local_addr().unwrap());
     running.base.lock().unwrap().clone_from(&base);
     tokio::spawn(async move { axum::serve(listener, router).await });
-    let mut nonce = [0; 8];
-    getrandom::fill(&mut nonce).unwrap();
-    let name = format!("crossfeed-auth-{:x}", u64::from_ne_bytes(nonce));
-    let directory = Directory(std::env::temp_dir().join(name));
+    let directory = TestDirectory::new();
     let url = format!("{base}/mcp");
     let transport = TransportConfig::Http {
         url: url.clone(),

@@ -1,0 +1,119 @@
+//! What clients over HTTP must show: the listener's own token where the configuration names none, and the
+//! entry of a client that holds it.
+
+use super::assemble::base_directory;
+use crate::report::Stop;
+use crossfeed_gateway::{
+    config::{GatewayConfig, ListenConfig, TokenConfig},
+    downstream::http::ListenerToken,
+};
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeMap,
+    error::Error as _,
+    io::{self, Write},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    path::PathBuf,
+};
+
+/// The holder of a listener's own token.
+const HOLDER: &str = "default";
+
+/// Gives a gateway that listens a token unless its configuration says who may use it. Gives the file that
+/// keeps the token.
+pub(super) fn require_token(
+    config: GatewayConfig,
+    environment: &BTreeMap<String, String>,
+) -> Result<(GatewayConfig, Option<PathBuf>), Stop> {
+    let Some(listen) = &config.listen else {
+        return Ok((config, None));
+    };
+    if config.anonymous || !config.tokens.is_empty() {
+        return Ok((config, None));
+    }
+    let Some(directory) = base_directory(environment, "XDG_STATE_HOME", ".local/state") else {
+        return Err(Stop::Usage(
+            "there is no directory to keep a token for clients in: set HOME or XDG_STATE_HOME, or write `tokens` \
+             or `anonymous` in the configuration"
+                .to_owned(),
+        ));
+    };
+    let directory = directory.join("crossfeed").join("listen");
+    let token = ListenerToken::load_or_create(&directory, listen.address).map_err(|error| {
+        let cause = error.source().map(ToString::to_string);
+        Stop::Usage(format!("{error}: {}", cause.unwrap_or_default()))
+    })?;
+    let tokens = vec![TokenConfig::new(HOLDER, token.secret())];
+    Ok((config.with_tokens(tokens), Some(token.path().to_owned())))
+}
+
+/// Prints the entry by which a client reaches this gateway.
+pub(super) fn print_client_config(
+    config: GatewayConfig,
+    environment: &BTreeMap<String, String>,
+    holder: Option<&str>,
+) -> Result<(), Stop> {
+    let (config, _) = require_token(config, environment)?;
+    let Some(listen) = &config.listen else {
+        return Err(Stop::Usage(
+            "this gateway serves standard input and output: `--listen ADDR` says where clients reach it over HTTP"
+                .to_owned(),
+        ));
+    };
+    if listen.address.port() == 0 {
+        return Err(Stop::Usage(
+            "port 0 is another one at each start: say which port clients are to use".to_owned(),
+        ));
+    }
+    let token = token_of(&config.tokens, holder)?;
+    let entry = client_config(listen, token);
+    let mut out = io::stdout().lock();
+    writeln!(out, "{entry:#}")
+        .and_then(|()| out.flush())
+        .map_err(Stop::Output)
+}
+
+/// The token of a holder, or of the only one.
+fn token_of<'t>(
+    tokens: &'t [TokenConfig],
+    holder: Option<&str>,
+) -> Result<Option<&'t TokenConfig>, Stop> {
+    let names = || {
+        let names: Vec<_> = tokens.iter().map(|token| token.name.as_str()).collect();
+        names.join(", ")
+    };
+    match (tokens, holder) {
+        ([], None) => Ok(None),
+        ([], Some(_)) => Err(Stop::Usage(
+            "--holder names the holder of a token, but clients need none here".to_owned(),
+        )),
+        ([token], None) => Ok(Some(token)),
+        (_, None) => Err(Stop::Usage(format!(
+            "several holders have tokens: `--holder NAME` says which one; there are: {}",
+            names()
+        ))),
+        (_, Some(holder)) => match tokens.iter().find(|token| token.name == holder) {
+            Some(token) => Ok(Some(token)),
+            None => Err(Stop::Usage(format!(
+                "no token has the holder `{holder}`; there are: {}",
+                names()
+            ))),
+        },
+    }
+}
+
+fn client_config(listen: &ListenConfig, token: Option<&TokenConfig>) -> Value {
+    // A listener at every address is reached at the one of this computer.
+    let ip = match listen.address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    let address = SocketAddr::new(ip, listen.address.port());
+    let mut entry = json!({"type": "http", "url": format!("http://{address}{}", listen.path)});
+    if let (Some(token), Some(entry)) = (token, entry.as_object_mut()) {
+        let headers = json!({"Authorization": format!("Bearer {}", token.token)});
+        entry.insert("headers".to_owned(), headers);
+    }
+    json!({"mcpServers": {"crossfeed": entry}})
+}
