@@ -24,6 +24,31 @@ pub(crate) fn expand(text: &str, environment: &BTreeMap<String, String>) -> Resu
     Ok(out)
 }
 
+/// Whether a text holds a variable.
+pub(crate) fn has_variable(text: &str) -> bool {
+    let parts = parts(text).unwrap_or_default();
+    parts
+        .iter()
+        .any(|part| matches!(part, Part::Variable { .. }))
+}
+
+/// Whether a variable stands in the query of an address, or brings one.
+pub(crate) fn has_variable_in_query(text: &str, environment: &BTreeMap<String, String>) -> bool {
+    let mut is_query = false;
+    for part in parts(text).unwrap_or_default() {
+        match part {
+            Part::Text(text) => is_query |= text.contains('?'),
+            Part::Variable { name, default } => {
+                let value = environment.get(name).map(String::as_str).or(default);
+                if is_query || value.unwrap_or_default().contains('?') {
+                    return true;
+                }
+            }
+        }
+    }
+    false
+}
+
 /// A part of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Part<'t> {
@@ -83,7 +108,7 @@ pub(crate) fn is_name(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::expand;
+    use super::{expand, has_variable, has_variable_in_query};
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
@@ -120,6 +145,32 @@ mod tests {
         check("${NESTED}", Ok("${A}"));
         check("$${A}", Ok("${A}"));
         check("é${A}é", Ok("é1é"));
+    }
+
+    #[test]
+    fn variables_are_found() {
+        for (text, expected) in [
+            ("a${A}", true),
+            ("${NONE:-d}", true),
+            ("$${A}", false),
+            ("a", false),
+        ] {
+            assert_eq!(has_variable(text), expected, "{text}");
+        }
+        let environment = [("Q".to_owned(), "http://a/?k=1".to_owned())].into();
+        for (text, expected) in [
+            ("http://${A}/b?c=1", false),
+            ("http://a/?k=${A}", true),
+            ("http://a/?k=${A:-x}", true),
+            ("${Q}", true),
+            ("${A}/?k=$${A}", false),
+        ] {
+            assert_eq!(
+                has_variable_in_query(text, &environment),
+                expected,
+                "{text}"
+            );
+        }
     }
 
     #[test]

@@ -219,6 +219,10 @@ pub enum TransportConfig {
         headers: BTreeMap<String, String>,
         /// OAuth, where it is to be used.
         oauth: Option<OAuthConfig>,
+        /// What variables filled, by its place: `headers.X-Api-Key`, or `url` if it is in the query.
+        from_variables: Vec<String>,
+        /// Whether secrets may go over plain HTTP to another computer.
+        insecure: bool,
     },
 }
 

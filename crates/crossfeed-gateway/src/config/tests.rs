@@ -78,6 +78,7 @@ keep = true
 type = "http"
 url = "https://alpha.example/mcp?key=${KEY}"
 headers = { Authorization = "Bearer ${KEY}" }
+insecure = true
 oauth = { client_id = "abc", scopes = ["read"], directory = "tokens" }
 profile = "refs-list"
 projection = true
@@ -154,12 +155,16 @@ fn every_key_is_read() {
         url,
         headers,
         oauth,
+        from_variables,
+        insecure,
     } = &alpha.transport
     else {
         panic!("an address");
     };
     assert_eq!(url, "https://alpha.example/mcp?key=s3cret-s3cret-s3cret");
     assert_eq!(headers["Authorization"], "Bearer s3cret-s3cret-s3cret");
+    assert_eq!(from_variables, &["url", "headers.Authorization"]);
+    assert!(*insecure);
     let oauth = oauth.as_ref().expect("oauth");
     assert_eq!(oauth.client_id.as_deref(), Some("abc"));
     assert_eq!(oauth.scopes, ["read"]);

@@ -65,6 +65,8 @@ impl World {
             }));
             let transport = TransportConfig::Http {
                 url,
+                from_variables: Vec::new(),
+                insecure: false,
                 headers: BTreeMap::new(),
                 oauth: None,
             };

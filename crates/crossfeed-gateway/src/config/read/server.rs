@@ -6,7 +6,7 @@ use super::{
 };
 use crate::config::{
     Grant, OAuthConfig, ServerConfig, TransportConfig,
-    expand::is_name,
+    expand::{has_variable, has_variable_in_query, is_name},
     node::{Node, Value},
 };
 use std::{
@@ -100,6 +100,7 @@ fn transport(
     let (command, url) = (fields.take("command"), fields.take("url"));
     let (args, env, cwd) = (fields.take("args"), fields.take("env"), fields.take("cwd"));
     let (headers, oauth) = (fields.take("headers"), fields.take("oauth"));
+    let insecure = fields.take("insecure");
     let kind = fields.take("type");
     let wants_http = match kind.map(|kind| &kind.value) {
         None => None,
@@ -143,12 +144,17 @@ fn transport(
             None
         }
         (Some(command), None) if wants_http != Some(true) => {
-            misplaced(&[("headers", headers), ("oauth", oauth)], "url");
+            let of_http = [
+                ("headers", headers),
+                ("oauth", oauth),
+                ("insecure", insecure),
+            ];
+            misplaced(&of_http, "url");
             stdio(reader, at, command, args, env, cwd)
         }
         (None, Some(url)) if wants_http != Some(false) => {
             misplaced(&[("args", args), ("env", env), ("cwd", cwd)], "command");
-            http(reader, at, url, headers, oauth)
+            http(reader, at, url, headers, oauth, insecure)
         }
         (command, _) => {
             let key = if command.is_some() { "command" } else { "url" };
@@ -194,20 +200,42 @@ fn http(
     url: &Node,
     headers: Option<&Node>,
     oauth: Option<&Node>,
+    insecure: Option<&Node>,
 ) -> Option<TransportConfig> {
     let place = |key: &str| format!("{at}.{key}");
     let address = text(reader, &place("url"), url);
     if let Some(why) = address.as_deref().and_then(wrong_url) {
         reader.problem(&place("url"), url.span.start, why);
     }
+    let mut from_variables = Vec::new();
+    if let Value::Text(text) = &url.value
+        && has_variable_in_query(text, &reader.sources.environment)
+    {
+        from_variables.push("url".to_owned());
+    }
+    for entry in headers.and_then(Node::entries).unwrap_or_default() {
+        if matches!(&entry.node.value, Value::Text(text) if has_variable(text)) {
+            from_variables.push(format!("headers.{}", key(&entry.key)));
+        }
+    }
     let headers = headers.map_or_else(BTreeMap::new, |node| {
         pairs(reader, &place("headers"), node, wrong_header)
     });
+    let insecure = match insecure.map(|node| (node, &node.value)) {
+        None => false,
+        Some((_, Value::Bool(insecure))) => *insecure,
+        Some((node, _)) => {
+            wrong(reader, &place("insecure"), node, "true or false");
+            false
+        }
+    };
     let oauth = oauth.and_then(|node| self::oauth(reader, &place("oauth"), node));
     Some(TransportConfig::Http {
         url: address?,
         headers,
         oauth,
+        from_variables,
+        insecure,
     })
 }
 

@@ -233,6 +233,8 @@ async fn scene(world: World, oauth: OAuthConfig) -> Scene {
     let url = format!("{base}/mcp");
     let transport = TransportConfig::Http {
         url: url.clone(),
+        from_variables: Vec::new(),
+        insecure: false,
         headers: BTreeMap::new(),
         oauth: Some(OAuthConfig {
             directory: Some(directory.0.clone()),
@@ -506,6 +508,8 @@ fn who_is_let_in_as_itself_needs_no_browser() {
         // It is not used where a person is meant to log in.
         let transport = TransportConfig::Http {
             url: scene.url.clone(),
+            from_variables: Vec::new(),
+            insecure: false,
             headers: BTreeMap::new(),
             oauth: Some(OAuthConfig {
                 directory: Some(scene.directory.0.clone()),
@@ -720,23 +724,26 @@ fn another_authorization_server_is_not_trusted() {
 
 #[test]
 fn tokens_go_where_nobody_reads_them_on_the_way() {
-    #[track_caller]
-    fn check(url: &str, expected: bool) {
+    async fn check(url: &str, expected: bool) {
         let transport = TransportConfig::Http {
             url: url.to_owned(),
+            from_variables: Vec::new(),
+            insecure: false,
             headers: BTreeMap::from([("authorization".to_owned(), "Bearer x".to_owned())]),
             oauth: Option::None,
         };
         let server = ServerConfig::new("zoo", transport);
-        let connector = connector(&server, &Default::default(), &BTreeMap::new());
-        assert_eq!(connector.is_ok(), expected, "{url}");
+        let connector = connector(&server, &Default::default(), &BTreeMap::new()).unwrap();
+        let (events, _) = tokio::sync::mpsc::channel(1);
+        let opened = connector.connect(events).await;
+        assert_eq!(opened.is_ok(), expected, "{url}");
     }
-    check("https://tools.example/mcp", true);
-    check("http://127.0.0.1:1/mcp", true);
-    check("http://localhost/mcp", true);
-    check("http://tools.example/mcp", false);
-    check("http://10.0.0.1/mcp", false);
     run(async {
+        check("https://tools.example/mcp", true).await;
+        check("http://127.0.0.1:1/mcp", true).await;
+        check("http://localhost/mcp", true).await;
+        check("http://tools.example/mcp", false).await;
+        check("http://10.0.0.1/mcp", false).await;
         let mut scene = scene(World::default(), OAuthConfig::default()).await;
         if let TransportConfig::Http { url, .. } = &mut scene.server.transport {
             "http://tools.example/mcp".clone_into(url);
