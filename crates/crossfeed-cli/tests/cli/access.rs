@@ -15,7 +15,7 @@ use std::{
 };
 
 /// A configuration of one server, with more before it.
-fn config(name: &str, before: &str) -> String {
+fn configuration(name: &str, before: &str) -> String {
     let server = format!(
         "[mcpServers.secret-name]\ncommand = 'sh'\nargs = ['{}']\n",
         server()
@@ -83,7 +83,7 @@ impl Listening {
 
     /// The file of its token, by the log.
     fn token_file(&self) -> PathBuf {
-        let (_, file) = self.said.split_once("token_file=").expect(&self.said);
+        let (_, file) = self.said.split_once("token_file=").unwrap();
         PathBuf::from(file.split_whitespace().next().unwrap().trim_matches('"'))
     }
 
@@ -106,7 +106,7 @@ fn state(name: &str) -> PathBuf {
 #[test]
 fn a_listener_makes_a_token_and_keeps_it() {
     let state = state("access-default");
-    let config = self::config("access-default.toml", "");
+    let config = configuration("access-default.toml", "");
     let first = Listening::start(&["--config", &config], &state);
     assert_eq!(first.initialize(""), 401);
     assert_eq!(first.initialize("authorization: Bearer x\r\n"), 401);
@@ -132,7 +132,7 @@ fn a_listener_makes_a_token_and_keeps_it() {
 fn a_token_that_others_can_read_is_refused() {
     use std::os::unix::fs::PermissionsExt as _;
     let state = state("access-modes");
-    let config = self::config("access-modes.toml", "");
+    let config = configuration("access-modes.toml", "");
     let path = Listening::start(&["--config", &config], &state).token_file();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&path), 0o600);
@@ -152,8 +152,8 @@ fn a_token_that_others_can_read_is_refused() {
 #[test]
 fn anonymous_clients_are_let_in_where_that_is_said() {
     let state = state("access-anonymous");
-    let plain = config("access-plain.toml", "");
-    let said = config("access-said.toml", "anonymous = true");
+    let plain = configuration("access-plain.toml", "");
+    let said = configuration("access-said.toml", "anonymous = true");
     for args in [
         &["--config", &said][..],
         &["--config", &plain, "--anonymous"],
@@ -169,7 +169,7 @@ fn anonymous_clients_are_let_in_where_that_is_said() {
         );
     }
     assert!(!state.exists());
-    let tokens = config(
+    let tokens = configuration(
         "access-tokens.toml",
         "tokens = {ann = 's3cret-s3cret-s3cret'}",
     );
@@ -204,7 +204,7 @@ fn the_entry_of_a_client_is_printed() {
         assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
         serde_json::from_slice::<Value>(&output.stdout).unwrap()
     };
-    let config = self::config("access-entry.toml", "listen = '0.0.0.0:8807'");
+    let config = configuration("access-entry.toml", "listen = '0.0.0.0:8807'");
     let entry = print(&["--config", &config]);
     let token = fs::read_to_string(state.join("crossfeed/listen/0.0.0.0-8807")).unwrap();
     let expected = json!({"mcpServers": {"crossfeed": {
@@ -221,7 +221,7 @@ fn the_entry_of_a_client_is_printed() {
 
     let tokens =
         "listen = '8807'\ntokens = {ann = 'token-of-ann-1234', bob = 'token-of-bob-1234'}\n";
-    let tokens = config("access-holders.toml", tokens);
+    let tokens = configuration("access-holders.toml", tokens);
     let entry = print(&["--config", &tokens, "--holder", "bob"]);
     let headers = &entry["mcpServers"]["crossfeed"]["headers"];
     assert_eq!(headers["Authorization"], "Bearer token-of-bob-1234");

@@ -734,7 +734,7 @@ fn tokens_go_where_nobody_reads_them_on_the_way() {
         };
         let server = ServerConfig::new("zoo", transport);
         let connector = connector(&server, &Default::default(), &BTreeMap::new()).unwrap();
-        let (events, _) = tokio::sync::mpsc::channel(1);
+        let (events, _) = mpsc::channel(1);
         let opened = connector.connect(events).await;
         assert_eq!(opened.is_ok(), expected, "{url}");
     }
