@@ -5,6 +5,7 @@
 //! and protocols.
 
 mod fields;
+mod fold;
 mod path;
 mod project;
 mod reveal;
@@ -14,6 +15,7 @@ pub use fields::{
     Applied, Computed, Defaults, ENVELOPES, FieldsValue, Operation, Plan, ProjectionError,
     ProjectionRequest, Resolved, ResourceType, ResourceTypes, Views,
 };
+pub use fold::fold_case;
 pub use path::{MAX_PATH_CHARS, MAX_PATH_STEPS, MAX_PATHS, Path, PathError, PathErrorKind, Step};
 pub use project::{
     Diagnostic, DiagnosticKind, Diagnostics, MAX_DIAGNOSTICS, MAX_ITEM_PLACES, Place, Projection,

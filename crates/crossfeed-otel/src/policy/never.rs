@@ -15,13 +15,13 @@
 use super::open::{Embedded, Level, Stage, apply, could_be_json, edits};
 use crate::table::segments;
 use crossfeed_json::{JsonError, Prune, Quoted, cuts};
-use crossfeed_projection::{Path, PathError, RevealRules, Step, WITHHELD};
+use crossfeed_projection::{Path, PathError, RevealRules, Step, WITHHELD, fold_case};
 use std::{collections::HashMap, fmt};
 
 /// Paths of what is never revealed.
 #[derive(Clone, Default)]
 pub(crate) struct Never {
-    /// The steps of each path that name members; `None` is any name.
+    /// The steps of each path that name members, folded; `None` is any name.
     paths: Vec<Vec<Option<Box<str>>>>,
     /// The paths that begin with a name.
     begins: HashMap<Box<str>, Vec<u32>>,
@@ -58,7 +58,7 @@ impl Never {
         for path in &paths {
             let steps = path.steps().iter();
             let steps = steps.filter_map(|step| match step {
-                Step::Key(name) => Some(Some(name.as_str().into())),
+                Step::Key(name) => Some(Some(fold_case(name).into())),
                 Step::EachKey => Some(None),
                 Step::EachItem | Step::Index(_) => None,
             });
@@ -117,6 +117,7 @@ impl Never {
     /// The ways on from a member of this name, and whether one has come to its end.
     fn step(&self, ways: &[Way], name: &str, begins: bool, next: &mut Vec<Way>) -> bool {
         next.clear();
+        let name = &*fold_case(name);
         let begun = self
             .begins
             .get(name)

@@ -5,7 +5,7 @@
 //! not count, so that more is hidden here than there: nothing is told of it.
 
 use super::collection::Envelope;
-use crate::{RevealRules, Step};
+use crate::{RevealRules, Step, fold_case};
 use std::{collections::HashMap, sync::Arc};
 
 /// The never-paths as a tree of names, and the places of it where resources may be.
@@ -22,6 +22,7 @@ pub(super) struct Hidden {
 /// A place of the tree.
 #[derive(Clone, Debug, Default)]
 struct Place {
+    /// By folded names: what is never shown is so in whatever case.
     inner: HashMap<String, usize>,
     /// Each key: `*`.
     each: Option<usize>,
@@ -61,7 +62,10 @@ impl Hidden {
                 return;
             };
             at = match step {
-                Step::Key(name) => *place.inner.entry(name.clone()).or_insert(next),
+                Step::Key(name) => {
+                    let name = fold_case(name).into_owned();
+                    *place.inner.entry(name).or_insert(next)
+                }
                 Step::EachKey => *place.each.get_or_insert(next),
                 Step::EachItem | Step::Index(_) => continue,
             };
@@ -87,7 +91,7 @@ impl Hidden {
             }
             let next = places.iter().filter_map(|at| self.tree.get(*at));
             let next = next.flat_map(|place| {
-                let own = name.and_then(|name| place.inner.get(name));
+                let own = name.and_then(|name| place.inner.get(&*fold_case(name)));
                 own.copied().into_iter().chain(place.each)
             });
             places = next.collect();

@@ -235,16 +235,16 @@ fn is_named(state: &State, given: Given<'_>, name: &str) -> bool {
     ];
     let in_tree = trees.into_iter().any(|(tree, set)| {
         let tree = tree.into_iter();
-        tree.flat_map(|tree| held(tree, set))
-            .any(|held| held.branch.by_name.contains_key(name))
+        tree.flat_map(|tree| held(tree, set).map(move |held| (tree, held)))
+            .any(|(tree, held)| tree.child(held.branch, name).is_some())
     });
     let tree = rules.never_tree();
     let in_never = held(tree, &state.never).any(|held| {
         // For what is never shown, brackets count as crossed.
-        held.branch.by_name.contains_key(name)
+        tree.child(held.branch, name).is_some()
             || held
                 .behind_brackets()
-                .any(|child| tree.branches[child as usize].by_name.contains_key(name))
+                .any(|child| tree.child(&tree.branches[child as usize], name).is_some())
     });
     in_tree || in_never || rules.is_always_name(name) || rules.hides_key(name)
 }

@@ -10,8 +10,9 @@ use super::{
     steps::CROSSED,
 };
 use crate::{
+    fold_case,
     path::{Path, Step, write_steps},
-    tree::{Branch, PathTree},
+    tree::PathTree,
 };
 use crossfeed_json::{Cursor, Kind};
 use std::collections::{HashMap, HashSet};
@@ -82,7 +83,7 @@ fn withheld(engine: &Engine<'_>, given: Given<'_>, notes: &mut Diagnostics) {
     let seen = &engine.states.seen;
     for rule in given.rules.never() {
         let held = match rule.as_name() {
-            Some(name) => seen.never_names.contains(name),
+            Some(name) => seen.never_names.contains(&*fold_case(name)),
             None => {
                 node_of(given.rules.never_tree(), rule).is_some_and(|n| seen.never.contains(&n))
             }
@@ -108,12 +109,13 @@ fn withheld(engine: &Engine<'_>, given: Given<'_>, notes: &mut Diagnostics) {
 fn node_of(tree: &PathTree, path: &Path) -> Option<u32> {
     path.steps()
         .iter()
-        .try_fold(0, |at, step| child(&tree.branches[at as usize], step))
+        .try_fold(0, |at, step| child(tree, at, step))
 }
 
-fn child(branch: &Branch, step: &Step) -> Option<u32> {
+fn child(tree: &PathTree, at: u32, step: &Step) -> Option<u32> {
+    let branch = &tree.branches[at as usize];
     match step {
-        Step::Key(name) => branch.by_name.get(name.as_str()).copied(),
+        Step::Key(name) => tree.child(branch, name),
         Step::EachKey => branch.each_key,
         Step::EachItem => branch.each_item,
         Step::Index(index) => branch.indexes.get(index).copied(),
@@ -164,7 +166,7 @@ impl Asked<'_> {
         let mut node = 0_u32;
         for (at, step) in path.steps().iter().enumerate() {
             let [own, crossed] = self.met[node as usize];
-            let child = child(&self.tree.branches[node as usize], step)?;
+            let child = child(self.tree, node, step)?;
             let found = self.seen[child as usize];
             let lists = matches!(step, Step::EachItem | Step::Index(_));
             let met = if lists { own } else { own | crossed };

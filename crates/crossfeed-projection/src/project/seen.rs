@@ -4,6 +4,7 @@ use super::{
     state::{Given, State},
     steps::{Reached, Steps},
 };
+use crate::fold_case;
 use crossfeed_json::{Cursor, Kind};
 use std::collections::HashSet;
 
@@ -35,6 +36,7 @@ pub(super) struct Seen {
     pub(super) shielded: HashSet<u32>,
     /// Nodes of the never tree that hid something.
     pub(super) never: HashSet<u32>,
+    /// Folded.
     pub(super) never_names: HashSet<Box<str>>,
 }
 
@@ -72,7 +74,7 @@ impl Seen {
         if steps.never_named
             && let Some(name) = name
         {
-            self.never_names.insert(name.into());
+            self.never_names.insert(fold_case(name).into());
         }
         if steps.never.whole {
             self.never.extend(steps.never.nodes());

@@ -89,8 +89,8 @@ pub(crate) fn held<'t>(tree: &'t PathTree, set: &[u32]) -> impl Iterator<Item = 
 pub(crate) fn reach_key(tree: &PathTree, set: &[u32], name: Option<&str>) -> Reached {
     let mut reached = Reached::default();
     for Held { branch, .. } in held(tree, set) {
-        let named = name.and_then(|name| branch.by_name.get(name));
-        for &child in named.into_iter().chain(&branch.each_key) {
+        let named = name.and_then(|name| tree.child(branch, name));
+        for child in named.into_iter().chain(branch.each_key) {
             reached.add(tree, child);
         }
         reached.whole |= branch.rest && named.is_none();
@@ -123,6 +123,7 @@ pub(crate) fn wants_list(tree: &PathTree, set: &[u32]) -> bool {
 /// What a path of a tree goes on to, at a text that is no JSON, but holds some.
 #[derive(Debug, Default)]
 pub(crate) struct Onward<'t> {
+    /// As the tree has them: of never-rules, folded.
     names: HashSet<&'t str>,
     /// Whether it may be anything that stands in brackets.
     any: bool,
@@ -137,7 +138,7 @@ impl<'t> Onward<'t> {
             onward.any |= branch.whole || branch.rest || branch.each_key.is_some();
             onward
                 .names
-                .extend(branch.keys.iter().map(|(name, _)| &**name));
+                .extend(branch.by_name.keys().map(|name| &**name));
             let behind = held.behind_brackets();
             open.extend(behind.map(|entry| Held {
                 entry,

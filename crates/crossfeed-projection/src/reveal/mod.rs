@@ -5,8 +5,8 @@
 //! Deliberately not here: which tools a rule is for.
 //!
 //! An entry of one name holds at any depth; an entry with more steps is a path from the root. A
-//! never-rule beats everything, and reaches into JSON that a string holds. What cannot be looked
-//! into far enough to be sure is withheld.
+//! never-rule beats everything, holds in whatever case a key is written, and reaches into JSON that a
+//! string holds. What cannot be looked into far enough to be sure is withheld.
 
 mod envelope;
 mod prose;
@@ -19,7 +19,7 @@ mod tests;
 pub use envelope::RedactedResult;
 pub(crate) use scan::{Scan, Suspects};
 
-use crate::{Path, PathError, PathTree, Step, project::redact};
+use crate::{Path, PathError, PathTree, Step, fold_case, project::redact};
 use crossfeed_json::Cursor;
 use envelope::EnvelopeRules;
 use prose::Words;
@@ -125,28 +125,31 @@ impl RevealRules {
     ) -> Self {
         let always = each_once(always);
         let never = each_once(never);
-        let names = |paths: &[Path]| Names::of(paths.iter().filter_map(Path::as_name));
-        let (always_names, never_names) = (names(&always), names(&never));
-        let tree = |paths: &[Path]| {
-            PathTree::of(
-                paths
-                    .iter()
-                    .filter(|path| path.as_name().is_none())
-                    .cloned(),
-            )
+        let names = |paths: &[Path]| -> Vec<Box<str>> {
+            let names = paths.iter().filter_map(Path::as_name);
+            names.map(Into::into).collect()
         };
+        let always_names = Names::of(names(&always), |name| name.into());
+        let never_names = Names::of(names(&never), |name| fold_case(name).into());
+        let is_longer = |path: &&Path| path.as_name().is_none();
+        let longer =
+            |paths: &[Path]| -> Vec<Path> { paths.iter().filter(is_longer).cloned().collect() };
         let mut seen = HashSet::new();
         let keys = never
             .iter()
             .flat_map(keys_of)
-            .filter(|key| seen.insert(*key));
+            .map(fold_case)
+            .filter(|key| seen.insert(key.clone()));
         let mut seen = HashSet::new();
         let last_keys = never.iter().filter_map(|path| keys_of(path).last());
         let last_keys = last_keys.filter(|key| seen.insert(*key));
         Self {
-            always_tree: tree(&always),
-            never_tree: tree(&never),
-            scan: Scan::of(keys.map(|key| (key, never_names.has(key)))),
+            always_tree: PathTree::of(longer(&always)),
+            never_tree: PathTree::of_any_case(longer(&never)),
+            scan: Scan::of(keys.map(|key| {
+                let anywhere = never_names.has(&key);
+                (key, anywhere)
+            })),
             words: Words::of(last_keys),
             is_nameless: never.iter().any(|path| keys_of(path).next().is_none()),
             always_names,
@@ -183,11 +186,12 @@ impl RevealRules {
         self.never.is_empty()
     }
 
-    /// Whether a field of this name is never shown, wherever it stands. Fields that only a path of
+    /// Whether a field of this name is never shown, wherever it stands and in whatever case its name
+    /// is written. Fields that only a path of
     /// more steps names are not known by their name.
     #[must_use]
     pub fn is_never_name(&self, name: &str) -> bool {
-        self.never_names.has(name)
+        self.never_names.has(&fold_case(name))
     }
 
     /// Appends the value without what is never shown. A document in which nothing is to be hidden
@@ -216,7 +220,8 @@ impl RevealRules {
     }
 
     /// Whether a text that is no JSON holds a key for which `is_meant` holds all the same: lines of
-    /// JSON, or JSON with something around it. Only keys of never-rules are looked for.
+    /// JSON, JSON with something around it, or an object as a programming language writes it. Only
+    /// keys of never-rules are looked for; `is_meant` gets them folded.
     pub(crate) fn holds_key(&self, text: &str, is_meant: impl Fn(&str) -> bool) -> bool {
         self.scan.has_key(text, &is_meant)
             || match prose::unescaped(text) {
@@ -230,7 +235,7 @@ impl RevealRules {
     pub(crate) fn hides_key(&self, name: &str) -> bool {
         self.is_never_name(name)
             || self.has_never_names()
-                && name.contains([':', '\\'])
+                && name.contains([':', '=', '\\', '%', '&', '/', '#'])
                 && self.holds_key(name, |key| self.is_never_name(key))
     }
 
@@ -281,10 +286,10 @@ struct Names {
 }
 
 impl Names {
-    fn of<'a>(names: impl Iterator<Item = &'a str>) -> Self {
-        let listed: Vec<Box<str>> = names.map(Into::into).collect();
+    /// These names, looked up by what `key` makes of each.
+    fn of(listed: Vec<Box<str>>, key: impl Fn(&str) -> Box<str>) -> Self {
         Self {
-            set: listed.iter().cloned().collect(),
+            set: listed.iter().map(|name| key(name)).collect(),
             listed,
         }
     }

@@ -3,6 +3,7 @@
 //! What comes in: names, and texts of any size. What goes out: the names that are words of a text.
 //! One automaton holds all names, so a text is read once however many there are.
 
+use crate::fold_case;
 use aho_corasick::AhoCorasick;
 use std::{borrow::Cow, collections::HashSet};
 
@@ -28,7 +29,7 @@ impl Words {
                 _ => forms(name),
             };
             for form in forms {
-                patterns.push(folded(&form).into_owned());
+                patterns.push(fold_case(&form).into_owned());
                 words.names.push(name.into());
             }
         }
@@ -44,7 +45,7 @@ impl Words {
         };
         let mut found = HashSet::new();
         let mut look = |text: &str| {
-            let text = folded(text);
+            let text = fold_case(text);
             let hits = search.find_overlapping_iter(&*text);
             let words = hits.filter(|hit| is_word(&text, hit.start(), hit.end()));
             found.extend(words.map(|hit| &*self.names[hit.pattern().as_usize()]));
@@ -57,12 +58,13 @@ impl Words {
     }
 }
 
-/// The search for all of these at once; `None` where there are none, or more than it can hold.
+/// The search for all of these at once, whatever the case of their ASCII letters; `None` where there are none, or more than it can hold.
 pub(super) fn automaton(patterns: &[String]) -> Option<AhoCorasick> {
     if patterns.is_empty() {
         return None;
     }
-    AhoCorasick::new(patterns).ok()
+    let mut search = AhoCorasick::builder();
+    search.ascii_case_insensitive(true).build(patterns).ok()
 }
 
 /// Whether nothing that belongs to a word stands around these bytes of a text.
@@ -84,21 +86,9 @@ pub(super) fn forms(name: &str) -> Vec<Cow<'_, str>> {
     }
 }
 
-/// The text without case.
-fn folded(text: &str) -> Cow<'_, str> {
-    if !text.is_ascii() {
-        // There and back: some letters have two small forms.
-        let upper = text.chars().flat_map(char::to_uppercase);
-        return upper.flat_map(char::to_lowercase).collect();
-    }
-    match text.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        true => text.to_ascii_lowercase().into(),
-        false => text.into(),
-    }
-}
-
-/// The text without escapes of any level: `\"a\":` reads as `"a":`, `\u0061` as `a`, and `\n` as a
-/// blank. What needs none is borrowed.
+/// The text without escapes of any level: `\"a\":` reads as `"a":`, `\u0061`, `\x61` and `\141` as `a`,
+/// and `\n` as a blank. Quotes and colons that HTML or an address codes are read, too. What needs none
+/// is borrowed.
 pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
     let mut text = Cow::Borrowed(text);
     for _ in 0..LEVELS {
@@ -110,25 +100,80 @@ pub(super) fn unescaped(text: &str) -> Cow<'_, str> {
     if text.contains('\\') {
         text = Cow::Owned(without_backslashes(&text));
     }
+    if text.contains(['&', '%']) {
+        text = with_signs(text);
+    }
     text
 }
 
-/// The text with each `\uXXXX` as its character, however many backslashes are before it; `None` where
+/// What HTML, and an address, write for the signs around a key.
+const SIGNS: [(&str, char); 14] = [
+    ("&quot;", '"'),
+    ("&#34;", '"'),
+    ("&#x22;", '"'),
+    ("&apos;", '\''),
+    ("&#39;", '\''),
+    ("&#x27;", '\''),
+    ("&colon;", ':'),
+    ("&#58;", ':'),
+    ("&#x3a;", ':'),
+    ("%22", '"'),
+    ("%27", '\''),
+    ("%3a", ':'),
+    ("%20", ' '),
+    ("%7b", '{'),
+];
+
+/// The text with the signs that HTML or an address codes.
+fn with_signs(text: Cow<'_, str>) -> Cow<'_, str> {
+    let mut out: Option<String> = None;
+    let mut rest = &*text;
+    while let Some(at) = rest.find(['&', '%']) {
+        let (before, code) = rest.split_at(at);
+        let sign = SIGNS.iter().find(|(sign, _)| {
+            let own = code.get(..sign.len());
+            own.is_some_and(|own| own.eq_ignore_ascii_case(sign))
+        });
+        let out = out.get_or_insert_with(|| String::with_capacity(text.len()));
+        out.push_str(before);
+        match sign {
+            Some((sign, c)) => {
+                out.push(*c);
+                rest = code.get(sign.len()..).unwrap_or_default();
+            }
+            None => {
+                out.push_str(code.get(..1).unwrap_or_default());
+                rest = code.get(1..).unwrap_or_default();
+            }
+        }
+    }
+    match out {
+        Some(mut out) => {
+            out.push_str(rest);
+            Cow::Owned(out)
+        }
+        None => text,
+    }
+}
+
+/// The text with each code as its character, however many backslashes are before it; `None` where
 /// there is none.
 fn without_codes(text: &str) -> Option<String> {
     let mut rest = text;
-    let mut out = None;
+    let mut out: Option<String> = None;
     let mut from = 0;
-    while let Some(at) = rest.get(from..).and_then(|rest| rest.find("\\u")) {
-        let at = from + at;
-        let Some((c, len)) = coded(&rest[at..]) else {
-            from = at + 2;
+    while let Some(at) = rest.get(from..).and_then(|rest| rest.find('\\')) {
+        let start = from + at;
+        let slashes = rest[start..].bytes().take_while(|byte| *byte == b'\\');
+        let end = start + slashes.count();
+        let Some((c, len)) = coded(&rest[end..]) else {
+            from = end;
             continue;
         };
         let out = out.get_or_insert_with(|| String::with_capacity(text.len()));
-        out.push_str(rest[..at].trim_end_matches('\\'));
+        out.push_str(&rest[..start]);
         out.push(c);
-        rest = &rest[at + len..];
+        rest = &rest[end + len..];
         from = 0;
     }
     let mut out = out?;
@@ -136,34 +181,103 @@ fn without_codes(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// The character that a text begins with as `\uXXXX`, or as two of them, and how long that is.
+/// The character that a code behind a backslash stands for, in JSON or a programming language, and how
+/// long the code is.
 fn coded(text: &str) -> Option<(char, usize)> {
+    let digits = |from: usize, most: usize, radix: u32| {
+        let digits = text.get(from..).unwrap_or_default();
+        let digits = digits.chars().take(most);
+        digits.take_while(move |c| c.is_digit(radix)).count()
+    };
+    let code = |from: usize, count: usize, radix: u32| {
+        let digits = text.get(from..from + count)?;
+        char::from_u32(u32::from_str_radix(digits, radix).ok()?)
+    };
+    match text.bytes().next()? {
+        b'u' | b'x' if text[1..].starts_with('{') => {
+            let count = digits(2, 8, 16);
+            let end = text.get(2 + count..)?;
+            end.strip_prefix('}')?;
+            Some((code(2, count, 16)?, count + 3))
+        }
+        b'u' => unit(text),
+        b'U' if digits(1, 8, 16) == 8 => Some((code(1, 8, 16)?, 9)),
+        b'x' if digits(1, 2, 16) == 2 => Some((code(1, 2, 16)?, 3)),
+        b'0'..=b'7' => {
+            let count = digits(0, 3, 8);
+            Some((code(0, count, 8)?, count))
+        }
+        b'N' => named(text),
+        _ => None,
+    }
+}
+
+/// The character that a text begins with as `uXXXX`, or as two of them, and how long that is.
+fn unit(text: &str) -> Option<(char, usize)> {
     let code = |text: &str| -> Option<u32> {
-        let digits = text.strip_prefix("\\u")?.get(..4)?;
+        let digits = text.strip_prefix('u')?.get(..4)?;
         u32::from_str_radix(digits, 16).ok()
     };
     let first = code(text)?;
     if !(0xD800..0xDC00).contains(&first) {
-        return Some((char::from_u32(first)?, 6));
+        return Some((char::from_u32(first)?, 5));
     }
-    let behind = text.get(6..)?;
+    let behind = text.get(5..)?;
     let slashes = behind.len() - behind.trim_start_matches('\\').len();
-    let second = code(behind.get(slashes.checked_sub(1)?..)?)?;
+    if slashes == 0 {
+        return None;
+    }
+    let second = code(behind.get(slashes..)?)?;
     let low = second.checked_sub(0xDC00).filter(|low| *low < 0x400)?;
     let c = char::from_u32(0x10000 + ((first - 0xD800) << 10) + low)?;
-    Some((c, 6 + slashes + 5))
+    Some((c, 5 + slashes + 5))
+}
+
+/// The character that Python names as `N{LATIN SMALL LETTER A}`, of those that names are mostly made
+/// of, and how long that is.
+fn named(text: &str) -> Option<(char, usize)> {
+    const DIGITS: [&str; 10] = [
+        "ZERO", "ONE", "TWO", "THREE", "FOUR", "FIVE", "SIX", "SEVEN", "EIGHT", "NINE",
+    ];
+    let (name, _) = text.strip_prefix("N{")?.split_once('}')?;
+    let length = name.len() + 3;
+    let upper = name.to_ascii_uppercase();
+    let letter = |prefix: &str| upper.strip_prefix(prefix)?.parse::<char>().ok();
+    let c = if let Some(c) =
+        letter("LATIN SMALL LETTER ").or_else(|| letter("LATIN CAPITAL LETTER "))
+    {
+        c
+    } else if let Some(digit) = upper.strip_prefix("DIGIT ") {
+        let digit = DIGITS.iter().position(|name| *name == digit)?;
+        char::from_digit(u32::try_from(digit).ok()?, 10)?
+    } else {
+        match upper.as_str() {
+            "LOW LINE" => '_',
+            "HYPHEN-MINUS" => '-',
+            "FULL STOP" => '.',
+            "QUOTATION MARK" => '"',
+            "APOSTROPHE" => '\'',
+            "COLON" => ':',
+            _ => return None,
+        }
+    };
+    Some((c, length))
 }
 
 /// The text without backslashes; those that write a control character leave a blank, so that what was
-/// apart does not become one word.
+/// apart does not become one word, and those before the end of a line go with it, as it goes on behind.
 fn without_backslashes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('\\') {
         out.push_str(&rest[..at]);
         rest = rest[at..].trim_start_matches('\\');
-        if let Some(behind) = rest.strip_prefix(['b', 'f', 'n', 'r', 't']) {
+        if let Some(behind) = rest.strip_prefix(['b', 'f', 'n', 'r', 't', 'v']) {
             out.push(' ');
+            rest = behind;
+        } else if let Some(behind) = rest.strip_prefix("\r\n") {
+            rest = behind;
+        } else if let Some(behind) = rest.strip_prefix(['\n', '\r', '\u{2028}', '\u{2029}']) {
             rest = behind;
         }
     }
@@ -173,7 +287,7 @@ fn without_backslashes(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{folded, unescaped};
+    use super::unescaped;
 
     fn check(text: &str, expected: &str) {
         assert_eq!(unescaped(text), expected, "{text}");
@@ -191,19 +305,23 @@ mod tests {
         check(r"\ud83d\ude00 \\ud83d\\ude00", "😀 😀");
         check(r"\u00 \ud83d \ud83dx \u00zz \u", "u00 ud83d ud83dx u00zz u");
         check(r"\u\u0070", "up");
-    }
-
-    #[test]
-    fn case_is_folded_both_ways() {
-        for (text, expected) in [
-            ("pin", "pin"),
-            ("PiN", "pin"),
-            ("GRÖSSE", "grösse"),
-            ("größe", "grösse"),
-            ("ΟΔΟΣ", "οδοσ"),
-            ("οδος", "οδοσ"),
-        ] {
-            assert_eq!(folded(text), expected, "{text}");
-        }
+        // As programming languages write them.
+        check(
+            r"p\x61ss p\\x61ss p\141ss p\u{61}ss p\U00000061ss",
+            "pass pass pass pass pass",
+        );
+        check(
+            r"p\N{LATIN SMALL LETTER A}ss\N{low line}\N{DIGIT SEVEN}",
+            "pass_7",
+        );
+        check(
+            r"\x6 \xzz \u{} \u{61 \U0061 \N{NO SUCH} \8",
+            "x6 xzz u{} u{61 U0061 N{NO SUCH} 8",
+        );
+        check("pa\\\nss pa\\\r\nss", "pass pass");
+        check(
+            "{&quot;p&QUOT;: 1, %22p%22%3A 2, &#39;, a & b, 5 %}",
+            "{\"p\": 1, \"p\": 2, ', a & b, 5 %}",
+        );
     }
 }

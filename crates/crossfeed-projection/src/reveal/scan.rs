@@ -2,29 +2,44 @@
 //! none is copied whole.
 //!
 //! What comes in: names, and JSON as it is written, or texts that hold some. What goes out: the
-//! offsets beyond which nobody need look, or the keys of a text. A name stands behind a quote, at any
-//! depth of JSON within strings, unless some of it is written as `\u` and four digits: where those
-//! stand for printable ASCII, or for what a name holds, the place is suspect, too.
+//! offsets beyond which nobody need look, or the keys of a text. A name is found in whatever case,
+//! unless some of it is written as an escape: where a `\u` stands for printable ASCII, and where a
+//! string holds a backslash of its own, the place is suspect, too.
 //!
 //! One automaton holds all names, so bytes are read once however many there are.
 
 use super::prose::{automaton, forms};
+use crate::fold::{FOLDING_TO_ASCII, fold_case};
 use aho_corasick::AhoCorasick;
 use memchr::memmem;
+use std::borrow::Cow;
 
 /// Offsets that are kept; where more are found, everything is suspect.
-const MOST_OFFSETS: usize = 1 << 20;
+const MAX_OFFSETS: usize = 1 << 20;
+/// Bytes of a comment between a key and its colon; behind a longer one a colon is taken for granted.
+const MAX_COMMENT: usize = 1024;
+
+/// Quotes that may stand around a key, each with the one that ends it.
+const QUOTES: [(char, char); 7] = [
+    ('"', '"'),
+    ('\'', '\''),
+    ('`', '`'),
+    ('“', '”'),
+    ('„', '“'),
+    ('‘', '’'),
+    ('«', '»'),
+];
 
 /// The search for the keys of never-rules.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scan {
-    /// The key of each pattern, and whether it is never shown wherever it stands.
+    /// The key of each pattern, folded, and whether it is never shown wherever it stands. Patterns
+    /// beyond these are characters that fold to ASCII.
     keys: Vec<(Box<str>, bool)>,
-    /// Finds each behind a quote of either kind.
+    /// Finds each, whatever the case of its ASCII letters.
     search: Option<AhoCorasick>,
     /// Whether a search over JSON cannot tell.
     blind: bool,
-    beyond_ascii: bool,
 }
 
 /// Where a never-name could stand in some bytes.
@@ -36,21 +51,23 @@ pub(crate) enum Suspects {
 }
 
 impl Scan {
-    /// The search for these keys, each with whether it is never shown wherever it stands.
-    pub(crate) fn of<'a>(keys: impl IntoIterator<Item = (&'a str, bool)>) -> Self {
+    /// The search for these keys, which are folded, each with whether it is never shown wherever it
+    /// stands.
+    pub(crate) fn of<'a>(keys: impl IntoIterator<Item = (Cow<'a, str>, bool)>) -> Self {
         let mut scan = Self::default();
         let mut patterns = Vec::new();
         for (key, anywhere) in keys {
-            // These are written with a backslash, or can be.
-            let special = |c: char| matches!(c, '"' | '\\' | '/') || c.is_control();
-            scan.blind |= anywhere && key.contains(special);
-            scan.beyond_ascii |= anywhere && !key.is_ascii();
-            for form in forms(key) {
-                for quote in ['"', '\''] {
-                    patterns.push(format!("{quote}{form}"));
-                    scan.keys.push((key.into(), anywhere));
-                }
+            // These are written with a backslash or in other cases, or can be.
+            let special =
+                |c: char| matches!(c, '"' | '\\' | '/') || c.is_control() || !c.is_ascii();
+            scan.blind |= anywhere && (key.is_empty() || key.contains(special));
+            for form in forms(&key) {
+                patterns.push(form.into_owned());
+                scan.keys.push((key.as_ref().into(), anywhere));
             }
+        }
+        if !patterns.is_empty() {
+            patterns.extend(FOLDING_TO_ASCII.map(String::from));
         }
         scan.search = automaton(&patterns);
         scan
@@ -62,50 +79,97 @@ impl Scan {
             return Suspects::Everywhere;
         };
         let found = search.find_overlapping_iter(raw).filter(|hit| {
-            // Behind a key stands its quote, within a string perhaps escaped.
-            let ends = matches!(raw.get(hit.end()), Some(b'"' | b'\'' | b'\\'));
-            ends && self.keys[hit.pattern().as_usize()].1
+            let key = self.keys.get(hit.pattern().as_usize());
+            key.is_none_or(|(_, anywhere)| {
+                let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+                *anywhere && !raw.get(hit.end()).is_some_and(is_word)
+            })
         });
-        let escapes = memmem::find_iter(raw, b"\\u").filter(|&at| self.is_suspect_escape(raw, at));
-        let offsets = found.map(|hit| hit.start()).chain(escapes);
+        let escapes = memmem::find_iter(raw, b"\\u").filter(|&at| is_suspect_escape(raw, at));
+        let backslashes = memmem::find_iter(raw, br"\\");
+        let offsets = found.map(|hit| hit.start());
+        let offsets = offsets.chain(escapes).chain(backslashes);
         // Documents are below 4 GiB.
         let offsets = offsets.map(|at| (base + at) as u32);
-        let mut offsets: Vec<u32> = offsets.take(MOST_OFFSETS + 1).collect();
-        if offsets.len() > MOST_OFFSETS {
+        let mut offsets: Vec<u32> = offsets.take(MAX_OFFSETS + 1).collect();
+        if offsets.len() > MAX_OFFSETS {
             return Suspects::Everywhere;
         }
         offsets.sort_unstable();
         Suspects::At(offsets, 0)
     }
 
-    /// Whether `is_meant` holds for a key that stands in a text: within quotes and before a colon.
+    /// Whether `is_meant` holds for a key that stands in a text: within quotes, or bare in braces, and
+    /// before what separates a key from its value. It gets the key folded.
     pub(crate) fn has_key(&self, text: &str, is_meant: impl Fn(&str) -> bool) -> bool {
         let Some(search) = &self.search else {
             // What cannot be searched may hold them all.
             return self.keys.iter().any(|(key, _)| is_meant(key));
         };
-        search.find_overlapping_iter(text).any(|hit| {
-            let quote = text.get(hit.start()..).and_then(|text| text.chars().next());
-            let behind = text.get(hit.end()..).unwrap_or_default();
-            let behind = quote.and_then(|quote| behind.strip_prefix(quote));
-            behind.is_some_and(|behind| behind.trim_start().starts_with(':'))
-                && is_meant(&self.keys[hit.pattern().as_usize()].0)
+        let text = fold_case(text);
+        let brace = text.find('{').unwrap_or(text.len());
+        search.find_overlapping_iter(&*text).any(|hit| {
+            let Some((key, _)) = self.keys.get(hit.pattern().as_usize()) else {
+                return false;
+            };
+            let (Some(before), Some(behind)) = (text.get(..hit.start()), text.get(hit.end()..))
+            else {
+                return false;
+            };
+            is_key(before, behind, brace < hit.start() && !key.is_empty()) && is_meant(key)
         })
     }
+}
 
-    /// Whether the escape at `at` could be a part of a name, or of what stands around one. Escapes
-    /// that write an escape's own characters are such themselves.
-    fn is_suspect_escape(&self, raw: &[u8], at: usize) -> bool {
-        let digits = raw.get(at + 2..at + 6).unwrap_or_default();
-        let digits = std::str::from_utf8(digits).unwrap_or_default();
-        match u32::from_str_radix(digits, 16) {
-            Ok(code) if digits.len() == 4 => match code {
-                0..0x20 => false,
-                0x20..0x80 => true,
-                _ => self.beyond_ascii,
-            },
-            _ => false,
+/// Whether what stands around a name makes it a key; `in_braces` if a brace was opened before it.
+fn is_key(before: &str, behind: &str, in_braces: bool) -> bool {
+    let quote = before.chars().next_back();
+    let quoted = QUOTES.iter().find_map(|(open, close)| {
+        let behind = behind.strip_prefix(*close)?;
+        (quote == Some(*open)).then_some(behind)
+    });
+    if let Some(behind) = quoted {
+        return is_separated(behind);
+    }
+    if !in_braces {
+        return false;
+    }
+    // Of a language with symbols: `{:key => 1}`.
+    let before = before.strip_suffix(':').unwrap_or(before);
+    let blank = |c: char| c.is_whitespace() && !matches!(c, '\n' | '\r');
+    let before = before.trim_end_matches(blank);
+    let opens = before.ends_with(['{', ',', '\n', '\r']) || before.ends_with("*/");
+    opens && is_separated(behind)
+}
+
+/// Whether a text goes on with what separates a key from its value, comments before it included.
+fn is_separated(mut behind: &str) -> bool {
+    let blank = |c: char| c.is_whitespace() || matches!(c, '\u{feff}' | ']' | ')');
+    loop {
+        behind = behind.trim_start_matches(blank);
+        let Some(comment) = behind.strip_prefix("/*") else {
+            break;
+        };
+        match comment.find("*/").filter(|&end| end <= MAX_COMMENT) {
+            Some(end) => behind = comment.get(end + 2..).unwrap_or_default(),
+            None => return true,
         }
+    }
+    // Where the line of a comment ends cannot be told once escapes were read.
+    behind.starts_with([':', '=', '：', '#']) || behind.starts_with("//")
+}
+
+/// Whether the escape at `at` could be a part of a name, or of what stands around one. Escapes
+/// that write an escape's own characters are such themselves.
+fn is_suspect_escape(raw: &[u8], at: usize) -> bool {
+    let digits = raw.get(at + 2..at + 6).unwrap_or_default();
+    let digits = std::str::from_utf8(digits).unwrap_or_default();
+    match u32::from_str_radix(digits, 16) {
+        Ok(code) if digits.len() == 4 => {
+            let folds = || char::from_u32(code).is_some_and(|c| FOLDING_TO_ASCII.contains(&c));
+            (0x20..0x80).contains(&code) || folds()
+        }
+        _ => false,
     }
 }
 

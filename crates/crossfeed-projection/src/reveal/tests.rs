@@ -73,11 +73,41 @@ fn keys_go_however_they_are_written() {
         (1, 0),
     );
     // Only the whole name counts.
+    check("pw", r#"{"pw2":1,"xpw":3}"#, r#"{"pw2":1,"xpw":3}"#, (0, 0));
+}
+
+#[test]
+fn keys_go_in_whatever_case() {
     check(
-        "pw",
-        r#"{"pw2":1,"PW":2,"xpw":3}"#,
-        r#"{"pw2":1,"PW":2,"xpw":3}"#,
-        (0, 0),
+        "passWord",
+        r#"{"password":1,"b":{"PASSWORD":2,"c":[{"Pa\u0053sword":3,"paſſword":4,"paßword":5,"d":6}]}}"#,
+        r#"{"b":{"c":[{"d":6}]}}"#,
+        (5, 0),
+    );
+    check(
+        "größe",
+        r#"{"GRÖSSE":1,"Größe":2,"b":3}"#,
+        r#"{"b":3}"#,
+        (2, 0),
+    );
+    check(
+        "token",
+        r#"{"to\u212aen":1,"toKen":2,"b":3}"#,
+        r#"{"b":3}"#,
+        (2, 0),
+    );
+    // A path, too, and in JSON that is text.
+    check(
+        "Owner.mail,owner.Phone",
+        r#"{"OWNER":{"Mail":1,"phone":2,"n":3},"owner":"{\"MAIL\":1,\"n\":2}"}"#,
+        r#"{"OWNER":{"n":3},"owner":"{\"n\":2}"}"#,
+        (3, 0),
+    );
+    check(
+        "list[].Id",
+        r#"{"LIST":[{"ID":1,"n":2}]}"#,
+        r#"{"LIST":[{"n":2}]}"#,
+        (1, 0),
     );
 }
 
@@ -138,7 +168,7 @@ fn what_cannot_be_looked_into_is_withheld() {
     let deep = format!("{}{{\"pw\":1}}{}", "[".repeat(200), "]".repeat(200));
     check("pw", &crossfeed_json::quoted(&deep), &withheld, (0, 1));
     // Texts that only speak of it stay.
-    for text in ["set \"pw\" first", "{pw: 1}", "pw", "[pw]"] {
+    for text in ["set \"pw\" first", "(pw: 1)", "pw", "[pw]", "a, pw: 1"] {
         let json = crossfeed_json::quoted(text);
         check("pw", &json, &json, (0, 0));
     }
@@ -161,10 +191,70 @@ fn keys_in_quotes_of_either_kind_count() {
         check(never, &json, &withheld, (0, 1));
     }
     // Prose stays, and so do other keys.
-    for text in ["pw: S", "'pw'", "{'pw2': 1}", "\"pw': 1", "{'PW': 1}"] {
+    for text in [
+        "pw: S",
+        "'pw'",
+        "{'pw2': 1}",
+        "\"pw': 1",
+        "{'pw'}",
+        "{pw2: 1}",
+        "{a: pw}",
+    ] {
         let json = crossfeed_json::quoted(text);
         check("pw", &json, &json, (0, 0));
     }
+}
+
+#[test]
+fn keys_are_found_as_programming_languages_write_them() {
+    let withheld = format!("\"{WITHHELD}\"");
+    for text in [
+        r"{'p\x61ss': 'S'}",
+        r"{'p\141ss': 'S'}",
+        r"{'p\u{61}ss': 'S'}",
+        r"{'\U00000070ass': 'S'}",
+        r"{'p\N{LATIN SMALL LETTER A}ss': 'S'}",
+        "{'pa\\\nss': 'S'}",
+        r#"{"pass" /* c */ : "S"}"#,
+        r#"{"pass" /* a */ /* b */ : "S"}"#,
+        "{\"pass\" // c\n : \"S\"}",
+        "{\"pass\" # c\n : \"S\"}",
+        "{\"pass\"\u{feff}: \"S\"}",
+        "{PASS: 'S'}",
+        "{ a: 1, pass: 'S' }",
+        "{\n  a: 1\n  pass: 'S'\n}",
+        "{ /* c */ pass /* d */: 'S' }",
+        "{`pass`: `S`}",
+        "{“pass”: “S”}",
+        "{['pass']: 'S'}",
+        "{\"pass\"=>\"S\"}",
+        "{:pass => 'S'}",
+        "\"pass\" = \"S\"",
+        "{&quot;pass&quot;:&quot;S&quot;}",
+        "%7B%22pass%22%3A%22S%22%7D",
+    ] {
+        let json = crossfeed_json::quoted(text);
+        check("pass", &json, &withheld, (0, 1));
+        let within = format!("{{\"a\":[{json}]}}");
+        check("pass", &within, &format!("{{\"a\":[{withheld}]}}"), (0, 1));
+        let at_u = format!("{{\"u\":{json}}}");
+        check("u.pass", &at_u, &format!("{{\"u\":{withheld}}}"), (0, 1));
+    }
+    // A comment that does not end, or is very long.
+    for comment in ["/* c", &format!("/*{}*/ ", "c".repeat(5000))] {
+        let json = crossfeed_json::quoted(&format!("{{\"pass\" {comment}"));
+        check("pass", &json, &withheld, (0, 1));
+    }
+}
+
+#[test]
+fn many_names_in_a_text_take_little_time() {
+    let text = "\"pass\" /* ".repeat(50_000);
+    let json = crossfeed_json::quoted(&format!("{{{text}"));
+    check("u.pass", &json, &json, (0, 0));
+    let text = "{\\x7".repeat(100_000);
+    let json = crossfeed_json::quoted(&text);
+    check("pass", &json, &json, (0, 0));
 }
 
 #[test]

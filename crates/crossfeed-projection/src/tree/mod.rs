@@ -7,8 +7,14 @@
 #[cfg(test)]
 mod tests;
 
-use crate::path::{Path, Step};
-use std::collections::{BTreeMap, HashMap};
+use crate::{
+    fold_case,
+    path::{Path, Step},
+};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap},
+};
 
 /// A set of paths as a tree, built once and asked often.
 ///
@@ -24,6 +30,8 @@ use std::collections::{BTreeMap, HashMap};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathTree {
     pub(crate) branches: Vec<Branch>,
+    /// Whether names are the same whatever their case: then [`Branch::by_name`] has them folded.
+    ignores_case: bool,
 }
 
 /// What the tree holds for one node. Its own number is its place in [`PathTree::branches`]; the root
@@ -59,14 +67,41 @@ impl PathTree {
     /// The tree of these paths; of none, the tree that wants nothing.
     #[must_use]
     pub fn of(paths: impl IntoIterator<Item = Path>) -> Self {
+        Self::with_paths(paths, false)
+    }
+
+    /// The same tree for data whose keys may be written in any case.
+    pub(crate) fn of_any_case(paths: impl IntoIterator<Item = Path>) -> Self {
+        Self::with_paths(paths, true)
+    }
+
+    fn with_paths(paths: impl IntoIterator<Item = Path>, ignores_case: bool) -> Self {
         let mut tree = Self {
             branches: vec![Branch::default()],
+            ignores_case,
         };
         for path in paths {
             let at = tree.reach(path.steps());
             tree.branches[at as usize].whole = true;
         }
         tree
+    }
+
+    /// A name as [`Branch::by_name`] has it.
+    fn spelling<'n>(&self, name: &'n str) -> Cow<'n, str> {
+        if self.ignores_case {
+            fold_case(name)
+        } else {
+            Cow::Borrowed(name)
+        }
+    }
+
+    /// The child of a branch for members of this name.
+    pub(crate) fn child(&self, branch: &Branch, name: &str) -> Option<u32> {
+        if branch.by_name.is_empty() {
+            return None;
+        }
+        branch.by_name.get(&*self.spelling(name)).copied()
     }
 
     /// The same tree, and at the node that `steps` lead to (the root for none) every key that the
@@ -97,13 +132,17 @@ impl PathTree {
         for step in steps {
             // Nodes are numbered by paths of at most 127 steps, 10,000 of them a request.
             let new = self.branches.len() as u32;
+            let spelling = match step {
+                Step::Key(name) => self.spelling(name),
+                _ => Cow::Borrowed(""),
+            };
             let branch = &mut self.branches[at];
             let child = match step {
-                Step::Key(name) => match branch.by_name.get(name.as_str()) {
+                Step::Key(name) => match branch.by_name.get(&*spelling) {
                     Some(&child) => child,
                     None => {
                         branch.keys.push((name.as_str().into(), new));
-                        branch.by_name.insert(name.as_str().into(), new);
+                        branch.by_name.insert(spelling.into(), new);
                         new
                     }
                 },
@@ -213,8 +252,8 @@ impl<'t> Node<'t> {
     /// What paths that name this key want of it; paths through `*` are [`Self::each_key`].
     #[must_use]
     pub fn key(self, name: &str) -> Option<Self> {
-        let child = self.branch().by_name.get(name)?;
-        Some(self.other(*child))
+        let child = self.tree.child(self.branch(), name)?;
+        Some(self.other(child))
     }
 
     /// The keys that are named here, in the order in which they were given first.

@@ -83,6 +83,15 @@ impl<'s> Maker<'s, '_> {
                 left.insert(pattern.clone(), schema);
             }
         }
+        // A name of a never-rule may be written in any case, and may fare otherwise than the rest.
+        let fares_otherwise = |own: &mut Self, name: &str| {
+            let inner = own.cuts.member(cut, name);
+            inner.is_some() && inner != other
+        };
+        let withheld = withheld
+            || self.cuts.withholds()
+                && additional.is_some_and(|rest| !is_anything(rest) && rest != &json!(false))
+                && names.iter().any(|name| fares_otherwise(self, name));
         let mut rest = additional.cloned();
         if withheld {
             // What the pattern named would be judged by the rest.
@@ -157,7 +166,8 @@ impl<'s> Maker<'s, '_> {
             let left = least.as_u64().map(|least| least.saturating_sub(lost));
             match left {
                 _ if !is_cut => pieces.put("minProperties", least.clone()),
-                Some(left) if left > 0 && !losses.others => {
+                // In how many cases a name may be written is not known.
+                Some(left) if left > 0 && !losses.others && !self.cuts.withholds() => {
                     pieces.put("minProperties", json!(left))
                 }
                 _ => {}
