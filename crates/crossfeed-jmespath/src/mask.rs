@@ -4,10 +4,11 @@
 //! goes out: the expression with its literals, and what may have been meant as one, replaced by `…`;
 //! nothing of a text that does not parse. Deliberately not here: who is told.
 //!
-//! A word where JMESPath reads a key is taken for a key, and keys are said. Models also write words
-//! where they mean text, and what is such a word cannot be told from the expression alone; so words are
-//! not said in the places where that is usual: beside a comparison, behind `||`, behind the first
-//! argument of a function, and wherever a name in quotes could be no ordinary key.
+//! A word where JMESPath reads a key is taken for a key, and keys are said, unless they look like data:
+//! objects are also maps by ids, addresses and names of people. So no name in quotes is said, and no word
+//! that is long or mostly a number. Models also write words where they mean text, and what is such a word
+//! cannot be told from the expression alone; so words are not said in the places where that is usual:
+//! beside a comparison, behind `||` and behind the first argument of a function.
 
 use crate::{
     expression::Expression,
@@ -19,6 +20,9 @@ use std::ops::Range;
 const MAX_READ: usize = 8192;
 /// The most characters that are said.
 const MAX_SAID: usize = 256;
+/// The longest word that is said, in bytes, and the most digits in it: longer ones are ids, mostly.
+const MAX_WORD: usize = 40;
+const MAX_DIGITS: usize = 3;
 /// What stands for what is not said.
 const HIDDEN: char = '…';
 
@@ -82,9 +86,8 @@ impl Masking<'_> {
         }
         for index in 0..self.tokens.len() {
             match self.tokens.kind(index) {
-                Kind::Quoted if !self.is_ordinary(index) => {
-                    set(&mut self.unnamed, index..index + 1)
-                }
+                Kind::Quoted => set(&mut self.unnamed, index..index + 1),
+                Kind::Word if self.is_data(index) => set(&mut self.hidden, index..index + 1),
                 Kind::Filter if !self.has_selected => {
                     let inside = index + 1..self.end(index + 1, |_| false);
                     set(&mut self.hidden, inside);
@@ -97,11 +100,11 @@ impl Masking<'_> {
         }
     }
 
-    /// Whether a name in quotes is a key behind a dot, or could be an ordinary one.
-    fn is_ordinary(&self, index: usize) -> bool {
-        let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        let name = self.tokens.content(index).unwrap_or_default();
-        self.tokens.behind(index, 1) == Kind::Dot || name.bytes().all(is_part)
+    /// Whether a word looks like data rather than the name of a field.
+    fn is_data(&self, index: usize) -> bool {
+        let word = self.tokens.text(index);
+        let digits = word.bytes().filter(u8::is_ascii_digit).count();
+        !self.tokens.is_call(index) && (word.len() > MAX_WORD || digits > MAX_DIGITS)
     }
 
     /// The arguments of a function, the first of which begins at `begin`. A name in quotes is often
@@ -247,11 +250,11 @@ mod tests {
         for path in [
             "items[0].url",
             "items[-1]",
-            "a.\"b c\"[*].d",
-            "{title: title, \"n\": n}",
+            "a.b_2[*].d",
+            "{title: title, n: n}",
             "sort_by(items, &price)[-5:]",
             "items[] | [0]",
-            "items[?\"content-type\"].x",
+            "items[?content_type].x",
             "@",
             "length(items)",
             " a . b ",
@@ -312,6 +315,18 @@ mod tests {
         check("owner || (Ann) | [0]", Some("owner || … | [0]"));
         check("[owner || Ann || Bob, n]", Some("[owner || … || …, n]"));
         check("[?a == 'x' || b == 'y']", Some("[?a == '…' || b == '…']"));
+    }
+
+    #[test]
+    fn keys_that_look_like_data_are_not() {
+        check("users.\"ann@a.example\".plan", Some("users.\"…\".plan"));
+        check("a.\"b c\"[*].d", Some("a.\"…\"[*].d"));
+        check("{title: title, \"n\": n}", Some("{title: title, \"…\": n}"));
+        check("items[?\"content-type\"].x", Some("items[?\"…\"].x"));
+        check("by_id.u_83742a1.name", Some("by_id.….name"));
+        check("{id_20261122: n}", Some("{…: n}"));
+        check(&format!("a.{}", "k".repeat(41)), Some("a.…"));
+        check("line2.v1_0.sha256", Some("line2.v1_0.sha256"));
     }
 
     #[test]

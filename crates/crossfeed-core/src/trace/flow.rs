@@ -12,11 +12,14 @@ use crate::{
     select::{SelectError, SelectReport},
 };
 use crossfeed_jmespath::masked;
+use crossfeed_wire::ErrorCode;
 use tracing::Span;
 
 /// The most links and events of one resolution: the number of links that OpenTelemetry keeps of a span
 /// unless it is told otherwise.
 const MAX_SAID: usize = 128;
+/// What stands for an id that is not known.
+const UNKNOWN: &str = "…";
 
 /// The span that data flows to.
 pub(super) struct Consumer<'s> {
@@ -66,9 +69,15 @@ pub(super) fn brought(consumer: &Consumer<'_>, lineage: &[Link]) -> usize {
 pub(super) fn failed(span: &Span, failures: &[Failure]) {
     let referring = failures.iter().filter(|failure| failure.call_id.is_some());
     for failure in referring.take(MAX_SAID) {
+        // An id that nobody minted is a text of the model's.
+        let is_unknown = matches!(
+            failure.error.code(),
+            ErrorCode::ResultUnknown | ErrorCode::ArtifactUnknown
+        );
+        let known = |id| if is_unknown { UNKNOWN } else { id };
         let said = Said {
-            call: failure.call_id.as_ref().map_or("", |id| id.as_str()),
-            artifact: failure.artifact_id.as_ref().map(|id| id.as_str()),
+            call: failure.call_id.as_ref().map_or("", |id| known(id.as_str())),
+            artifact: failure.artifact_id.as_ref().map(|id| known(id.as_str())),
             tool: None,
             at: within(failure.at.as_str()),
             selector: &|| unmet(failure.expression.as_deref()?, &failure.error),

@@ -65,10 +65,12 @@ impl ResultStore for TracedStore {
 
     async fn get(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError> {
         let got = self.0.get(scope, call);
-        traced(
-            span("get", Some(call), None),
-            got,
-            |span, found| match found {
+        traced(span("get", None, None), got, |span, found| {
+            // An id that nobody minted is a text of the model's.
+            if !matches!(found, Lookup::Missing(Missing::Unknown)) {
+                span.record("gen_ai.tool.call.id", call.as_str());
+            }
+            match found {
                 Lookup::Found(result) => {
                     span.record("crossfeed.cache.hit", true);
                     span.record("crossfeed.bytes", number(result.document().raw().len()));
@@ -76,8 +78,8 @@ impl ResultStore for TracedStore {
                 Lookup::Missing(Missing::Unknown) => missing(span, "unknown"),
                 Lookup::Missing(Missing::Expired(_)) => missing(span, "expired"),
                 Lookup::Missing(Missing::Evicted(_)) => missing(span, "evicted"),
-            },
-        )
+            }
+        })
         .await
     }
 
@@ -103,15 +105,20 @@ impl ResultStore for TracedStore {
         artifact: &ArtifactId,
         call: &CallId,
     ) -> Result<ArtifactLookup, StoreError> {
-        let span = span("get_artifact", Some(call), Some(artifact));
         let got = self.0.get_artifact(scope, artifact, call);
-        traced(span, got, |span, found| match found {
-            ArtifactLookup::Found(artifact) => {
-                span.record("crossfeed.cache.hit", true);
-                span.record("crossfeed.bytes", number(artifact.document().raw().len()));
+        traced(span("get_artifact", None, None), got, |span, found| {
+            if !matches!(found, ArtifactLookup::Missing(ArtifactMissing::Unknown)) {
+                span.record("gen_ai.tool.call.id", call.as_str());
+                span.record("crossfeed.artifact.id", artifact.as_str());
             }
-            ArtifactLookup::Missing(ArtifactMissing::Unknown) => missing(span, "unknown"),
-            ArtifactLookup::Missing(ArtifactMissing::Expired(_)) => missing(span, "expired"),
+            match found {
+                ArtifactLookup::Found(artifact) => {
+                    span.record("crossfeed.cache.hit", true);
+                    span.record("crossfeed.bytes", number(artifact.document().raw().len()));
+                }
+                ArtifactLookup::Missing(ArtifactMissing::Unknown) => missing(span, "unknown"),
+                ArtifactLookup::Missing(ArtifactMissing::Expired(_)) => missing(span, "expired"),
+            }
         })
         .await
     }
