@@ -9,6 +9,7 @@
 mod architecture;
 mod bytes;
 mod costs;
+mod dependencies;
 mod differential;
 mod engine_traces;
 mod hostile;
