@@ -32,5 +32,6 @@ mod meta;
 mod pattern;
 mod private_file;
 mod revision;
+mod withhold;
 
 pub use revision::Revision;

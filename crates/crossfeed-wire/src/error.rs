@@ -74,6 +74,8 @@ codes! {
     TelemetryUnavailable = "telemetry.unavailable",
     /// A configuration is none, or asks for what cannot be.
     ConfigInvalid = "config.invalid",
+    /// A configuration is not the one that was approved.
+    ConfigChanged = "config.changed",
     /// A server behind the gateway does not answer now.
     UpstreamUnavailable = "upstream.unavailable",
     /// A server did not answer a request that was sent: it may have run.

@@ -39,6 +39,12 @@ pub(crate) struct Gateway {
     /// The configuration; the extension says whether it is TOML or JSON
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    /// Refuse a configuration whose bytes are others: `sha256:` and 64 hexadecimal digits
+    ///
+    /// `import` writes it into the entry of a project's client, so that what the client approved covers
+    /// the configuration, too.
+    #[arg(long, value_name = "DIGEST", requires = "config", value_parser = digest)]
+    pub(crate) config_digest: Option<String>,
     /// Serve over HTTP at this address instead of standard input and output; port 0 picks one
     #[arg(long, value_name = "ADDR", value_parser = address)]
     pub(crate) listen: Option<SocketAddr>,
@@ -105,6 +111,14 @@ pub(crate) enum LogFormat {
     Text,
     /// An object a line
     Json,
+}
+
+fn digest(text: &str) -> Result<String, String> {
+    let hex = text.strip_prefix("sha256:").unwrap_or_default();
+    match hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        true => Ok(text.to_ascii_lowercase()),
+        false => Err("write `sha256:` and 64 hexadecimal digits".to_owned()),
+    }
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {

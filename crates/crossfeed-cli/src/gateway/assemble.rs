@@ -5,7 +5,7 @@
 
 use crate::{cli, input, report::Stop};
 use crossfeed::{
-    ContextOptions, Engine, EngineOptions, Telemetry,
+    ContextOptions, Engine, EngineOptions, ErrorBody, ErrorCode, Telemetry,
     store::{MemoryLimits, MemoryStore},
 };
 use crossfeed_gateway::{
@@ -13,6 +13,7 @@ use crossfeed_gateway::{
         ConfigError, Format, GatewayConfig, OAuthConfig, ServerConfig, Sources, TransportConfig,
     },
     hub::Gateway,
+    import,
     metrics::Metrics,
     tools::Tools,
     upstream::{self, Connector, UpstreamError},
@@ -38,7 +39,7 @@ pub(super) fn config(
     environment: &BTreeMap<String, String>,
 ) -> Result<GatewayConfig, Stop> {
     let mut config = match (&args.config, args.command.split_first(), &args.url) {
-        (Some(path), _, _) => of_file(path, environment)?,
+        (Some(path), _, _) => of_file(path, args.config_digest.as_deref(), environment)?,
         (None, Some((command, rest)), _) => of_command(command, rest, &args.env, environment)?,
         (None, None, Some(url)) => of_url(url, environment)?,
         (None, None, None) => {
@@ -96,8 +97,15 @@ fn without_tokens(config: GatewayConfig) -> Result<GatewayConfig, Stop> {
 /// Bytes of a configuration: thousands of servers.
 const LONGEST: u64 = 16 << 20;
 
-fn of_file(path: &Path, environment: &BTreeMap<String, String>) -> Result<GatewayConfig, Stop> {
+fn of_file(
+    path: &Path,
+    approved: Option<&str>,
+    environment: &BTreeMap<String, String>,
+) -> Result<GatewayConfig, Stop> {
     let bytes = input::read_at_most(path, LONGEST)?;
+    if let Some(approved) = approved {
+        unchanged(path, &bytes, approved)?;
+    }
     let Ok(text) = std::str::from_utf8(&bytes) else {
         return Err(Stop::Usage(format!(
             "{} is no text in UTF-8",
@@ -111,6 +119,24 @@ fn of_file(path: &Path, environment: &BTreeMap<String, String>) -> Result<Gatewa
     }
     let format = Format::of((!is_stdin).then_some(path), text);
     GatewayConfig::parse(text, format, &sources).map_err(|error| invalid(&error))
+}
+
+/// Refuses a configuration other than the one that the client approved.
+fn unchanged(path: &Path, bytes: &[u8], approved: &str) -> Result<(), Stop> {
+    let found = import::digest(bytes);
+    if found == approved {
+        return Ok(());
+    }
+    let name = input::name(path);
+    let message = format!(
+        "{name} is not the configuration that was approved: its digest is {found}, not {approved}"
+    );
+    let mut body = ErrorBody::new(ErrorCode::ConfigChanged, message);
+    body.advice = Some(format!(
+        "look at what changed in {name}: it says which commands are run; if that is meant, write \
+         `--config-digest {found}` in the client's entry, and approve it there"
+    ));
+    Err(Stop::Answer(vec![body]))
 }
 
 fn invalid(error: &ConfigError) -> Stop {

@@ -141,6 +141,12 @@ pub(super) async fn run(
     }
 }
 
+/// The paths of what clients never see of a server.
+fn withheld(server: &ServerConfig) -> Vec<String> {
+    let never = server.withheld.never();
+    never.iter().map(ToString::to_string).collect()
+}
+
 /// The tokens of each tool of `tools/list` results, by name.
 fn costs(pages: &[Bytes]) -> BTreeMap<String, usize> {
     let mut costs = BTreeMap::new();
@@ -201,6 +207,11 @@ fn write(
                 probed.says.escape_debug(),
                 probed.revision.escape_debug()
             )?,
+        }
+        let never = withheld(server);
+        if !never.is_empty() {
+            let never = never.join(", ");
+            writeln!(out, "  withheld: {}", never.escape_debug())?;
         }
         for pattern in unmatched {
             let said = pattern.to_string();
@@ -281,6 +292,7 @@ fn as_json(checked: &[Checked<'_>], own: &BTreeMap<String, usize>) -> Value {
                 "name": name,
                 "server": probed.says,
                 "revision": probed.revision,
+                "never": withheld(checked.server),
                 "unmatched": unmatched,
                 "leads_around": checked.leads_around,
                 "tools": tools,

@@ -31,6 +31,7 @@ pub(super) fn run(
     let watching = watchdog.watch(runtime.handle()).map_err(unstarted)?;
     let done = runtime.block_on(async {
         let signals = Signals::watch().map_err(unstarted)?;
+        metrics.count_panics();
         let gateway = assemble::gateway(config, environment, telemetry, &metrics)?;
         tokio::select! {
             served = serve(&gateway, metrics, token_file, signals.clone()) => served,

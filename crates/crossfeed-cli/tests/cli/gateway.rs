@@ -264,7 +264,7 @@ fn who_cannot_log_in_is_told() {
 #[test]
 fn a_check_shows_what_a_client_would_see() {
     let config = format!(
-        "profile = 'refs'\n[mcpServers.good]\ncommand = 'sh'\nargs = ['{}']\nenv = {{KEY = 's3cret'}}\n",
+        "profile = 'refs'\nnever = ['owner.mail']\n[mcpServers.good]\ncommand = 'sh'\nargs = ['{}']\nenv = {{KEY = 's3cret'}}\n",
         server()
     );
     let path = file("gateway-good.toml", &config);
@@ -272,8 +272,9 @@ fn a_check_shows_what_a_client_would_see() {
     assert_eq!((status, err.as_str()), (0, ""), "{out}");
     let lines: Vec<_> = out.lines().collect();
     assert_eq!(lines[0], "good: 1 tool, script 1 (2025-11-25)");
-    assert!(lines[1].starts_with("  say: "), "{out}");
-    assert!(lines[1].contains(" tokens, refs"), "{out}");
+    assert_eq!(lines[1], "  withheld: owner.mail");
+    assert!(lines[2].starts_with("  say: "), "{out}");
+    assert!(lines[2].contains(" tokens, refs"), "{out}");
     assert!(
         lines.last().unwrap().starts_with("1 tool of 1 server: "),
         "{out}"
@@ -557,6 +558,41 @@ fn what_is_wrong_with_a_configuration_is_said_at_once() {
     let report: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(report["error"]["code"], "config.invalid");
     assert_eq!(report["errors"].as_array().map(Vec::len), Some(3));
+}
+
+#[test]
+fn a_configuration_that_was_not_approved_is_refused() {
+    let path = file("gateway-approved.toml", "[mcpServers.a]\ncomand = 'x'\n");
+    let none = format!("sha256:{}", "0".repeat(64));
+    let Run { status, out, err } = run(
+        &["gateway", "--config", &path, "--config-digest", &none],
+        "",
+    );
+    assert_eq!((status, out.as_str()), (1, ""));
+    assert!(err.starts_with("error[config.changed]: "), "{err}");
+    assert!(
+        err.contains("look at what changed") && !err.contains("comand"),
+        "{err}"
+    );
+    // The digest that the error names is the one to approve: with it, the file is read.
+    let digest = err
+        .split("`--config-digest ")
+        .nth(1)
+        .unwrap()
+        .split('`')
+        .next()
+        .unwrap();
+    let Run { status, err, .. } = run(
+        &["gateway", "--config", &path, "--config-digest", digest],
+        "",
+    );
+    assert_eq!(status, 1);
+    assert!(err.starts_with("error[config.invalid]: "), "{err}");
+    check_usage(
+        &["gateway", "--config", &path, "--config-digest", "sha256:12"],
+        "",
+        "write `sha256:` and 64 hexadecimal digits",
+    );
 }
 
 #[test]

@@ -18,10 +18,12 @@ pub(crate) use read::nearest;
 pub use read::{Format, Sources};
 
 use crate::pattern::{fits_all, may_fit};
+use crossfeed_projection::{Path as FieldPath, RevealRules};
 use std::{
     collections::BTreeMap,
     net::{Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -164,6 +166,10 @@ pub struct ServerConfig {
     pub previews: bool,
     /// Patterns of its tools that take no references and whose results are not kept.
     pub never_chain: Vec<String>,
+    /// Paths of what clients never see of it, beside those for all servers.
+    pub never: Vec<FieldPath>,
+    /// What of its messages clients never see: [`never`](Self::never), and what is for all servers.
+    pub withheld: Arc<RevealRules>,
     /// Patterns of its tools that are offered; none means all.
     pub allow: Vec<String>,
     /// Patterns of its tools that are not offered.
@@ -187,6 +193,8 @@ impl ServerConfig {
             projection: false,
             previews: true,
             never_chain: Vec::new(),
+            never: Vec::new(),
+            withheld: Arc::default(),
             allow: Vec::new(),
             deny: Vec::new(),
             timeout: None,

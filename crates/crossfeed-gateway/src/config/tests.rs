@@ -593,3 +593,25 @@ fn servers_that_lead_around_a_rule_are_found() {
         assert_eq!(found, expected, "{rules}");
     }
 }
+
+#[test]
+fn what_is_withheld_is_read() {
+    let config = toml(
+        "never = ['password', 'owner.mail']\n[mcpServers.a]\ncommand = 'x'\nnever = ['items[].token']\n\
+         [mcpServers.b]\ncommand = 'x'\n",
+    );
+    let paths = |server: usize| -> Vec<String> {
+        let never = config.servers[server].withheld.never();
+        never.iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(paths(0), ["password", "owner.mail", "items[].token"]);
+    assert_eq!(paths(1), ["password", "owner.mail"]);
+    check(
+        "never = ['a..b', 7]\n[mcpServers.a]\ncommand = 'x'\nnever = 'password'\n",
+        &[
+            "line 1, `never[0]`: the path has an empty segment; write a name between dots; a field whose name is empty is `\"\"`",
+            "line 1, `never[1]`: it is not a text",
+            "line 4, `mcpServers.a.never`: it is not a list of paths",
+        ],
+    );
+}

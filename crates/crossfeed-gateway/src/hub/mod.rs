@@ -25,6 +25,7 @@ mod lane;
 mod life;
 mod link;
 mod listen;
+mod lookalike;
 mod owners;
 mod read;
 mod resources;
@@ -48,6 +49,7 @@ use crate::{
     quota::Quotas,
     tools::Tools,
     upstream::Connector,
+    withhold::without_withheld,
 };
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use std::{
@@ -128,6 +130,12 @@ impl Gateway {
             .listen
             .as_ref()
             .map_or(0, |listen| listen.tokens.len());
+        let servers = servers.into_iter().enumerate();
+        let servers = servers.map(|(server, connector)| match config.servers.get(server) {
+            Some(config) => without_withheld(connector, &config.withheld),
+            None => connector,
+        });
+        let servers = servers.collect();
         Arc::new(Self {
             quotas: Quotas::new(&config.limits, all - http, http, holders),
             figures,

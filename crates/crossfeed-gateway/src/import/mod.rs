@@ -18,6 +18,7 @@ use crate::{
     tools::list::names::prefixes,
 };
 use serde_json::{Map, json};
+use sha2::{Digest as _, Sha256};
 use std::{collections::BTreeSet, fmt};
 
 /// The name of the server that stands for all of a user.
@@ -106,9 +107,26 @@ impl Wiring {
         self
     }
 
-    fn args(&self) -> [&str; 3] {
-        ["gateway", "--config", &self.config]
+    /// The arguments of the gateway. What stands in a project comes with the project, and may be changed
+    /// by whoever changes the project: the client's approval of these arguments covers the bytes of the
+    /// configuration, too.
+    fn args(&self, config: &str) -> Vec<String> {
+        let mut args = ["gateway", "--config", &self.config]
+            .map(str::to_owned)
+            .to_vec();
+        if self.name == PROJECT_NAME {
+            args.extend(["--config-digest".to_owned(), digest(config.as_bytes())]);
+        }
+        args
     }
+}
+
+/// What names the bytes of a configuration: `sha256:` and 64 hexadecimal digits.
+#[must_use]
+pub fn digest(config: &[u8]) -> String {
+    let digest = Sha256::digest(config);
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}")
 }
 
 /// What is to be written.
@@ -236,16 +254,17 @@ pub fn plan(text: &str, wiring: &Wiring) -> Result<Plan, ImportError> {
         );
     }
     remarks.extend(renamed(&moved, wiring));
-    let server = entry(wiring, &variables);
+    // A map of texts can always be written.
+    let config = serde_json::to_string_pretty(&json!({"mcpServers": config})).unwrap_or_default();
+    let config = config + "\n";
+    let server = entry(wiring, &variables, &config);
     let client = splice::replace(text, entries, &gone, |style| {
         style.entry(wiring.name, &server)
     })
     .ok_or(ImportError::NotThere)?;
-    // A map of texts can always be written.
-    let config = serde_json::to_string_pretty(&json!({"mcpServers": config})).unwrap_or_default();
     Ok(Plan {
         client,
-        config: config + "\n",
+        config,
         entry: server,
         moved,
         stay,
@@ -439,13 +458,13 @@ fn is_ours(node: &Node, wiring: &Wiring) -> bool {
 }
 
 /// The server that stands for all. Clients give servers few variables: those that are needed are named.
-fn entry(wiring: &Wiring, variables: &convert::Variables) -> serde_json::Value {
+fn entry(wiring: &Wiring, variables: &convert::Variables, config: &str) -> serde_json::Value {
     let mut server = Map::new();
     if wiring.client != ClientKind::Cursor {
         server.insert("type".to_owned(), "stdio".into());
     }
     server.insert("command".to_owned(), wiring.program.as_str().into());
-    server.insert("args".to_owned(), wiring.args().as_slice().into());
+    server.insert("args".to_owned(), wiring.args(config).into());
     let env: Map<_, _> = variables
         .iter()
         .map(|(name, needed)| {

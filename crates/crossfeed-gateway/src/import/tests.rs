@@ -490,3 +490,37 @@ proptest! {
         let _ = without_secrets(&text, &wiring(ClientKind::VsCode), &["a".to_owned()]);
     }
 }
+
+#[test]
+fn the_entry_of_a_project_binds_the_configuration() {
+    let wiring = Wiring::new(
+        ClientKind::ClaudeCode,
+        "/usr/bin/crossfeed",
+        "/p/.mcp.crossfeed.json",
+    );
+    let before = r#"{"mcpServers": {"files": {"command": "npx"}}}"#;
+    let users = plan(before, &wiring).unwrap();
+    let args = |plan: &Plan| plan.entry["args"].clone();
+    let of_user = json!(["gateway", "--config", "/p/.mcp.crossfeed.json"]);
+    assert_eq!(args(&users), of_user);
+    let wiring = wiring.with_workspace("/p");
+    let projects = plan(before, &wiring).unwrap();
+    let digest = super::digest(projects.config.as_bytes());
+    assert_eq!(
+        args(&projects),
+        json!([
+            "gateway",
+            "--config",
+            "/p/.mcp.crossfeed.json",
+            "--config-digest",
+            digest
+        ])
+    );
+    assert_eq!(
+        super::digest(b""),
+        "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    );
+    // Twice is once, and it can be undone.
+    assert_eq!(plan(&projects.client, &wiring), Err(ImportError::Done));
+    assert_eq!(undo(&projects.client, before, &wiring).unwrap(), before);
+}

@@ -140,8 +140,15 @@ pub const RETURNS: Family = Family::counter(
     &["server"],
 );
 
+/// Faults of the gateway's own.
+pub const PANICS: Family = Family::counter(
+    "crossfeed_panics_total",
+    "Tasks of the gateway that panicked.",
+    &[],
+);
+
 /// All of them.
-pub const ALL: [Family; 23] = [
+pub const ALL: [Family; 24] = [
     REQUESTS,
     CALLS,
     ADDED,
@@ -165,4 +172,5 @@ pub const ALL: [Family; 23] = [
     DESCRIPTORS_LIMIT,
     REFUSALS,
     RETURNS,
+    PANICS,
 ];

@@ -225,6 +225,21 @@ impl Metrics {
         }
     }
 
+    /// Counts the panics of the process from here on, and logs where each was. What it says is not logged:
+    /// it may hold payload.
+    pub fn count_panics(&self) {
+        let panics = self.counter(families::PANICS, &[]);
+        std::panic::set_hook(Box::new(move |panic| {
+            panics.add(1);
+            let at = panic.location().map(ToString::to_string);
+            tracing::error!(
+                target: "crossfeed::gateway",
+                at = at.as_deref().unwrap_or("an unknown place"),
+                "a task of the gateway panicked: this is a fault of the gateway"
+            );
+        }));
+    }
+
     fn families(&self) -> MutexGuard<'_, Families> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

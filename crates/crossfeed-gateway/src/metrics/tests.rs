@@ -102,3 +102,22 @@ proptest! {
         prop_assert_eq!(sum, servers.len() as f64);
     }
 }
+
+#[test]
+fn panics_are_counted() {
+    let metrics = Metrics::new();
+    let before = std::panic::take_hook();
+    metrics.count_panics();
+    let fault = std::thread::spawn(|| std::panic::panic_any("a value")).join();
+    std::panic::set_hook(before);
+    assert!(fault.is_err());
+    let samples = parse(&metrics.text());
+    let panics = samples
+        .iter()
+        .find(|(name, ..)| name == "crossfeed_panics_total");
+    // Tests that run beside may panic on purpose.
+    assert!(
+        panics.is_some_and(|(_, _, count)| *count >= 1.0),
+        "{samples:?}"
+    );
+}

@@ -189,6 +189,24 @@ impl Projector {
         })
     }
 
+    /// What may be shown of a result, whatever was asked for; `None` where that is all of it. A text that
+    /// went because it may repeat what was hidden in `structuredContent` says what is left there.
+    #[must_use]
+    pub fn withhold(&self, result: &Document) -> Option<RedactedResult> {
+        let mut hidden = self.rules.redact_result(result.root().ok()?)?;
+        if hidden.repeated {
+            let document = Document::new(hidden.json.clone());
+            let root = document.root().ok();
+            let own = root.and_then(|root| Some((root, root.get(STRUCTURED)?)));
+            if let Some((root, own)) = own.filter(|(_, own)| own.kind() != Kind::Null) {
+                let mut edits = Edits::new(document.raw());
+                parts::regenerate(&parts::of(root), own.raw(), &mut edits);
+                hidden.json = edits.done().into_owned();
+            }
+        }
+        Some(hidden)
+    }
+
     /// What is sent of a document in which nothing is to be hidden any more.
     fn answer<'d>(
         &self,

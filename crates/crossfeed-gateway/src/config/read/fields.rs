@@ -8,6 +8,7 @@ use crate::config::{
     expand::expand,
     node::{Entry, Node, Value},
 };
+use crossfeed_projection::{MAX_PATHS, Path};
 use crossfeed_schema::{Profile, Style};
 use std::time::Duration;
 
@@ -128,6 +129,40 @@ impl<'n> Fields<'n> {
             Some(node) => texts(reader, &self.at(key), node),
             None => Vec::new(),
         }
+    }
+
+    /// A list of paths to fields, as projection writes them.
+    pub(super) fn paths(&mut self, reader: &mut Reader<'_>, key: &'static str) -> Vec<Path> {
+        let Some(node) = self.take(key) else {
+            return Vec::new();
+        };
+        let at = self.at(key);
+        let Value::List(items) = &node.value else {
+            wrong(reader, &at, node, "a list of paths");
+            return Vec::new();
+        };
+        if items.len() > MAX_PATHS {
+            let what = format!("it has more than {MAX_PATHS} paths");
+            reader.problem(&at, node.span.start, what);
+            return Vec::new();
+        }
+        let mut paths = Vec::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            let at = format!("{at}[{index}]");
+            let Some(written) = text(reader, &at, item) else {
+                continue;
+            };
+            match Path::parse(&written) {
+                Ok(path) => paths.push(path),
+                // Without the text: no error shows a value of the configuration.
+                Err(error) => {
+                    let what = format!("the path {}", error.kind);
+                    let advice = Some(error.advice().to_owned());
+                    reader.advise(&at, item.span.start, what, advice);
+                }
+            }
+        }
+        paths
     }
 
     /// A number of things, at least one.

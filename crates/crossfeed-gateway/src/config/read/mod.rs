@@ -149,8 +149,9 @@ fn config(reader: &mut Reader<'_>, document: &Node) -> GatewayConfig {
     let Some(mut fields) = Fields::of(reader, "", document) else {
         return config;
     };
+    let never = fields.paths(reader, "never");
     match fields.take("mcpServers") {
-        Some(node) => config.servers = server::servers(reader, "mcpServers", node),
+        Some(node) => config.servers = server::servers(reader, "mcpServers", node, &never),
         None => reader.problem(
             "",
             0,

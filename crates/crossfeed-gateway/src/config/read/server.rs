@@ -9,15 +9,23 @@ use crate::config::{
     expand::{has_variable, has_variable_in_query, is_name},
     node::{Node, Value},
 };
+use crossfeed_projection::{Path as FieldPath, RevealRules};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 /// How long a server's name may be: it stands before names of tools, which have 64 bytes in all.
 const NAME: usize = 48;
 
-pub(super) fn servers(reader: &mut Reader<'_>, at: &str, node: &Node) -> Vec<ServerConfig> {
+/// `never` is what is withheld of all servers.
+pub(super) fn servers(
+    reader: &mut Reader<'_>,
+    at: &str,
+    node: &Node,
+    never: &[FieldPath],
+) -> Vec<ServerConfig> {
     let Some(entries) = table(reader, at, node) else {
         return Vec::new();
     };
@@ -42,12 +50,18 @@ pub(super) fn servers(reader: &mut Reader<'_>, at: &str, node: &Node) -> Vec<Ser
         if let Some(problem) = problem {
             reader.problem(&at, entry.key_span.start, problem);
         }
-        servers.extend(server(reader, &at, &entry.key, &entry.node));
+        servers.extend(server(reader, &at, &entry.key, &entry.node, never));
     }
     servers
 }
 
-fn server(reader: &mut Reader<'_>, at: &str, name: &str, node: &Node) -> Option<ServerConfig> {
+fn server(
+    reader: &mut Reader<'_>,
+    at: &str,
+    name: &str,
+    node: &Node,
+    never: &[FieldPath],
+) -> Option<ServerConfig> {
     let mut fields = Fields::of(reader, at, node)?;
     let transport = transport(reader, &mut fields, at, node);
     let profile = fields.profile(reader, "profile");
@@ -73,6 +87,8 @@ fn server(reader: &mut Reader<'_>, at: &str, name: &str, node: &Node) -> Option<
         reader.problem(&fields.at("allow"), node.span.start, what);
     }
     let deny = fields.texts(reader, "deny");
+    let own = fields.paths(reader, "never");
+    let withheld = RevealRules::new([], never.iter().chain(&own).cloned());
     let timeout = fields.time(reader, "timeout");
     let keep = fields.truth(reader, "keep", false);
     let disabled = fields.truth(reader, "disabled", false);
@@ -82,6 +98,8 @@ fn server(reader: &mut Reader<'_>, at: &str, name: &str, node: &Node) -> Option<
         projection,
         previews,
         never_chain,
+        never: own,
+        withheld: Arc::new(withheld),
         allow,
         deny,
         timeout,

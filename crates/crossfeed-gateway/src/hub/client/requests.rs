@@ -11,6 +11,7 @@ use crate::{
         advance::advance,
         fault,
         lane::Lane,
+        lookalike::is_lookalike,
         read,
         side::{LONGEST, Side},
     },
@@ -90,6 +91,10 @@ impl Client {
         let state = &mut *guard;
         if state.is_closed {
             return Admission::Refused(shutting_down());
+        }
+        if is_lookalike(method) {
+            let text = "unknown method: it differs from one of MCP in case, spaces or invisible characters";
+            return refuse(code::METHOD_NOT_FOUND, text);
         }
         if id.raw().len() > LONGEST {
             return refuse(code::INVALID_REQUEST, "an id of more than 4,096 bytes");

@@ -6,7 +6,7 @@
 use super::{Client, LASTING, has_room};
 use crate::{
     downstream::Outlet,
-    hub::read,
+    hub::{lookalike::is_lookalike, read},
     message::{Id, Message},
 };
 use std::sync::Arc;
@@ -20,6 +20,10 @@ impl Client {
         is_next: bool,
     ) {
         let method = message.method().unwrap_or_default();
+        if is_lookalike(method) {
+            tracing::debug!(target: "crossfeed::gateway", "a notification with an unknown method is dropped");
+            return;
+        }
         let side = {
             let mut state = self.state();
             if let Some(early) = state.early.as_mut().filter(|_| !is_next) {

@@ -14,3 +14,4 @@ mod several_servers;
 mod stuck;
 mod tasks;
 mod tools;
+mod withheld;

@@ -307,3 +307,28 @@ async fn the_beginning_is_not_cancelled() {
     server.begin("{}").await;
     assert!(client.next().await.contains("protocolVersion"));
 }
+
+#[tokio::test]
+async fn methods_that_only_look_like_known_ones_reach_no_server() {
+    let world = World::new(&["a"]);
+    let (client, mut servers) = world.begun(r#"{"tools":{}}"#).await;
+    for (id, method) in ["tools/call ", "TOOLS/CALL", r"tools/\u0000call"]
+        .iter()
+        .enumerate()
+    {
+        client
+            .send(&format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{"name":"x"}}}}"#
+            ))
+            .await;
+        let refused = client.next().await;
+        assert!(refused.contains("-32601"), "{method}: {refused}");
+    }
+    client
+        .send(r#"{"jsonrpc":"2.0","method":"Notifications/Cancelled","params":{"requestId":1}}"#)
+        .await;
+    client
+        .send(r#"{"jsonrpc":"2.0","id":9,"method":"other/method"}"#)
+        .await;
+    servers[0].expect("other/method").await;
+}

@@ -34,7 +34,7 @@ use super::{ServerList, extra, profile::Choice};
 use crate::{Revision, apart::apart, config::GatewayConfig};
 use bytes::Bytes;
 use crossfeed_core::Engine;
-use crossfeed_json::Document;
+use crossfeed_json::{Cursor, Document};
 use futures_util::future::join_all;
 use lru::LruCache;
 use names::{Bindings, Naming};
@@ -265,13 +265,18 @@ fn listing(
     let mut reports = Vec::new();
     let mut unmatched = Vec::new();
     let servers = lists.iter().map(|(list, _)| list.server).collect();
-    for (list, rewriting) in lists {
+    for ((list, rewriting), pages) in lists.into_iter().zip(&pages) {
         let Some(server) = config.servers.get(list.server) else {
             continue;
         };
         let choice = choice(config, list.server, audience);
         let names: Vec<_> = rewriting.names.iter().map(String::as_str).collect();
         unmatched.extend(unmatched::unmatched(list.server, server, &names));
+        let raw = pages
+            .iter()
+            .filter_map(|page| page.root().ok()?.get("tools"));
+        let raw: Vec<_> = raw.flat_map(Cursor::items).map(Cursor::shared).collect();
+        unmatched.extend(unmatched::unknown_fields(list.server, server, &raw));
         for tool in rewriting.tools {
             match tool {
                 Ok(tool) => {

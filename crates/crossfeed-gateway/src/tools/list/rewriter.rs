@@ -396,7 +396,8 @@ fn with_tool(mut options: ListOptions, server: &ServerConfig, name: &str) -> Lis
         options = options.with_never(name);
     }
     if server.projection {
-        options = options.with_reflection(name, Reflection::new());
+        let reflection = Reflection::new().with_rules(Arc::clone(&server.withheld));
+        options = options.with_reflection(name, reflection);
     }
     options
 }

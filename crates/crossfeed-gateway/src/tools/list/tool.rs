@@ -13,12 +13,22 @@ use crate::{
 use bytes::Bytes;
 use crossfeed_core::{Engine, PreparedTool};
 use crossfeed_json::{Cursor, Document, Edits, quoted};
-use crossfeed_schema::{ListedTool, OutputSchema, SchemaError};
+use crossfeed_projection::{Projection, RevealRules};
+use crossfeed_schema::{ListedTool, OutputSchema, SchemaError, projected_schema};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Whether a value conforms to an output schema.
 type Judge = Box<dyn Fn(&Value) -> bool + Send + Sync>;
+
+/// An output schema without what the configuration withholds; none where that cannot be told.
+fn without(schema: &Value, rules: &Arc<RevealRules>) -> Option<Value> {
+    if rules.never_is_empty() {
+        return Some(schema.clone());
+    }
+    let projection = Projection::new().with_rules(Arc::clone(rules));
+    projected_schema(schema, &projection).ok()
+}
 
 /// A tool of a server, rewritten.
 pub(super) struct Rewritten {
@@ -26,7 +36,7 @@ pub(super) struct Rewritten {
     pub(super) raw: Bytes,
     /// The same without what is no matter of ours.
     own: Value,
-    /// The output schema that is listed in place of its own, if one is.
+    /// The output schema that is listed in place of its own, if one is, without what is withheld.
     output: Option<Value>,
     /// Whether its own output schema is listed: what a page reads is left alone, and so is what nobody
     /// refers to.
@@ -50,6 +60,8 @@ pub(in crate::tools) struct Offered {
     pub(in crate::tools) has_page: bool,
     /// Whether large results are shown as previews.
     pub(in crate::tools) previews: bool,
+    /// What of its results the configuration withholds.
+    pub(in crate::tools) withheld: Arc<RevealRules>,
     /// What it says that it returns.
     pub(in crate::tools) output: Option<OutputSchema>,
     /// What is to be known to project its results, where they may be.
@@ -61,6 +73,11 @@ impl Offered {
     /// Whether an output schema is listed, so that clients ask for structured content.
     pub(in crate::tools) fn has_output(&self) -> bool {
         self.judge.is_some()
+    }
+
+    /// Whether something of its results may be withheld.
+    pub(in crate::tools) fn withholds(&self) -> bool {
+        !self.withheld.never_is_empty()
     }
 
     /// The headers that go along with these arguments.
@@ -86,7 +103,9 @@ impl Rewritten {
         let described = crossfeed_mcp::Tool::read(&own);
         let keeps_output = described.has_page || !is_chained;
         let own_output = own.get("outputSchema");
-        let output = own_output.filter(|_| !keeps_output).and_then(output::safe);
+        let shown_output = own_output.and_then(|own| without(own, &server.withheld));
+        let judge = shown_output.as_ref().filter(|_| !keeps_output);
+        let output = judge.and_then(output::safe);
         let judge = output.as_ref();
         let judge = judge.and_then(|schema| crossfeed_schema::compile(schema).ok());
         let source = format!("{}/{}", server.name, listed.name());
@@ -97,10 +116,18 @@ impl Rewritten {
             is_chained,
             has_page: described.has_page,
             previews: server.previews,
-            output: own_output.cloned().map(OutputSchema::new),
+            withheld: Arc::clone(&server.withheld),
+            output: own_output
+                .cloned()
+                .map(|own| OutputSchema::new(own).without(&server.withheld)),
             projected: server.projection.then_some(described),
             judge: judge.map(|judge| -> Judge { Box::new(move |value| judge.is_valid(value)) }),
             prepared: engine.prepare(listed),
+        };
+        let output = if keeps_output {
+            shown_output.filter(|_| offered.withholds())
+        } else {
+            output
         };
         Self {
             raw,
@@ -142,8 +169,11 @@ impl Rewritten {
     ) -> Bytes {
         let own_output = self.own.get("outputSchema");
         let listed_output = if self.keeps_output {
+            let own = own_output.filter(|_| !self.offered.withholds());
             // Before 2026-07-28 a client refuses the whole list for any other root.
-            own_output
+            self.output
+                .as_ref()
+                .or(own)
                 .filter(|own| revision.is_stateless() || own.get("type") == Some(&json!("object")))
         } else {
             self.output.as_ref()

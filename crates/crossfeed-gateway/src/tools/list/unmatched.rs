@@ -5,7 +5,14 @@ use crate::{
     config::{ServerConfig, nearest},
     pattern::fits,
 };
-use std::fmt;
+use bytes::Bytes;
+use crossfeed_json::{Document, Kind};
+use crossfeed_projection::{Step, fold_case};
+use serde_json::Value;
+use std::{collections::BTreeSet, fmt};
+
+/// The key of paths that are withheld.
+const NEVER: &str = "never";
 
 /// A pattern of a server that none of its tools fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,7 +20,7 @@ use std::fmt;
 pub struct UnmatchedPattern {
     /// Which server, by its place in the configuration.
     pub server: usize,
-    /// The key under which it stands: `allow`, `deny`, `neverChain`.
+    /// The key under which it stands: `allow`, `deny`, `neverChain`, or `never` for a path.
     pub key: &'static str,
     /// Its place there.
     pub index: usize,
@@ -27,7 +34,13 @@ impl fmt::Display for UnmatchedPattern {
     /// Without the pattern: the log shows no value of a configuration.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { key, index, .. } = self;
-        write!(f, "`{key}[{index}]` fits no tool of the server")?;
+        match *key {
+            NEVER => write!(
+                f,
+                "`{key}[{index}]` names a field that no tool of the server declares"
+            )?,
+            _ => write!(f, "`{key}[{index}]` fits no tool of the server")?,
+        }
         match &self.nearest {
             Some(nearest) => write!(f, "; the nearest one is `{nearest}`"),
             None => Ok(()),
@@ -67,9 +80,66 @@ pub(super) fn unmatched(
     found
 }
 
+/// Paths of what is withheld that name a field which no tool declares, where every tool declares its
+/// output: then it is likely misspelled. Output that is not declared may hold anything.
+pub(super) fn unknown_fields(
+    index: usize,
+    server: &ServerConfig,
+    tools: &[Bytes],
+) -> Vec<UnmatchedPattern> {
+    if server.never.is_empty() || tools.is_empty() {
+        return Vec::new();
+    }
+    let mut declared = BTreeSet::new();
+    for tool in tools {
+        let document = Document::new(tool.clone());
+        let schema = document
+            .root()
+            .ok()
+            .and_then(|root| root.get("outputSchema"));
+        let Some(schema) = schema.filter(|own| own.kind() == Kind::Object) else {
+            return Vec::new();
+        };
+        names_of(&schema.to_nearest_value(), &mut declared);
+    }
+    let mut found = Vec::new();
+    for (place, path) in server.never.iter().enumerate() {
+        let mut names = path.steps().iter().filter_map(|step| match step {
+            Step::Key(name) => Some(name),
+            _ => None,
+        });
+        let unknown = names.find(|name| !declared.contains(&*fold_case(name)));
+        found.extend(unknown.map(|name| UnmatchedPattern {
+            server: index,
+            key: NEVER,
+            index: place,
+            pattern: path.to_string(),
+            nearest: nearest(name, declared.iter().map(String::as_str)).map(str::to_owned),
+        }));
+    }
+    found
+}
+
+/// The folded names of all properties of a schema, wherever they stand.
+fn names_of(schema: &Value, names: &mut BTreeSet<String>) {
+    let mut open = vec![schema];
+    while let Some(schema) = open.pop() {
+        match schema {
+            Value::Object(members) => {
+                if let Some(Value::Object(properties)) = members.get("properties") {
+                    names.extend(properties.keys().map(|name| fold_case(name).into_owned()));
+                }
+                open.extend(members.values());
+            }
+            Value::Array(items) => open.extend(items),
+            _ => {}
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::unmatched;
+    use super::{unknown_fields, unmatched};
     use crate::config::{GatewayConfig, ServerConfig};
 
     fn check(server: &ServerConfig, tools: &[&str], expected: &[&str]) {
@@ -102,5 +172,28 @@ mod tests {
         server.allow.clear();
         server.deny.clear();
         check(&server, &[], &[]);
+    }
+
+    #[test]
+    fn a_field_that_no_tool_declares_is_found() {
+        let mut server = GatewayConfig::of_command("x", Vec::new()).servers.remove(0);
+        let paths = crossfeed_projection::Path::parse_list("passwort,users[].Mail,users[].phone");
+        server.never = paths.unwrap();
+        let declares = r#"{"outputSchema":{"type":"object","properties":{"Password":{},"users":{"items":{"properties":{"mail":{}}}}}}}"#;
+        let said = |tools: &[&'static str]| -> Vec<String> {
+            let tools: Vec<_> = tools.iter().map(|tool| (*tool).into()).collect();
+            let found = unknown_fields(0, &server, &tools);
+            found.iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(
+            said(&[declares]),
+            [
+                "`never[0]` names a field that no tool of the server declares; the nearest one is `password`",
+                "`never[2]` names a field that no tool of the server declares",
+            ]
+        );
+        // A tool that declares nothing may return anything.
+        assert_eq!(said(&[declares, "{}"]), [""; 0]);
+        assert_eq!(said(&[]), [""; 0]);
     }
 }

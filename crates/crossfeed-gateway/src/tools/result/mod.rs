@@ -125,13 +125,16 @@ impl Kept {
     pub(super) async fn finish(self, result: Bytes) -> Bytes {
         let (answer, read) = answer(&result).await;
         match answer {
-            Answer::Other => passed::on(result, self.shared.is_stateless()).await,
+            Answer::Other => {
+                passed::on(result, self.shared.is_stateless(), self.offered.withholds()).await
+            }
             Answer::InputRequired(state) => {
                 let shared = Arc::clone(&self.shared);
+                let withholds = self.offered.withholds();
                 if let Some(state) = state {
                     shared.remember_round(state, self);
                 }
-                passed::on(result, shared.is_stateless()).await
+                passed::on(result, shared.is_stateless(), withholds).await
             }
             Answer::Task(task) => {
                 let shared = Arc::clone(&self.shared);
@@ -139,14 +142,12 @@ impl Kept {
                 result
             }
             Answer::Failure => {
+                let shared = Arc::clone(&self.shared);
                 let failed = ToolResult::mcp_document(read).failed();
                 note(self.in_flight.complete(failed).await.err());
-                self.shared
-                    .tools
-                    .figures
-                    .server(self.offered.server)
-                    .result(metrics::Kept::Failed);
-                passed::on(result, self.shared.is_stateless()).await
+                let figures = shared.tools.figures.server(self.offered.server);
+                figures.result(metrics::Kept::Failed);
+                passed::on(result, shared.is_stateless(), self.offered.withholds()).await
             }
             Answer::Result { is_large } => self.shown(result, read, is_large).await,
         }
@@ -244,7 +245,7 @@ impl Again {
     /// The result as the client is to see it; with its call id only if it is the one that was recorded.
     pub(super) async fn shown(&self, shared: &Shared, result: Bytes, is_same: bool) -> Bytes {
         let (Answer::Result { is_large }, _) = answer(&result).await else {
-            return passed::on(result, shared.is_stateless()).await;
+            return passed::on(result, shared.is_stateless(), self.offered.withholds()).await;
         };
         let mut show = Show {
             offered: Arc::clone(&self.offered),
@@ -332,9 +333,9 @@ async fn shown(shared: &Shared, call_id: &CallId, show: Show, asked: Asked) -> O
         figures.previews.add(shown.iter().len());
         return shown;
     }
-    let cut = response.cut_with(move |stored, rules| {
+    let cut = response.cut_with(move |stored, _| {
         let document = stored.document();
-        let cut = asked_in_meta(&show.offered, &asked.params, document, rules);
+        let cut = asked_in_meta(&show.offered, &asked.params, document);
         let clean = clean(cut.as_ref().unwrap_or(document), &show);
         let clean = match (clean, &cut) {
             (Some(clean), Some(cut)) => Some(with_reply(clean, cut)),
@@ -408,19 +409,14 @@ fn asks(offered: &Offered, params: &Bytes) -> bool {
 }
 
 /// The result as the client asks for it in the `_meta` of its call.
-fn asked_in_meta(
-    offered: &Offered,
-    params: &Bytes,
-    document: &Document,
-    rules: &Arc<crossfeed_projection::RevealRules>,
-) -> Option<Document> {
+fn asked_in_meta(offered: &Offered, params: &Bytes, document: &Document) -> Option<Document> {
     let tool = offered.projected.as_ref()?;
     if !asks(offered, params) {
         return None;
     }
     let params: Value = serde_json::from_slice(params).ok()?;
     let projector = crossfeed_mcp::Projector::new(crossfeed_mcp::Capability::default());
-    let projector = projector.with_rules(Arc::clone(rules));
+    let projector = projector.with_rules(Arc::clone(&offered.withheld));
     let projected = projector.project(tool, &params, document).ok()?;
     projected.reply?;
     Some(Document::new(projected.json.into_owned()))

@@ -5,7 +5,7 @@
 
 use super::{
     apart, foreign,
-    whole::{CONTENT, META, OURS, STRUCTURED, text_part},
+    whole::{CONTENT, META, OURS, STRUCTURED, is_claim, text_part},
 };
 use crate::{
     members::{may_hold, put_all},
@@ -15,13 +15,16 @@ use bytes::Bytes;
 use crossfeed_json::{Document, Edits, Kind};
 use std::borrow::Cow;
 
-/// A result without what another says under our keys, as the client takes it.
-pub(super) async fn on(result: Bytes, is_stateless: bool) -> Bytes {
+/// A result without what another says under our keys, as the client takes it. Of a server with
+/// `withholds` the mark of what was withheld stays.
+pub(super) async fn on(result: Bytes, is_stateless: bool, withholds: bool) -> Bytes {
     changed(result, move |result| {
-        without_ours(marked(match is_stateless {
-            true => result,
-            false => with_object(result),
-        }))
+        let result = marked(if is_stateless {
+            result
+        } else {
+            with_object(result)
+        });
+        without_ours(result, withholds)
     })
     .await
 }
@@ -60,7 +63,7 @@ async fn changed(result: Bytes, change: impl FnOnce(Bytes) -> Bytes + Send + 'st
     changed.await.unwrap_or(came)
 }
 
-fn without_ours(result: Bytes) -> Bytes {
+fn without_ours(result: Bytes, withholds: bool) -> Bytes {
     if !may_hold(&result, OURS) {
         return result;
     }
@@ -70,7 +73,7 @@ fn without_ours(result: Bytes) -> Bytes {
         return result;
     };
     let mut edits = Edits::new(document.raw());
-    take_out(&mut edits, meta, |key| key.starts_with(OURS));
+    take_out(&mut edits, meta, |key| is_claim(key, withholds));
     match edits.done() {
         Cow::Borrowed(_) => result,
         Cow::Owned(bytes) => bytes.into(),
@@ -117,7 +120,10 @@ mod tests {
             object,
             r#"{"content":[{"type":"text","text":"[1]"}]}"#.as_bytes()
         );
-        let ours = without_ours(r#"{"_meta":{"a":1,"dev\u002ecrossfeed\/x":2}}"#.into());
+        let ours = without_ours(
+            r#"{"_meta":{"a":1,"dev\u002ecrossfeed\/x":2}}"#.into(),
+            false,
+        );
         assert_eq!(ours, r#"{"_meta":{"a":1}}"#.as_bytes());
     }
 }

@@ -6,7 +6,7 @@
 
 use super::{
     Show, foreign,
-    whole::{CONTENT, Clean, STRUCTURED, text_part},
+    whole::{CONTENT, Clean, STRUCTURED, text_part, withheld_note},
 };
 use crate::members::put_all;
 use crossfeed_json::{Cursor, Document, Edits, Kind};
@@ -45,6 +45,7 @@ pub(super) fn preview(clean: &Clean<'_>, rendered: &str, show: &Show) -> Option<
         parts.push(text_part(&String::from_utf8_lossy(cut.raw())));
     }
     keep_media(root, &mut parts);
+    parts.extend(withheld_note(root, show).map(text_part));
     let mut edits = Edits::new(clean.document.raw());
     let wanted = !show.offered.has_page && (own.is_some() || show.offered.has_output());
     let json = wanted.then(|| admitted(structured, told, show).to_string());

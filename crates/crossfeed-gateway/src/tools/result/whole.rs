@@ -5,7 +5,7 @@
 //! content that conforms to what is listed, or a text in its place.
 
 use super::{Show, foreign};
-use crate::{members::put_all, tools::members::take_out};
+use crate::{members::put_all, tools::members::take_out, withhold::WITHHELD_MARK};
 use crossfeed_json::{Cursor, Document, Edits, Kind, quoted};
 use crossfeed_wire::internal;
 use serde_json::{Map, Value, json};
@@ -16,6 +16,12 @@ pub(super) const STRUCTURED: &str = "structuredContent";
 pub(super) const META: &str = "_meta";
 /// Keys of `_meta` that say what a gateway says: nobody else may.
 pub(super) const OURS: &str = "dev.crossfeed/";
+
+/// Whether only the gateway may say a member of `_meta`, and did not. That something was withheld, it
+/// said before the result came here, of servers with `withholds`.
+pub(super) fn is_claim(key: &str, withholds: bool) -> bool {
+    key.starts_with(OURS) && !(withholds && key == WITHHELD_MARK)
+}
 
 /// A result without what must not be passed on.
 pub(super) struct Clean<'d> {
@@ -50,7 +56,9 @@ pub(super) fn clean<'d>(document: &'d Document, show: &Show) -> Option<Clean<'d>
         .filter(|root| root.kind() == Kind::Object)?;
     let mut edits = Edits::new(document.raw());
     if let Some(meta) = root.get(META) {
-        take_out(&mut edits, meta, |key| key.starts_with(OURS));
+        take_out(&mut edits, meta, |key| {
+            is_claim(key, show.offered.withholds())
+        });
     }
     let is_kept = |own: &Cursor<'_>| {
         own.kind() == Kind::Object || (show.offered.has_page && show.is_stateless)
@@ -113,7 +121,8 @@ pub(super) fn whole(clean: &Clean<'_>, show: &Show) -> Option<Vec<u8>> {
         text = None;
     }
     let mut added: Vec<String> = text.as_deref().map(text_part).into_iter().collect();
-    let said = said(show, parts + added.len(), own.is_some());
+    let note = show.note.as_deref().or_else(|| withheld_note(root, show));
+    let said = said(show, note, parts + added.len(), own.is_some());
     added.extend(said.map(|said| text_part(&said)));
     if !added.is_empty() || content.is_none() {
         let added = added.join(",");
@@ -154,8 +163,14 @@ fn ours(show: &Show) -> Value {
     Value::Object(id.collect::<Map<_, _>>())
 }
 
+/// What a model is told of a result of which something was withheld.
+pub(super) fn withheld_note(result: Cursor<'_>, show: &Show) -> Option<&'static str> {
+    let is_cut = show.offered.withholds() && result.get(META)?.get(WITHHELD_MARK).is_some();
+    is_cut.then_some("some of this result is withheld by the configuration of the gateway")
+}
+
 /// What is said in a part of its own.
-fn said(show: &Show, parts: usize, is_structured: bool) -> Option<String> {
+fn said(show: &Show, note: Option<&str>, parts: usize, is_structured: bool) -> Option<String> {
     let mut said = Map::new();
     if let Some(id) = &show.call_id {
         said.insert(internal::TOOL_CALL_ID.to_owned(), json!(id));
@@ -164,7 +179,7 @@ fn said(show: &Show, parts: usize, is_structured: bool) -> Option<String> {
             said.insert(internal::PARTS.to_owned(), json!(how));
         }
     }
-    if let Some(note) = &show.note {
+    if let Some(note) = note {
         said.insert("_crossfeedNote".to_owned(), json!(note));
     }
     (!said.is_empty()).then(|| Value::Object(said).to_string())

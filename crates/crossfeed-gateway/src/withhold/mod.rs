@@ -1,0 +1,190 @@
+//! What the configuration withholds from clients, taken out of a server's messages as they arrive.
+//!
+//! What comes in: the connection to a server, and the never-rules that hold for it. What goes out: the
+//! same connection, whose messages no longer hold what the rules name. Deliberately not here: how rules
+//! hold within a value or a tool result, which is [`RevealRules`]' own.
+//!
+//! # What holds
+//!
+//! - Nothing behind this point has seen what is withheld: it is not recorded, shown or logged, and no
+//!   reference can pass it on to a tool that would give it back.
+//! - A message that cannot be judged does not pass.
+//! - Messages keep their order, and a server without rules is connected to directly.
+
+mod message;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use message::WITHHELD_MARK;
+
+use crate::{
+    Revision,
+    message::{Id, Kind, Message},
+    upstream::{Connector, Event, Header, Upstream, UpstreamError},
+};
+use async_trait::async_trait;
+use crossfeed_projection::RevealRules;
+use message::Reply;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio::sync::mpsc;
+
+/// From how many bytes on a message is judged on a thread that may block.
+const LARGE: usize = 64 << 10;
+
+/// The same server without what its rules withhold; itself where they withhold nothing.
+pub(crate) fn without_withheld(
+    server: Arc<dyn Connector>,
+    rules: &Arc<RevealRules>,
+) -> Arc<dyn Connector> {
+    if rules.never_is_empty() {
+        return server;
+    }
+    Arc::new(Withholding {
+        server,
+        rules: Arc::clone(rules),
+    })
+}
+
+/// A server whose messages are judged by rules.
+struct Withholding {
+    server: Arc<dyn Connector>,
+    rules: Arc<RevealRules>,
+}
+
+#[async_trait]
+impl Connector for Withholding {
+    async fn connect(
+        &self,
+        events: mpsc::Sender<Event>,
+    ) -> Result<Arc<dyn Upstream>, UpstreamError> {
+        // What waits for the client waits in `events`, not here.
+        let (sender, received) = mpsc::channel(1);
+        let asked = Arc::new(Asked::default());
+        tokio::spawn(pass(
+            received,
+            events,
+            Arc::clone(&self.rules),
+            Arc::clone(&asked),
+        ));
+        let server = self.server.connect(sender).await?;
+        Ok(Arc::new(Connection { server, asked }))
+    }
+}
+
+/// What the answers to requests are, by the ids of the requests that run. An answer to any other id is
+/// judged as a tool result, which is the strictest.
+#[derive(Default)]
+struct Asked(Mutex<HashMap<Id, Reply>>);
+
+impl Asked {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Id, Reply>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes a request before it is sent.
+    fn note(&self, message: &Message) {
+        let (Some(id), Some(method)) = (message.id(), message.method()) else {
+            return;
+        };
+        let reply = Reply::to(method);
+        if message.kind() == Kind::Request && reply != Reply::ToolResult {
+            // In memory of its own: it must not keep the whole message.
+            let raw = bytes::Bytes::copy_from_slice(id.raw());
+            self.lock().extend(Id::parse(raw).map(|id| (id, reply)));
+        }
+    }
+
+    fn take(&self, id: &Id) -> Reply {
+        self.lock().remove(id).unwrap_or(Reply::ToolResult)
+    }
+}
+
+/// Passes events on until one side is gone.
+async fn pass(
+    mut received: mpsc::Receiver<Event>,
+    events: mpsc::Sender<Event>,
+    rules: Arc<RevealRules>,
+    asked: Arc<Asked>,
+) {
+    loop {
+        let event = tokio::select! {
+            () = events.closed() => return,
+            event = received.recv() => event,
+        };
+        let event = match event {
+            None => return,
+            Some(Event::Message { message, related }) => {
+                let Some(message) = judged(message, &rules, &asked).await else {
+                    continue;
+                };
+                Event::Message { message, related }
+            }
+            Some(Event::Failed { id, error }) => {
+                asked.take(&id);
+                Event::Failed { id, error }
+            }
+            Some(closed @ Event::Closed(_)) => closed,
+        };
+        if events.send(event).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// A message without what the rules withhold; `None` where it cannot be judged and nobody waits for it.
+async fn judged(message: Message, rules: &Arc<RevealRules>, asked: &Asked) -> Option<Message> {
+    let id = message.id().cloned();
+    let reply = match message.kind() {
+        Kind::Response | Kind::Error => id.as_ref().map(|id| asked.take(id)),
+        Kind::Request | Kind::Notification => None,
+    };
+    let reply = reply.unwrap_or(Reply::ToolResult);
+    if message.len() <= LARGE {
+        return message::judged(message, reply, rules);
+    }
+    let kind = message.kind();
+    let rules = Arc::clone(rules);
+    let work = tokio::task::spawn_blocking(move || message::judged(message, reply, &rules));
+    match work.await {
+        Ok(judged) => judged,
+        Err(_) if kind == Kind::Response => message::unjudged(&id?),
+        Err(_) => None,
+    }
+}
+
+/// The connection to a server whose messages are judged.
+struct Connection {
+    server: Arc<dyn Upstream>,
+    asked: Arc<Asked>,
+}
+
+#[async_trait]
+impl Upstream for Connection {
+    async fn send(&self, message: Message, headers: &[Header]) -> Result<(), UpstreamError> {
+        self.asked.note(&message);
+        let id = message.id().cloned();
+        let sent = self.server.send(message, headers).await;
+        if sent.is_err()
+            && let Some(id) = &id
+        {
+            self.asked.take(id);
+        }
+        sent
+    }
+
+    fn speak(&self, revision: Revision) {
+        self.server.speak(revision);
+    }
+
+    async fn abandon(&self, id: &Id) {
+        self.asked.take(id);
+        self.server.abandon(id).await;
+    }
+
+    async fn close(&self) {
+        self.server.close().await;
+    }
+}
