@@ -16,6 +16,7 @@ use super::{
     advance::advance,
     introduce::{introduce, refusal, says_unknown},
     link::{Answer, Failure, Link, Phase, Waiting},
+    pace::Pace,
     room::{self, Connection, Room},
 };
 use crate::{
@@ -400,6 +401,8 @@ enum End {
 async fn live(link: &Arc<Link>, mut events: mpsc::Receiver<Event>) -> End {
     let gone = closed(link);
     tokio::pin!(gone);
+    let mut pace = Pace::new(Instant::now());
+    let mut rest = None;
     loop {
         if let Some(error) = link.overrun() {
             return End::Over(error);
@@ -411,14 +414,29 @@ async fn live(link: &Arc<Link>, mut events: mpsc::Receiver<Event>) -> End {
         tokio::select! {
             biased;
             () = &mut gone => return End::Gone,
-            event = events.recv() => match event {
+            event = events.recv(), if rest.is_none() => match event {
                 Some(Event::Closed(error)) => return End::Over(error),
-                Some(event) => handle(link, event).await,
+                Some(event) => {
+                    let said = notification_bytes(&event);
+                    handle(link, event).await;
+                    rest = said.and_then(|bytes| pace.read(bytes, Instant::now()));
+                }
                 None => return End::Over(ended()),
             },
+            () = until(rest), if rest.is_some() => rest = None,
             () = link.clock.notified() => {}
             () = until(deadline) => give_up(link).await,
         }
+    }
+}
+
+/// The bytes of a notification; none of anything else.
+fn notification_bytes(event: &Event) -> Option<usize> {
+    match event {
+        Event::Message { message, .. } if message.kind() == Kind::Notification => {
+            Some(message.len())
+        }
+        _ => None,
     }
 }
 

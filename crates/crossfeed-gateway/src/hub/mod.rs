@@ -27,6 +27,7 @@ mod link;
 mod listen;
 mod lookalike;
 mod owners;
+mod pace;
 mod read;
 mod resources;
 mod room;
