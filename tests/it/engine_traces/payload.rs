@@ -115,7 +115,7 @@ fn selector() -> impl Strategy<Value = String> {
         "eval(X)",
         "",
     ]);
-    // What is no ordinary key is said nowhere but behind a dot.
+    // A key in quotes may be one of a map: an address, a name.
     let quoted = prop::sample::select(vec![
         "X",
         "[name, X]",
@@ -124,6 +124,8 @@ fn selector() -> impl Strategy<Value = String> {
         "name && X",
         "items[*].[name, X][]",
         "length(X)",
+        "items.X.name",
+        "@.X[0]",
     ]);
     let quoted = quoted.prop_map(|form| form.replace('X', &format!("\"{PAYLOAD} Lee\"")));
     prop_oneof![
@@ -236,6 +238,19 @@ fn check(said: &str) {
         let around = said.get(at.saturating_sub(200)..(at + 60).min(said.len()));
         panic!("{}", around.unwrap_or("payload"));
     }
+}
+
+#[test]
+fn an_id_that_nobody_minted_is_not_said() {
+    let exported = exported(EngineOptions::default(), |engine| async move {
+        let session = engine.session(Scope::parse("t", "p", "s").unwrap());
+        let of_call = json!({"$tool": PAYLOAD});
+        let of_artifact = json!({"$artifact": PAYLOAD, "$tool": PAYLOAD});
+        let refused = session.resolve(json!({"a": of_call, "b": of_artifact}), None);
+        refused.await.unwrap_err();
+    });
+    assert!(!exported.spans.is_empty());
+    check(&format!("{:?} {:?}", exported.spans, exported.metrics));
 }
 
 proptest! {
