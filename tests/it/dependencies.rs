@@ -150,6 +150,10 @@ fn crates_come_from_the_registry() {
 #[test]
 fn licences_and_features_are_admitted() {
     let deny: Deny = read("deny.toml");
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "what the tree holds is told by cargo only"
+    )]
     let output = |program: &str, args: &[&str]| {
         let mut command = Command::new(program);
         let output = command.args(args).current_dir(workspace_root()).output();
