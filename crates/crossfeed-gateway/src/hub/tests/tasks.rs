@@ -29,8 +29,13 @@ async fn assert_unknown(client: &Side, servers: &mut [Server], task: &str) {
         let params = format!(r#"{{"taskId":"{task}"}}"#);
         client.request(method, &params).await;
         let refused = client.answer().await;
+        let (code, why) = if METHODS.contains(method) {
+            (r#""code":-32602"#, "unknown task")
+        } else {
+            (r#""code":-32601"#, "unknown method")
+        };
         assert!(
-            refused.contains(r#""code":-32602"#) && refused.contains("unknown task"),
+            refused.contains(code) && refused.contains(why),
             "{method}: {refused}"
         );
         assert!(servers.iter_mut().all(Server::is_quiet), "{method}");
