@@ -18,9 +18,9 @@ use std::collections::HashSet;
 /// How often a regular expression may go back over the same text before it counts as no match: a
 /// pattern of the schema must not hold up a call.
 const BACKTRACK_LIMIT: usize = 100_000;
-/// How many bytes a compiled regular expression may take: `(a{1,1000}){1,1000}` would take milliseconds
+/// How many bytes a compiled regular expression may take: `(a{1,1000}){1,1000}` would take tens of milliseconds
 /// and megabytes, and a list may have thousands of these.
-const PATTERN_BYTES: usize = 128 << 10;
+const PATTERN_BYTES: usize = 4 << 20;
 /// How many regular expressions a schema may have that are more than a text.
 const PATTERNS: usize = 256;
 /// How many mistakes are looked at for the one that is reported.
@@ -426,7 +426,6 @@ mod tests {
             "^[a-zA-Z0-9._-]{1,255}$",
             r"^https?://[^\s/$.?#].[^\s]*$",
             r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$",
-            r"^(?!.*\.\.)[\w./-]{1,512}$",
             "^.{1,500}$",
             r"^[\s\S]{1,500}$",
             r"^\p{L}+$",

@@ -179,7 +179,7 @@ impl Graph {
             }
         }
         // Each node once all that lead to it are done; what is part of a circle never is.
-        let mut ways: Vec<u64> = vec![1; nodes];
+        let mut ways: Vec<u64> = (0..nodes).map(|node| u64::from(node == 0)).collect();
         let mut open: Vec<usize> = (0..nodes)
             .filter(|node| left.get(*node) == Some(&0))
             .collect();
