@@ -86,18 +86,11 @@ async fn serve(
     signals: Signals,
 ) -> Result<(), Stop> {
     let config = gateway.config();
-    let limits = &config.limits;
-    tracing::info!(
-        descriptors = limits.descriptors,
-        connections = limits.connections(),
-        sessions = limits.sessions,
-        processes = gateway.quotas().processes.total(),
-        "limits"
-    );
     let names: Vec<_> = config.servers.iter().map(|server| &*server.name).collect();
     let done = match &config.listen {
         None => {
             tracing::info!(servers = %names.join(", "), "serving on standard input and output");
+            log_limits(gateway);
             let (input, output) = stdio::standard().map_err(unstarted)?;
             stdio::serve(
                 Arc::clone(gateway) as Arc<_>,
@@ -124,6 +117,7 @@ async fn serve(
                     "no token is needed: anyone who can reach this address can use the servers"
                 );
             }
+            log_limits(gateway);
             let hub = Arc::clone(gateway) as Arc<_>;
             let http = Http::new(hub, &listen, &config.limits, metrics);
             http.serve(listener, signals.first()).await;
@@ -133,6 +127,18 @@ async fn serve(
     gateway.shut_down().await;
     tracing::info!("ended");
     done
+}
+
+/// Says what there is for clients and servers.
+fn log_limits(gateway: &Gateway) {
+    let limits = &gateway.config().limits;
+    tracing::info!(
+        descriptors = limits.descriptors,
+        connections = limits.connections(),
+        sessions = limits.sessions,
+        processes = gateway.quotas().processes.total(),
+        "limits"
+    );
 }
 
 fn unstarted(error: io::Error) -> Stop {

@@ -9,7 +9,7 @@ use std::{
 };
 
 /// A server with one tool, which says what variable `KEY` it has.
-const SERVER: &str = r#"
+pub(super) const SERVER: &str = r#"
 echo "a line for the log" >&2
 while IFS= read -r line; do
   id=${line#*\"id\":}

@@ -1,7 +1,7 @@
 //! What the machine gives the gateway, and how it is shared: descriptors and connections, with a process of
 //! its own for each limit.
 
-use super::{file, gateway::server};
+use super::{file, gateway::SERVER};
 use serde_json::{Value, json};
 use std::{
     io::{BufRead, BufReader, ErrorKind, Read, Write},
@@ -16,7 +16,7 @@ const ADA: &str = "ada-token-0123456789";
 struct Limited {
     gateway: Child,
     address: String,
-    /// Lines of the log up to the one that says where it serves.
+    /// Lines of the log up to the one that says the limits.
     log: String,
 }
 
@@ -31,8 +31,10 @@ impl Limited {
     /// A gateway before `servers`, with a token of `ada`; `limits` is what a shell says before it starts it.
     #[expect(clippy::disallowed_methods, reason = "a shell sets the limits")]
     fn start(name: &str, limits: &str, more: &Value) -> Self {
+        // Tests that run beside this one write theirs anew while servers of this one start.
+        let server = file(&format!("places-{name}.sh"), SERVER);
         let mut config = json!({
-            "mcpServers": {"one": {"command": "sh", "args": [server()], "env": {"KEY": "none"}}},
+            "mcpServers": {"one": {"command": "sh", "args": [server], "env": {"KEY": "none"}}},
             "tokens": {"ada": ADA},
         });
         for (key, value) in more.as_object().unwrap() {
@@ -51,14 +53,15 @@ impl Limited {
             .unwrap();
         let mut lines = BufReader::new(gateway.stderr.take().unwrap());
         let mut log = String::new();
-        let address = loop {
+        let mut address = String::new();
+        while !log.contains(": limits ") {
             let mut line = String::new();
             assert!(lines.read_line(&mut line).unwrap() > 0, "it ended: {log}");
             log += &line;
-            if let Some((_, address)) = line.split_once("serving on http://") {
-                break address.split(['/', ' ']).next().unwrap().to_owned();
+            if let Some((_, rest)) = line.split_once("serving on http://") {
+                address = rest.split(['/', ' ']).next().unwrap().to_owned();
             }
-        };
+        }
         // Somebody reads what it logs from here on.
         std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
         Self {
@@ -178,5 +181,5 @@ done
         .find(|line| line.starts_with("Max open files"));
     let files: Vec<_> = files.unwrap().split_whitespace().collect();
     assert_eq!(files[3..5], ["4000", "4000"], "{limits}");
-    assert!(gateway.log.contains("descriptors"), "{}", gateway.log);
+    assert!(gateway.log.contains("descriptors=3936"), "{}", gateway.log);
 }
