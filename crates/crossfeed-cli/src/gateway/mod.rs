@@ -9,6 +9,7 @@ mod check;
 mod heard;
 mod log;
 mod login;
+mod machine;
 mod probe;
 mod serve;
 mod signals;
@@ -42,7 +43,7 @@ pub(crate) fn run(args: &cli::Gateway, json: bool) -> ExitCode {
 
 fn begin(args: &cli::Gateway, json: bool, lines: &mut Option<Lines>) -> Result<(), Stop> {
     let environment = environment();
-    let config = assemble::config(args, &environment)?;
+    let config = assemble::config(args, &environment, machine::read())?;
     let telemetry = telemetry::Pipeline::start(args)?;
     let heard = args.check.then(Heard::default);
     *lines = Some(subscribe(args, &telemetry, heard.clone())?);

@@ -13,6 +13,7 @@ mod fake;
 
 use crate::{
     Revision,
+    budget::Budget,
     hub::{Client, Gateway, ServerHealth},
     message::{Id, Message, RpcError, code},
     metrics::Metrics,
@@ -68,6 +69,11 @@ pub trait Hub: Send + Sync {
     /// How the servers are.
     fn health(&self) -> Vec<ServerHealth>;
 
+    /// What is held for clients is charged to this.
+    fn budget(&self) -> Arc<Budget> {
+        Budget::unlimited()
+    }
+
     /// Where what passes is counted; nowhere that anybody looks at, unless it is said.
     fn metrics(&self) -> Metrics {
         Metrics::new()
@@ -109,6 +115,10 @@ impl Hub for Gateway {
 
     fn health(&self) -> Vec<ServerHealth> {
         Self::health(self)
+    }
+
+    fn budget(&self) -> Arc<Budget> {
+        Arc::clone(Self::budget(self))
     }
 
     fn metrics(&self) -> Metrics {

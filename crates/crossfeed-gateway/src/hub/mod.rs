@@ -40,6 +40,7 @@ pub use health::ServerHealth;
 use tasks::Tasks;
 
 use crate::{
+    budget::Budget,
     config::GatewayConfig,
     downstream::{Gone, Outlet, Principal},
     message::Message,
@@ -68,6 +69,7 @@ pub struct Gateway {
     figures: Arc<Figures>,
     /// The tasks of holders of tokens, by their names: all of a holder's sessions have the same.
     tasks: Mutex<HashMap<String, Arc<Tasks>>>,
+    budget: Arc<Budget>,
 }
 
 /// Which eras servers speak, as far as it was found out.
@@ -116,8 +118,10 @@ impl Gateway {
         metrics: &Metrics,
     ) -> Arc<Self> {
         let figures = Figures::new(metrics, &config);
-        let tools = tools.with_figures(&figures);
+        let budget = budget(&config, metrics);
+        let tools = tools.with_figures(&figures).with_budget(&budget);
         Arc::new(Self {
+            budget,
             figures,
             config,
             servers,
@@ -150,6 +154,11 @@ impl Gateway {
         let mut all = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         let tasks = all.entry(name.clone());
         Arc::clone(tasks.or_insert_with(|| Tasks::of(principal)))
+    }
+
+    /// What everything that is held is charged to.
+    pub(crate) fn budget(&self) -> &Arc<Budget> {
+        &self.budget
     }
 
     fn eras(&self) -> Arc<Eras> {
@@ -236,6 +245,17 @@ impl Gateway {
         futures_util::future::join_all(closing).await;
         self.clients().shared.clear();
     }
+}
+
+/// The budget of a gateway. A message on its way in, out and back always fits in.
+fn budget(config: &GatewayConfig, metrics: &Metrics) -> Arc<Budget> {
+    let holders = config
+        .listen
+        .as_ref()
+        .map_or(0, |listen| listen.tokens.len());
+    let limits = &config.limits;
+    let largest = limits.message_bytes.saturating_mul(2);
+    Budget::new(limits.held_bytes(), largest, holders, metrics)
 }
 
 /// What tells a client from all others: 128 bits that nobody can guess.

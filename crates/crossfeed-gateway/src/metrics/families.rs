@@ -86,8 +86,27 @@ pub const CONNECTIONS: Family = Family::gauge(
 /// Sessions of clients.
 pub const SESSIONS: Family = Family::gauge("crossfeed_sessions", "Sessions over HTTP.", &[]);
 
+/// Bytes that the gateway holds.
+pub const MEMORY_HELD: Family = Family::gauge(
+    "crossfeed_memory_held_bytes",
+    "Bytes of messages, arguments and results that the gateway holds.",
+    &[],
+);
+/// Bytes that it may hold.
+pub const MEMORY_LIMIT: Family = Family::gauge(
+    "crossfeed_memory_limit_bytes",
+    "Bytes of messages, arguments and results that the gateway may hold.",
+    &[],
+);
+/// What found no room.
+pub const MEMORY_REFUSED: Family = Family::counter(
+    "crossfeed_memory_refused_total",
+    "What was refused because the gateway held as much as it may, by what it was.",
+    &["kind"],
+);
+
 /// All of them.
-pub const ALL: [Family; 14] = [
+pub const ALL: [Family; 17] = [
     REQUESTS,
     CALLS,
     ADDED,
@@ -102,4 +121,7 @@ pub const ALL: [Family; 14] = [
     CLIENT_NO_MESSAGES,
     CONNECTIONS,
     SESSIONS,
+    MEMORY_HELD,
+    MEMORY_LIMIT,
+    MEMORY_REFUSED,
 ];

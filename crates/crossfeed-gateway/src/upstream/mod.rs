@@ -17,6 +17,7 @@ pub use connector::{connector, connector_with_metrics};
 
 use crate::{
     Revision,
+    budget::Account,
     message::{Id, Message},
 };
 use async_trait::async_trait;
@@ -79,6 +80,11 @@ pub enum UpstreamError {
         /// The limit.
         limit: usize,
     },
+    /// It sent a message, and the gateway holds as much as it may.
+    #[error(
+        "the server answered, and the gateway has no memory for the answer now: the request has run"
+    )]
+    NoRoom,
     /// It wants to know who asks: HTTP 401 or 403 that a token did not help.
     #[error("the server refuses: {reason}")]
     Refused {
@@ -104,7 +110,7 @@ impl UpstreamError {
             | Self::Refused { .. }
             | Self::Rejected { .. } => ErrorCode::UpstreamUnavailable,
             Self::Invalid { .. } => ErrorCode::UpstreamInvalid,
-            Self::TooLarge { .. } => ErrorCode::LimitExceeded,
+            Self::TooLarge { .. } | Self::NoRoom => ErrorCode::LimitExceeded,
         }
     }
 
@@ -172,4 +178,10 @@ pub trait Connector: Send + Sync {
         &self,
         events: mpsc::Sender<Event>,
     ) -> Result<Arc<dyn Upstream>, UpstreamError>;
+
+    /// The same, but what its connections read is charged to an account; `None` where they read nothing
+    /// themselves.
+    fn charged_to(&self, _account: &Arc<Account>) -> Option<Arc<dyn Connector>> {
+        None
+    }
 }

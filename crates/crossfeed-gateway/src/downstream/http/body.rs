@@ -1,6 +1,7 @@
 //! What a client sends, within a limit of bytes, a budget for all clients, and a limit of patience.
 
-use super::{PATIENCE, budget::Share};
+use super::PATIENCE;
+use crate::budget::{Charge, Purpose};
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
@@ -26,13 +27,13 @@ pub(super) enum BodyError {
 }
 
 /// Reads a body.
-pub(super) async fn read(body: Incoming, limit: usize, share: Share) -> Result<Bytes, BodyError> {
-    timeout(IN_ALL, pieces(body, limit, share))
+pub(super) async fn read(body: Incoming, limit: usize, charge: Charge) -> Result<Bytes, BodyError> {
+    timeout(IN_ALL, pieces(body, limit, charge))
         .await
         .unwrap_or(Err(BodyError::TooSlow))
 }
 
-async fn pieces(mut body: Incoming, limit: usize, mut share: Share) -> Result<Bytes, BodyError> {
+async fn pieces(mut body: Incoming, limit: usize, mut charge: Charge) -> Result<Bytes, BodyError> {
     let said = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if said > limit {
         return Err(BodyError::TooLarge);
@@ -59,12 +60,12 @@ async fn pieces(mut body: Incoming, limit: usize, mut share: Share) -> Result<By
                 true => said.min(AT_FIRST.max(whole.capacity() * 2)).max(length),
                 false => limit.min(whole.capacity() * 2).max(length),
             };
-            if !share.take(room - whole.capacity()) {
+            if !charge.more(room - whole.capacity(), Purpose::Request) {
                 return Err(BodyError::NoRoom);
             }
             whole.reserve_exact(room - whole.len());
         }
         whole.extend_from_slice(&data);
     }
-    Ok(share.of(whole))
+    Ok(charge.hold(whole))
 }

@@ -6,7 +6,6 @@
 
 mod answer;
 mod body;
-mod budget;
 mod connections;
 mod guard;
 mod listens;
@@ -23,13 +22,13 @@ mod tests;
 
 use super::{FAREWELL, Hub, Principal, running::Running};
 use crate::{
+    budget::Budget,
     config::{Limits, ListenConfig},
     message::{RpcError, code},
     metrics::Metrics,
     upstream::Backoff,
 };
 use answer::{Answer, refuse, status};
-use budget::Budget;
 use connections::{Connections, Place};
 use guard::Guard;
 use http_body_util::Either;
@@ -87,16 +86,12 @@ impl Http {
         metrics: Metrics,
     ) -> Arc<Self> {
         Arc::new(Self {
+            budget: hub.budget(),
             hub,
             guard: Guard::new(listen),
             path: listen.path.clone(),
             limits: limits.clone(),
             sessions: Sessions::new(limits.sessions, listen.tokens.len()),
-            budget: Budget::new(
-                limits.request_bytes,
-                limits.message_bytes,
-                listen.tokens.len(),
-            ),
             running: Arc::default(),
             listens: Listens::default(),
             metrics,

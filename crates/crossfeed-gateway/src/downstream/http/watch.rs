@@ -5,7 +5,7 @@ use crate::{
     downstream::Hub,
     metrics::{
         Metrics,
-        families::{CONNECTIONS, SESSIONS},
+        families::{CONNECTIONS, MEMORY_HELD, MEMORY_LIMIT, SESSIONS},
     },
 };
 use hyper::{Response, StatusCode};
@@ -43,6 +43,9 @@ pub(super) fn metrics(hub: &dyn Hub, metrics: &Metrics, sessions: usize) -> Resp
         }
     }
     metrics.set(SESSIONS, &[], sessions);
+    let budget = hub.budget();
+    metrics.set(MEMORY_HELD, &[], budget.held());
+    metrics.set(MEMORY_LIMIT, &[], budget.limit());
     let kind = Some("text/plain; version=0.0.4; charset=utf-8");
     body(StatusCode::OK, kind, metrics.text().into())
 }

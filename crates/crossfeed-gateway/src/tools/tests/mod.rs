@@ -6,6 +6,7 @@ mod laws;
 mod own;
 mod refused;
 mod results;
+mod room;
 mod tasks;
 
 use super::{Call, Caller, ClientTools, Forward, ServerList, Tools};

@@ -22,6 +22,7 @@ mod tests;
 use super::{Connector, Event, Header, Upstream, UpstreamError};
 use crate::{
     Revision,
+    budget::Account,
     message::{Id, Message},
     metrics::{Counter, Metrics, families},
 };
@@ -80,6 +81,7 @@ pub struct StdioConnector {
     limit: usize,
     grace: Duration,
     no_messages: Counter,
+    account: Arc<Account>,
 }
 
 impl fmt::Debug for StdioConnector {
@@ -109,6 +111,7 @@ impl StdioConnector {
             limit: crate::config::Limits::default().message_bytes,
             grace: Duration::from_secs(2),
             no_messages: Counter::default(),
+            account: Account::unlimited(),
         }
     }
 
@@ -247,6 +250,7 @@ impl Connector for StdioConnector {
             outbox: Arc::clone(&outbox),
             signals: Arc::clone(&signals),
             no_messages: self.no_messages.clone(),
+            account: Arc::clone(&self.account),
         };
         tokio::spawn(inbox.run(stdout));
         tokio::spawn(process::supervise(
@@ -261,6 +265,12 @@ impl Connector for StdioConnector {
             outbox,
             signals,
         }))
+    }
+
+    fn charged_to(&self, account: &Arc<Account>) -> Option<Arc<dyn Connector>> {
+        let mut charged = self.clone();
+        charged.account = Arc::clone(account);
+        Some(Arc::new(charged))
     }
 }
 
