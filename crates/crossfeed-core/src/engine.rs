@@ -31,6 +31,9 @@ pub struct EngineOptions {
     /// The most bytes of JSON that references may bring into one call: 128 MiB, half of what a
     /// session holds.
     pub max_resolved_bytes: usize,
+    /// The most bytes of memory that reading the JSON of arguments may take, where that is more than six times
+    /// their length: 16 MiB, some 50,000 values, more than a model writes. Counted before anything is built.
+    pub max_argument_bytes: usize,
     /// The time for all selections of one call together: 5 s.
     pub resolve_time: Duration,
     /// How long the references of one call wait, together, for calls in flight: 60 s, as long as
@@ -71,6 +74,7 @@ impl Default for EngineOptions {
             repairs: RepairScope::default(),
             max_references: 10_000,
             max_resolved_bytes: 128 << 20,
+            max_argument_bytes: 16 << 20,
             resolve_time: Duration::from_secs(5),
             wait: Duration::from_secs(60),
             max_in_flight: 256,
@@ -111,6 +115,13 @@ impl EngineOptions {
     #[must_use]
     pub fn with_max_resolved_bytes(mut self, bytes: usize) -> Self {
         self.max_resolved_bytes = bytes;
+        self
+    }
+
+    /// The options with another number of bytes that reading the JSON of arguments may take.
+    #[must_use]
+    pub fn with_max_argument_bytes(mut self, bytes: usize) -> Self {
+        self.max_argument_bytes = bytes;
         self
     }
 

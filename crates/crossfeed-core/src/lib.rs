@@ -59,7 +59,9 @@ pub use render::{RenderError, RenderOptions, Rendered, ShownHints};
 pub use resolve::{LimitError, Link, MalformedReference, Source, SplicedJson};
 pub use reveal::{RevealError, RevealPolicy};
 pub use select::{Answered, Notice, SelectError, SelectOptions, SelectReport};
-pub use session::{InFlight, NotJson, Resolved, ResolvedJson, Response, Selected, Session};
+pub use session::{
+    InFlight, NotJson, Resolved, ResolvedJson, Response, Selected, Session, arguments_cost,
+};
 pub use shape::Shape;
 pub use strip::{StripPolicy, strip};
 pub use suggest::{Offer, ParameterError, ParameterSchema, Suggestion};

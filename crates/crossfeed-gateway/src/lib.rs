@@ -14,6 +14,7 @@
 //! - What a reference brings in is checked against the flow rules before anything leaves.
 
 pub mod bridge;
+pub mod budget;
 pub mod config;
 pub mod downstream;
 pub mod hub;

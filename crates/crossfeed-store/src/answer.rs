@@ -5,10 +5,6 @@ use bytes::Bytes;
 use crossfeed_wire::{ArtifactId, CallId};
 use std::{fmt, sync::Arc};
 
-/// Arguments beyond this length are not remembered of a result that has gone. Longer ones could not
-/// be shown to a model anyway.
-const MAX_REMEMBERED_ARGUMENTS: usize = 4096;
-
 /// What became of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[expect(
@@ -70,6 +66,10 @@ pub struct Tombstone {
 }
 
 impl Tombstone {
+    /// Arguments beyond this length are not remembered of a result that has gone. Longer ones could not
+    /// be shown to a model anyway.
+    pub const MAX_ARGUMENTS: usize = 4096;
+
     /// What to remember of a call that is not repeatable: its tool, and its arguments if they have at
     /// most 4 KiB.
     #[must_use]
@@ -78,7 +78,7 @@ impl Tombstone {
             tool,
             // A copy, since a slice would keep the whole message alive that it was cut from.
             arguments: arguments
-                .filter(|arguments| arguments.len() <= MAX_REMEMBERED_ARGUMENTS)
+                .filter(|arguments| arguments.len() <= Self::MAX_ARGUMENTS)
                 .map(Bytes::copy_from_slice),
             repeatable: false,
         }

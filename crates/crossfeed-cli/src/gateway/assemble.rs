@@ -10,7 +10,8 @@ use crossfeed::{
 };
 use crossfeed_gateway::{
     config::{
-        ConfigError, Format, GatewayConfig, OAuthConfig, ServerConfig, Sources, TransportConfig,
+        ConfigError, Format, GatewayConfig, Machine, OAuthConfig, ServerConfig, Sources,
+        TransportConfig,
     },
     hub::Gateway,
     import,
@@ -37,11 +38,17 @@ pub(crate) fn environment() -> BTreeMap<String, String> {
 pub(super) fn config(
     args: &cli::Gateway,
     environment: &BTreeMap<String, String>,
+    machine: Machine,
 ) -> Result<GatewayConfig, Stop> {
+    let sources = Sources::default()
+        .with_environment(environment.clone())
+        .with_machine(machine);
     let mut config = match (&args.config, args.command.split_first(), &args.url) {
-        (Some(path), _, _) => of_file(path, args.config_digest.as_deref(), environment)?,
-        (None, Some((command, rest)), _) => of_command(command, rest, &args.env, environment)?,
-        (None, None, Some(url)) => of_url(url, environment)?,
+        (Some(path), _, _) => of_file(path, args.config_digest.as_deref(), sources)?,
+        (None, Some((command, rest)), _) => {
+            of_command(command, rest, &args.env, environment)?.with_machine(&machine)
+        }
+        (None, None, Some(url)) => of_url(url, &sources)?,
         (None, None, None) => {
             return Err(Stop::Usage(
                 "say which servers: `crossfeed gateway -- COMMAND ARGS…` for one that is a command, `--url URL` \
@@ -100,7 +107,7 @@ const LONGEST: u64 = 16 << 20;
 fn of_file(
     path: &Path,
     approved: Option<&str>,
-    environment: &BTreeMap<String, String>,
+    mut sources: Sources,
 ) -> Result<GatewayConfig, Stop> {
     let bytes = input::read_at_most(path, LONGEST)?;
     if let Some(approved) = approved {
@@ -113,7 +120,6 @@ fn of_file(
         )));
     };
     let is_stdin = input::is_stdin(path.as_os_str());
-    let mut sources = Sources::default().with_environment(environment.clone());
     if let (false, Some(directory)) = (is_stdin, path.parent()) {
         sources = sources.with_directory(directory);
     }
@@ -190,10 +196,9 @@ fn of_command(
 }
 
 /// As a configuration that says no more, so that the address is judged as there.
-fn of_url(url: &str, environment: &BTreeMap<String, String>) -> Result<GatewayConfig, Stop> {
+fn of_url(url: &str, sources: &Sources) -> Result<GatewayConfig, Stop> {
     let text = serde_json::json!({"mcpServers": {"server": {"url": url}}}).to_string();
-    let sources = Sources::default().with_environment(environment.clone());
-    GatewayConfig::parse(&text, Format::Json, &sources).map_err(|error| match error.problems() {
+    GatewayConfig::parse(&text, Format::Json, sources).map_err(|error| match error.problems() {
         [problem, ..] => Stop::Usage(format!("--url: {}", problem.what)),
         [] => invalid(&error),
     })
@@ -247,7 +252,9 @@ pub(super) fn engine(config: &GatewayConfig, telemetry: Option<Arc<dyn Telemetry
         .with_time_to_live(limits.result_idle)
         .with_max_age(limits.result_age);
     // What a client may have running is refused where it comes in, not here.
-    let mut options = EngineOptions::default().with_max_in_flight(limits.requests_per_client);
+    let mut options = EngineOptions::default()
+        .with_max_in_flight(limits.requests_per_client)
+        .with_max_argument_bytes(limits.argument_bytes);
     if let Some(window) = config.context_window {
         options = options.with_context(ContextOptions::default().with_window(window));
     }

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use crossfeed::{estimated_tokens, json::Document};
 use crossfeed_gateway::{
     Revision,
-    config::{GatewayConfig, ServerConfig},
+    config::{GatewayConfig, Limits, ServerConfig},
     downstream::Principal,
     metrics::Metrics,
     tools::{Caller, ServerList, ToolReport, Tools, UnmatchedPattern},
@@ -130,8 +130,11 @@ pub(super) async fn run(
         })
         .collect();
     match json {
-        true => writeln!(out, "{}", as_json(&checked, &own))?,
-        false => write(&checked, &own, out)?,
+        true => writeln!(out, "{}", as_json(&checked, &own, &config.limits))?,
+        false => {
+            write(&checked, &own, out)?;
+            writeln!(out, "limits: {}", limits_as_text(&config.limits))?;
+        }
     }
     out.flush()?;
     match checked.iter().all(Checked::is_sound) {
@@ -263,7 +266,30 @@ fn write(
     )
 }
 
-fn as_json(checked: &[Checked<'_>], own: &BTreeMap<String, usize>) -> Value {
+/// The limits that depend on the machine, by their keys: bytes, or a number of things.
+fn machine_limits(limits: &Limits) -> [(&'static str, usize, bool); 6] {
+    [
+        ("memoryBytes", limits.held_bytes(), true),
+        ("messageBytes", limits.message_bytes, true),
+        ("argumentBytes", limits.argument_bytes, true),
+        ("totalBytes", limits.total_bytes, true),
+        ("sessionBytes", limits.session_bytes, true),
+        ("sessions", limits.sessions, false),
+    ]
+}
+
+fn limits_as_text(limits: &Limits) -> String {
+    let text = machine_limits(limits).map(|(key, amount, is_bytes)| {
+        if is_bytes && amount % (1 << 20) == 0 {
+            format!("{key} {} MiB", amount >> 20)
+        } else {
+            format!("{key} {amount}")
+        }
+    });
+    text.join(", ")
+}
+
+fn as_json(checked: &[Checked<'_>], own: &BTreeMap<String, usize>, limits: &Limits) -> Value {
     let tool = |tool: &Cost| {
         json!({
             "name": tool.report.name,
@@ -305,9 +331,12 @@ fn as_json(checked: &[Checked<'_>], own: &BTreeMap<String, usize>) -> Value {
         }
     };
     let (tools, before, after) = sums(checked);
+    let limits = machine_limits(limits).map(|(key, amount, _)| (key.to_owned(), amount.into()));
+    let limits: serde_json::Map<String, Value> = limits.into_iter().collect();
     json!({
         "servers": checked.iter().map(server).collect::<Vec<_>>(),
         "own": own,
+        "limits": limits,
         "total": {"tools": tools, "tokens_before": before, "tokens_after": after},
     })
 }

@@ -11,6 +11,7 @@ mod descriptors;
 mod heard;
 mod log;
 mod login;
+mod machine;
 mod probe;
 mod serve;
 mod signals;
@@ -44,7 +45,7 @@ pub(crate) fn run(args: &cli::Gateway, json: bool) -> ExitCode {
 
 fn begin(args: &cli::Gateway, json: bool, lines: &mut Option<Lines>) -> Result<(), Stop> {
     let environment = environment();
-    let mut config = assemble::config(args, &environment)?;
+    let mut config = assemble::config(args, &environment, machine::read())?;
     if args.print_client_config {
         return access::print_client_config(config, &environment, args.holder.as_deref());
     }

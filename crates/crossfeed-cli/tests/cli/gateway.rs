@@ -314,6 +314,11 @@ fn a_check_says_who_cannot_be_reached() {
         "{checked}"
     );
     assert_eq!(checked["total"]["tools"], 1);
+    // Shares of what the machine allows, whatever machine this is.
+    let limit = |key: &str| checked["limits"][key].as_u64().unwrap();
+    assert!(limit("memoryBytes") >= 256 << 20, "{checked}");
+    assert_eq!(limit("totalBytes"), limit("memoryBytes") / 4, "{checked}");
+    assert_eq!(limit("sessionBytes"), limit("totalBytes") / 4, "{checked}");
 }
 
 /// Most often it is the only place where it says why.

@@ -42,6 +42,14 @@ pub enum LimitError {
     /// Arguments that nest too deep: 100,000 brackets.
     #[error("the arguments nest deeper than {MAX_DEPTH}")]
     ArgumentsTooDeep,
+    /// Arguments that take too much memory to read: a list of a million numbers.
+    #[error("the arguments take {needed} bytes of memory to read, the limit is {limit}")]
+    ArgumentsTooLarge {
+        /// How many bytes they take at most.
+        needed: usize,
+        /// How many they may take.
+        limit: usize,
+    },
     /// A result that nests too deep, or is too large to be indexed.
     #[error("the result cannot be read: {0}")]
     Unreadable(JsonError),
@@ -89,6 +97,9 @@ impl LimitError {
     pub fn advice(&self) -> &'static str {
         match self {
             Self::ArgumentsTooDeep => "try: arguments with fewer levels of lists and objects",
+            Self::ArgumentsTooLarge { .. } => {
+                "write fewer values: pass large data by reference to the call that returned it"
+            }
             Self::Unreadable(_) | Self::Costly(_) => {
                 "try: a call that returns less, or flatter, data"
             }

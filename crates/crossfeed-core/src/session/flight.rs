@@ -270,9 +270,11 @@ impl InFlight {
         self.described()
     }
 
-    /// Keeps the arguments of the call as raw JSON, so that an error can say how to make it again.
+    /// Keeps the arguments of the call as raw JSON, so that an error can say how to make it again. Arguments of
+    /// more than 4 KiB are not kept: no error says them.
     pub fn with_arguments(mut self, arguments: impl Into<Bytes>) -> Self {
-        self.arguments = Some(arguments.into());
+        let arguments = arguments.into();
+        self.arguments = Some(arguments).filter(|own| own.len() <= Tombstone::MAX_ARGUMENTS);
         self.described()
     }
 

@@ -6,7 +6,7 @@
 //! and judged, which is the same as for values.
 
 use super::{
-    Resolved, Session, refusal,
+    Resolved, Session, cost, refusal,
     size::{SMALL_BYTES, run},
     work::Work,
 };
@@ -236,8 +236,10 @@ struct Called {
 }
 
 impl Called {
-    fn of(tool: &PreparedTool, arguments: Bytes) -> Result<Self, ResolveError> {
+    fn of(tool: &PreparedTool, arguments: Bytes, limit: usize) -> Result<Self, ResolveError> {
+        let texts_are_read = tool.listed().folded() > 0;
         let (Read::Plain(document) | Read::Other(document)) = read(Document::new(arguments))?;
+        cost::check(document.raw(), limit, texts_are_read).map_err(refusal)?;
         let written = Written::of(document);
         let mut value = written.value().clone();
         let asked = tool.listed().take_projection(&mut value);
@@ -263,7 +265,8 @@ impl Session {
     ///
     /// [`ResolveError`], as for [`Self::resolve`]. Besides, `arguments.invalid` for bytes that are no
     /// JSON. A number that no 64-bit float holds (`1e400`) is passed on, and `limit.exceeded` only
-    /// where the schema looks at it.
+    /// where the schema looks at it. `limit.exceeded` as well, before anything is built, for arguments that
+    /// take more than [`EngineOptions::max_argument_bytes`](crate::EngineOptions::max_argument_bytes) to read.
     pub async fn resolve_json(
         &self,
         arguments: impl Into<Bytes>,
@@ -293,12 +296,20 @@ impl Session {
         schema: Option<&InputSchema>,
     ) -> Result<ResolvedJson, ResolveError> {
         let is_judged = schema.is_some();
+        let limit = self.inner().options.max_argument_bytes;
         let written = run(arguments.len() <= SMALL_BYTES, move || {
-            Ok(match read(Document::new(arguments))? {
-                Read::Plain(document) if !is_judged => Err(document),
-                Read::Plain(document) => Ok(Written::without_references(document)),
-                Read::Other(document) => Ok(Written::of(document)),
-            })
+            let (is_plain, document) = match read(Document::new(arguments))? {
+                Read::Plain(document) if !is_judged => return Ok(Err(document)),
+                Read::Plain(document) => (true, document),
+                Read::Other(document) => (false, document),
+            };
+            // Only the index is there yet, which is less than five times the bytes.
+            cost::check(document.raw(), limit, false).map_err(refusal)?;
+            Ok(Ok(if is_plain {
+                Written::without_references(document)
+            } else {
+                Written::of(document)
+            }))
         });
         match written.await? {
             Ok(written) => self.resolved_written(written, schema).await,
@@ -314,15 +325,16 @@ impl Session {
         tool: &PreparedTool,
         arguments: Bytes,
     ) -> Result<ResolvedJson, ResolveError> {
+        let limit = self.inner().options.max_argument_bytes;
         let Called {
             written,
             schema,
             asked,
         } = match arguments.len() <= SMALL_BYTES && tool.is_compiled() {
-            true => Called::of(tool, arguments)?,
+            true => Called::of(tool, arguments, limit)?,
             false => {
                 let tool = tool.clone();
-                run(false, move || Called::of(&tool, arguments)).await?
+                run(false, move || Called::of(&tool, arguments, limit)).await?
             }
         };
         let mut resolved = self.resolved_written(written, schema.as_ref()).await?;

@@ -2,6 +2,7 @@
 
 mod advise;
 mod artifacts;
+mod cost;
 mod flight;
 #[cfg(test)]
 mod flight_tests;
@@ -30,6 +31,7 @@ mod withheld_tests;
 mod withhold;
 mod work;
 
+pub use cost::arguments_cost;
 pub use flight::InFlight;
 pub use json::{NotJson, ResolvedJson};
 pub use respond::Response;

@@ -7,6 +7,7 @@
 mod error;
 pub(crate) mod expand;
 mod jsonc;
+mod machine;
 pub(crate) mod node;
 mod read;
 
@@ -14,6 +15,7 @@ mod read;
 mod tests;
 
 pub use error::{ConfigError, Problem};
+pub use machine::Machine;
 pub(crate) use read::nearest;
 pub use read::{Format, Sources};
 
@@ -116,6 +118,13 @@ impl GatewayConfig {
         if let Some(listen) = &mut self.listen {
             listen.anonymous = true;
         }
+        self
+    }
+
+    /// The same with the limits of this machine.
+    #[must_use]
+    pub fn with_machine(mut self, machine: &Machine) -> Self {
+        self.limits = Limits::of_machine(machine);
         self
     }
 
@@ -378,9 +387,12 @@ impl std::fmt::Debug for TokenConfig {
 pub struct Limits {
     /// Bytes of one message, in either direction.
     pub message_bytes: usize,
-    /// Bytes of requests that are held at once, of all clients over HTTP; at least as many as one message
-    /// may have.
-    pub request_bytes: usize,
+    /// Bytes that the gateway may hold at once, whoever sent or built them; at least four messages and twice
+    /// what all results may take.
+    pub memory_bytes: usize,
+    /// Bytes that the arguments of one call may take while the gateway reads them, where that is more than six
+    /// times their length.
+    pub argument_bytes: usize,
     /// Requests of one client that run at once.
     pub requests_per_client: usize,
     /// Sessions over HTTP.
@@ -414,13 +426,21 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 256 MiB a message, as much as a session keeps, and two of them on their way; 1,024 requests of a client; 1,024 sessions, each
-    /// an hour without use; 60 s to start, since `npx` and `uvx` install first; 10 s to end. Results as
-    /// the store keeps them, but for an hour: people think longer than agents.
+    /// Those of a machine of which nothing is known: 1 GiB in all.
     fn default() -> Self {
+        Self::of_machine(&Machine::default())
+    }
+}
+
+impl Limits {
+    /// What does not depend on memory: 16 MiB of arguments, more than a model writes; 1,024 requests of a
+    /// client; 1,024 sessions, each an hour without use; 60 s to start, since `npx` and `uvx` install first;
+    /// 10 s to end. Results stay for an hour: people think longer than agents.
+    fn fixed() -> Self {
         Self {
-            message_bytes: 256 << 20,
-            request_bytes: 512 << 20,
+            message_bytes: 0,
+            memory_bytes: 0,
+            argument_bytes: 16 << 20,
             requests_per_client: 1024,
             sessions: 1024,
             session_idle: Duration::from_secs(3600),
@@ -430,12 +450,21 @@ impl Default for Limits {
             process_idle: Duration::from_secs(600),
             start_timeout: Duration::from_secs(60),
             shutdown: Duration::from_secs(10),
-            session_bytes: 256 << 20,
-            total_bytes: 1 << 30,
+            session_bytes: 0,
+            total_bytes: 0,
             session_results: 1000,
             result_idle: Duration::from_secs(3600),
             result_age: Duration::from_secs(3600),
         }
+    }
+
+    /// What everything that is held may take: enough for a message on its way in and out, and for all results
+    /// beside what is on its way.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        let messages = self.message_bytes.saturating_mul(4);
+        let results = self.total_bytes.saturating_mul(2);
+        self.memory_bytes.max(messages).max(results)
     }
 }
 

@@ -50,7 +50,7 @@ ann = "${KEY}"
 
 [limits]
 message_bytes = "64 MiB"
-request_bytes = "96 MiB"
+memory_bytes = "512 MiB"
 requests_per_client = 16
 sessions = 8
 session_idle = "10 min"
@@ -112,7 +112,8 @@ fn every_key_is_read() {
     assert_eq!(listen.tokens[0].name, "ann");
     assert_eq!(listen.tokens[0].token, "s3cret-s3cret-s3cret");
     assert_eq!(config.limits.message_bytes, 64 << 20);
-    assert_eq!(config.limits.request_bytes, 96 << 20);
+    assert_eq!(config.limits.memory_bytes, 512 << 20);
+    assert_eq!(config.limits.total_bytes, 128 << 20);
     assert_eq!(config.limits.requests_per_client, 16);
     assert_eq!(config.limits.sessions, 8);
     assert_eq!(config.limits.session_idle, Duration::from_secs(600));

@@ -3,6 +3,7 @@
 use super::{Crowded, Hub, HubClient, LISTEN, Outlet, Principal};
 use crate::{
     Revision,
+    budget::Budget,
     hub::ServerHealth,
     message::{Id, Kind, Message},
     upstream::Header,
@@ -11,7 +12,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use std::{
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -33,6 +34,7 @@ pub(super) struct FakeHub {
     /// There is no room for another session.
     pub(super) is_crowded: AtomicBool,
     changed: watch::Sender<u64>,
+    budget: OnceLock<Arc<Budget>>,
 }
 
 pub(super) struct FakeClient {
@@ -46,6 +48,13 @@ pub(super) struct FakeClient {
 }
 
 impl FakeHub {
+    /// A hub that holds no more than this.
+    pub(super) fn within(budget: Arc<Budget>) -> Self {
+        let hub = Self::default();
+        hub.budget.set(budget).unwrap();
+        hub
+    }
+
     pub(super) fn client(&self, number: usize) -> Arc<FakeClient> {
         self.clients.lock().unwrap()[number].clone()
     }
@@ -110,6 +119,11 @@ impl Hub for FakeHub {
 
     fn health(&self) -> Vec<ServerHealth> {
         Vec::new()
+    }
+
+    fn budget(&self) -> Arc<Budget> {
+        let budget = self.budget.get_or_init(Budget::unlimited);
+        Arc::clone(budget)
     }
 }
 

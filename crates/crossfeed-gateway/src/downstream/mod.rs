@@ -13,6 +13,7 @@ mod fake;
 
 use crate::{
     Revision,
+    budget::Budget,
     config::Limits,
     hub::{Client, Gateway, ServerHealth},
     message::{Id, Message, RpcError, code},
@@ -84,6 +85,11 @@ pub trait Hub: Send + Sync {
     /// How the servers are.
     fn health(&self) -> Vec<ServerHealth>;
 
+    /// What is held for clients is charged to this.
+    fn budget(&self) -> Arc<Budget> {
+        Budget::unlimited()
+    }
+
     /// Child processes and descriptors for servers, shared by the clients.
     fn quotas(&self) -> Quotas {
         Quotas::new(&Limits::default(), 0, 0, 0)
@@ -144,6 +150,10 @@ impl Hub for Gateway {
 
     fn health(&self) -> Vec<ServerHealth> {
         Self::health(self)
+    }
+
+    fn budget(&self) -> Arc<Budget> {
+        Arc::clone(Self::budget(self))
     }
 
     fn quotas(&self) -> Quotas {

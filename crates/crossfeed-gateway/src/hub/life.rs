@@ -128,7 +128,7 @@ pub(super) async fn run(link: Arc<Link>) {
             },
         };
         is_first = false;
-        if let UpstreamError::NoRoom { .. } = &error {
+        if let UpstreamError::Crowded { .. } = &error {
             tracing::warn!(target: "crossfeed::gateway", server = %link.name, %error, "server is not started");
             link.down(Phase::Idle(Some(error))).await;
             continue;
@@ -303,7 +303,7 @@ async fn room(link: &Link, client: &Client) -> Result<Arc<Room>, UpstreamError> 
         Ok(room) => room.into_iter().next(),
         Err(Crowded { what }) => {
             gateway.figures().metrics().count(REFUSALS, &[what]);
-            return Err(UpstreamError::NoRoom { what });
+            return Err(UpstreamError::Crowded { what });
         }
     };
     room.ok_or_else(ended)

@@ -43,6 +43,7 @@ pub use health::ServerHealth;
 use tasks::Tasks;
 
 use crate::{
+    budget::Budget,
     config::{GatewayConfig, ServerConfig, TransportConfig},
     downstream::{Gone, Outlet, Principal},
     message::Message,
@@ -73,6 +74,7 @@ pub struct Gateway {
     figures: Arc<Figures>,
     /// The tasks of holders of tokens, by their names: all of a holder's sessions have the same.
     tasks: Mutex<HashMap<String, Arc<Tasks>>>,
+    budget: Arc<Budget>,
     quotas: Quotas,
 }
 
@@ -122,7 +124,8 @@ impl Gateway {
         metrics: &Metrics,
     ) -> Arc<Self> {
         let figures = Figures::new(metrics, &config);
-        let tools = tools.with_figures(&figures);
+        let budget = budget(&config, metrics);
+        let tools = tools.with_figures(&figures).with_budget(&budget);
         let enabled = config.servers.iter().filter(|server| !server.disabled);
         let is_http =
             |server: &&ServerConfig| matches!(server.transport, TransportConfig::Http { .. });
@@ -138,6 +141,7 @@ impl Gateway {
         });
         let servers = servers.collect();
         Arc::new(Self {
+            budget,
             quotas: Quotas::new(&config.limits, all - http, http, holders),
             figures,
             config,
@@ -171,6 +175,11 @@ impl Gateway {
         let mut all = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         let tasks = all.entry(name.clone());
         Arc::clone(tasks.or_insert_with(|| Tasks::of(principal)))
+    }
+
+    /// What everything that is held is charged to.
+    pub(crate) fn budget(&self) -> &Arc<Budget> {
+        &self.budget
     }
 
     fn eras(&self) -> Arc<Eras> {
@@ -257,6 +266,17 @@ impl Gateway {
         futures_util::future::join_all(closing).await;
         self.clients().shared.clear();
     }
+}
+
+/// The budget of a gateway. A message on its way in, out and back always fits in.
+fn budget(config: &GatewayConfig, metrics: &Metrics) -> Arc<Budget> {
+    let holders = config
+        .listen
+        .as_ref()
+        .map_or(0, |listen| listen.tokens.len());
+    let limits = &config.limits;
+    let largest = limits.message_bytes.saturating_mul(2);
+    Budget::new(limits.held_bytes(), largest, holders, metrics)
 }
 
 /// What tells a client from all others: 128 bits that nobody can guess.

@@ -1,8 +1,9 @@
 //! Lines out of bytes, with bounded memory.
 
 use super::{Skim, Skimmed};
+use crate::budget::{Account, Charge, Purpose, UNCHARGED};
 use bytes::{Buf, Bytes, BytesMut};
-use std::io;
+use std::{io, sync::Arc};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// Room for most messages, and what a connection that is idle holds.
@@ -22,6 +23,8 @@ pub enum Line {
     Unfinished(Bytes),
     /// A line beyond the limit. Its bytes are gone; this is what they said.
     TooLong(Skimmed),
+    /// A line for which there was no room in the budget. Its bytes are gone; this is what they said.
+    NoRoom(Skimmed),
 }
 
 /// Reads lines.
@@ -40,6 +43,10 @@ pub struct LineReader<R> {
     searched: usize,
     /// The line that is being skipped.
     skipped: Option<Skim>,
+    /// What the buffer takes beyond its first bytes; none where nothing is charged.
+    charge: Option<(Charge, Purpose)>,
+    /// The line that is being skipped would be within the limit, as far as is known.
+    has_no_room: bool,
 }
 
 impl<R: AsyncRead + Unpin> LineReader<R> {
@@ -52,7 +59,16 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             buffer: BytesMut::new(),
             searched: 0,
             skipped: None,
+            charge: None,
+            has_no_room: false,
         }
+    }
+
+    /// Charges lines to an account; a line that finds no room is skipped.
+    #[must_use]
+    pub(crate) fn charging(mut self, account: &Arc<Account>, purpose: Purpose) -> Self {
+        self.charge = Some((account.nothing(), purpose));
+        self
     }
 
     /// The next line; `None` at the end.
@@ -65,24 +81,38 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             if let Some(line) = self.buffered() {
                 return Ok(Some(line));
             }
-            self.make_room();
+            if !self.make_room().await {
+                self.has_no_room = true;
+                self.skipped = Some(Skim::new());
+                self.searched = 0;
+                continue;
+            }
             if self.source.read_buf(&mut self.buffer).await? == 0 {
                 return Ok(self.rest());
             }
         }
     }
 
-    /// Doubles, so that no byte is moved often however few come at once.
-    fn make_room(&mut self) {
+    /// Doubles, so that no byte is moved often however few come at once. Whether there is room for more.
+    async fn make_room(&mut self) -> bool {
         let length = self.buffer.len();
         if self.buffer.capacity() - length >= ROOM / 2 {
-            return;
+            return true;
         }
         let room = match self.skipped {
             Some(_) => SKIPPED,
             None => length.min(self.limit.saturating_sub(length)).max(ROOM),
         };
+        if let (None, Some((charge, purpose))) = (&self.skipped, &mut self.charge)
+            && length > 0
+        {
+            let needed = (length + room).saturating_sub(charge.bytes());
+            if needed > 0 && !charge.more_in_time(needed, *purpose).await {
+                return false;
+            }
+        }
         self.buffer.reserve(room);
+        true
     }
 
     /// The next line of those that are there.
@@ -99,6 +129,9 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
                 continue;
             }
             let Some(end) = end else {
+                if let (Some(_), Some((charge, _))) = (&self.skipped, &mut self.charge) {
+                    charge.keep(0);
+                }
                 if self.skipped.is_some() && self.buffer.capacity() > 2 * SKIPPED {
                     self.buffer = BytesMut::new();
                 } else if self.skipped.is_some() {
@@ -110,7 +143,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             self.searched = 0;
             if let Some(skim) = self.skipped.take() {
                 self.buffer.advance(end + 1);
-                return Some(Line::TooLong(skim.finish()));
+                return Some(self.passed_over(skim));
             }
             let line = self.take(end);
             self.buffer.advance(1);
@@ -120,11 +153,20 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         }
     }
 
+    fn passed_over(&mut self, skim: Skim) -> Line {
+        let skimmed = skim.finish();
+        if std::mem::take(&mut self.has_no_room) {
+            Line::NoRoom(skimmed)
+        } else {
+            Line::TooLong(skimmed)
+        }
+    }
+
     /// What stands behind the last line break.
     fn rest(&mut self) -> Option<Line> {
         self.searched = 0;
         if let Some(skim) = self.skipped.take() {
-            return Some(Line::TooLong(skim.finish()));
+            return Some(self.passed_over(skim));
         }
         let rest = self.take(self.buffer.len());
         (!is_blank(&rest)).then_some(Line::Unfinished(rest))
@@ -136,17 +178,32 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         let mut line = if end <= COPIED || end < self.buffer.len() - end {
             let line = Bytes::copy_from_slice(&self.buffer[..end]);
             self.buffer.advance(end);
-            line
+            self.charged(line)
         } else {
             let behind = BytesMut::from(&self.buffer[end..]);
             let mut line = std::mem::replace(&mut self.buffer, behind);
             line.truncate(end);
-            line.freeze()
+            // The line holds the buffer from here on, and what it was charged for.
+            match &mut self.charge {
+                Some((charge, _)) => charge.split(charge.bytes()).hold(line.freeze()),
+                None => line.freeze(),
+            }
         };
         if line.last() == Some(&b'\r') {
             line.truncate(line.len() - 1);
         }
         line
+    }
+}
+
+impl<R> LineReader<R> {
+    /// A line that was copied out of the buffer, which is charged as well: there was room for it, or it waits
+    /// for none.
+    fn charged(&mut self, line: Bytes) -> Bytes {
+        let Some((charge, _)) = self.charge.as_mut().filter(|_| line.len() > UNCHARGED) else {
+            return line;
+        };
+        charge.split(line.len()).hold(line)
     }
 }
 

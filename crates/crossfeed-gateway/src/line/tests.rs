@@ -1,5 +1,10 @@
 use super::*;
-use crate::message::{Id, Kind, Message};
+use crate::{
+    budget::{Budget, Purpose},
+    downstream::Principal,
+    message::{Id, Kind, Message},
+    metrics::Metrics,
+};
 use bytes::Bytes;
 use proptest::prelude::*;
 use std::{
@@ -124,6 +129,44 @@ fn memory_does_not_follow_a_line_that_is_skipped() {
             reader.buffer.capacity()
         );
     });
+}
+
+#[tokio::test(start_paused = true)]
+async fn lines_are_charged_for_as_long_as_they_are_held() {
+    let budget = Budget::new(300_000, 1, 0, &Metrics::new());
+    let account = budget.account(&Principal::Local);
+    let long = |id: usize| {
+        let text = "x".repeat(100_000);
+        format!("{{\"id\":{id},\"result\":\"{text}\"}}\n")
+    };
+    let text = [long(1), long(2), long(3), "{}\n".to_owned(), long(4)].concat();
+    let source = std::io::Cursor::new(text);
+    let mut reader = LineReader::new(source, 1 << 20).charging(&account, Purpose::Answer);
+    let mut held = Vec::new();
+    let mut skimmed = None;
+    while let Some(line) = reader.next().await.unwrap() {
+        match line {
+            Line::Whole(line) => held.push(line),
+            Line::NoRoom(line) => {
+                skimmed = Some(line);
+                break;
+            }
+            line => panic!("{line:?}"),
+        }
+        assert!(budget.held() <= 300_000, "{}", budget.held());
+    }
+    // The line that found no room is known by its id, and what comes behind it is read.
+    let skimmed = skimmed.expect("one found no room");
+    let number = held.len() as u64 + 1;
+    assert_eq!(skimmed.id, Some(Id::number(number)));
+    assert!((2..=3).contains(&number), "{number}");
+    assert!(budget.held() >= held.len() * 100_000);
+    held.clear();
+    while let Some(line) = reader.next().await.unwrap() {
+        assert!(matches!(line, Line::Whole(_)), "{line:?}");
+    }
+    drop(reader);
+    assert_eq!(budget.held(), 0);
 }
 
 #[test]

@@ -147,8 +147,27 @@ pub const PANICS: Family = Family::counter(
     &[],
 );
 
+/// Bytes that the gateway holds.
+pub const MEMORY_HELD: Family = Family::gauge(
+    "crossfeed_memory_held_bytes",
+    "Bytes of messages, arguments and results that the gateway holds.",
+    &[],
+);
+/// Bytes that it may hold.
+pub const MEMORY_LIMIT: Family = Family::gauge(
+    "crossfeed_memory_limit_bytes",
+    "Bytes of messages, arguments and results that the gateway may hold.",
+    &[],
+);
+/// What found no room.
+pub const MEMORY_REFUSED: Family = Family::counter(
+    "crossfeed_memory_refused_total",
+    "What was refused because the gateway held as much as it may, by what it was.",
+    &["kind"],
+);
+
 /// All of them.
-pub const ALL: [Family; 24] = [
+pub const ALL: [Family; 27] = [
     REQUESTS,
     CALLS,
     ADDED,
@@ -163,6 +182,9 @@ pub const ALL: [Family; 24] = [
     CLIENT_NO_MESSAGES,
     CONNECTIONS,
     SESSIONS,
+    MEMORY_HELD,
+    MEMORY_LIMIT,
+    MEMORY_REFUSED,
     STALLS,
     STALL_SECONDS,
     CLIENT_CONNECTIONS,

@@ -18,9 +18,11 @@ use super::{
     members::take_out,
     refusal,
     result::Kept,
+    room,
 };
 use crate::{
     apart::apart,
+    budget::UNCHARGED,
     message::{RpcError, code},
 };
 use bytes::Bytes;
@@ -28,6 +30,7 @@ use crossfeed_core::{BeginError, Error, InFlight, Link, ResolveError};
 use crossfeed_json::{Cursor, Document, Edits, Kind, quoted};
 use crossfeed_mcp::TraceMeta;
 use crossfeed_projection::ProjectionRequest;
+use crossfeed_store::Tombstone;
 use crossfeed_wire::{ErrorBody, ErrorCode};
 use serde_json::Value;
 use std::{borrow::Cow, ops::Range, sync::Arc};
@@ -45,6 +48,10 @@ struct Ready {
 
 /// What becomes of a call by these `params`.
 pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
+    let _room = match room::to_index(shared, &params) {
+        Ok(room) => room,
+        Err(body) => return Call::Answered(refusal::of_bodies(vec![*body], shared.privacy())),
+    };
     let document = indexed(params.clone()).await;
     let invalid = |message: String| Call::Refused(RpcError::new(code::INVALID_PARAMS, message));
     let Some(root) = document
@@ -122,7 +129,20 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
     let meta = own
         .filter(|own| meta.context() != Some(own))
         .map(|own| meta.clone().with_context(own).put(root).into_owned());
-    let sent = sent(&document, root, &offered, ready.arguments.as_ref(), meta);
+    // They are not held twice: what is sent holds the resolved arguments, too.
+    let resolved = ready.arguments.as_ref();
+    let resolved = resolved.filter(|own| own.len() > UNCHARGED).map(Bytes::len);
+    let needed = resolved.map_or(0, |bytes| bytes + params.len());
+    let mut charge = match room::to_write(shared, needed) {
+        Ok(charge) => charge,
+        Err(body) => return Call::Answered(refusal::of_bodies(vec![*body], shared.privacy())),
+    };
+    let (sent, at) = sent(&document, root, &offered, ready.arguments.as_ref(), meta);
+    charge.keep(sent.len());
+    let sent = charge.hold(sent);
+    if let Some((bytes, at)) = resolved.zip(at) {
+        ready.arguments = Some(sent.slice(at..at + bytes));
+    }
     let headers = headers(&offered, arguments, ready.arguments.as_ref());
     let kept = in_flight.map(|in_flight| Kept {
         shared: Arc::clone(shared),
@@ -209,7 +229,9 @@ async fn begun(
         begun = begun
             .with_tool(name)
             .with_repeatable(offered.prepared.listed().is_repeatable());
-        if let Some(arguments) = root.get("arguments") {
+        let arguments = root.get("arguments");
+        let is_short = |own: &Cursor<'_>| own.raw().len() <= Tombstone::MAX_ARGUMENTS;
+        if let Some(arguments) = arguments.filter(is_short) {
             // Not shared: it must not keep alive what else the message holds.
             begun = begun.with_arguments(Bytes::copy_from_slice(arguments.raw()));
         }
@@ -248,7 +270,8 @@ async fn ready(
         body.advice = Some("write them as an object, not as its JSON text".to_owned());
         return Err(vec![body]);
     }
-    let written = Bytes::copy_from_slice(arguments.raw());
+    let _room = room::to_read(shared, arguments.raw()).map_err(|body| vec![*body])?;
+    let written = arguments.shared();
     let in_flight = match in_flight {
         Ok(in_flight) => in_flight,
         // Whose result is not kept may be called all the same, but not with references.
@@ -293,9 +316,13 @@ async fn ready(
     let references = resolved.lineage.len();
     let figures = shared.tools.figures.server(offered.server);
     figures.references.add(references);
+    let mut charge =
+        room::to_write(shared, 2 * resolved.arguments.len()).map_err(|body| vec![*body])?;
     let bytes = resolved.arguments.into_bytes();
+    charge.keep(bytes.len());
+    let is_same = bytes == written;
     Ok(Ready {
-        arguments: (bytes != written).then_some(bytes),
+        arguments: (!is_same).then(|| charge.hold(bytes)),
         sources,
         projection: resolved.projection,
     })
@@ -410,14 +437,15 @@ fn may_be_ours(arguments: &[u8]) -> bool {
     })
 }
 
-/// The `params` as the server gets them: its own name, the arguments resolved, our place in the trace.
+/// The `params` as the server gets them: its own name, the arguments resolved, our place in the trace. And
+/// where the resolved arguments stand in them.
 fn sent(
     document: &Document,
     root: Cursor<'_>,
     offered: &Offered,
     arguments: Option<&Bytes>,
     with_trace: Option<Vec<u8>>,
-) -> Bytes {
+) -> (Bytes, Option<usize>) {
     if let Some(params) = with_trace {
         let document = Document::new(params);
         if let Ok(root) = document.root() {
@@ -435,19 +463,27 @@ fn sent(
         changes.push((range(written), Cow::Borrowed(resolved)));
     }
     if changes.is_empty() {
-        return raw.clone();
+        return (raw.clone(), None);
     }
+    let own_range = root
+        .get("arguments")
+        .map(range)
+        .filter(|_| arguments.is_some());
+    let mut at = None;
     changes.sort_by_key(|(range, _)| range.start);
     let more: usize = changes.iter().map(|(_, with)| with.len()).sum();
     let mut sent = Vec::with_capacity(raw.len() + more);
     let mut from = 0;
     for (range, with) in changes {
         sent.extend_from_slice(raw.get(from..range.start).unwrap_or_default());
+        if own_range.as_ref() == Some(&range) {
+            at = Some(sent.len());
+        }
         sent.extend_from_slice(&with);
         from = range.end;
     }
     sent.extend_from_slice(raw.get(from..).unwrap_or_default());
-    sent.into()
+    (sent.into(), at)
 }
 
 /// What goes along as headers, by the arguments that are sent.

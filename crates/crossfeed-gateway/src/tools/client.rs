@@ -13,7 +13,7 @@ use super::{
     result::Kept,
     tasks::{Room, Tasks},
 };
-use crate::{downstream::Principal, upstream::Header};
+use crate::{budget::Account, downstream::Principal, upstream::Header};
 use bytes::Bytes;
 use crossfeed_core::Session;
 use crossfeed_json::{Cursor, Document};
@@ -44,6 +44,8 @@ pub struct ClientTools {
 /// What calls of one client share.
 pub(super) struct Shared {
     pub(super) tools: Tools,
+    /// What is built for it is charged to this.
+    pub(super) account: Arc<Account>,
     audience: Audience,
     /// Whether other clients have results in the same session.
     is_shared: bool,
@@ -300,6 +302,7 @@ impl ClientTools {
         let room = Room::of(calls, !audience.may_list);
         Self {
             shared: Arc::new(Shared {
+                account: tools.budget.account(principal),
                 tools: tools.clone(),
                 is_shared: !audience.may_list,
                 audience,

@@ -15,6 +15,7 @@ mod members;
 mod profile;
 mod refusal;
 mod result;
+mod room;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ pub use profile::is_profile;
 
 use crate::{
     Revision,
+    budget::Budget,
     config::GatewayConfig,
     downstream::Principal,
     message::RpcError,
@@ -52,6 +54,7 @@ pub struct Tools {
     flows: Arc<Flows>,
     key: Key,
     figures: Arc<Figures>,
+    budget: Arc<Budget>,
     told: Arc<Told>,
 }
 
@@ -122,6 +125,7 @@ impl Tools {
             flows: Arc::new(Flows::new(config.flows.clone(), &config.servers)),
             key: Key::new(),
             figures: Figures::new(&Metrics::new(), &config),
+            budget: Budget::unlimited(),
             told: Arc::default(),
             config,
         }
@@ -136,6 +140,12 @@ impl Tools {
     /// How tools and prompts are named.
     pub(crate) fn naming(&self) -> &Arc<Naming> {
         &self.naming
+    }
+
+    /// The same, charging what is built to a budget.
+    pub(crate) fn with_budget(mut self, budget: &Arc<Budget>) -> Self {
+        self.budget = Arc::clone(budget);
+        self
     }
 
     /// The tools of one client.

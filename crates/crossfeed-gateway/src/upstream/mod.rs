@@ -17,6 +17,7 @@ pub use connector::{connector, connector_with_metrics};
 
 use crate::{
     Revision,
+    budget::Account,
     message::{Id, Message},
 };
 use async_trait::async_trait;
@@ -79,9 +80,14 @@ pub enum UpstreamError {
         /// The limit.
         limit: usize,
     },
+    /// It sent a message, and the gateway holds as much as it may.
+    #[error(
+        "the server answered, and the gateway has no memory for the answer now: the request has run"
+    )]
+    NoRoom,
     /// It was not started or asked: the gateway has no room for it now.
     #[error("the gateway has no room for it: too many {what}")]
-    NoRoom {
+    Crowded {
         /// What there are too many of.
         what: &'static str,
     },
@@ -149,7 +155,7 @@ impl UpstreamError {
             | Self::Rejected { .. } => ErrorCode::UpstreamUnavailable,
             Self::OutcomeUnknown { .. } => ErrorCode::UpstreamOutcomeUnknown,
             Self::Invalid { .. } => ErrorCode::UpstreamInvalid,
-            Self::TooLarge { .. } | Self::NoRoom { .. } => ErrorCode::LimitExceeded,
+            Self::TooLarge { .. } | Self::NoRoom | Self::Crowded { .. } => ErrorCode::LimitExceeded,
         }
     }
 
@@ -219,4 +225,10 @@ pub trait Connector: Send + Sync {
         &self,
         events: mpsc::Sender<Event>,
     ) -> Result<Arc<dyn Upstream>, UpstreamError>;
+
+    /// The same, but what its connections read is charged to an account; `None` where they read nothing
+    /// themselves.
+    fn charged_to(&self, _account: &Arc<Account>) -> Option<Arc<dyn Connector>> {
+        None
+    }
 }

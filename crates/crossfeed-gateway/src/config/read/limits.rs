@@ -4,13 +4,17 @@ use super::{Reader, fields::Fields};
 use crate::config::{Limits, node::Node};
 
 pub(super) fn limits(reader: &mut Reader<'_>, node: &Node) -> Limits {
-    let mut limits = Limits::default();
+    let mut limits = Limits::of_machine(&reader.sources.machine);
     let Some(mut fields) = Fields::of(reader, "limits", node) else {
         return limits;
     };
+    // The sizes of the rest follow from it.
+    if let Some(bytes) = fields.bytes(reader, "memoryBytes") {
+        limits = Limits::of_memory(bytes);
+    }
     let sizes = [
         ("messageBytes", &mut limits.message_bytes),
-        ("requestBytes", &mut limits.request_bytes),
+        ("argumentBytes", &mut limits.argument_bytes),
         ("sessionBytes", &mut limits.session_bytes),
         ("totalBytes", &mut limits.total_bytes),
     ];

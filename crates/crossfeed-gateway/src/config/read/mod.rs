@@ -9,7 +9,8 @@ mod limits;
 mod server;
 
 use super::{
-    ConfigError, ExtraTools, GatewayConfig, ListenConfig, Prefix, Problem, TokenConfig, Unlisted,
+    ConfigError, ExtraTools, GatewayConfig, ListenConfig, Machine, Prefix, Problem, TokenConfig,
+    Unlisted,
     node::{self, Malformed, Node, Value},
 };
 pub(crate) use fields::nearest;
@@ -59,6 +60,8 @@ pub struct Sources {
     pub environment: BTreeMap<String, String>,
     /// The directory that relative working directories begin at; that of the process if absent.
     pub directory: Option<PathBuf>,
+    /// What the defaults of limits follow from.
+    pub machine: Machine,
 }
 
 impl Sources {
@@ -66,6 +69,13 @@ impl Sources {
     #[must_use]
     pub fn with_environment(mut self, environment: BTreeMap<String, String>) -> Self {
         self.environment = environment;
+        self
+    }
+
+    /// The same on another machine.
+    #[must_use]
+    pub fn with_machine(mut self, machine: Machine) -> Self {
+        self.machine = machine;
         self
     }
 
@@ -83,6 +93,7 @@ impl std::fmt::Debug for Sources {
         f.debug_struct("Sources")
             .field("variables", &self.environment.len())
             .field("directory", &self.directory)
+            .field("machine", &self.machine)
             .finish()
     }
 }
@@ -145,7 +156,7 @@ pub(super) fn read(
 }
 
 fn config(reader: &mut Reader<'_>, document: &Node) -> GatewayConfig {
-    let mut config = GatewayConfig::default();
+    let mut config = GatewayConfig::default().with_machine(&reader.sources.machine);
     let Some(mut fields) = Fields::of(reader, "", document) else {
         return config;
     };

@@ -1,6 +1,7 @@
 //! What a client sends, within a limit of bytes, a budget for all clients, and limits of time.
 
-use super::{PATIENCE, budget::Share};
+use super::PATIENCE;
+use crate::budget::{Charge, Purpose};
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::Body;
@@ -33,9 +34,9 @@ pub(super) enum BodyError {
 pub(super) async fn read(
     body: impl Body<Data = Bytes> + Unpin,
     limit: usize,
-    share: Share,
+    charge: Charge,
 ) -> Result<Bytes, BodyError> {
-    timeout(IN_ALL, pieces(body, limit, share))
+    timeout(IN_ALL, pieces(body, limit, charge))
         .await
         .unwrap_or(Err(BodyError::TooSlow))
 }
@@ -43,7 +44,7 @@ pub(super) async fn read(
 async fn pieces(
     mut body: impl Body<Data = Bytes> + Unpin,
     limit: usize,
-    mut share: Share,
+    mut charge: Charge,
 ) -> Result<Bytes, BodyError> {
     let began = Instant::now();
     let said = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
@@ -75,20 +76,20 @@ async fn pieces(
                 true => said.min(AT_FIRST.max(whole.capacity() * 2)).max(length),
                 false => limit.min(whole.capacity() * 2).max(length),
             };
-            if !share.take(room - whole.capacity()) {
+            if !charge.more(room - whole.capacity(), Purpose::Request) {
                 return Err(BodyError::NoRoom);
             }
             whole.reserve_exact(room - whole.len());
         }
         whole.extend_from_slice(&data);
     }
-    Ok(share.of(whole))
+    Ok(charge.hold(whole))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::downstream::{Principal, http::budget::Budget};
+    use crate::budget::Account;
     use futures_util::stream;
     use http_body_util::StreamBody;
     use hyper::body::Frame;
@@ -107,9 +108,10 @@ mod tests {
         });
         let body: Pin<Box<dyn Body<Data = Bytes, Error = Infallible> + Send>> =
             Box::pin(StreamBody::new(pieces));
-        let share = Budget::new(1 << 20, 1 << 20, 0).share(&Principal::Anonymous);
         let began = Instant::now();
-        let read = read(body, 1 << 20, share).await.map(|bytes| bytes.len());
+        let read = read(body, 1 << 20, Account::unlimited().nothing())
+            .await
+            .map(|bytes| bytes.len());
         (read, began.elapsed().as_secs())
     }
 

@@ -6,7 +6,6 @@
 
 mod answer;
 mod body;
-mod budget;
 mod connections;
 mod guard;
 mod listens;
@@ -27,13 +26,13 @@ pub use token::{ListenerToken, ListenerTokenError};
 
 use super::{FAREWELL, Hub, Principal, running::Running};
 use crate::{
+    budget::Budget,
     config::{Limits, ListenConfig},
     message::{RpcError, code},
     metrics::{Metrics, families::REFUSALS},
     upstream::Backoff,
 };
 use answer::{Answer, Written, refuse, status};
-use budget::Budget;
 use connections::{Busy, Connections, Place, Way};
 use crossfeed_wire::ErrorCode;
 use guard::Guard;
@@ -88,16 +87,12 @@ impl Http {
         metrics: Metrics,
     ) -> Arc<Self> {
         Arc::new(Self {
+            budget: hub.budget(),
             hub,
             guard: Guard::new(listen),
             path: listen.path.clone(),
             limits: limits.clone(),
             sessions: Sessions::new(limits.sessions, listen.tokens.len()),
-            budget: Budget::new(
-                limits.request_bytes,
-                limits.message_bytes,
-                listen.tokens.len(),
-            ),
             connections: Connections::new(limits.connections(), listen.tokens.len()),
             running: Arc::default(),
             listens: Listens::default(),

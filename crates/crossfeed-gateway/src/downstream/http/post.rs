@@ -94,17 +94,17 @@ impl Http {
             );
         }
         let limit = self.limits.message_bytes;
-        let share = self.budget.share(&principal);
-        let bytes = match body::read(body, limit, share).await {
+        let charge = self.budget.account(&principal).nothing();
+        let bytes = match body::read(body, limit, charge).await {
             Ok(bytes) => bytes,
             Err(BodyError::TooLarge) => {
                 self.metrics.count(CLIENT_NO_MESSAGES, &[]);
                 return refuse(StatusCode::PAYLOAD_TOO_LARGE, None, &too_large(limit));
             }
             Err(BodyError::NoRoom) => {
-                let limit = self.budget.most();
+                let limit = self.budget.limit();
                 let data = json!({"code": ErrorCode::LimitExceeded.as_str(), "limit": limit});
-                return later(None, "clients have sent more than is held at once", data);
+                return later(None, "the gateway holds as much as it may", data);
             }
             Err(BodyError::TooSlow) => {
                 return invalid(StatusCode::REQUEST_TIMEOUT, "nothing came for too long");

@@ -37,7 +37,13 @@ async fn served_with(change: impl FnOnce(&mut ListenConfig, &mut Limits)) -> Ser
         ..Limits::default()
     };
     change(&mut listen, &mut limits);
-    let hub = Arc::new(FakeHub::default());
+    let budget = Budget::new(
+        limits.held_bytes(),
+        limits.message_bytes,
+        listen.tokens.len(),
+        &Metrics::new(),
+    );
+    let hub = Arc::new(FakeHub::within(budget));
     let http = Http::new(hub.clone(), &listen, &limits, Metrics::new());
     let (stop, stopped) = tokio::sync::oneshot::channel();
     let task = tokio::spawn(http.serve(listener, async {
@@ -845,28 +851,34 @@ proptest! {
 /// What clients have sent is bounded in sum, for as long as it is held.
 #[tokio::test]
 async fn what_all_clients_send_is_bounded() {
-    let served = served_with(|_, limits| limits.request_bytes = 3000).await;
+    let served = served_with(|_, limits| (limits.memory_bytes, limits.total_bytes) = (0, 0)).await;
     let session = served.session("").await;
     let body = |id: usize| {
         let long = "x".repeat(1800);
         format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"hold","params":"{long}"}}"#)
     };
-    let first = served.post(&session, &body(1)).await;
-    served.hub.until(|hub| hub.held() == 1).await;
-    let refused = served.post(&session, &body(2)).await.end().await;
+    // Four messages always find room.
+    let mut first = Vec::new();
+    for id in 1..=4 {
+        first.push(served.post(&session, &body(id)).await);
+    }
+    served.hub.until(|hub| hub.held() == 4).await;
+    let refused = served.post(&session, &body(5)).await.end().await;
     assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
     assert!(refused.contains("retry-after: 1"), "{refused}");
     assert!(
-        refused.contains(r#""code":"limit.exceeded","limit":3000"#),
+        refused.contains(r#""code":"limit.exceeded","limit":8000"#),
         "{refused}"
     );
     // What is small finds room.
     served
-        .check("POST /mcp", &session, &request(3, "x"), 200, "")
+        .check("POST /mcp", &session, &request(6, "x"), 200, "")
         .await;
     served.hub.release().await;
-    first.end().await;
-    let again = served.post(&session, &body(4)).await;
+    for first in first {
+        first.end().await;
+    }
+    let again = served.post(&session, &body(7)).await;
     served.hub.until(|hub| hub.held() == 1).await;
     served.hub.release().await;
     assert!(again.end().await.starts_with("HTTP/1.1 200 "));

@@ -9,8 +9,8 @@ use crate::{
     metrics::{
         Metrics,
         families::{
-            CLIENT_CONNECTIONS, CONNECTIONS, DESCRIPTORS, DESCRIPTORS_LIMIT, PROCESSES,
-            PROCESSES_LIMIT, SESSIONS,
+            CLIENT_CONNECTIONS, CONNECTIONS, DESCRIPTORS, DESCRIPTORS_LIMIT, MEMORY_HELD,
+            MEMORY_LIMIT, PROCESSES, PROCESSES_LIMIT, SESSIONS,
         },
     },
 };
@@ -63,6 +63,9 @@ pub(super) fn metrics(
         }
     }
     metrics.set(SESSIONS, &[], sessions);
+    let budget = hub.budget();
+    metrics.set(MEMORY_HELD, &[], budget.held());
+    metrics.set(MEMORY_LIMIT, &[], budget.limit());
     let Counts {
         strangers,
         idle,

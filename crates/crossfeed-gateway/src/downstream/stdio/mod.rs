@@ -13,13 +13,16 @@ pub use standard::{StandardInput, StandardOutput, standard};
 
 use super::{FAREWELL, Hub, HubClient, Outlet, Principal, running::Running, too_large};
 use crate::{
+    budget::Purpose,
     config::Limits,
     line::{Line, LineReader, Skimmed},
-    message::{Kind, Message, MessageError, RpcError},
+    message::{Kind, Message, MessageError, RpcError, code},
     metrics::{Counter, families},
 };
 use bytes::Bytes;
+use crossfeed_wire::ErrorCode;
 use outgoing::Outgoing;
+use serde_json::json;
 use std::{future::Future, io, pin::pin, sync::Arc};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -46,14 +49,17 @@ where
     let outgoing = Outgoing::new(output);
     let no_messages = hub.metrics().counter(families::CLIENT_NO_MESSAGES, &[]);
     let connection = Connection {
-        client: hub.connect(Principal::Local, outgoing.clone()),
+        client: Arc::clone(&hub).connect(Principal::Local, outgoing.clone()),
         outgoing: outgoing.clone(),
         running: Arc::default(),
         limit: limits.message_bytes,
         no_messages,
     };
+    let account = hub.budget().account(&Principal::Local);
     let read = {
-        let read = pin!(connection.read(LineReader::new(input, limits.message_bytes)));
+        let read = pin!(connection.read(
+            LineReader::new(input, limits.message_bytes).charging(&account, Purpose::Request)
+        ));
         tokio::select! {
             biased;
             () = stop => Ok(()),
@@ -95,6 +101,7 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Connection<W> {
             match line {
                 Line::Whole(bytes) | Line::Unfinished(bytes) => self.line(bytes).await,
                 Line::TooLong(skimmed) => self.too_long(skimmed).await,
+                Line::NoRoom(skimmed) => self.no_room(skimmed).await,
             }
         }
         Ok(())
@@ -124,16 +131,31 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Connection<W> {
     }
 
     async fn too_long(&self, skimmed: Skimmed) {
-        let Skimmed { bytes, id, kind } = skimmed;
         self.no_messages.add(1);
-        let limit = self.limit;
+        let (limit, bytes, kind) = (self.limit, skimmed.bytes, skimmed.kind);
         tracing::warn!(
             bytes,
             limit,
             ?kind,
             "the client sent a message beyond the limit"
         );
-        let error: RpcError = too_large(limit);
+        self.passed_over(skimmed, too_large(limit)).await;
+    }
+
+    async fn no_room(&self, skimmed: Skimmed) {
+        let (bytes, kind) = (skimmed.bytes, skimmed.kind);
+        tracing::warn!(
+            bytes,
+            ?kind,
+            "a message of the client is passed over: the gateway holds as much as it may"
+        );
+        let data = json!({"code": ErrorCode::LimitExceeded.as_str()});
+        let error = RpcError::new(code::INTERNAL, "the gateway holds as much as it may");
+        self.passed_over(skimmed, error.with_data(data)).await;
+    }
+
+    async fn passed_over(&self, skimmed: Skimmed, error: RpcError) {
+        let Skimmed { id, kind, .. } = skimmed;
         match (kind, &id) {
             // The server waits for it: it is told that nothing comes.
             (Some(Kind::Response | Kind::Error), Some(id)) => {

@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     Revision,
+    budget::Account,
     downstream::{Crowded, Outlet, Principal},
     message::{Id, Kind, Message, RpcError, code},
     upstream::Header,
@@ -63,6 +64,8 @@ pub(super) const LISTS: [(&str, &str); 3] = [
 pub struct Client {
     gateway: Arc<Gateway>,
     principal: Principal,
+    /// What is held for it is charged to this.
+    account: Arc<Account>,
     pub(super) outlet: Arc<dyn Outlet>,
     /// Several clients are behind it, whose ids may be the same.
     is_shared: bool,
@@ -132,6 +135,7 @@ impl Client {
         let tasks = gateway.tasks_of(&principal);
         Arc::new(Self {
             tasks,
+            account: gateway.budget().account(&principal),
             gateway,
             principal,
             outlet,
@@ -180,6 +184,11 @@ impl Client {
 
     pub(super) fn is_shared(&self) -> bool {
         self.is_shared
+    }
+
+    /// What is held for it is charged to this.
+    pub(super) fn account(&self) -> &Arc<Account> {
+        &self.account
     }
 
     /// Who it is.

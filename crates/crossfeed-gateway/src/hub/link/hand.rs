@@ -95,7 +95,7 @@ impl Link {
         permit.map(Some).map_err(|_| {
             let what = "descriptors";
             gateway.figures().metrics().count(REFUSALS, &[what]);
-            UpstreamError::NoRoom { what }
+            UpstreamError::Crowded { what }
         })
     }
 

@@ -186,6 +186,7 @@ impl Link {
         let of = config.servers.get(server);
         let is_http =
             of.is_some_and(|config| matches!(config.transport, TransportConfig::Http { .. }));
+        let charged = connector.charged_to(client.account());
         Arc::new(Self {
             server,
             name: of.map_or("", |config| &config.name).into(),
@@ -194,7 +195,7 @@ impl Link {
             abandons: stateless && is_http,
             is_http,
             gives_back: !is_http && of.is_none_or(|config| !config.keep),
-            connector,
+            connector: charged.unwrap_or(connector),
             hello,
             phase: watch::Sender::new(Phase::Opening),
             start_timeout: config.limits.start_timeout,

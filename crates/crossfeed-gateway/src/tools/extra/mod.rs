@@ -8,13 +8,16 @@ mod page;
 mod read;
 mod stored;
 
-use super::client::Shared;
+use super::{client::Shared, refusal};
 use crate::config::ExtraTools;
 use bytes::Bytes;
 use crossfeed_json::Cursor;
 use crossfeed_schema::{INSPECTOR, inspector};
 use crossfeed_wire::{ErrorBody, ErrorCode};
 use serde_json::{Value, json};
+
+/// Bytes of the arguments of one of them: far more than they take.
+const MAX_ARGUMENTS: usize = 64 << 10;
 
 /// Looks into what a tool returns.
 pub(super) const INSPECT: &str = INSPECTOR;
@@ -122,6 +125,12 @@ impl Asked {
 
 /// The answer to a call of one of them.
 pub(super) async fn answer(shared: &Shared, name: &str, arguments: Option<Cursor<'_>>) -> Bytes {
+    if arguments.is_some_and(|own| own.raw().len() > MAX_ARGUMENTS) {
+        let message = format!("the arguments are longer than {MAX_ARGUMENTS} bytes");
+        let mut body = ErrorBody::new(ErrorCode::LimitExceeded, message);
+        body.advice = Some("ask for fewer `fields`, or by a shorter `select`".to_owned());
+        return refusal::of_bodies(vec![body], shared.privacy());
+    }
     let asked = arguments.map_or_else(|| json!({}), Cursor::to_nearest_value);
     let asked = Asked(asked);
     let answer = match name {

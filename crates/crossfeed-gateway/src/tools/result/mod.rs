@@ -21,7 +21,7 @@ mod whole;
 pub(super) use passed::accepted;
 pub(super) use preview::AS_TEXT;
 
-use super::{client::Shared, flow::Sources, list::Offered, refusal};
+use super::{client::Shared, flow::Sources, list::Offered, refusal, room};
 use crate::{apart::apart, members, metrics};
 use bytes::Bytes;
 use crossfeed_core::{InFlight, ProjectOptions, RenderOptions, ToolResult};
@@ -220,13 +220,23 @@ impl Kept {
             }
         }
         shared.learn(&call_id, &offered);
+        let is_cut = offered.previews && !offered.has_page && is_large;
+        let is_cut = is_cut && (projection.is_some() || !asks(&offered, &params));
+        // A preview is short.
+        let needed = if is_cut { 0 } else { result.len() };
+        let Some(mut charge) = room::to_show(&shared, needed) else {
+            return room::unshown(&shared, &call_id);
+        };
         let asked = Asked {
             projection,
             params,
             is_large,
         };
         match shown(&shared, &call_id, show, asked).await {
-            Some(shown) => shown,
+            Some(shown) => {
+                charge.keep(shown.len());
+                charge.hold(shown)
+            }
             None => result,
         }
     }

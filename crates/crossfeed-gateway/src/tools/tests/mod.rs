@@ -7,6 +7,7 @@ mod own;
 mod refused;
 mod repeatable;
 mod results;
+mod room;
 mod tasks;
 
 use super::{Call, Caller, ClientTools, Forward, ServerList, Tools};

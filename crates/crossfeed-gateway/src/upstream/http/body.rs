@@ -3,7 +3,11 @@
 //! What comes in: a message; an answer. What goes out: a body that shares the message's bytes and says when it
 //! was written; the bytes of the answer within a limit. Deliberately not here: what they say.
 
-use crate::{message::Message, upstream::UpstreamError};
+use crate::{
+    budget::{Account, Purpose, UNCHARGED},
+    message::Message,
+    upstream::UpstreamError,
+};
 use bytes::{Bytes, BytesMut};
 use hyper::body::{Body, Frame, SizeHint};
 use std::{
@@ -70,11 +74,13 @@ impl Drop for Outgoing {
     }
 }
 
-/// The body of an answer, which may have `limit` bytes.
+/// The body of an answer, which may have `limit` bytes, charged to `account`.
 pub(super) async fn whole(
     mut response: reqwest::Response,
     limit: usize,
+    account: &Arc<Account>,
 ) -> Result<Bytes, UpstreamError> {
+    let mut charge = account.nothing();
     let said = response.content_length().unwrap_or(0);
     let too_large = UpstreamError::TooLarge { limit };
     let Ok(said) = usize::try_from(said) else {
@@ -89,6 +95,15 @@ pub(super) async fn whole(
         if first.len() + all.len() + chunk.len() > limit {
             return Err(too_large);
         }
+        // A short answer in one piece is not charged.
+        let needed = if first.is_empty() && all.is_empty() && chunk.len() <= UNCHARGED {
+            0
+        } else {
+            (first.len() + all.len() + chunk.len()).saturating_sub(charge.bytes())
+        };
+        if needed > 0 && !charge.more_in_time(needed, Purpose::Answer).await {
+            return Err(UpstreamError::NoRoom);
+        }
         if first.is_empty() && all.is_empty() {
             first = chunk;
             continue;
@@ -100,7 +115,8 @@ pub(super) async fn whole(
         }
         all.extend_from_slice(&chunk);
     }
-    Ok(if all.is_empty() { first } else { all.freeze() })
+    let whole = if all.is_empty() { first } else { all.freeze() };
+    Ok(charge.hold(whole))
 }
 
 fn cut(error: &reqwest::Error) -> UpstreamError {

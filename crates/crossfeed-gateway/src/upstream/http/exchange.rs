@@ -126,7 +126,7 @@ async fn answer(link: &Arc<Link>, id: &Id, response: Response) -> Result<(), Fai
         let reason = format!("HTTP {} without a message", status.as_u16());
         return Err(UpstreamError::Invalid { reason }.into());
     }
-    let text = body::whole(response, link.limit).await?;
+    let text = body::whole(response, link.limit, &link.account).await?;
     let message = Message::parse(text).map_err(|error| UpstreamError::Invalid {
         reason: error.to_string(),
     })?;
@@ -145,7 +145,7 @@ async fn refusal(link: &Arc<Link>, id: &Id, response: Response) -> Result<(), Fa
         return Err(Failure::Session);
     }
     let message = if link::is_json(&response) {
-        let text = body::whole(response, REASON.min(link.limit)).await;
+        let text = body::whole(response, REASON.min(link.limit), &link.account).await;
         text.ok().and_then(|text| Message::parse(text).ok())
     } else {
         None
@@ -254,7 +254,10 @@ pub(super) async fn read(
             }
         }
         match response.chunk().await {
-            Ok(Some(chunk)) => decoder.feed(chunk),
+            Ok(Some(chunk)) => {
+                decoder.make_room(chunk.len()).await;
+                decoder.feed(chunk);
+            }
             Ok(None) => return (false, blocks),
             Err(error) => {
                 let server = &*link.server;
@@ -271,7 +274,7 @@ async fn stream(link: &Arc<Link>, id: &Id, mut response: Response) -> Result<(),
     let mut resume = Resume::default();
     let mut attempts = 0;
     loop {
-        let mut decoder = Decoder::new(link.limit);
+        let mut decoder = Decoder::new(link.limit).charging(&link.account);
         let (is_answered, blocks) =
             read(link, &mut response, &mut decoder, &mut resume, Some(id)).await;
         if is_answered {

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     Revision,
+    budget::Account,
     line::{Skim, Skimmed},
     message::{Id, Kind, Message, RpcError, code},
     upstream::{Event, Header, UpstreamError},
@@ -45,6 +46,8 @@ pub(super) struct Link {
     pub(super) server: Arc<str>,
     pub(super) wire: Arc<Wire>,
     pub(super) limit: usize,
+    /// What is read is charged to this.
+    pub(super) account: Arc<Account>,
     state: Mutex<State>,
     /// Why the connection is over.
     pub(super) over: watch::Sender<Option<UpstreamError>>,
@@ -71,12 +74,14 @@ impl Link {
         server: Arc<str>,
         wire: Arc<Wire>,
         limit: usize,
+        account: Arc<Account>,
         events: mpsc::Sender<Event>,
     ) -> Self {
         Self {
             server,
             wire,
             limit,
+            account,
             state: Mutex::new(State {
                 events: Some(events),
                 ..State::default()
@@ -273,9 +278,14 @@ impl Link {
                 let answer = RpcError::new(code::INVALID_REQUEST, error.to_string());
                 (skimmed, error, answer)
             }
+            sse::Data::NoRoom(skimmed) => {
+                let answer = "the gateway has no memory for this message";
+                let answer = RpcError::new(code::INTERNAL, answer);
+                (skimmed, UpstreamError::NoRoom, answer)
+            }
         };
         let (server, bytes) = (&*self.server, skimmed.bytes);
-        tracing::warn!(server, bytes, %error, "an event that is no message is passed over");
+        tracing::warn!(server, bytes, %error, "an event is passed over");
         let Some(id) = skimmed.id else { return false };
         match skimmed.kind {
             Some(Kind::Request) => {

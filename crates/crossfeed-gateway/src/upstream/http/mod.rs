@@ -26,6 +26,7 @@ mod tests;
 use super::{Connector, Event, Header, Upstream, UpstreamError, auth::Credentials};
 use crate::{
     Revision,
+    budget::Account,
     message::{Id, Kind, Message},
 };
 use async_trait::async_trait;
@@ -56,6 +57,7 @@ pub struct HttpConnector {
     server: Arc<str>,
     wire: Arc<Wire>,
     limit: usize,
+    account: Arc<Account>,
 }
 
 impl fmt::Debug for HttpConnector {
@@ -84,6 +86,7 @@ impl HttpConnector {
             server: server.into(),
             wire: Arc::new(wire),
             limit: crate::config::Limits::default().message_bytes,
+            account: Account::unlimited(),
         })
     }
 
@@ -123,6 +126,7 @@ impl Connector for HttpConnector {
             Arc::clone(&self.server),
             Arc::clone(&self.wire),
             self.limit,
+            Arc::clone(&self.account),
             events,
         ));
         let (queue, waiting) = mpsc::channel(WAITING);
@@ -140,6 +144,12 @@ impl Connector for HttpConnector {
             closing,
             ended,
         }))
+    }
+
+    fn charged_to(&self, account: &Arc<Account>) -> Option<Arc<dyn Connector>> {
+        let mut charged = self.clone();
+        charged.account = Arc::clone(account);
+        Some(Arc::new(charged))
     }
 }
 

@@ -4,9 +4,12 @@
 //! one chunk, without a copy; of data beyond the limit only what is needed to answer. Deliberately not
 //! here: reconnecting, and whether data is a message.
 
-use crate::line::{Skim, Skimmed};
+use crate::{
+    budget::{Account, Charge, Purpose, UNCHARGED},
+    line::{Skim, Skimmed},
+};
 use bytes::{Buf, Bytes, BytesMut};
-use std::{collections::VecDeque, time::Duration};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 /// What a line may hold that is no data: names, ids and times are short, and comments say nothing.
 const FIELD: usize = 8 << 10;
@@ -27,6 +30,8 @@ pub(super) struct Block {
 pub(super) enum Data {
     Whole(Bytes),
     TooLong(Skimmed),
+    /// There was no room for it in the budget.
+    NoRoom(Skimmed),
 }
 
 /// Reads blocks.
@@ -46,6 +51,10 @@ pub(super) struct Decoder {
     block: Block,
     data: Option<Lines>,
     done: VecDeque<Block>,
+    /// What is held, where it is charged.
+    charge: Option<Charge>,
+    /// There is no room for the block that comes.
+    has_no_room: bool,
 }
 
 /// What is done with the bytes of the line that comes.
@@ -77,12 +86,57 @@ impl Decoder {
             block: Block::default(),
             data: None,
             done: VecDeque::new(),
+            charge: None,
+            has_no_room: false,
         }
+    }
+
+    /// Charges what is held to an account.
+    pub(super) fn charging(mut self, account: &Arc<Account>) -> Self {
+        self.charge = Some(account.nothing());
+        self
     }
 
     /// The next block of what was fed.
     pub(super) fn next(&mut self) -> Option<Block> {
         self.done.pop_front()
+    }
+
+    /// Takes room for what is fed next. Where there is none in time, the data of the block that comes is not
+    /// held.
+    pub(super) async fn make_room(&mut self, bytes: usize) {
+        let held = self.held();
+        let Some(charge) = &mut self.charge else {
+            return;
+        };
+        charge.keep(held);
+        // A short event in one piece is not charged.
+        let needed = if held == 0 && bytes <= UNCHARGED {
+            0
+        } else {
+            (held + bytes).saturating_sub(charge.bytes())
+        };
+        if needed > 0 && !charge.more_in_time(needed, Purpose::Answer).await {
+            charge.keep(0);
+            self.give_up();
+        }
+    }
+
+    /// Bytes of the block that comes.
+    fn held(&self) -> usize {
+        self.line.len() + self.data_bytes()
+    }
+
+    /// Holds no data of the block that comes.
+    fn give_up(&mut self) {
+        self.has_no_room = true;
+        if is_data(&self.line) {
+            let line = std::mem::take(&mut self.line);
+            self.skim(value_of(&line, b"data".len()));
+            self.rest = Rest::Skimmed;
+        } else if self.data.is_some() {
+            self.skim(b"");
+        }
     }
 
     /// Reads on.
@@ -121,7 +175,9 @@ impl Decoder {
     /// Gives up holding a line that has become too long.
     fn judge(&mut self) {
         if is_data(&self.line) {
-            if self.line.len() + self.data_bytes() <= self.limit + b"data: ".len() {
+            if !self.has_no_room
+                && self.line.len() + self.data_bytes() <= self.limit + b"data: ".len()
+            {
                 return;
             }
             let line = self.line.split();
@@ -184,7 +240,7 @@ impl Decoder {
 
     /// A line of data, joined to those before it.
     fn add(&mut self, line: Bytes) {
-        if self.data_bytes() + line.len() > self.limit {
+        if self.has_no_room || self.data_bytes() + line.len() > self.limit {
             return self.skim(&line);
         }
         self.data = Some(match self.data.take() {
@@ -219,11 +275,22 @@ impl Decoder {
         self.data = Some(Lines::TooLong(skim));
     }
 
+    /// Data that is charged for as long as anything refers to it.
+    fn charged(&mut self, data: Bytes) -> Bytes {
+        match &mut self.charge {
+            Some(charge) if data.len() > UNCHARGED => charge.split(data.len()).hold(data),
+            _ => data,
+        }
+    }
+
     fn end_of_block(&mut self) {
         let mut block = std::mem::take(&mut self.block);
-        block.data = self.data.take().map(|data| match data {
-            Lines::One(line) => Data::Whole(line),
-            Lines::More(lines) => Data::Whole(lines.freeze()),
+        let has_no_room = std::mem::take(&mut self.has_no_room);
+        let data = self.data.take();
+        block.data = data.map(|data| match data {
+            Lines::One(line) => Data::Whole(self.charged(line)),
+            Lines::More(lines) => Data::Whole(self.charged(lines.freeze())),
+            Lines::TooLong(skim) if has_no_room => Data::NoRoom(skim.finish()),
             Lines::TooLong(skim) => Data::TooLong(skim.finish()),
         });
         if block != Block::default() {
@@ -245,6 +312,7 @@ fn value_of(line: &[u8], colon: usize) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{budget::Budget, downstream::Principal, metrics::Metrics};
     use proptest::prelude::*;
 
     fn decode(limit: usize, text: &[u8], cuts: &[usize]) -> Vec<Block> {
@@ -270,12 +338,40 @@ mod tests {
             .map(|block| {
                 let data = block.data.as_ref().map(|data| match data {
                     Data::Whole(data) => std::str::from_utf8(data).unwrap(),
-                    Data::TooLong(_) => "too long",
+                    Data::TooLong(_) | Data::NoRoom(_) => "too long",
                 });
                 (block.id.as_deref(), data)
             })
             .collect();
         assert_eq!(said, expected);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn events_are_charged_for_as_long_as_they_are_held() {
+        let budget = Budget::new(100_000, 1, 0, &Metrics::new());
+        let account = budget.account(&Principal::Anonymous);
+        let mut decoder = Decoder::new(1 << 20).charging(&account);
+        let mut feed = async |text: &str| {
+            for chunk in text.as_bytes().chunks(10_000) {
+                decoder.make_room(chunk.len()).await;
+                decoder.feed(Bytes::copy_from_slice(chunk));
+            }
+            decoder.next().and_then(|block| block.data)
+        };
+        let long = "x".repeat(60_000);
+        let event = |id: usize| format!("data: {{\"id\":{id},\"result\":\"{long}\"}}\n\n");
+        let first = feed(&event(1)).await;
+        assert!(matches!(&first, Some(Data::Whole(data)) if data.len() > 60_000));
+        assert!(budget.held() >= 60_000);
+        let Some(Data::NoRoom(skimmed)) = feed(&event(2)).await else {
+            panic!("there is no room");
+        };
+        assert_eq!(skimmed.id, Some(crate::message::Id::number(2)));
+        drop(first);
+        assert!(matches!(feed(&event(3)).await, Some(Data::Whole(_))));
+        assert!(matches!(feed("data: {}\n\n").await, Some(Data::Whole(_))));
+        drop(decoder);
+        assert_eq!(budget.held(), 0);
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub(super) async fn run(link: Arc<Link>) {
     loop {
         let wait = match link.get(resume.behind.as_deref()).await {
             Ok(mut response) if response.status().is_success() && link::is_stream(&response) => {
-                let mut decoder = Decoder::new(link.limit);
+                let mut decoder = Decoder::new(link.limit).charging(&link.account);
                 let (_, blocks) = read(&link, &mut response, &mut decoder, &mut resume, None).await;
                 if blocks > 0 {
                     backoff.reset();

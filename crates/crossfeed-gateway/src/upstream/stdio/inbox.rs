@@ -6,6 +6,7 @@
 
 use super::process::Signals;
 use crate::{
+    budget::{Account, Purpose},
     line::{Line, LineReader, Skim, Skimmed},
     message::{Kind, Message, MessageError, RpcError, code},
     metrics::Counter,
@@ -27,6 +28,7 @@ pub(super) struct Inbox {
     pub(super) outbox: Arc<Outbox>,
     pub(super) signals: Arc<Signals>,
     pub(super) no_messages: Counter,
+    pub(super) account: Arc<Account>,
 }
 
 /// Nobody takes events any more.
@@ -35,7 +37,8 @@ struct Unheard;
 impl Inbox {
     /// Reads until the end, and says [`Event::Closed`] behind everything else.
     pub(super) async fn run(self, stdout: impl AsyncRead + Unpin) {
-        let mut lines = LineReader::new(stdout, self.limit);
+        let mut lines =
+            LineReader::new(stdout, self.limit).charging(&self.account, Purpose::Answer);
         let mut cut = false;
         while let Some(line) = self.next(&mut lines).await {
             let heard = match line {
@@ -49,6 +52,7 @@ impl Inbox {
                     }
                 },
                 Line::TooLong(skimmed) => self.too_long(skimmed).await,
+                Line::NoRoom(skimmed) => self.no_room(skimmed).await,
             };
             if heard.is_err() {
                 break;
@@ -134,6 +138,19 @@ impl Inbox {
         );
         let error = UpstreamError::TooLarge { limit };
         let answer = RpcError::new(code::INVALID_REQUEST, error.to_string());
+        self.unusable(skimmed, error, answer).await
+    }
+
+    async fn no_room(&self, skimmed: Skimmed) -> Result<(), Unheard> {
+        let (server, bytes, kind) = (&*self.server, skimmed.bytes, skimmed.kind);
+        tracing::warn!(
+            server,
+            bytes,
+            ?kind,
+            "a message is passed over: the gateway holds as much as it may"
+        );
+        let error = UpstreamError::NoRoom;
+        let answer = RpcError::new(code::INTERNAL, "the gateway has no memory for this message");
         self.unusable(skimmed, error, answer).await
     }
 

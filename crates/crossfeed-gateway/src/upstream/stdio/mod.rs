@@ -22,6 +22,7 @@ mod tests;
 use super::{Connector, Event, Header, Upstream, UpstreamError};
 use crate::{
     Revision,
+    budget::Account,
     message::{Id, Message},
     metrics::{Counter, Metrics, families},
 };
@@ -81,6 +82,7 @@ pub struct StdioConnector {
     grace: Duration,
     descriptors: Option<usize>,
     no_messages: Counter,
+    account: Arc<Account>,
 }
 
 impl fmt::Debug for StdioConnector {
@@ -111,6 +113,7 @@ impl StdioConnector {
             grace: Duration::from_secs(2),
             descriptors: None,
             no_messages: Counter::default(),
+            account: Account::unlimited(),
         }
     }
 
@@ -261,6 +264,7 @@ impl Connector for StdioConnector {
             outbox: Arc::clone(&outbox),
             signals: Arc::clone(&signals),
             no_messages: self.no_messages.clone(),
+            account: Arc::clone(&self.account),
         };
         tokio::spawn(inbox.run(stdout));
         tokio::spawn(process::supervise(
@@ -275,6 +279,12 @@ impl Connector for StdioConnector {
             outbox,
             signals,
         }))
+    }
+
+    fn charged_to(&self, account: &Arc<Account>) -> Option<Arc<dyn Connector>> {
+        let mut charged = self.clone();
+        charged.account = Arc::clone(account);
+        Some(Arc::new(charged))
     }
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::message::Kind;
+use crate::{budget::Budget, downstream::Principal, message::Kind, metrics::Metrics};
 use bytes::Bytes;
 use proptest::prelude::*;
 use std::{fs, future::Future, task::Poll};
@@ -217,6 +217,32 @@ fn a_line_beyond_the_limit_fails_its_request_only() {
             "closed: the server has ended: exit status: 0",
         ],
     );
+}
+
+/// The request that a line answers is told; a notification that finds no room is passed over.
+#[test]
+fn a_line_without_room_in_the_budget_fails_its_request_only() {
+    let note = r#"{"jsonrpc":"2.0","method":"m"}"#;
+    let script = format!(
+        r#"say() {{ printf "$1"; head -c 300000 /dev/zero | tr '\0' x; printf "$2\n"; }}
+        say '{{"jsonrpc":"2.0","method":"m","params":"' '"}}'
+        say '{{"jsonrpc":"2.0","result":{{"id":1,"text":"' '"}},"id":"seven"}}'
+        echo '{note}'"#
+    );
+    // No line of this length ever fits in, so that none waits for room.
+    let budget = Budget::new(10_000, 1, 0, &Metrics::new());
+    let account = budget.account(&Principal::Local);
+    let said = run(async {
+        let connector = shell(&script).charged_to(&account).unwrap();
+        let (sender, events) = mpsc::channel(16);
+        let upstream = connector.connect(sender).await.unwrap();
+        Server { upstream, events }.rest().await
+    });
+    let failed = "failed \"seven\": the server answered, and the gateway has no memory for the answer now: \
+                  the request has run";
+    let end = "closed: the server has ended: exit status: 0";
+    assert_eq!(said, [failed, note, end]);
+    assert_eq!(budget.held(), 0);
 }
 
 #[test]

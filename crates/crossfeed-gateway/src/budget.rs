@@ -1,0 +1,427 @@
+//! One budget of bytes for everything that the gateway holds, whoever sent or built it.
+//!
+//! What comes in: how many bytes somebody wants to hold, and for whom. What goes out: a [`Charge`], or that
+//! there is no room. Deliberately not here: what is done without room.
+//!
+//! # What holds
+//!
+//! - What is charged is never more than the limit, and for one principal never more than its share.
+//! - Bytes are charged before they are held, and given back when the last that refers to them is gone.
+//! - Charging takes no lock: two atomic numbers, the budget's and the principal's.
+
+use crate::{
+    downstream::Principal,
+    metrics::{Counter, Metrics, families},
+};
+use bytes::Bytes;
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{
+    sync::Notify,
+    time::{Instant, timeout_at},
+};
+
+/// How long a reader of a server, or of a client's standard output, waits for room.
+const WAIT: Duration = Duration::from_secs(5);
+/// What is shorter is bounded by how many messages there may be, and is not charged.
+pub(crate) const UNCHARGED: usize = 4 << 10;
+
+/// What bytes are wanted for: the label of refusals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A message of a client.
+    Request,
+    /// Reading the arguments of a call.
+    Arguments,
+    /// What references in arguments bring in.
+    Resolved,
+    /// A message of a server.
+    Answer,
+    /// A result as the client is shown it.
+    Shown,
+}
+
+const PURPOSES: [&str; 5] = ["request", "arguments", "resolved", "answer", "shown"];
+
+/// What all of the gateway may hold.
+#[derive(Debug)]
+pub struct Budget {
+    limit: usize,
+    /// What may be held for one principal.
+    share: usize,
+    held: AtomicUsize,
+    accounts: RwLock<HashMap<Principal, Arc<Account>>>,
+    /// How many wait for room, and what tells them that there is some.
+    waiting: AtomicUsize,
+    freed: Notify,
+    refused: [Counter; PURPOSES.len()],
+}
+
+/// What is held for one principal.
+#[derive(Debug)]
+pub struct Account {
+    budget: Arc<Budget>,
+    held: AtomicUsize,
+}
+
+/// Bytes that are held, given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Charge {
+    account: Arc<Account>,
+    bytes: usize,
+}
+
+impl Budget {
+    /// As many bytes in all; half of them for one principal where there are `principals`, but always room
+    /// for what is `largest`.
+    #[must_use]
+    pub fn new(limit: usize, largest: usize, principals: usize, metrics: &Metrics) -> Arc<Self> {
+        let limit = limit.max(largest);
+        Arc::new(Self {
+            limit,
+            share: if principals > 1 {
+                limit.div_ceil(2).max(largest)
+            } else {
+                limit
+            },
+            held: AtomicUsize::new(0),
+            accounts: RwLock::default(),
+            waiting: AtomicUsize::new(0),
+            freed: Notify::new(),
+            refused: PURPOSES.map(|kind| metrics.counter(families::MEMORY_REFUSED, &[kind])),
+        })
+    }
+
+    /// Without a limit.
+    #[must_use]
+    pub fn unlimited() -> Arc<Self> {
+        Self::new(usize::MAX, 0, 0, &Metrics::new())
+    }
+
+    /// What is held for a principal.
+    #[must_use]
+    pub fn account(self: &Arc<Self>, principal: &Principal) -> Arc<Account> {
+        let accounts = self.accounts.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(account) = accounts.get(principal) {
+            return Arc::clone(account);
+        }
+        drop(accounts);
+        let mut accounts = self
+            .accounts
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        let account = accounts.entry(principal.clone()).or_insert_with(|| {
+            Arc::new(Account {
+                budget: Arc::clone(self),
+                held: AtomicUsize::new(0),
+            })
+        });
+        Arc::clone(account)
+    }
+
+    /// What all may hold.
+    #[must_use]
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// What all hold.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.held.load(Ordering::SeqCst)
+    }
+}
+
+/// Adds as far as there is room.
+fn add(held: &AtomicUsize, bytes: usize, most: usize) -> bool {
+    let sum = |held: usize| held.checked_add(bytes).filter(|sum| *sum <= most);
+    held.fetch_update(Ordering::SeqCst, Ordering::SeqCst, sum)
+        .is_ok()
+}
+
+impl Account {
+    /// An account of a budget without a limit.
+    #[must_use]
+    pub fn unlimited() -> Arc<Self> {
+        Budget::unlimited().account(&Principal::Local)
+    }
+
+    /// The budget.
+    pub(crate) fn budget(&self) -> &Arc<Budget> {
+        &self.budget
+    }
+
+    /// Nothing yet.
+    pub(crate) fn nothing(self: &Arc<Self>) -> Charge {
+        Charge {
+            account: Arc::clone(self),
+            bytes: 0,
+        }
+    }
+
+    /// As many bytes, if there is room for them.
+    pub(crate) fn charge(self: &Arc<Self>, bytes: usize, purpose: Purpose) -> Option<Charge> {
+        let mut charge = self.nothing();
+        charge.more(bytes, purpose).then_some(charge)
+    }
+
+    fn take(&self, bytes: usize) -> bool {
+        let budget = &*self.budget;
+        if !add(&self.held, bytes, budget.share) {
+            return false;
+        }
+        let has_room = add(&budget.held, bytes, budget.limit);
+        if !has_room {
+            self.held.fetch_sub(bytes, Ordering::SeqCst);
+        }
+        has_room
+    }
+
+    fn give_back(&self, bytes: usize) {
+        if bytes == 0 {
+            return;
+        }
+        self.held.fetch_sub(bytes, Ordering::SeqCst);
+        let budget = &*self.budget;
+        budget.held.fetch_sub(bytes, Ordering::SeqCst);
+        if budget.waiting.load(Ordering::SeqCst) > 0 {
+            budget.freed.notify_waiters();
+        }
+    }
+
+    fn refuse(&self, purpose: Purpose) {
+        if let Some(counter) = self.budget.refused.get(purpose as usize) {
+            counter.add(1);
+        }
+    }
+}
+
+/// One that waits, for as long as it does.
+struct Waiter<'b>(&'b Budget);
+
+impl<'b> Waiter<'b> {
+    fn new(budget: &'b Budget) -> Self {
+        budget.waiting.fetch_add(1, Ordering::SeqCst);
+        Self(budget)
+    }
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Charge {
+    /// Takes as many bytes more, if there is room for them.
+    pub(crate) fn more(&mut self, bytes: usize, purpose: Purpose) -> bool {
+        let has_room = self.account.take(bytes);
+        if has_room {
+            self.bytes += bytes;
+        } else {
+            self.account.refuse(purpose);
+        }
+        has_room
+    }
+
+    /// Takes as many bytes more, and waits for room, but not for long. Dropped meanwhile, nothing was taken.
+    pub(crate) async fn more_in_time(&mut self, bytes: usize, purpose: Purpose) -> bool {
+        if self.account.take(bytes) {
+            self.bytes += bytes;
+            return true;
+        }
+        let account = Arc::clone(&self.account);
+        let budget = account.budget();
+        // What is more than the share does not fit in, however long it waits.
+        if bytes <= budget.share {
+            let deadline = Instant::now() + WAIT;
+            let _waiter = Waiter::new(budget);
+            loop {
+                let freed = budget.freed.notified();
+                tokio::pin!(freed);
+                freed.as_mut().enable();
+                if account.take(bytes) {
+                    self.bytes += bytes;
+                    return true;
+                }
+                if timeout_at(deadline, freed).await.is_err() {
+                    break;
+                }
+            }
+        }
+        account.refuse(purpose);
+        false
+    }
+
+    /// The bytes that are charged.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// A charge of its own for as many of its bytes.
+    pub(crate) fn split(&mut self, bytes: usize) -> Self {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        Self {
+            account: Arc::clone(&self.account),
+            bytes,
+        }
+    }
+
+    /// Gives back all but as many bytes.
+    pub(crate) fn keep(&mut self, bytes: usize) {
+        drop(self.split(self.bytes.saturating_sub(bytes)));
+    }
+
+    /// Bytes that are charged for as long as anything refers to them.
+    pub(crate) fn hold(self, bytes: impl Into<Bytes>) -> Bytes {
+        let bytes = bytes.into();
+        if self.bytes == 0 {
+            return bytes;
+        }
+        Bytes::from_owner(Held {
+            bytes,
+            _charge: self,
+        })
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.account.give_back(self.bytes);
+    }
+}
+
+struct Held {
+    bytes: Bytes,
+    _charge: Charge,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn named(name: &str) -> Principal {
+        Principal::Named(name.to_owned())
+    }
+
+    fn budget(limit: usize, largest: usize, principals: usize) -> Arc<Budget> {
+        Budget::new(limit, largest, principals, &Metrics::new())
+    }
+
+    const FOR: Purpose = Purpose::Request;
+
+    #[test]
+    fn what_is_held_is_bounded_in_sum() {
+        let budget = budget(100, 60, 0);
+        let account = budget.account(&Principal::Anonymous);
+        let mut one = account.nothing();
+        assert!(one.more(40, FOR) && one.more(20, FOR));
+        let mut two = account.nothing();
+        assert!(!two.more(41, FOR));
+        assert!(two.more(40, FOR));
+        assert!(!one.more(1, FOR));
+        let body = two.hold(vec![0; 40]);
+        let part = body.slice(3..4);
+        drop(body);
+        assert!(!one.more(1, FOR));
+        drop(part);
+        assert!(one.more(40, FOR));
+        one.keep(7);
+        assert_eq!(budget.held(), 7);
+        drop(one);
+        assert_eq!(budget.held(), 0);
+    }
+
+    #[test]
+    fn one_holder_leaves_room_for_others() {
+        let budget = budget(100, 10, 2);
+        let (a, b) = (budget.account(&named("a")), budget.account(&named("b")));
+        assert!(a.charge(51, FOR).is_none());
+        let _held = a.charge(50, FOR).unwrap();
+        assert!(budget.account(&named("a")).charge(1, FOR).is_none());
+        assert!(b.charge(50, FOR).is_some());
+    }
+
+    #[test]
+    fn the_largest_message_fits_in() {
+        let fits = |budget: Arc<Budget>| budget.account(&named("a")).charge(50, FOR).is_some();
+        assert!(fits(budget(1, 50, 0)));
+        assert!(fits(budget(60, 50, 9)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_gets_what_is_given_back() {
+        let budget = budget(10, 1, 0);
+        let account = budget.account(&Principal::Local);
+        let held = account.charge(8, FOR).unwrap();
+        let mut charge = account.nothing();
+        let wait = async { charge.more_in_time(5, FOR).await };
+        let give = async {
+            tokio::task::yield_now().await;
+            drop(held);
+        };
+        assert!(tokio::join!(wait, give).0);
+        // And no longer than it may.
+        let mut other = account.nothing();
+        assert!(!other.more_in_time(6, FOR).await);
+        assert_eq!(budget.waiting.load(Ordering::SeqCst), 0);
+        assert_eq!(budget.held(), 5);
+    }
+
+    proptest! {
+        /// Whatever is taken, split, kept and dropped in whatever order, the sums are those of what is left.
+        #[test]
+        fn sums_are_those_of_what_is_held(
+            steps in prop::collection::vec((0usize..3, 0usize..4, 0usize..60), 0..60),
+        ) {
+            let budget = budget(100, 10, 2);
+            let mut held: Vec<(usize, Charge)> = Vec::new();
+            for (who, what, bytes) in steps {
+                let account = budget.account(&named(&who.to_string()));
+                match what {
+                    0 => held.extend(account.charge(bytes, FOR).map(|charge| (who, charge))),
+                    1 => {
+                        let half = held.last_mut().map(|(who, charge)| (*who, charge.split(bytes)));
+                        held.extend(half);
+                    }
+                    2 => {
+                        if let Some((_, charge)) = held.first_mut() {
+                            charge.keep(bytes);
+                        }
+                    }
+                    _ => {
+                        if !held.is_empty() {
+                            held.swap_remove(bytes % held.len());
+                        }
+                    }
+                }
+                let sum: usize = held.iter().map(|(_, charge)| charge.bytes()).sum();
+                prop_assert_eq!(budget.held(), sum);
+                prop_assert!(sum <= 100);
+                for who in 0..3 {
+                    let own = held.iter().filter(|(of, _)| *of == who);
+                    let own: usize = own.map(|(_, charge)| charge.bytes()).sum();
+                    let account = budget.account(&named(&who.to_string()));
+                    prop_assert_eq!(account.held.load(Ordering::SeqCst), own);
+                    prop_assert!(own <= 50);
+                }
+            }
+            drop(held);
+            prop_assert_eq!(budget.held(), 0);
+        }
+    }
+}

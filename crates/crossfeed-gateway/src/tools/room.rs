@@ -1,0 +1,101 @@
+//! Room in the budget for what calls build: arguments as they are read, what references bring in, results as
+//! they are shown.
+//!
+//! What comes in: bytes, before something is built of them. What goes out: a charge, or why the call is not
+//! made. Deliberately not here: building.
+
+use super::{client::Shared, refusal};
+use crate::budget::{Charge, Purpose, UNCHARGED};
+use bytes::Bytes;
+use crossfeed_core::{LimitError, arguments_cost};
+use crossfeed_json::{Quoted, TokenVisitor, read_tokens};
+use crossfeed_wire::{CallId, ErrorBody, ErrorCode};
+
+/// How much reading arguments may take, as a multiple of their length, whatever the limit is.
+const FACTOR: usize = 6;
+/// The index takes a word for each value.
+const WORD: usize = 8;
+
+/// Room for the index of the `params` of a call; nothing where they are short.
+pub(super) fn to_index(shared: &Shared, params: &[u8]) -> Result<Charge, Box<ErrorBody>> {
+    if params.len() <= UNCHARGED {
+        return Ok(shared.account.nothing());
+    }
+    let charge = shared
+        .account
+        .charge(WORD * values(params), Purpose::Arguments);
+    charge.ok_or_else(no_room)
+}
+
+/// Room to read arguments, for as long as that takes; nothing where they are short.
+pub(super) fn to_read(shared: &Shared, arguments: &[u8]) -> Result<Charge, Box<ErrorBody>> {
+    if arguments.len() <= UNCHARGED {
+        return Ok(shared.account.nothing());
+    }
+    let limit = shared.tools.config.limits.argument_bytes;
+    let limit = limit.max(arguments.len().saturating_mul(FACTOR));
+    let needed = arguments_cost(arguments);
+    if needed > limit {
+        let error = LimitError::ArgumentsTooLarge { needed, limit };
+        let mut body = ErrorBody::new(error.code(), error.to_string());
+        body.advice = Some(error.advice().to_owned());
+        return Err(Box::new(body));
+    }
+    let charge = shared.account.charge(needed, Purpose::Arguments);
+    charge.ok_or_else(no_room)
+}
+
+/// Room to write arguments with what references bring in.
+pub(super) fn to_write(shared: &Shared, bytes: usize) -> Result<Charge, Box<ErrorBody>> {
+    if bytes <= UNCHARGED {
+        return Ok(shared.account.nothing());
+    }
+    let charge = shared.account.charge(bytes, Purpose::Resolved);
+    charge.ok_or_else(no_room)
+}
+
+/// Room to show a result.
+pub(super) fn to_show(shared: &Shared, bytes: usize) -> Option<Charge> {
+    if bytes <= UNCHARGED {
+        return Some(shared.account.nothing());
+    }
+    shared.account.charge(bytes, Purpose::Shown)
+}
+
+/// What is shown of a result for which there is no room: that the call has run, and what its result is called.
+pub(super) fn unshown(shared: &Shared, call_id: &CallId) -> Bytes {
+    let call_id = call_id.as_str();
+    let message = format!(
+        "the call has run, and the gateway has no memory to show its result now: it is kept as `{call_id}`"
+    );
+    let mut body = ErrorBody::new(ErrorCode::LimitExceeded, message);
+    body.advice = Some(format!(
+        "do not call again: refer to `{call_id}`, or read it with `read_result`"
+    ));
+    refusal::of_bodies(vec![body], shared.privacy())
+}
+
+fn no_room() -> Box<ErrorBody> {
+    let message = "the gateway holds as much as it may: the call was not made";
+    let mut body = ErrorBody::new(ErrorCode::LimitExceeded, message);
+    body.advice = Some("call again when other calls have returned".to_owned());
+    Box::new(body)
+}
+
+/// How many values some JSON is.
+fn values(json: &[u8]) -> usize {
+    #[derive(Default)]
+    struct Count(usize);
+    impl TokenVisitor for Count {
+        fn key(&mut self, _: Quoted<'_>) {}
+
+        fn value_end(&mut self, _: usize) {
+            self.0 += 1;
+        }
+    }
+    let mut count = Count::default();
+    if let Ok(text) = std::str::from_utf8(json) {
+        let _ = read_tokens(text, &mut count);
+    }
+    count.0
+}

@@ -1,0 +1,67 @@
+//! What calls build is charged to the budget, and given back.
+
+use super::*;
+use crate::{budget::Budget, metrics::Metrics};
+
+async fn within(limit: usize) -> (ClientTools, Arc<Budget>) {
+    let mut world = World::new(vec![(server("a"), tools())], Vec::new());
+    let budget = Budget::new(limit, 1, 0, &Metrics::new());
+    world.tools = world.tools.with_budget(&budget);
+    (world.client(local()).await, budget)
+}
+
+/// A short request whose selector builds sixty copies of a result.
+fn copies(id: &str) -> Bytes {
+    let copies = vec!["@"; 60].join(",");
+    let reference = json!({"_tool": id, "_select": format!("to_string([{copies}])")});
+    params("fetch", json!({"url": null, "_refs": {"url": reference}}))
+}
+
+#[tokio::test]
+async fn what_references_build_is_charged_until_it_is_sent() {
+    let (client, budget) = within(1 << 20).await;
+    let result = json!({"content": [{"type": "text", "text": "x".repeat(5000)}]});
+    returned(&client, "search", result).await;
+    assert_eq!(budget.held(), 0);
+    // Two that the server does not read, of 300 kB each; the third finds no room.
+    let first = forward(&client, copies("call_1")).await;
+    assert!(first.params.len() > 300_000);
+    assert!(budget.held() >= first.params.len());
+    assert!(budget.held() < 2 * first.params.len(), "it is held once");
+    let second = forward(&client, copies("call_1")).await;
+    let refused = answered(&client, copies("call_1")).await;
+    let text = error(&refused);
+    assert!(text.starts_with("limit.exceeded: "), "{text}");
+    assert!(text.contains("the call was not made"), "{text}");
+    drop((first, second));
+    assert_eq!(budget.held(), 0);
+    forward(&client, copies("call_1")).await;
+}
+
+#[tokio::test]
+async fn a_result_that_cannot_be_shown_is_kept_and_says_so() {
+    let (client, budget) = within(50_000).await;
+    let forwarded = forward(&client, params("page", json!({}))).await;
+    let result = json!({"content": [{"type": "text", "text": "x".repeat(60_000)}]}).to_string();
+    let shown = forwarded.pending.finish(result.into()).await;
+    let shown: Value = serde_json::from_slice(&shown).unwrap();
+    let text = error(&shown);
+    assert!(text.contains("the call has run"), "{text}");
+    assert!(text.contains("do not call again"), "{text}");
+    let asked = params("read_result", json!({"call_id": "call_1"}));
+    let read = answered(&client, asked).await.to_string();
+    assert!(read.contains("xxx"), "{read}");
+    assert_eq!(budget.held(), 0);
+}
+
+#[tokio::test]
+async fn arguments_are_charged_while_they_are_read() {
+    let (client, budget) = within(1 << 20).await;
+    let text = "x".repeat(400_000);
+    let long = |text: &str| params("fetch", json!({"url": "u", "region": null, "any": text}));
+    let refused = answered(&client, long(&text)).await;
+    assert!(error(&refused).starts_with("limit.exceeded: "));
+    let forwarded = forward(&client, long(&text[..100_000])).await;
+    drop(forwarded);
+    assert_eq!(budget.held(), 0);
+}
