@@ -97,6 +97,13 @@ impl ToolResult {
         Self(self.0.with_repeatable(repeatable))
     }
 
+    /// Names the server that the tool is of. Where results must be evicted, each server's that cannot be had
+    /// again are kept longest, as long as they hold at most half of the bytes.
+    #[must_use]
+    pub fn with_server(self, server: impl Into<Arc<str>>) -> Self {
+        Self(self.0.with_server(server))
+    }
+
     /// Keeps the arguments of the call as raw JSON, so that a result that has gone can say how to
     /// get it again.
     #[must_use]

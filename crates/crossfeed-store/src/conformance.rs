@@ -30,10 +30,11 @@ pub use durability::{
     what_was_acknowledged_is_there_after_reopening,
 };
 pub use lifetime::{
-    bytes_in_a_session_evict_the_least_recently_used, bytes_in_all_evict_the_least_recently_used,
-    number_evicts_the_least_recently_used, results_expire_after_their_last_use,
-    results_expire_at_their_maximum_age, scopes_share_no_tombstones, sweeping_keeps_what_lives,
-    tombstones_say_how_to_run_again, what_cannot_fit_evicts_nothing,
+    bytes_in_a_session_evict_the_least_recently_used, bytes_in_all_evict_of_who_holds_the_most,
+    bytes_in_all_evict_the_least_recently_used, number_evicts_the_least_recently_used,
+    results_expire_after_their_last_use, results_expire_at_their_maximum_age,
+    scopes_share_no_tombstones, sweeping_keeps_what_lives, tombstones_say_how_to_run_again,
+    what_cannot_be_had_again_goes_last, what_cannot_fit_evicts_nothing,
     what_has_gone_can_be_recorded_again, what_is_held_and_lost_is_counted, what_is_held_stays,
 };
 
@@ -117,6 +118,8 @@ pub async fn run_all(harness: &dyn Harness) {
     results_expire_at_their_maximum_age(harness).await;
     bytes_in_a_session_evict_the_least_recently_used(harness).await;
     bytes_in_all_evict_the_least_recently_used(harness).await;
+    bytes_in_all_evict_of_who_holds_the_most(harness).await;
+    what_cannot_be_had_again_goes_last(harness).await;
     number_evicts_the_least_recently_used(harness).await;
     what_is_held_and_lost_is_counted(harness).await;
     what_is_held_stays(harness).await;

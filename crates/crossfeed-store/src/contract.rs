@@ -19,9 +19,12 @@ use crossfeed_wire::{ArtifactId, CallId, Scope};
 ///
 /// A result is kept for a time since its last use, and for an absolute time since it was recorded.
 /// [`put`](Self::put) and [`get`](Self::get) are uses; [`list`](Self::list) and
-/// [`measure`](Self::measure) are not. Over a limit of bytes or of results the least recently used
-/// ones go first: of the session for a session's limit, of the whole store for a limit in all.
-/// Whatever goes leaves a [`Tombstone`] for a while; how long and how many is the store's choice,
+/// [`measure`](Self::measure) are not. Over a limit of bytes or of results some are evicted: of the
+/// session for a session's limit; for the limit in all of the tenant and project that hold the most bytes,
+/// the result to be recorded included. Among these go first, the least recently used before others, those
+/// of calls that may be made again ([`StoredResult::repeatable`]) and those of a
+/// [server](StoredResult::server) whose other results are more than half of the bytes among which the
+/// choice is; then the rest, the least recently used first. Whatever goes leaves a [`Tombstone`] for a while; how long and how many is the store's choice,
 /// and a forgotten one reads [`Missing::Unknown`].
 ///
 /// # Lifetime of an artifact

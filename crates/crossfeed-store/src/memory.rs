@@ -2,18 +2,20 @@
 //!
 //! What comes in: requests under a scope. What goes out: results that readers share. Deliberately
 //! not here: how one session keeps its books (`session`, and `artifacts` of it), who makes room
-//! (`room`), and in which order sessions are visited (`queue`).
+//! (`room`), by which sums that is judged (`held`), and in which order sessions are visited (`queue`).
 //!
 //! # Locks
 //!
-//! There are three kinds, always taken in this order: the queue's, then a session's, then a shard of
-//! the map of sessions. A shard is never held while another lock is waited for, nobody holds two
+//! There are four kinds, always taken in this order: the queue's, then a session's, then a shard of
+//! the map of sessions; last, and only for as long as sums change, an owner's or that of the list of changed
+//! owners. A shard is never held while another lock is waited for, nobody holds two
 //! sessions at once, and no lock is held while bytes are compared, while large values are freed or
 //! across an `await`; so nothing can deadlock. Reading takes a session's lock only, unless it finds
 //! a limit passed. What changes the set of results or sessions takes the queue's lock first, so that
 //! two `put`s cannot both use the same free bytes.
 
 mod artifacts;
+mod held;
 mod limits;
 mod queue;
 mod room;
@@ -31,6 +33,7 @@ use crate::{
 use async_trait::async_trait;
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use dashmap::DashMap;
+use held::OwnerName;
 use queue::Queue;
 use session::{Dropped, Session, Shared};
 use std::{
@@ -49,8 +52,9 @@ const SWEPT_AT_ONCE: usize = 256;
 /// sessions' `put`s, so that [`sweep`](ResultStore::sweep) is only needed where a store may lie
 /// still with much in it, or where artifacts have a time to live.
 ///
-/// Choosing whom to evict costs a walk over the results in use that are older; everything else is
-/// logarithmic in the number of sessions.
+/// Choosing what to evict costs a walk over older results of the session that are in use or go last, and,
+/// where some go first, over the sessions of one tenant and project; everything else is logarithmic in the
+/// number of sessions.
 ///
 /// ```
 /// use crossfeed_json::Document;
@@ -147,10 +151,13 @@ impl MemoryStore {
     }
 
     /// The session, made if need be: only under the queue's lock, and only for what stays in it.
-    fn session_or_new(&self, scope: &Scope) -> Arc<Session> {
+    fn session_or_new(&self, queue: &mut Queue, scope: &Scope) -> Arc<Session> {
         self.sessions
             .entry(scope.clone())
-            .or_insert_with(|| Arc::new(Session::new(scope.clone(), self.shared.clone())))
+            .or_insert_with(|| {
+                let owner = queue.owner(OwnerName::of(scope));
+                Arc::new(Session::new(scope.clone(), owner, self.shared.clone()))
+            })
             .clone()
     }
 
@@ -212,7 +219,7 @@ impl MemoryStore {
             }
             self.clear_the_way(&mut queue, scope, bytes, &mut dropped)?;
             let now = self.now();
-            let session = self.session_or_new(scope);
+            let session = self.session_or_new(&mut queue, scope);
             let mut state = session.lock();
             state.tidy(now, &mut dropped);
             state.insert(call, result);
@@ -323,7 +330,7 @@ impl ResultStore for MemoryStore {
             let mut dropped = Dropped::new();
             let now = self.now();
             let mut queue = self.lock_queue();
-            let session = self.session_or_new(scope);
+            let session = self.session_or_new(&mut queue, scope);
             let mut state = session.lock();
             state.tidy(now, &mut dropped);
             let recorded = match state.artifact(&name) {
@@ -384,6 +391,7 @@ impl ResultStore for MemoryStore {
         queue.remove(&mut state);
         let held = state.clear();
         drop(state);
+        queue.forget(&session.owner);
         drop(queue);
         drop(held);
         Ok(())

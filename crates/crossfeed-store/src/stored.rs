@@ -47,6 +47,7 @@ pub struct StoredResult {
     failed: bool,
     repeatable: bool,
     tool: Option<Arc<str>>,
+    server: Option<Arc<str>>,
     arguments: Option<Bytes>,
     trace: Option<TraceContext>,
     shown: Shown<Self>,
@@ -63,6 +64,7 @@ impl StoredResult {
             failed: false,
             repeatable: false,
             tool: None,
+            server: None,
             arguments: None,
             trace: None,
             shown: Shown::new(),
@@ -95,6 +97,14 @@ impl StoredResult {
     #[must_use]
     pub fn with_tool(mut self, tool: impl Into<Arc<str>>) -> Self {
         self.tool = Some(tool.into());
+        self
+    }
+
+    /// Names the server that the tool is of. Where results must be evicted, each server's that cannot be had
+    /// again are kept longest, as long as they hold at most half of the bytes.
+    #[must_use]
+    pub fn with_server(mut self, server: impl Into<Arc<str>>) -> Self {
+        self.server = Some(server.into());
         self
     }
 
@@ -154,6 +164,12 @@ impl StoredResult {
     /// The tool's name to share.
     pub(crate) fn shared_tool(&self) -> Option<Arc<str>> {
         self.tool.clone()
+    }
+
+    /// The server that the tool is of, where it is known.
+    #[must_use]
+    pub fn server(&self) -> Option<&Arc<str>> {
+        self.server.as_ref()
     }
 
     /// The raw JSON that the tool was called with, where it is known.

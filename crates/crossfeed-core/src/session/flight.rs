@@ -65,6 +65,7 @@ pub struct InFlight {
     entry: Entry<Mutex<flight::Shard>>,
     tool: Option<Arc<str>>,
     repeatable: bool,
+    server: Option<Arc<str>>,
     arguments: Option<Bytes>,
     trace: Arc<CallTrace>,
 }
@@ -130,6 +131,7 @@ impl Session {
             entry,
             tool: None,
             repeatable: false,
+            server: None,
             arguments: None,
             trace,
         })
@@ -238,6 +240,12 @@ impl InFlight {
         self.described()
     }
 
+    /// Names the server that the tool is of, as [`ToolResult::with_server`].
+    pub fn with_server(mut self, server: impl Into<Arc<str>>) -> Self {
+        self.server = Some(server.into());
+        self
+    }
+
     /// Makes the span of the call the child of one elsewhere: what a client sent as `traceparent`. To be
     /// said first of all, and once; the span keeps the parent that it has once anything was done for the
     /// call.
@@ -330,6 +338,12 @@ impl InFlight {
         let result = result.with_repeatable(repeatable);
         let result = match &self.tool {
             Some(tool) if !has_tool => result.with_tool(Arc::clone(tool)),
+            _ => result,
+        };
+        let result = match &self.server {
+            Some(server) if result.stored().server().is_none() => {
+                result.with_server(Arc::clone(server))
+            }
             _ => result,
         };
         match &self.arguments {

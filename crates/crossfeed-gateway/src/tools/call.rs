@@ -229,6 +229,9 @@ async fn begun(
         begun = begun
             .with_tool(name)
             .with_repeatable(offered.prepared.listed().is_repeatable());
+        if let Some((server, _)) = offered.source.split_once('/') {
+            begun = begun.with_server(server);
+        }
         let arguments = root.get("arguments");
         let is_short = |own: &Cursor<'_>| own.raw().len() <= Tombstone::MAX_ARGUMENTS;
         if let Some(arguments) = arguments.filter(is_short) {

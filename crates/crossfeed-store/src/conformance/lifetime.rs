@@ -5,6 +5,7 @@ use super::{
     text, third, unknown,
 };
 use crate::{Missing, Recorded, StoreError, Tombstone};
+use crossfeed_wire::Scope;
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -130,6 +131,65 @@ pub async fn bytes_in_all_evict_the_least_recently_used(harness: &dyn Harness) {
         listed(store, &c).await,
         ["c1", "c2"],
         "the newest stay, whatever their session"
+    );
+}
+
+/// Over the bytes in all, results of the tenant and project that hold the most go, however lately they were
+/// used: one cannot push out what others hold.
+///
+/// # Panics
+///
+/// When the store breaks its contract.
+pub async fn bytes_in_all_evict_of_who_holds_the_most(harness: &dyn Harness) {
+    let limits = TestLimits {
+        total_bytes: 1000,
+        ..TestLimits::default()
+    };
+    let store = &*harness.store(&limits).await;
+    let other = sure(
+        Scope::parse("tenant", "other", "a"),
+        "making a test scope of another project",
+    );
+    put(store, &other, "c1", third()).await;
+    for session in ["a", "b", "c", "d"] {
+        put(store, &scope(session), "c1", third()).await;
+    }
+    found(store, &other, "c1", "while another project holds more").await;
+    for session in ["a", "b"] {
+        let scope = scope(session);
+        evicted(store, &scope, "c1", "the project's own least recently used").await;
+    }
+    for session in ["c", "d"] {
+        found(store, &scope(session), "c1", "used lately").await;
+    }
+}
+
+/// A result of a call that may not be made again goes after those of calls that may, while results like
+/// it, of its server, are at most half of what the session holds.
+///
+/// # Panics
+///
+/// When the store breaks its contract.
+pub async fn what_cannot_be_had_again_goes_last(harness: &dyn Harness) {
+    let store = &*harness.store(&thousand_bytes_a_session()).await;
+    let scope = scope("a");
+    put(store, &scope, "paid", third().with_server("bank")).await;
+    for id in ["c1", "c2", "c3"] {
+        let again = third().with_server("search").with_repeatable(true);
+        put(store, &scope, id, again).await;
+    }
+    assert_eq!(
+        listed(store, &scope).await,
+        ["paid", "c2", "c3"],
+        "calls that may be made again make room"
+    );
+    // Two thirds are of one server: its results are nobody's to wait for.
+    put(store, &scope, "paid again", third().with_server("bank")).await;
+    put(store, &scope, "and again", third().with_server("bank")).await;
+    assert_eq!(
+        listed(store, &scope).await,
+        ["c3", "paid again", "and again"],
+        "a server's results beyond half make room as others do"
     );
 }
 

@@ -10,9 +10,18 @@
 //!   still stand in `live` instead until the next visit.
 //! - A session that only has artifacts stands nowhere: its removal ends it, or a sweep once all of
 //!   them have expired.
+//! - Each owner of a session stands once in `owners`, until its last session is forgotten, and once in
+//!   `weights`, under what it held when the queue last looked.
 
-use super::session::{Session, State};
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use super::{
+    held::{Owner, OwnerName},
+    session::{Session, Shared, State},
+};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 
 /// Where a session stands in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +37,18 @@ pub(super) struct Queue {
     idle: BTreeMap<(Duration, u64), Arc<Session>>,
     /// Tells apart sessions whose last loss was at the same time.
     settled: u64,
+    owners: HashMap<OwnerName, Owned>,
+    weights: BTreeSet<(usize, OwnerName)>,
+}
+
+/// What the queue knows of an owner.
+struct Owned {
+    owner: Arc<Owner>,
+    /// Sessions that were made and not forgotten.
+    sessions: usize,
+    /// Those in `live`, under the same ticks.
+    live: BTreeMap<u64, Arc<Session>>,
+    weight: usize,
 }
 
 impl Queue {
@@ -46,6 +67,9 @@ impl Queue {
         self.remove(state);
         state.place = if let Some(tick) = oldest {
             self.live.insert(tick, session.clone());
+            if let Some(owned) = self.owners.get_mut(&session.owner.name) {
+                owned.live.insert(tick, session.clone());
+            }
             Place::Live(tick)
         } else if state.has_artifacts() {
             Place::Nowhere
@@ -62,13 +86,88 @@ impl Queue {
         match state.place {
             Place::Nowhere => {}
             Place::Live(tick) => {
-                self.live.remove(&tick);
+                if let Some(session) = self.live.remove(&tick)
+                    && let Some(owned) = self.owners.get_mut(&session.owner.name)
+                {
+                    owned.live.remove(&tick);
+                }
             }
             Place::Idle(since, number) => {
                 self.idle.remove(&(since, number));
             }
         }
         state.place = Place::Nowhere;
+    }
+
+    /// The owner of a session that is made.
+    pub(super) fn owner(&mut self, name: OwnerName) -> Arc<Owner> {
+        let owned = self.owners.entry(name).or_insert_with_key(|name| {
+            self.weights.insert((0, name.clone()));
+            Owned {
+                owner: Owner::new(name.clone()),
+                sessions: 0,
+                live: BTreeMap::new(),
+                weight: 0,
+            }
+        });
+        owned.sessions += 1;
+        Arc::clone(&owned.owner)
+    }
+
+    /// A session of the owner is forgotten, and holds nothing any more.
+    pub(super) fn forget(&mut self, owner: &Owner) {
+        let Some(owned) = self.owners.get_mut(&owner.name) else {
+            return;
+        };
+        owned.sessions -= 1;
+        if owned.sessions == 0 {
+            self.weights.remove(&(owned.weight, owner.name.clone()));
+            self.owners.remove(&owner.name);
+        }
+    }
+
+    /// Brings the weights up to date.
+    pub(super) fn weigh(&mut self, shared: &Shared) {
+        for owner in shared.take_changed() {
+            let bytes = owner.looked_at();
+            // An owner that was forgotten may have come back as another.
+            if let Some(owned) = self.owners.get_mut(&owner.name)
+                && Arc::ptr_eq(&owned.owner, &owner)
+                && self.weights.remove(&(owned.weight, owner.name.clone()))
+            {
+                owned.weight = bytes;
+                self.weights.insert((bytes, owner.name.clone()));
+            }
+        }
+    }
+
+    /// The owner that holds the most, but for some; `incoming` bytes of one are counted as if they were held.
+    pub(super) fn heaviest(
+        &self,
+        incoming: Option<(&OwnerName, usize)>,
+        but: &HashSet<OwnerName>,
+    ) -> Option<Arc<Owner>> {
+        let others = self.weights.iter().rev();
+        let other = others
+            .filter(|(_, name)| !but.contains(name))
+            .find(|(_, name)| incoming.is_none_or(|(own, _)| name != own));
+        let own = incoming
+            .filter(|(name, _)| !but.contains(name))
+            .and_then(|(name, bytes)| Some((self.owners.get(name)?.weight + bytes, name)));
+        let name = match (own, other) {
+            (Some((own, name)), Some((weight, _))) if own >= *weight => name,
+            (_, Some((_, name))) => name,
+            (Some((_, name)), None) => name,
+            (None, None) => return None,
+        };
+        Some(Arc::clone(&self.owners.get(name)?.owner))
+    }
+
+    /// The owner's session with the earliest bound at or after `from`.
+    pub(super) fn live_of(&self, owner: &Owner, from: u64) -> Option<(u64, Arc<Session>)> {
+        let owned = self.owners.get(&owner.name)?;
+        let (tick, session) = owned.live.range(from..).next()?;
+        Some((*tick, session.clone()))
     }
 
     /// The session with the earliest bound at or after `from`.
@@ -91,5 +190,21 @@ impl Queue {
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.live.len() + self.idle.len()
+    }
+
+    /// What each owner held when the queue last looked; both books say the same.
+    #[cfg(test)]
+    pub(super) fn weights(&self) -> HashMap<OwnerName, usize> {
+        let owners = self.owners.iter();
+        let weights: HashMap<_, _> = owners
+            .map(|(name, owned)| (name.clone(), owned.weight))
+            .collect();
+        let again = self.weights.iter().cloned();
+        assert_eq!(
+            weights,
+            again.map(|(weight, name)| (name, weight)).collect()
+        );
+        assert_eq!(self.weights.len(), self.owners.len());
+        weights
     }
 }

@@ -5,12 +5,17 @@
 
 use super::{
     MemoryStore,
+    held::{Order, Owner, OwnerName},
     queue::Queue,
     session::{Dropped, Session, State},
 };
 use crate::{Budget, StoreError};
 use crossfeed_wire::Scope;
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::Arc,
+    time::Duration,
+};
 
 /// How many sessions one `put` tidies up for others. More than one, so that sessions vanish faster
 /// than they come; few, so that no single `put` pays for all of them.
@@ -27,7 +32,7 @@ impl MemoryStore {
             state.tidy(now, &mut dropped);
             state.make_room(0, 0, &mut dropped);
         }
-        self.make_room(&mut queue, 0, now, &mut dropped);
+        self.make_room(&mut queue, None, now, &mut dropped);
     }
 
     /// Makes room for a result that is not there yet. All that can be checked is checked before
@@ -74,7 +79,8 @@ impl MemoryStore {
             // Again, since results may have come into use since the first check.
             state.check_room(bytes)?;
         }
-        if !self.make_room(queue, bytes, now, dropped) {
+        let owner = OwnerName::of(scope);
+        if !self.make_room(queue, Some((&owner, bytes)), now, dropped) {
             return Err(full());
         }
         Ok(())
@@ -97,65 +103,47 @@ impl MemoryStore {
         }
     }
 
-    /// Evicts the least recently used results of all sessions until `incoming` bytes fit the limit
-    /// in all. `false` if all that is left is in use.
-    ///
-    /// The queue gives sessions by a bound; a visit finds when the session's first evictable result
-    /// was really used, and `visited` orders those seen by that. So the first of both is the least
-    /// recently used of all.
+    /// Evicts results until `incoming` bytes fit the limit in all: each time one of the owner that holds
+    /// the most. `false` if all that is left is in use.
     fn make_room(
         &self,
         queue: &mut Queue,
-        incoming: usize,
+        incoming: Option<(&OwnerName, usize)>,
         now: Duration,
         dropped: &mut Dropped,
     ) -> bool {
-        let fits = || self.shared.total() + incoming <= self.limits().total_bytes;
-        let mut seen: Vec<Arc<Session>> = Vec::new();
-        let mut visited: BTreeMap<u64, Arc<Session>> = BTreeMap::new();
-        let mut from = 0;
+        let bytes = incoming.map_or(0, |(_, bytes)| bytes);
+        let fits = || self.shared.total() + bytes <= self.limits().total_bytes;
+        if fits() {
+            return true;
+        }
+        self.tidy_overdue(queue, usize::MAX, now, dropped);
+        let mut spent = HashSet::new();
+        let mut searches: HashMap<OwnerName, Search> = HashMap::new();
         let made = loop {
             if fits() {
                 break true;
             }
-            let first_visited = visited.first_key_value().map(|(tick, _)| *tick);
-            let (tick, session) = match (queue.live_from(from), first_visited) {
-                (Some((bound, session)), first) if first.is_none_or(|tick| bound < tick) => {
-                    from = bound + 1;
-                    seen.push(session.clone());
-                    (bound, session)
-                }
-                (_, Some(_)) => match visited.pop_first() {
-                    Some(first) => first,
-                    None => break false,
-                },
-                (_, None) => break false,
+            queue.weigh(&self.shared);
+            let Some(owner) = queue.heaviest(incoming, &spent) else {
+                break false;
             };
-            let mut state = session.lock();
-            state.tidy(now, dropped);
-            if state
-                .oldest_evictable_tick()
-                .is_some_and(|first| first <= tick)
-                && !fits()
-            {
-                state.evict_oldest(dropped);
-            }
-            if let Some(first) = state.oldest_evictable_tick() {
-                drop(state);
-                visited.insert(first, session);
+            let search = searches.entry(owner.name.clone()).or_default();
+            if !search.evict(queue, &owner, now, dropped) {
+                spent.insert(owner.name.clone());
             }
         };
-        for session in seen {
+        for session in searches.into_values().flat_map(|search| search.seen) {
             queue.settle(&session, &mut session.lock());
         }
         made
     }
 
-    /// Drops what has expired in a few sessions that nobody visits, and forgets those that are done.
-    fn tidy_idle_sessions(&self, queue: &mut Queue, now: Duration, dropped: &mut Dropped) {
+    /// Drops what has expired in sessions that nobody visits, of so many of them at most.
+    fn tidy_overdue(&self, queue: &mut Queue, most: usize, now: Duration, dropped: &mut Dropped) {
         let mut from = 0;
         let mut visits = 0;
-        while visits < TIDIED_PER_PUT {
+        while visits < most {
             let Some((bound, session)) = queue.live_from(from) else {
                 break;
             };
@@ -171,6 +159,11 @@ impl MemoryStore {
                 break;
             }
         }
+    }
+
+    /// Drops what has expired in a few sessions that nobody visits, and forgets those that are done.
+    fn tidy_idle_sessions(&self, queue: &mut Queue, now: Duration, dropped: &mut Dropped) {
+        self.tidy_overdue(queue, TIDIED_PER_PUT, now, dropped);
         for _ in 0..TIDIED_PER_PUT {
             let Some(session) = queue.longest_idle() else {
                 break;
@@ -187,6 +180,7 @@ impl MemoryStore {
     fn forget(&self, queue: &mut Queue, session: &Arc<Session>, state: &mut State) {
         queue.remove(state);
         drop(state.clear());
+        queue.forget(&session.owner);
         // A reader may have kept a removed session alive for a moment; its scope may by now belong
         // to a new one.
         self.sessions
@@ -212,6 +206,79 @@ impl MemoryStore {
     pub(super) fn sweep_all(&self) {
         let mut dropped = Dropped::new();
         let now = self.now();
-        self.make_room(&mut self.lock_queue(), 0, now, &mut dropped);
+        self.make_room(&mut self.lock_queue(), None, now, &mut dropped);
+    }
+}
+
+/// A search through the sessions of one owner for the result that goes next.
+///
+/// The queue gives sessions by a bound; a visit finds which of the session's results really goes next, and
+/// `visited` orders those seen by that. So the first of both is the one that goes next of all.
+#[derive(Default)]
+struct Search {
+    order: Order,
+    from: u64,
+    seen: Vec<Arc<Session>>,
+    /// By whether the result goes last, then by when it was used.
+    visited: BTreeMap<(bool, u64), Arc<Session>>,
+}
+
+impl Search {
+    /// Evicts one result; `false` if all that is left is in use.
+    fn evict(
+        &mut self,
+        queue: &Queue,
+        owner: &Owner,
+        now: Duration,
+        dropped: &mut Dropped,
+    ) -> bool {
+        let order = owner.held().order();
+        if self.order != order {
+            // What was found by another order says nothing.
+            (self.from, self.order) = (0, order);
+            self.visited.clear();
+        }
+        loop {
+            let first = self.visited.first_key_value().map(|(place, _)| *place);
+            // The best that a session not yet visited can have.
+            let place = |bound| (self.order.is_plain(), bound);
+            let next = queue.live_of(owner, self.from);
+            match next {
+                Some((bound, session)) if first.is_none_or(|first| place(bound) < first) => {
+                    self.from = bound + 1;
+                    self.visit(&session, now, dropped);
+                    self.seen.push(session);
+                }
+                _ => {
+                    let Some((place, session)) = self.visited.pop_first() else {
+                        return false;
+                    };
+                    let mut state = session.lock();
+                    state.tidy(now, dropped);
+                    let is_next = self.place(&state) == Some(place);
+                    let is_evicted = is_next && state.evict_next(&self.order, dropped);
+                    drop(state);
+                    self.visit(&session, now, dropped);
+                    if is_evicted {
+                        return true;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Puts a session where what goes next of it belongs.
+    fn visit(&mut self, session: &Arc<Session>, now: Duration, dropped: &mut Dropped) {
+        let mut state = session.lock();
+        state.tidy(now, dropped);
+        if let Some(place) = self.place(&state) {
+            drop(state);
+            self.visited.insert(place, Arc::clone(session));
+        }
+    }
+
+    fn place(&self, state: &State) -> Option<(bool, u64)> {
+        let (goes_first, tick) = state.next_evictable(&self.order)?;
+        Some((!goes_first, tick))
     }
 }

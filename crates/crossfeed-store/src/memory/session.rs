@@ -5,13 +5,15 @@
 //!
 //! # Invariants
 //!
-//! - `bytes` is the sum of the results' `counted`, and the store's `total` that of all `bytes`.
+//! - `held` is the sum of the results' `counted`, the owner's that of its sessions, and the store's `total`
+//!   that of all.
 //! - Ticks of results grow from the least to the most recently used, as do their last uses.
 //! - A result is taken away only while its reference count is one: only the store has it, and a new
 //!   reference is handed out only under this lock.
 
 use super::{
     artifacts::{Artifacts, Name},
+    held::{Held, Order, Owner},
     limits::MemoryLimits,
     queue::Place,
 };
@@ -47,7 +49,9 @@ pub(super) struct Shared {
     pub(super) limits: MemoryLimits,
     pub(super) clock: Arc<dyn Clock>,
     /// Bytes of results in all sessions, as they were last measured.
-    pub(super) total: AtomicUsize,
+    total: AtomicUsize,
+    /// Whose bytes changed since the queue looked.
+    changed: Mutex<Vec<Arc<Owner>>>,
     ticks: AtomicU64,
     /// Results that had to make room.
     evicted: AtomicU64,
@@ -61,6 +65,7 @@ impl Shared {
             limits,
             clock,
             total: AtomicUsize::new(0),
+            changed: Mutex::default(),
             ticks: AtomicU64::new(0),
             evicted: AtomicU64::new(0),
             expired: AtomicU64::new(0),
@@ -89,21 +94,39 @@ impl Shared {
     pub(super) fn total(&self) -> usize {
         self.total.load(Ordering::SeqCst)
     }
+
+    fn note_change(&self, owner: &Arc<Owner>) {
+        if owner.set_changed() {
+            self.changed().push(Arc::clone(owner));
+        }
+    }
+
+    fn changed(&self) -> MutexGuard<'_, Vec<Arc<Owner>>> {
+        self.changed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whose bytes changed since this was last asked.
+    pub(super) fn take_changed(&self) -> Vec<Arc<Owner>> {
+        std::mem::take(&mut *self.changed())
+    }
 }
 
 pub(super) struct Session {
     pub(super) scope: Scope,
+    pub(super) owner: Arc<Owner>,
     state: Mutex<State>,
 }
 
 impl Session {
-    pub(super) fn new(scope: Scope, shared: Arc<Shared>) -> Self {
+    pub(super) fn new(scope: Scope, owner: Arc<Owner>, shared: Arc<Shared>) -> Self {
         Self {
             scope,
+            owner: Arc::clone(&owner),
             state: Mutex::new(State {
                 shared,
+                owner,
                 results: LruCache::unbounded(),
-                bytes: 0,
+                held: Held::default(),
                 oldest_birth: Duration::ZERO,
                 tombstones: LruCache::unbounded(),
                 tombstone_bytes: 0,
@@ -137,20 +160,30 @@ impl Entry {
     }
 
     /// Brings the counters up to what the result holds now.
-    fn measure(&mut self, session: &mut usize, total: &AtomicUsize) {
+    fn measure(&mut self, session: &mut Held, owner: &Arc<Owner>, shared: &Shared) {
         let bytes = self.result.resident_bytes();
-        // Add before taking away: the sums never pass below zero in between.
-        *session = *session + bytes - self.counted;
-        total.fetch_add(bytes, Ordering::SeqCst);
-        total.fetch_sub(self.counted, Ordering::SeqCst);
+        self.count(bytes, session, owner, shared);
+    }
+
+    fn count(&mut self, bytes: usize, session: &mut Held, owner: &Arc<Owner>, shared: &Shared) {
+        if bytes == self.counted {
+            return;
+        }
+        session.change(&self.result, self.counted, bytes);
+        owner.held().change(&self.result, self.counted, bytes);
+        shared.note_change(owner);
+        // Add before taking away: the sum never passes below zero in between.
+        shared.total.fetch_add(bytes, Ordering::SeqCst);
+        shared.total.fetch_sub(self.counted, Ordering::SeqCst);
         self.counted = bytes;
     }
 }
 
 pub(super) struct State {
     shared: Arc<Shared>,
+    owner: Arc<Owner>,
     results: LruCache<CallId, Entry>,
-    bytes: usize,
+    held: Held,
     /// No result is older than this: lets most visits skip the search for those too old.
     oldest_birth: Duration,
     /// Ordered by when they were made.
@@ -206,11 +239,10 @@ impl State {
         reason: fn(Tombstone) -> Missing,
         dropped: &mut Dropped,
     ) -> bool {
-        let Some(entry) = self.results.pop(call) else {
+        let Some(mut entry) = self.results.pop(call) else {
             return false;
         };
-        self.bytes -= entry.counted;
-        self.shared.total.fetch_sub(entry.counted, Ordering::SeqCst);
+        entry.count(0, &mut self.held, &self.owner, &self.shared);
         self.last_loss = self.now;
         let missing = reason(Tombstone::of(&entry.result));
         self.shared.count_loss(&missing);
@@ -238,7 +270,7 @@ impl State {
         if let Some(entry) = self.results.get_mut(call) {
             entry.tick = self.shared.tick();
             entry.last_used = self.now;
-            entry.measure(&mut self.bytes, &self.shared.total);
+            entry.measure(&mut self.held, &self.owner, &self.shared);
             return Lookup::Found(entry.result.clone());
         }
         Lookup::Missing(
@@ -256,13 +288,13 @@ impl State {
 
     pub(super) fn measure(&mut self, call: &CallId) {
         if let Some(entry) = self.results.peek_mut(call) {
-            entry.measure(&mut self.bytes, &self.shared.total);
+            entry.measure(&mut self.held, &self.owner, &self.shared);
         }
     }
 
     pub(super) fn measure_all(&mut self) {
         for (_, entry) in &mut self.results {
-            entry.measure(&mut self.bytes, &self.shared.total);
+            entry.measure(&mut self.held, &self.owner, &self.shared);
         }
         self.artifacts.measure_all();
     }
@@ -270,7 +302,7 @@ impl State {
     /// Whether the session's or the store's bytes are beyond their limit.
     pub(super) fn is_over(&self) -> bool {
         let limits = &self.shared.limits;
-        self.bytes > limits.session_bytes || self.shared.total() > limits.total_bytes
+        self.held.bytes > limits.session_bytes || self.shared.total() > limits.total_bytes
     }
 
     /// Whether a further result can be made to fit the session's limits. Nothing is taken away yet.
@@ -280,7 +312,7 @@ impl State {
         let mut entries = self.results.iter_mut().rev();
         let len = entries.len();
         loop {
-            let fits_bytes = self.bytes - bytes + incoming <= limits.session_bytes;
+            let fits_bytes = self.held.bytes - bytes + incoming <= limits.session_bytes;
             let fits_results = len - results < limits.session_results;
             if fits_bytes && fits_results {
                 return Ok(());
@@ -297,7 +329,7 @@ impl State {
                     limit,
                 });
             };
-            entry.measure(&mut self.bytes, &self.shared.total);
+            entry.measure(&mut self.held, &self.owner, &self.shared);
             if !entry.is_pinned() {
                 bytes += entry.counted;
                 results += 1;
@@ -308,13 +340,13 @@ impl State {
     /// Bytes that could be freed, counted until there are `enough`, and as many as the results have
     /// turned out to have grown.
     pub(super) fn evictable_bytes(&mut self, enough: usize) -> usize {
-        let before = self.bytes;
+        let before = self.held.bytes;
         let mut bytes = 0;
         for (_, entry) in self.results.iter_mut().rev() {
-            if bytes + before >= enough + self.bytes {
+            if bytes + before >= enough + self.held.bytes {
                 break;
             }
-            entry.measure(&mut self.bytes, &self.shared.total);
+            entry.measure(&mut self.held, &self.owner, &self.shared);
             if !entry.is_pinned() {
                 bytes += entry.counted;
             }
@@ -322,39 +354,49 @@ impl State {
         bytes
     }
 
-    /// Evicts the least recently used until `incoming` bytes in `more` results fit the session's
-    /// limits, or all that is left is in use.
+    /// Evicts results until `incoming` bytes in `more` results fit the session's limits, or all that is
+    /// left is in use.
     pub(super) fn make_room(&mut self, incoming: usize, more: usize, dropped: &mut Dropped) {
-        while self.bytes + incoming > self.shared.limits.session_bytes
+        while self.held.bytes + incoming > self.shared.limits.session_bytes
             || self.results.len() + more > self.shared.limits.session_results
         {
-            if !self.evict_oldest(dropped) {
+            if !self.evict_next(&self.held.order(), dropped) {
                 return;
             }
         }
     }
 
-    /// Evicts the least recently used result that is not in use.
-    pub(super) fn evict_oldest(&mut self, dropped: &mut Dropped) -> bool {
-        let oldest = self.results.iter().rev();
-        let call = oldest
-            .skip_while(|(_, entry)| entry.is_pinned())
-            .map(|(call, _)| call.clone())
-            .next();
+    /// Of the results that are not in use, the one that goes next: the least recently used of those that
+    /// go first, else of all.
+    fn next(&self, order: &Order) -> Option<(&CallId, &Entry)> {
+        let mut last = None;
+        for (call, entry) in self.results.iter().rev() {
+            if entry.is_pinned() {
+                continue;
+            }
+            if order.is_plain() || order.goes_first(&entry.result) {
+                return Some((call, entry));
+            }
+            last.get_or_insert((call, entry));
+        }
+        last
+    }
+
+    /// Evicts the result that goes next.
+    pub(super) fn evict_next(&mut self, order: &Order, dropped: &mut Dropped) -> bool {
+        let call = self.next(order).map(|(call, _)| call.clone());
         call.is_some_and(|call| self.lose(&call, Missing::Evicted, dropped))
+    }
+
+    /// Whether the result that goes next goes before those that go last, and when it was used.
+    pub(super) fn next_evictable(&self, order: &Order) -> Option<(bool, u64)> {
+        let (_, entry) = self.next(order)?;
+        Some((order.goes_first(&entry.result), entry.tick))
     }
 
     /// When the least recently used result was used.
     pub(super) fn oldest_tick(&self) -> Option<u64> {
         self.results.peek_lru().map(|(_, entry)| entry.tick)
-    }
-
-    /// The same, of those that are not in use.
-    pub(super) fn oldest_evictable_tick(&self) -> Option<u64> {
-        let mut entries = self.results.iter().rev();
-        entries
-            .find(|(_, entry)| !entry.is_pinned())
-            .map(|(_, entry)| entry.tick)
     }
 
     /// Whether the least recently used result is past its time and only there because it is in use.
@@ -378,7 +420,7 @@ impl State {
             last_used: self.now,
             tick: self.shared.tick(),
         };
-        entry.measure(&mut self.bytes, &self.shared.total);
+        entry.measure(&mut self.held, &self.owner, &self.shared);
         self.results.put(call.clone(), entry);
     }
 
@@ -409,8 +451,11 @@ impl State {
 
     /// Empties the session; what it held is freed when the return value is dropped.
     pub(super) fn clear(&mut self) -> impl Sized + use<> {
-        self.shared.total.fetch_sub(self.bytes, Ordering::SeqCst);
-        (self.bytes, self.tombstone_bytes) = (0, 0);
+        let held = std::mem::take(&mut self.held);
+        self.owner.held().subtract(&held);
+        self.shared.note_change(&self.owner);
+        self.shared.total.fetch_sub(held.bytes, Ordering::SeqCst);
+        self.tombstone_bytes = 0;
         (
             std::mem::replace(&mut self.results, LruCache::unbounded()),
             std::mem::replace(&mut self.tombstones, LruCache::unbounded()),
@@ -437,7 +482,12 @@ impl State {
     /// Number and bytes of results, and of artifacts.
     pub(super) fn usage(&self) -> [usize; 4] {
         let [artifacts, artifact_bytes] = self.artifacts.usage();
-        [self.results.len(), self.bytes, artifacts, artifact_bytes]
+        [
+            self.results.len(),
+            self.held.bytes,
+            artifacts,
+            artifact_bytes,
+        ]
     }
 
     /// What `usage` should say of the bytes, found by adding up what is there.

@@ -14,6 +14,7 @@ use async_trait::async_trait;
 use crossfeed_json::Document;
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use std::{
+    collections::HashMap,
     pin::pin,
     sync::Arc,
     task::{Context, Poll, Waker},
@@ -64,8 +65,10 @@ fn run<F: Future>(future: F) -> F::Output {
     }
 }
 
+/// A session of one project, or `project/session`.
 fn scope(session: &str) -> Scope {
-    Scope::parse("tenant", "project", session).unwrap()
+    let (project, session) = session.split_once('/').unwrap_or(("project", session));
+    Scope::parse("tenant", project, session).unwrap()
 }
 
 fn call(id: &str) -> CallId {
@@ -152,14 +155,19 @@ impl Bench {
 /// Counters are the true sums, if every index was measured.
 fn check(store: &MemoryStore) {
     let mut total = 0;
+    let mut owners = HashMap::<_, usize>::new();
     for session in store.all_sessions() {
         let state = session.lock();
         let [_, bytes, _, _] = state.usage();
         assert_eq!(bytes, state.true_bytes());
         total += bytes;
+        *owners.entry(session.owner.name.clone()).or_default() += bytes;
     }
     assert_eq!(store.shared.total(), total);
-    assert!(store.lock_queue().len() <= store.sessions.len());
+    let mut queue = store.lock_queue();
+    queue.weigh(&store.shared);
+    assert!(queue.len() <= store.sessions.len());
+    assert_eq!(queue.weights(), owners);
 }
 
 #[test]

@@ -6,7 +6,8 @@ use crate::{Lookup, MemoryLimits, Missing, Recorded, ResultStore, StoreError, St
 use proptest::{collection::vec, prelude::*};
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-const SESSIONS: [&str; 3] = ["a", "b", "c"];
+/// The first two are one owner's.
+const SESSIONS: [&str; 4] = ["a", "b", "q/a", "r/a"];
 const CALLS: usize = 8;
 const SESSION_RESULTS: usize = 4;
 
@@ -56,6 +57,54 @@ fn items(call: usize) -> usize {
 
 fn raw_bytes(call: usize) -> usize {
     1 + 2 * items(call)
+}
+
+fn owner(session: usize) -> usize {
+    session.saturating_sub(1)
+}
+
+/// Whether the call may be made again.
+fn repeatable(call: usize) -> bool {
+    [true, false, false, false, true, false, true, false][call]
+}
+
+fn server(call: usize) -> Option<&'static str> {
+    [
+        Some("s"),
+        Some("s"),
+        Some("t"),
+        Some("t"),
+        None,
+        None,
+        Some("t"),
+        Some("s"),
+    ][call]
+}
+
+fn result(call: usize) -> StoredResult {
+    let result = list(items(call)).with_repeatable(repeatable(call));
+    match server(call) {
+        Some(server) => result.with_server(server),
+        None => result,
+    }
+}
+
+/// Whose results are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    Session(usize),
+    Owner(usize),
+    All,
+}
+
+impl Whose {
+    fn has(self, session: usize) -> bool {
+        match self {
+            Self::Session(own) => session == own,
+            Self::Owner(own) => owner(session) == own,
+            Self::All => true,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,35 +168,70 @@ impl Model {
         }
     }
 
-    fn bytes(&self, session: Option<usize>) -> usize {
-        let of = self.entries.iter();
-        of.filter(|entry| session.is_none_or(|session| entry.id.0 == session))
-            .map(|entry| entry.bytes)
-            .sum()
+    fn of(&self, whose: Whose) -> impl Iterator<Item = &Entry> {
+        let entries = self.entries.iter();
+        entries.filter(move |entry| whose.has(entry.id.0))
+    }
+
+    fn bytes(&self, whose: Whose) -> usize {
+        self.of(whose).map(|entry| entry.bytes).sum()
     }
 
     fn len(&self, session: usize) -> usize {
-        let of = self.entries.iter();
-        of.filter(|entry| entry.id.0 == session).count()
+        self.of(Whose::Session(session)).count()
     }
 
-    fn is_over(&self, session: Option<usize>, bytes: usize, more: usize) -> bool {
-        match session {
-            Some(session) => {
-                self.bytes(Some(session)) + bytes > self.limits.session_bytes
-                    || self.len(session) + more > self.limits.session_results
-            }
-            None => self.bytes(None) + bytes > self.limits.total_bytes,
-        }
+    fn is_over(&self, session: usize, bytes: usize, more: usize) -> bool {
+        self.bytes(Whose::Session(session)) + bytes > self.limits.session_bytes
+            || self.len(session) + more > self.limits.session_results
     }
 
-    /// Evicts, of the session or of all, until it fits or nothing is left that may go.
-    fn make_room(&mut self, session: Option<usize>, bytes: usize, more: usize) -> bool {
+    fn is_full(&self, bytes: usize) -> bool {
+        self.bytes(Whose::All) + bytes > self.limits.total_bytes
+    }
+
+    /// Whether a result goes before others: its call may be made again, or those of its server that may not
+    /// be are more than half.
+    fn goes_first(&self, entry: &Entry, whose: Whose) -> bool {
+        let server = server(entry.id.1);
+        let is_same = |other: &&Entry| self::server(other.id.1) == server;
+        let lasting = self.of(whose).filter(is_same);
+        let lasting: usize = lasting
+            .filter(|other| !repeatable(other.id.1))
+            .map(|other| other.bytes)
+            .sum();
+        repeatable(entry.id.1) || 2 * lasting > self.bytes(whose)
+    }
+
+    /// Which result goes next.
+    fn next(&self, whose: Whose) -> Option<(usize, usize)> {
+        let free = || self.of(whose).filter(|entry| !self.is_held(entry.id));
+        let first = free().find(|entry| self.goes_first(entry, whose));
+        first.or_else(|| free().next()).map(|entry| entry.id)
+    }
+
+    /// Evicts of the session until it fits or nothing is left that may go.
+    fn make_room_in(&mut self, session: usize, bytes: usize, more: usize) -> bool {
         while self.is_over(session, bytes, more) {
-            let oldest = self.entries.iter().find(|entry| {
-                session.is_none_or(|session| entry.id.0 == session) && !self.is_held(entry.id)
+            let Some(id) = self.next(Whose::Session(session)) else {
+                return false;
+            };
+            self.take(id, Gone::Evicted);
+        }
+        true
+    }
+
+    /// Evicts of who holds the most until it fits or nothing is left that may go; `bytes` are for a session.
+    fn make_room_in_all(&mut self, session: Option<usize>, bytes: usize) -> bool {
+        while self.is_full(bytes) {
+            let own = session.map(owner);
+            let owners = (0..SESSIONS.len() - 1).filter(|n| self.next(Whose::Owner(*n)).is_some());
+            let heaviest = owners.max_by_key(|n| {
+                let incoming = if own == Some(*n) { bytes } else { 0 };
+                let held = self.bytes(Whose::Owner(*n)) + incoming;
+                (held, own == Some(*n), *n)
             });
-            let Some(id) = oldest.map(|entry| entry.id) else {
+            let Some(id) = heaviest.and_then(|n| self.next(Whose::Owner(n))) else {
                 return false;
             };
             self.take(id, Gone::Evicted);
@@ -167,7 +251,7 @@ impl Model {
         };
         copy.entries
             .extend(self.entries.iter().map(|entry| Entry { ..*entry }));
-        copy.make_room(Some(session), bytes, 1) && copy.make_room(None, bytes, 1)
+        copy.make_room_in(session, bytes, 1) && copy.make_room_in_all(Some(session), bytes)
     }
 
     fn position(&self, id: (usize, usize)) -> Option<usize> {
@@ -182,9 +266,9 @@ impl Model {
 
     /// What an operation does when it leaves a session, or the store, beyond a limit.
     fn relieve(&mut self, session: usize) {
-        if self.is_over(Some(session), 0, 0) || self.is_over(None, 0, 0) {
-            self.make_room(Some(session), 0, 0);
-            self.make_room(None, 0, 0);
+        if self.is_over(session, 0, 0) || self.is_full(0) {
+            self.make_room_in(session, 0, 0);
+            self.make_room_in_all(None, 0);
         }
     }
 
@@ -248,9 +332,9 @@ fn compare(limits: MemoryLimits, ops: &[Op], eager: bool) {
         bench.check();
         let total = bench.store.usage().result_bytes;
         model.expire();
-        assert!(total >= model.bytes(None), "{op:?}");
+        assert!(total >= model.bytes(Whose::All), "{op:?}");
         if eager {
-            assert_eq!(total, model.bytes(None), "{op:?}");
+            assert_eq!(total, model.bytes(Whose::All), "{op:?}");
             for (n, session) in SESSIONS.into_iter().enumerate() {
                 assert_eq!(bench.listed(session), model.listed(n), "{op:?}");
             }
@@ -260,7 +344,7 @@ fn compare(limits: MemoryLimits, ops: &[Op], eager: bool) {
     for (n, session) in SESSIONS.into_iter().enumerate() {
         assert_eq!(bench.listed(session), model.listed(n));
     }
-    assert_eq!(bench.store.usage().result_bytes, model.bytes(None));
+    assert_eq!(bench.store.usage().result_bytes, model.bytes(Whose::All));
     for session in 0..SESSIONS.len() {
         for call in 0..CALLS {
             if model.position((session, call)).is_none() {
@@ -274,16 +358,16 @@ fn sweep(bench: &Bench, model: &mut Model) {
     bench.sweep();
     model.expire();
     for session in 0..SESSIONS.len() {
-        model.make_room(Some(session), 0, 0);
+        model.make_room_in(session, 0, 0);
     }
     for session in 0..SESSIONS.len() {
         model.forget(session);
     }
-    model.make_room(None, 0, 0);
+    model.make_room_in_all(None, 0);
 }
 
 fn put(bench: &Bench, model: &mut Model, id: (usize, usize)) {
-    let outcome = bench.put(SESSIONS[id.0], &format!("c{}", id.1), list(items(id.1)));
+    let outcome = bench.put(SESSIONS[id.0], &format!("c{}", id.1), result(id.1));
     let bytes = raw_bytes(id.1);
     if let Some(position) = model.position(id) {
         model.touch(position);
@@ -300,8 +384,8 @@ fn put(bench: &Bench, model: &mut Model, id: (usize, usize)) {
     } else {
         assert_eq!(outcome.unwrap(), Recorded::New);
         assert!(bench.store.usage().result_bytes <= model.limits.total_bytes);
-        model.make_room(Some(id.0), bytes, 1);
-        model.make_room(None, bytes, 1);
+        model.make_room_in(id.0, bytes, 1);
+        model.make_room_in_all(Some(id.0), bytes);
         model.gone.remove(&id);
         model.entries.push(Entry {
             id,

@@ -1,0 +1,137 @@
+//! What a session, or all sessions of one tenant and project, hold together.
+//!
+//! What comes in: how the bytes of single results change. What goes out: their sums, and which results
+//! go first when something must go.
+
+use crate::StoredResult;
+use crossfeed_wire::Scope;
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+/// Sums over results.
+#[derive(Default)]
+pub(super) struct Held {
+    /// Bytes of all results.
+    pub(super) bytes: usize,
+    /// Bytes of results whose calls may be made again.
+    repeatable: usize,
+    /// Bytes of the others, by server.
+    lasting: HashMap<Option<Arc<str>>, usize>,
+}
+
+impl Held {
+    /// A result takes `after` bytes where it took `before`.
+    pub(super) fn change(&mut self, result: &StoredResult, before: usize, after: usize) {
+        self.bytes = self.bytes + after - before;
+        if result.repeatable() {
+            self.repeatable = self.repeatable + after - before;
+            return;
+        }
+        let server = result.server();
+        match self.lasting.get_mut(&server.cloned()) {
+            Some(bytes) if *bytes + after == before => {
+                self.lasting.remove(&server.cloned());
+            }
+            Some(bytes) => *bytes = *bytes + after - before,
+            None if after > before => {
+                self.lasting.insert(server.cloned(), after - before);
+            }
+            None => {}
+        }
+    }
+
+    /// Another's results are gone.
+    pub(super) fn subtract(&mut self, other: &Self) {
+        self.bytes -= other.bytes;
+        self.repeatable -= other.repeatable;
+        for (server, bytes) in &other.lasting {
+            match self.lasting.get_mut(server) {
+                Some(held) if *held == *bytes => {
+                    self.lasting.remove(server);
+                }
+                Some(held) => *held -= bytes,
+                None => {}
+            }
+        }
+    }
+
+    /// Which results go first.
+    pub(super) fn order(&self) -> Order {
+        // Of one server at most.
+        let is_heavy = |bytes: usize| bytes > self.bytes - bytes;
+        let heavy = self.lasting.iter().find(|(_, bytes)| is_heavy(**bytes));
+        Order {
+            has_repeatable: self.repeatable > 0,
+            heavy: heavy.map(|(server, _)| server.clone()),
+        }
+    }
+}
+
+/// Which results go first: those whose calls may be made again, and those of a server whose other results
+/// are more than half of what is held. All others go last.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Order {
+    has_repeatable: bool,
+    heavy: Option<Option<Arc<str>>>,
+}
+
+impl Order {
+    pub(super) fn goes_first(&self, result: &StoredResult) -> bool {
+        let is_heavy = |server: &Option<Arc<str>>| server.as_ref() == result.server();
+        (self.has_repeatable && result.repeatable()) || self.heavy.as_ref().is_some_and(is_heavy)
+    }
+
+    /// Whether no result goes before another.
+    pub(super) fn is_plain(&self) -> bool {
+        !self.has_repeatable && self.heavy.is_none()
+    }
+}
+
+/// The tenant and project of a scope, who share what the store can hold with all others.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct OwnerName(String, String);
+
+impl OwnerName {
+    pub(super) fn of(scope: &Scope) -> Self {
+        Self(scope.tenant().to_owned(), scope.project().to_owned())
+    }
+}
+
+/// What all sessions of one tenant and project hold together. Its lock is the last of all: nothing else is
+/// locked under it.
+pub(super) struct Owner {
+    pub(super) name: OwnerName,
+    held: Mutex<Held>,
+    /// Whether the queue is still to hear of a change.
+    is_changed: AtomicBool,
+}
+
+impl Owner {
+    pub(super) fn new(name: OwnerName) -> Arc<Self> {
+        Arc::new(Self {
+            name,
+            held: Mutex::default(),
+            is_changed: AtomicBool::new(false),
+        })
+    }
+
+    pub(super) fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether this is the first change since the queue looked.
+    pub(super) fn set_changed(&self) -> bool {
+        !self.is_changed.swap(true, Ordering::SeqCst)
+    }
+
+    /// The queue looks.
+    pub(super) fn looked_at(&self) -> usize {
+        self.is_changed.store(false, Ordering::SeqCst);
+        self.held().bytes
+    }
+}
