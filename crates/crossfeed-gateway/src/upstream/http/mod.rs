@@ -16,7 +16,7 @@ mod body;
 mod exchange;
 mod link;
 mod routing;
-mod sse;
+pub mod sse;
 mod standing;
 pub(super) mod wire;
 

@@ -16,19 +16,23 @@ const FIELD: usize = 8 << 10;
 
 /// One block of a stream, up to a blank line.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Block {
+pub struct Block {
     /// The id to resume behind; empty means that there is none any more.
-    pub(super) id: Option<String>,
+    pub id: Option<String>,
     /// How long to wait before connecting again.
-    pub(super) retry: Option<Duration>,
+    pub retry: Option<Duration>,
     /// The type; `message` where none is said.
-    pub(super) event: Option<String>,
-    pub(super) data: Option<Data>,
+    pub event: Option<String>,
+    /// Its data, where it has any.
+    pub data: Option<Data>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Data {
+/// The data of an event.
+pub enum Data {
+    /// All of it.
     Whole(Bytes),
+    /// It is beyond the limit: what is needed to answer.
     TooLong(Skimmed),
     /// There was no room for it in the budget.
     NoRoom(Skimmed),
@@ -40,7 +44,7 @@ pub(super) enum Data {
 ///
 /// It holds at most the limit and a chunk, whatever comes.
 #[derive(Debug)]
-pub(super) struct Decoder {
+pub struct Decoder {
     limit: usize,
     /// The beginning of a line whose end has not come.
     line: BytesMut,
@@ -76,7 +80,9 @@ enum Lines {
 }
 
 impl Decoder {
-    pub(super) fn new(limit: usize) -> Self {
+    /// A reader of events whose data has at most so many bytes.
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
         Self {
             limit,
             line: BytesMut::new(),
@@ -98,7 +104,7 @@ impl Decoder {
     }
 
     /// The next block of what was fed.
-    pub(super) fn next(&mut self) -> Option<Block> {
+    pub fn next(&mut self) -> Option<Block> {
         self.done.pop_front()
     }
 
@@ -140,7 +146,7 @@ impl Decoder {
     }
 
     /// Reads on.
-    pub(super) fn feed(&mut self, mut chunk: Bytes) {
+    pub fn feed(&mut self, mut chunk: Bytes) {
         while !chunk.is_empty() {
             if self.after_return {
                 self.after_return = false;
