@@ -49,7 +49,10 @@ struct Cost {
 impl Checked<'_> {
     fn is_sound(&self) -> bool {
         let refused = |tool: &Cost| tool.report.refused.is_some();
-        self.probed.is_ok() && !self.tools.iter().any(refused)
+        let is_error = UnmatchedPattern::is_error;
+        self.probed.is_ok()
+            && !self.tools.iter().any(refused)
+            && !self.unmatched.iter().any(is_error)
     }
 }
 
@@ -218,9 +221,14 @@ fn write(
         }
         for pattern in unmatched {
             let said = pattern.to_string();
+            let kind = if pattern.is_error() {
+                "error"
+            } else {
+                "notice"
+            };
             writeln!(
                 out,
-                "  notice: {} ({:?})",
+                "  {kind}: {} ({:?})",
                 said.escape_debug(),
                 pattern.pattern
             )?;
@@ -304,12 +312,16 @@ fn as_json(checked: &[Checked<'_>], own: &BTreeMap<String, usize>, limits: &Limi
     let server = |checked: &Checked<'_>| {
         let tools: Vec<_> = checked.tools.iter().map(tool).collect();
         let unmatched = checked.unmatched.iter().map(|pattern| {
-            json!({
+            let mut said = json!({
                 "key": pattern.key,
                 "index": pattern.index,
                 "pattern": pattern.pattern,
                 "nearest": pattern.nearest,
-            })
+            });
+            if let (Some(holder), Some(said)) = (&pattern.holder, said.as_object_mut()) {
+                said.insert("holder".to_owned(), json!(holder));
+            }
+            said
         });
         let unmatched: Vec<_> = unmatched.collect();
         let name = &checked.server.name;

@@ -24,6 +24,7 @@ use crossfeed_projection::{Path as FieldPath, RevealRules};
 use std::{
     collections::BTreeMap,
     net::{Ipv4Addr, SocketAddr},
+    num::NonZeroU32,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -126,6 +127,11 @@ impl GatewayConfig {
     pub fn with_machine(mut self, machine: &Machine) -> Self {
         self.limits = Limits::of_machine(machine);
         self
+    }
+
+    /// The token of a holder, with what it may do.
+    pub(crate) fn holder(&self, name: &str) -> Option<&TokenConfig> {
+        self.tokens.iter().find(|token| token.name == name)
     }
 
     /// The same with another profile for servers that name none.
@@ -351,7 +357,7 @@ impl ListenConfig {
     }
 }
 
-/// A bearer token of a client.
+/// A bearer token of a client, and what its holder may do.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct TokenConfig {
@@ -359,6 +365,22 @@ pub struct TokenConfig {
     pub name: String,
     /// The token.
     pub token: String,
+    /// The servers that the holder may use; none means all.
+    pub servers: Vec<String>,
+    /// Patterns `server/tool` of the tools that the holder may use; none means all.
+    pub tools: Vec<String>,
+    /// How often the holder may send requests; none means as often as it likes.
+    pub rate: Option<Rate>,
+}
+
+/// A number of requests in a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rate {
+    /// How many.
+    pub requests: NonZeroU32,
+    /// In how long.
+    pub per: Duration,
 }
 
 impl TokenConfig {
@@ -368,7 +390,15 @@ impl TokenConfig {
         Self {
             name: name.into(),
             token: token.into(),
+            servers: Vec::new(),
+            tools: Vec::new(),
+            rate: None,
         }
+    }
+
+    /// Whether the holder may use a server.
+    pub(crate) fn admits_server(&self, server: &str) -> bool {
+        self.servers.is_empty() || self.servers.iter().any(|name| name == server)
     }
 }
 

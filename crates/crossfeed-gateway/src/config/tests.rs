@@ -8,6 +8,7 @@ fn sources() -> Sources {
     let pairs = [
         ("KEY", "s3cret-s3cret-s3cret"),
         ("GATEWAY_TOKEN", "s3cret-s3cret-gateway"),
+        ("REPORTS_TOKEN", "s3cret-s3cret-reports"),
         ("HOME", "/users/ann"),
     ];
     Sources::default()
@@ -341,6 +342,60 @@ fn what_several_servers_share_is_chosen() {
 }
 
 #[test]
+fn a_token_says_what_its_holder_may_do() {
+    let text = "[tokens]\nann = '${KEY}'\n\
+                [tokens.bob]\ntoken = 'token-of-bob-1234'\nservers = ['files']\ntools = ['files/read_*', '*']\nrate = '60/min'\n\
+                [mcpServers.files]\ncommand = 'x'\n[mcpServers.bank]\ncommand = 'x'\n";
+    let config = toml(text);
+    let [ann, bob] = &config.tokens[..] else {
+        panic!("two tokens");
+    };
+    assert!(ann.servers.is_empty() && ann.tools.is_empty() && ann.rate.is_none());
+    assert_eq!(bob.token, "token-of-bob-1234");
+    assert_eq!(bob.servers, ["files"]);
+    assert_eq!(bob.tools, ["files/read_*", "*/*"]);
+    let rate = bob.rate.expect("a rate");
+    assert_eq!(
+        (rate.requests.get(), rate.per),
+        (60, Duration::from_secs(60))
+    );
+    for (rate, per) in [("1/s", 1), ("5 / h", 3600), ("9/d", 86_400), ("7/m", 60)] {
+        let config = toml(&text.replace("60/min", rate));
+        assert_eq!(config.tokens[1].rate.expect(rate).per.as_secs(), per);
+    }
+    for rate in ["60", "0/s", "-1/s", "1/week", "x/s", "1000001/s", ""] {
+        check(
+            &text.replace("60/min", rate),
+            &[
+                "line 7, `tokens.bob.rate`: it is not a number of requests and a time like \"60/min\" (s, min, h, d)",
+            ],
+        );
+    }
+}
+
+#[test]
+fn what_a_holder_cannot_have_is_refused() {
+    check(
+        "[tokens.bob]\ntoken = 'token-of-bob-1234'\nservers = ['file']\ntools = ['bank/*', '/x']\nrat = '1/s'\n\
+         [mcpServers.files]\ncommand = 'x'\n[mcpServers.bank]\ncommand = 'x'\n",
+        &[
+            "line 3, `tokens.bob.servers[0]`: there is no such server; the nearest one is `files`",
+            "line 4, `tokens.bob.tools[0]`: no server that this holder may use matches the pattern",
+            "line 4, `tokens.bob.tools[1]`: it is no pattern: write one like `server/tool`, `server/*` or `*`",
+            "line 5, `tokens.bob.rat`: the key is unknown; the nearest known key is `rate`",
+        ],
+    );
+    check(
+        "tokens = {bob = {servers = [], tools = []}}\n[mcpServers.a]\ncommand = 'x'\n",
+        &[
+            "line 1, `tokens.bob`: `token` is missing",
+            "line 1, `tokens.bob.servers`: it admits no server; leave it out to admit all, or leave the token out",
+            "line 1, `tokens.bob.tools`: it admits no tool; leave it out to admit all, or leave the token out",
+        ],
+    );
+}
+
+#[test]
 fn origins_are_written_as_browsers_send_them() {
     for origin in [
         "https://app.example",
@@ -463,8 +518,8 @@ fn values_are_judged() {
     check(
         "tokens = {}\n[mcpServers.a]\ncommand = 'x'\n",
         &[
-            "line 1, `tokens`: no client would have a token, and everybody may use the gateway, which is the \
-             reverse of what it says: leave `tokens` out if that is meant",
+            "line 1, `tokens`: no client would have a token: leave `tokens` out to have one made, or write \
+             `anonymous = true`",
         ],
     );
     check(

@@ -70,6 +70,17 @@ pub enum Principal {
     Named(String),
 }
 
+impl Principal {
+    /// The name of the holder of a token.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Named(name) => Some(name),
+            Self::Local | Self::Anonymous => None,
+        }
+    }
+}
+
 /// Where clients are connected to: the [`Gateway`], and whatever stands for one.
 pub trait Hub: Send + Sync {
     /// A client that stays; `outlet` takes what belongs to no request.

@@ -186,14 +186,19 @@ impl Gateway {
         Arc::clone(&self.eras)
     }
 
-    /// The servers that are switched on, by their places in the configuration.
-    fn connectors(&self) -> impl Iterator<Item = (usize, Arc<dyn Connector>)> + '_ {
+    /// The servers that are switched on and that a client may use, by their places in the configuration.
+    fn connectors(
+        &self,
+        principal: &Principal,
+    ) -> impl Iterator<Item = (usize, Arc<dyn Connector>)> + '_ {
+        let holder = principal.name().and_then(|name| self.config.holder(name));
         self.servers
             .iter()
             .enumerate()
-            .filter(|(server, _)| {
+            .filter(move |(server, _)| {
                 let config = self.config.servers.get(*server);
-                config.is_none_or(|config| !config.disabled)
+                let is_admitted = |name| holder.is_none_or(|holder| holder.admits_server(name));
+                config.is_none_or(|config| !config.disabled && is_admitted(&config.name))
             })
             .map(|(server, connector)| (server, Arc::clone(connector)))
     }

@@ -84,7 +84,7 @@ impl Side {
     ) -> Arc<Self> {
         let gateway = client.gateway();
         let links: Vec<Arc<Link>> = gateway
-            .connectors()
+            .connectors(client.principal())
             .map(|(server, connector)| {
                 let hello = Hello::new(method, params.clone());
                 Link::new(server, client, connector, hello, revision.is_stateless())

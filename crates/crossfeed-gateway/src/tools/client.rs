@@ -13,7 +13,7 @@ use super::{
     result::Kept,
     tasks::{Room, Tasks},
 };
-use crate::{budget::Account, downstream::Principal, upstream::Header};
+use crate::{budget::Account, upstream::Header};
 use bytes::Bytes;
 use crossfeed_core::Session;
 use crossfeed_json::{Cursor, Document};
@@ -287,11 +287,13 @@ impl ClientTools {
         let Caller {
             principal, session, ..
         } = caller;
-        let is_named = matches!(principal, Principal::Named(_));
+        let is_named = principal.name().is_some();
+        let holder = principal.name().and_then(|name| tools.config.holder(name));
         let audience = Audience {
             client_name: caller.client_name.clone(),
             revision: caller.revision,
             may_list: session.is_some() || is_named,
+            tools: holder.map_or_else(Vec::new, |holder| holder.tools.clone()),
         };
         let ids = match session {
             Some(_) => CallIds::counted(),
@@ -377,11 +379,9 @@ impl ClientTools {
         };
         let tools = &self.shared.tools;
         for pattern in &listing.unmatched {
-            let UnmatchedPattern {
-                server, key, index, ..
-            } = *pattern;
+            let server = pattern.server;
             let lists = listing.reports.iter().any(|tool| tool.server == server);
-            if lists && lock(&tools.told).insert((server, key, index)) {
+            if lists && lock(&tools.told).insert((server, pattern.to_string())) {
                 let server = tools.config.servers.get(server);
                 tracing::warn!(
                     target: "crossfeed::gateway",

@@ -111,8 +111,8 @@ impl ServerList {
     }
 }
 
-/// Patterns that fit no tool and that were told of: server, key, place.
-type Told = Mutex<HashSet<(usize, &'static str, usize)>>;
+/// Patterns that fit no tool and that were told of, by their server and what was said.
+type Told = Mutex<HashSet<(usize, String)>>;
 
 impl Tools {
     /// Tools of the servers of a configuration.

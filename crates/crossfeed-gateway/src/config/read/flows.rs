@@ -85,20 +85,32 @@ fn pattern(
         return None;
     };
     let text = super::fields::text(reader, &at, node)?;
+    let names: Vec<_> = servers.iter().map(|server| server.name.as_str()).collect();
+    let what = "no server matches the pattern, so that the rule would never hold";
+    server_and_tool(reader, (&at, node), &text, &names, what)
+}
+
+/// A pattern in full, `server/tool`; `unknown` is what is wrong where its server is none of these.
+pub(super) fn server_and_tool(
+    reader: &mut Reader<'_>,
+    (at, node): (&str, &Node),
+    text: &str,
+    servers: &[&str],
+    unknown: &str,
+) -> Option<String> {
     let (server, tool) = match text.split_once('/') {
         Some((server, tool)) => (server, tool),
-        None => (text.as_str(), "*"),
+        None => (text, "*"),
     };
     if server.is_empty() || tool.is_empty() {
         let what = "it is no pattern: write one like `server/tool`, `server/*` or `*`";
-        reader.problem(&at, node.span.start, what);
+        reader.problem(at, node.span.start, what);
         return None;
     }
-    let names = || servers.iter().map(|server| server.name.as_str());
-    if !names().any(|name| fits(server, name)) {
-        let advice = nearest(server, names()).map(|near| format!("the nearest one is `{near}`"));
-        let what = "no server matches the pattern, so that the rule would never hold";
-        reader.advise(&at, node.span.start, what, advice);
+    if !servers.iter().any(|name| fits(server, name)) {
+        let near = nearest(server, servers.iter().copied());
+        let advice = near.map(|near| format!("the nearest one is `{near}`"));
+        reader.advise(at, node.span.start, unknown, advice);
     }
     Some(format!("{server}/{tool}"))
 }

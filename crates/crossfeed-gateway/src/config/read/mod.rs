@@ -7,14 +7,14 @@ mod fields;
 mod flows;
 mod limits;
 mod server;
+mod tokens;
 
 use super::{
-    ConfigError, ExtraTools, GatewayConfig, ListenConfig, Machine, Prefix, Problem, TokenConfig,
-    Unlisted,
+    ConfigError, ExtraTools, GatewayConfig, ListenConfig, Machine, Prefix, Problem, Unlisted,
     node::{self, Malformed, Node, Value},
 };
+use fields::Fields;
 pub(crate) use fields::nearest;
-use fields::{Fields, key};
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
@@ -170,7 +170,7 @@ fn config(reader: &mut Reader<'_>, document: &Node) -> GatewayConfig {
         ),
     }
     if let Some(node) = fields.take("tokens") {
-        config.tokens = tokens(reader, "tokens", node);
+        config.tokens = tokens::tokens(reader, node, &config.servers);
     }
     if let Some(node) = fields.take("anonymous") {
         config.anonymous = anonymous(reader, node, !config.tokens.is_empty());
@@ -264,41 +264,6 @@ fn address(reader: &mut Reader<'_>, at: &str, node: &Node) -> Option<SocketAddr>
         reader.problem(at, node.span.start, what);
     }
     address
-}
-
-fn tokens(reader: &mut Reader<'_>, at: &str, node: &Node) -> Vec<TokenConfig> {
-    let mut tokens: Vec<TokenConfig> = Vec::new();
-    let Some(entries) = fields::table(reader, at, node) else {
-        return tokens;
-    };
-    if entries.is_empty() {
-        let what = "no client would have a token, and everybody may use the gateway, which is the reverse of \
-                    what it says: leave `tokens` out if that is meant";
-        reader.problem(at, node.span.start, what);
-    }
-    for entry in entries {
-        let at = format!("{at}.{}", key(&entry.key));
-        let offset = entry.node.span.start;
-        if entry.key.is_empty() {
-            reader.problem(&at, offset, "the name of the token's holder is empty");
-        }
-        let Some(token) = fields::text(reader, &at, &entry.node) else {
-            continue;
-        };
-        // RFC 6750: what can stand behind `Bearer`.
-        let admitted = |byte: u8| byte.is_ascii_graphic();
-        if token.len() < 16 {
-            let what = "the token is shorter than 16 characters: it could be guessed";
-            reader.problem(&at, offset, what);
-        } else if !token.bytes().all(admitted) {
-            let what = "the token has characters that a header cannot carry";
-            reader.problem(&at, offset, what);
-        } else if tokens.iter().any(|other| other.token == token) {
-            reader.problem(&at, offset, "the token is that of another holder, too");
-        }
-        tokens.push(TokenConfig::new(&entry.key, token));
-    }
-    tokens
 }
 
 /// Whether clients need no token; tokens would then mean nothing.

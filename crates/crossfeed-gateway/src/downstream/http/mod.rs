@@ -11,6 +11,7 @@ mod guard;
 mod listens;
 mod names;
 mod post;
+mod rate;
 mod reply;
 mod session;
 mod socket;
@@ -27,7 +28,7 @@ pub use token::{ListenerToken, ListenerTokenError};
 use super::{FAREWELL, Hub, Principal, running::Running};
 use crate::{
     budget::Budget,
-    config::{Limits, ListenConfig},
+    config::{Limits, ListenConfig, Rate},
     message::{RpcError, code},
     metrics::{Metrics, families::REFUSALS},
     upstream::Backoff,
@@ -40,14 +41,18 @@ use http_body_util::Either;
 use hyper::{
     Method, Request, Response, StatusCode,
     body::Incoming,
-    header::{ACCESS_CONTROL_REQUEST_HEADERS, HeaderValue},
+    header::{ACCESS_CONTROL_REQUEST_HEADERS, HeaderValue, RETRY_AFTER},
     server::conn::http1,
     service::service_fn,
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
 use listens::Listens;
+use rate::{Exceeded, Rates};
+use serde_json::json;
 use session::Sessions;
-use std::{convert::Infallible, future::Future, pin::pin, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap, convert::Infallible, future::Future, pin::pin, sync::Arc, time::Duration,
+};
 use tokio::{
     net::{TcpListener, TcpStream},
     time::{Interval, MissedTickBehavior, timeout},
@@ -66,6 +71,9 @@ const SWEEP: Duration = Duration::from_secs(10);
 pub struct Http {
     hub: Arc<dyn Hub>,
     guard: Guard,
+    rates: Rates,
+    /// The servers of the holders that may not use all.
+    servers: HashMap<String, Vec<String>>,
     /// Where MCP is spoken.
     path: String,
     limits: Limits,
@@ -90,6 +98,13 @@ impl Http {
             budget: hub.budget(),
             hub,
             guard: Guard::new(listen),
+            rates: Rates::new(&listen.tokens),
+            servers: listen
+                .tokens
+                .iter()
+                .filter(|token| !token.servers.is_empty())
+                .map(|token| (token.name.clone(), token.servers.clone()))
+                .collect(),
             path: listen.path.clone(),
             limits: limits.clone(),
             sessions: Sessions::new(limits.sessions, listen.tokens.len()),
@@ -235,7 +250,7 @@ impl Http {
         match (request.method(), path) {
             (&Method::OPTIONS, _) => status(StatusCode::NO_CONTENT),
             (&Method::GET, "/healthz") => match self.guard.principal(request.headers()) {
-                Some(_) => watch::health(&*self.hub),
+                Some(principal) => watch::health(&*self.hub, self.servers_of(&principal)),
                 None => watch::alive(),
             },
             (_, path) if path == "/metrics" || path == self.path => {
@@ -254,12 +269,26 @@ impl Http {
         }
     }
 
+    /// The servers that a client may use; none where it may use all.
+    fn servers_of(&self, principal: &Principal) -> Option<&[String]> {
+        let servers = self.servers.get(principal.name()?)?;
+        Some(servers)
+    }
+
     async fn admitted(
         self: Arc<Self>,
         request: Request<Incoming>,
         principal: Principal,
     ) -> Response<Answer> {
         match (request.method(), request.uri().path()) {
+            // They count what all servers do.
+            (&Method::GET, "/metrics") if self.servers_of(&principal).is_some() => {
+                let error = RpcError::new(
+                    code::INVALID_REQUEST,
+                    "metrics are for holders who may use every server",
+                );
+                refuse(StatusCode::FORBIDDEN, None, &error)
+            }
             (&Method::GET, "/metrics") => {
                 let connections = self.connections.counts();
                 watch::metrics(
@@ -270,7 +299,10 @@ impl Http {
                 )
             }
             (_, path) if path != self.path => not_allowed(),
-            (&Method::POST, _) => self.post(request, principal).await,
+            (&Method::POST, _) => match self.rates.count(&principal) {
+                Ok(()) => self.post(request, principal).await,
+                Err(exceeded) => too_many(&exceeded),
+            },
             (&Method::GET, _) => self.listen(&request, &principal),
             (&Method::DELETE, _) => self.delete(&request, &principal).await,
             _ => not_allowed(),
@@ -302,6 +334,24 @@ fn unauthorized() -> Response<Answer> {
         hyper::header::WWW_AUTHENTICATE,
         HeaderValue::from_static("Bearer realm=\"crossfeed\""),
     );
+    response
+}
+
+/// The holder of a token sends more than its rate.
+fn too_many(exceeded: &Exceeded) -> Response<Answer> {
+    let Rate { requests, per } = exceeded.rate;
+    let what = format!(
+        "this token may send {requests} requests in {} s",
+        per.as_secs()
+    );
+    let data = json!({"code": ErrorCode::LimitExceeded.as_str(), "limit": requests});
+    let error = RpcError::new(code::INTERNAL, what).with_data(data);
+    let mut response = refuse(StatusCode::TOO_MANY_REQUESTS, None, &error);
+    // Rounded up: what comes a moment too early is refused again.
+    let wait = exceeded.wait.as_secs() + 1;
+    response
+        .headers_mut()
+        .insert(RETRY_AFTER, HeaderValue::from(wait));
     response
 }
 

@@ -3,7 +3,7 @@ use super::{
     *,
 };
 use crate::{
-    config::TokenConfig,
+    config::{Rate, TokenConfig},
     downstream::{Outlet, fake::FakeHub},
     message::{Id, Message},
 };
@@ -469,6 +469,47 @@ async fn sessions_are_their_owners_alone() {
     served
         .check("GET /metrics", ada, "", 200, "crossfeed_sessions 1\n")
         .await;
+}
+
+#[tokio::test]
+async fn a_holder_sends_no_more_than_its_rate() {
+    let served = served_with(|listen, _| {
+        let mut ada = TokenConfig::new("ada", "a");
+        ada.rate = Some(Rate {
+            requests: std::num::NonZeroU32::new(2).unwrap(),
+            per: Duration::from_secs(86_400),
+        });
+        listen.tokens = vec![ada, TokenConfig::new("bob", "b")];
+    })
+    .await;
+    let (ada, bob) = ("authorization: Bearer a", "authorization: Bearer b");
+    let session = served.session(ada).await;
+    let headers = format!("{session}|{ada}");
+    let ask = async |headers: &str, status: u16, part: &str| {
+        served
+            .check("POST /mcp", headers, &request(1, "x"), status, part)
+            .await;
+    };
+    ask(&headers, 200, "").await;
+    ask(&headers, 429, "retry-after: 432").await;
+    ask(&headers, 429, r#""code":"limit.exceeded","limit":2"#).await;
+    ask(ada, 429, "").await;
+    // What is no request is not counted, and others have their own.
+    served.check("DELETE /mcp", &headers, "", 204, "").await;
+    served.session(bob).await;
+}
+
+#[tokio::test]
+async fn a_holder_of_some_servers_sees_no_metrics() {
+    let served = served_with(|listen, _| {
+        let mut ada = TokenConfig::new("ada", "a");
+        ada.servers = vec!["files".to_owned()];
+        listen.tokens = vec![ada];
+    })
+    .await;
+    let ada = "authorization: Bearer a";
+    served.check("GET /metrics", ada, "", 403, "").await;
+    served.check("GET /healthz", ada, "", 200, "servers").await;
 }
 
 #[tokio::test]

@@ -24,11 +24,12 @@ pub(super) fn alive() -> Response<Answer> {
     body(StatusCode::OK, kind, health.to_string().into())
 }
 
-/// How the servers are.
-pub(super) fn health(hub: &dyn Hub) -> Response<Answer> {
+/// How the servers are; of those, if it is said which.
+pub(super) fn health(hub: &dyn Hub, of: Option<&[String]>) -> Response<Answer> {
     let servers: Vec<Value> = hub
         .health()
         .into_iter()
+        .filter(|server| of.is_none_or(|names| names.contains(&server.name)))
         .map(|server| {
             json!({
                 "name": server.name,

@@ -314,7 +314,7 @@ impl Client {
         let config = self.gateway.config();
         let servers: Vec<usize> = self
             .gateway
-            .connectors()
+            .connectors(&self.principal)
             .map(|(server, _)| server)
             .collect();
         let needs = servers

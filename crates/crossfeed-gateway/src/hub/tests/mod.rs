@@ -2,6 +2,7 @@ mod beginning;
 mod eras;
 mod fake;
 mod figures;
+mod holders;
 mod idle;
 mod laws;
 mod one_server;

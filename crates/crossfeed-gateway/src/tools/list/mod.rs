@@ -54,6 +54,8 @@ pub(super) struct Audience {
     pub(super) revision: Revision,
     /// Whether it may list results.
     pub(super) may_list: bool,
+    /// Patterns `server/tool` of the tools that it may use; none means all.
+    pub(super) tools: Vec<String>,
 }
 
 /// What is listed.
@@ -169,6 +171,7 @@ impl Listings {
                 server: list.server,
                 choice: choice(config, list.server, &audience),
                 pages: list.pages.clone(),
+                audience: Arc::clone(&audience),
             };
             Some((list.clone(), rewriter.rewrite(job).await))
         }));
@@ -216,6 +219,11 @@ fn digest(config: &GatewayConfig, lists: &[ServerList], audience: &Audience) -> 
     let mut digest = Sha256::new();
     digest.update(audience.revision.as_str());
     digest.update([u8::from(audience.may_list)]);
+    for pattern in &audience.tools {
+        digest.update(pattern.len().to_le_bytes());
+        digest.update(pattern);
+    }
+    digest.update([0]);
     for list in lists {
         digest.update(choice(config, list.server, audience).as_str());
         digest.update(list.server.to_le_bytes());
@@ -265,6 +273,7 @@ fn listing(
     let mut reports = Vec::new();
     let mut unmatched = Vec::new();
     let servers = lists.iter().map(|(list, _)| list.server).collect();
+    let mut tools_of = HashMap::new();
     for ((list, rewriting), pages) in lists.into_iter().zip(&pages) {
         let Some(server) = config.servers.get(list.server) else {
             continue;
@@ -277,6 +286,7 @@ fn listing(
             .filter_map(|page| page.root().ok()?.get("tools"));
         let raw: Vec<_> = raw.flat_map(Cursor::items).map(Cursor::shared).collect();
         unmatched.extend(unmatched::unknown_fields(list.server, server, &raw));
+        tools_of.insert(list.server, rewriting.names);
         for tool in rewriting.tools {
             match tool {
                 Ok(tool) => {
@@ -287,6 +297,7 @@ fn listing(
             }
         }
     }
+    unmatched.extend(unmatched::of_holders(config, &tools_of));
     let own: Vec<_> = tools
         .iter()
         .map(|(server, _, tool)| (*server, tool.shown.as_str()))

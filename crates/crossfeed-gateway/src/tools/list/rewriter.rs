@@ -9,8 +9,11 @@
 //! - A list takes as much processor time as its server has left, and a server gets that back slowly. What
 //!   is beyond is listed as it came: it takes no references, and its output schema is left out.
 
-use super::{super::profile::Choice, tool::Rewritten};
-use crate::config::{GatewayConfig, ServerConfig};
+use super::{super::profile::Choice, Audience, tool::Rewritten};
+use crate::{
+    config::{GatewayConfig, ServerConfig},
+    pattern::fits_any,
+};
 use bytes::Bytes;
 use crossfeed_core::Engine;
 use crossfeed_json::{Cursor, Document, Kind};
@@ -72,6 +75,7 @@ pub(super) struct Job {
     pub(super) server: usize,
     pub(super) choice: Choice,
     pub(super) pages: Vec<Bytes>,
+    pub(super) audience: Arc<Audience>,
 }
 
 /// What became of a list.
@@ -152,7 +156,7 @@ impl State {
         };
         let offered: Vec<_> = named
             .iter()
-            .map(|(name, raw)| is_offered(server, name).then_some((name.as_str(), raw)))
+            .map(|(name, raw)| job.offers(server, name).then_some((name.as_str(), raw)))
             .collect();
         let own: Vec<_> = offered.iter().flatten().copied().collect();
         let shown = job.choice.shown_names(own.iter().map(|(name, _)| *name));
@@ -386,13 +390,18 @@ fn named(pages: &[Bytes]) -> Vec<(String, Bytes)> {
     named
 }
 
-fn is_offered(server: &ServerConfig, name: &str) -> bool {
-    (server.allow.is_empty() || crate::pattern::fits_any(&server.allow, name))
-        && !crate::pattern::fits_any(&server.deny, name)
+impl Job {
+    /// Whether a tool is offered: by the configuration of its server, and to who is listed to.
+    fn offers(&self, server: &ServerConfig, name: &str) -> bool {
+        let patterns = &self.audience.tools;
+        (server.allow.is_empty() || fits_any(&server.allow, name))
+            && !fits_any(&server.deny, name)
+            && (patterns.is_empty() || fits_any(patterns, &format!("{}/{name}", server.name)))
+    }
 }
 
 fn with_tool(mut options: ListOptions, server: &ServerConfig, name: &str) -> ListOptions {
-    if crate::pattern::fits_any(&server.never_chain, name) {
+    if fits_any(&server.never_chain, name) {
         options = options.with_never(name);
     }
     if server.projection {

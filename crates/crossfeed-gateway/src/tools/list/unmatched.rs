@@ -2,14 +2,17 @@
 //! then they do not hold what they say.
 
 use crate::{
-    config::{ServerConfig, nearest},
+    config::{GatewayConfig, ServerConfig, nearest},
     pattern::fits,
 };
 use bytes::Bytes;
 use crossfeed_json::{Document, Kind};
 use crossfeed_projection::{Step, fold_case};
 use serde_json::Value;
-use std::{collections::BTreeSet, fmt};
+use std::{
+    collections::{BTreeSet, HashMap},
+    fmt,
+};
 
 /// The key of paths that are withheld.
 const NEVER: &str = "never";
@@ -20,7 +23,9 @@ const NEVER: &str = "never";
 pub struct UnmatchedPattern {
     /// Which server, by its place in the configuration.
     pub server: usize,
-    /// The key under which it stands: `allow`, `deny`, `neverChain`, or `never` for a path.
+    /// The holder of the token that it is of; none where it is of the server.
+    pub holder: Option<String>,
+    /// The key under which it stands: `allow`, `deny`, `neverChain`, `tools`, or `never` for a path.
     pub key: &'static str,
     /// Its place there.
     pub index: usize,
@@ -34,18 +39,73 @@ impl fmt::Display for UnmatchedPattern {
     /// Without the pattern: the log shows no value of a configuration.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { key, index, .. } = self;
-        match *key {
-            NEVER => write!(
-                f,
-                "`{key}[{index}]` names a field that no tool of the server declares"
-            )?,
-            _ => write!(f, "`{key}[{index}]` fits no tool of the server")?,
+        match &self.holder {
+            Some(holder) => write!(f, "`tokens.{holder}.{key}[{index}]`")?,
+            None => write!(f, "`{key}[{index}]`")?,
         }
+        f.write_str(match *key {
+            NEVER => " names a field that no tool of the server declares",
+            _ => " fits no tool of the server",
+        })?;
         match &self.nearest {
             Some(nearest) => write!(f, "; the nearest one is `{nearest}`"),
             None => Ok(()),
         }
     }
+}
+
+impl UnmatchedPattern {
+    /// Whether it names one tool that a holder may use, and that there is not: what it says cannot be meant.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.holder.is_some() && !self.pattern.contains('*')
+    }
+}
+
+/// Those of the holders of tokens; `tools` are the names of each server's, by its place. A pattern is judged
+/// once all servers are known that it is for, and is reported with the first of them.
+pub(super) fn of_holders(
+    config: &GatewayConfig,
+    tools: &HashMap<usize, Vec<String>>,
+) -> Vec<UnmatchedPattern> {
+    let mut found = Vec::new();
+    for holder in &config.tokens {
+        for (place, pattern) in holder.tools.iter().enumerate() {
+            let Some((of, tool)) = pattern.split_once('/') else {
+                continue;
+            };
+            let servers = config.servers.iter().enumerate();
+            let servers: Vec<usize> = servers
+                .filter(|(_, server)| !server.disabled && fits(of, &server.name))
+                .filter(|(_, server)| holder.admits_server(&server.name))
+                .map(|(index, _)| index)
+                .collect();
+            let Some(first) = servers.first() else {
+                continue;
+            };
+            let Some(known) = servers
+                .iter()
+                .map(|of| tools.get(of))
+                .collect::<Option<Vec<_>>>()
+            else {
+                continue;
+            };
+            let known = || known.iter().copied().flatten().map(String::as_str);
+            let is_all = tool.bytes().all(|byte| byte == b'*');
+            if is_all || known().any(|name| fits(tool, name)) {
+                continue;
+            }
+            found.push(UnmatchedPattern {
+                server: *first,
+                holder: Some(holder.name.clone()),
+                key: "tools",
+                index: place,
+                pattern: pattern.clone(),
+                nearest: nearest(&tool.replace('*', ""), known()).map(str::to_owned),
+            });
+        }
+    }
+    found
 }
 
 /// Those of a server that has these tools.
@@ -70,6 +130,7 @@ pub(super) fn unmatched(
             let word = pattern.replace('*', "");
             found.push(UnmatchedPattern {
                 server: index,
+                holder: None,
                 key,
                 index: place,
                 pattern: pattern.clone(),
@@ -111,6 +172,7 @@ pub(super) fn unknown_fields(
         let unknown = names.find(|name| !declared.contains(&*fold_case(name)));
         found.extend(unknown.map(|name| UnmatchedPattern {
             server: index,
+            holder: None,
             key: NEVER,
             index: place,
             pattern: path.to_string(),
@@ -139,8 +201,8 @@ fn names_of(schema: &Value, names: &mut BTreeSet<String>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{unknown_fields, unmatched};
-    use crate::config::{GatewayConfig, ServerConfig};
+    use super::{of_holders, unknown_fields, unmatched};
+    use crate::config::{GatewayConfig, ServerConfig, TokenConfig};
 
     fn check(server: &ServerConfig, tools: &[&str], expected: &[&str]) {
         let said: Vec<_> = unmatched(0, server, tools)
@@ -148,6 +210,39 @@ mod tests {
             .map(ToString::to_string)
             .collect();
         assert_eq!(said, expected);
+    }
+
+    #[test]
+    fn what_a_holder_may_use_is_looked_for_in_all_its_servers() {
+        let mut config = GatewayConfig::of_command("files", Vec::new());
+        let other = GatewayConfig::of_command("bank", Vec::new());
+        config.servers.extend(other.servers);
+        let mut ada = TokenConfig::new("ada", "x");
+        let patterns = ["files/read_*", "*/pay", "files/wirte", "bank/x*", "bank/*"];
+        ada.tools = patterns.map(str::to_owned).to_vec();
+        config.tokens.push(ada);
+        let check = |tools: &[(usize, &[&str])], expected: &[(usize, &str, bool)]| {
+            let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+            let tools = tools.iter().map(|(of, tools)| (*of, names(tools)));
+            let found = of_holders(&config, &tools.collect());
+            let found: Vec<_> = found
+                .iter()
+                .map(|found| (found.server, found.to_string(), found.is_error()))
+                .collect();
+            let expected: Vec<_> = expected
+                .iter()
+                .map(|(server, said, is_error)| (*server, (*said).to_owned(), *is_error))
+                .collect();
+            assert_eq!(found, expected);
+        };
+        let wirte = "`tokens.ada.tools[2]` fits no tool of the server; the nearest one is `write`";
+        let x = "`tokens.ada.tools[3]` fits no tool of the server";
+        check(
+            &[(0, &["read_a", "write"]), (1, &["pay"])],
+            &[(0, wirte, true), (1, x, false)],
+        );
+        // Of `*/pay` nothing is known without the bank.
+        check(&[(0, &["read_a", "write"])], &[(0, wirte, true)]);
     }
 
     #[test]

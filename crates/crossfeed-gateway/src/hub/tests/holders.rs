@@ -1,0 +1,76 @@
+//! Holders of tokens who may use some servers and some tools only.
+
+use super::fake::{INITIALIZE, World};
+use crate::config::TokenConfig;
+
+fn world() -> World {
+    World::with(&["files", "bank"], |config| {
+        let mut bob = TokenConfig::new("bob", "token-of-bob-1234");
+        bob.servers = vec!["files".to_owned()];
+        bob.tools = vec!["files/read_*".to_owned()];
+        config.tokens = vec![bob, TokenConfig::new("ann", "token-of-ann-1234")];
+    })
+}
+
+#[tokio::test]
+async fn servers_that_a_holder_may_not_use_do_not_exist_for_it() {
+    let world = world();
+    let bob = world.session_of(Some("bob"));
+    bob.send(INITIALIZE).await;
+    let mut files = world.server(0).await;
+    files.begin(r#"{"tools":{}}"#).await;
+    // One server, as far as it knows.
+    let hello = bob.next().await;
+    assert!(hello.contains(r#""name":"fake""#), "{hello}");
+    bob.send(r#"{"jsonrpc":"2.0","id":1,"method":"resources/list"}"#)
+        .await;
+    let asked = files.expect("resources/list").await;
+    files.answer(&asked, r#"{"resources":[]}"#).await;
+    assert!(bob.next().await.contains("resources"));
+    assert!(world.try_server(1).await.is_none());
+
+    let ann = world.session_of(Some("ann"));
+    ann.send(INITIALIZE).await;
+    world.server(0).await.begin("{}").await;
+    world.server(1).await.begin("{}").await;
+    assert!(ann.next().await.contains("crossfeed"));
+}
+
+#[tokio::test]
+async fn tools_that_a_holder_may_not_use_are_unknown_to_it() {
+    let world = world();
+    let bob = world.session_of(Some("bob"));
+    bob.send(INITIALIZE).await;
+    let mut files = world.server(0).await;
+    files.begin(r#"{"tools":{}}"#).await;
+    bob.next().await;
+    bob.send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#)
+        .await;
+    let asked = files.expect("tools/list").await;
+    let tools = ["read_file", "write_file"]
+        .map(|name| format!(r#"{{"name":"{name}","inputSchema":{{"type":"object"}}}}"#));
+    let list = format!(r#"{{"tools":[{}]}}"#, tools.join(","));
+    files.answer(&asked, &list).await;
+    let listed = bob.next().await;
+    assert!(
+        listed.contains("read_file") && !listed.contains("write_file"),
+        "{listed}"
+    );
+    let call = async |name: &str| {
+        bob.send(&format!(
+            r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"{name}","arguments":{{}}}}}}"#
+        ))
+        .await;
+    };
+    for name in ["files__write_file", "no_such_tool"] {
+        call(name).await;
+        let refused = bob.next().await;
+        assert!(
+            refused.contains(&format!("unknown tool: \\\"{name}\\\"")),
+            "{refused}"
+        );
+    }
+    assert!(files.is_quiet());
+    call("files__read_file").await;
+    files.expect("tools/call").await;
+}
