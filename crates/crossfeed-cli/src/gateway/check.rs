@@ -275,7 +275,7 @@ fn write(
 }
 
 /// The limits that depend on the machine, by their keys: bytes, or a number of things.
-fn machine_limits(limits: &Limits) -> [(&'static str, usize, bool); 6] {
+fn machine_limits(limits: &Limits) -> [(&'static str, usize, bool); 7] {
     [
         ("memoryBytes", limits.held_bytes(), true),
         ("messageBytes", limits.message_bytes, true),
@@ -283,6 +283,7 @@ fn machine_limits(limits: &Limits) -> [(&'static str, usize, bool); 6] {
         ("totalBytes", limits.total_bytes, true),
         ("sessionBytes", limits.session_bytes, true),
         ("sessions", limits.sessions, false),
+        ("processes", limits.processes, false),
     ]
 }
 

@@ -45,11 +45,14 @@ pub(crate) fn run(args: &cli::Gateway, json: bool) -> ExitCode {
 
 fn begin(args: &cli::Gateway, json: bool, lines: &mut Option<Lines>) -> Result<(), Stop> {
     let environment = environment();
-    let mut config = assemble::config(args, &environment, machine::read())?;
+    let descriptors = descriptors::raise();
+    let limit = descriptors.as_ref().map(|descriptors| descriptors.limit);
+    let machine = machine::read().with_descriptors(limit);
+    let mut config = assemble::config(args, &environment, machine)?;
     if args.print_client_config {
         return access::print_client_config(config, &environment, args.holder.as_deref());
     }
-    if let Some(descriptors) = descriptors::raise() {
+    if let Some(descriptors) = descriptors {
         config.limits = config.limits.with_descriptors(descriptors.limit);
         config.limits.child_descriptors = Some(descriptors.inherited);
     }

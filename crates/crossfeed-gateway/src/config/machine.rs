@@ -12,6 +12,8 @@ pub struct Machine {
     /// Bytes of memory: the least of what the machine has, the control group may use, and the address space
     /// may hold.
     pub memory_bytes: Option<usize>,
+    /// Descriptors that the process may open.
+    pub descriptors: Option<usize>,
 }
 
 impl Machine {
@@ -21,6 +23,13 @@ impl Machine {
         self.memory_bytes = bytes.into();
         self
     }
+
+    /// The same with so many descriptors.
+    #[must_use]
+    pub fn with_descriptors(mut self, descriptors: impl Into<Option<usize>>) -> Self {
+        self.descriptors = descriptors.into();
+        self
+    }
 }
 
 /// The budget where the memory of the machine is not known.
@@ -28,6 +37,16 @@ const DEFAULT_MEMORY: usize = 1 << 30;
 /// The smallest and the largest default of the budget.
 const LEAST_MEMORY: usize = 256 << 20;
 const MOST_MEMORY: usize = 4 << 30;
+/// What a child process may be expected to take: small servers in Python or Node take less.
+const PROCESS_MEMORY: usize = 32 << 20;
+/// The smallest and the largest default of child processes.
+const LEAST_PROCESSES: usize = 16;
+const MOST_PROCESSES: usize = 1024;
+/// Descriptors for each session: its share of connections and one child process.
+const SESSION_DESCRIPTORS: usize = 8;
+/// The smallest and the largest default of sessions.
+const LEAST_SESSIONS: usize = 16;
+const MOST_SESSIONS: usize = 1024;
 /// The largest default of one message.
 const MOST_MESSAGE: usize = 64 << 20;
 
@@ -38,20 +57,31 @@ impl Limits {
         let memory = machine.memory_bytes.map_or(DEFAULT_MEMORY, |bytes| {
             (bytes / 2).clamp(LEAST_MEMORY, MOST_MEMORY)
         });
-        Self::of_memory(memory)
+        let processes = machine.memory_bytes.map_or(MOST_PROCESSES, |bytes| {
+            (bytes / PROCESS_MEMORY).clamp(LEAST_PROCESSES, MOST_PROCESSES)
+        });
+        let sessions = machine.descriptors.map_or(MOST_SESSIONS, |descriptors| {
+            (descriptors / SESSION_DESCRIPTORS).clamp(LEAST_SESSIONS, MOST_SESSIONS)
+        });
+        let limits = Self {
+            processes,
+            sessions,
+            ..Self::fixed()
+        };
+        limits.with_memory(memory)
     }
 
-    /// The defaults where all that is held may take this many bytes: a quarter of it for results, a quarter of
+    /// The same where all that is held may take this many bytes: a quarter of it for results, a quarter of
     /// these for one session, an eighth of it for one message.
     #[must_use]
-    pub fn of_memory(memory_bytes: usize) -> Self {
+    pub fn with_memory(self, memory_bytes: usize) -> Self {
         let total_bytes = memory_bytes / 4;
         Self {
             memory_bytes,
             message_bytes: (memory_bytes / 8).min(MOST_MESSAGE),
             total_bytes,
             session_bytes: total_bytes / 4,
-            ..Self::fixed()
+            ..self
         }
     }
 }
@@ -78,5 +108,23 @@ mod tests {
         check(Some(64 << 20), 256, 32, 64, 16);
         check(Some(4 << 30), 2048, 64, 512, 128);
         check(Some(64 << 30), 4096, 64, 1024, 256);
+    }
+
+    #[test]
+    fn sessions_and_processes_are_shares_of_what_the_machine_allows() {
+        let check = |memory: usize, descriptors: usize, sessions: usize, processes: usize| {
+            let machine = Machine::default()
+                .with_memory_bytes(memory)
+                .with_descriptors(descriptors);
+            let limits = Limits::of_machine(&machine);
+            assert_eq!((limits.sessions, limits.processes), (sessions, processes));
+            // Said memory changes neither.
+            let limits = limits.with_memory(1 << 30);
+            assert_eq!((limits.sessions, limits.processes), (sessions, processes));
+        };
+        check(1 << 30, 1024, 128, 32);
+        check(24 << 30, 1 << 20, 1024, 768);
+        check(64 << 20, 64, 16, 16);
+        check(64 << 30, 4096, 512, 1024);
     }
 }

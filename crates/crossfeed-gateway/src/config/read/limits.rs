@@ -10,7 +10,7 @@ pub(super) fn limits(reader: &mut Reader<'_>, node: &Node) -> Limits {
     };
     // The sizes of the rest follow from it.
     if let Some(bytes) = fields.bytes(reader, "memoryBytes") {
-        limits = Limits::of_memory(bytes);
+        limits = limits.with_memory(bytes);
     }
     let sizes = [
         ("messageBytes", &mut limits.message_bytes),
