@@ -276,9 +276,13 @@ fn a_check_shows_what_a_client_would_see() {
     assert!(lines[2].starts_with("  say: "), "{out}");
     assert!(lines[2].contains(" tokens, refs"), "{out}");
     assert!(
-        lines.last().unwrap().starts_with("1 tool of 1 server: "),
+        lines
+            .iter()
+            .any(|line| line.starts_with("1 tool of 1 server: ")),
         "{out}"
     );
+    let last = lines.last().unwrap();
+    assert!(last.starts_with("limits: memoryBytes "), "{out}");
     assert!(!out.contains("s3cret"), "{out}");
 }
 

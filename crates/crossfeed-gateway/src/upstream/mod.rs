@@ -81,9 +81,7 @@ pub enum UpstreamError {
         limit: usize,
     },
     /// It sent a message, and the gateway holds as much as it may.
-    #[error(
-        "the server answered, and the gateway has no memory for the answer now: the request has run"
-    )]
+    #[error("the server answered, and the gateway has no memory for the answer now")]
     NoRoom,
     /// It was not started or asked: the gateway has no room for it now.
     #[error("the gateway has no room for it: too many {what}")]
