@@ -11,6 +11,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::client::Shared;
 use crate::history::{Event, History};
+use crate::judge::SCARCE;
 use crate::process::{limit_descriptors, restore_descriptors, signal, with_arguments};
 use crate::proxy::Proxy;
 use crate::seed::Seed;
@@ -140,7 +141,7 @@ pub(crate) async fn inject(
                     .await?;
             }
             9 => {
-                note("fault: descriptors scarce", "");
+                note(SCARCE, "");
                 let limit = limit_descriptors(gateway, seed.below(8));
                 sleep(Duration::from_millis(seed.below(1_500))).await;
                 if let Some(limit) = limit {

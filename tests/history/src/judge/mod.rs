@@ -10,6 +10,8 @@ mod secrets;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use calls::SCARCE;
+
 use std::fmt;
 
 use crate::history::{Event, Moment};

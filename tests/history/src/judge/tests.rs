@@ -1,6 +1,6 @@
 //! Histories with a planted fault must be judged wrong, and sound ones right.
 
-use super::{Law, judge};
+use super::{Law, SCARCE, judge};
 use crate::history::{Event, Moment, Outcome};
 
 const KEY: &str = "key:ada.web1.1.0000000a;";
@@ -186,6 +186,23 @@ fn a_wrong_a_second_and_a_missing_answer_are_found() {
         message: "{}".into(),
     };
     check(&[stray], &[Law::Answered]);
+}
+
+#[test]
+fn a_connection_may_be_cut_off_while_descriptors_are_scarce_unless_the_call_ran() {
+    let scarce = Event::Injected {
+        fault: SCARCE.into(),
+        target: String::new(),
+    };
+    let lost = ended(Outcome::Lost {
+        why: "reset".into(),
+    });
+    check(&[scarce.clone(), asked(KEY), lost.clone()], &[]);
+    check(
+        &[scarce.clone(), asked(KEY), ran(KEY), lost.clone()],
+        &[Law::Answered],
+    );
+    check(&[asked(KEY), lost, scarce], &[Law::Answered]);
 }
 
 #[test]
