@@ -164,7 +164,7 @@ impl Side {
         let is_of = |owner: Option<usize>| owner.map_or(asks_all, |owner| owner == link.server);
         let params = message.params().unwrap_or_default();
         let uris = |uri: &str| is_only || is_of(self.owner_of_resource(uri));
-        let tasks = |task: &str| client.tasks().may_know(link.server, task);
+        let tasks = |task: &str| client.tasks().is_at(link.server, task, is_only || asks_all);
         let own = kept(&params, "resourceSubscriptions", uris);
         let own = kept(&own, "taskIds", tasks);
         match own == params {

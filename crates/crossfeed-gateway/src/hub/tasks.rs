@@ -63,6 +63,14 @@ impl Tasks {
         self.has_all || self.owner(task) == Some(server)
     }
 
+    /// Whether a server is to hear of a task: of one that nobody is known to have, where all are asked.
+    pub(super) fn is_at(&self, server: usize, task: &str, asks_all: bool) -> bool {
+        match self.owner(task) {
+            Some(owner) => owner == server,
+            None => self.has_all && asks_all,
+        }
+    }
+
     /// A server's page of tasks without those of others.
     pub(super) fn list(&self, server: usize, result: Bytes) -> Bytes {
         let document = Document::new(result.clone());
@@ -111,6 +119,10 @@ fn named(params: &Bytes) -> Option<String> {
 impl Client {
     /// What is to be known of a result: the task that it stands for.
     pub(in crate::hub) fn learn(&self, link: &Link, result: &Bytes) {
+        // Most results are of none, and must not be read for that.
+        if !crate::members::may_hold(result, ID) {
+            return;
+        }
         let begun = read::string(result, &["task", ID]).or_else(|| {
             let is_task = read::string(result, &["resultType"]).as_deref() == Some("task");
             is_task.then(|| read::string(result, &[ID]))?

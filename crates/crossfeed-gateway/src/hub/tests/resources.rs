@@ -211,3 +211,32 @@ async fn a_server_that_hangs_holds_up_no_question_that_is_asked_in_turn() {
         .request("logging/setLevel", r#"{"level":"info"}"#)
         .await;
 }
+
+#[tokio::test]
+async fn a_server_hears_of_no_subscription_to_what_is_anothers() {
+    let world = World::new(&["a", "b"]);
+    let client = world.client();
+    let listen = r#"{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}},"notifications":{"resourceSubscriptions":["a://1","b://1","x://1?sig=S"],"taskIds":["t"],"toolsListChanged":true}}}"#;
+    client.send(listen).await;
+    let mut servers = Vec::new();
+    for index in 0..2 {
+        let mut server = world.server(index).await;
+        let probe = server.expect("server/discover").await;
+        server
+            .answer(&probe, r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"resources":{}},"serverInfo":{"name":"s","version":"1"},"ttlMs":0,"cacheScope":"private"}"#)
+            .await;
+        servers.push(server);
+    }
+    let pages = [resources(&["a://1"]), resources(&["b://1"])];
+    answer_lists(&mut servers, "resources/list", &pages).await;
+    let none = [templates(&[]), templates(&[])];
+    answer_lists(&mut servers, "resources/templates/list", &none).await;
+    for (server, uri) in servers.iter_mut().zip(["a://1", "b://1"]) {
+        let request = server.expect("subscriptions/listen").await;
+        let params = String::from_utf8(request.params().unwrap().to_vec()).unwrap();
+        let expected = format!(
+            r#""notifications":{{"resourceSubscriptions":["{uri}"],"taskIds":[],"toolsListChanged":true}}"#
+        );
+        assert!(params.contains(&expected), "{params}");
+    }
+}

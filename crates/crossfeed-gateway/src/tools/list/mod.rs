@@ -119,7 +119,7 @@ pub(super) struct Listings {
 }
 
 /// How many are kept: some hundreds of kilobytes each for long lists.
-const KEPT: NonZeroUsize = match NonZeroUsize::new(32) {
+const KEPT: NonZeroUsize = match NonZeroUsize::new(64) {
     Some(kept) => kept,
     None => NonZeroUsize::MIN,
 };
