@@ -2,6 +2,8 @@
 //!
 //! One test, since what one thread takes shows in the figures of another.
 
+#![expect(clippy::unwrap_used, reason = "this is a test")]
+
 use crossfeed_core::{Engine, EngineOptions, InputSchema, Session, ToolResult, arguments_cost};
 use crossfeed_wire::{CallId, Scope};
 use peak_alloc::PeakAlloc;
