@@ -132,6 +132,12 @@ pub(crate) fn redact(rules: &RevealRules, value: Cursor<'_>, out: &mut Vec<u8>) 
         exclude: None,
         rules,
     });
+    let before = out.len();
     engine.run(value, out);
+    if !engine.redacted.any() && !value.document_has_duplicates() {
+        // What was looked into was written anew.
+        out.truncate(before);
+        value.write(out);
+    }
     engine.redacted
 }

@@ -243,9 +243,9 @@ fn named(text: &str) -> Option<(char, usize)> {
     let length = name.len() + 3;
     let upper = name.to_ascii_uppercase();
     let letter = |prefix: &str| upper.strip_prefix(prefix)?.parse::<char>().ok();
-    let c = if let Some(c) =
-        letter("LATIN SMALL LETTER ").or_else(|| letter("LATIN CAPITAL LETTER "))
-    {
+    let c = if let Some(c) = letter("LATIN SMALL LETTER ") {
+        c.to_ascii_lowercase()
+    } else if let Some(c) = letter("LATIN CAPITAL LETTER ") {
         c
     } else if let Some(digit) = upper.strip_prefix("DIGIT ") {
         let digit = DIGITS.iter().position(|name| *name == digit)?;

@@ -116,7 +116,7 @@ impl Scan {
             else {
                 return false;
             };
-            is_key(before, behind, brace < hit.start() && !key.is_empty()) && is_meant(key)
+            is_meant(key) && is_key(before, behind, brace < hit.start() && !key.is_empty())
         })
     }
 }
@@ -150,7 +150,9 @@ fn is_separated(mut behind: &str) -> bool {
         let Some(comment) = behind.strip_prefix("/*") else {
             break;
         };
-        match comment.find("*/").filter(|&end| end <= MAX_COMMENT) {
+        let bytes = comment.as_bytes();
+        let near = bytes.get(..MAX_COMMENT).unwrap_or(bytes);
+        match memmem::find(near, b"*/") {
             Some(end) => behind = comment.get(end + 2..).unwrap_or_default(),
             None => return true,
         }

@@ -249,9 +249,15 @@ fn keys_are_found_as_programming_languages_write_them() {
 
 #[test]
 fn many_names_in_a_text_take_little_time() {
+    // Each has a comment behind it that does not end.
     let text = "\"pass\" /* ".repeat(50_000);
-    let json = crossfeed_json::quoted(&format!("{{{text}"));
+    let json = crossfeed_json::quoted(&format!("x {{{text}"));
+    let withheld = format!("\"{WITHHELD}\"");
+    check("pass", &json, &withheld, (0, 1));
     check("u.pass", &json, &json, (0, 0));
+    let text = format!("{}{}*/ x", "\"pass\" /* ".repeat(50_000), " ".repeat(2000));
+    let json = crossfeed_json::quoted(&format!("x {{{text}"));
+    check("pass", &json, &withheld, (0, 1));
     let text = "{\\x7".repeat(100_000);
     let json = crossfeed_json::quoted(&text);
     check("pass", &json, &json, (0, 0));
