@@ -15,9 +15,10 @@ use super::tree;
 const INHERITED: [&str; 4] = ["version", "edition", "rust-version", "license"];
 const DEPENDENCY_TABLES: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
 /// Unpublished members that stand beside `crates/`.
-const BESIDE: [&str; 5] = [
+const BESIDE: [&str; 6] = [
     "tests",
     "tests/fixture",
+    "tests/fuzz",
     "tests/history",
     "benches",
     "benches/race-gateway",
