@@ -9,7 +9,7 @@ use crossfeed_json::{Quoted, TokenVisitor, read_tokens};
 
 /// What one value takes at most: its words in two indexes, its place in the value that is read, in what the
 /// tool's schema judges, and in a copy of either while names are read back.
-const VALUE: usize = 416;
+const VALUE: usize = 640;
 /// What a member takes beside its value: keys, and places in hash tables.
 const MEMBER: usize = 384;
 /// How often the bytes of a string or key are there at most.
