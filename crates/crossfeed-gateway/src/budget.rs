@@ -1,6 +1,6 @@
 //! One budget of bytes for everything that the gateway holds, whoever sent or built it.
 //!
-//! What comes in: how many bytes somebody wants to hold, and for whom. What goes out: a [`Charge`], or that
+//! What comes in: how many bytes somebody wants to hold, and for whom. What goes out: a `Charge`, or that
 //! there is no room. Deliberately not here: what is done without room.
 //!
 //! # What holds

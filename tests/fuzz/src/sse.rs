@@ -26,7 +26,7 @@ fn decode<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> Vec<Block> {
     let mut blocks = Vec::new();
     for chunk in chunks {
         decoder.feed(Bytes::copy_from_slice(chunk));
-        blocks.extend(std::iter::from_fn(|| decoder.next()));
+        blocks.extend(std::iter::from_fn(|| decoder.next_block()));
     }
     blocks
 }

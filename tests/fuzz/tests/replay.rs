@@ -2,6 +2,14 @@
 //!
 //! `CROSSFEED_FUZZ_RUNS` says how many mutations each target gets (500), `CROSSFEED_FUZZ_SEED` which.
 
+#![expect(
+    clippy::disallowed_methods,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test, which says what it did and is told how much to do"
+)]
+
 use crossfeed_fuzz::{
     TARGETS,
     mutate::{Choices, mutated},

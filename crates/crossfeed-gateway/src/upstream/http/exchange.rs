@@ -244,7 +244,7 @@ pub(super) async fn read(
 ) -> (bool, usize) {
     let mut blocks = 0;
     loop {
-        while let Some(block) = decoder.next() {
+        while let Some(block) = decoder.next_block() {
             blocks += 1;
             let Some(data) = resume.take(block) else {
                 continue;

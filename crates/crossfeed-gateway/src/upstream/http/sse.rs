@@ -29,6 +29,7 @@ pub struct Block {
 
 #[derive(Debug, PartialEq, Eq)]
 /// The data of an event.
+#[non_exhaustive]
 pub enum Data {
     /// All of it.
     Whole(Bytes),
@@ -104,7 +105,7 @@ impl Decoder {
     }
 
     /// The next block of what was fed.
-    pub fn next(&mut self) -> Option<Block> {
+    pub fn next_block(&mut self) -> Option<Block> {
         self.done.pop_front()
     }
 
@@ -331,7 +332,7 @@ mod tests {
         for cut in cuts {
             decoder.feed(Bytes::copy_from_slice(&text[from..cut]));
             from = cut;
-            blocks.extend(std::iter::from_fn(|| decoder.next()));
+            blocks.extend(std::iter::from_fn(|| decoder.next_block()));
         }
         blocks
     }
@@ -362,7 +363,7 @@ mod tests {
                 decoder.make_room(chunk.len()).await;
                 decoder.feed(Bytes::copy_from_slice(chunk));
             }
-            decoder.next().and_then(|block| block.data)
+            decoder.next_block().and_then(|block| block.data)
         };
         let long = "x".repeat(60_000);
         let event = |id: usize| format!("data: {{\"id\":{id},\"result\":\"{long}\"}}\n\n");
