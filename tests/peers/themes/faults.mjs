@@ -159,7 +159,8 @@ async function sizes(t) {
       await alive(raw);
     });
   });
-  await t.using('a client under the limits that are there by themselves', () => connected(servers()), async (raw) => {
+  const roomy = { options: { limits: { message_bytes: 256 << 20 } } };
+  await t.using('a client under limits that admit 100 MB', () => connected(servers(), roomy), async (raw) => {
     await t.check('100 MB in one line are kept, shown as a preview, and passed on', async () => {
       const result = await raw.call('big', { megabytes: 100 }, { patience: 80_000 });
       const shown = JSON.stringify(result);

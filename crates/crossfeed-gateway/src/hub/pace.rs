@@ -6,8 +6,8 @@ use tokio::time::Instant;
 
 /// Notifications a second that are read for as long as the server goes on, and how many at once before
 /// that: more than any server says that has something to say.
-const PER_SECOND: u32 = 2000;
-const BURST: u32 = 10_000;
+const PER_SECOND: u32 = 10_000;
+const BURST: u32 = 20_000;
 /// The same in bytes.
 const BYTES_PER_SECOND: u32 = 16 << 20;
 const BYTES_BURST: u32 = 64 << 20;

@@ -20,6 +20,7 @@ use crate::{
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document};
 use futures_util::future::join_all;
+use serde_json::json;
 use std::{collections::HashMap, num::NonZeroUsize, sync::Arc};
 use tokio::time::Instant;
 
@@ -297,7 +298,8 @@ impl Request {
                 true => code::INVALID_PARAMS,
                 false => RESOURCE_NOT_FOUND,
             };
-            let error = RpcError::new(code, "unknown resource: no server lists it");
+            let error = RpcError::new(code, "unknown resource: no server lists it")
+                .with_data(json!({"uri": uri}));
             return self.client.refuse(self.serial, &error).await;
         }
         match self.first_that_knows(message).await {

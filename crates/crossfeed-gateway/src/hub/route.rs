@@ -105,6 +105,9 @@ impl Request {
                     }
                 },
             },
+            "resources/subscribe" | "resources/unsubscribe" if !has_sessions => {
+                self.unknown_method().await;
+            }
             "resources/read"
             | "resources/subscribe"
             | "resources/unsubscribe"

@@ -15,9 +15,11 @@ use crate::{
     config::Unlisted,
     downstream::Principal,
     message::{Message, RpcError, code},
+    meta::CLIENT_CAPABILITIES,
 };
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, Edits, Kind};
+use serde_json::json;
 use std::{
     borrow::Cow,
     num::NonZeroUsize,
@@ -29,6 +31,15 @@ use std::{
 const TASKS: NonZeroUsize = NonZeroUsize::new(4096).expect("not zero");
 
 const ID: &str = "taskId";
+
+/// The extension of tasks, and the error for a request that does not declare it (2026-07-28).
+const EXTENSION: &str = "io.modelcontextprotocol/tasks";
+const MISSING_CAPABILITY: i64 = -32021;
+
+fn declares_tasks(params: &Bytes) -> bool {
+    let path = ["_meta", CLIENT_CAPABILITIES, "extensions", EXTENSION];
+    read::raw(params, &path).is_some()
+}
 
 /// The tasks of one principal.
 pub(super) struct Tasks {
@@ -171,7 +182,15 @@ impl Request {
                 None => return self.nobody().await,
             },
             None => {
-                let error = RpcError::new(code::INVALID_PARAMS, "unknown task");
+                let is_stateless = self.side.revision.is_stateless();
+                let error = if is_stateless && method == "tasks/result" {
+                    RpcError::new(code::METHOD_NOT_FOUND, "this revision has no such method")
+                } else if is_stateless && !declares_tasks(&params) {
+                    RpcError::new(MISSING_CAPABILITY, "the request does not declare tasks")
+                        .with_data(json!({"requiredCapabilities": {"extensions": {EXTENSION: {}}}}))
+                } else {
+                    RpcError::new(code::INVALID_PARAMS, "unknown task")
+                };
                 return self.client.refuse(self.serial, &error).await;
             }
         };

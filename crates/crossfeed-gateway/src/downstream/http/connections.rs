@@ -282,6 +282,10 @@ impl Place {
         if state.leaving.contains(&self.number) {
             // It ends whatever is done, and takes no place.
             let open = state.open.get_mut(&self.number)?;
+            if *open.way.borrow() == Way::Cut {
+                // Nobody would read the answer: the request must not run.
+                return None;
+            }
             open.running += 1;
             return Some(self.busy());
         }

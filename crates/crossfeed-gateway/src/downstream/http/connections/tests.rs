@@ -68,6 +68,10 @@ async fn strangers_give_way_at_once_where_no_descriptor_is_left() {
     connections.send_strangers_away();
     assert_eq!(ended(&stranger), Some(Way::Cut));
     assert_eq!(ended(&known), None);
+    assert!(
+        stranger.request(&named("a")).is_none(),
+        "what is cut off runs nothing"
+    );
 }
 
 /// Places of principals, in which a letter is a connection of one that is let in and runs a request; a capital
