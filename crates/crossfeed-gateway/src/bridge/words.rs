@@ -77,8 +77,7 @@ pub(super) fn level_name(level: usize) -> Option<&'static str> {
     LEVELS.get(level).copied()
 }
 
-/// The extension by which the stateless era has tasks.
-pub(super) const TASKS: &str = "io.modelcontextprotocol/tasks";
+pub(super) use crate::meta::TASKS;
 
 /// Codes of errors that one era has and the other has not.
 pub(super) mod code {

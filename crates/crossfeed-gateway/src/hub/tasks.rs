@@ -15,7 +15,7 @@ use crate::{
     config::Unlisted,
     downstream::Principal,
     message::{Message, RpcError, code},
-    meta::CLIENT_CAPABILITIES,
+    meta,
 };
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, Edits, Kind};
@@ -32,12 +32,13 @@ const TASKS: NonZeroUsize = NonZeroUsize::new(4096).expect("not zero");
 
 const ID: &str = "taskId";
 
-/// The extension of tasks, and the error for a request that does not declare it (2026-07-28).
-const EXTENSION: &str = "io.modelcontextprotocol/tasks";
-const MISSING_CAPABILITY: i64 = -32021;
-
 fn declares_tasks(params: &Bytes) -> bool {
-    let path = ["_meta", CLIENT_CAPABILITIES, "extensions", EXTENSION];
+    let path = [
+        "_meta",
+        meta::CLIENT_CAPABILITIES,
+        "extensions",
+        meta::TASKS,
+    ];
     read::raw(params, &path).is_some()
 }
 
@@ -186,8 +187,11 @@ impl Request {
                 let error = if is_stateless && method == "tasks/result" {
                     RpcError::new(code::METHOD_NOT_FOUND, "this revision has no such method")
                 } else if is_stateless && !declares_tasks(&params) {
-                    RpcError::new(MISSING_CAPABILITY, "the request does not declare tasks")
-                        .with_data(json!({"requiredCapabilities": {"extensions": {EXTENSION: {}}}}))
+                    RpcError::new(
+                        code::MISSING_CAPABILITY,
+                        "the request does not declare tasks",
+                    )
+                    .with_data(json!({"requiredCapabilities": {"extensions": {(meta::TASKS): {}}}}))
                 } else {
                     RpcError::new(code::INVALID_PARAMS, "unknown task")
                 };

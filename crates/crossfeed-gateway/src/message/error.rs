@@ -17,6 +17,8 @@ pub mod code {
     pub const INVALID_PARAMS: i64 = -32602;
     /// The other side of the gateway failed.
     pub const INTERNAL: i64 = -32603;
+    /// The request does not declare a capability that it needs (2026-07-28).
+    pub const MISSING_CAPABILITY: i64 = -32021;
 }
 
 /// Why bytes are no message.

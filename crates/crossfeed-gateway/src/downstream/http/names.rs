@@ -10,7 +10,6 @@ pub(super) const LAST_EVENT: &str = "last-event-id";
 
 /// Codes of errors of 2026-07-28.
 pub(super) const HEADER_MISMATCH: i64 = -32020;
-pub(super) const MISSING_CAPABILITY: i64 = -32021;
 pub(super) const UNSUPPORTED_VERSION: i64 = -32022;
 
 /// The one value of a header, without the blanks around it.

@@ -4,9 +4,7 @@
 //! status that an answer has. Whoever stands between reads the headers, and the server the message: what is
 //! not the same in both is refused.
 
-use super::names::{
-    HEADER_MISMATCH, METHOD, MISSING_CAPABILITY, NAME, SESSION, UNSUPPORTED_VERSION, VERSION, only,
-};
+use super::names::{HEADER_MISMATCH, METHOD, NAME, SESSION, UNSUPPORTED_VERSION, VERSION, only};
 use crate::meta::{CLIENT_CAPABILITIES, PROTOCOL_VERSION};
 use crate::{
     Revision,
@@ -171,7 +169,9 @@ pub(super) fn status(answer: &Message) -> StatusCode {
         std::str::from_utf8(code.raw()).ok()?.parse::<i64>().ok()
     });
     match code {
-        Some(HEADER_MISMATCH | MISSING_CAPABILITY | UNSUPPORTED_VERSION) => StatusCode::BAD_REQUEST,
+        Some(HEADER_MISMATCH | code::MISSING_CAPABILITY | UNSUPPORTED_VERSION) => {
+            StatusCode::BAD_REQUEST
+        }
         Some(code::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
         _ => StatusCode::OK,
     }
