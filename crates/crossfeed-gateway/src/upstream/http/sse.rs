@@ -14,6 +14,9 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 /// What a line may hold that is no data: names, ids and times are short, and comments say nothing.
 const FIELD: usize = 8 << 10;
 
+/// What may stand before the first line, and is no part of it.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// One block of a stream, up to a blank line.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Block {
@@ -181,10 +184,15 @@ impl Decoder {
 
     /// Gives up holding a line that has become too long.
     fn judge(&mut self) {
+        if self.is_first && self.line.starts_with(BYTE_ORDER_MARK) {
+            self.line.advance(BYTE_ORDER_MARK.len());
+            self.is_first = false;
+        }
         if is_data(&self.line) {
-            if !self.has_no_room
-                && self.line.len() + self.data_bytes() <= self.limit + b"data: ".len()
-            {
+            let fits = !self.has_no_room
+                && self.line.len() + self.data_bytes() <= self.limit + b"data: ".len();
+            // The blank behind the colon may still come.
+            if fits || self.line.len() == b"data:".len() {
                 return;
             }
             let line = self.line.split();
@@ -205,22 +213,23 @@ impl Decoder {
             let line = self.line.split().freeze();
             self.whole_line(line);
         }
+        self.is_first = false;
         self.rest = Rest::Held;
     }
 
     fn whole_line(&mut self, mut line: Bytes) {
-        if std::mem::take(&mut self.is_first) && line.starts_with(b"\xef\xbb\xbf") {
-            line.advance(3);
+        if std::mem::take(&mut self.is_first) && line.starts_with(BYTE_ORDER_MARK) {
+            line.advance(BYTE_ORDER_MARK.len());
         }
         if line.is_empty() {
             return self.end_of_block();
         }
-        let colon = memchr::memchr(b':', &line[..line.len().min(FIELD)]).unwrap_or(line.len());
+        if line.len() > FIELD && !is_data(&line) {
+            return;
+        }
+        let colon = memchr::memchr(b':', &line).unwrap_or(line.len());
         let value = value_of(&line, colon);
-        let text = || {
-            let text = std::str::from_utf8(value).ok()?;
-            (text.len() <= FIELD).then(|| text.to_owned())
-        };
+        let text = || std::str::from_utf8(value).ok().map(str::to_owned);
         match &line[..colon] {
             b"data" => {
                 let value = line.slice_ref(value);
@@ -444,10 +453,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_field_is_as_long_wherever_it_is_cut() {
+        for length in FIELD - 6..FIELD + 6 {
+            let text = format!("id: 1\nid: {}\ndata: a\n\n", "x".repeat(length));
+            let whole = decode(100, text.as_bytes(), &[]);
+            assert_eq!(decode(100, text.as_bytes(), &[length]), whole, "{length}");
+        }
+    }
+
     proptest! {
         #[test]
         fn where_chunks_are_cut_does_not_matter(
-            lines in prop::collection::vec("(data: ?[a-z]{0,20}|id: [0-9]|: x{0,9}|retry: [0-9]|)", 0..20),
+            lines in prop::collection::vec("\u{feff}?(data: ?[a-z]{0,60}|id: [0-9]|: x{0,9}|retry: [0-9]|)", 0..20),
             ends in prop::collection::vec(prop::sample::select(vec!["\n", "\r\n", "\r"]), 20),
             cuts in prop::collection::vec(0_usize..400, 0..9),
             limit in 1_usize..40,
