@@ -52,6 +52,6 @@ demo *args:
 deny:
     cargo deny check
 
-# everything, as CI runs it
-ci:
-    bash .ci/run
+# everything, as CI runs it; `just ci --long` runs what takes hours
+ci *args:
+    bash .ci/run {{ args }}

@@ -100,7 +100,7 @@ fn a_slow_receiver_gets_everything_in_the_end() {
             let span = SpanBuilder::from_name(format!("{number}")).with_attributes([note]);
             provider.tracer("host").build(span).end();
         }
-        provider.shutdown().unwrap();
+        provider.shutdown_with_timeout(PATIENCE).unwrap();
         let received = receiver.take();
         assert_eq!(received.spans().count(), 600);
         received
@@ -119,7 +119,7 @@ fn note(text: String) -> String {
     let note = KeyValue::new("gen_ai.tool.call.result", text);
     let span = SpanBuilder::from_name("a span").with_attributes([note]);
     provider.tracer("host").build(span).end();
-    provider.shutdown().unwrap();
+    provider.shutdown_with_timeout(PATIENCE).unwrap();
     let received = receiver.take();
     let span = received.spans().next().unwrap();
     let note = value_of(span.attributes[0].value.as_ref().unwrap());
