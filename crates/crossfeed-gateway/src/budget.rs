@@ -12,14 +12,12 @@
 use crate::{
     downstream::Principal,
     metrics::{Counter, Metrics, families},
+    sync::AtomicUsize,
 };
 use bytes::Bytes;
 use std::{
     collections::HashMap,
-    sync::{
-        Arc, PoisonError, RwLock,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::{Arc, PoisonError, RwLock, atomic::Ordering},
     time::Duration,
 };
 use tokio::{
@@ -136,6 +134,13 @@ impl Budget {
     pub fn held(&self) -> usize {
         self.held.load(Ordering::SeqCst)
     }
+
+    /// Has those who wait for room look again.
+    fn tell_waiting(&self) {
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            self.freed.notify_waiters();
+        }
+    }
 }
 
 /// Adds as far as there is room.
@@ -173,12 +178,16 @@ impl Account {
 
     fn take(&self, bytes: usize) -> bool {
         let budget = &*self.budget;
-        if !add(&self.held, bytes, budget.share) {
+        let left = budget.limit.saturating_sub(budget.held());
+        if bytes > left || !add(&self.held, bytes, budget.share) {
             return false;
         }
         let has_room = add(&budget.held, bytes, budget.limit);
         if !has_room {
             self.held.fetch_sub(bytes, Ordering::SeqCst);
+            // For a moment it was in the way of others of the principal. Those that found too little left did not get
+            // here, so those who wait do not wake each other for ever.
+            budget.tell_waiting();
         }
         has_room
     }
@@ -190,9 +199,7 @@ impl Account {
         self.held.fetch_sub(bytes, Ordering::SeqCst);
         let budget = &*self.budget;
         budget.held.fetch_sub(bytes, Ordering::SeqCst);
-        if budget.waiting.load(Ordering::SeqCst) > 0 {
-            budget.freed.notify_waiters();
-        }
+        budget.tell_waiting();
     }
 
     fn refuse(&self, purpose: Purpose) {
@@ -308,6 +315,9 @@ impl AsRef<[u8]> for Held {
         &self.bytes
     }
 }
+
+#[cfg(test)]
+mod models;
 
 #[cfg(test)]
 mod tests {

@@ -33,6 +33,7 @@ mod meta;
 mod pattern;
 mod private_file;
 mod revision;
+mod sync;
 mod withhold;
 
 pub use revision::Revision;

@@ -9,12 +9,16 @@
 //!   there are several principals.
 //! - What was given out comes back exactly once, whichever way its holder ends.
 
-use crate::{config::Limits, downstream::Principal};
+use crate::{
+    config::Limits,
+    downstream::Principal,
+    sync::{Mutex, MutexGuard},
+};
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, PoisonError},
 };
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::Instant};
 
 /// Child processes and descriptors for connections to servers, and what each client may have of them.
 #[derive(Clone, Debug)]
@@ -47,6 +51,35 @@ impl Quotas {
 pub(crate) const UNUSED_SOCKETS: usize = 16;
 
 impl Quotas {
+    /// The same as [`take`](Self::take), and waits for what comes back while `is_coming` says that something does.
+    pub(crate) async fn take_when_there(
+        &self,
+        principal: &Principal,
+        needs: Needs,
+        until: Instant,
+        mut is_coming: impl FnMut(Lack) -> bool,
+    ) -> Result<(Permit, Permit), Lack> {
+        loop {
+            let processes = self.processes.freed();
+            let descriptors = self.descriptors.freed();
+            tokio::pin!(processes, descriptors);
+            // Registered before it is looked: what comes back in between is not missed.
+            processes.as_mut().enable();
+            descriptors.as_mut().enable();
+            let lack = match self.take(principal, needs) {
+                Ok(permits) => return Ok(permits),
+                Err(lack) if is_coming(lack) => lack,
+                Err(lack) => return Err(lack),
+            };
+            tokio::select! {
+                biased;
+                () = processes => {}
+                () = descriptors => {}
+                () = tokio::time::sleep_until(until) => return Err(lack),
+            }
+        }
+    }
+
     /// Gives processes and descriptors, or neither: what is taken and given back again at once would wake who
     /// waits for it, for nothing. Else says of what there is too little.
     pub(crate) fn take(
@@ -259,6 +292,9 @@ impl Drop for Permit {
         self.quota.freed.notify_waiters();
     }
 }
+
+#[cfg(test)]
+mod models;
 
 #[cfg(test)]
 mod tests {

@@ -1,11 +1,14 @@
 //! Requests that run, so that the end can wait for them.
 
 use super::{Gone, LISTEN, Outlet};
-use crate::message::{Kind, Message};
+use crate::{
+    message::{Kind, Message},
+    sync::AtomicUsize,
+};
 use async_trait::async_trait;
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, AtomicUsize, Ordering},
+    atomic::{AtomicBool, Ordering},
 };
 use tokio::sync::Notify;
 
@@ -82,3 +85,6 @@ impl Drop for Reply {
         self.ends();
     }
 }
+
+#[cfg(test)]
+mod models;

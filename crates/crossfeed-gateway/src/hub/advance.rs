@@ -3,6 +3,7 @@
 //! What comes in: a future. What goes out: nothing; it runs to its end. Deliberately not here: what the
 //! work is. A task costs a wake on another thread, which is most of what a gateway adds to a small call.
 
+use crate::sync::spawn;
 use std::{
     future::{Future, poll_fn},
     pin::Pin,
@@ -16,7 +17,8 @@ pub(super) async fn advance(
     mut work: Pin<Box<dyn Future<Output = ()> + Send>>,
 ) -> Option<AbortHandle> {
     let first = poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await;
-    first
-        .is_pending()
-        .then(|| tokio::spawn(work).abort_handle())
+    if first.is_ready() {
+        return None;
+    }
+    spawn(work)
 }

@@ -8,12 +8,13 @@ use super::advance::advance;
 use crate::{
     downstream::{Gone, Outlet},
     message::Message,
+    sync::{Mutex, MutexGuard},
 };
 use async_trait::async_trait;
 use std::{
     collections::VecDeque,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, PoisonError, Weak,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -57,9 +58,12 @@ impl Lane {
 
     fn next(&self) -> Option<Message> {
         let mut queue = self.queue();
+        if queue.is_gone {
+            queue.waiting.clear();
+            queue.bytes = 0;
+        }
         let next = queue.waiting.pop_front();
         queue.bytes -= next.as_ref().map_or(0, Message::len);
-        let next = next.filter(|_| !queue.is_gone);
         queue.draining = next.is_some();
         next
     }
@@ -105,6 +109,9 @@ impl Outlet for Lane {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod models;
 
 #[cfg(test)]
 mod tests {

@@ -33,24 +33,25 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// Room for each of `needs`, or for none.
-    fn take_all(
-        quotas: &Quotas,
-        principal: &Principal,
+    /// Room for each of `needs`, of what was taken for all of them.
+    fn split(
+        (mut processes, mut descriptors): (Permit, Permit),
         needs: &[Needs],
-    ) -> Result<Vec<Arc<Self>>, Lack> {
-        let all = Needs {
-            processes: needs.iter().map(|needs| needs.processes).sum(),
-            descriptors: needs.iter().map(|needs| needs.descriptors).sum(),
-        };
-        let (mut processes, mut descriptors) = quotas.take(principal, all)?;
+    ) -> Vec<Arc<Self>> {
         let room = |needs: &Needs| {
             Arc::new(Self {
                 _processes: processes.split(needs.processes),
                 _descriptors: descriptors.split(needs.descriptors),
             })
         };
-        Ok(needs.iter().map(room).collect())
+        needs.iter().map(room).collect()
+    }
+}
+
+fn sum(needs: &[Needs]) -> Needs {
+    Needs {
+        processes: needs.iter().map(|needs| needs.processes).sum(),
+        descriptors: needs.iter().map(|needs| needs.descriptors).sum(),
     }
 }
 
@@ -117,33 +118,21 @@ impl Gateway {
     ) -> Result<Vec<Arc<Room>>, Crowded> {
         let until = Instant::now() + CLOSING;
         let mut is_coming = false;
-        loop {
-            let processes = self.quotas.processes.freed();
-            let descriptors = self.quotas.descriptors.freed();
-            tokio::pin!(processes, descriptors);
-            // Registered before it is looked: what comes back in between is not missed.
-            processes.as_mut().enable();
-            descriptors.as_mut().enable();
-            let what = match Room::take_all(&self.quotas, principal, needs) {
-                Ok(room) => return Ok(room),
-                Err(lack) => {
-                    let what = if lack.is_processes {
-                        "processes"
-                    } else {
-                        "descriptors"
-                    };
-                    if !is_coming && !self.take_back(principal, needs, lack) {
-                        return Err(Crowded { what });
-                    }
-                    what
-                }
-            };
-            is_coming = true;
-            tokio::select! {
-                () = processes => {}
-                () = descriptors => {}
-                () = tokio::time::sleep_until(until) => return Err(Crowded { what }),
-            }
+        let taken = self
+            .quotas
+            .take_when_there(principal, sum(needs), until, |lack| {
+                is_coming = is_coming || self.take_back(principal, needs, lack);
+                is_coming
+            });
+        match taken.await {
+            Ok(permits) => Ok(Room::split(permits, needs)),
+            Err(lack) => Err(Crowded {
+                what: if lack.is_processes {
+                    "processes"
+                } else {
+                    "descriptors"
+                },
+            }),
         }
     }
 

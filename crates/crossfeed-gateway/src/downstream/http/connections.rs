@@ -13,10 +13,13 @@
 //!   refused.
 //! - A connection that runs a request gives way to nobody.
 
-use crate::downstream::Principal;
+use crate::{
+    downstream::Principal,
+    sync::{Mutex, MutexGuard},
+};
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, PoisonError},
     time::Duration,
 };
 use tokio::{
@@ -369,5 +372,7 @@ impl Drop for Place {
     }
 }
 
+#[cfg(test)]
+mod models;
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use super::{
     events,
     names::{LAST_EVENT, SESSION, VERSION, only},
     reply::{Beginning, Leaving, Reply, Untold},
-    session::Session,
+    session::{Busy, Session},
     stateless,
     stream::{From, Stream},
 };
@@ -132,9 +132,9 @@ impl Http {
         principal: &Principal,
     ) -> Response<Answer> {
         let begins = message.kind() == Kind::Request && message.method() == Some("initialize");
-        let session = if begins {
+        let busy = if begins {
             match self.sessions.begin(Arc::clone(&self.hub), principal) {
-                Some(session) => session,
+                Some(busy) => busy,
                 None => {
                     self.metrics.count(REFUSALS, &["sessions"]);
                     let data = json!({"code": ErrorCode::LimitExceeded.as_str()});
@@ -143,10 +143,11 @@ impl Http {
             }
         } else {
             match self.session(headers, principal, message.id()) {
-                Ok(session) => session,
+                Ok(busy) => busy,
                 Err(refusal) => return *refusal,
             }
         };
+        let session = Arc::clone(busy.session());
         if message.kind() != Kind::Request {
             deliver(&session.client, message, Arc::new(Nowhere)).await;
             return status(StatusCode::ACCEPTED);
@@ -156,7 +157,6 @@ impl Http {
             id: session.id.clone(),
         });
         let mut untold = Untold(beginning.clone());
-        let busy = Some(session.busy());
         if begins && let Err(Crowded { what }) = Arc::clone(&session.client).reserve().await {
             self.metrics.count(REFUSALS, &[what]);
             let data = json!({"code": ErrorCode::LimitExceeded.as_str()});
@@ -166,7 +166,7 @@ impl Http {
         let stream = session.stream();
         let reply = Arc::new(Reply {
             stream: Arc::clone(&stream),
-            busy,
+            busy: Some(busy),
             beginning,
         });
         let reply = self.running.begin(&message, reply);
@@ -208,7 +208,7 @@ impl Http {
         headers: &HeaderMap,
         principal: &Principal,
         id: Option<&Id>,
-    ) -> Result<Arc<Session>, Box<Response<Answer>>> {
+    ) -> Result<Busy, Box<Response<Answer>>> {
         let refused = |status, what: String| {
             let error = RpcError::new(code::INVALID_REQUEST, what);
             Err(Box::new(refuse(status, id, &error)))
@@ -222,7 +222,7 @@ impl Http {
             return refused(StatusCode::BAD_REQUEST, what.to_owned());
         };
         match self.sessions.find(named, principal) {
-            Some(session) => Ok(session),
+            Some(busy) => Ok(busy),
             None => refused(
                 StatusCode::NOT_FOUND,
                 "there is no such session: begin with `initialize`".to_owned(),

@@ -4,17 +4,21 @@
 //! here: requests.
 
 use super::stream::{From, Stream, place};
-use crate::downstream::{Hub, HubClient, Outlet as _, Principal};
+use crate::{
+    downstream::{Hub, HubClient, Outlet as _, Principal},
+    sync::{AtomicUsize, Mutex, MutexGuard, spawn_if_possible},
+};
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use std::{
     collections::{HashMap, VecDeque},
+    ops::Deref,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, AtomicUsize, Ordering},
+        Arc, PoisonError,
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
-use tokio::{runtime::Handle, time::Instant};
+use tokio::time::Instant;
 
 /// What a session keeps of streams that are over, so that a client whose connection broke gets the answer
 /// after all.
@@ -43,13 +47,26 @@ pub(super) struct Session {
     used: Mutex<Instant>,
 }
 
-/// A request that runs: its session is used.
+/// A request that runs: its session is used, and makes room for no other.
 pub(super) struct Busy(Arc<Session>);
 
 impl Busy {
-    /// A stream of it is over.
-    pub(super) fn trim(&self) {
-        self.0.trim();
+    fn new(session: &Arc<Session>) -> Self {
+        session.busy.fetch_add(1, Ordering::AcqRel);
+        Self(Arc::clone(session))
+    }
+
+    /// The session.
+    pub(super) fn session(&self) -> &Arc<Session> {
+        &self.0
+    }
+}
+
+impl Deref for Busy {
+    type Target = Session;
+
+    fn deref(&self) -> &Session {
+        &self.0
     }
 }
 
@@ -84,7 +101,7 @@ impl Sessions {
 
     /// A session that begins; none when there are as many as there may be and all of them are at work, or
     /// no randomness for its id. Else the one that was idle for longest makes room.
-    pub(super) fn begin(&self, hub: Arc<dyn Hub>, principal: &Principal) -> Option<Arc<Session>> {
+    pub(super) fn begin(&self, hub: Arc<dyn Hub>, principal: &Principal) -> Option<Busy> {
         let mut random = [0; 32];
         getrandom::fill(&mut random).ok()?;
         let id = BASE64_URL_SAFE_NO_PAD.encode(random);
@@ -107,18 +124,18 @@ impl Sessions {
             busy: AtomicUsize::new(0),
             used: Mutex::new(Instant::now()),
         });
-        all.insert(id, Arc::clone(&session));
-        Some(session)
+        // Before anybody else looks for a session that makes room.
+        let busy = Busy::new(&session);
+        all.insert(id, session);
+        Some(busy)
     }
 
     /// The session of this id. That of somebody else is none.
-    pub(super) fn find(&self, id: &str, principal: &Principal) -> Option<Arc<Session>> {
-        let session = self.all().get(id).cloned()?;
-        if session.principal != *principal {
-            return None;
-        }
-        session.touch();
-        Some(session)
+    pub(super) fn find(&self, id: &str, principal: &Principal) -> Option<Busy> {
+        let all = self.all();
+        let session = all.get(id)?;
+        // The list is free again once it is known that the session makes room for no other.
+        (session.principal == *principal).then(|| Busy::new(session))
     }
 
     /// Ends a session.
@@ -202,12 +219,6 @@ impl Session {
         self.busy.load(Ordering::Acquire) == 0 && !self.standalone.is_read() && self.idle() >= idle
     }
 
-    /// A request that begins to run.
-    pub(super) fn busy(self: &Arc<Self>) -> Busy {
-        self.busy.fetch_add(1, Ordering::AcqRel);
-        Busy(Arc::clone(self))
-    }
-
     fn streams(&self) -> MutexGuard<'_, VecDeque<Arc<Stream>>> {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -261,9 +272,7 @@ impl Session {
 
     /// Ends it, without waiting for its servers, which may take their time.
     pub(super) fn close_soon(self: Arc<Self>) {
-        if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(async move { self.close().await });
-        }
+        spawn_if_possible(async move { self.close().await });
     }
 
     async fn close(&self) {
@@ -274,6 +283,9 @@ impl Session {
         }
     }
 }
+
+#[cfg(test)]
+mod models;
 
 #[cfg(test)]
 mod tests {
@@ -293,7 +305,7 @@ mod tests {
         for stream in &streams {
             let text = format!("\"{}\"", "x".repeat(1 << 20));
             let answer = Message::response(&crate::message::Id::number(1), &text.into());
-            let busy = session.busy();
+            let busy = Busy::new(session.session());
             stream.send(answer).await.unwrap();
             busy.trim();
         }

@@ -7,6 +7,7 @@
 use crate::{
     downstream::{Gone, Outlet},
     message::{Kind, Message, on_one_line},
+    sync::{Mutex, MutexGuard},
 };
 use async_trait::async_trait;
 use bytes::{Bytes, BytesMut};
@@ -16,7 +17,7 @@ use std::{
     convert::Infallible,
     future::Future,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, PoisonError},
     task::{Context, Poll, Waker},
     time::Duration,
 };
@@ -446,6 +447,9 @@ impl Drop for Events {
         }
     }
 }
+
+#[cfg(test)]
+mod models;
 
 #[cfg(test)]
 mod tests {

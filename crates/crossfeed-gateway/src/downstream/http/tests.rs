@@ -577,11 +577,14 @@ async fn sessions_that_nobody_uses_end() {
     let hub = Arc::new(FakeHub::default());
     let sessions = Sessions::new(10, 0);
     let idle = Duration::from_secs(100);
-    let begin = || sessions.begin(hub.clone(), &Principal::Anonymous).unwrap();
+    let begin = || {
+        let begun = sessions.begin(hub.clone(), &Principal::Anonymous);
+        Arc::clone(begun.unwrap().session())
+    };
     let (unused, read, busy) = (begin(), begin(), begin());
     let (standalone, _) = read.resume(None).unwrap();
     let events = standalone.events(From::Unread, false);
-    let running = busy.busy();
+    let running = sessions.find(&busy.id, &Principal::Anonymous).unwrap();
     tokio::time::sleep(Duration::from_secs(99)).await;
     sessions.sweep(idle).await;
     assert_eq!(sessions.count(), 3);

@@ -4,15 +4,15 @@ use crate::{
     downstream::{Gone, Outlet},
     line::LineWriter,
     message::Message,
+    sync::{Mutex, MutexGuard, spawn_if_possible},
 };
 use async_trait::async_trait;
 use std::{
     io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, PoisonError, Weak},
 };
 use tokio::{
     io::AsyncWrite,
-    runtime::Handle,
     sync::{Mutex as Turn, watch},
 };
 
@@ -136,8 +136,13 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Drop for Left<'_, W> {
         let Some((outgoing, ticket)) = self.0.take() else {
             return;
         };
-        if let (Some(outgoing), Ok(runtime)) = (outgoing.upgrade(), Handle::try_current()) {
-            runtime.spawn(async move { outgoing.write(ticket).await });
+        if let Some(outgoing) = outgoing.upgrade() {
+            spawn_if_possible(async move {
+                let _ = outgoing.write(ticket).await;
+            });
         }
     }
 }
+
+#[cfg(test)]
+mod models;

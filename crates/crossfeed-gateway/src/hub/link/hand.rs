@@ -46,9 +46,12 @@ impl Link {
         let note = Note::of(&message);
         let refused = {
             let mut state = self.state();
-            if state.queue.len() >= QUEUE || state.queued_bytes > self.most_bytes {
+            // It may have gone meanwhile. Who ends it says so first, and then takes what waits here.
+            let is_full = state.queue.len() >= QUEUE || state.queued_bytes > self.most_bytes;
+            let refusal = self.refusal().or_else(|| is_full.then(does_not_read));
+            if let Some(error) = refusal {
                 self.figures.unsent(method);
-                Some(waiting)
+                Some((waiting, error))
             } else {
                 let minted = state.minted;
                 state.minted += 1;
@@ -74,8 +77,8 @@ impl Link {
             }
         };
         match refused {
-            Some(waiting) => {
-                self.fail_one(waiting, &does_not_read()).await;
+            Some((waiting, error)) => {
+                self.fail_one(waiting, &error).await;
             }
             None => self.drain().await,
         }
@@ -108,13 +111,10 @@ impl Link {
     /// Sends what needs no answer. Never waits: a connection whose server is too far behind is over,
     /// because what it would miss cannot be made up for.
     pub(in crate::hub) async fn send(self: &Arc<Self>, message: Message) {
-        if self.refusal().is_some() {
-            return;
-        }
         let has_room = {
             let mut state = self.state();
             // A server that is started again is told what it has to know.
-            if state.is_idle {
+            if state.is_idle || self.refusal().is_some() {
                 return;
             }
             let has_room = state.queue.len() < 2 * QUEUE && state.queued_bytes <= self.most_bytes;

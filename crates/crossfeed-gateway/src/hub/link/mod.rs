@@ -6,6 +6,8 @@
 //! ([`super::life`]), and what answers mean.
 
 mod hand;
+#[cfg(test)]
+mod models;
 
 use super::{Client, fault, life::Hello, read, side::LONGEST};
 use crate::{
@@ -13,13 +15,14 @@ use crate::{
     message::{Id, Message},
     metrics::{Measured, Outcome, ServerFigures},
     quota::Permit,
+    sync::{Mutex, MutexGuard},
     tools::Pending,
     upstream::{Connector, Header, Upstream, UpstreamError},
 };
 use bytes::Bytes;
 use std::{
     collections::{BTreeSet, HashMap, HashSet, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, PoisonError, Weak},
     time::Duration,
 };
 use tokio::{
@@ -201,27 +204,7 @@ impl Link {
             start_timeout: config.limits.start_timeout,
             timeout: of.and_then(|config| config.timeout),
             most_bytes: config.limits.message_bytes,
-            state: Mutex::new(State {
-                waiting: HashMap::new(),
-                minted: 1,
-                queue: VecDeque::new(),
-                queued_bytes: 0,
-                draining: false,
-                in_hand: None,
-                upstream: None,
-                is_idle: false,
-                sockets: HashMap::new(),
-                over: 0,
-                is_overrun: false,
-                deadlines: VecDeque::new(),
-                about: None,
-                refused: None,
-                greeted: false,
-                known: false,
-                level: None,
-                subscriptions: BTreeSet::new(),
-                notes: HashMap::new(),
-            }),
+            state: Mutex::new(State::new()),
             over: watch::Sender::new(0),
             clock: Notify::new(),
             woken: Notify::new(),
@@ -569,6 +552,30 @@ impl Link {
 }
 
 impl State {
+    fn new() -> Self {
+        Self {
+            waiting: HashMap::new(),
+            minted: 1,
+            queue: VecDeque::new(),
+            queued_bytes: 0,
+            draining: false,
+            in_hand: None,
+            upstream: None,
+            is_idle: false,
+            sockets: HashMap::new(),
+            over: 0,
+            is_overrun: false,
+            deadlines: VecDeque::new(),
+            about: None,
+            refused: None,
+            greeted: false,
+            known: false,
+            level: None,
+            subscriptions: BTreeSet::new(),
+            notes: HashMap::new(),
+        }
+    }
+
     /// What waits for an answer, which does so no longer; with a result, what it means is remembered.
     fn take(&mut self, minted: u64, outcome: Outcome) -> Option<Waiting> {
         let note = match self.notes.is_empty() {
