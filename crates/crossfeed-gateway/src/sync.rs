@@ -69,7 +69,7 @@ mod model {
     /// Tries the interleavings of a model: the first ones in order, then some at random and by priority. A wake-up
     /// that is lost is a deadlock, which shuttle reports.
     pub(crate) fn explore(model: impl Fn() + Clone + Send + Sync + 'static) {
-        const TRIES: usize = 400;
+        const TRIES: usize = 200;
         // Its clock stands still: no time limit ends a wait.
         static CLOCK: OnceLock<Runtime> = OnceLock::new();
         let clock = CLOCK.get_or_init(|| {
@@ -117,7 +117,23 @@ mod model {
 
     pub(crate) enum MutexGuard<'m, T> {
         Real(std::sync::MutexGuard<'m, T>),
-        Model(shuttle::sync::MutexGuard<'m, T>),
+        Model(Option<shuttle::sync::MutexGuard<'m, T>>),
+    }
+
+    impl<T> Drop for MutexGuard<'_, T> {
+        fn drop(&mut self) {
+            if let Self::Model(guard) = self {
+                drop(guard.take());
+                switch();
+            }
+        }
+    }
+
+    /// Lets others run. Shuttle does so before what may wait; what comes behind it is to be tried too.
+    fn switch() {
+        if !std::thread::panicking() {
+            shuttle::sync::atomic::AtomicBool::new(false).load(Ordering::SeqCst);
+        }
     }
 
     impl<T> Mutex<T> {
@@ -137,8 +153,8 @@ mod model {
                     Err(error) => poisoned(MutexGuard::Real(error.into_inner())),
                 },
                 Self::Model(mutex) => match mutex.lock() {
-                    Ok(guard) => Ok(MutexGuard::Model(guard)),
-                    Err(error) => poisoned(MutexGuard::Model(error.into_inner())),
+                    Ok(guard) => Ok(MutexGuard::Model(Some(guard))),
+                    Err(error) => poisoned(MutexGuard::Model(Some(error.into_inner()))),
                 },
             }
         }
@@ -156,7 +172,7 @@ mod model {
         fn deref(&self) -> &T {
             match self {
                 Self::Real(guard) => guard,
-                Self::Model(guard) => guard,
+                Self::Model(guard) => guard.as_ref().unwrap(),
             }
         }
     }
@@ -165,7 +181,7 @@ mod model {
         fn deref_mut(&mut self) -> &mut T {
             match self {
                 Self::Real(guard) => guard,
-                Self::Model(guard) => guard,
+                Self::Model(guard) => guard.as_mut().unwrap(),
             }
         }
     }
@@ -194,7 +210,11 @@ mod model {
         pub(crate) fn load(&self, order: Ordering) -> usize {
             match self {
                 Self::Real(number) => number.load(order),
-                Self::Model(number) => number.load(order),
+                Self::Model(number) => {
+                    let value = number.load(order);
+                    switch();
+                    value
+                }
             }
         }
 
