@@ -30,7 +30,8 @@ pub(super) enum BodyError {
     Gone,
 }
 
-/// Reads a body.
+/// Reads a body. One for which there is no room is read to its end all the same, and not kept: a client that is cut
+/// off while it sends reads no refusal, and loses what it asks next on the connection.
 pub(super) async fn read(
     body: impl Body<Data = Bytes> + Unpin,
     limit: usize,
@@ -53,8 +54,10 @@ async fn pieces(
     }
     // What is kept of a body is a copy: it shall not hold the connection's buffer.
     let mut whole = Vec::new();
+    let mut length = 0;
+    let mut has_room = true;
     loop {
-        let seconds = u64::try_from(whole.len() / SLOWEST).unwrap_or(u64::MAX);
+        let seconds = u64::try_from(length / SLOWEST).unwrap_or(u64::MAX);
         let slowest = began + JUDGED.max(Duration::from_secs(seconds).min(IN_ALL));
         let deadline = slowest.min(Instant::now() + PATIENCE);
         let frame = match timeout_at(deadline, body.frame()).await {
@@ -66,9 +69,12 @@ async fn pieces(
         let Ok(data) = frame.into_data() else {
             continue;
         };
-        let length = whole.len() + data.len();
+        length += data.len();
         if length > limit {
             return Err(BodyError::TooLarge);
+        }
+        if !has_room {
+            continue;
         }
         if length > whole.capacity() {
             // What was said is not believed beyond what a client can make us hold for nothing.
@@ -77,19 +83,30 @@ async fn pieces(
                 false => limit.min(whole.capacity() * 2).max(length),
             };
             if !charge.more(room - whole.capacity(), Purpose::Request) {
-                return Err(BodyError::NoRoom);
+                has_room = false;
+                whole = Vec::new();
+                charge.keep(0);
+                continue;
             }
             whole.reserve_exact(room - whole.len());
         }
         whole.extend_from_slice(&data);
     }
-    Ok(charge.hold(whole))
+    if has_room {
+        Ok(charge.hold(whole))
+    } else {
+        Err(BodyError::NoRoom)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::Account;
+    use crate::{
+        budget::{Account, Budget},
+        downstream::Principal,
+        metrics::Metrics,
+    };
     use futures_util::stream;
     use http_body_util::StreamBody;
     use hyper::body::Frame;
@@ -113,6 +130,26 @@ mod tests {
             .await
             .map(|bytes| bytes.len());
         (read, began.elapsed().as_secs())
+    }
+
+    #[tokio::test]
+    async fn a_body_without_room_is_read_to_its_end_and_not_kept() {
+        let budget = Budget::new(100 << 10, 0, 0, &Metrics::new());
+        let account = budget.account(&Principal::Anonymous);
+        let left = std::sync::atomic::AtomicUsize::new(4);
+        let pieces = stream::unfold((), |()| async {
+            // Of a body that is not kept, nothing is held.
+            assert!(budget.held() < 100 << 10);
+            let piece = Ok::<_, Infallible>(Frame::data(Bytes::from(vec![b' '; 60 << 10])));
+            let before = left.load(std::sync::atomic::Ordering::Relaxed);
+            left.store(before.checked_sub(1)?, std::sync::atomic::Ordering::Relaxed);
+            Some((piece, ()))
+        });
+        let body = StreamBody::new(Box::pin(pieces));
+        let read = read(body, 1 << 20, account.nothing()).await;
+        assert_eq!(read, Err(BodyError::NoRoom));
+        assert_eq!(left.into_inner(), 0);
+        assert_eq!(budget.held(), 0);
     }
 
     #[tokio::test(start_paused = true)]

@@ -338,6 +338,36 @@ async fn a_body_beyond_the_limit_is_refused_though_nobody_said_how_long_it_is() 
 }
 
 #[tokio::test]
+async fn a_request_that_is_cut_at_any_byte_reaches_no_server() {
+    let served = served().await;
+    let session = served.session("").await;
+    let body = request(1, "x");
+    let length = body.len();
+    let whole = format!(
+        "POST /mcp HTTP/1.1\r\nconnection: close\r\nhost: localhost\r\n{session}\r\n\
+         content-type: application/json\r\naccept: application/json, text/event-stream\r\n\
+         content-length: {length}\r\n\r\n{body}"
+    );
+    let came = || served.hub.client(0).came().len();
+    let before = came();
+    for end in 0..=whole.len() {
+        let mut socket = TcpStream::connect(served.address).await.unwrap();
+        socket.write_all(&whole.as_bytes()[..end]).await.unwrap();
+        socket.shutdown().await.unwrap();
+        let mut answer = String::new();
+        // Where the gateway closes first, the rest of what was sent may reset the connection.
+        let _ = socket.read_to_string(&mut answer).await;
+        if end == whole.len() {
+            assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+            assert_eq!(came(), before + 1);
+        } else {
+            assert!(!answer.starts_with("HTTP/1.1 2"), "{end}: {answer}");
+            assert_eq!(came(), before, "{end}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn an_answer_that_takes_long_is_a_stream_that_can_be_resumed() {
     let served = served().await;
     let session = served.session("").await;

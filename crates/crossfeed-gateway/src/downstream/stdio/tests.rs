@@ -124,6 +124,18 @@ async fn lines_become_messages_and_what_is_none_is_answered() {
 }
 
 #[tokio::test]
+async fn a_line_that_is_cut_at_any_byte_reaches_no_server() {
+    let call = request(5, "x");
+    for end in 0..=call.len() {
+        let (answers, hub) = answers(&call[..end]).await;
+        let reaches: &[&str] = if end == call.len() { &[&call] } else { &[] };
+        assert_eq!(hub.client(0).came(), reaches, "{end}");
+        let is_answered = answers.contains(&answer(5));
+        assert_eq!(is_answered, end == call.len(), "{answers:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_message_beyond_the_limit_is_answered() {
     let long = "y".repeat(LIMIT);
     let refused = r#""error":{"code":-32600,"message":"a message of more than 200 bytes","data":{"code":"limit.exceeded","limit":200}}}"#;

@@ -488,3 +488,34 @@ fn what_was_not_written_when_a_process_ends_was_not_sent() {
         }
     });
 }
+
+#[test]
+fn an_answer_that_is_cut_at_any_byte_is_none() {
+    let answer = r#"{"jsonrpc":"2.0","id":7,"result":{"text":"ä"}}"#;
+    for end in 0..=answer.len() {
+        let part: String = answer.as_bytes()[..end]
+            .iter()
+            .map(|byte| format!("\\{byte:03o}"))
+            .collect();
+        run(async {
+            let mut server = start(&shell(&format!("read line; printf '{part}'"))).await;
+            server
+                .send(r#"{"jsonrpc":"2.0","id":7,"method":"m"}"#)
+                .await
+                .unwrap();
+            let said = server.rest().await;
+            // What is handed over and has no answer when the connection is over may have run.
+            let reason = match end {
+                0 => "closed: the server has ended: exit status: 0".to_owned(),
+                _ if end == answer.len() => {
+                    assert_eq!(said[0], answer);
+                    "closed: the server has ended: exit status: 0".to_owned()
+                }
+                _ => "closed: the server has ended: exit status: 0, in the middle of a message"
+                    .to_owned(),
+            };
+            assert_eq!(said.last(), Some(&reason), "{end}");
+            assert_eq!(said.len(), if end == answer.len() { 2 } else { 1 });
+        });
+    }
+}

@@ -935,3 +935,49 @@ fn a_session_that_is_over_when_a_stream_is_resumed_says_nothing_of_its_request()
         );
     });
 }
+
+#[test]
+fn a_response_that_is_cut_at_any_byte_is_no_answer_and_is_not_asked_for_again() {
+    let body = |id| result(id);
+    let whole = move |id: u64, is_stream: bool| {
+        let (kind, body) = if is_stream {
+            let events = format!("data: {}\n\ndata: {}\n\n", note("n"), body(id));
+            ("text/event-stream\r\nconnection: close".to_owned(), events)
+        } else {
+            let length = body(id).len();
+            let kind = format!("application/json\r\ncontent-length: {length}");
+            (kind, body(id))
+        };
+        format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\n\r\n{body}")
+    };
+    for is_stream in [false, true] {
+        run(async {
+            // The id of a request says where its answer is cut. It has three digits.
+            let server = serve(move |request| {
+                let id = id_of(request);
+                let text = whole(id, is_stream);
+                let end = usize::try_from(id - 100).unwrap();
+                vec![Part::Text(text[..end].to_owned())]
+            })
+            .await;
+            let mut client = open(&server).await;
+            let length = u64::try_from(whole(100, is_stream).len()).unwrap();
+            for id in 100..=100 + length {
+                client.request(id, "tools/call").await;
+                let mut said = client.next().await;
+                let said_before = format!("{id}> {}", note("n"));
+                if said == said_before {
+                    said = client.next().await;
+                }
+                if id == 100 + length {
+                    assert_eq!(said, format!("{id}> {}", result(id)));
+                } else {
+                    let lost = format!("{id} failed: the request may have run: ");
+                    assert!(said.starts_with(&lost), "{} of {length}: {said}", id - 100);
+                }
+            }
+            let asked = server.requests.lock().unwrap();
+            assert_eq!(asked.len() as u64, length + 1);
+        });
+    }
+}

@@ -1,0 +1,161 @@
+//! A client whose connection breaks while it reads an answer, and which goes on behind the last event that it received.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tokio::io::{AsyncWriteExt as _, BufStream};
+use tokio::net::TcpStream;
+use tokio::time::sleep;
+
+use super::http::{Http, head_of, settled};
+use super::question::Question;
+use crate::history::{Event, Outcome};
+use crate::wire::{Head, read_piece, take_sent_events};
+
+/// How long a client tries to go on, and how long it waits between two attempts.
+const TRIES: Duration = Duration::from_secs(20);
+const AGAIN: Duration = Duration::from_millis(200);
+
+/// A call whose answer is read in parts.
+struct Reading<'a> {
+    question: &'a Question,
+    id: u64,
+    last_event: Option<String>,
+    outcome: Option<Outcome>,
+}
+
+impl Http {
+    /// Makes a call, and cuts its own connection after a few events, again and again.
+    pub(super) async fn ask_in_parts(
+        &self,
+        question: &Question,
+        id: u64,
+        message: &Value,
+    ) -> Outcome {
+        let mut reading = Reading {
+            question,
+            id,
+            last_event: None,
+            outcome: None,
+        };
+        let seed = &self.client.seed;
+        let bytes = self.bytes("POST", &self.token, Some(message));
+        let begun = match self.begin_response(&bytes).await {
+            Ok(begun) => begun,
+            Err(error) => {
+                return Outcome::Lost {
+                    why: format!("response in parts: {error}"),
+                };
+            }
+        };
+        let (mut stream, head) = begun;
+        if !head.is_stream() {
+            let mut outcome = None;
+            let read = self.messages(&mut stream, &head, false, |message, text| {
+                outcome = Some(self.client.read_answer(question, &message, text));
+            });
+            let read = read.await;
+            return settled(head.status(), outcome, read);
+        }
+        self.read_part(&mut stream, &head, &mut reading, 1 + seed.below(3))
+            .await;
+        drop(stream);
+        let end = Instant::now() + TRIES;
+        let mut cuts = seed.below(3);
+        while Instant::now() < end {
+            if let Some(outcome) = reading.outcome {
+                return outcome;
+            }
+            let Some(last_event) = &reading.last_event else {
+                return Outcome::Left;
+            };
+            sleep(Duration::from_millis(seed.below(150))).await;
+            let bytes = self.bytes_after("GET", &self.token, None, Some(last_event));
+            let Ok((mut stream, head)) = self.begin_response(&bytes).await else {
+                sleep(AGAIN).await;
+                continue;
+            };
+            match head.status() {
+                200 if head.is_stream() => {}
+                // The session went meanwhile, and everything of it.
+                404 => return Outcome::Left,
+                400 => {
+                    return Outcome::Lost {
+                        why: format!("event {last_event} is not known any more"),
+                    };
+                }
+                _ => {
+                    sleep(AGAIN).await;
+                    continue;
+                }
+            }
+            self.client.shared.count("streams resumed");
+            let most = if cuts > 0 {
+                1 + seed.below(3)
+            } else {
+                u64::MAX
+            };
+            cuts = cuts.saturating_sub(1);
+            self.read_part(&mut stream, &head, &mut reading, most).await;
+        }
+        reading.outcome.unwrap_or_else(|| Outcome::Lost {
+            why: "a stream that was resumed had no answer".to_owned(),
+        })
+    }
+
+    async fn begin_response(&self, bytes: &[u8]) -> io::Result<(BufStream<TcpStream>, Head)> {
+        let mut stream = self.open().await?;
+        stream.write_all(bytes).await?;
+        stream.flush().await?;
+        let head = head_of(&mut stream).await?;
+        Ok((stream, head))
+    }
+
+    /// Reads until the answer, the end, or so many events.
+    async fn read_part(
+        &self,
+        stream: &mut BufStream<TcpStream>,
+        head: &Head,
+        reading: &mut Reading<'_>,
+        mut most: u64,
+    ) {
+        let client = &self.client;
+        let mut framing = head.framing();
+        let mut buffer = Vec::new();
+        while most > 0
+            && let Ok(Some(piece)) = read_piece(stream, &mut framing).await
+        {
+            buffer.extend_from_slice(&piece);
+            for event in take_sent_events(&mut buffer) {
+                if most == 0 {
+                    // The rest is lost with the connection.
+                    return;
+                }
+                most -= 1;
+                let number = event.id.as_ref().and_then(|id| id.rsplit('-').next());
+                let number = number.and_then(|number| number.parse().ok());
+                reading.last_event = event.id.or(reading.last_event.take());
+                if event.data.is_empty() {
+                    continue;
+                }
+                if let Some(number) = number {
+                    client.history().add(Event::Delivered {
+                        client: client.name.clone(),
+                        key: reading.question.key.clone(),
+                        number,
+                    });
+                }
+                client.hear(&event.data);
+                let message: Value = serde_json::from_str(&event.data).unwrap_or_default();
+                if message["method"] == "notifications/progress" {
+                    client.progress(&message);
+                } else if message["id"] == reading.id {
+                    let answer = client.read_answer(reading.question, &message, &event.data);
+                    reading.outcome = Some(answer);
+                    return;
+                }
+            }
+        }
+    }
+}
