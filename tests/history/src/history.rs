@@ -100,6 +100,19 @@ pub(crate) enum Event {
         key: String,
         number: u64,
     },
+    /// A client received the event with this number on the stream of a call, whose connection it may have cut before.
+    Delivered {
+        client: String,
+        key: String,
+        number: u64,
+    },
+    /// A client asked about the task of the call `key`: the code of the error that it was told, else the keys in the answer.
+    AskedAboutTask {
+        client: String,
+        key: String,
+        method: String,
+        answer: Result<Vec<String>, String>,
+    },
     /// A fault was brought about.
     Injected { fault: String, target: String },
     /// A figure of the gateway before any client came, and after the last was gone.
@@ -133,6 +146,8 @@ impl Event {
             | Event::Ended { key, .. }
             | Event::Ran { key, .. }
             | Event::Heard { key, .. }
+            | Event::Delivered { key, .. }
+            | Event::AskedAboutTask { key, .. }
             | Event::Progress { key, .. } => key == wanted,
             _ => false,
         }

@@ -17,6 +17,24 @@ pub(crate) fn key(client: &str, number: u64, seed: &Seed) -> String {
     format!("{PREFIX}{client}.{number}.{:08x}{END}", seed.next() >> 32)
 }
 
+const TASK: &str = "task-";
+
+/// The id of the task that a call with this key becomes. It is no key, so that a list of tasks holds none.
+pub(crate) fn task_id(key: &str) -> String {
+    let rest = key.strip_prefix(PREFIX).unwrap_or(key);
+    format!("{TASK}{}", rest.trim_end_matches(END))
+}
+
+/// The keys of all calls whose tasks stand in a text.
+pub(crate) fn keys_of_tasks(text: &str) -> Vec<String> {
+    let found = text.match_indices(TASK).map(|(start, _)| {
+        let rest = &text[start + TASK.len()..];
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '.'));
+        format!("{PREFIX}{}{END}", &rest[..end.unwrap_or(rest.len())])
+    });
+    found.collect()
+}
+
 /// The principal whose call has this key.
 pub(crate) fn principal(key: &str) -> &str {
     let name = key.strip_prefix(PREFIX).unwrap_or(key);
@@ -50,7 +68,7 @@ pub(crate) fn call_ids(text: &str) -> BTreeSet<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{call_ids, key, keys, principal};
+    use super::{call_ids, key, keys, keys_of_tasks, principal, task_id};
     use crate::seed::Seed;
 
     #[test]
@@ -63,9 +81,12 @@ mod tests {
             format!(r#"{{"text":"{{\"key\":\"{first}\"}}","more":"{second}","cut":"key:ada"}}"#);
         assert_eq!(
             keys(&text).into_iter().collect::<Vec<_>>(),
-            [first, second.clone()]
+            [first.clone(), second.clone()]
         );
         assert_eq!(principal(&second), "bob");
+        let list = format!("[\"{}\",\"{}\"]", task_id(&first), task_id(&second));
+        assert!(keys(&list).is_empty());
+        assert_eq!(keys_of_tasks(&list), [first, second]);
     }
 
     #[test]

@@ -28,7 +28,7 @@ use run::{Plan, Report};
 use tokio::runtime::Builder;
 
 /// How long a run takes where nothing is said.
-const SECONDS: u64 = 45;
+const SECONDS: u64 = 25;
 /// The most violations of one law that are printed.
 const MAX_PRINTED: usize = 4;
 

@@ -32,8 +32,10 @@ const REMOTE: [(&str, bool); 2] = [("gamma", false), ("delta", true)];
 /// How long what clients left behind may take to go: longer than a session may be idle.
 const SETTLE: Duration = Duration::from_secs(60);
 const SESSION_IDLE: u64 = 5;
-/// Bytes of results that the gateway keeps.
-const TOTAL_BYTES: i64 = 4 << 20;
+/// How long the gateway keeps results that nobody uses.
+const RESULT_IDLE: Duration = Duration::from_secs(4);
+/// How often it is looked whether the gateway is within its limits.
+const LOOK: Duration = Duration::from_millis(250);
 /// From how many seconds on a run cuts responses at every byte.
 const EVERY_BYTE: u64 = 300;
 /// After this long without work, no socket is kept open for more of it.
@@ -185,18 +187,34 @@ impl World {
                 None => metric.name,
             };
             #[expect(clippy::cast_possible_truncation, reason = "gauges are whole numbers")]
-            let mut value = metric.value as i64;
-            // Results of requests without a session outlive their client.
-            if name == "crossfeed_memory_held_bytes" {
-                value = (value - TOTAL_BYTES).max(0);
-            }
+            let value = metric.value as i64;
             *figures.entry(name).or_default() += value;
         }
         Ok(figures)
     }
 
+    /// How often the gateway refused something, by what it had too little of.
+    async fn refusals(&self) -> Vec<String> {
+        let series = metrics(self.port, &token(PRINCIPALS[0])).await;
+        let is_refusal = |name: &str| name.starts_with("crossfeed_") && name.contains("refus");
+        let refusals = series.unwrap_or_default().into_iter();
+        refusals
+            .filter(|metric| is_refusal(&metric.name) && metric.value > 0.0)
+            .map(|metric| format!("{:8} {}", metric.value, metric.name))
+            .collect()
+    }
+
     /// Waits until the gateway holds no more than before, and reports each figure as it is then.
-    pub(crate) async fn settle(&mut self, before: &BTreeMap<String, i64>, history: &History) {
+    pub(crate) async fn settle(
+        &mut self,
+        clients: &[Arc<Http>],
+        before: &BTreeMap<String, i64>,
+        history: &History,
+    ) {
+        let mut asked = Instant::now();
+        for client in clients {
+            client.set_session(None);
+        }
         let end = Instant::now() + SETTLE;
         let mut after = BTreeMap::new();
         while self.gateway.is_up(history) {
@@ -208,6 +226,14 @@ impl World {
                 break;
             }
             sleep(Duration::from_millis(250)).await;
+            // Results of clients without sessions go when nobody used them for long, and their holder comes again. Some
+            // are of calls that ran on when their clients had left.
+            if asked.elapsed() > RESULT_IDLE + Duration::from_secs(1) {
+                for client in clients {
+                    client.forget_results().await;
+                }
+                asked = Instant::now();
+            }
         }
         for (what, after) in after {
             history.add(Event::Measured {
@@ -250,8 +276,12 @@ fn configuration(folder: &Path, servers: &[HttpServer], listens: bool) -> Result
             "sessions": 12,
             "sessionIdle": format!("{SESSION_IDLE} s"),
             "requestsPerClient": 16,
-            "sessionBytes": "1 MiB",
-            "totalBytes": TOTAL_BYTES,
+            "memoryBytes": "3 MiB",
+            "messageBytes": "512 KiB",
+            "totalBytes": "1 MiB",
+            "sessionBytes": "256 KiB",
+            "resultIdle": format!("{} s", RESULT_IDLE.as_secs()),
+            "processes": 14,
         });
     }
     Ok(whole)
@@ -283,9 +313,10 @@ pub(crate) async fn run(plan: &Plan) -> Result<Report, String> {
     world.cut_responses(&remote).await;
     let end = Instant::now() + Duration::from_secs(plan.seconds);
     let mut clients = JoinSet::new();
-    for client in remote {
-        clients.spawn(client.live(end, Conduct::Faulty));
+    for client in &remote {
+        clients.spawn(Arc::clone(client).live(end, Conduct::Faulty));
     }
+    let looks = tokio::spawn(look(world.port, end));
     for (name, era) in [("eve.line", Era::Session), ("fay.line", Era::Stateless)] {
         clients.spawn(world.local(&shared, name, era)?.live(end));
     }
@@ -304,8 +335,44 @@ pub(crate) async fn run(plan: &Plan) -> Result<Report, String> {
     )
     .await?;
     join(clients).await?;
-    world.settle(&before, &history).await;
-    finish(world, history, &shared).await
+    for (what, (value, limit)) in looks.await.unwrap_or_default() {
+        let what = format!("the most of {what}");
+        history.add(Event::Bounded { what, value, limit });
+    }
+    world.settle(&remote, &before, &history).await;
+    let refusals = world.refusals().await;
+    let mut report = finish(world, history, &shared).await?;
+    report.lines.extend(refusals);
+    Ok(report)
+}
+
+/// What the gateway had most of until `end`, and how much it may have.
+async fn look(port: u16, end: Instant) -> BTreeMap<&'static str, (i64, i64)> {
+    const LIMITED: [(&str, &str); 2] = [
+        (
+            "crossfeed_memory_held_bytes",
+            "crossfeed_memory_limit_bytes",
+        ),
+        ("crossfeed_processes", "crossfeed_processes_limit"),
+    ];
+    let mut most = BTreeMap::new();
+    while Instant::now() < end {
+        sleep(LOOK).await;
+        // Without a descriptor for a while, nobody looks.
+        let Ok(series) = metrics(port, &token(PRINCIPALS[0])).await else {
+            continue;
+        };
+        for (name, limit) in LIMITED {
+            let value = |name| series.iter().find(|metric| metric.name == name);
+            if let (Some(value), Some(limit)) = (value(name), value(limit)) {
+                #[expect(clippy::cast_possible_truncation, reason = "gauges are whole numbers")]
+                let (value, limit) = (value.value as i64, limit.value as i64);
+                let most = most.entry(name).or_insert((0, limit));
+                most.0 = most.0.max(value);
+            }
+        }
+    }
+    most
 }
 
 /// Ends the gateway and the servers, reads the servers' logs, and judges.

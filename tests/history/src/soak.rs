@@ -36,7 +36,7 @@ pub(crate) async fn soak(plan: &Plan) -> Result<Report, String> {
     let (driven, samples) = tokio::join!(drive(&clients, end), sample(&world, end));
     driven?;
     let times = shared.take_times();
-    world.settle(&before, &history).await;
+    world.settle(&clients, &before, &history).await;
 
     let bounded = |what: &str, value, limit| {
         history.add(Event::Bounded {

@@ -134,25 +134,43 @@ pub(crate) async fn read_body(
     Ok(body)
 }
 
-/// Takes whole events out of what was read of a stream, and gives the data of each.
-pub(crate) fn take_events(buffer: &mut Vec<u8>) -> Vec<String> {
+/// An event of a stream.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct SentEvent {
+    pub(crate) id: Option<String>,
+    /// Empty where there is none.
+    pub(crate) data: String,
+}
+
+/// Takes whole events out of what was read of a stream.
+pub(crate) fn take_sent_events(buffer: &mut Vec<u8>) -> Vec<SentEvent> {
     let mut found = Vec::new();
     while let Some(end) = buffer.windows(2).position(|pair| pair == b"\n\n") {
         let event: Vec<u8> = buffer.drain(..end + 2).collect();
         let text = String::from_utf8_lossy(&event);
-        let lines = text.lines().filter_map(|line| line.strip_prefix("data:"));
-        let data: Vec<&str> = lines.map(str::trim_start).collect();
-        let data = data.join("\n");
-        if !data.is_empty() {
-            found.push(data);
-        }
+        let field =
+            |name: &'static str| text.lines().filter_map(move |line| line.strip_prefix(name));
+        let data: Vec<&str> = field("data:").map(str::trim_start).collect();
+        found.push(SentEvent {
+            id: field("id:").next().map(|id| id.trim_start().to_owned()),
+            data: data.join("\n"),
+        });
     }
     found
 }
 
+/// The same, but only the data of those that have any.
+pub(crate) fn take_events(buffer: &mut Vec<u8>) -> Vec<String> {
+    let events = take_sent_events(buffer).into_iter();
+    events
+        .map(|event| event.data)
+        .filter(|data| !data.is_empty())
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Framing, read_body, read_head, take_events};
+    use super::{Framing, SentEvent, read_body, read_head, take_events, take_sent_events};
 
     #[tokio::test]
     async fn a_chunked_response_is_read() {
@@ -178,5 +196,11 @@ mod tests {
         let mut buffer = b"id: 1\ndata: {}\n\n: silence\n\ndata: {\"a\":".to_vec();
         assert_eq!(take_events(&mut buffer), ["{}"]);
         assert_eq!(buffer, b"data: {\"a\":");
+        let mut buffer = b"id: 4-\ndata: \n\n".to_vec();
+        let expected = SentEvent {
+            id: Some("4-".into()),
+            data: String::new(),
+        };
+        assert_eq!(take_sent_events(&mut buffer), [expected]);
     }
 }

@@ -33,6 +33,8 @@ pub(crate) enum Manner {
     CutsItself,
     /// Waits for a while, then reads the answer in small pieces.
     ReadsSlowly,
+    /// Cuts its connection while it reads the answer, and goes on with another.
+    Resumes,
 }
 
 /// Where a client's requests go.
@@ -85,6 +87,17 @@ impl Http {
 
     /// The bytes of a request with this body.
     pub(crate) fn bytes(&self, verb: &str, token: &str, message: Option<&Value>) -> Vec<u8> {
+        self.bytes_after(verb, token, message, None)
+    }
+
+    /// The same, to go on behind an event.
+    pub(super) fn bytes_after(
+        &self,
+        verb: &str,
+        token: &str,
+        message: Option<&Value>,
+        last_event: Option<&str>,
+    ) -> Vec<u8> {
         let body = message.map(Value::to_string).unwrap_or_default();
         let mut head = format!(
             "{verb} /mcp HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n\
@@ -107,6 +120,9 @@ impl Http {
         }
         if let Some(session) = self.session() {
             head.push_str(&format!("Mcp-Session-Id: {session}\r\n"));
+        }
+        if let Some(event) = last_event {
+            head.push_str(&format!("Last-Event-ID: {event}\r\n"));
         }
         head.push_str("\r\n");
         head.push_str(&body);
@@ -164,6 +180,12 @@ impl Http {
                 }
             }
             Manner::Cancels(after) => self.ask_and_cancel(question, id, &message, after).await,
+            Manner::Resumes => {
+                let asked = self.ask_in_parts(question, id, &message);
+                timeout(PATIENCE, asked).await.unwrap_or(Outcome::Silent {
+                    seconds: PATIENCE.as_secs(),
+                })
+            }
             Manner::Waits | Manner::ReadsSlowly => {
                 let slowly = manner == Manner::ReadsSlowly;
                 let asked = self.ask(question, id, &message, slowly);
@@ -266,25 +288,12 @@ impl Http {
             }
         });
         let read = read.await;
-        let status = head.status();
-        match outcome {
-            Some(Outcome::Failed { code }) if is_refusal(status) && !code.contains('.') => {
-                Outcome::Refused { status }
-            }
-            Some(outcome) => {
-                if read.is_ok() {
-                    self.keep(stream, &head);
-                }
-                outcome
-            }
-            None if status >= 400 => Outcome::Refused { status },
-            None => match read {
-                Ok(()) => Outcome::Lost {
-                    why: format!("status {status}, and the body ended without an answer"),
-                },
-                Err(error) => lost(&format!("body of a response with status {status}"), error),
-            },
+        let may_keep = outcome.is_some() && read.is_ok();
+        let outcome = settled(head.status(), outcome, read);
+        if may_keep && !matches!(outcome, Outcome::Refused { .. }) {
+            self.keep(stream, &head);
         }
+        outcome
     }
 
     fn stray(&self, text: &str) {
@@ -336,12 +345,29 @@ impl Http {
     }
 }
 
+/// How a call ended, by the status and the body of its response.
+pub(super) fn settled(status: u16, outcome: Option<Outcome>, read: io::Result<()>) -> Outcome {
+    match (outcome, read) {
+        (Some(Outcome::Failed { code }), _) if is_refusal(status) && !code.contains('.') => {
+            Outcome::Refused { status }
+        }
+        (Some(outcome), _) => outcome,
+        (None, _) if status >= 400 => Outcome::Refused { status },
+        (None, Ok(())) => Outcome::Lost {
+            why: format!("status {status}, and the body ended without an answer"),
+        },
+        (None, Err(error)) => Outcome::Lost {
+            why: format!("body of a response with status {status}: {error}"),
+        },
+    }
+}
+
 /// Statuses by which a request is refused before anything is done.
 fn is_refusal(status: u16) -> bool {
     matches!(status, 401 | 403 | 404 | 413 | 429 | 503)
 }
 
-async fn head_of(stream: &mut BufStream<TcpStream>) -> io::Result<Head> {
+pub(super) async fn head_of(stream: &mut BufStream<TcpStream>) -> io::Result<Head> {
     let head = read_head(stream).await?;
     head.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
 }

@@ -122,7 +122,7 @@ impl Http {
             return;
         };
         let count = |what| client.shared.count(what);
-        let kinds = if conduct == Conduct::Steady { 50 } else { 100 };
+        let kinds = if conduct == Conduct::Steady { 50 } else { 116 };
         match seed.below(kinds) {
             0..20 => {
                 count("plain calls");
@@ -180,10 +180,47 @@ impl Http {
                 self.notify().await;
             }
             94..97 => self.call_as_a_stranger(&question).await,
-            _ => {
+            97..100 => {
                 self.list().await;
             }
+            100..105 => {
+                count("large calls at once");
+                let more = (0..seed.below(5)).filter_map(|_| client.question());
+                let all = more.chain([question]).map(Question::with_load);
+                let all: Vec<Question> = all.collect();
+                join_all(all.iter().map(|one| self.call(one, Manner::Waits))).await;
+            }
+            // Of both, only sessions have any.
+            _ if client.era == Era::Stateless => {}
+            105..109 => {
+                // Servers without sessions have no such tasks.
+                let servers = ["alpha", "gamma"];
+                let server = seed.pick(&servers).copied().unwrap_or_default();
+                if let Some(question) = client.question_to(server) {
+                    self.call_as_task(question).await;
+                }
+            }
+            109..111 => self.ask_about_others_tasks().await,
+            _ => {
+                count("answers read over several connections");
+                let question = question.with_progress(2 + seed.below(8));
+                let question = question.with_delay(60 + seed.below(400));
+                self.call(&question, Manner::Resumes).await;
+            }
         }
+    }
+
+    /// Has results that are too old go, by asking for one.
+    pub(crate) async fn forget_results(&self) {
+        if self.client.era == Era::Stateless {
+            let params = json!({"name": "read_result", "arguments": {"call_id": "x"}});
+            let request = self
+                .client
+                .request(self.client.next_id(), "tools/call", params);
+            // Where it fails, something is left behind.
+            let _ = self.post(&request).await;
+        }
+        self.set_session(None);
     }
 
     async fn refer_to_another(&self, question: Question) {

@@ -6,8 +6,10 @@
 pub(crate) mod http;
 pub(crate) mod http_life;
 pub(crate) mod question;
+mod resume;
 pub(crate) mod stdio;
 pub(crate) mod stdio_life;
+mod tasks;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,6 +40,8 @@ pub(crate) struct Shared {
     pub(crate) history: Arc<History>,
     /// Call ids that mean something outside of one session, with the principals that were given them.
     known_ids: Mutex<Vec<(String, String)>>,
+    /// Keys of calls that became tasks.
+    known_tasks: Mutex<Vec<String>>,
     counts: Mutex<BTreeMap<&'static str, u64>>,
     /// Times of plain calls in microseconds, with when they were asked.
     times: Mutex<Vec<(u64, u64)>>,
@@ -218,8 +222,10 @@ impl Client {
             Outcome::Answered { .. } => "outcome: answered",
             Outcome::Failed { code } if code == "upstream.unavailable" => "outcome: unavailable",
             Outcome::Failed { code } if code == "upstream.outcome_unknown" => "outcome: unknown",
+            Outcome::Failed { code } if code.starts_with("limit.") => "outcome: beyond a limit",
             Outcome::Failed { .. } => "outcome: other error of the gateway",
-            Outcome::Refused { .. } => "outcome: refused by status",
+            Outcome::Refused { status: 503 } => "outcome: no room (503)",
+            Outcome::Refused { .. } => "outcome: refused by another status",
             Outcome::Cancelled => "outcome: cancelled",
             Outcome::Unsent => "outcome: request cut by the client",
             Outcome::Left => "outcome: client left",

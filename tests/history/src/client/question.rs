@@ -37,6 +37,7 @@ pub(crate) struct Question {
     progress: u64,
     pad: u64,
     cut: Option<u64>,
+    is_task: bool,
     value: Value,
     /// Keys that the answer may hold besides its own.
     pub(crate) refers_to: Vec<String>,
@@ -55,6 +56,7 @@ impl Question {
             progress: 0,
             pad: 0,
             cut: None,
+            is_task: false,
             value: Value::Null,
             refers_to: Vec::new(),
             foreign: None,
@@ -83,6 +85,18 @@ impl Question {
 
     pub(crate) fn with_progress(mut self, messages: u64) -> Self {
         self.progress = messages;
+        self
+    }
+
+    /// To be run as a task.
+    pub(crate) fn as_task(mut self) -> Self {
+        self.is_task = true;
+        self
+    }
+
+    /// With an answer that takes much of what the gateway may hold.
+    pub(crate) fn with_load(mut self) -> Self {
+        self.pad = 350_000;
         self
     }
 
@@ -129,6 +143,9 @@ impl Question {
             arguments["value"] = self.value.clone();
         }
         let mut params = json!({"name": self.tool, "arguments": arguments});
+        if self.is_task {
+            params["task"] = json!({});
+        }
         if self.progress > 0 {
             params["_meta"] = json!({"progressToken": self.key});
         }

@@ -31,7 +31,7 @@ pub(crate) enum Law {
     Secret,
     /// Nothing is left behind once all clients are gone.
     LeftBehind,
-    /// Neither memory nor times grow while the same work goes on.
+    /// Nothing is above its limit; neither memory nor times grow while the same work goes on.
     Level,
     /// The gateway neither panics nor ends on its own.
     Alive,
@@ -46,7 +46,7 @@ impl fmt::Display for Law {
             Law::Order => "order is kept",
             Law::Secret => "nobody sees another's bytes",
             Law::LeftBehind => "nothing is left behind",
-            Law::Level => "figures stay level",
+            Law::Level => "figures stay level and within their limits",
             Law::Alive => "the gateway stays up",
         })
     }

@@ -14,6 +14,7 @@ type Path<'a> = (&'a str, u64, &'a str, u32, &'a str);
 pub(super) fn judge(moments: &[Moment]) -> Vec<Violation> {
     let mut found = notifications(moments);
     found.extend(progress(moments));
+    found.extend(streams(moments));
     found
 }
 
@@ -73,6 +74,24 @@ fn notifications(moments: &[Moment]) -> Vec<Violation> {
             }
             _ => {}
         }
+    }
+    found
+}
+
+/// On the stream of a call each event comes once, and none is left out, over however many connections.
+fn streams(moments: &[Moment]) -> Vec<Violation> {
+    let mut found = Vec::new();
+    let mut next: HashMap<&str, u64> = HashMap::new();
+    for moment in moments {
+        let Event::Delivered { key, number, .. } = &moment.event else {
+            continue;
+        };
+        let next = next.entry(key).or_default();
+        if number != next {
+            let what = format!("event {number} of {key} came where {next} was due");
+            found.push(Violation::of_call(Law::Order, what, key, moments));
+        }
+        *next = number + 1;
     }
     found
 }

@@ -6,6 +6,8 @@ use super::{Law, Violation};
 use crate::history::{Event, Moment};
 use crate::key::{OF_A_SESSION, principal};
 
+/// What a request about an unknown task is answered with.
+const UNKNOWN_TASK: &str = "-32602";
 /// What a reference to an unknown result is answered with.
 const UNKNOWN: &str = "result.unknown";
 
@@ -44,6 +46,24 @@ pub(super) fn judge(moments: &[Moment]) -> Vec<Violation> {
                 format!("{client} referred to {call_id} of another and was told {code}"),
                 [moment.clone()],
             )),
+            Event::AskedAboutTask {
+                client,
+                key,
+                method,
+                answer,
+            } => {
+                let is_own = principal(client) == principal(key);
+                let (law, answer) = match answer {
+                    Ok(keys) if is_own && *keys != [key.as_str()] => {
+                        (Law::Answered, format!("{keys:?}"))
+                    }
+                    Ok(_) if !is_own => (Law::Secret, "an answer".to_owned()),
+                    Err(code) if !is_own && code != UNKNOWN_TASK => (Law::Secret, code.clone()),
+                    _ => continue,
+                };
+                let what = format!("{client} asked {method} of {key} and was told {answer}");
+                found.push(Violation::of_call(law, what, key, moments));
+            }
             _ => {}
         }
     }

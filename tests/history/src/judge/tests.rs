@@ -252,6 +252,55 @@ fn changed_order_is_found() {
 }
 
 #[test]
+fn an_event_that_is_lost_or_comes_twice_is_found() {
+    let delivered = |number| Event::Delivered {
+        client: "ada.web1".into(),
+        key: KEY.into(),
+        number,
+    };
+    check(&[delivered(0), delivered(1), delivered(2)], &[]);
+    check(&[delivered(0), delivered(2)], &[Law::Order]);
+    check(&[delivered(0), delivered(0)], &[Law::Order]);
+    check(&[delivered(1)], &[Law::Order]);
+}
+
+#[test]
+fn a_task_that_another_hears_of_is_found() {
+    let asked = |client: &str, answer: Result<&str, &str>| Event::AskedAboutTask {
+        client: client.into(),
+        key: KEY.into(),
+        method: "tasks/get".into(),
+        answer: match answer {
+            Ok(key) => Ok(vec![key.into()]),
+            Err(code) => Err(code.into()),
+        },
+    };
+    check(&[asked("ada.web2", Ok(KEY))], &[]);
+    check(&[asked("ada.web2", Err("upstream.unavailable"))], &[]);
+    check(&[asked("ada.web2", Ok(OTHER))], &[Law::Answered]);
+    check(&[asked("bob.web1", Err("-32602"))], &[]);
+    check(&[asked("bob.web1", Ok(KEY))], &[Law::Secret]);
+    check(
+        &[asked("bob.web1", Err("upstream.unavailable"))],
+        &[Law::Secret],
+    );
+}
+
+#[test]
+fn a_call_that_ran_although_there_was_no_room_for_it_is_found() {
+    check(&[asked(KEY), ended(Outcome::Refused { status: 503 })], &[]);
+    check(
+        &[
+            asked(KEY),
+            ran(KEY),
+            ended(Outcome::Refused { status: 503 }),
+        ],
+        &[Law::NotSent],
+    );
+    check(&[asked(KEY), failed("limit.exceeded")], &[]);
+}
+
+#[test]
 fn a_notification_that_was_held_up_may_be_overtaken() {
     let mut history = moments(&[told(1), told(2), noted(2), noted(1)]);
     history[3].at = 5_000_000;

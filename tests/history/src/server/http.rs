@@ -100,7 +100,7 @@ impl Shared {
         if method == "tools/call" {
             return self.call(stream, head, &message).await;
         }
-        let answer = self.server.answer(id, method);
+        let answer = self.server.answer(id, method, &message["params"]);
         let mut headers = String::new();
         if method == "initialize" && !self.server.stateless {
             let number = self.next_session.fetch_add(1, Ordering::Relaxed);

@@ -7,10 +7,11 @@ mod http;
 mod stdio;
 mod tools;
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
@@ -28,6 +29,8 @@ pub(crate) struct Server {
     name: String,
     stateless: bool,
     log: Log,
+    /// The parameters of calls that became tasks, by the ids of these.
+    tasks: Mutex<BTreeMap<String, Value>>,
 }
 
 /// The log of a server, to which several processes may append.
@@ -75,6 +78,7 @@ pub(crate) fn serve(arguments: &[String]) -> Result<(), String> {
         name,
         stateless,
         log: Log { file },
+        tasks: Mutex::default(),
     });
     server
         .log

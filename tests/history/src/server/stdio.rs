@@ -35,7 +35,8 @@ pub(super) async fn serve(server: Arc<Server>) -> io::Result<()> {
         } else if method == "tools/call" {
             tokio::spawn(call(Arc::clone(&server), message));
         } else {
-            write(server.answer(id, method).to_string().as_bytes(), true)?;
+            let answer = server.answer(id, method, &message["params"]);
+            write(answer.to_string().as_bytes(), true)?;
         }
     }
     Ok(())

@@ -1,10 +1,12 @@
 //! What the servers answer, apart from how it gets there.
 
 use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 
 use super::{NOTIFICATION, SESSION_REVISION, STATELESS_REVISION, Server};
+use crate::key::task_id;
 
 /// What a call is asked to do besides echoing.
 #[derive(Debug, Default)]
@@ -51,6 +53,22 @@ impl Wish {
     }
 }
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A task as its server shows it.
+fn task_of(task: &str, params: &Value) -> Value {
+    json!({
+        "taskId": task,
+        "status": "completed",
+        "statusMessage": params["arguments"]["key"],
+        "createdAt": "2026-01-01T00:00:00Z",
+        "lastUpdatedAt": "2026-01-01T00:00:00Z",
+        "ttl": null,
+    })
+}
+
 impl Server {
     /// Writes down that a call ran. It must be on disk before anything is answered.
     pub(super) fn ran(&self, wish: &Wish) -> io::Result<()> {
@@ -78,6 +96,17 @@ impl Server {
             let error = json!({"code": -32601, "message": format!("no such method: {}", wish.key)});
             return json!({"jsonrpc": "2.0", "id": id, "error": error});
         }
+        if params["task"].is_object() {
+            let task = task_id(&wish.key);
+            let begun = json!({"task": task_of(&task, params)});
+            lock(&self.tasks).insert(task, params.clone());
+            return self.result(id, begun);
+        }
+        self.result(id, self.echo(wish, params))
+    }
+
+    /// The result of a call.
+    fn echo(&self, wish: &Wish, params: &Value) -> Value {
         let arguments = &params["arguments"];
         let pad = usize::try_from(arguments["pad"].as_u64().unwrap_or(0)).unwrap_or(0);
         let echo = json!({
@@ -87,16 +116,40 @@ impl Server {
             "pad": "x".repeat(pad),
         });
         let failed = wish.fault == "is-error";
-        self.result(
-            id,
-            json!({"content": [{"type": "text", "text": echo.to_string()}], "isError": failed}),
-        )
+        json!({"content": [{"type": "text", "text": echo.to_string()}], "isError": failed})
+    }
+
+    /// The answer to a request about tasks, whoever asks.
+    fn about_tasks(&self, id: &Value, method: &str, asked: &Value) -> Value {
+        let tasks = lock(&self.tasks);
+        if method == "tasks/list" {
+            let list = tasks
+                .keys()
+                .map(|task| json!({"taskId": task, "status": "completed"}));
+            return self.result(id, json!({"tasks": list.collect::<Vec<_>>()}));
+        }
+        let found = asked["taskId"]
+            .as_str()
+            .and_then(|task| tasks.get_key_value(task));
+        let Some((task, params)) = found else {
+            let error = json!({"code": -32602, "message": "no such task"});
+            return json!({"jsonrpc": "2.0", "id": id, "error": error});
+        };
+        let result = match method {
+            "tasks/result" => self.echo(&Wish::of(params), params),
+            _ => task_of(task, params),
+        };
+        self.result(id, result)
     }
 
     /// The answer to any other request.
-    pub(super) fn answer(&self, id: &Value, method: &str) -> Value {
+    pub(super) fn answer(&self, id: &Value, method: &str, params: &Value) -> Value {
         let info = json!({"name": self.name, "version": "1"});
-        let capabilities = json!({"tools": {"listChanged": true}, "logging": {}});
+        let capabilities = json!({
+            "tools": {"listChanged": true},
+            "logging": {},
+            "tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}},
+        });
         match method {
             "initialize" if !self.stateless => self.result(
                 id,
@@ -117,6 +170,9 @@ impl Server {
                 }),
             ),
             "tools/list" => self.result(id, self.tools()),
+            "tasks/get" | "tasks/result" | "tasks/cancel" | "tasks/list" if !self.stateless => {
+                self.about_tasks(id, method, params)
+            }
             "ping" | "logging/setLevel" => self.result(id, json!({})),
             _ => json!({
                 "jsonrpc": "2.0", "id": id,
@@ -143,6 +199,8 @@ impl Server {
         if self.stateless {
             list["ttlMs"] = 0.into();
             list["cacheScope"] = "private".into();
+        } else {
+            list["tools"][0]["execution"] = json!({"taskSupport": "optional"});
         }
         list
     }
