@@ -129,8 +129,13 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
                 continue;
             }
             let Some(end) = end else {
-                if let (Some(_), Some((charge, _))) = (&self.skipped, &mut self.charge) {
+                // While a reader waits for the beginning of a line, it holds nothing that counts.
+                let holds_none = self.skipped.is_some() || self.buffer.is_empty();
+                if let Some((charge, _)) = self.charge.as_mut().filter(|_| holds_none) {
                     charge.keep(0);
+                }
+                if self.buffer.is_empty() && self.buffer.capacity() > 2 * ROOM {
+                    self.buffer = BytesMut::new();
                 }
                 if self.skipped.is_some() && self.buffer.capacity() > 2 * SKIPPED {
                     self.buffer = BytesMut::new();

@@ -6,13 +6,14 @@ use crate::{
     metrics::Metrics,
 };
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use proptest::prelude::*;
 use std::{
     future::Future,
     pin::Pin,
     task::{Context, Poll},
 };
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 
 fn run<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread();
@@ -374,4 +375,25 @@ impl AsyncWrite for Sink {
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
         Poll::Ready(Ok(()))
     }
+}
+
+#[tokio::test]
+async fn a_reader_that_waits_for_a_line_holds_nothing() {
+    let budget = Budget::new(1 << 20, 0, 0, &Metrics::new());
+    let account = budget.account(&Principal::Local);
+    let (mut sink, source) = tokio::io::duplex(1 << 20);
+    let mut reader = LineReader::new(source, 1 << 20).charging(&account, Purpose::Answer);
+    let long = "x".repeat(17_000);
+    sink.write_all(&long.as_bytes()[..16_500]).await.unwrap();
+    assert!(reader.next().now_or_never().is_none());
+    assert!(budget.held() >= 16_500);
+    // What comes behind the line is more than the line, so that the buffer stays.
+    let rest = format!("{}\n{}", &long[16_500..], "short\n".repeat(4000));
+    sink.write_all(rest.as_bytes()).await.unwrap();
+    for _ in 0..4001 {
+        let line = reader.next().await.unwrap();
+        assert!(matches!(line, Some(Line::Whole(_))), "{line:?}");
+    }
+    assert!(reader.next().now_or_never().is_none());
+    assert_eq!(budget.held(), 0);
 }
