@@ -7,6 +7,7 @@
 
 mod check;
 mod dialect;
+mod ecma;
 mod error;
 mod guidance;
 mod index;
