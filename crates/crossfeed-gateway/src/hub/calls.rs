@@ -57,10 +57,17 @@ impl Request {
             let error = RpcError::new(code::INVALID_PARAMS, "unknown cursor: there is one page");
             return self.client.refuse(self.serial, &error).await;
         }
-        let _one_at_a_time = self.side.listing.lock().await;
-        match self.fetch(params.as_ref(), true).await {
-            Ok(list) => self.client.respond(self.serial, &list).await,
-            Err((link, failure)) => self.fail(&link, failure).await,
+        let fetch = self.fetch(params.as_ref(), true);
+        match self.side.listing.take(|| true, fetch).await {
+            Some(Ok(list)) => self.client.respond(self.serial, &list).await,
+            Some(Err((link, failure))) => self.fail(&link, failure).await,
+            None => match self.side.tools.relisted() {
+                Some(list) => self.client.respond(self.serial, &list).await,
+                None => {
+                    let error = RpcError::new(code::INTERNAL, "the session has ended");
+                    self.client.refuse(self.serial, &error).await;
+                }
+            },
         }
     }
 
@@ -209,19 +216,24 @@ impl Request {
             .params()
             .unwrap_or_else(|| Bytes::from_static(b"{}"));
         if !self.side.tools.is_listed() {
-            let _one_at_a_time = self.side.listing.lock().await;
             // Without sessions each request says who asks; nothing else of the call is said.
             let meta = match self.side.revision.is_stateless() {
                 true => asking(&params),
                 false => None,
             };
-            for _ in 0..ATTEMPTS {
-                if self.side.tools.is_listed() {
-                    break;
+            let fetch = async {
+                for _ in 0..ATTEMPTS {
+                    self.fetch(meta.as_ref(), false).await?;
+                    if self.side.tools.is_listed() {
+                        break;
+                    }
                 }
-                if let Err((link, failure)) = self.fetch(meta.as_ref(), false).await {
-                    return self.fail_call(&link, failure).await;
-                }
+                Ok(())
+            };
+            let is_needed = || !self.side.tools.is_listed();
+            let fetched = self.side.listing.take(is_needed, fetch).await;
+            if let Some(Err::<(), (Arc<Link>, Failure)>((link, failure))) = fetched {
+                return self.fail_call(&link, failure).await;
             }
         }
         match self.side.tools.call(params).await {

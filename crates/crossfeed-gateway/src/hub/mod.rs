@@ -34,6 +34,7 @@ mod room;
 mod route;
 mod side;
 mod tasks;
+mod turns;
 
 #[cfg(test)]
 mod tests;

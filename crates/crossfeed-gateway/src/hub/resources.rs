@@ -21,7 +21,7 @@ use bytes::Bytes;
 use crossfeed_json::{Cursor, Document};
 use futures_util::future::join_all;
 use serde_json::json;
-use std::{collections::HashMap, num::NonZeroUsize, sync::Arc};
+use std::{collections::HashMap, convert::Infallible, num::NonZeroUsize, sync::Arc};
 use tokio::time::Instant;
 
 /// Resources, and templates, of one server whose owner is remembered.
@@ -315,10 +315,12 @@ impl Request {
     /// Reads the lists of all servers, unless that was done since they last changed.
     pub(super) async fn learn_all_resources(&self, message: &Message) {
         some_settled(&self.side).await;
-        let _one_at_a_time = self.side.learning.lock().await;
-        if self.side.resources().is_learnt {
-            return;
-        }
+        let is_needed = || !self.side.resources().is_learnt;
+        let read = self.read_all_resources(message);
+        self.side.learning.take(is_needed, read).await;
+    }
+
+    async fn read_all_resources(&self, message: &Message) -> Result<(), Infallible> {
         // What changes meanwhile is read again.
         self.side.resources().is_learnt = true;
         let params = message.params().and_then(|params| asking(&params));
@@ -336,6 +338,7 @@ impl Request {
                 }
             }
         }
+        Ok(())
     }
 }
 

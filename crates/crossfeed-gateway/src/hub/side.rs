@@ -10,6 +10,7 @@ use super::{
     listen::Listening,
     read,
     resources::Resources,
+    turns::Turns,
 };
 use crate::{
     Revision,
@@ -36,8 +37,8 @@ pub(super) struct Side {
     pub(super) revision: Revision,
     prompts: Mutex<Prompts>,
     resources: Mutex<Resources>,
-    /// Lists of resources are read by one request at a time.
-    pub(super) learning: tokio::sync::Mutex<()>,
+    /// Reading the lists of resources.
+    pub(super) learning: Turns,
     /// Of which pairs of servers it was logged that one lists what is the other's; or of which server that
     /// it lists too much.
     reported: Mutex<HashSet<(usize, Option<usize>)>>,
@@ -45,8 +46,10 @@ pub(super) struct Side {
     tool_changes: AtomicU64,
     /// Lists of tools that took too long, by their servers.
     late: Mutex<HashMap<usize, Late>>,
-    /// Lists are fetched by one request at a time.
-    pub(super) listing: tokio::sync::Mutex<()>,
+    /// Fetching the lists of tools.
+    pub(super) listing: Turns,
+    /// Fetching the lists of prompts.
+    pub(super) naming: Turns,
 }
 
 /// Bytes of a name, an id or a token that is remembered.
@@ -104,12 +107,13 @@ impl Side {
             revision,
             prompts: Mutex::default(),
             resources: Mutex::new(Resources::new()),
-            learning: tokio::sync::Mutex::default(),
+            learning: Turns::default(),
             reported: Mutex::default(),
             listenings: Mutex::default(),
             tool_changes: AtomicU64::new(0),
             late: Mutex::default(),
-            listing: tokio::sync::Mutex::default(),
+            listing: Turns::default(),
+            naming: Turns::default(),
         })
     }
 

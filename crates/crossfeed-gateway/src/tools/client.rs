@@ -329,6 +329,16 @@ impl ClientTools {
         self.listed(lists, false).await.bytes.clone()
     }
 
+    /// The list as it was shown last, for a client that asks for it: it was fetched since.
+    pub(crate) fn relisted(&self) -> Option<Bytes> {
+        let mut shown = lock(&self.shared.listing);
+        let listing = shown.listing.clone()?;
+        let is_current = shown.is_current;
+        shown.put(&listing, true);
+        shown.is_current = is_current;
+        Some(listing.bytes.clone())
+    }
+
     async fn listed(&self, lists: &[ServerList], is_asked_for: bool) -> Arc<Listing> {
         let Tools {
             engine,

@@ -126,3 +126,47 @@ async fn unknown_tools_are_refused() {
     let refused = client.next().await;
     assert!(refused.contains("-32602"), "{refused}");
 }
+
+/// However often a server says that its list changed, and however many wait for it.
+#[tokio::test]
+async fn requests_that_wait_for_a_list_share_the_next_fetch() {
+    let world = World::new(&["a"]);
+    let (client, mut servers) = world.begun(TOOLS).await;
+    let list = format!(r#"{{"tools":[{}]}}"#, tool("one"));
+    client.request("tools/list", "{}").await;
+    let first = servers[0].expect("tools/list").await;
+    for id in 0..20 {
+        client
+            .send(&format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list"}}"#
+            ))
+            .await;
+    }
+    let changed = "notifications/tools/list_changed";
+    for _ in 0..50 {
+        servers[0].say(Message::notification(changed, None)).await;
+        assert!(client.next().await.contains(changed));
+    }
+    let mut fetches = 1;
+    servers[0].answer(&first, &list).await;
+    let mut answered = 0;
+    while answered < 21 {
+        tokio::select! {
+            asked = servers[0].next() => {
+                assert_eq!(asked.method(), Some("tools/list"));
+                fetches += 1;
+                servers[0].answer(&asked, &list).await;
+            }
+            answer = client.answer() => {
+                assert!(answer.contains("one"), "{answer}");
+                answered += 1;
+            }
+        }
+    }
+    assert_eq!(fetches, 2);
+    assert!(servers[0].is_quiet());
+    // What the client was sent it may call.
+    let call = r#"{"name":"one","arguments":{}}"#;
+    client.request("tools/call", call).await;
+    servers[0].expect("tools/call").await;
+}
