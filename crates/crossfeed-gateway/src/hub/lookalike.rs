@@ -42,8 +42,11 @@ const KNOWN: &[&str] = &[
     "notifications/tasks/status",
 ];
 
-/// Whether a method is one of the protocol but for case, blanks, control characters and characters that
-/// take no room.
+/// What methods about tasks begin with, those of other revisions included: tasks have owners.
+pub(super) const TASKS: &str = "tasks/";
+
+/// Whether a method equals one of the protocol, or begins like one about tasks, but for case, blanks,
+/// control characters and invisible characters.
 pub(super) fn is_lookalike(method: &str) -> bool {
     if KNOWN.contains(&method) {
         return false;
@@ -54,7 +57,10 @@ pub(super) fn is_lookalike(method: &str) -> bool {
             || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
     };
     let plain: String = method.chars().filter(|c| !is_invisible(*c)).collect();
-    KNOWN.iter().any(|known| known.eq_ignore_ascii_case(&plain))
+    let beginning = plain.get(..TASKS.len());
+    let is_about_tasks = beginning.is_some_and(|plain| plain.eq_ignore_ascii_case(TASKS));
+    is_about_tasks && !method.starts_with(TASKS)
+        || KNOWN.iter().any(|known| known.eq_ignore_ascii_case(&plain))
 }
 
 #[cfg(test)]
@@ -79,6 +85,9 @@ mod tests {
             "\u{feff}tools/call",
             "logging/setlevel",
             "notifications/Cancelled",
+            "TASKS/get ",
+            " Tasks/",
+            "Tasks/новое",
         ] {
             check(method, true);
         }
@@ -89,6 +98,10 @@ mod tests {
             "x/tools/call",
             "other/method",
             "Other Method",
+            "tasks/новое",
+            "tаsks/get",
+            "task/get",
+            "tasks",
             "",
         ] {
             check(method, false);

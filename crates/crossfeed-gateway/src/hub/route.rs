@@ -10,9 +10,8 @@ use super::{
     calls::{Request, asking, cancelled},
     fault, join,
     link::{Answer, Failure, Link},
-    read,
+    lookalike, read,
     side::Side,
-    tasks::is_about_tasks,
 };
 use crate::{
     config::Unlisted,
@@ -47,10 +46,14 @@ impl Side {
         match method {
             "tools/call" => client.work(serial, request.call(message)).await,
             "tools/list" => client.work(serial, request.list(message)).await,
-            _ if is_about_tasks(method) => client.work(serial, request.task(message)).await,
+            _ if method.starts_with(lookalike::TASKS) => {
+                client.work(serial, request.task(message)).await;
+            }
             LISTEN => client.work(serial, request.listen(message)).await,
             "server/discover" => client.work(serial, request.discover(message)).await,
-            _ if self.only().is_none() => request.of_several(message).await,
+            _ if self.only().is_none() || request.names_prompt(&message) => {
+                request.of_several(message).await;
+            }
             _ => {
                 if let Some(link) = self.only() {
                     if method == "logging/setLevel" {
@@ -64,6 +67,19 @@ impl Side {
 }
 
 impl Request {
+    /// Whether a request is about prompts by name, and their names are not their server's own: the
+    /// configuration has other servers, which this client may not use.
+    fn names_prompt(&self, message: &Message) -> bool {
+        let is_about_prompts = match message.method().unwrap_or_default() {
+            "prompts/list" | "prompts/get" => true,
+            "completion/complete" => message
+                .params()
+                .is_some_and(|params| read::raw(&params, &["ref", "name"]).is_some()),
+            _ => false,
+        };
+        is_about_prompts && !self.client.gateway().tools().naming().is_sole()
+    }
+
     /// A request that one of several servers is to answer, or all.
     async fn of_several(self, message: Message) {
         let client = Arc::clone(&self.client);
@@ -189,7 +205,9 @@ impl Request {
         if known.is_none() && self.side.may_list_prompts() {
             let params = message.params().and_then(|params| asking(&params));
             let params = params.unwrap_or_else(|| Bytes::from_static(b"{}"));
-            let _ = self.prompts(&params, false).await;
+            let is_needed = || self.side.may_list_prompts();
+            let fetch = self.prompts(&params, false);
+            self.side.naming.take(is_needed, fetch).await;
             known = self.side.prompt(&name);
         }
         let owner = known.and_then(|(server, own)| Some((self.side.link(server)?, own)));

@@ -112,13 +112,6 @@ impl Tasks {
     }
 }
 
-/// Whether a method is about tasks, also for a server that is not particular about how it is written.
-pub(super) fn is_about_tasks(method: &str) -> bool {
-    const PREFIX: &str = "tasks/";
-    let beginning = method.trim_start().get(..PREFIX.len());
-    beginning.is_some_and(|beginning| beginning.eq_ignore_ascii_case(PREFIX))
-}
-
 /// The task that parameters name; none where a server could read another there.
 fn named(params: &Bytes) -> Option<String> {
     let document = Document::new(params.clone());
@@ -261,16 +254,6 @@ mod tests {
             "",
         ] {
             check(params, None);
-        }
-    }
-
-    #[test]
-    fn methods_about_tasks_are_known_however_they_are_written() {
-        for method in ["tasks/get", "TASKS/get ", " Tasks/", "tasks/новое"] {
-            assert!(is_about_tasks(method), "{method}");
-        }
-        for method in ["task/get", "tools/call", "tasks", "tаsks/get", ""] {
-            assert!(!is_about_tasks(method), "{method}");
         }
     }
 }

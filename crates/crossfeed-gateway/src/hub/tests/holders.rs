@@ -74,3 +74,51 @@ async fn tools_that_a_holder_may_not_use_are_unknown_to_it() {
     call("files__read_file").await;
     files.expect("tools/call").await;
 }
+
+#[tokio::test]
+async fn prompts_have_the_same_names_for_a_holder_of_one_server() {
+    let world = world();
+    let bob = world.session_of(Some("bob"));
+    bob.send(INITIALIZE).await;
+    let mut files = world.server(0).await;
+    files
+        .begin(r#"{"prompts":{},"completions":{},"resources":{}}"#)
+        .await;
+    bob.next().await;
+    bob.request("prompts/list", "{}").await;
+    let asked = files.expect("prompts/list").await;
+    let list = r#"{"prompts":[{"name":"greet","x":1.50}]}"#;
+    files.answer(&asked, list).await;
+    let listed = bob.answer().await;
+    let expected = r#""result":{"prompts":[{"name":"files__greet","x":1.50}]}"#;
+    assert!(listed.contains(expected), "{listed}");
+
+    bob.request("prompts/get", r#"{"name":"files__greet"}"#)
+        .await;
+    let asked = files.expect("prompts/get").await;
+    let params = asked.params().unwrap();
+    assert_eq!(params, r#"{"name":"greet"}"#);
+    files.answer(&asked, r#"{"messages":[]}"#).await;
+    bob.answer().await;
+
+    let of =
+        |reference: &str| format!(r#"{{"ref":{reference},"argument":{{"name":"a","value":""}}}}"#);
+    let of_prompt = of(r#"{"type":"ref/prompt","name":"files__greet"}"#);
+    bob.request("completion/complete", &of_prompt).await;
+    let asked = files.expect("completion/complete").await;
+    let params = asked.params().unwrap();
+    assert_eq!(params, of(r#"{"type":"ref/prompt","name":"greet"}"#));
+    files
+        .answer(&asked, r#"{"completion":{"values":[]}}"#)
+        .await;
+    bob.answer().await;
+    // What has no such name is its only server's.
+    let of_resource = of(r#"{"type":"ref/resource","uri":"x://y"}"#);
+    bob.request("completion/complete", &of_resource).await;
+    files.expect("completion/complete").await;
+
+    bob.request("prompts/get", r#"{"name":"greet"}"#).await;
+    let refused = bob.answer().await;
+    assert!(refused.contains("-32602"), "{refused}");
+    assert!(files.is_quiet());
+}

@@ -25,7 +25,10 @@ async fn begin(client: &Side, server: &mut Server, tool: &str, task: &str) {
 
 /// All that can be asked about a task is answered as of one that never was, and no server hears of it.
 async fn assert_unknown(client: &Side, servers: &mut [Server], task: &str) {
-    for method in METHODS.iter().chain(&["TASKS/GET", "tasks/get "]) {
+    for method in METHODS
+        .iter()
+        .chain(&["TASKS/GET", "tasks/get ", "Tasks/other"])
+    {
         let params = format!(r#"{{"taskId":"{task}"}}"#);
         client.request(method, &params).await;
         let refused = client.answer().await;
