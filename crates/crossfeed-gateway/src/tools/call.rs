@@ -21,7 +21,7 @@ use super::{
     room,
 };
 use crate::{
-    apart::apart,
+    apart::{LARGE, apart},
     budget::UNCHARGED,
     message::{RpcError, code},
 };
@@ -48,7 +48,7 @@ struct Ready {
 
 /// What becomes of a call by these `params`.
 pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
-    let _room = match room::to_index(shared, &params) {
+    let _room = match room::to_index(shared, &params).await {
         Ok(room) => room,
         Err(body) => return Call::Answered(refusal::of_bodies(vec![*body], shared.privacy())),
     };
@@ -137,7 +137,21 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
         Ok(charge) => charge,
         Err(body) => return Call::Answered(refusal::of_bodies(vec![*body], shared.privacy())),
     };
-    let (sent, at) = sent(&document, root, &offered, ready.arguments.as_ref(), meta);
+    let (sent, at) = if needed <= LARGE {
+        sent(&document, root, &offered, ready.arguments.as_ref(), meta)
+    } else {
+        let (params, offered) = (params.clone(), Arc::clone(&offered));
+        let arguments = ready.arguments.clone();
+        let work = move || {
+            let document = Document::new(params);
+            match document.root() {
+                Ok(root) => sent(&document, root, &offered, arguments.as_ref(), meta),
+                // It was read before.
+                Err(_) => (document.raw().clone(), None),
+            }
+        };
+        apart(needed, work).await
+    };
     charge.keep(sent.len());
     let sent = charge.hold(sent);
     if let Some((bytes, at)) = resolved.zip(at) {
@@ -319,9 +333,11 @@ async fn ready(
     let references = resolved.lineage.len();
     let figures = shared.tools.figures.server(offered.server);
     figures.references.add(references);
-    let mut charge =
-        room::to_write(shared, 2 * resolved.arguments.len()).map_err(|body| vec![*body])?;
-    let bytes = resolved.arguments.into_bytes();
+    let length = resolved.arguments.len();
+    room::fits_message(shared, length).map_err(|body| vec![*body])?;
+    let mut charge = room::to_write(shared, 2 * length).map_err(|body| vec![*body])?;
+    let arguments = resolved.arguments;
+    let bytes = apart(length, move || arguments.into_bytes()).await;
     charge.keep(bytes.len());
     let is_same = bytes == written;
     Ok(Ready {

@@ -5,7 +5,10 @@
 //! made. Deliberately not here: building.
 
 use super::{client::Shared, refusal};
-use crate::budget::{Charge, Purpose, UNCHARGED};
+use crate::{
+    apart::apart,
+    budget::{Charge, Purpose, UNCHARGED},
+};
 use bytes::Bytes;
 use crossfeed_core::{LimitError, arguments_cost};
 use crossfeed_json::{Quoted, TokenVisitor, read_tokens};
@@ -17,13 +20,13 @@ const FACTOR: usize = 6;
 const WORD: usize = 8;
 
 /// Room for the index of the `params` of a call; nothing where they are short.
-pub(super) fn to_index(shared: &Shared, params: &[u8]) -> Result<Charge, Box<ErrorBody>> {
+pub(super) async fn to_index(shared: &Shared, params: &Bytes) -> Result<Charge, Box<ErrorBody>> {
     if params.len() <= UNCHARGED {
         return Ok(shared.account.nothing());
     }
-    let charge = shared
-        .account
-        .charge(WORD * values(params), Purpose::Arguments);
+    let counted = params.clone();
+    let values = apart(params.len(), move || values(&counted)).await;
+    let charge = shared.account.charge(WORD * values, Purpose::Arguments);
     charge.ok_or_else(no_room)
 }
 
@@ -52,6 +55,20 @@ pub(super) fn to_write(shared: &Shared, bytes: usize) -> Result<Charge, Box<Erro
     }
     let charge = shared.account.charge(bytes, Purpose::Resolved);
     charge.ok_or_else(no_room)
+}
+
+/// Whether resolved arguments can be sent at all: what is beyond a message is not written first.
+pub(super) fn fits_message(shared: &Shared, bytes: usize) -> Result<(), Box<ErrorBody>> {
+    let limit = shared.tools.config.limits.message_bytes;
+    if bytes <= limit {
+        return Ok(());
+    }
+    let message = format!(
+        "the arguments take {bytes} bytes with what references bring in, and a message may have {limit}"
+    );
+    let mut body = ErrorBody::new(ErrorCode::LimitExceeded, message);
+    body.advice = Some("select less of the results".to_owned());
+    Err(Box::new(body))
 }
 
 /// Room to show a result.

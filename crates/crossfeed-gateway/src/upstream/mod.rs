@@ -187,6 +187,25 @@ pub enum Event {
     Closed(UpstreamError),
 }
 
+/// Bytes from which on a message waits until those before it were taken. A queue of events is bounded by
+/// their number: large ones would let one server fill the memory of everybody.
+const LARGE_EVENT: usize = 256 << 10;
+
+/// A place in a queue for an event; a large message gets one once the queue is empty.
+///
+/// # Errors
+///
+/// Nobody takes events any more.
+pub(crate) async fn place<'q>(
+    events: &'q mpsc::Sender<Event>,
+    event: &Event,
+) -> Result<mpsc::Permit<'q, Event>, mpsc::error::SendError<()>> {
+    if matches!(event, Event::Message { message, .. } if message.len() > LARGE_EVENT) {
+        drop(events.reserve_many(events.max_capacity()).await?);
+    }
+    events.reserve().await
+}
+
 /// An open connection to one server.
 #[async_trait]
 pub trait Upstream: Send + Sync {
@@ -228,5 +247,49 @@ pub trait Connector: Send + Sync {
     /// themselves.
     fn charged_to(&self, _account: &Arc<Account>) -> Option<Arc<dyn Connector>> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Event, LARGE_EVENT, place};
+    use crate::message::Message;
+    use futures_util::FutureExt as _;
+    use tokio::sync::mpsc;
+
+    fn event(bytes: usize) -> Event {
+        let text = format!(r#"{{"jsonrpc":"2.0","method":"{}"}}"#, "m".repeat(bytes));
+        Event::Message {
+            message: Message::parse(text).unwrap(),
+            related: None,
+        }
+    }
+
+    #[test]
+    fn a_large_message_waits_for_those_before_it() {
+        let (sender, mut events) = mpsc::channel(4);
+        // Sends an event, unless it has to wait.
+        let send = |bytes: usize| {
+            let event = event(bytes);
+            let place = place(&sender, &event).now_or_never();
+            place.map(|place| place.unwrap().send(event)).is_some()
+        };
+        assert!(send(LARGE_EVENT));
+        assert!(!send(LARGE_EVENT), "one is there");
+        assert!(send(1) && send(1) && send(1));
+        assert!(!send(1), "four are there");
+        for _ in 0..3 {
+            assert!(events.try_recv().is_ok());
+            assert!(!send(LARGE_EVENT));
+        }
+        assert!(events.try_recv().is_ok());
+        assert!(send(LARGE_EVENT));
+        drop(events);
+        assert!(
+            place(&sender, &event(LARGE_EVENT))
+                .now_or_never()
+                .unwrap()
+                .is_err()
+        );
     }
 }

@@ -65,3 +65,18 @@ async fn arguments_are_charged_while_they_are_read() {
     drop(forwarded);
     assert_eq!(budget.held(), 0);
 }
+
+#[tokio::test]
+async fn arguments_beyond_a_message_are_refused_before_they_are_written() {
+    let mut world = World::new(vec![(server("a"), tools())], Vec::new());
+    let mut config = GatewayConfig::clone(&world.tools.config);
+    config.limits.message_bytes = 100_000;
+    world.tools.config = Arc::new(config);
+    let client = world.client(local()).await;
+    let result = json!({"content": [{"type": "text", "text": "x".repeat(5000)}]});
+    returned(&client, "search", result).await;
+    let refused = answered(&client, copies("call_1")).await;
+    let text = error(&refused);
+    assert!(text.starts_with("limit.exceeded: "), "{text}");
+    assert!(text.contains("a message may have 100000"), "{text}");
+}

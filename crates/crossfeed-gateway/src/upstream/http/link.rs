@@ -12,7 +12,7 @@ use crate::{
     budget::Account,
     line::{Skim, Skimmed},
     message::{Id, Kind, Message, RpcError, code},
-    upstream::{Event, Header, UpstreamError},
+    upstream::{Event, Header, UpstreamError, place},
 };
 use bytes::Bytes;
 use reqwest::{
@@ -193,7 +193,7 @@ impl Link {
         let Some(events) = self.state().events.clone() else {
             return;
         };
-        let Ok(place) = events.reserve().await else {
+        let Ok(place) = place(&events, &event).await else {
             // Nobody listens: nothing is to be done any more.
             self.end(closed());
             return;

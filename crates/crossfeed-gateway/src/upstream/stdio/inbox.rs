@@ -10,7 +10,7 @@ use crate::{
     line::{Line, LineReader, Skim, Skimmed},
     message::{Kind, Message, MessageError, RpcError, code},
     metrics::Counter,
-    upstream::{Event, UpstreamError, printable::printable, stdio::outbox::Outbox},
+    upstream::{Event, UpstreamError, place, printable::printable, stdio::outbox::Outbox},
 };
 use bytes::Bytes;
 use std::{io, sync::Arc, time::Duration};
@@ -90,7 +90,9 @@ impl Inbox {
     }
 
     async fn event(&self, event: Event) -> Result<(), Unheard> {
-        self.events.send(event).await.map_err(|_| Unheard)
+        let place = place(&self.events, &event).await.map_err(|_| Unheard)?;
+        place.send(event);
+        Ok(())
     }
 
     async fn message(&self, message: Message) -> Result<(), Unheard> {
