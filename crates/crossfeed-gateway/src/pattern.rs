@@ -41,6 +41,23 @@ pub(crate) fn fits_all(pattern: &str, begins: &str) -> bool {
     pattern.ends_with('*') && fits(pattern, begins)
 }
 
+/// Whether everything that fits `other` fits `pattern`, too; false where that is not certain.
+pub(crate) fn covers(pattern: &str, other: &str) -> bool {
+    pattern == other
+        || match other.split_once('*') {
+            Some((begins, _)) => fits_all(pattern, begins),
+            None => fits(pattern, other),
+        }
+}
+
+/// Whether a name could fit both patterns.
+pub(crate) fn overlaps(pattern: &str, other: &str) -> bool {
+    match other.split_once('*') {
+        Some((begins, _)) => may_fit(pattern, begins),
+        None => fits(pattern, other),
+    }
+}
+
 /// Whether a name fits one of these patterns.
 pub(crate) fn fits_any(patterns: &[String], name: &str) -> bool {
     patterns.iter().any(|pattern| fits(pattern, name))
@@ -48,7 +65,7 @@ pub(crate) fn fits_any(patterns: &[String], name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{fits, fits_all, may_fit};
+    use super::{covers, fits, fits_all, may_fit, overlaps};
     use proptest::prelude::*;
 
     fn check(pattern: &str, name: &str, fitting: bool) {
@@ -71,6 +88,20 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_fits_is_covered_and_overlaps(
+            pattern in "[ab/*]{0,6}", other in "[ab/*]{0,6}", parts in prop::collection::vec("[ab/]{0,2}", 6),
+        ) {
+            let mut parts = parts.into_iter();
+            let name: String = other.chars().map(|sign| match sign {
+                '*' => parts.next().unwrap_or_default(),
+                sign => sign.to_string(),
+            }).collect();
+            prop_assert!(fits(&other, &name));
+            prop_assert!(fits(&pattern, &name) || !covers(&pattern, &other));
+            prop_assert!(overlaps(&pattern, &other) || !fits(&pattern, &name));
+        }
+
         #[test]
         fn stars_in_place_of_parts_fit(name in "[ab/]{0,12}", cut in 0usize..12, len in 0usize..12) {
             let from = cut.min(name.len());

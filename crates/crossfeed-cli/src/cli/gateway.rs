@@ -43,7 +43,7 @@ pub(crate) struct Gateway {
     ///
     /// `import` writes it into the entry of a project's client, so that what the client approved covers
     /// the configuration, too.
-    #[arg(long, value_name = "DIGEST", requires = "config", value_parser = digest)]
+    #[arg(long, value_name = "DIGEST", requires = "config", conflicts_with_all = ["url", "command"], value_parser = digest)]
     pub(crate) config_digest: Option<String>,
     /// Serve over HTTP at this address instead of standard input and output; port 0 picks one
     #[arg(long, value_name = "ADDR", value_parser = address)]
@@ -55,7 +55,7 @@ pub(crate) struct Gateway {
     #[arg(long, conflicts_with_all = ["check", "login"])]
     pub(crate) print_client_config: bool,
     /// Whose token the entry has, where several holders have one
-    #[arg(long, value_name = "NAME", requires = "print_client_config")]
+    #[arg(long, value_name = "NAME", requires = "print_client_config", conflicts_with_all = ["check", "login"])]
     pub(crate) holder: Option<String>,
     /// How tools are rewritten where the configuration does not say: a provider, or a style
     #[arg(long, value_name = "NAME", value_parser = profile())]
@@ -82,7 +82,7 @@ pub(crate) struct Gateway {
     /// A variable for the command: its value, or the one that it has here
     ///
     /// A server gets few variables without it: PATH, HOME, the language and the like.
-    #[arg(long, value_name = "NAME[=VALUE]", requires = "command")]
+    #[arg(long, value_name = "NAME[=VALUE]", requires = "command", conflicts_with_all = ["config", "url"])]
     pub(crate) env: Vec<OsString>,
     /// The command that is the one server, and its arguments
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["config", "url"])]

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use crossfeed::{estimated_tokens, json::Document};
 use crossfeed_gateway::{
     Revision,
-    config::{GatewayConfig, Limits, ServerConfig},
+    config::{FlowRule, GatewayConfig, ServerConfig, TransportConfig},
     downstream::Principal,
     metrics::Metrics,
     tools::{Caller, ServerList, ToolReport, Tools, UnmatchedPattern},
@@ -133,10 +133,23 @@ pub(super) async fn run(
         })
         .collect();
     match json {
-        true => writeln!(out, "{}", as_json(&checked, &own, &config.limits))?,
+        true => writeln!(out, "{}", as_json(&checked, &own, &config))?,
         false => {
             write(&checked, &own, out)?;
-            writeln!(out, "limits: {}", limits_as_text(&config.limits))?;
+            for (rule, by) in overruled(&config.flows) {
+                let (rule, by) = (rule.escape_debug(), by.escape_debug());
+                writeln!(
+                    out,
+                    "notice: the flow rule `{rule}` never holds: `{by}` stands before it and decides all that it is about"
+                )?;
+            }
+            if config.listen.is_none() && (config.anonymous || !config.tokens.is_empty()) {
+                writeln!(
+                    out,
+                    "notice: `tokens` and `anonymous` are for clients over HTTP, and this configuration does not `listen`"
+                )?;
+            }
+            writeln!(out, "limits: {}", limits_as_text(&config))?;
         }
     }
     out.flush()?;
@@ -275,7 +288,13 @@ fn write(
 }
 
 /// The limits that depend on the machine, by their keys: bytes, or a number of things.
-fn machine_limits(limits: &Limits) -> [(&'static str, usize, bool); 7] {
+fn machine_limits(config: &GatewayConfig) -> [(&'static str, usize, bool); 7] {
+    let limits = &config.limits;
+    // Each command can run once, whatever the limit.
+    let commands = config.servers.iter().filter(|server| {
+        !server.disabled && matches!(server.transport, TransportConfig::Stdio { .. })
+    });
+    let processes = limits.processes.max(commands.count());
     [
         ("memoryBytes", limits.held_bytes(), true),
         ("messageBytes", limits.message_bytes, true),
@@ -283,12 +302,12 @@ fn machine_limits(limits: &Limits) -> [(&'static str, usize, bool); 7] {
         ("totalBytes", limits.total_bytes, true),
         ("sessionBytes", limits.session_bytes, true),
         ("sessions", limits.sessions, false),
-        ("processes", limits.processes, false),
+        ("processes", processes, false),
     ]
 }
 
-fn limits_as_text(limits: &Limits) -> String {
-    let text = machine_limits(limits).map(|(key, amount, is_bytes)| {
+fn limits_as_text(config: &GatewayConfig) -> String {
+    let text = machine_limits(config).map(|(key, amount, is_bytes)| {
         if is_bytes && amount % (1 << 20) == 0 {
             format!("{key} {} MiB", amount >> 20)
         } else {
@@ -298,7 +317,19 @@ fn limits_as_text(limits: &Limits) -> String {
     text.join(", ")
 }
 
-fn as_json(checked: &[Checked<'_>], own: &BTreeMap<String, usize>, limits: &Limits) -> Value {
+/// Flow rules that never hold, each with the rule that decides in its place.
+fn overruled(rules: &[FlowRule]) -> impl Iterator<Item = (&str, &str)> {
+    rules.iter().filter_map(|rule| {
+        let by = rule.overruled_by(rules)?;
+        Some((rule.name.as_str(), by.name.as_str()))
+    })
+}
+
+fn as_json(
+    checked: &[Checked<'_>],
+    own: &BTreeMap<String, usize>,
+    config: &GatewayConfig,
+) -> Value {
     let tool = |tool: &Cost| {
         json!({
             "name": tool.report.name,
@@ -344,11 +375,15 @@ fn as_json(checked: &[Checked<'_>], own: &BTreeMap<String, usize>, limits: &Limi
         }
     };
     let (tools, before, after) = sums(checked);
-    let limits = machine_limits(limits).map(|(key, amount, _)| (key.to_owned(), amount.into()));
+    let overruled: Vec<_> = overruled(&config.flows)
+        .map(|(rule, by)| json!({"rule": rule, "by": by}))
+        .collect();
+    let limits = machine_limits(config).map(|(key, amount, _)| (key.to_owned(), amount.into()));
     let limits: serde_json::Map<String, Value> = limits.into_iter().collect();
     json!({
         "servers": checked.iter().map(server).collect::<Vec<_>>(),
         "own": own,
+        "overruled": overruled,
         "limits": limits,
         "total": {"tools": tools, "tokens_before": before, "tokens_after": after},
     })

@@ -19,7 +19,7 @@ pub use machine::Machine;
 pub(crate) use read::nearest;
 pub use read::{Format, Sources};
 
-use crate::pattern::{fits_all, may_fit};
+use crate::pattern::{covers, may_fit, overlaps};
 use crossfeed_projection::{Path as FieldPath, RevealRules};
 use std::{
     collections::BTreeMap,
@@ -570,35 +570,47 @@ pub struct FlowRule {
 impl FlowRule {
     /// The servers, of all these, by which data could go around the rule: one that may be given what the
     /// rule keeps from `to`, keep it, and return it by another call. A reference sees no more than the
-    /// calls that it refers to.
+    /// calls that it refers to. A server that the rule names for some of its tools may be one, too.
     ///
     /// None for a rule that allows.
     #[must_use]
     pub fn ways_around<'s>(&self, rules: &[Self], servers: &'s [ServerConfig]) -> Vec<&'s str> {
         let enabled = servers.iter().filter(|server| !server.disabled);
         let names: Vec<_> = enabled.map(|server| server.name.as_str()).collect();
-        let tools = |server: &str| format!("{server}/");
-        let is_of = |pattern: &str, server: &str| may_fit(pattern, &tools(server));
+        // The tools of a server that a pattern means, as a pattern.
+        let of = |pattern: &str, server: &str| {
+            let is_meant = may_fit(pattern, &format!("{server}/"));
+            let tool = pattern.split_once('/').map_or("*", |(_, tool)| tool);
+            is_meant.then(|| format!("{server}/{tool}"))
+        };
         let may_go = |from: &str, to: &str| {
-            let (from, to) = (tools(from), tools(to));
             // The first that lets something through, or nothing.
             let decided = rules.iter().find_map(|rule| {
                 if rule.allow {
-                    (may_fit(&rule.from, &from) && may_fit(&rule.to, &to)).then_some(true)
+                    (overlaps(&rule.from, from) && overlaps(&rule.to, to)).then_some(true)
                 } else {
-                    (fits_all(&rule.from, &from) && fits_all(&rule.to, &to)).then_some(false)
+                    (covers(&rule.from, from) && covers(&rule.to, to)).then_some(false)
                 }
             });
             decided.unwrap_or(true)
         };
         let goes_by = |by: &str| {
-            let mut from = names.iter().filter(|own| is_of(&self.from, own));
-            let mut to = names.iter().filter(|own| is_of(&self.to, own));
-            from.any(|from| may_go(from, by)) && to.any(|to| may_go(by, to))
+            let by = format!("{by}/*");
+            let mut from = names.iter().filter_map(|name| of(&self.from, name));
+            let mut to = names.iter().filter_map(|name| of(&self.to, name));
+            from.any(|from| may_go(&from, &by)) && to.any(|to| may_go(&by, &to))
         };
         let others = names.iter().copied();
-        let others = others.filter(|own| !is_of(&self.from, own) && !is_of(&self.to, own));
         others.filter(|by| !self.allow && goes_by(by)).collect()
+    }
+
+    /// The rule before this one that decides everything that this one is about, so that this one never
+    /// holds.
+    #[must_use]
+    pub fn overruled_by<'r>(&self, rules: &'r [Self]) -> Option<&'r Self> {
+        let before = rules.iter().take_while(|rule| rule.name != self.name);
+        let mut before = before.filter(|rule| rule.allow != self.allow);
+        before.find(|rule| covers(&rule.from, &self.from) && covers(&rule.to, &self.to))
     }
 
     /// A rule.

@@ -492,10 +492,32 @@ fn values_are_judged() {
         &[
             "line 1, `listen`: it is no address with a port: write one like `127.0.0.1:8807`",
             "line 2, `contextWindow`: it is not a whole number from 1",
-            "line 4, `limits.messageBytes`: it is not a size like 1048576 or \"64 MiB\"",
+            "line 4, `limits.messageBytes`: it is not a size like 1048576 or \"64 MiB\", in B, KiB, MiB, GiB, kB, MB or GB",
             "line 5, `limits.shutdown`: it is not a time of 1 ms to 365 days like 30 (seconds), \"500 ms\" or \"5 min\"",
             "line 6, `limits.sessions`: it is not a whole number from 1",
             "line 9, `mcpServers.a.disabled`: it is not true or false",
+        ],
+    );
+    let memory = "it is less than four times `messageBytes`, or than twice `totalBytes`; lower these, or leave them out: they follow from it";
+    let sizes = "[mcpServers.a]\ncommand = 'x'\n[limits]\nmemoryBytes = '64 MiB'\n";
+    check(
+        &format!("{sizes}totalBytes = '33 MiB'\n"),
+        &[&format!("line 4, `limits.memoryBytes`: {memory}")],
+    );
+    check(
+        &format!("{sizes}messageBytes = '17 MiB'\nargumentBytes = 65535\n"),
+        &[
+            "line 6, `limits.argumentBytes`: it is less than 64 KiB: ordinary lists of tools and calls would be refused",
+            &format!("line 4, `limits.memoryBytes`: {memory}"),
+        ],
+    );
+    toml(&format!(
+        "{sizes}messageBytes = '16 MiB'\ntotalBytes = '32 MiB'\nargumentBytes = '64 KiB'\n"
+    ));
+    check(
+        "[mcpServers.a]\nurl = 'http://x'\nkeep = true\n",
+        &[
+            "line 1, `mcpServers.a`: `keep` is for a `command`: a server over HTTP has no process here",
         ],
     );
     check(
@@ -625,7 +647,18 @@ fn servers_that_lead_around_a_rule_are_found() {
         ),
         (
             r#"{"from": "files/read", "to": "web/put_*", "action": "deny"}"#,
-            &["notes"],
+            &["files", "notes", "web"],
+        ),
+        // By other tools of a server that the rule names.
+        (
+            r#"{"from": "files/read", "to": "web", "action": "deny"}, {"from": "*", "to": "notes", "action": "deny"}"#,
+            &["files"],
+        ),
+        // What another rule says of exactly these tools.
+        (
+            r#"{"from": "files/read", "to": "web", "action": "deny"}, {"from": "files/read", "to": "notes", "action": "deny"},
+               {"from": "files", "to": "files", "action": "deny"}"#,
+            &[],
         ),
         (r#"{"from": "files", "to": "web", "action": "allow"}"#, &[]),
         // What may not go in, or not out.
@@ -648,6 +681,25 @@ fn servers_that_lead_around_a_rule_are_found() {
         let found = config.flows[0].ways_around(&config.flows, &config.servers);
         assert_eq!(found, expected, "{rules}");
     }
+}
+
+#[test]
+fn rules_that_never_hold_are_found() {
+    let config = json(
+        r#"{"mcpServers": {"files": {"command": "x"}, "web": {"command": "x"}}, "flows": [
+            {"name": "reads", "from": "files/read", "to": "web/*", "action": "allow"},
+            {"name": "part", "from": "files/read_*", "to": "web", "action": "deny"},
+            {"name": "first", "from": "files/read", "to": "web/put", "action": "deny"},
+            {"name": "all", "from": "*", "to": "*", "action": "allow"},
+            {"name": "second", "from": "files", "to": "web", "action": "deny"},
+            {"name": "same", "from": "files", "to": "web", "action": "allow"}]}"#,
+    );
+    let found = config.flows.iter().filter_map(|rule| {
+        let by = rule.overruled_by(&config.flows)?;
+        Some((rule.name.as_str(), by.name.as_str()))
+    });
+    let found: Vec<_> = found.collect();
+    assert_eq!(found, [("first", "reads"), ("second", "all")]);
 }
 
 #[test]

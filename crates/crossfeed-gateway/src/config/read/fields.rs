@@ -178,8 +178,12 @@ impl<'n> Fields<'n> {
         count
     }
 
-    /// A number of bytes: `1048576`, `"64 MiB"`.
-    pub(super) fn bytes(&mut self, reader: &mut Reader<'_>, key: &'static str) -> Option<usize> {
+    /// A number of bytes, and where it stands: `1048576`, `"64 MiB"`.
+    pub(super) fn bytes(
+        &mut self,
+        reader: &mut Reader<'_>,
+        key: &'static str,
+    ) -> Option<(usize, &'n Node)> {
         const UNITS: [(&str, f64); 7] = [
             ("B", 1.0),
             ("kB", 1e3),
@@ -197,7 +201,7 @@ impl<'n> Fields<'n> {
                 reader,
                 &self.at(key),
                 node,
-                "a size like 1048576 or \"64 MiB\"",
+                "a size like 1048576 or \"64 MiB\", in B, KiB, MiB, GiB, kB, MB or GB",
             );
         }
         #[expect(
@@ -205,7 +209,8 @@ impl<'n> Fields<'n> {
             clippy::cast_sign_loss,
             reason = "the range was checked"
         )]
-        read.and_then(|bytes| usize::try_from(bytes as u64).ok())
+        let bytes = read.and_then(|bytes| usize::try_from(bytes as u64).ok());
+        bytes.map(|bytes| (bytes, node))
     }
 
     /// A time: `30`, `0.5`, `"500 ms"`, `"5 min"`.

@@ -91,6 +91,10 @@ fn server(
     let withheld = RevealRules::new([], never.iter().chain(&own).cloned());
     let timeout = fields.time(reader, "timeout");
     let keep = fields.truth(reader, "keep", false);
+    if keep && matches!(transport, Some(TransportConfig::Http { .. })) {
+        let what = "`keep` is for a `command`: a server over HTTP has no process here";
+        reader.problem(at, node.span.start, what);
+    }
     let disabled = fields.truth(reader, "disabled", false);
     fields.finish(reader);
     Some(ServerConfig {

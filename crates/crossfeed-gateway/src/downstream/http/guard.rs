@@ -57,7 +57,9 @@ impl Guard {
             _ => "",
         };
         if !self.is_host(&host.to_lowercase()) {
-            return Err(forbidden("this host is not served here"));
+            return Err(forbidden(
+                "this host is not served here: the gateway's operator can add it to `listen.hosts`",
+            ));
         }
         let mut origins = headers.get_all(ORIGIN).iter();
         match (origins.next(), origins.next()) {
@@ -67,7 +69,9 @@ impl Guard {
             {
                 Ok(Some(origin.clone()))
             }
-            _ => Err(forbidden("this origin is not served here")),
+            _ => Err(forbidden(
+                "this origin is not served here: the gateway's operator can add it to `listen.origins`",
+            )),
         }
     }
 
