@@ -349,6 +349,7 @@ fn as_json(
                 "index": pattern.index,
                 "pattern": pattern.pattern,
                 "nearest": pattern.nearest,
+                "error": pattern.is_error(),
             });
             if let (Some(holder), Some(said)) = (&pattern.holder, said.as_object_mut()) {
                 said.insert("holder".to_owned(), json!(holder));

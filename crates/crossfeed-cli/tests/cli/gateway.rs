@@ -358,15 +358,15 @@ fn patterns_that_fit_no_tool_are_said() {
     );
     let path = file("gateway-typo.toml", &config);
     let Run { status, out, err } = run(&["gateway", "--config", &path, "--check"], "");
-    assert_eq!((status, err.as_str()), (0, ""), "{out}");
-    let notices: Vec<_> = out
+    assert_eq!((status, err.as_str()), (1, ""), "{out}");
+    let said: Vec<_> = out
         .lines()
-        .filter(|line| line.starts_with("  notice: "))
+        .filter(|line| line.starts_with("  notice: ") || line.starts_with("  error: "))
         .collect();
     assert_eq!(
-        notices,
+        said,
         [
-            "  notice: `deny[0]` fits no tool of the server; the nearest one is `say` (\"sya\")",
+            "  error: `deny[0]` fits no tool of the server; the nearest one is `say` (\"sya\")",
             "  notice: `deny[1]` fits no tool of the server (\"delete_*\")",
         ]
     );
@@ -374,7 +374,7 @@ fn patterns_that_fit_no_tool_are_said() {
     let checked: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(
         checked["servers"][0]["unmatched"][0],
-        json!({"key": "deny", "index": 0, "pattern": "sya", "nearest": "say"})
+        json!({"key": "deny", "index": 0, "pattern": "sya", "nearest": "say", "error": true})
     );
 
     // Once for all lists.

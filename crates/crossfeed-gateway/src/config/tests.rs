@@ -454,6 +454,57 @@ fn unknown_keys_name_the_nearest() {
     );
 }
 
+/// A rule under a key that means nothing would not hold, and nobody would notice.
+#[test]
+fn a_misspelled_key_of_a_rule_refuses_the_configuration() {
+    let places = [
+        (
+            "",
+            ["never", "flows", "tokens", "unlisted", "prefix"].as_slice(),
+        ),
+        (
+            "mcpServers.a",
+            &["allow", "deny", "neverChain", "never", "previews"],
+        ),
+        ("tokens.ada", &["servers", "tools", "rate"]),
+        ("listen", &["hosts", "origins"]),
+    ];
+    for (place, keys) in places {
+        for key in keys {
+            let (first, rest) = key.split_at(1);
+            let misspelled = [
+                key.to_uppercase(),
+                first.to_uppercase() + rest,
+                format!("{key}s"),
+                format!("{first}{key}"),
+                format!("{first}{}", &rest[1..]),
+                format!("{key} "),
+            ];
+            for wrong in misspelled {
+                let mut text = format!("'{wrong}' = ['x']\n");
+                if !place.is_empty() {
+                    text = format!("[{place}]\n{text}");
+                }
+                if place != "mcpServers.a" {
+                    text.push_str("[mcpServers.a]\n");
+                }
+                text.push_str("command = 'x'\n");
+                if place == "tokens.ada" {
+                    text = text.replace(
+                        "[tokens.ada]\n",
+                        "[tokens.ada]\ntoken = '0123456789abcdef'\n",
+                    );
+                }
+                let error = GatewayConfig::parse(&text, Format::Toml, &sources()).expect_err(&text);
+                let problem = &error.problems()[0];
+                assert_eq!(problem.what, "the key is unknown", "{text}");
+                let advice = problem.advice.as_deref().unwrap_or_default();
+                assert!(advice.contains("nearest known key"), "{text}: {advice}");
+            }
+        }
+    }
+}
+
 #[test]
 fn servers_are_one_thing_or_the_other() {
     check(

@@ -297,7 +297,7 @@ fn listing(
             }
         }
     }
-    unmatched.extend(unmatched::of_holders(config, &tools_of));
+    unmatched.extend(unmatched::of_several(config, &tools_of));
     let own: Vec<_> = tools
         .iter()
         .map(|(server, _, tool)| (*server, tool.shown.as_str()))

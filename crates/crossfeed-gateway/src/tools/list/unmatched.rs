@@ -16,6 +16,9 @@ use std::{
 
 /// The key of paths that are withheld.
 const NEVER: &str = "never";
+/// The keys of a flow rule's patterns.
+const FROM: &str = "from";
+const TO: &str = "to";
 
 /// A pattern of a server that none of its tools fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,9 +28,10 @@ pub struct UnmatchedPattern {
     pub server: usize,
     /// The holder of the token that it is of; none where it is of the server.
     pub holder: Option<String>,
-    /// The key under which it stands: `allow`, `deny`, `neverChain`, `tools`, or `never` for a path.
+    /// The key under which it stands: `allow`, `deny`, `neverChain`, `tools`, `never` for a path, or `from`
+    /// or `to` of a flow rule.
     pub key: &'static str,
-    /// Its place there.
+    /// Its place there, or that of its flow rule.
     pub index: usize,
     /// The pattern.
     pub pattern: String,
@@ -39,9 +43,10 @@ impl fmt::Display for UnmatchedPattern {
     /// Without the pattern: the log shows no value of a configuration.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { key, index, .. } = self;
-        match &self.holder {
-            Some(holder) => write!(f, "`tokens.{holder}.{key}[{index}]`")?,
-            None => write!(f, "`{key}[{index}]`")?,
+        match (&self.holder, *key) {
+            (Some(holder), _) => write!(f, "`tokens.{holder}.{key}[{index}]`")?,
+            (None, FROM | TO) => write!(f, "`flows[{index}].{key}`")?,
+            (None, _) => write!(f, "`{key}[{index}]`")?,
         }
         f.write_str(match *key {
             NEVER => " names a field that no tool of the server declares",
@@ -55,55 +60,65 @@ impl fmt::Display for UnmatchedPattern {
 }
 
 impl UnmatchedPattern {
-    /// Whether it names one tool that a holder may use, and that there is not: what it says cannot be meant.
+    /// Whether it names one tool that there is not, or a field much like one that there is: such a rule
+    /// would silently not hold. A pattern may be meant for tools to come.
     #[must_use]
     pub fn is_error(&self) -> bool {
-        self.holder.is_some() && !self.pattern.contains('*')
+        match self.key {
+            NEVER => self.nearest.is_some(),
+            _ => !self.pattern.contains('*'),
+        }
     }
 }
 
-/// Those of the holders of tokens; `tools` are the names of each server's, by its place. A pattern is judged
-/// once all servers are known that it is for, and is reported with the first of them.
-pub(super) fn of_holders(
+/// Those of patterns for several servers, `server/tool`: of flow rules and of the holders of tokens. `tools`
+/// are the names of each server's, by its place. A pattern is judged once all servers are known that it is
+/// for, and is reported with the first of them.
+pub(super) fn of_several(
     config: &GatewayConfig,
     tools: &HashMap<usize, Vec<String>>,
 ) -> Vec<UnmatchedPattern> {
+    let of_flows = config.flows.iter().enumerate().flat_map(|(place, rule)| {
+        [(FROM, &rule.from), (TO, &rule.to)].map(|(key, pattern)| (None, key, place, pattern))
+    });
+    let of_holders = config.tokens.iter().flat_map(|holder| {
+        let patterns = holder.tools.iter().enumerate();
+        patterns.map(move |(place, pattern)| (Some(holder), "tools", place, pattern))
+    });
     let mut found = Vec::new();
-    for holder in &config.tokens {
-        for (place, pattern) in holder.tools.iter().enumerate() {
-            let Some((of, tool)) = pattern.split_once('/') else {
-                continue;
-            };
-            let servers = config.servers.iter().enumerate();
-            let servers: Vec<usize> = servers
-                .filter(|(_, server)| !server.disabled && fits(of, &server.name))
-                .filter(|(_, server)| holder.admits_server(&server.name))
-                .map(|(index, _)| index)
-                .collect();
-            let Some(first) = servers.first() else {
-                continue;
-            };
-            let Some(known) = servers
-                .iter()
-                .map(|of| tools.get(of))
-                .collect::<Option<Vec<_>>>()
-            else {
-                continue;
-            };
-            let known = || known.iter().copied().flatten().map(String::as_str);
-            let is_all = tool.bytes().all(|byte| byte == b'*');
-            if is_all || known().any(|name| fits(tool, name)) {
-                continue;
-            }
-            found.push(UnmatchedPattern {
-                server: *first,
-                holder: Some(holder.name.clone()),
-                key: "tools",
-                index: place,
-                pattern: pattern.clone(),
-                nearest: nearest(&tool.replace('*', ""), known()).map(str::to_owned),
-            });
+    for (holder, key, index, pattern) in of_flows.chain(of_holders) {
+        let Some((of, tool)) = pattern.split_once('/') else {
+            continue;
+        };
+        let servers = config.servers.iter().enumerate();
+        let servers: Vec<usize> = servers
+            .filter(|(_, server)| !server.disabled && fits(of, &server.name))
+            .filter(|(_, server)| holder.is_none_or(|holder| holder.admits_server(&server.name)))
+            .map(|(index, _)| index)
+            .collect();
+        let Some(first) = servers.first() else {
+            continue;
+        };
+        let Some(known) = servers
+            .iter()
+            .map(|of| tools.get(of))
+            .collect::<Option<Vec<_>>>()
+        else {
+            continue;
+        };
+        let known = || known.iter().copied().flatten().map(String::as_str);
+        let is_all = tool.bytes().all(|byte| byte == b'*');
+        if is_all || known().any(|name| fits(tool, name)) {
+            continue;
         }
+        found.push(UnmatchedPattern {
+            server: *first,
+            holder: holder.map(|holder| holder.name.clone()),
+            key,
+            index,
+            pattern: pattern.clone(),
+            nearest: nearest(&tool.replace('*', ""), known()).map(str::to_owned),
+        });
     }
     found
 }
@@ -201,8 +216,8 @@ fn names_of(schema: &Value, names: &mut BTreeSet<String>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{of_holders, unknown_fields, unmatched};
-    use crate::config::{GatewayConfig, ServerConfig, TokenConfig};
+    use super::{UnmatchedPattern, of_several, unknown_fields, unmatched};
+    use crate::config::{FlowRule, GatewayConfig, ServerConfig, TokenConfig};
 
     fn check(server: &ServerConfig, tools: &[&str], expected: &[&str]) {
         let said: Vec<_> = unmatched(0, server, tools)
@@ -224,7 +239,7 @@ mod tests {
         let check = |tools: &[(usize, &[&str])], expected: &[(usize, &str, bool)]| {
             let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
             let tools = tools.iter().map(|(of, tools)| (*of, names(tools)));
-            let found = of_holders(&config, &tools.collect());
+            let found = of_several(&config, &tools.collect());
             let found: Vec<_> = found
                 .iter()
                 .map(|found| (found.server, found.to_string(), found.is_error()))
@@ -246,6 +261,32 @@ mod tests {
     }
 
     #[test]
+    fn a_flow_rule_for_a_tool_that_there_is_not_is_found() {
+        let mut config = GatewayConfig::of_command("files", Vec::new());
+        let other = GatewayConfig::of_command("bank", Vec::new());
+        config.servers.extend(other.servers);
+        let rule = |from: &str, to: &str| FlowRule::new("r", from, to, false);
+        config.flows = vec![rule("files/raed", "bank/*"), rule("files/*", "*/p_*")];
+        let tools = [(0, vec!["read".to_owned()]), (1, vec!["pay".to_owned()])];
+        let found = of_several(&config, &tools.into());
+        let said: Vec<_> = found
+            .iter()
+            .map(|found| (found.to_string(), found.is_error()))
+            .collect();
+        let expected = [
+            (
+                "`flows[0].from` fits no tool of the server; the nearest one is `read`",
+                true,
+            ),
+            ("`flows[1].to` fits no tool of the server", false),
+        ];
+        assert_eq!(
+            said,
+            expected.map(|(said, is_error)| (said.to_owned(), is_error))
+        );
+    }
+
+    #[test]
     fn what_fits_no_tool_is_found() {
         let mut server = GatewayConfig::of_command("x", Vec::new()).servers.remove(0);
         let tools = ["read_file", "write_file"];
@@ -263,6 +304,11 @@ mod tests {
                 "`neverChain[1]` fits no tool of the server",
             ],
         );
+        let found = unmatched(0, &server, &tools);
+        assert!(found.iter().all(UnmatchedPattern::is_error));
+        server.never_chain = vec!["z*".to_owned()];
+        let found = unmatched(0, &server, &tools);
+        assert!(!found.last().is_some_and(UnmatchedPattern::is_error));
         server.never_chain = vec!["*".to_owned()];
         server.allow.clear();
         server.deny.clear();
