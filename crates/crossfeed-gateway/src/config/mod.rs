@@ -604,13 +604,15 @@ impl FlowRule {
         others.filter(|by| !self.allow && goes_by(by)).collect()
     }
 
-    /// The rule before this one that decides everything that this one is about, so that this one never
-    /// holds.
+    /// The rule before this one that decides everything that this one is about, and decides the reverse.
     #[must_use]
     pub fn overruled_by<'r>(&self, rules: &'r [Self]) -> Option<&'r Self> {
         let before = rules.iter().take_while(|rule| rule.name != self.name);
-        let mut before = before.filter(|rule| rule.allow != self.allow);
-        before.find(|rule| covers(&rule.from, &self.from) && covers(&rule.to, &self.to))
+        let decides = |rule: &&Self| covers(&rule.from, &self.from) && covers(&rule.to, &self.to);
+        before
+            .into_iter()
+            .find(decides)
+            .filter(|rule| rule.allow != self.allow)
     }
 
     /// A rule.

@@ -558,8 +558,8 @@ fn values_are_judged() {
     check(
         &format!("{sizes}messageBytes = '17 MiB'\nargumentBytes = 65535\n"),
         &[
-            "line 6, `limits.argumentBytes`: it is less than 64 KiB: ordinary lists of tools and calls would be refused",
             &format!("line 4, `limits.memoryBytes`: {memory}"),
+            "line 6, `limits.argumentBytes`: it is less than 64 KiB: ordinary lists of tools and calls would be refused",
         ],
     );
     toml(&format!(

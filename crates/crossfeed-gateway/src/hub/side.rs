@@ -19,6 +19,7 @@ use crate::{
         Caller, ClientTools,
         list::names::{Bindings, Naming},
     },
+    upstream::Upstream,
 };
 use bytes::Bytes;
 use futures_util::future::join_all;
@@ -250,9 +251,16 @@ impl Side {
         !known.is_asked_for && !known.is_current
     }
 
+    /// Gives up what runs on every connection, so that each request is told whether it may have run.
+    pub(super) async fn give_up(&self) -> Vec<Arc<dyn Upstream>> {
+        let given_up = join_all(self.links.iter().map(|link| link.give_up())).await;
+        given_up.into_iter().flatten().collect()
+    }
+
     /// Ends every connection in an orderly way.
     pub(super) async fn close(&self) {
-        join_all(self.links.iter().map(|link| link.close())).await;
+        let given_up = self.give_up().await;
+        join_all(given_up.iter().map(|upstream| upstream.close())).await;
         self.tools.close().await;
     }
 }

@@ -56,6 +56,9 @@ pub enum UpstreamError {
         /// How: an exit status, a status of HTTP.
         reason: String,
     },
+    /// The gateway ends the connection: its client is gone, or it shuts down.
+    #[error("the gateway closes the connection")]
+    Closed,
     /// It cannot be started or reached.
     #[error("the server cannot be reached: {reason}")]
     Unreachable {
@@ -133,6 +136,18 @@ impl UpstreamError {
         }
     }
 
+    /// What this means for a request that the server has taken before, when what was asked about it next
+    /// fails: it may have run, also where the server refuses that.
+    #[must_use]
+    pub fn after_taking(self) -> Self {
+        match self {
+            Self::OutcomeUnknown { .. } => self,
+            cause => Self::OutcomeUnknown {
+                cause: Box::new(cause),
+            },
+        }
+    }
+
     /// What this means for a request that was not sent, or for a connection.
     #[must_use]
     pub fn before_sending(self) -> Self {
@@ -147,6 +162,7 @@ impl UpstreamError {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Ended { .. }
+            | Self::Closed
             | Self::Unreachable { .. }
             | Self::TimedOut { .. }
             | Self::Refused { .. }

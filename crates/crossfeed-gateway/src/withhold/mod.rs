@@ -19,8 +19,9 @@ pub(crate) use message::WITHHELD_MARK;
 
 use crate::{
     Revision,
+    budget::Account,
     message::{Id, Kind, Message},
-    upstream::{Connector, Event, Header, Upstream, UpstreamError},
+    upstream::{self, Connector, Event, Header, Upstream, UpstreamError},
 };
 use async_trait::async_trait;
 use crossfeed_projection::RevealRules;
@@ -71,6 +72,12 @@ impl Connector for Withholding {
         ));
         let server = self.server.connect(sender).await?;
         Ok(Arc::new(Connection { server, asked }))
+    }
+
+    fn charged_to(&self, account: &Arc<Account>) -> Option<Arc<dyn Connector>> {
+        let rules = Arc::clone(&self.rules);
+        let server = self.server.charged_to(account)?;
+        Some(Arc::new(Self { server, rules }))
     }
 }
 
@@ -128,8 +135,9 @@ async fn pass(
             }
             Some(closed @ Event::Closed(_)) => closed,
         };
-        if events.send(event).await.is_err() {
-            return;
+        match upstream::place(&events, &event).await {
+            Ok(place) => place.send(event),
+            Err(_) => return,
         }
     }
 }

@@ -338,11 +338,7 @@ impl Session {
         };
         if let Some(id) = client {
             // The server has begun with the call, whatever became of what was sent for it last.
-            let error = if has_run {
-                error.after_sending()
-            } else {
-                error
-            };
+            let error = if has_run { error.after_taking() } else { error };
             actions.push(Action::Tell(Event::Failed { id, error }));
         }
     }

@@ -295,7 +295,7 @@ impl Sessions {
         self.leave_in_doubt(&call);
         // The server made a task of it, whatever became of what was asked about that.
         let error = match call.as_task {
-            AsTask::Made(_) => error.clone().after_sending(),
+            AsTask::Made(_) => error.clone().after_taking(),
             AsTask::No | AsTask::Asked => error.clone(),
         };
         if let Some(id) = call.client {

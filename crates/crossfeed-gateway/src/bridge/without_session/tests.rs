@@ -390,10 +390,13 @@ async fn what_waits_for_a_session_was_not_sent_and_what_was_sent_may_have_run() 
     talk.server(r#"{"jsonrpc":"2.0","id":5,"result":{"task":{"taskId":"k","status":"working"}}}"#)
         .await;
     talk.told().await;
-    let (id, error) = (Id::number(6), ended());
+    let refused = || UpstreamError::Refused {
+        reason: "HTTP 401".to_owned(),
+    };
+    let (id, error) = (Id::number(6), refused());
     let event = Event::Failed { id, error };
     talk.server.events.send(event).await.unwrap();
-    assert_eq!(failed(&mut talk, "a").await, lost);
+    assert_eq!(failed(&mut talk, "a").await, refused().after_taking());
 }
 
 #[tokio::test(start_paused = true)]

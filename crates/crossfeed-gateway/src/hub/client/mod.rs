@@ -378,33 +378,39 @@ impl Client {
         self.state().is_closed = true;
     }
 
-    /// The client is gone, or to go: its calls are cancelled and refused, its connections to servers
-    /// closed.
+    /// The client is gone, or to go: its calls are cancelled, and those that a server was given are told
+    /// that they may have run; its connections to servers are closed.
     pub async fn close(&self) {
-        let (is_end_of_all, early, running, sides) = {
+        let (is_end_of_all, early, endless) = {
             let mut state = self.state();
             let is_end_of_all = std::mem::replace(&mut state.is_closed, true);
             let early = state.early.take().unwrap_or_default();
             state.asked.clear();
             state.by_id.clear();
             state.rooms.clear();
-            let running: Vec<_> = state.running.drain().collect();
-            let sides = [
-                state.beginning.take(),
-                state.session.take(),
-                state.stateless.take(),
-            ];
-            let sides: Vec<_> = sides.into_iter().flatten().collect();
-            (is_end_of_all, early, running, sides)
+            for running in state.running.values_mut() {
+                if let Some(work) = running.work.take() {
+                    work.abort();
+                }
+            }
+            let endless = state.running.extract_if(|_, running| running.is_endless);
+            let endless: Vec<_> = endless.map(|(_, running)| running).collect();
+            (is_end_of_all, early, endless)
+        };
+        let sides = self.sides();
+        let given_up = join_all(sides.iter().map(|side| side.give_up())).await;
+        let unsent: Vec<_> = {
+            let mut state = self.state();
+            state.beginning = None;
+            state.session = None;
+            state.stateless = None;
+            state.running.drain().map(|(_, running)| running).collect()
         };
         let refusal = match is_end_of_all {
             true => requests::shutting_down(),
             false => RpcError::new(code::INTERNAL, "the connection is closed"),
         };
-        for (_, running) in running {
-            if let Some(work) = running.work {
-                work.abort();
-            }
+        for running in endless.into_iter().chain(unsent) {
             let refused = Message::failure(Some(&running.id), &refusal);
             self.send_soon(running.reply, refused).await;
         }
@@ -414,6 +420,8 @@ impl Client {
                 self.send_soon(reply, refused).await;
             }
         }
+        let given_up = given_up.iter().flatten();
+        join_all(given_up.map(|upstream| upstream.close())).await;
         join_all(sides.iter().map(|side| side.close())).await;
         self.gateway.forget(&self.key);
     }

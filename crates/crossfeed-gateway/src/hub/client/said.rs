@@ -50,11 +50,6 @@ impl Client {
         }
         let Some(side) = side else { return };
         match method {
-            // Nothing of it was judged, and there are servers that run it all the same.
-            "tools/call" => tracing::warn!(
-                target: "crossfeed::gateway",
-                "a call without an id is not passed on"
-            ),
             // It is kept; what a client says beside its name is not needed.
             "notifications/initialized" if message.len() > LASTING => {
                 side.initialized(&Message::notification(method, None)).await;
@@ -78,7 +73,12 @@ impl Client {
                     link.send(message.with_body(params)).await;
                 }
             }
-            _ => side.tell_all(&message).await,
+            _ if method.starts_with("notifications/") => side.tell_all(&message).await,
+            // Nothing of it was judged, and there are servers that run it all the same.
+            _ => tracing::warn!(
+                target: "crossfeed::gateway",
+                "a request without an id is not passed on"
+            ),
         }
     }
 

@@ -221,9 +221,7 @@ impl Link {
         match &*self.phase.borrow() {
             Phase::Opening | Phase::Open | Phase::Idle(_) => None,
             Phase::Down(error) => Some(error.clone()),
-            Phase::Closed => Some(UpstreamError::Ended {
-                reason: "the client is gone".to_owned(),
-            }),
+            Phase::Closed => Some(UpstreamError::Closed),
         }
     }
 
@@ -258,13 +256,11 @@ impl Link {
         about.is_some_and(|about| read::raw(&about, &["capabilities", capability]).is_some())
     }
 
-    /// The client is gone: what runs is given up, and the connection ends in an orderly way.
-    pub(super) async fn close(self: &Arc<Self>) {
+    /// The client is gone: what runs is given up. What it returns is still to be closed.
+    pub(super) async fn give_up(self: &Arc<Self>) -> Option<Arc<dyn Upstream>> {
         let upstream = self.upstream();
         self.down(Phase::Closed).await;
-        if let Some(upstream) = upstream {
-            upstream.close().await;
-        }
+        upstream
     }
 
     /// Whether it is open, or would be if it were used.
@@ -386,9 +382,7 @@ impl Link {
         let is_idle = matches!(phase, Phase::Idle(_));
         let error = match &phase {
             Phase::Down(error) | Phase::Idle(Some(error)) => error.clone(),
-            _ => UpstreamError::Ended {
-                reason: "the client is gone".to_owned(),
-            },
+            _ => UpstreamError::Closed,
         };
         let is_closed = matches!(phase, Phase::Closed);
         // A client that is gone does not come back.
@@ -415,7 +409,8 @@ impl Link {
             state.queued_bytes = 0;
             state.deadlines.clear();
             state.notes.clear();
-            let in_hand = state.in_hand.take();
+            // A client that goes does not wait for it: a part of it may have been sent.
+            let in_hand = state.in_hand.take().filter(|_| !is_closed);
             let in_hand = in_hand.and_then(|minted| state.waiting.remove_entry(&minted));
             let waiting = std::mem::take(&mut state.waiting);
             state.waiting.extend(in_hand);

@@ -116,6 +116,59 @@ async fn what_its_server_did_not_take_was_not_sent() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_that_runs_when_the_gateway_ends_may_have_run() {
+    let world = World::new(&["a"]);
+    let (client, mut server) = listed(&world).await;
+    call(&client, 1, "pay").await;
+    server.expect("tools/call").await;
+    client
+        .send(r#"{"jsonrpc":"2.0","id":2,"method":"other"}"#)
+        .await;
+    server.expect("other").await;
+    // One is being handed over, one is in the queue.
+    world.fakes[0].is_stuck.store(true, Ordering::Relaxed);
+    call(&client, 3, "pay").await;
+    call(&client, 4, "pay").await;
+    client.client.close().await;
+    let (id, code, text) = told(&client).await;
+    assert_eq!((id, code.as_str()), (1, UNKNOWN));
+    assert!(text.contains("the gateway closes the connection"), "{text}");
+    let other: Value = serde_json::from_str(&client.next().await).unwrap();
+    assert_eq!(other["error"]["data"]["code"], json!(UNKNOWN));
+    for (id, code) in [(3, UNKNOWN), (4, UNAVAILABLE)] {
+        let told = told(&client).await;
+        assert_eq!((told.0, told.1.as_str()), (id, code));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_without_an_id_reach_no_server() {
+    let world = World::new(&["a"]);
+    let (client, mut server) = listed(&world).await;
+    for method in [
+        "tools/call",
+        "tasks/cancel",
+        "tasks/update",
+        "resources/read",
+        "other",
+    ] {
+        for id in ["", r#""id":null,"#] {
+            let params = r#"{"taskId":"t","uri":"file:///a","name":"pay"}"#;
+            client
+                .send(&format!(
+                    r#"{{"jsonrpc":"2.0",{id}"method":"{method}","params":{params}}}"#
+                ))
+                .await;
+        }
+    }
+    client
+        .send(r#"{"jsonrpc":"2.0","method":"notifications/other"}"#)
+        .await;
+    server.expect("notifications/other").await;
+    assert!(server.is_quiet());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_call_that_took_too_long_may_have_run_if_it_left_the_queue() {
     let world = World::with(&["a"], |config| {
         config.servers[0].timeout = Some(Duration::from_secs(3));

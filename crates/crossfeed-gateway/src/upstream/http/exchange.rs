@@ -315,7 +315,7 @@ async fn stream(link: &Arc<Link>, id: &Id, mut response: Response) -> Result<(),
                 Ok(_)
                 | Err(UpstreamError::Unreachable { .. } | UpstreamError::OutcomeUnknown { .. }) => {
                 }
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(error.after_taking().into()),
             }
         };
     }
