@@ -9,9 +9,13 @@ use super::{
     calls::{Request, cancelled},
     link::{Answer, Failure, Link},
     read,
+    side::Side,
+    tasks::Tasks,
 };
 use crate::{
+    apart::{apart, indexed},
     message::{Message, RpcError, code},
+    tools::Naming,
     upstream::UpstreamError,
 };
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
@@ -129,39 +133,19 @@ impl Request {
                 .map(|(link, params)| self.page(link, method, params, until)),
         )
         .await;
-        let mut page = Page::new(member);
-        let mut rest = Rest::new();
-        let mut failed = Vec::new();
-        for ((link, _), answer) in asked.into_iter().zip(pages) {
-            let answer = answer.and_then(|result| {
-                let next = read::string(&result, &["nextCursor"]);
-                match next {
-                    Some(next) if !fits(&next, self.side.links().len()) => {
-                        Err(invalid("its cursor is too long"))
-                    }
-                    next => Ok((result, next)),
-                }
-            });
-            match answer {
-                Ok((result, next)) => {
-                    let result = match method {
-                        "tasks/list" => self.client.tasks().list(link.server, result),
-                        _ => result,
-                    };
-                    self.side.learn_resources(&link, method, &result);
-                    rest.extend(next.map(|next| (link.server, next)));
-                    page.add(&result);
-                }
-                Err(failure) => failed.push((link, failure)),
-            }
+        let answers: Vec<_> = asked.into_iter().map(|(link, _)| link).zip(pages).collect();
+        let bytes = answers.iter().flat_map(|(_, answer)| answer);
+        let bytes = bytes.map(Bytes::len).sum();
+        let (side, tasks) = (Arc::clone(&self.side), Arc::clone(self.client.tasks()));
+        let joining = message.clone();
+        let joined = apart(bytes, move || {
+            let method = joining.method().unwrap_or_default();
+            one_page(&side, &tasks, (method, member), answers)
+        });
+        match joined.await {
+            Ok(page) => self.client.respond(self.serial, &page).await,
+            Err(failed) => self.fail_first(failed).await,
         }
-        left_out(method, &failed);
-        if page.is_empty() && !failed.is_empty() {
-            return self.fail_first(failed).await;
-        }
-        let cursor = (!rest.is_empty()).then(|| cursor_of(&rest));
-        let page = page.done(cursor.as_deref(), self.side.revision.is_stateless());
-        self.client.respond(self.serial, &page).await;
     }
 
     /// The servers that are there and have a capability.
@@ -224,14 +208,12 @@ impl Request {
             .map(|link| all_pages(self, link, "prompts/list", params, PROMPTS, until));
         let fetched = join_all(lists).await;
         let mut failed = Vec::new();
-        let mut pages: Vec<(Arc<Link>, Document)> = Vec::new();
+        let mut pages: Vec<(Arc<Link>, Bytes)> = Vec::new();
         for (link, fetched) in links.iter().zip(fetched) {
             match fetched {
-                Ok(results) => pages.extend(
-                    results
-                        .into_iter()
-                        .map(|result| (Arc::clone(link), Document::new(result))),
-                ),
+                Ok(results) => {
+                    pages.extend(results.into_iter().map(|page| (Arc::clone(link), page)));
+                }
                 Err(failure) => failed.push((Arc::clone(link), failure)),
             }
         }
@@ -239,53 +221,110 @@ impl Request {
             return Err(failed);
         }
         left_out("prompts/list", &failed);
-        let mut items = Vec::new();
-        for (link, page) in &pages {
-            let list = page.root().ok().and_then(|root| root.get("prompts"));
-            for item in list.into_iter().flat_map(|list| list.items()) {
-                if let Some(name) = item.get("name") {
-                    let text = name.as_str().unwrap_or_default().into_owned();
-                    items.push((link, item, name, text));
-                }
-            }
-        }
-        let named: Vec<(usize, &str)> = items
-            .iter()
-            .map(|(link, _, _, name)| (link.server, &**name))
-            .collect();
-        let naming = self.client.gateway().tools().naming();
-        let shown = self.side.name_prompts(naming, &named, is_asked_for);
-        let mut page = Page::new("prompts");
-        let mut unnamed: Option<&Link> = None;
-        for ((link, item, at, name), shown) in items.iter().zip(shown) {
-            let Some(shown) = shown else {
-                unnamed = Some(link);
-                continue;
-            };
-            if shown == *name {
-                page.push(item.raw());
-            } else {
-                // Within the item, the name is where it is within the page, less where the item is.
-                let from = at.offset() - item.offset();
-                let raw = item.raw();
-                let mut renamed = raw.get(..from).unwrap_or_default().to_vec();
-                renamed.extend_from_slice(crossfeed_json::quoted(&shown).as_bytes());
-                renamed.extend_from_slice(raw.get(from + at.raw().len()..).unwrap_or_default());
-                page.push(&renamed);
-            }
-        }
-        if let Some(link) = unnamed {
-            tracing::warn!(
-                target: "crossfeed::gateway",
-                server = %link.name,
-                "a server lists more names of prompts than a session has room for: the rest is left out"
-            );
-        }
-        for (_, of) in &pages {
-            page.mark(of.raw());
-        }
-        Ok(page.done(None, self.side.revision.is_stateless()))
+        let bytes = pages.iter().map(|(_, page)| page.len()).sum();
+        let (side, gateway) = (Arc::clone(&self.side), Arc::clone(self.client.gateway()));
+        let named = move || all_prompts(&side, gateway.tools().naming(), pages, is_asked_for);
+        Ok(apart(bytes, named).await)
     }
+}
+
+/// One page of what servers answered, or their failures where none has a page.
+fn one_page(
+    side: &Side,
+    tasks: &Tasks,
+    (method, member): (&str, &'static str),
+    answers: Vec<(Arc<Link>, Answer)>,
+) -> Result<Bytes, Vec<(Arc<Link>, Failure)>> {
+    let mut page = Page::new(member);
+    let mut rest = Rest::new();
+    let mut failed = Vec::new();
+    for (link, answer) in answers {
+        let answer = answer.and_then(|result| {
+            let next = read::string(&result, &["nextCursor"]);
+            match next {
+                Some(next) if !fits(&next, side.links().len()) => {
+                    Err(invalid("its cursor is too long"))
+                }
+                next => Ok((result, next)),
+            }
+        });
+        match answer {
+            Ok((result, next)) => {
+                let result = match method {
+                    "tasks/list" => tasks.list(link.server, result),
+                    _ => result,
+                };
+                side.learn_resources(&link, method, &result);
+                rest.extend(next.map(|next| (link.server, next)));
+                page.add(&result);
+            }
+            Err(failure) => failed.push((link, failure)),
+        }
+    }
+    left_out(method, &failed);
+    if page.is_empty() && !failed.is_empty() {
+        return Err(failed);
+    }
+    let cursor = (!rest.is_empty()).then(|| cursor_of(&rest));
+    Ok(page.done(cursor.as_deref(), side.revision.is_stateless()))
+}
+
+/// All prompts of these pages in one, each under the name that it is shown by.
+fn all_prompts(
+    side: &Side,
+    naming: &Naming,
+    pages: Vec<(Arc<Link>, Bytes)>,
+    is_asked_for: bool,
+) -> Bytes {
+    let pages: Vec<_> = pages
+        .into_iter()
+        .map(|(link, page)| (link, Document::new(page)))
+        .collect();
+    let mut items = Vec::new();
+    for (link, page) in &pages {
+        let list = page.root().ok().and_then(|root| root.get("prompts"));
+        for item in list.into_iter().flat_map(|list| list.items()) {
+            if let Some(name) = item.get("name") {
+                let text = name.as_str().unwrap_or_default().into_owned();
+                items.push((link, item, name, text));
+            }
+        }
+    }
+    let named: Vec<(usize, &str)> = items
+        .iter()
+        .map(|(link, _, _, name)| (link.server, &**name))
+        .collect();
+    let shown = side.name_prompts(naming, &named, is_asked_for);
+    let mut page = Page::new("prompts");
+    let mut unnamed: Option<&Link> = None;
+    for ((link, item, at, name), shown) in items.iter().zip(shown) {
+        let Some(shown) = shown else {
+            unnamed = Some(link);
+            continue;
+        };
+        if shown == *name {
+            page.push(item.raw());
+        } else {
+            // Within the item, the name is where it is within the page, less where the item is.
+            let from = at.offset() - item.offset();
+            let raw = item.raw();
+            let mut renamed = raw.get(..from).unwrap_or_default().to_vec();
+            renamed.extend_from_slice(crossfeed_json::quoted(&shown).as_bytes());
+            renamed.extend_from_slice(raw.get(from + at.raw().len()..).unwrap_or_default());
+            page.push(&renamed);
+        }
+    }
+    if let Some(link) = unnamed {
+        tracing::warn!(
+            target: "crossfeed::gateway",
+            server = %link.name,
+            "a server lists more names of prompts than a session has room for: the rest is left out"
+        );
+    }
+    for (_, of) in &pages {
+        page.mark(of.raw());
+    }
+    page.done(None, side.revision.is_stateless())
 }
 
 /// All pages of one server's list, which has so many items at most, and is there by then.
@@ -306,10 +345,12 @@ pub(super) async fn all_pages(
     loop {
         let page = request.page(link, method, &params, until).await?;
         bytes += page.len();
-        let document = Document::new(page.clone());
-        let list = document.root().ok().and_then(|root| root.get(member));
+        let document = indexed(page.clone()).await;
+        let root = document.root().ok();
+        let list = root.and_then(|root| root.get(member));
         items += list.and_then(|list| list.len()).unwrap_or(0);
-        let next = read::raw(&page, &["nextCursor"]).filter(|next| next.starts_with(b"\""));
+        let next = root.and_then(|root| Some(root.get("nextCursor")?.shared()));
+        let next = next.filter(|next| next.starts_with(b"\""));
         pages.push(page);
         if items > most_items || bytes > most {
             return Err(invalid(&format!("its list of {member} is too long")));

@@ -501,7 +501,7 @@ async fn answered(link: &Arc<Link>, waiting: Waiting, message: Message) {
     match waiting {
         Waiting::Forward { serial } => {
             if let Some(result) = message.result() {
-                client.learn(link, &result);
+                client.learn(link, &result).await;
             }
             client.answer(serial, message).await;
         }
@@ -524,9 +524,9 @@ async fn answered(link: &Arc<Link>, waiting: Waiting, message: Message) {
             Some(result) => {
                 let is_large = result.len() > LARGE;
                 let since = Instant::now();
-                client.learn(link, &result);
                 let (side, link) = (client.side_of(link), Arc::clone(link));
                 let work = Box::pin(async move {
+                    client.learn(&link, &result).await;
                     if let Some(side) = side {
                         side.learn_links(&link, &result).await;
                     }

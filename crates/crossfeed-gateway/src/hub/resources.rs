@@ -14,6 +14,7 @@ use super::{
     side::{LONGEST, Side},
 };
 use crate::{
+    apart::apart,
     config::Unlisted,
     message::{Message, RpcError, code},
 };
@@ -27,11 +28,11 @@ use tokio::time::Instant;
 /// Resources, and templates, of one server whose owner is remembered.
 const RESOURCES: NonZeroUsize = NonZeroUsize::new(16_384).expect("not zero");
 
+/// Resources, or templates, of one server's list that are looked at.
+const LISTED: usize = 100_000;
+
 /// Links in one result whose owner is remembered.
 const LINKS: usize = 1024;
-
-/// Bytes of a result from which on it is read for links on another thread.
-const LARGE: usize = 64 << 10;
 
 /// The error of MCP for a resource that is not there, up to 2025-11-25.
 const RESOURCE_NOT_FOUND: i64 = -32002;
@@ -187,7 +188,8 @@ impl Side {
         };
         let document = Document::new(result.clone());
         let list = document.root().ok().and_then(|root| root.get(member));
-        for item in list.into_iter().flat_map(Cursor::items) {
+        let items = list.into_iter().flat_map(Cursor::items);
+        for item in items.take(LISTED) {
             let Some(name) = item.get(key).and_then(Cursor::as_str) else {
                 continue;
             };
@@ -235,18 +237,11 @@ impl Side {
 
     /// Remembers whose the resources are that a result links to, or holds.
     pub(super) async fn learn_links(self: &Arc<Self>, link: &Arc<Link>, result: &Bytes) {
-        if self.only().is_some() || !crate::members::may_hold(result, "uri") {
+        if self.only().is_some() {
             return;
         }
-        let uris = match result.len() > LARGE {
-            false => links_of(result),
-            true => {
-                let result = result.clone();
-                let read = tokio::task::spawn_blocking(move || links_of(&result));
-                read.await.unwrap_or_default()
-            }
-        };
-        for uri in uris {
+        let json = result.clone();
+        for uri in apart(result.len(), move || links_of(&json)).await {
             self.claim_resource(link, &uri);
         }
     }
@@ -254,6 +249,9 @@ impl Side {
 
 /// The addresses in parts of a result's content.
 fn links_of(result: &Bytes) -> Vec<String> {
+    if !crate::members::may_hold(result, "uri") {
+        return Vec::new();
+    }
     let document = Document::new(result.clone());
     let content = document.root().ok().and_then(|root| root.get("content"));
     let parts = content.into_iter().flat_map(Cursor::items);
@@ -330,11 +328,14 @@ impl Request {
             let until = Instant::now() + SLOWER;
             let lists = links
                 .iter()
-                .map(|link| all_pages(self, link, method, &params, usize::MAX, until));
+                .map(|link| all_pages(self, link, method, &params, LISTED, until));
             let lists = join_all(lists).await;
             for (link, pages) in links.iter().zip(lists) {
-                for page in pages.iter().flatten() {
-                    self.side.learn_resources(link, method, page);
+                for page in pages.into_iter().flatten() {
+                    let (side, link) = (Arc::clone(&self.side), Arc::clone(link));
+                    let bytes = page.len();
+                    let learn = move || side.learn_resources(&link, method, &page);
+                    apart(bytes, learn).await;
                 }
             }
         }

@@ -12,8 +12,10 @@ use super::{
     read,
 };
 use crate::{
+    apart::apart,
     config::Unlisted,
     downstream::Principal,
+    members::at,
     message::{Message, RpcError, code},
     meta,
 };
@@ -121,18 +123,24 @@ fn named(params: &Bytes) -> Option<String> {
     (alike.count() == 1).then(|| Some(root.get(ID)?.as_str()?.into_owned()))?
 }
 
+/// The task that a result stands for. Most stand for none, and are not indexed.
+fn begun_by(result: &Bytes) -> Option<String> {
+    if !crate::members::may_hold(result, ID) {
+        return None;
+    }
+    let document = Document::new(result.clone());
+    let text = |path: &[&str]| Some(at(&document, path)?.as_str()?.into_owned());
+    text(&["task", ID]).or_else(|| {
+        let is_task = text(&["resultType"]).as_deref() == Some("task");
+        is_task.then(|| text(&[ID]))?
+    })
+}
+
 impl Client {
     /// What is to be known of a result: the task that it stands for.
-    pub(in crate::hub) fn learn(&self, link: &Link, result: &Bytes) {
-        // Most results are of none, and must not be read for that.
-        if !crate::members::may_hold(result, ID) {
-            return;
-        }
-        let begun = read::string(result, &["task", ID]).or_else(|| {
-            let is_task = read::string(result, &["resultType"]).as_deref() == Some("task");
-            is_task.then(|| read::string(result, &[ID]))?
-        });
-        if let Some(task) = begun {
+    pub(in crate::hub) async fn learn(&self, link: &Link, result: &Bytes) {
+        let json = result.clone();
+        if let Some(task) = apart(result.len(), move || begun_by(&json)).await {
             self.tasks().begun(link.server, &task);
         }
     }
@@ -159,7 +167,11 @@ impl Request {
         let is_cancel = method == "tasks/cancel";
         let has_result = is_cancel || matches!(method, "tasks/get" | "tasks/result");
         let params = message.params().unwrap_or_default();
-        let task = named(&params);
+        let task = apart(params.len(), {
+            let params = params.clone();
+            move || named(&params)
+        });
+        let task = task.await;
         let tasks = self.client.tasks();
         let owner = task.as_deref().and_then(|task| tasks.owner(task));
         let link = owner.and_then(|server| self.side.link(server));
@@ -222,7 +234,8 @@ impl Request {
         let answer = link.pass(Some(self.serial), message).await.await;
         match answer.unwrap_or_else(|_| Err(cancelled())) {
             Ok(result) => {
-                let own = self.client.tasks().list(link.server, result);
+                let tasks = Arc::clone(self.client.tasks());
+                let own = apart(result.len(), move || tasks.list(link.server, result)).await;
                 self.client.respond(self.serial, &own).await;
             }
             Err(failure) => self.fail(&link, failure).await,

@@ -21,7 +21,7 @@ use super::{
     room,
 };
 use crate::{
-    apart::{LARGE, apart},
+    apart::{LARGE, apart, indexed},
     budget::UNCHARGED,
     message::{RpcError, code},
 };
@@ -177,18 +177,6 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
             is_repeatable: offered.prepared.listed().is_repeatable(),
         },
     })
-}
-
-/// Parameters whose index is there: making it takes long where they are large.
-async fn indexed(params: Bytes) -> Document {
-    let bytes = params.len();
-    let work = move || {
-        let document = Document::new(params);
-        // What is no JSON says so again when it is used.
-        let _ = document.root();
-        document
-    };
-    apart(bytes, work).await
 }
 
 /// A member that is there more than once: a server may read another than was judged here. Some read

@@ -38,7 +38,8 @@ use crossfeed_core::Engine;
 use crossfeed_wire::ErrorBody;
 use flow::Flows;
 use ids::Key;
-use list::{Listings, names::Naming};
+use list::Listings;
+pub(crate) use list::names::Naming;
 use std::{
     collections::HashSet,
     sync::{Arc, Mutex},

@@ -17,8 +17,9 @@ use super::{
     client::{ClientTools, Shared},
     result::{Again, Kept, accepted},
 };
+use crate::apart::{apart, indexed};
 use bytes::Bytes;
-use crossfeed_json::{Cursor, Document, Edits, Kind};
+use crossfeed_json::{Cursor, Edits, Kind};
 use lru::LruCache;
 use sha2::{Digest as _, Sha256};
 use std::{
@@ -147,7 +148,7 @@ pub(super) async fn result(
     task_id: &str,
     said: Bytes,
 ) -> Bytes {
-    let document = Document::new(said.clone());
+    let document = indexed(said.clone()).await;
     let Ok(root) = document.root() else {
         return said;
     };
@@ -187,8 +188,11 @@ pub(super) async fn result(
 
 /// A server's answer to a client that cancels a task: some say that it is at once.
 pub(super) async fn cancelled(shared: &Shared, server: usize, task_id: &str, said: &Bytes) {
-    let document = Document::new(said.clone());
-    let (Some(task), Ok(root)) = (shared.task(server, task_id), document.root()) else {
+    let Some(task) = shared.task(server, task_id) else {
+        return;
+    };
+    let document = indexed(said.clone()).await;
+    let Ok(root) = document.root() else {
         return;
     };
     if let Holds::Nothing(status) = holds(root) {
@@ -206,7 +210,11 @@ async fn fail(task: &tokio::sync::Mutex<Task>, status: &str) {
 
 /// A result of a task: the first is recorded, and whoever asks meanwhile waits for that.
 async fn seen(shared: Arc<Shared>, task: Arc<tokio::sync::Mutex<Task>>, result: Bytes) -> Bytes {
-    let came: [u8; 32] = Sha256::digest(&result).into();
+    let came: [u8; 32] = apart(result.len(), {
+        let result = result.clone();
+        move || Sha256::digest(&result).into()
+    })
+    .await;
     let mut task = task.lock().await;
     if let Some(kept) = task.end(Some(came)) {
         return kept.finish(result).await;

@@ -154,7 +154,7 @@ impl Client {
         &self.gateway
     }
 
-    pub(super) fn tasks(&self) -> &Tasks {
+    pub(super) fn tasks(&self) -> &Arc<Tasks> {
         &self.tasks
     }
 

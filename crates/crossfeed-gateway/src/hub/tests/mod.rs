@@ -1,3 +1,4 @@
+mod apart;
 mod beginning;
 mod eras;
 mod fake;

@@ -11,6 +11,7 @@
 
 use super::{super::profile::Choice, Audience, tool::Rewritten};
 use crate::{
+    apart::cpu_time,
     config::{GatewayConfig, ServerConfig},
     pattern::fits_any,
 };
@@ -346,22 +347,6 @@ impl Allowance {
     fn spend(&mut self, time: Duration) {
         self.left = self.left.saturating_sub(time);
     }
-}
-
-/// The processor time that this thread has used: what others do on the machine does not count.
-#[cfg(any(target_os = "linux", target_vendor = "apple"))]
-fn cpu_time() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
-    let nanos = u32::try_from(time.tv_nsec).unwrap_or_default();
-    Duration::new(seconds, nanos)
-}
-
-/// The time since the first look at the clock.
-#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
-fn cpu_time() -> Duration {
-    static FIRST: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
-    FIRST.get_or_init(Instant::now).elapsed()
 }
 
 /// What a rewritten tool depends on, but for the configuration, which never changes.

@@ -127,7 +127,8 @@ async fn answer(link: &Arc<Link>, id: &Id, response: Response) -> Result<(), Fai
         return Err(UpstreamError::Invalid { reason }.into());
     }
     let text = body::whole(response, link.limit, &link.account).await?;
-    let message = Message::parse(text).map_err(|error| UpstreamError::Invalid {
+    let message = Message::read(text).await;
+    let message = message.map_err(|error| UpstreamError::Invalid {
         reason: error.to_string(),
     })?;
     if !link.deliver(message, Some(id)).await {

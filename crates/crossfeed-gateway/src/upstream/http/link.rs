@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     Revision,
+    apart::apart,
     budget::Account,
     line::{Skim, Skimmed},
     message::{Id, Kind, Message, RpcError, code},
@@ -262,15 +263,12 @@ impl Link {
     /// Data of an event. Whether it answers the request on whose stream it came.
     pub(super) async fn data(self: &Arc<Self>, data: sse::Data, related: Option<&Id>) -> bool {
         let (skimmed, error, answer) = match data {
-            sse::Data::Whole(data) => match Message::parse(data.clone()) {
+            sse::Data::Whole(data) => match Message::read(data.clone()).await {
                 Ok(message) => return self.deliver(message, related).await,
                 Err(error) => {
                     let reason = error.to_string();
-                    (
-                        skim(&data),
-                        UpstreamError::Invalid { reason },
-                        error.to_rpc(),
-                    )
+                    let skimmed = apart(data.len(), move || skim(&data)).await;
+                    (skimmed, UpstreamError::Invalid { reason }, error.to_rpc())
                 }
             },
             sse::Data::TooLong(skimmed) => {

@@ -981,3 +981,30 @@ fn a_response_that_is_cut_at_any_byte_is_no_answer_and_is_not_asked_for_again() 
         });
     }
 }
+
+#[test]
+fn large_answers_are_read_off_the_threads_that_serve_others() {
+    let (values, indexed) = crate::apart::many_values();
+    let answer = format!(r#"{{"jsonrpc":"2.0","id":7,"result":{values}}}"#);
+    let event = format!("data: {answer}\n\n");
+    let bytes = answer.len();
+    let replies: [fn(&str) -> Reply; 2] = [json, stream];
+    for (text, reply) in [answer, event].into_iter().zip(replies) {
+        run(async {
+            let server = serve(move |_| reply(&text)).await;
+            let url = format!("http://{}/mcp", server.address);
+            let connector = HttpConnector::new("server", &url, &Default::default()).unwrap();
+            let (sender, mut events) = mpsc::channel(16);
+            let connector = connector.with_message_limit(2 * bytes);
+            let upstream = connector.connect(sender).await.unwrap();
+            let message = Message::request(&Id::number(7), "m", None);
+            let work = async {
+                upstream.send(message, &[]).await.unwrap();
+                events.recv().await
+            };
+            let (event, served) = crate::apart::timed(work).await;
+            assert!(matches!(event, Some(Event::Message { .. })));
+            assert!(served * 2 < indexed, "{served:?} of {indexed:?}");
+        });
+    }
+}

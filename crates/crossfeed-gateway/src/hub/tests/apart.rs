@@ -1,0 +1,92 @@
+//! What is large is worked on off the threads that serve others.
+
+use super::fake::{World, message};
+use crate::{
+    apart::{many_values, timed},
+    message::Message,
+};
+use std::time::Duration;
+
+/// Less than half of the time that the values take to be indexed once.
+#[track_caller]
+fn check(served: Duration, indexed: Duration) {
+    assert!(served * 2 < indexed, "{served:?} of {indexed:?}");
+}
+
+/// The answer to a request, read beforehand.
+fn answer(request: &Message, result: &str) -> Message {
+    let id = request.id().unwrap();
+    message(&format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#
+    ))
+}
+
+#[tokio::test]
+async fn a_large_result_is_searched_for_tasks_elsewhere() {
+    let (values, indexed) = many_values();
+    let world = World::new(&["a"]);
+    let (client, mut servers) = world.begun(r#"{"resources":{}}"#).await;
+    client.request("resources/read", r#"{"uri":"a:1"}"#).await;
+    let request = servers[0].expect("resources/read").await;
+    let result = answer(&request, &format!(r#"{{"taskId":{values}}}"#));
+    let served = timed(async {
+        servers[0].say(result).await;
+        client.answer().await
+    });
+    check(served.await.1, indexed);
+}
+
+#[tokio::test]
+async fn large_lists_are_joined_and_learnt_elsewhere() {
+    let (values, indexed) = many_values();
+    for (method, member, item) in [
+        ("resources/list", "resources", r#"{"uri":"a:1"}"#),
+        ("prompts/list", "prompts", r#"{"name":"p"}"#),
+        ("tasks/list", "tasks", r#"{"taskId":"t"}"#),
+    ] {
+        let world = World::new(&["a", "b"]);
+        let capabilities = r#"{"resources":{},"prompts":{},"tasks":{"list":{}}}"#;
+        let (client, mut servers) = world.begun(capabilities).await;
+        client.request(method, "{}").await;
+        let result = format!(r#"{{"{member}":[{item}],"x":{values}}}"#);
+        let mut answers = Vec::new();
+        for server in &mut servers {
+            let request = server.expect(method).await;
+            answers.push(answer(&request, &result));
+        }
+        let served = timed(async {
+            for (server, answer) in servers.iter().zip(answers) {
+                server.say(answer).await;
+            }
+            client.answer().await
+        });
+        let (listed, served) = served.await;
+        assert!(listed.contains(member), "{listed:.200}");
+        check(served, indexed);
+    }
+}
+
+#[tokio::test]
+async fn a_resource_is_looked_for_in_large_lists_elsewhere() {
+    let (values, indexed) = many_values();
+    let world = World::new(&["a", "b"]);
+    let (client, mut servers) = world.begun(r#"{"resources":{}}"#).await;
+    client.request("resources/read", r#"{"uri":"a:1"}"#).await;
+    let result = format!(r#"{{"resources":[{{"uri":"a:1"}}],"x":{values}}}"#);
+    let mut answers = Vec::new();
+    for server in &mut servers {
+        let request = server.expect("resources/list").await;
+        answers.push(answer(&request, &result));
+    }
+    let served = timed(async {
+        for (server, answer) in servers.iter_mut().zip(answers) {
+            server.say(answer).await;
+        }
+        for server in &mut servers {
+            let request = server.expect("resources/templates/list").await;
+            server.answer(&request, r#"{"resourceTemplates":[]}"#).await;
+        }
+        servers[0].expect("resources/read").await;
+    });
+    check(served.await.1, indexed);
+}
