@@ -773,4 +773,13 @@ fn what_is_withheld_is_read() {
             "line 4, `mcpServers.a.never`: it is not a list of paths",
         ],
     );
+    let advice = "a path begins at the root: write `user.email` for `$.user.email` and `/user/email`, and quote a name that begins so: `\"/user\"`";
+    let why = "the path begins with a sign for the root";
+    let refused: Vec<_> = (0..4)
+        .map(|at| format!("line 1, `never[{at}]`: {why}; {advice}"))
+        .collect();
+    check(
+        "never = ['$.user.email', '/user/email', ' $[0]', '$', '$ref', '\"/a\"', '\"$\".x', 'result.x']\n[mcpServers.a]\ncommand = 'x'\n",
+        &refused.iter().map(String::as_str).collect::<Vec<_>>(),
+    );
 }

@@ -24,6 +24,7 @@ use crate::{
     downstream::Crowded,
     message::{Id, Kind, Message},
     metrics::{Outcome, families::REFUSALS},
+    tools::result::{of_server, unclaimed},
     upstream::{Backoff, Connector, Event, UpstreamError},
 };
 use bytes::Bytes;
@@ -498,10 +499,15 @@ async fn answered(link: &Arc<Link>, waiting: Waiting, message: Message) {
     let Some(client) = link.client.upgrade() else {
         return;
     };
+    let message = of_server(message);
     match waiting {
         Waiting::Forward { serial } => {
+            let mut message = message;
             if let Some(result) = message.result() {
                 client.learn(link, &result).await;
+                if let Some(result) = unclaimed(result, link.withholds).await {
+                    message = message.with_body(result);
+                }
             }
             client.answer(serial, message).await;
         }

@@ -14,7 +14,7 @@ pub(crate) mod list;
 mod members;
 mod profile;
 mod refusal;
-mod result;
+pub(crate) mod result;
 mod room;
 mod tasks;
 #[cfg(test)]

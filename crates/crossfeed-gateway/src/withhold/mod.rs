@@ -8,14 +8,16 @@
 //!
 //! - Nothing behind this point has seen what is withheld: it is not recorded, shown or logged, and no
 //!   reference can pass it on to a tool that would give it back.
-//! - A message that cannot be judged does not pass.
+//! - A message that cannot be judged does not pass, and whoever waits for an answer gets one.
 //! - Messages keep their order, and a server without rules is connected to directly.
 
 mod message;
+mod rules;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use message::WITHHELD_MARK;
+pub(crate) use message::is_refusal;
+pub(crate) use rules::WITHHELD_MARK;
 
 use crate::{
     Revision,
@@ -25,15 +27,21 @@ use crate::{
 };
 use async_trait::async_trait;
 use crossfeed_projection::RevealRules;
-use message::Reply;
+use message::{Judged, Reply};
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
 };
-use tokio::sync::mpsc;
+use tokio::{
+    sync::{mpsc, watch},
+    time::timeout,
+};
 
 /// From how many bytes on a message is judged on a thread that may block.
 const LARGE: usize = 64 << 10;
+/// How long a server that does not read may keep its own messages waiting for an answer to it.
+const LINGER: Duration = Duration::from_secs(1);
 
 /// The same server without what its rules withhold; itself where they withhold nothing.
 pub(crate) fn without_withheld(
@@ -64,13 +72,15 @@ impl Connector for Withholding {
         // What waits for the client waits in `events`, not here.
         let (sender, received) = mpsc::channel(1);
         let asked = Arc::new(Asked::default());
-        tokio::spawn(pass(
-            received,
-            events,
-            Arc::clone(&self.rules),
-            Arc::clone(&asked),
-        ));
+        let (connected, connection) = watch::channel(None);
+        let judge = Judge {
+            rules: Arc::clone(&self.rules),
+            asked: Arc::clone(&asked),
+            connection,
+        };
+        tokio::spawn(judge.pass(received, events));
         let server = self.server.connect(sender).await?;
+        connected.send_replace(Some(Arc::downgrade(&server)));
         Ok(Arc::new(Connection { server, asked }))
     }
 
@@ -109,57 +119,70 @@ impl Asked {
     }
 }
 
-/// Passes events on until one side is gone.
-async fn pass(
-    mut received: mpsc::Receiver<Event>,
-    events: mpsc::Sender<Event>,
+/// What judges the messages of one connection.
+struct Judge {
     rules: Arc<RevealRules>,
     asked: Arc<Asked>,
-) {
-    loop {
-        let event = tokio::select! {
-            () = events.closed() => return,
-            event = received.recv() => event,
-        };
-        let event = match event {
-            None => return,
-            Some(Event::Message { message, related }) => {
-                let Some(message) = judged(message, &rules, &asked).await else {
-                    continue;
-                };
-                Event::Message { message, related }
-            }
-            Some(Event::Failed { id, error }) => {
-                asked.take(&id);
-                Event::Failed { id, error }
-            }
-            Some(closed @ Event::Closed(_)) => closed,
-        };
-        match upstream::place(&events, &event).await {
-            Ok(place) => place.send(event),
-            Err(_) => return,
-        }
-    }
+    /// The connection, once it is there.
+    connection: watch::Receiver<Option<Weak<dyn Upstream>>>,
 }
 
-/// A message without what the rules withhold; `None` where it cannot be judged and nobody waits for it.
-async fn judged(message: Message, rules: &Arc<RevealRules>, asked: &Asked) -> Option<Message> {
-    let id = message.id().cloned();
-    let reply = match message.kind() {
-        Kind::Response | Kind::Error => id.as_ref().map(|id| asked.take(id)),
-        Kind::Request | Kind::Notification => None,
-    };
-    let reply = reply.unwrap_or(Reply::ToolResult);
-    if message.len() <= LARGE {
-        return message::judged(message, reply, rules);
+impl Judge {
+    /// Passes events on until one side is gone.
+    async fn pass(mut self, mut received: mpsc::Receiver<Event>, events: mpsc::Sender<Event>) {
+        loop {
+            let event = tokio::select! {
+                () = events.closed() => return,
+                event = received.recv() => event,
+            };
+            let event = match event {
+                None => return,
+                Some(Event::Message { message, related }) => match self.judged(message).await {
+                    Judged::Passes(message) => Event::Message { message, related },
+                    Judged::Answered(answer) => {
+                        drop(timeout(LINGER, self.answer(answer)).await);
+                        continue;
+                    }
+                    Judged::Dropped => continue,
+                },
+                Some(Event::Failed { id, error }) => {
+                    self.asked.take(&id);
+                    Event::Failed { id, error }
+                }
+                Some(closed @ Event::Closed(_)) => closed,
+            };
+            match upstream::place(&events, &event).await {
+                Ok(place) => place.send(event),
+                Err(_) => return,
+            }
+        }
     }
-    let kind = message.kind();
-    let rules = Arc::clone(rules);
-    let work = tokio::task::spawn_blocking(move || message::judged(message, reply, &rules));
-    match work.await {
-        Ok(judged) => judged,
-        Err(_) if kind == Kind::Response => message::unjudged(&id?),
-        Err(_) => None,
+
+    async fn judged(&self, message: Message) -> Judged {
+        let (kind, id) = (message.kind(), message.id().cloned());
+        let reply = match kind {
+            Kind::Response | Kind::Error => id.as_ref().map(|id| self.asked.take(id)),
+            Kind::Request | Kind::Notification => None,
+        };
+        let reply = reply.unwrap_or(Reply::ToolResult);
+        if message.len() <= LARGE {
+            return message::judged(message, reply, &self.rules);
+        }
+        let rules = Arc::clone(&self.rules);
+        let work = tokio::task::spawn_blocking(move || message::judged(message, reply, &rules));
+        let judged = work.await;
+        judged.unwrap_or_else(|_| message::unjudged(kind, reply, id.as_ref()))
+    }
+
+    /// Answers a request of the server.
+    async fn answer(&mut self, answer: Message) {
+        let server = match self.connection.wait_for(Option::is_some).await {
+            Ok(connected) => connected.as_ref().and_then(Weak::upgrade),
+            Err(_) => None,
+        };
+        if let Some(server) = server {
+            drop(server.send(answer, &[]).await);
+        }
     }
 }
 

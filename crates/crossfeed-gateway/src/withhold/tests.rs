@@ -1,4 +1,4 @@
-use super::message::{self, Reply};
+use super::message::{self, Judged, Reply};
 use crate::message::Message;
 use crossfeed_projection::RevealRules;
 use serde_json::{Value, json};
@@ -10,8 +10,15 @@ fn rules() -> Arc<RevealRules> {
 
 fn judged(message: Value, reply: Reply) -> Value {
     let message = Message::parse(message.to_string()).unwrap();
-    let judged = message::judged(message, reply, &rules()).unwrap();
-    serde_json::from_slice(&judged.to_bytes()).unwrap()
+    serde_json::from_slice(&passed(message, reply).to_bytes()).unwrap()
+}
+
+#[track_caller]
+fn passed(message: Message, reply: Reply) -> Message {
+    match message::judged(message, reply, &rules()) {
+        Judged::Passes(message) => message,
+        other => panic!("{other:?}"),
+    }
 }
 
 /// What is left of the result of a request for `method`.
@@ -76,7 +83,7 @@ fn tool_results_are_cut_and_say_so() {
 fn a_key_that_stands_twice_hides_nothing() {
     let raw = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":{"password":"S"},"structuredContent":{"n":1}}}"#;
     let message = Message::parse(raw).unwrap();
-    let judged = message::judged(message, Reply::ToolResult, &rules()).unwrap();
+    let judged = passed(message, Reply::ToolResult);
     let judged = judged.to_bytes();
     assert!(
         !judged.windows(3).any(|part| part == b"\"S\""),
@@ -221,16 +228,358 @@ fn errors_requests_and_notifications_are_cut() {
     );
 }
 
-#[test]
-fn what_cannot_be_judged_is_withheld() {
+/// A message that is read, and whose body nests deeper than is judged.
+fn deep(envelope: &str, body: &str) -> Message {
     let deep = format!("{}1{}", "[".repeat(200), "]".repeat(200));
-    let raw = format!(
-        r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[],"structuredContent":{{"a":{deep}}}}}}}"#
+    let body = body.replace("DEEP", &deep);
+    Message::parse(format!(r#"{{"jsonrpc":"2.0",{envelope}:{body}}}"#)).unwrap()
+}
+
+#[test]
+fn whoever_waits_for_what_cannot_be_judged_gets_an_answer() {
+    let result = deep(r#""id":1,"result""#, r#"{"structuredContent":DEEP}"#);
+    let shown = passed(result, Reply::ToolResult).to_bytes();
+    let shown: Value = serde_json::from_slice(&shown).unwrap();
+    assert_eq!(shown["result"]["isError"], json!(true));
+    let result = deep(r#""id":1,"result""#, r#"{"contents":DEEP}"#);
+    let error = deep(r#""id":1,"error""#, r#"{"code":-1,"data":DEEP}"#);
+    for (message, reply) in [(result, Reply::Resource), (error, Reply::ToolResult)] {
+        let shown = passed(message, reply).to_bytes();
+        let shown: Value = serde_json::from_slice(&shown).unwrap();
+        assert_eq!(shown["id"], json!(1));
+        let text = shown["error"]["message"].as_str().unwrap();
+        assert!(text.starts_with("limit.exceeded: "), "{text}");
+    }
+    let request = deep(r#""id":"r","method":"ping","params""#, "DEEP");
+    match message::judged(request, Reply::ToolResult, &rules()) {
+        Judged::Answered(answer) => assert_eq!(&answer.id().unwrap().raw()[..], b"\"r\""),
+        other => panic!("{other:?}"),
+    }
+    let told = deep(r#""method":"notifications/x","params""#, "DEEP");
+    let judged = message::judged(told, Reply::ToolResult, &rules());
+    assert!(matches!(judged, Judged::Dropped), "{judged:?}");
+}
+
+/// Judges that nothing is left of what is withheld, in any of the messages that a server may put it in.
+#[track_caller]
+fn check_secret(message: Value, reply: Reply) {
+    let mut message = message;
+    message["jsonrpc"] = json!("2.0");
+    let shown = judged(message.clone(), reply).to_string();
+    assert!(!shown.contains("S3CR3T"), "{message} shows {shown}");
+}
+
+#[test]
+fn members_of_the_protocol_are_judged_where_they_are_of_another_kind() {
+    let named = json!({"password": "S3CR3T"});
+    let said = json!("password: S3CR3T");
+    let written = json!(named.to_string());
+    for secret in [named, said, written] {
+        let listed = json!([secret]);
+        let sampling =
+            |params: Value| json!({"method": "sampling/createMessage", "params": params});
+        for requests in [
+            json!([{"method": "elicitation/create", "params": {"message": secret}}]),
+            json!({"q": secret}),
+            json!({"q": {"method": "roots/list", "params": secret}}),
+            json!({"q": {"method": "elicitation/create", "params": listed}}),
+            json!({"q": sampling(json!({"messages": secret}))}),
+            json!({"q": sampling(json!({"messages": listed}))}),
+            json!({"q": sampling(json!({"messages": [], "tools": listed}))}),
+        ] {
+            let question = json!({"resultType": "input_required", "inputRequests": requests});
+            check_secret(json!({"id": 1, "result": question}), Reply::ToolResult);
+            let task = json!({"taskId": "t", "requestState": secret, "inputRequests": requests});
+            // A state that is a text only names something.
+            if !secret.is_string() {
+                check_secret(json!({"id": 1, "result": task}), Reply::Task);
+            }
+        }
+        for error in [secret.clone(), listed.clone(), json!({"code": secret})] {
+            check_secret(json!({"id": 1, "error": error}), Reply::ToolResult);
+        }
+        for key in ["role", "content"] {
+            let prompt = json!({"messages": [{key: secret}]});
+            check_secret(json!({"id": 1, "result": prompt}), Reply::Prompt);
+        }
+        for key in [
+            "messages",
+            "tools",
+            "maxTokens",
+            "description",
+            "resultType",
+        ] {
+            for value in [&secret, &listed] {
+                check_secret(json!({"id": 1, "result": {key: value}}), Reply::Prompt);
+            }
+        }
+        for key in ["contents", "ttlMs", "resultType", "cacheScope"] {
+            check_secret(json!({"id": 1, "result": {key: secret}}), Reply::Resource);
+        }
+        check_secret(
+            json!({"id": 1, "result": {"contents": listed}}),
+            Reply::Resource,
+        );
+        for key in [
+            "status",
+            "ttl",
+            "createdAt",
+            "tasks",
+            "pollInterval",
+            "statusMessage",
+        ] {
+            check_secret(json!({"id": 1, "result": {key: secret}}), Reply::Task);
+        }
+        for reply in [
+            Reply::ToolResult,
+            Reply::Task,
+            Reply::Resource,
+            Reply::Prompt,
+        ] {
+            check_secret(json!({"id": 1, "result": secret}), reply);
+            check_secret(json!({"id": 1, "result": listed}), reply);
+        }
+        for params in [
+            listed.clone(),
+            json!({"level": secret}),
+            json!({"progress": secret}),
+        ] {
+            check_secret(
+                json!({"method": "notifications/message", "params": params}),
+                Reply::ToolResult,
+            );
+        }
+        check_secret(
+            json!({"method": "notifications/message", "params": {"level": "info", "data": listed}}),
+            Reply::ToolResult,
+        );
+        if secret.is_object() {
+            for key in ["logger", "uri", "progressToken", "notifications"] {
+                check_secret(
+                    json!({"method": "notifications/x", "params": {key: secret}}),
+                    Reply::ToolResult,
+                );
+            }
+            for method in ["roots/list", "ping", "x/y"] {
+                check_secret(
+                    json!({"id": 1, "method": method, "params": secret}),
+                    Reply::ToolResult,
+                );
+            }
+            let schema =
+                json!({"type": "object", "properties": {"password": {"default": "S3CR3T"}}});
+            for schema in [schema, secret] {
+                let params = json!({"message": "m", "requestedSchema": schema});
+                check_secret(
+                    json!({"id": 1, "method": "elicitation/create", "params": params}),
+                    Reply::ToolResult,
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn requests_for_input_take_no_result_out_of_its_rules() {
+    check(
+        "tools/call",
+        json!({"inputRequests": {}, "content": [], "structuredContent": {"owner": {"mail": "S", "n": 1}}}),
+        json!({
+            "inputRequests": {}, "content": [], "structuredContent": {"owner": {"n": 1}},
+            "_meta": {"dev.crossfeed/withheld": true},
+        }),
     );
-    // A message that nests so deep may not even be read.
-    if let Ok(message) = Message::parse(raw) {
-        let judged = message::judged(message, Reply::ToolResult, &rules()).unwrap();
-        let judged: Value = serde_json::from_slice(&judged.to_bytes()).unwrap();
-        assert_eq!(judged["result"]["isError"], json!(true));
+}
+
+#[test]
+fn the_words_of_the_protocol_stay_though_rules_name_them() {
+    let names = [
+        "user", "working", "info", "complete", "form", "status", "code",
+    ];
+    let rules = Arc::new(RevealRules::parse([""; 0], names).unwrap());
+    for (message, reply) in [
+        (
+            json!({"id": 1, "result": {"messages": [{"role": "user", "content": text("a")}]}}),
+            Reply::Prompt,
+        ),
+        (
+            json!({"id": 1, "result": {"task": {"taskId": "user/1", "status": "working"}}}),
+            Reply::ToolResult,
+        ),
+        (
+            json!({"id": 1, "result": {"resultType": "complete", "contents": []}}),
+            Reply::Resource,
+        ),
+        (
+            json!({"id": 1, "error": {"code": -1, "message": "no"}}),
+            Reply::ToolResult,
+        ),
+        (
+            json!({"method": "notifications/message", "params": {"level": "info", "data": 1}}),
+            Reply::ToolResult,
+        ),
+        (
+            json!({"method": "notifications/resources/updated", "params": {"uri": "x://user"}}),
+            Reply::ToolResult,
+        ),
+    ] {
+        let mut message = message;
+        message["jsonrpc"] = json!("2.0");
+        let message = Message::parse(message.to_string()).unwrap();
+        let came = message.to_bytes();
+        match message::judged(message, reply, &rules) {
+            Judged::Passes(message) => assert_eq!(message.to_bytes(), came),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+mod any_message {
+    use super::*;
+    use proptest::{collection::vec, prelude::*, sample::select};
+
+    const METHODS: [&str; 9] = [
+        "ping",
+        "roots/list",
+        "sampling/createMessage",
+        "elicitation/create",
+        "notifications/message",
+        "notifications/progress",
+        "notifications/tasks/status",
+        "notifications/resources/updated",
+        "x/y",
+    ];
+    const KEYS: [&str; 52] = [
+        "content",
+        "contents",
+        "structuredContent",
+        "isError",
+        "_meta",
+        "type",
+        "text",
+        "resource",
+        "blob",
+        "data",
+        "mimeType",
+        "uri",
+        "name",
+        "title",
+        "description",
+        "annotations",
+        "resultType",
+        "inputRequests",
+        "requestState",
+        "q",
+        "method",
+        "params",
+        "mode",
+        "message",
+        "requestedSchema",
+        "properties",
+        "elicitationId",
+        "url",
+        "task",
+        "tasks",
+        "taskId",
+        "status",
+        "statusMessage",
+        "createdAt",
+        "ttl",
+        "result",
+        "error",
+        "code",
+        "messages",
+        "role",
+        "systemPrompt",
+        "tools",
+        "toolChoice",
+        "maxTokens",
+        "ttlMs",
+        "cacheScope",
+        "nextCursor",
+        "level",
+        "logger",
+        "progress",
+        "reason",
+        "value",
+    ];
+    const WORDS: [&str; 9] = [
+        "input_required",
+        "task",
+        "complete",
+        "user",
+        "text",
+        "resource",
+        "elicitation/create",
+        "sampling/createMessage",
+        "hello",
+    ];
+
+    /// JSON of the protocol's members in any shape, in which `secret` stands.
+    fn value(secret: Option<Value>) -> impl Strategy<Value = Value> {
+        let secret = secret.unwrap_or(json!("plain"));
+        let leaf = prop_oneof![
+            4 => Just(secret),
+            3 => select(&WORDS[..]).prop_map(Value::from),
+            1 => Just(json!(1)),
+            1 => Just(Value::Null),
+        ];
+        leaf.prop_recursive(6, 40, 4, |inner| {
+            prop_oneof![
+                1 => vec(inner.clone(), 0..3).prop_map(Value::from),
+                4 => vec((select(&KEYS[..]), inner), 0..5)
+                    .prop_map(|members| members.into_iter().collect::<Value>()),
+            ]
+        })
+    }
+
+    fn message(secret: Option<Value>) -> impl Strategy<Value = (Message, Reply)> {
+        let replies = [
+            Reply::ToolResult,
+            Reply::Resource,
+            Reply::Prompt,
+            Reply::Task,
+        ];
+        (
+            0..4,
+            value(secret),
+            select(&METHODS[..]),
+            select(replies.to_vec()),
+        )
+            .prop_map(|(kind, body, method, reply)| {
+                let message = match kind {
+                    0 => json!({"jsonrpc": "2.0", "id": 1, "result": body}),
+                    1 => json!({"jsonrpc": "2.0", "id": 1, "error": body}),
+                    2 => json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": body}),
+                    _ => json!({"jsonrpc": "2.0", "method": method, "params": body}),
+                };
+                (Message::parse(message.to_string()).unwrap(), reply)
+            })
+    }
+
+    fn secret() -> impl Strategy<Value = Value> {
+        select(vec![
+            json!({"password": "S3CR3T"}),
+            json!({"Password": {"n": ["S3CR3T"]}, "id": 1}),
+            json!([{"password": "S3CR3T"}]),
+        ])
+    }
+
+    proptest! {
+        #[test]
+        fn shows_nothing_that_is_withheld((message, reply) in secret().prop_flat_map(|own| message(Some(own)))) {
+            let came = message.to_bytes();
+            if let Judged::Passes(shown) = message::judged(message, reply, &rules()) {
+                let shown = shown.to_bytes();
+                let shown = String::from_utf8_lossy(&shown);
+                prop_assert!(!shown.contains("S3CR3T"), "{came:?} shows {shown}");
+            }
+        }
+
+        #[test]
+        fn stays_as_it_is_where_nothing_is_withheld((message, reply) in message(None)) {
+            let came = message.to_bytes();
+            prop_assert_eq!(passed(message, reply).to_bytes(), came);
+        }
     }
 }

@@ -153,6 +153,13 @@ impl<'n> Fields<'n> {
                 continue;
             };
             match Path::parse(&written) {
+                // Other languages write the root so. Here it would name a field that is never there.
+                Ok(_) if names_the_root(&written) => {
+                    let what = "the path begins with a sign for the root".to_owned();
+                    let advice = "a path begins at the root: write `user.email` for `$.user.email` and \
+                                  `/user/email`, and quote a name that begins so: `\"/user\"`";
+                    reader.advise(&at, item.span.start, what, Some(advice.to_owned()));
+                }
                 Ok(path) => paths.push(path),
                 // Without the text: no error shows a value of the configuration.
                 Err(error) => {
@@ -343,6 +350,15 @@ pub(super) fn key(key: &str) -> String {
     let shown: String = key.chars().take(MOST).collect();
     let more = if shown.len() < key.len() { "…" } else { "" };
     format!("{:?}", format!("{shown}{more}"))
+}
+
+/// Whether a path begins as JSONPath or a JSON pointer does.
+fn names_the_root(path: &str) -> bool {
+    let path = path.trim_start();
+    path.starts_with('/')
+        || path
+            .strip_prefix('$')
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 /// `never_chain` and `never-chain` as `neverChain`.

@@ -168,6 +168,8 @@ pub(super) struct Link {
     start_timeout: Duration,
     timeout: Option<Duration>,
     most_bytes: usize,
+    /// Whether something of its messages is withheld, so that the gateway may say so in them.
+    pub(super) withholds: bool,
     state: Mutex<State>,
     /// The number of connections that are over, for who waits for one of them.
     over: watch::Sender<u64>,
@@ -204,6 +206,7 @@ impl Link {
             start_timeout: config.limits.start_timeout,
             timeout: of.and_then(|config| config.timeout),
             most_bytes: config.limits.message_bytes,
+            withholds: of.is_some_and(|config| !config.withheld.never_is_empty()),
             state: Mutex::new(State::new()),
             over: watch::Sender::new(0),
             clock: Notify::new(),

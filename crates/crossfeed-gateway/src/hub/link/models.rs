@@ -66,6 +66,7 @@ fn link() -> Arc<Link> {
         start_timeout: Duration::MAX,
         timeout: None,
         most_bytes: 1 << 20,
+        withholds: false,
         state: Mutex::new(State::new()),
         over: watch::Sender::new(0),
         clock: Notify::new(),

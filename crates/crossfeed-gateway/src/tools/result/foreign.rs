@@ -4,9 +4,9 @@
 //! member says that the server wrote it. Its value stays, and what is recorded stays as it came.
 //! Deliberately not here: keys of `_meta`, which are taken out.
 
-use super::whole::{CONTENT, STRUCTURED};
-use crossfeed_json::{Cursor, Document, Edits, Kind, quoted};
-use crossfeed_wire::internal;
+use crate::{message::Message, withhold::is_refusal};
+use crossfeed_json::{Cursor, Document, Edits, Kind, quoted, unescape};
+use crossfeed_wire::{ErrorCode, internal};
 use memchr::memmem;
 use std::borrow::Cow;
 
@@ -27,68 +27,155 @@ pub(super) fn may_hold(bytes: &[u8]) -> bool {
     keys.any(|is_there| is_there) || crate::members::may_hold(bytes, internal::TOOL_CALL_ID)
 }
 
-/// Marks such members in the texts of a result's parts and in its structured content.
-pub(super) fn mark(edits: &mut Edits<'_>, root: Cursor<'_>) {
-    if !may_hold(root.raw()) {
-        return;
+/// The longest key, as it is written, that may be one of ours: each sign may be an escape.
+const MOST_KEY: usize = 512;
+
+/// What stands before a failure of a server's that reads like one of the gateway's.
+const SAYS: &str = "the server says: ";
+
+/// Whether a text begins with one of our codes, as what the gateway says of a failure does.
+fn has_our_code(text: &str) -> bool {
+    let text =
+        text.trim_start_matches(|sign: char| is_blank(sign) || matches!(sign, '"' | '\'' | '`'));
+    let code = text.split(|sign: char| !matches!(sign, 'a'..='z' | '_' | '.'));
+    let code = code.into_iter().next().unwrap_or_default();
+    is_our_code(code)
+}
+
+fn is_our_code(text: &str) -> bool {
+    ErrorCode::ALL.iter().any(|code| code.as_str() == text)
+}
+
+/// An error of a server's, which cannot be mistaken for the gateway's: a client may act on what the
+/// gateway says of another server.
+pub(crate) fn of_server(message: Message) -> Message {
+    let Some(error) = message.error() else {
+        return message;
+    };
+    let document = Document::new(error);
+    let Ok(root) = document.root() else {
+        return message;
+    };
+    let mut edits = Edits::new(document.raw());
+    let said = root
+        .get("message")
+        .and_then(|own| Some((own, own.as_str()?)));
+    if let Some((own, text)) = said.filter(|(_, text)| has_our_code(text) && !is_refusal(text)) {
+        edits.replace(own, quoted(&format!("{SAYS}{text}")));
     }
-    for part in root.get(CONTENT).into_iter().flat_map(Cursor::items) {
-        let held = part.get("resource").and_then(|own| own.get("text"));
-        for text in [part.get("text"), held].into_iter().flatten() {
-            if let Some(marked) = text.as_str().and_then(|text| marked(&text)) {
-                edits.replace(text, quoted(&marked));
+    if let Some(data) = root.get("data").filter(|own| own.kind() == Kind::Object) {
+        let code = data.get("code").and_then(Cursor::as_str);
+        if code.is_some_and(|code| is_our_code(&code)) {
+            for member in data.written_members() {
+                if member.key.text() == "code" {
+                    edits.extend_key(&member, MARK);
+                }
             }
         }
     }
-    if let Some(own) = root.get(STRUCTURED) {
-        mark_members(edits, own);
+    match edits.done() {
+        Cow::Borrowed(_) => message,
+        Cow::Owned(error) => message.with_body(error),
     }
 }
 
-fn mark_members(edits: &mut Edits<'_>, object: Cursor<'_>) {
-    if object.kind() != Kind::Object {
-        return;
-    }
-    for member in object.written_members() {
-        if is_ours(&member.key.text()) {
-            edits.extend_key(&member, MARK);
+/// Marks such members of a result, of all that it holds, and of the JSON in its texts; and a failure that
+/// begins as the gateway's own do.
+pub(super) fn mark(edits: &mut Edits<'_>, root: Cursor<'_>) {
+    let failed = root.get("isError").and_then(Cursor::as_bool) == Some(true);
+    let parts = root.get("content").filter(|_| failed);
+    for part in parts.into_iter().flat_map(Cursor::items) {
+        let said = part.get("text").and_then(|own| Some((own, own.as_str()?)));
+        let said = said.filter(|(_, text)| has_our_code(text) && !is_refusal(text));
+        if let Some((own, text)) = said {
+            let text = marked(&text).map_or(text, Cow::Owned);
+            edits.replace(own, quoted(&format!("{SAYS}{text}")));
         }
     }
+    if may_hold(root.raw()) {
+        mark_all(edits, root);
+    }
 }
 
-/// A text with such members marked: of the object that it is, or that a line of it is. None where there
-/// are none.
+fn mark_all(edits: &mut Edits<'_>, value: Cursor<'_>) {
+    match value.kind() {
+        Kind::Object => {
+            for member in value.written_members() {
+                if is_ours(&member.key.text()) {
+                    edits.extend_key(&member, MARK);
+                }
+            }
+            for (_, value) in value.members() {
+                mark_all(edits, value);
+            }
+        }
+        Kind::Array => value.items().for_each(|item| mark_all(edits, item)),
+        Kind::String => {
+            if let Some(marked) = value.as_str().and_then(|text| marked(&text)) {
+                edits.replace(value, quoted(&marked));
+            }
+        }
+        Kind::Null | Kind::Boolean | Kind::Number => {}
+    }
+}
+
+/// A text in which each such key in quotes before a colon is marked, wherever it stands; also in JSON that
+/// a string of JSON holds. None where there are none.
 pub(super) fn marked(text: &str) -> Option<String> {
     if !may_hold(text.as_bytes()) {
         return None;
     }
-    if let Some(marked) = object_marked(text) {
-        return marked;
+    let mut marked = String::new();
+    let mut done = 0;
+    let mut from = 0;
+    while let Some(at) = text[from..].find(['"', '\'']).map(|at| from + at) {
+        from = at + 1;
+        let Some(end) = key_end(&text[from..], text.as_bytes()[at]) else {
+            continue;
+        };
+        let end = from + end;
+        marked.push_str(&text[done..end]);
+        marked.push_str(MARK);
+        done = end;
+        from = end;
     }
-    let lines: Vec<_> = text
-        .split_inclusive(['\n', '\r'])
-        .map(|line| match object_marked(line).flatten() {
-            Some(marked) => Cow::Owned(marked),
-            None => Cow::Borrowed(line),
-        })
-        .collect();
-    let is_marked = lines.iter().any(|line| matches!(line, Cow::Owned(_)));
-    is_marked.then(|| lines.concat())
+    (done > 0).then(|| {
+        marked.push_str(&text[done..]);
+        marked
+    })
 }
 
-/// None where the text is no object; nothing where it has no such members.
-fn object_marked(text: &str) -> Option<Option<String>> {
-    if !text.trim_start().starts_with('{') || !may_hold(text.as_bytes()) {
-        return None;
+/// Where a key of ours ends that begins a text and stands in quotes, before a colon.
+fn key_end(text: &str, quote: u8) -> Option<usize> {
+    let close = text.bytes().take(MOST_KEY).position(|byte| byte == quote)?;
+    // Those that write the quote itself in a string.
+    let key = text[..close].trim_end_matches('\\');
+    let behind = text[close + 1..].trim_start_matches(is_blank);
+    let is_key = behind.starts_with(':') && is_ours(&plain(key));
+    is_key.then_some(key.len())
+}
+
+/// A key without escapes, of JSON in however many strings.
+fn plain(key: &str) -> Cow<'_, str> {
+    let mut plain = Cow::Borrowed(key);
+    while plain.contains('\\') {
+        let next = unescape(&plain).into_owned();
+        if next.len() >= plain.len() {
+            break;
+        }
+        plain = Cow::Owned(next);
     }
-    let document = Document::new(text.to_owned());
-    let root = document.root().ok()?;
-    let mut edits = Edits::new(document.raw());
-    mark_members(&mut edits, root);
-    Some(match edits.done() {
-        Cow::Borrowed(_) => None,
-        Cow::Owned(bytes) => String::from_utf8(bytes).ok(),
-    })
+    plain
+}
+
+/// What may stand between a key and its colon, also written as an escape.
+fn is_blank(sign: char) -> bool {
+    sign.is_whitespace()
+        || sign.is_control()
+        || matches!(
+            sign,
+            '\u{feff}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\\'
+        )
 }
 
 #[cfg(test)]
@@ -102,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn members_at_the_top_are_marked() {
+    fn members_are_marked_wherever_they_stand() {
         check(
             r#"{"_toolCallId":"call_1"}"#,
             r#"{"_toolCallId (written by the server)":"call_1"}"#,
@@ -115,15 +202,89 @@ mod tests {
             "done\n{\"_crossfeedPreview\":1}\r\n{\"a\":1}",
             "done\n{\"_crossfeedPreview (written by the server)\":1}\r\n{\"a\":1}",
         );
+        let id = r#""_toolCallId":"call_1"}"#;
+        let shown = r#""_toolCallId (written by the server)":"call_1"}"#;
+        for before in [
+            "{\n  \"a\": 1,\n  ",
+            "\u{feff}{",
+            "\u{200b}{",
+            "x\u{2028}{",
+            "x\u{b}{",
+            "[{",
+            "{\"a\":{",
+            "```json\n{\"a\":1,\n",
+            "it's {",
+            "say \"no\" to {",
+            "\"{",
+        ] {
+            check(
+                &format!("{before}{id}\ndone"),
+                &format!("{before}{shown}\ndone"),
+            );
+        }
+        check(&format!("{{{id} {{{id}"), &format!("{{{shown} {{{shown}"));
+        check(
+            r#"{"a":"{\"_toolCallId\" : 1}"}"#,
+            r#"{"a":"{\"_toolCallId (written by the server)\" : 1}"}"#,
+        );
+        check(
+            r#"{"a":"{\"_tool\\u0043allId\":1}"}"#,
+            r#"{"a":"{\"_tool\\u0043allId (written by the server)\":1}"}"#,
+        );
+        check(
+            "{'_id':1,'_toolCallId' :1}",
+            "{'_id':1,'_toolCallId (written by the server)' :1}",
+        );
         for text in [
-            r#"{"a":{"_toolCallId":"call_1"}}"#,
             r#"the call has the `_toolCallId` call_1"#,
             r#"["_toolCallId"]"#,
             r#"{"_id":1,"_toolCall":2}"#,
-            r#"{"_toolCallId":"#,
+            r#"it is "_toolCallId""#,
             "",
         ] {
             check(text, text);
         }
+    }
+
+    #[test]
+    fn members_of_results_and_parts_are_marked() {
+        let document = Document::new(
+            r#"{"content":[{"type":"text","text":"x","_toolCallId":1}],"structuredContent":{"a":["{\"_toolCallId\":1}"]},"_crossfeedPreview":{}}"#,
+        );
+        let mut edits = Edits::new(document.raw());
+        mark(&mut edits, document.root().unwrap());
+        assert_eq!(
+            String::from_utf8_lossy(&edits.done()),
+            r#"{"content":[{"type":"text","text":"x","_toolCallId (written by the server)":1}],"structuredContent":{"a":["{\"_toolCallId (written by the server)\":1}"]},"_crossfeedPreview (written by the server)":{}}"#
+        );
+    }
+
+    #[test]
+    fn failures_of_servers_do_not_read_like_the_gateways() {
+        let document = Document::new(
+            r#"{"content":[{"type":"text","text":" upstream.unavailable: server `bank`"},{"type":"text","text":"no"}],"isError":true}"#,
+        );
+        let mut edits = Edits::new(document.raw());
+        mark(&mut edits, document.root().unwrap());
+        assert_eq!(
+            String::from_utf8_lossy(&edits.done()),
+            r#"{"content":[{"type":"text","text":"the server says:  upstream.unavailable: server `bank`"},{"type":"text","text":"no"}],"isError":true}"#
+        );
+        let error = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"upstream.unavailable: x","data":{"code":"upstream.unavailable","n":1}}}"#;
+        let shown = of_server(Message::parse(error).unwrap()).to_bytes();
+        assert_eq!(
+            String::from_utf8_lossy(&shown),
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"the server says: upstream.unavailable: x","data":{"code (written by the server)":"upstream.unavailable","n":1}}}"#
+        );
+        let plain = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"upstream is away","data":{"code":"x"}}}"#;
+        assert_eq!(of_server(Message::parse(plain).unwrap()).to_bytes(), plain);
+    }
+
+    #[test]
+    fn many_quotes_take_little_time() {
+        let text = format!("{} _toolCallId", "\"".repeat(1 << 20));
+        assert_eq!(marked(&text), None);
+        let text = format!("\"_toolCallId\"{}", " \"_toolCallId\"".repeat(1 << 16));
+        assert_eq!(marked(&text), None);
     }
 }

@@ -18,7 +18,9 @@ mod passed;
 mod preview;
 mod whole;
 
+pub(crate) use foreign::of_server;
 pub(super) use passed::accepted;
+pub(crate) use passed::unclaimed;
 pub(super) use preview::AS_TEXT;
 
 use super::{client::Shared, flow::Sources, list::Offered, refusal, room};

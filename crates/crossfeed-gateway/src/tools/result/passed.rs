@@ -5,7 +5,7 @@
 
 use super::{
     apart, foreign,
-    whole::{CONTENT, META, OURS, STRUCTURED, is_claim, text_part},
+    whole::{CONTENT, OURS, STRUCTURED, take_claims, text_part},
 };
 use crate::{
     members::{may_hold, put_all},
@@ -29,6 +29,14 @@ pub(super) async fn on(result: Bytes, is_stateless: bool, withholds: bool) -> By
     .await
 }
 
+/// The answer to a request that is no call, without what another says under our keys.
+pub(crate) async fn unclaimed(result: Bytes, withholds: bool) -> Option<Bytes> {
+    if !may_hold(&result, OURS) {
+        return None;
+    }
+    Some(changed(result, move |result| without_ours(result, withholds)).await)
+}
+
 /// A result as the client takes it.
 pub(in crate::tools) async fn accepted(result: Bytes, is_stateless: bool) -> Bytes {
     changed(result, move |result| {
@@ -42,7 +50,7 @@ pub(in crate::tools) async fn accepted(result: Bytes, is_stateless: bool) -> Byt
 
 /// Members that only the gateway may write say that the server wrote them.
 fn marked(result: Bytes) -> Bytes {
-    if !foreign::may_hold(&result) {
+    if !foreign::may_hold(&result) && !may_hold(&result, "isError") {
         return result;
     }
     let document = Document::new(result.clone());
@@ -68,12 +76,11 @@ fn without_ours(result: Bytes, withholds: bool) -> Bytes {
         return result;
     }
     let document = Document::new(result.clone());
-    let meta = document.root().ok().and_then(|root| root.get(META));
-    let Some(meta) = meta else {
+    let Ok(root) = document.root() else {
         return result;
     };
     let mut edits = Edits::new(document.raw());
-    take_out(&mut edits, meta, |key| is_claim(key, withholds));
+    take_claims(&mut edits, root, withholds);
     match edits.done() {
         Cow::Borrowed(_) => result,
         Cow::Owned(bytes) => bytes.into(),
@@ -125,5 +132,21 @@ mod tests {
             false,
         );
         assert_eq!(ours, r#"{"_meta":{"a":1}}"#.as_bytes());
+    }
+
+    #[test]
+    fn no_server_says_what_the_gateway_says_in_parts() {
+        let claim = r#"{"dev.crossfeed/withheld":true,"a":1}"#;
+        let told = |meta: &str, own: &str| {
+            format!(
+                r#"{{"contents":[{{"uri":"u","_meta":{meta}}}],"messages":[{{"content":{{"_meta":{meta}}}}}],"structuredContent":{{"_meta":{claim}}},"_meta":{own}}}"#
+            )
+        };
+        let plain = r#"{"a":1}"#;
+        let left = without_ours(told(claim, claim).into(), false);
+        assert_eq!(left, told(plain, plain).as_bytes());
+        // What was withheld is said of the whole result, by the gateway.
+        let left = without_ours(told(claim, claim).into(), true);
+        assert_eq!(left, told(plain, claim).as_bytes());
     }
 }

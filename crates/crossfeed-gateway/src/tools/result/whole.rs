@@ -5,7 +5,11 @@
 //! content that conforms to what is listed, or a text in its place.
 
 use super::{Show, foreign};
-use crate::{members::put_all, tools::members::take_out, withhold::WITHHELD_MARK};
+use crate::{
+    members::{may_hold, put_all},
+    tools::members::take_out,
+    withhold::WITHHELD_MARK,
+};
 use crossfeed_json::{Cursor, Document, Edits, Kind, quoted};
 use crossfeed_wire::internal;
 use serde_json::{Map, Value, json};
@@ -21,6 +25,27 @@ pub(super) const OURS: &str = "dev.crossfeed/";
 /// said before the result came here, of servers with `withholds`.
 pub(super) fn is_claim(key: &str, withholds: bool) -> bool {
     key.starts_with(OURS) && !(withholds && key == WITHHELD_MARK)
+}
+
+/// Takes out what another says under our keys, in the `_meta` of a result and of everything in it but
+/// structured content, which is data.
+pub(super) fn take_claims(edits: &mut Edits<'_>, root: Cursor<'_>, withholds: bool) {
+    if !may_hold(root.raw(), OURS) {
+        return;
+    }
+    if let Some(meta) = root.get(META) {
+        take_out(edits, meta, |key| is_claim(key, withholds));
+    }
+    let members = root.members();
+    let parts = members.filter(|(key, _)| !matches!(&*key.text(), META | STRUCTURED));
+    let mut open: Vec<_> = parts.map(|(_, value)| value).collect();
+    while let Some(value) = open.pop() {
+        if let Some(meta) = value.get(META) {
+            take_out(edits, meta, |key| is_claim(key, false));
+        }
+        open.extend(value.items());
+        open.extend(value.members().map(|(_, value)| value));
+    }
 }
 
 /// A result without what must not be passed on.
@@ -55,11 +80,7 @@ pub(super) fn clean<'d>(document: &'d Document, show: &Show) -> Option<Clean<'d>
         .ok()
         .filter(|root| root.kind() == Kind::Object)?;
     let mut edits = Edits::new(document.raw());
-    if let Some(meta) = root.get(META) {
-        take_out(&mut edits, meta, |key| {
-            is_claim(key, show.offered.withholds())
-        });
-    }
+    take_claims(&mut edits, root, show.offered.withholds());
     let is_kept = |own: &Cursor<'_>| {
         own.kind() == Kind::Object || (show.offered.has_page && show.is_stateless)
     };
@@ -69,7 +90,8 @@ pub(super) fn clean<'d>(document: &'d Document, show: &Show) -> Option<Clean<'d>
     if let Some(own) = refused {
         take_out(&mut edits, root, |key| key == STRUCTURED);
         if own.kind() != Kind::Null {
-            text = Some(String::from_utf8_lossy(own.raw()).into_owned());
+            let own = String::from_utf8_lossy(own.raw());
+            text = Some(foreign::marked(&own).unwrap_or_else(|| own.into_owned()));
         }
     }
     let document = match edits.done() {

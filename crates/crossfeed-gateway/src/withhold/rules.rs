@@ -1,0 +1,474 @@
+//! What of a message's body may be shown.
+//!
+//! What comes in: `params`, a `result` or an `error`, and rules. What goes out: the same without what the
+//! rules name. A member is withheld by its name and by what it holds unless the protocol reads it and it
+//! is of the kind that the protocol expects there: ids, states, numbers, schemas of questions. A message
+//! without those would be another one.
+
+use super::message::{WITHHELD_STATE, refusal};
+use crate::members;
+use crossfeed_json::{Cursor, Document, Edits, Kind, quoted};
+use crossfeed_mcp::{Capability, Projector};
+use crossfeed_projection::{RevealRules, WITHHELD};
+use std::sync::Arc;
+
+/// The member of a result's `_meta` that says that something of the result was withheld.
+pub(crate) const WITHHELD_MARK: &str = "dev.crossfeed/withheld";
+
+const RESULT_TYPES: [&str; 3] = ["complete", "input_required", "task"];
+const TASK_STATUSES: [&str; 5] = [
+    "working",
+    "input_required",
+    "completed",
+    "failed",
+    "cancelled",
+];
+const LEVELS: [&str; 8] = [
+    "debug",
+    "info",
+    "notice",
+    "warning",
+    "error",
+    "critical",
+    "alert",
+    "emergency",
+];
+
+/// What becomes of a member.
+enum Fate {
+    Stays,
+    Goes,
+    Becomes(Vec<u8>),
+}
+
+impl From<Option<Vec<u8>>> for Fate {
+    fn from(json: Option<Vec<u8>>) -> Self {
+        json.map_or(Self::Stays, Self::Becomes)
+    }
+}
+
+/// Never-rules over the messages of a server. Each method returns `None` where all may be shown.
+pub(super) struct Rules<'r>(pub(super) &'r Arc<RevealRules>);
+
+impl Rules<'_> {
+    /// The answer to `tools/call`, and to what is not known.
+    pub(super) fn tool_answer(&self, root: Cursor<'_>) -> Option<Vec<u8>> {
+        if root.kind() != Kind::Object {
+            return self.texts(root);
+        }
+        let text = |key: &str| root.get(key).and_then(Cursor::as_str);
+        let kind = text("resultType");
+        if kind.as_deref() == Some("input_required") {
+            return self.question(root);
+        }
+        let is_task = kind.as_deref() == Some("task") || root.get("task").is_some();
+        if is_task && !has_content(root) {
+            return self.task(root);
+        }
+        let document = Document::new(root.shared());
+        let projector = Projector::new(Capability::default()).with_rules(Arc::clone(self.0));
+        match projector.withhold(&document) {
+            Some(shown) if !shown.is_cut => {
+                let document = Document::new(shown.json);
+                let unmarked = document
+                    .root()
+                    .ok()
+                    .and_then(|root| self.marked(None, root));
+                unmarked.or_else(|| Some(document.raw().to_vec()))
+            }
+            shown => self.marked(shown.map(|shown| shown.json), root),
+        }
+    }
+
+    /// Says in the result `root`, of which `shown` is left, whether something of it was withheld; nobody
+    /// else may say so.
+    pub(super) fn marked(&self, shown: Option<Vec<u8>>, root: Cursor<'_>) -> Option<Vec<u8>> {
+        let is_cut = shown.is_some();
+        let document = match shown {
+            Some(shown) => Document::new(shown),
+            None if !members::may_hold(root.raw(), WITHHELD_MARK) => return None,
+            None => Document::new(root.shared()),
+        };
+        let root = document.root().ok()?;
+        if root.kind() != Kind::Object {
+            return is_cut.then(|| document.raw().to_vec());
+        }
+        let own = root.get("_meta").filter(|meta| meta.kind() == Kind::Object);
+        let is_claimed = own.is_some_and(|own| own.get(WITHHELD_MARK).is_some());
+        if !is_cut && !is_claimed {
+            return None;
+        }
+        let members = own.into_iter().flat_map(Cursor::members);
+        let members = members.filter(|(key, _)| key.text() != WITHHELD_MARK);
+        let mut meta: Vec<(String, &[u8])> = members
+            .map(|(key, value)| (key.text().into_owned(), value.raw()))
+            .collect();
+        if is_cut {
+            meta.push((WITHHELD_MARK.to_owned(), b"true"));
+        }
+        let meta: Vec<_> = meta.iter().map(|(key, raw)| (key.as_str(), *raw)).collect();
+        let mut edits = Edits::new(document.raw());
+        members::put_all(&mut edits, root, &[("_meta", members::object(&meta))]);
+        Some(edits.done().into_owned())
+    }
+
+    /// A result that asks the client for more. The state goes back to the server as it came, so where
+    /// it holds what is withheld, the question cannot be asked.
+    fn question(&self, root: Cursor<'_>) -> Option<Vec<u8>> {
+        let state = root.get("requestState");
+        if state.is_some_and(|state| self.texts(state).is_some()) {
+            return Some(refusal(WITHHELD_STATE).into());
+        }
+        self.object(root, |key, value| match key {
+            "resultType" => self.word(key, value, &RESULT_TYPES),
+            "requestState" => Fate::Stays,
+            "inputRequests" => self.questions(value).into(),
+            key => self.other(key, value),
+        })
+    }
+
+    /// The requests of a question by their names.
+    fn questions(&self, requests: Cursor<'_>) -> Option<Vec<u8>> {
+        self.object(requests, |_, request| {
+            let method = request.get("method").and_then(Cursor::as_str);
+            let method = method.unwrap_or_default().into_owned();
+            self.object(request, |key, value| match key {
+                "method" => self.name(key, value),
+                "params" => self.request(&method, value).into(),
+                key => self.other(key, value),
+            })
+            .into()
+        })
+    }
+
+    /// A task, an answer that holds one or several, and what is told of one.
+    pub(super) fn task(&self, root: Cursor<'_>) -> Option<Vec<u8>> {
+        if has_content(root) {
+            return self.tool_answer(root);
+        }
+        self.object(root, |key, value| match key {
+            "task" => self.task(value).into(),
+            "tasks" if value.kind() == Kind::Array => list(value, |task| self.task(task)).into(),
+            "result" => self.tool_answer(value).into(),
+            "error" => self.error(value).into(),
+            "statusMessage" | "createdAt" | "lastUpdatedAt" => self.texts(value).into(),
+            "inputRequests" => self.questions(value).into(),
+            "taskId" | "requestState" | "nextCursor" => self.name(key, value),
+            "status" => self.word(key, value, &TASK_STATUSES),
+            "resultType" => self.word(key, value, &RESULT_TYPES),
+            "ttl" | "ttlMs" | "pollInterval" | "pollIntervalMs" => self.number(key, value),
+            "tasks" => self.unexpected(key, value),
+            key => self.other(key, value),
+        })
+    }
+
+    /// The answer to `resources/read`.
+    pub(super) fn resource(&self, root: Cursor<'_>) -> Option<Vec<u8>> {
+        self.object(root, |key, value| match key {
+            "contents" if value.kind() == Kind::Array => self.contents(value).into(),
+            "ttlMs" => self.number(key, value),
+            "cacheScope" => self.word(key, value, &["public", "private"]),
+            "resultType" => self.word(key, value, &RESULT_TYPES),
+            "contents" => self.unexpected(key, value),
+            key => self.other(key, value),
+        })
+    }
+
+    /// The contents of a resource, which are judged as embedded resources of one result.
+    fn contents(&self, contents: Cursor<'_>) -> Option<Vec<u8>> {
+        let is_object = |item: &Cursor<'_>| item.kind() == Kind::Object;
+        let parts: Vec<Vec<u8>> = contents
+            .items()
+            .map(|item| match is_object(&item) {
+                true => [br#"{"type":"resource","resource":"#, item.raw(), b"}"].concat(),
+                false => item.raw().to_vec(),
+            })
+            .collect();
+        let shown = Document::new(self.content(&parts.join(&b","[..]))?);
+        let shown = shown.root().ok();
+        let items = shown.into_iter().flat_map(Cursor::items);
+        let items: Vec<&[u8]> = contents
+            .items()
+            .zip(items)
+            .filter_map(|(item, part)| match is_object(&item) {
+                true => Some(part.get("resource")?.raw()),
+                false => Some(part.raw()),
+            })
+            .collect();
+        Some([b"[", items.join(&b","[..]).as_slice(), b"]"].concat())
+    }
+
+    /// The answer to `prompts/get`, and the parameters of a request for sampling.
+    pub(super) fn prompt(&self, root: Cursor<'_>) -> Option<Vec<u8>> {
+        self.object(root, |key, value| match key {
+            "description" | "systemPrompt" => self.texts(value).into(),
+            "messages" if value.kind() == Kind::Array => {
+                list(value, |message| self.message(message)).into()
+            }
+            "tools" if value.kind() == Kind::Array => list(value, |tool| self.tool(tool)).into(),
+            "resultType" => self.word(key, value, &RESULT_TYPES),
+            "includeContext" => self.word(key, value, &["none", "thisServer", "allServers"]),
+            "maxTokens" | "temperature" => self.number(key, value),
+            "messages" | "tools" => self.unexpected(key, value),
+            key => self.other(key, value),
+        })
+    }
+
+    fn message(&self, message: Cursor<'_>) -> Option<Vec<u8>> {
+        self.object(message, |key, value| match key {
+            "role" => self.word(key, value, &["user", "assistant"]),
+            "content" => self.message_content(value).into(),
+            key => self.other(key, value),
+        })
+    }
+
+    /// The content of a message: one part, or a list of them.
+    fn message_content(&self, content: Cursor<'_>) -> Option<Vec<u8>> {
+        if content.kind() == Kind::Array {
+            let parts: Vec<&[u8]> = content.items().map(Cursor::raw).collect();
+            return self.content(&parts.join(&b","[..]));
+        }
+        let shown = Document::new(self.content(content.raw())?);
+        let only = shown.root().ok().and_then(|parts| parts.at(0));
+        Some(match only {
+            Some(only) => only.raw().to_vec(),
+            None => format!("{{\"type\":\"text\",\"text\":\"{WITHHELD}\"}}").into_bytes(),
+        })
+    }
+
+    /// Parts of content, which are judged as those of one result.
+    fn content(&self, parts: &[u8]) -> Option<Vec<u8>> {
+        let document = Document::new([br#"{"content":["#, parts, b"]}"].concat());
+        let Ok(root) = document.root() else {
+            // It nests so deep that it cannot stand in a result.
+            return Some(b"[]".to_vec());
+        };
+        let shown = Document::new(self.0.redact_result(root)?.json);
+        let content = shown.root().ok().and_then(|root| root.get("content"));
+        Some(content.map_or_else(|| b"[]".to_vec(), |content| content.raw().to_vec()))
+    }
+
+    /// A tool that the model may use while it answers.
+    fn tool(&self, tool: Cursor<'_>) -> Option<Vec<u8>> {
+        self.object(tool, |key, value| match key {
+            "name" => self.name(key, value),
+            "inputSchema" | "outputSchema" => self.schema(value, false).into(),
+            key => self.other(key, value),
+        })
+    }
+
+    /// A schema names fields and stays, but for the values that it gives for what is withheld.
+    fn schema(&self, schema: Cursor<'_>, is_withheld: bool) -> Option<Vec<u8>> {
+        self.object(schema, |key, value| match (key, value.kind()) {
+            ("default" | "const" | "examples", _) if is_withheld => Fate::Goes,
+            ("properties" | "$defs" | "definitions", Kind::Object) => self
+                .object(value, |name, schema| match schema.kind() {
+                    Kind::Object => self.schema(schema, self.0.is_never_name(name)).into(),
+                    Kind::Boolean => Fate::Stays,
+                    _ => self.unexpected(name, schema),
+                })
+                .into(),
+            ("items" | "additionalProperties" | "not", Kind::Object) => {
+                self.schema(value, is_withheld).into()
+            }
+            ("allOf" | "anyOf" | "oneOf", Kind::Array) => {
+                list(value, |schema| self.schema(schema, is_withheld)).into()
+            }
+            (key, _) => self.other(key, value),
+        })
+    }
+
+    /// The error of a request.
+    pub(super) fn error(&self, root: Cursor<'_>) -> Option<Vec<u8>> {
+        self.object(root, |key, value| match key {
+            "code" => self.number(key, value),
+            "message" => self.texts(value).into(),
+            "data" => self.said(value).into(),
+            key => self.other(key, value),
+        })
+    }
+
+    /// The parameters of a request of the server.
+    pub(super) fn request(&self, method: &str, params: Cursor<'_>) -> Option<Vec<u8>> {
+        match method {
+            "sampling/createMessage" => self.prompt(params),
+            "elicitation/create" => self.object(params, |key, value| match key {
+                "mode" => self.word(key, value, &["form", "url"]),
+                "requestedSchema" => self.schema(value, false).into(),
+                "url" | "elicitationId" => self.name(key, value),
+                "message" => self.texts(value).into(),
+                key => self.other(key, value),
+            }),
+            _ => self.said(params),
+        }
+    }
+
+    /// The parameters of a notification.
+    pub(super) fn notification(&self, method: &str, params: Cursor<'_>) -> Option<Vec<u8>> {
+        match method {
+            "notifications/tasks" | "notifications/tasks/status" => self.task(params),
+            _ => self.object(params, |key, value| match key {
+                "level" => self.word(key, value, &LEVELS),
+                "logger" | "progressToken" | "requestId" | "uri" | "elicitationId" => {
+                    self.name(key, value)
+                }
+                "progress" | "total" => self.number(key, value),
+                "message" | "data" | "reason" => self.said(value).into(),
+                key => self.other(key, value),
+            }),
+        }
+    }
+
+    /// An object by what becomes of each member; what is none, by its texts.
+    fn object(
+        &self,
+        value: Cursor<'_>,
+        mut fate: impl FnMut(&str, Cursor<'_>) -> Fate,
+    ) -> Option<Vec<u8>> {
+        if value.kind() != Kind::Object {
+            return self.texts(value);
+        }
+        let fates: Vec<_> = value
+            .members()
+            .map(|(key, value)| (key, value, fate(&key.text(), value)))
+            .collect();
+        if fates.iter().all(|(.., fate)| matches!(fate, Fate::Stays)) {
+            return None;
+        }
+        let mut json = vec![b'{'];
+        for (key, value, fate) in fates {
+            let shown = match &fate {
+                Fate::Stays => value.raw(),
+                Fate::Goes => continue,
+                Fate::Becomes(shown) => shown,
+            };
+            if json.len() > 1 {
+                json.push(b',');
+            }
+            json.push(b'"');
+            json.extend_from_slice(key.raw());
+            json.extend_from_slice(b"\":");
+            json.extend_from_slice(shown);
+        }
+        json.push(b'}');
+        Some(json)
+    }
+
+    /// A member that is one of a few words.
+    fn word(&self, key: &str, value: Cursor<'_>, words: &[&str]) -> Fate {
+        match value.as_str() {
+            Some(text) if words.contains(&&*text) => Fate::Stays,
+            _ => self.unexpected(key, value),
+        }
+    }
+
+    /// A member that is a number.
+    fn number(&self, key: &str, value: Cursor<'_>) -> Fate {
+        match value.kind() {
+            Kind::Number | Kind::Null => Fate::Stays,
+            _ => self.unexpected(key, value),
+        }
+    }
+
+    /// A member that only names something: an id, a cursor, an address. It stays unless it is JSON, or
+    /// holds a key as JSON does.
+    fn name(&self, key: &str, value: Cursor<'_>) -> Fate {
+        match value.kind() {
+            Kind::Number => Fate::Stays,
+            Kind::String => {
+                let mut shown = Vec::new();
+                match self.0.redact(value, &mut shown).any() {
+                    true => Fate::Becomes(shown),
+                    false => Fate::Stays,
+                }
+            }
+            _ => self.unexpected(key, value),
+        }
+    }
+
+    /// A member of the protocol's that is of another kind than it expects.
+    fn unexpected(&self, key: &str, value: Cursor<'_>) -> Fate {
+        match self.other(key, value) {
+            Fate::Stays => self.texts(value).into(),
+            Fate::Goes => Fate::Goes,
+            Fate::Becomes(shown) => {
+                let document = Document::new(shown);
+                let again = document.root().map(|root| self.texts(root));
+                match again {
+                    Ok(Some(again)) => Fate::Becomes(again),
+                    Ok(None) => Fate::Becomes(document.raw().to_vec()),
+                    Err(_) => Fate::Goes,
+                }
+            }
+        }
+    }
+
+    /// Any other member: judged as a member of an object, by its name and what it holds.
+    fn other(&self, key: &str, value: Cursor<'_>) -> Fate {
+        let alone = members::object(&[(key, value.raw())]);
+        let document = Document::new(alone);
+        let Some(shown) = document.root().ok().map(|root| self.0.redact_value(root)) else {
+            return Fate::Goes;
+        };
+        let Some(shown) = shown.map(Document::new) else {
+            return Fate::Stays;
+        };
+        match shown.root().ok().and_then(|root| root.get(key)) {
+            Some(left) => Fate::Becomes(left.raw().to_vec()),
+            None => Fate::Goes,
+        }
+    }
+
+    /// What a server says: data in an object, and texts in anything else.
+    fn said(&self, value: Cursor<'_>) -> Option<Vec<u8>> {
+        match value.kind() {
+            Kind::Object => self.0.redact_value(value),
+            _ => self.texts(value),
+        }
+    }
+
+    /// A value each of whose texts is judged as one that stands alone: it goes where it names what is
+    /// withheld.
+    fn texts(&self, value: Cursor<'_>) -> Option<Vec<u8>> {
+        let shown = self.0.redact_value(value);
+        if !matches!(value.kind(), Kind::Array | Kind::Object) {
+            return shown;
+        }
+        let document = shown.clone().map(Document::new);
+        let left = match document.as_ref().map(Document::root) {
+            None => value,
+            Some(Ok(left)) => left,
+            Some(Err(_)) => return Some(quoted(WITHHELD).into_bytes()),
+        };
+        self.each_text(left).or(shown)
+    }
+
+    fn each_text(&self, value: Cursor<'_>) -> Option<Vec<u8>> {
+        match value.kind() {
+            Kind::Array => list(value, |item| self.each_text(item)),
+            Kind::Object => self.object(value, |_, value| self.each_text(value).into()),
+            Kind::String => self.0.redact_value(value),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a result has what those of tools have.
+fn has_content(root: Cursor<'_>) -> bool {
+    ["content", "structuredContent"]
+        .iter()
+        .any(|key| root.get(key).is_some())
+}
+
+/// A list with some items in another form; `None` where all are as they were.
+fn list(list: Cursor<'_>, mut shown: impl FnMut(Cursor<'_>) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
+    let items: Vec<_> = list.items().map(|item| (item, shown(item))).collect();
+    if items.iter().all(|(_, shown)| shown.is_none()) {
+        return None;
+    }
+    let items: Vec<&[u8]> = items
+        .iter()
+        .map(|(item, shown)| shown.as_deref().unwrap_or_else(|| item.raw()))
+        .collect();
+    Some([b"[", items.join(&b","[..]).as_slice(), b"]"].concat())
+}
