@@ -122,7 +122,8 @@ fn lists_name_fields_and_stay() {
 }
 
 #[test]
-fn resources_and_prompts_are_cut() {
+fn resources_and_prompts_are_cut_and_say_so() {
+    let mark = json!({"dev.crossfeed/withheld": true});
     check(
         "resources/read",
         json!({"contents": [
@@ -134,7 +135,7 @@ fn resources_and_prompts_are_cut() {
             {"uri": "x://a", "mimeType": "application/json", "text": r#"{"n":1}"#},
             {"uri": "x://b", "text": "[withheld]"},
             {"uri": "x://c", "blob": "eyJuIjoxfQ=="},
-        ]}),
+        ], "_meta": mark}),
     );
     let plain = json!({"contents": [{"uri": "x://a", "text": "hello"}]});
     check("resources/read", plain.clone(), plain);
@@ -147,7 +148,7 @@ fn resources_and_prompts_are_cut() {
         json!({"description": "[withheld]", "messages": [
             {"role": "user", "content": text("{}")},
             {"role": "user", "content": [text("hello"), text("[withheld]")]},
-        ]}),
+        ], "_meta": mark}),
     );
 }
 
