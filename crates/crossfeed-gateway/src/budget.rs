@@ -43,9 +43,18 @@ pub(crate) enum Purpose {
     Answer,
     /// A result as the client is shown it.
     Shown,
+    /// Names of resources and subscriptions.
+    Remembered,
 }
 
-const PURPOSES: [&str; 5] = ["request", "arguments", "resolved", "answer", "shown"];
+const PURPOSES: [&str; 6] = [
+    "request",
+    "arguments",
+    "resolved",
+    "answer",
+    "shown",
+    "remembered",
+];
 
 /// What all of the gateway may hold.
 #[derive(Debug)]

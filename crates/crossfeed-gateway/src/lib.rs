@@ -28,6 +28,7 @@ pub mod upstream;
 pub mod watchdog;
 
 mod apart;
+mod lookalike;
 mod members;
 mod meta;
 mod pattern;

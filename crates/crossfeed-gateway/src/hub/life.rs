@@ -355,7 +355,7 @@ const AGAIN: usize = 64;
 async fn replay(link: Arc<Link>) {
     let (level, subscriptions) = {
         let state = link.state();
-        let subscriptions: Vec<String> = state.subscriptions.iter().cloned().collect();
+        let subscriptions: Vec<String> = state.subscriptions.keys().cloned().collect();
         (state.level.clone(), subscriptions)
     };
     if let Some(level) = level {
@@ -372,7 +372,7 @@ async fn replay(link: Arc<Link>) {
             }
         }
         // It may have ended meanwhile.
-        let is_wanted = link.state().subscriptions.contains(&uri);
+        let is_wanted = link.state().subscriptions.contains_key(&uri);
         if is_wanted {
             let uri = Bytes::from(crossfeed_json::quoted(&uri).into_bytes());
             let params = crate::members::object(&[("uri", uri)]);

@@ -25,7 +25,6 @@ mod lane;
 mod life;
 mod link;
 mod listen;
-mod lookalike;
 mod owners;
 mod pace;
 mod read;

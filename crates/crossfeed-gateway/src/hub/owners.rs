@@ -1,22 +1,44 @@
 //! Which server things are of, by their names.
 //!
 //! What comes in: names that servers chose. What goes out: the server of a name, which is the first that
-//! claimed it. Each server has room of its own: what one claims takes nothing from another.
+//! claimed it. Each server has room of its own: what one claims takes nothing from another. Names are kept
+//! as fingerprints only, and charged to the account of the client.
 
 use super::side::LONGEST;
-use lru::LruCache;
-use std::{collections::HashMap, num::NonZeroUsize, sync::Arc};
+use crate::budget::{Account, Charge, Purpose};
+use std::{
+    collections::{HashMap, hash_map::RandomState},
+    hash::{BuildHasher, Hash},
+    sync::Arc,
+};
 
-/// Bytes of all names of one server.
-const BYTES: usize = 4 << 20;
+/// What a name and its origin take in their tables, with what these keep free.
+const ENTRY: usize = 160;
 
-/// What becomes of a name for which its server has no room.
+/// 128 bits that stand for a name; which name they stand for cannot be found without the keys.
+pub(super) type Fingerprint = u128;
+
+/// The keys of fingerprints.
+#[derive(Default)]
+pub(super) struct Fingerprints([RandomState; 2]);
+
+impl Fingerprints {
+    pub(super) fn of(&self, name: &(impl Hash + ?Sized)) -> Fingerprint {
+        let [high, low] = self
+            .0
+            .each_ref()
+            .map(|key| Fingerprint::from(key.hash_one(name)));
+        (high << 64) | low
+    }
+}
+
+/// How a server claims a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Beyond {
-    /// The name of the same server that was not asked for longest is forgotten.
-    Forget,
-    /// It is not taken.
-    Refuse,
+pub(super) enum By {
+    /// Its lists have it.
+    List,
+    /// A result of its tools names it, which takes nothing from a list.
+    Link,
 }
 
 /// What became of a claim.
@@ -32,127 +54,107 @@ pub(super) enum Claim {
 
 /// Names, and the servers that they are of.
 pub(super) struct Owners {
-    owners: HashMap<Arc<str>, usize>,
-    rooms: HashMap<usize, Room>,
-    most: NonZeroUsize,
-    beyond: Beyond,
-}
-
-/// The names of one server.
-struct Room {
-    names: LruCache<Arc<str>, ()>,
-    bytes: usize,
+    owners: HashMap<Fingerprint, (usize, By)>,
+    fingerprints: Fingerprints,
+    /// How many each server has.
+    counts: HashMap<usize, usize>,
+    most: usize,
+    charge: Charge,
 }
 
 impl Owners {
     /// So many names of each server at most.
-    pub(super) fn new(most: NonZeroUsize, beyond: Beyond) -> Self {
+    pub(super) fn new(most: usize, account: &Arc<Account>) -> Self {
         Self {
             owners: HashMap::new(),
-            rooms: HashMap::new(),
+            fingerprints: Fingerprints::default(),
+            counts: HashMap::new(),
             most,
-            beyond,
+            charge: account.nothing(),
         }
     }
 
     /// A server says that a name is its own.
-    pub(super) fn claim(&mut self, name: &str, server: usize) -> Claim {
-        match self.owners.get(name) {
-            Some(owner) if *owner != server => return Claim::OfAnother(*owner),
-            Some(_) => {
-                if let Some(room) = self.rooms.get_mut(&server) {
-                    room.names.promote(name);
-                }
-                return Claim::Own;
-            }
-            None => {}
-        }
+    pub(super) fn claim(&mut self, name: &str, server: usize, by: By) -> Claim {
         if name.len() > LONGEST {
             return Claim::NoRoom;
         }
-        let room = self.rooms.entry(server).or_insert_with(|| Room {
-            names: LruCache::unbounded(),
-            bytes: 0,
-        });
-        while room.names.len() >= self.most.get() || room.bytes + name.len() > BYTES {
-            let oldest = match self.beyond {
-                Beyond::Forget => room.names.pop_lru(),
-                Beyond::Refuse => None,
-            };
-            let Some((oldest, ())) = oldest else {
-                return Claim::NoRoom;
-            };
-            room.bytes -= oldest.len();
-            self.owners.remove(&oldest);
+        let name = self.fingerprints.of(name);
+        match self.owners.get_mut(&name) {
+            Some((owner, known_by)) if *owner == server => {
+                if by == By::List {
+                    *known_by = By::List;
+                }
+                return Claim::Own;
+            }
+            Some((owner, By::List)) => return Claim::OfAnother(*owner),
+            Some((owner, By::Link)) if by == By::Link => return Claim::OfAnother(*owner),
+            _ => {}
         }
-        let name: Arc<str> = name.into();
-        room.bytes += name.len();
-        room.names.put(Arc::clone(&name), ());
-        self.owners.insert(name, server);
+        let count = self.counts.entry(server).or_default();
+        if *count >= self.most || !self.charge.more(ENTRY, Purpose::Remembered) {
+            return Claim::NoRoom;
+        }
+        *count += 1;
+        if let Some((linking, _)) = self.owners.insert(name, (server, by)) {
+            if let Some(count) = self.counts.get_mut(&linking) {
+                *count -= 1;
+            }
+            self.charge.keep(self.charge.bytes() - ENTRY);
+        }
         Claim::Own
     }
 
-    /// The server of a name.
-    pub(super) fn of(&mut self, name: &str) -> Option<usize> {
-        let server = *self.owners.get(name)?;
-        if let Some(room) = self.rooms.get_mut(&server) {
-            room.names.promote(name);
-        }
-        Some(server)
+    /// The server of a name, and how it claimed it.
+    pub(super) fn of(&self, name: &str) -> Option<(usize, By)> {
+        self.owners.get(&self.fingerprints.of(name)).copied()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{budget::Budget, downstream::Principal, metrics::Metrics};
 
-    fn owners(most: usize, beyond: Beyond) -> Owners {
-        Owners::new(NonZeroUsize::new(most).unwrap(), beyond)
-    }
-
-    #[test]
-    fn names_are_bounded_by_their_bytes() {
-        let mut owners = owners(16_384, Beyond::Forget);
-        let long = |number: usize| format!("{number:0>4096}");
-        for number in 0..5000 {
-            owners.claim(&long(number), 7);
-            // Said again it takes no more.
-            owners.claim(&long(number), 7);
-        }
-        assert_eq!(owners.rooms[&7].bytes, BYTES);
-        assert_eq!(owners.owners.len(), 1024);
-        assert_eq!(owners.of(&long(4999)), Some(7));
-        assert_eq!(owners.of(&long(3975)), None);
-        assert_eq!(owners.claim(&format!("{}x", long(1)), 7), Claim::NoRoom);
-        // Of another server there is room.
-        assert_eq!(owners.claim("x", 8), Claim::Own);
-        assert_eq!(owners.of(&long(4999)), Some(7));
+    fn owners(most: usize) -> Owners {
+        Owners::new(most, &Account::unlimited())
     }
 
     #[test]
     fn a_name_is_of_the_first_that_claims_it() {
-        let mut owners = owners(2, Beyond::Forget);
-        assert_eq!(owners.claim("a", 1), Claim::Own);
-        assert_eq!(owners.claim("a", 2), Claim::OfAnother(1));
-        owners.claim("b", 1);
-        owners.of("a");
-        owners.claim("c", 1);
-        let known = ["a", "b", "c"].map(|name| owners.of(name));
-        assert_eq!(known, [Some(1), None, Some(1)]);
+        let mut owners = owners(2);
+        assert_eq!(owners.claim("a", 1, By::List), Claim::Own);
+        assert_eq!(owners.claim("a", 2, By::List), Claim::OfAnother(1));
+        owners.claim("b", 1, By::List);
+        assert_eq!(owners.claim("c", 1, By::List), Claim::NoRoom);
+        assert_eq!(owners.claim("c", 2, By::List), Claim::Own);
+        let long = "x".repeat(LONGEST + 1);
+        assert_eq!(owners.claim(&long, 2, By::List), Claim::NoRoom);
+        let known = ["a", "b", "c"].map(|name| owners.of(name).map(|(server, _)| server));
+        assert_eq!(known, [Some(1), Some(1), Some(2)]);
     }
 
     #[test]
-    fn a_name_that_must_not_move_is_never_forgotten() {
-        let mut owners = owners(2, Beyond::Refuse);
-        for (name, claim) in [
-            ("a", Claim::Own),
-            ("b", Claim::Own),
-            ("c", Claim::NoRoom),
-            ("a", Claim::Own),
-        ] {
-            assert_eq!(owners.claim(name, 1), claim, "{name}");
-        }
-        assert_eq!(owners.of("a"), Some(1));
-        assert_eq!(owners.of("c"), None);
+    fn a_list_takes_a_name_from_a_link() {
+        let mut owners = owners(2);
+        owners.claim("a", 1, By::Link);
+        assert_eq!(owners.claim("a", 2, By::Link), Claim::OfAnother(1));
+        assert_eq!(owners.claim("a", 2, By::List), Claim::Own);
+        assert_eq!(owners.claim("a", 1, By::Link), Claim::OfAnother(2));
+        assert_eq!(owners.of("a"), Some((2, By::List)));
+        assert_eq!(owners.counts[&1], 0);
+        assert_eq!(owners.charge.bytes(), ENTRY);
+    }
+
+    #[test]
+    fn names_are_charged_and_given_back() {
+        let budget = Budget::new(10 * ENTRY, 0, 0, &Metrics::new());
+        let mut owners = Owners::new(100, &budget.account(&Principal::Local));
+        let claims = (0..12).map(|name| owners.claim(&name.to_string(), 1, By::List));
+        let refused = claims.filter(|claim| *claim == Claim::NoRoom).count();
+        assert_eq!(refused, 2);
+        assert_eq!(budget.held(), 10 * ENTRY);
+        drop(owners);
+        assert_eq!(budget.held(), 0);
     }
 }

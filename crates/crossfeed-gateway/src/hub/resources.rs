@@ -10,11 +10,12 @@ use super::{
     calls::{Request, asking},
     join::all_pages,
     link::Link,
-    owners::{Beyond, Claim, Owners},
+    owners::{By, Claim, Fingerprint, Fingerprints, Owners},
     side::{LONGEST, Side},
 };
 use crate::{
     apart::apart,
+    budget::{Account, Charge, Purpose},
     config::Unlisted,
     message::{Message, RpcError, code},
 };
@@ -22,11 +23,17 @@ use bytes::Bytes;
 use crossfeed_json::{Cursor, Document};
 use futures_util::future::join_all;
 use serde_json::json;
-use std::{collections::HashMap, convert::Infallible, num::NonZeroUsize, sync::Arc};
+use std::{collections::HashMap, convert::Infallible, sync::Arc};
 use tokio::time::Instant;
 
-/// Resources, and templates, of one server whose owner is remembered.
-const RESOURCES: NonZeroUsize = NonZeroUsize::new(16_384).expect("not zero");
+/// Resources of one server whose owner is remembered.
+const RESOURCES: usize = 16_384;
+
+/// Templates of one server that are remembered.
+const TEMPLATES: usize = 1024;
+
+/// What a template takes beside its text.
+const TEMPLATE: usize = 160;
 
 /// Resources, or templates, of one server's list that are looked at.
 const LISTED: usize = 100_000;
@@ -45,7 +52,10 @@ pub(super) struct Resources {
     /// The same in the order in which they were claimed.
     in_order: Vec<(Template, usize)>,
     /// Which servers list resources of a scheme and an authority.
-    origins: HashMap<Origin, Listers>,
+    origins: HashMap<Fingerprint, Listers>,
+    fingerprints: Fingerprints,
+    /// What templates take.
+    charge: Charge,
     /// Whether all lists were read since they last changed.
     pub(super) is_learnt: bool,
 }
@@ -113,24 +123,30 @@ fn origin(uri: &str) -> Option<Origin> {
 }
 
 impl Resources {
-    pub(super) fn new() -> Self {
+    /// None yet; what is remembered is charged to the account.
+    pub(super) fn new(account: &Arc<Account>) -> Self {
         Self {
-            listed: Owners::new(RESOURCES, Beyond::Refuse),
-            templates: Owners::new(RESOURCES, Beyond::Refuse),
+            listed: Owners::new(RESOURCES, account),
+            templates: Owners::new(TEMPLATES, account),
             in_order: Vec::new(),
             origins: HashMap::new(),
+            fingerprints: Fingerprints::default(),
+            charge: account.nothing(),
             is_learnt: false,
         }
     }
 
-    /// A server lists a resource, or answered for it.
-    fn claim(&mut self, server: usize, uri: &str) -> Claim {
-        let is_new = self.listed.of(uri).is_none();
-        let claim = self.listed.claim(uri, server);
-        if is_new
+    /// A server lists a resource, or its tools link to it.
+    fn claim(&mut self, server: usize, uri: &str, by: By) -> Claim {
+        let is_listed = matches!(self.listed.of(uri), Some((_, By::List)));
+        let claim = self.listed.claim(uri, server, by);
+        // A link takes no origin from the templates of others.
+        if by == By::List
+            && !is_listed
             && claim == Claim::Own
             && let Some(origin) = origin(uri)
         {
+            let origin = self.fingerprints.of(&origin);
             let listers = self.origins.entry(origin).or_insert(Listers::One(server));
             if !matches!(listers, Listers::One(one) if *one == server) {
                 *listers = Listers::Several;
@@ -141,11 +157,16 @@ impl Resources {
 
     fn claim_template(&mut self, server: usize, template: &str) -> Claim {
         let is_new = self.templates.of(template).is_none();
-        let claim = self.templates.claim(template, server);
+        let claim = self.templates.claim(template, server, By::List);
         if is_new
             && claim == Claim::Own
             && let Some(template) = Template::of(template)
         {
+            let bytes =
+                TEMPLATE + template.fixed.len() + template.scheme.len() + template.authority.len();
+            if !self.charge.more(bytes, Purpose::Remembered) {
+                return Claim::NoRoom;
+            }
             self.in_order.push((template, server));
         }
         claim
@@ -153,16 +174,21 @@ impl Resources {
 
     /// The server of a resource, or of a template as it is written: the first that listed it. Else the
     /// first whose template covers the scheme and the authority, if no other lists resources of these and
-    /// a template of its fits.
-    fn owner(&mut self, uri: &str) -> Option<usize> {
-        let known = self.listed.of(uri).or_else(|| self.templates.of(uri));
-        if known.is_some() {
+    /// a template of its fits. Else the first whose tools linked to it.
+    fn owner(&self, uri: &str) -> Option<(usize, By)> {
+        let known = self.listed.of(uri);
+        if matches!(known, Some((_, By::List))) {
             return known;
         }
+        let of_template = || Some((self.of_template(uri)?, By::List));
+        self.templates.of(uri).or_else(of_template).or(known)
+    }
+
+    fn of_template(&self, uri: &str) -> Option<usize> {
         let origin = origin(uri)?;
         let mut covering = self.in_order.iter();
         let (_, server) = covering.find(|(template, _)| template.covers(&origin))?;
-        let is_anothers = match self.origins.get(&origin) {
+        let is_anothers = match self.origins.get(&self.fingerprints.of(&origin)) {
             Some(Listers::One(one)) => one != server,
             Some(Listers::Several) => true,
             None => false,
@@ -176,7 +202,14 @@ impl Resources {
 
 impl Side {
     pub(super) fn owner_of_resource(&self, uri: &str) -> Option<usize> {
-        self.resources().owner(uri)
+        self.resources().owner(uri).map(|(server, _)| server)
+    }
+
+    /// The same, unless it is known by a link only and lists are still to be read: another may list it.
+    fn settled_owner(&self, uri: &str) -> Option<usize> {
+        let resources = self.resources();
+        let (server, by) = resources.owner(uri)?;
+        (by == By::List || resources.is_learnt).then_some(server)
     }
 
     /// Remembers whose the resources, or templates, of a page are.
@@ -194,16 +227,19 @@ impl Side {
                 continue;
             };
             let claim = match key {
-                "uri" => self.resources().claim(link.server, &name),
+                "uri" => self.resources().claim(link.server, &name, By::List),
                 _ => self.resources().claim_template(link.server, &name),
             };
             self.report(link, claim);
         }
     }
 
-    fn claim_resource(&self, link: &Link, uri: &str) {
-        let claim = self.resources().claim(link.server, uri);
-        self.report(link, claim);
+    /// A result of a server names a resource, or is the resource. Servers may link to what is another's.
+    fn claim_by_link(&self, link: &Link, uri: &str) {
+        let claim = self.resources().claim(link.server, uri, By::Link);
+        if claim == Claim::NoRoom {
+            self.report(link, claim);
+        }
     }
 
     /// Logs what a server does not get, once for each pair of servers; never an address, which may hold a
@@ -227,7 +263,7 @@ impl Side {
                     tracing::warn!(
                         target: "crossfeed::gateway",
                         server = %link.name,
-                        most = RESOURCES.get(),
+                        most = RESOURCES,
                         "a server lists more resources than are remembered: the rest cannot be read"
                     );
                 }
@@ -242,7 +278,7 @@ impl Side {
         }
         let json = result.clone();
         for uri in apart(result.len(), move || links_of(&json)).await {
-            self.claim_resource(link, &uri);
+            self.claim_by_link(link, &uri);
         }
     }
 }
@@ -271,7 +307,7 @@ fn links_of(result: &Bytes) -> Vec<String> {
 impl Request {
     /// A request that names a resource: to the server that it is of.
     pub(super) async fn resource(self, message: Message, uri: String) {
-        let owner = self.side.owner_of_resource(&uri);
+        let owner = self.side.settled_owner(&uri);
         match owner.and_then(|server| self.side.link(server)) {
             Some(link) => link.forward(self.serial, message).await,
             None => {
@@ -302,7 +338,7 @@ impl Request {
         }
         match self.first_that_knows(message).await {
             Some((link, Ok(result))) => {
-                self.side.claim_resource(&link, &uri);
+                self.side.claim_by_link(&link, &uri);
                 self.client.respond(self.serial, &result).await;
             }
             Some((link, Err(failure))) => self.fail(&link, failure).await,
@@ -348,15 +384,16 @@ mod tests {
     use super::*;
 
     fn check(claims: &[(usize, &str)], owners: &[(&str, Option<usize>)]) {
-        let mut resources = Resources::new();
+        let mut resources = Resources::new(&Account::unlimited());
         for (server, name) in claims {
             match name.contains('{') {
                 true => resources.claim_template(*server, name),
-                false => resources.claim(*server, name),
+                false => resources.claim(*server, name, By::List),
             };
         }
         for (uri, owner) in owners {
-            assert_eq!(resources.owner(uri), *owner, "{uri} after {claims:?}");
+            let known = resources.owner(uri).map(|(server, _)| server);
+            assert_eq!(known, *owner, "{uri} after {claims:?}");
         }
     }
 
@@ -406,6 +443,22 @@ mod tests {
             &[(0, "a://x/1"), (1, "a://x/2"), (0, "a://x/{n}")],
             &[("a://x/3", None)],
         );
+    }
+
+    #[test]
+    fn a_link_takes_nothing_from_lists_and_templates() {
+        let mut resources = Resources::new(&Account::unlimited());
+        for uri in ["file:///a", "bank://x/1", "free://x"] {
+            resources.claim(1, uri, By::Link);
+        }
+        resources.claim(0, "file:///a", By::List);
+        resources.claim_template(0, "bank://x/{id}");
+        let check = |uri: &str, expected| assert_eq!(resources.owner(uri), expected, "{uri}");
+        check("file:///a", Some((0, By::List)));
+        check("bank://x/1", Some((0, By::List)));
+        // Nor the addresses beside it.
+        check("bank://x/2", Some((0, By::List)));
+        check("free://x", Some((1, By::Link)));
     }
 
     #[test]

@@ -10,12 +10,13 @@ use super::{
     calls::{Request, asking, cancelled},
     fault, join,
     link::{Answer, Failure, Link},
-    lookalike, read,
+    read,
     side::Side,
 };
 use crate::{
     config::Unlisted,
     downstream::LISTEN,
+    lookalike,
     message::{Kind, Message, RpcError, code},
 };
 use bytes::Bytes;

@@ -107,7 +107,7 @@ impl Side {
             tools: gateway.tools().of(caller),
             revision,
             prompts: Mutex::default(),
-            resources: Mutex::new(Resources::new()),
+            resources: Mutex::new(Resources::new(client.account())),
             learning: Turns::default(),
             reported: Mutex::default(),
             listenings: Mutex::default(),

@@ -3,12 +3,16 @@
 //! What comes in: results that begin a task, lists of tasks, and requests about one. What goes out: the
 //! request to the server whose task it is, if the principal of the client began it; else a refusal, as of
 //! a task that never was. Deliberately not here: the results of tasks.
+//!
+//! # What holds
+//!
+//! - A server gets no request about a task that another server began, whatever ids it names and when.
 
 use super::{
     Client,
     calls::{Request, cancelled},
     link::Link,
-    owners::{Beyond, Owners},
+    owners::{Fingerprint, Fingerprints},
     read,
 };
 use crate::{
@@ -21,15 +25,17 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, Edits, Kind};
+use lru::LruCache;
 use serde_json::json;
 use std::{
     borrow::Cow,
+    collections::HashMap,
     num::NonZeroUsize,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// Tasks of one server that one principal began, at most; the one that was not asked about for longest is
-/// forgotten beyond.
+/// Tasks of one server that one principal began or lists, at most; the one that was not asked about for
+/// longest is forgotten beyond.
 const TASKS: NonZeroUsize = NonZeroUsize::new(4096).expect("not zero");
 
 const ID: &str = "taskId";
@@ -46,42 +52,109 @@ fn declares_tasks(params: &Bytes) -> bool {
 
 /// The tasks of one principal.
 pub(super) struct Tasks {
-    owners: Mutex<Owners>,
+    known: Mutex<HashMap<usize, LruCache<Fingerprint, Claim>>>,
+    fingerprints: Fingerprints,
     /// The principal is the only one of this process, so that every task is its own.
     has_all: bool,
+}
+
+/// What makes a task a server's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Claim {
+    /// The server lists it.
+    Listed,
+    /// The server began it for the principal, or was the first to answer for it when all were asked.
+    Began,
+    /// The same, and another server began a task of this id, too.
+    Contested,
+}
+
+/// The server of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Owner {
+    Nobody,
+    One(usize),
+    /// Which of several is meant cannot be told.
+    Ambiguous,
 }
 
 impl Tasks {
     pub(super) fn of(principal: &Principal) -> Arc<Self> {
         Arc::new(Self {
-            owners: Mutex::new(Owners::new(TASKS, Beyond::Forget)),
+            known: Mutex::default(),
+            fingerprints: Fingerprints::default(),
             has_all: *principal == Principal::Local,
         })
     }
 
-    fn owners(&self) -> MutexGuard<'_, Owners> {
-        self.owners.lock().unwrap_or_else(PoisonError::into_inner)
+    fn known(&self) -> MutexGuard<'_, HashMap<usize, LruCache<Fingerprint, Claim>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A server began a task. Another that names the same task does not take it over.
+    /// A server began a task. If another began one of the same id, neither is asked about it.
     fn begun(&self, server: usize, task: &str) {
-        self.owners().claim(task, server);
+        let task = self.fingerprints.of(task);
+        let mut known = self.known();
+        let mut claim = Claim::Began;
+        for (_, tasks) in known.iter_mut().filter(|(other, _)| **other != server) {
+            // Without asking about it: that would keep it.
+            if let Some(of_other) = tasks.peek_mut(&task)
+                && *of_other != Claim::Listed
+            {
+                *of_other = Claim::Contested;
+                claim = Claim::Contested;
+            }
+        }
+        let own = known.entry(server).or_insert_with(no_tasks);
+        if own.get(&task) != Some(&Claim::Contested) {
+            own.put(task, claim);
+        }
     }
 
-    fn owner(&self, task: &str) -> Option<usize> {
-        self.owners().of(task)
+    /// A server lists a task.
+    fn listed(&self, server: usize, task: &str) {
+        let task = self.fingerprints.of(task);
+        let mut known = self.known();
+        let own = known.entry(server).or_insert_with(no_tasks);
+        own.get_or_insert(task, || Claim::Listed);
+    }
+
+    /// The server that began a task; of one that none began, the only server that lists it.
+    fn owner(&self, task: &str) -> Owner {
+        let task = self.fingerprints.of(task);
+        let mut known = self.known();
+        let mut owner = Owner::Nobody;
+        let mut is_begun = false;
+        for (server, tasks) in known.iter_mut() {
+            let Some(claim) = tasks.get(&task).copied() else {
+                continue;
+            };
+            let begun = claim != Claim::Listed;
+            owner = match owner {
+                _ if claim == Claim::Contested => return Owner::Ambiguous,
+                Owner::Nobody => Owner::One(*server),
+                _ if begun && !is_begun => Owner::One(*server),
+                _ if is_begun && !begun => owner,
+                _ => Owner::Ambiguous,
+            };
+            is_begun |= begun;
+        }
+        owner
     }
 
     /// Whether the principal may know of a task of a server.
     pub(super) fn may_know(&self, server: usize, task: &str) -> bool {
-        self.has_all || self.owner(task) == Some(server)
+        match self.owner(task) {
+            Owner::Nobody => self.has_all,
+            owner => owner == Owner::One(server),
+        }
     }
 
     /// Whether a server is to hear of a task: of one that nobody is known to have, where all are asked.
     pub(super) fn is_at(&self, server: usize, task: &str, asks_all: bool) -> bool {
         match self.owner(task) {
-            Some(owner) => owner == server,
-            None => self.has_all && asks_all,
+            Owner::Nobody => self.has_all && asks_all,
+            owner => owner == Owner::One(server),
         }
     }
 
@@ -95,11 +168,11 @@ impl Tasks {
         let id = |item: Cursor<'_>| Some(item.get(ID)?.as_str()?.into_owned());
         if self.has_all {
             for task in list.items().filter_map(id) {
-                self.begun(server, &task);
+                self.listed(server, &task);
             }
             return result;
         }
-        let is_own = |item: &Cursor<'_>| id(*item).is_some_and(|task| self.may_know(server, &task));
+        let is_own = |item: &Cursor<'_>| id(*item).is_some_and(|task| self.has(server, &task));
         let own: Vec<_> = list.items().filter(is_own).map(|item| item.raw()).collect();
         if Some(own.len()) == list.len() {
             return result;
@@ -112,6 +185,22 @@ impl Tasks {
             Cow::Owned(bytes) => bytes.into(),
         }
     }
+
+    /// Whether a server has a task of this id of the principal; others may have one, too.
+    fn has(&self, server: usize, task: &str) -> bool {
+        let task = self.fingerprints.of(task);
+        let known = self.known();
+        known
+            .get(&server)
+            .is_some_and(|tasks| tasks.contains(&task))
+    }
+}
+
+/// Room for tasks, which is taken only as they come.
+fn no_tasks() -> LruCache<Fingerprint, Claim> {
+    let mut tasks = LruCache::unbounded();
+    tasks.resize(TASKS);
+    tasks
 }
 
 /// The task that parameters name; none where a server could read another there.
@@ -153,7 +242,9 @@ impl Client {
         }
         let params = message.params().unwrap_or_default();
         let task = read::string(&params, &[ID]);
-        self.tasks().has_all || task.is_some_and(|task| self.tasks().may_know(link.server, &task))
+        task.map_or(self.tasks().has_all, |task| {
+            self.tasks().may_know(link.server, &task)
+        })
     }
 }
 
@@ -173,8 +264,18 @@ impl Request {
         });
         let task = task.await;
         let tasks = self.client.tasks();
-        let owner = task.as_deref().and_then(|task| tasks.owner(task));
-        let link = owner.and_then(|server| self.side.link(server));
+        let owner = task.as_deref().map(|task| tasks.owner(task));
+        if owner == Some(Owner::Ambiguous) {
+            let error = RpcError::new(
+                code::INVALID_PARAMS,
+                "ambiguous task: several servers have a task of this id",
+            );
+            return self.client.refuse(self.serial, &error).await;
+        }
+        let link = match owner {
+            Some(Owner::One(server)) => self.side.link(server),
+            _ => None,
+        };
         let link = link.or_else(|| self.side.only().filter(|_| tasks.has_all));
         let asks_all = self.client.gateway().config().unlisted == Unlisted::AskAll;
         let (link, answer) = match link.cloned() {
@@ -210,7 +311,9 @@ impl Request {
         let Some(task) = task.filter(|_| has_result) else {
             return self.client.respond(self.serial, &result).await;
         };
-        tasks.begun(link.server, &task);
+        if owner == Some(Owner::Nobody) {
+            tasks.begun(link.server, &task);
+        }
         let tools = &self.side.tools;
         let shown = match is_cancel {
             true => {

@@ -23,6 +23,7 @@ use super::{
 use crate::{
     apart::{LARGE, apart, indexed},
     budget::UNCHARGED,
+    lookalike::looks_like,
     message::{RpcError, code},
 };
 use bytes::Bytes;
@@ -64,6 +65,11 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
     let Some(name) = root.get("name").and_then(Cursor::as_str) else {
         return invalid("the params of tools/call name no tool".to_owned());
     };
+    if let Some(key) = lookalike(root) {
+        return invalid(format!(
+            "the params of tools/call have a member that only looks like `{key}`"
+        ));
+    }
     if let Some(key) = twice(root) {
         return invalid(format!("the params of tools/call have {key} twice"));
     }
@@ -179,15 +185,24 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
     })
 }
 
-/// A member that is there more than once: a server may read another than was judged here. Some read
-/// members whatever their case is.
+/// The member that another only looks like: some servers read members whatever their case is.
+fn lookalike(params: Cursor<'_>) -> Option<&'static str> {
+    let mut members = params.written_members();
+    members.find_map(|member| looks_like(&member.key.text()))
+}
+
+/// A member that is there more than once: a server may read another than was judged here.
 fn twice(params: Cursor<'_>) -> Option<&'static str> {
-    let keys = ["name", "arguments", "requestState"];
+    let keys = [
+        "name",
+        "arguments",
+        "requestState",
+        "inputResponses",
+        "task",
+    ];
     keys.into_iter().find(|key| {
-        let own = key.to_uppercase();
         let members = params.written_members();
-        let same = members.filter(|member| member.key.text().to_uppercase() == own);
-        same.count() > 1
+        members.filter(|member| member.key.text() == *key).count() > 1
     })
 }
 
@@ -345,7 +360,23 @@ fn allowed(
     let checked = shared
         .tools
         .flows
-        .check(shared.scope(), lineage, &offered.source);
+        .check(&shared.principal, shared.scope(), lineage, &offered.source)
+        .map_err(|error| match error {
+            FlowError::Forgotten { call_id, .. } => {
+                let mut sources = lineage.iter().map(|link| &link.source);
+                let source = sources.find(|source| source.call_id == call_id);
+                let tool = source.and_then(|source| source.tool.as_deref());
+                let is_repeatable = tool.is_some_and(|tool| match shared.find(tool) {
+                    Known::Tool(offered) => offered.prepared.listed().is_repeatable(),
+                    Known::Nothing | Known::NotSent => false,
+                });
+                FlowError::Forgotten {
+                    call_id,
+                    is_repeatable,
+                }
+            }
+            error => error,
+        });
     match &checked {
         Ok(_) => flow::log(in_flight.call_id(), &offered.source, lineage),
         Err(error) => tracing::warn!(

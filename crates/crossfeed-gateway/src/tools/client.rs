@@ -13,7 +13,7 @@ use super::{
     result::Kept,
     tasks::{Room, Tasks},
 };
-use crate::{budget::Account, upstream::Header};
+use crate::{budget::Account, downstream::Principal, upstream::Header};
 use bytes::Bytes;
 use crossfeed_core::Session;
 use crossfeed_json::{Cursor, Document};
@@ -46,6 +46,7 @@ pub(super) struct Shared {
     pub(super) tools: Tools,
     /// What is built for it is charged to this.
     pub(super) account: Arc<Account>,
+    pub(super) principal: Principal,
     audience: Audience,
     /// Whether other clients have results in the same session.
     is_shared: bool,
@@ -182,7 +183,8 @@ impl Shared {
     }
 
     pub(super) fn remember_sources(&self, call_id: &CallId, tool: &Arc<str>, of: &Sources) {
-        self.tools.flows.remember(self.scope(), call_id, tool, of);
+        let flows = &self.tools.flows;
+        flows.remember(&self.principal, self.scope(), call_id, tool, of);
     }
 
     /// Keeps what a call was resolved to, for the client's answer to what the server asks. What is too
@@ -245,6 +247,7 @@ impl Shared {
             }
             None => Err(FlowError::UnknownState {
                 tool: Arc::clone(&offered.source),
+                is_repeatable: offered.prepared.listed().is_repeatable(),
             }),
         }
     }
@@ -305,6 +308,7 @@ impl ClientTools {
         Self {
             shared: Arc::new(Shared {
                 account: tools.budget.account(principal),
+                principal: principal.clone(),
                 tools: tools.clone(),
                 is_shared: !audience.may_list,
                 audience,

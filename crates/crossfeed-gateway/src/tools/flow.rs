@@ -20,23 +20,20 @@ mod sources;
 pub(super) use sources::Sources;
 
 use crate::config::{FlowRule, ServerConfig};
+use crate::downstream::Principal;
 use crate::pattern::fits;
 use crossfeed_core::Link;
 use crossfeed_wire::{CallId, Scope};
 use lru::LruCache;
 use sources::{Source, Table};
 use std::{
-    collections::BTreeSet,
-    num::NonZeroUsize,
+    collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 /// Calls whose sources are remembered, of all clients together: more than results are kept of sixty
-/// sessions.
-const REMEMBERED: NonZeroUsize = match NonZeroUsize::new(65_536) {
-    Some(calls) => calls,
-    None => NonZeroUsize::MIN,
-};
+/// sessions. Beyond, the client that has most of them loses its oldest.
+const REMEMBERED: usize = 65_536;
 
 /// Tools that are told apart, of all servers together: each has the same share of them.
 const TOOLS: usize = 4096;
@@ -51,11 +48,19 @@ pub(super) enum FlowError {
         to: Arc<str>,
     },
     #[error("it is no longer known whose data the result of call `{call_id}` holds")]
-    Forgotten { call_id: CallId },
+    Forgotten {
+        call_id: CallId,
+        /// The tool that was called says that calling it again does no harm.
+        is_repeatable: bool,
+    },
     #[error(
         "it is unknown whose data this `requestState` of `{tool}` holds: the gateway did not give it to this client, or has forgotten it"
     )]
-    UnknownState { tool: Arc<str> },
+    UnknownState {
+        tool: Arc<str>,
+        /// The same of this tool.
+        is_repeatable: bool,
+    },
     #[error("`{to}` takes no references")]
     NotChained { to: Arc<str> },
 }
@@ -65,8 +70,20 @@ impl FlowError {
     pub(super) fn advice(&self) -> &'static str {
         match self {
             Self::Refused { .. } => "call it without a reference to these results",
-            Self::Forgotten { .. } => "make that call again, then refer to the new one",
-            Self::UnknownState { .. } => "call it again without `requestState`",
+            Self::Forgotten {
+                is_repeatable: true,
+                ..
+            } => "make that call again, then refer to the new one",
+            Self::Forgotten { .. } => {
+                "write the values in place of the reference: do not make that call again unless repeating it is intended"
+            }
+            Self::UnknownState {
+                is_repeatable: true,
+                ..
+            } => "call it again without `requestState`",
+            Self::UnknownState { .. } => {
+                "the tool may have done its work already: do not call it again unless repeating it is intended"
+            }
             Self::NotChained { .. } => "write the values in place of references",
         }
     }
@@ -89,8 +106,36 @@ pub(super) struct Flows {
 }
 
 struct Known {
-    of_calls: LruCache<(Scope, CallId), Sources>,
+    of_calls: HashMap<Principal, LruCache<(Scope, CallId), Sources>>,
+    count: usize,
     tools: Table,
+}
+
+impl Known {
+    fn get(&mut self, principal: &Principal, call: &(Scope, CallId)) -> Option<&Sources> {
+        self.of_calls.get_mut(principal)?.get(call)
+    }
+
+    /// Remembers a call, in place of the oldest of who has most where there are `most`.
+    fn put(&mut self, principal: &Principal, call: (Scope, CallId), sources: Sources, most: usize) {
+        let own = match self.of_calls.get_mut(principal) {
+            Some(own) => own,
+            None => self
+                .of_calls
+                .entry(principal.clone())
+                .or_insert_with(LruCache::unbounded),
+        };
+        if own.put(call, sources).is_some() {
+            return;
+        }
+        self.count += 1;
+        if self.count > most {
+            let most_used = self.of_calls.values_mut().max_by_key(|calls| calls.len());
+            if most_used.and_then(LruCache::pop_lru).is_some() {
+                self.count -= 1;
+            }
+        }
+    }
 }
 
 impl Flows {
@@ -104,7 +149,8 @@ impl Flows {
         Self {
             rules,
             known: Mutex::new(Known {
-                of_calls: LruCache::new(REMEMBERED),
+                of_calls: HashMap::new(),
+                count: 0,
                 tools,
             }),
         }
@@ -122,6 +168,7 @@ impl Flows {
     /// Whose data the arguments of a call to `to` hold, if they may go there.
     pub(super) fn check(
         &self,
+        principal: &Principal,
         scope: &Scope,
         lineage: &[Link],
         to: &Arc<str>,
@@ -130,7 +177,7 @@ impl Flows {
             return Ok(Sources::default());
         }
         let calls = lineage.iter().map(|link| &link.source.call_id);
-        let (sources, named) = self.sources(scope, calls)?;
+        let (sources, named) = self.sources(principal, scope, calls)?;
         self.judge(&named, to)?;
         Ok(sources)
     }
@@ -138,6 +185,7 @@ impl Flows {
     /// Whose data the results of calls hold.
     fn sources<'c>(
         &self,
+        principal: &Principal,
         scope: &Scope,
         calls: impl Iterator<Item = &'c CallId>,
     ) -> Result<(Sources, Vec<Source>), FlowError> {
@@ -145,9 +193,12 @@ impl Flows {
         let mut sources = Sources::default();
         for call_id in calls {
             let key = (scope.clone(), call_id.clone());
-            let Some(of_call) = known.of_calls.get(&key) else {
+            let Some(of_call) = known.get(principal, &key) else {
                 let call_id = call_id.clone();
-                return Err(FlowError::Forgotten { call_id });
+                return Err(FlowError::Forgotten {
+                    call_id,
+                    is_repeatable: false,
+                });
             };
             sources.extend(of_call);
         }
@@ -191,20 +242,28 @@ impl Flows {
 
     #[cfg(test)]
     pub(super) fn forget_all(&self) {
-        self.known().of_calls.clear();
+        let mut known = self.known();
+        known.of_calls.clear();
+        known.count = 0;
     }
 
     /// Remembers whose data the result of a call holds: its tool's, and that of its arguments.
-    pub(super) fn remember(&self, scope: &Scope, call_id: &CallId, tool: &Arc<str>, of: &Sources) {
+    pub(super) fn remember(
+        &self,
+        principal: &Principal,
+        scope: &Scope,
+        call_id: &CallId,
+        tool: &Arc<str>,
+        of: &Sources,
+    ) {
         if self.rules.is_empty() {
             return;
         }
         let mut sources = of.clone();
         let mut known = self.known();
         sources.insert(known.tools.number(tool));
-        known
-            .of_calls
-            .put((scope.clone(), call_id.clone()), sources);
+        let call = (scope.clone(), call_id.clone());
+        known.put(principal, call, sources, REMEMBERED);
     }
 }
 
@@ -279,19 +338,44 @@ mod tests {
                     .collect();
                 let ids: Vec<_> = refers.iter().map(|at| id(*at)).collect();
                 let mut names: BTreeSet<_> = refers.iter().flat_map(|at| made[*at].clone()).collect();
-                let (sources, named) = flows.sources(&scope, ids.iter()).unwrap();
+                let (sources, named) = flows.sources(&Principal::Local, &scope, ids.iter()).unwrap();
                 let judged = flows.judge(&named, &tool).is_ok();
                 let expected = may(&rules, &names, &tool);
                 prop_assert!(expected || !judged, "{:?} {}", names, tool);
                 if room == TOOLS {
                     prop_assert_eq!(judged, expected);
                 }
-                flows.remember(&scope, &id(number), &tool, &sources);
+                flows.remember(&Principal::Local, &scope, &id(number), &tool, &sources);
                 names.insert(tool);
                 made.push(names);
             }
             prop_assert!(flows.known().tools.len() <= 3 + room.max(3));
         }
+    }
+
+    #[test]
+    fn one_holder_makes_nothing_be_forgotten_of_another() {
+        let [ada, bob] = ["ada", "bob"].map(|name| Principal::Named(name.to_owned()));
+        let mut known = Known {
+            of_calls: HashMap::new(),
+            count: 0,
+            tools: Table::new(["a"].into_iter(), 1),
+        };
+        let scope = Scope::parse("gateway", "p", "s").unwrap();
+        let call = |number: usize| {
+            let id = CallId::parse(&format!("call_{number}")).unwrap();
+            (scope.clone(), id)
+        };
+        for number in 0..5 {
+            known.put(&ada, call(number), Sources::default(), 10);
+        }
+        for number in 0..100 {
+            known.put(&bob, call(number), Sources::default(), 10);
+            known.put(&bob, call(number), Sources::default(), 10);
+        }
+        assert!((0..5).all(|number| known.get(&ada, &call(number)).is_some()));
+        let kept = (0..100).filter(|number| known.get(&bob, &call(*number)).is_some());
+        assert_eq!((kept.count(), known.count), (5, 10));
     }
 
     #[test]
@@ -303,10 +387,15 @@ mod tests {
         let mut sources = Sources::default();
         for number in 0..3 {
             let tool = format!("a/t{number}").into();
-            flows.remember(&scope, &id(number), &tool, &sources);
-            sources = flows.sources(&scope, [id(number)].iter()).unwrap().0;
+            flows.remember(&Principal::Local, &scope, &id(number), &tool, &sources);
+            sources = flows
+                .sources(&Principal::Local, &scope, [id(number)].iter())
+                .unwrap()
+                .0;
         }
-        let (_, named) = flows.sources(&scope, [id(2)].iter()).unwrap();
+        let (_, named) = flows
+            .sources(&Principal::Local, &scope, [id(2)].iter())
+            .unwrap();
         let refused = flows.judge(&named, &"b/x".into()).unwrap_err();
         assert_eq!(
             refused.to_string(),

@@ -6,7 +6,7 @@
 
 use super::{client::Shared, refusal};
 use crate::{
-    apart::apart,
+    apart::{LARGE, apart},
     budget::{Charge, Purpose, UNCHARGED},
 };
 use bytes::Bytes;
@@ -18,6 +18,8 @@ use crossfeed_wire::{CallId, ErrorBody, ErrorCode};
 const FACTOR: usize = 6;
 /// The index takes a word for each value.
 const WORD: usize = 8;
+/// The same while the index grows, when it is there twice.
+const GROWING: usize = 2 * WORD;
 
 /// Room for the index of the `params` of a call; nothing where they are short.
 pub(super) async fn to_index(shared: &Shared, params: &Bytes) -> Result<Charge, Box<ErrorBody>> {
@@ -69,6 +71,33 @@ pub(super) fn fits_message(shared: &Shared, bytes: usize) -> Result<(), Box<Erro
     let mut body = ErrorBody::new(ErrorCode::LimitExceeded, message);
     body.advice = Some("select less of the results".to_owned());
     Err(Box::new(body))
+}
+
+/// Room for the index of a result while it is read; waits for it, but not for long.
+pub(super) async fn to_read_result(shared: &Shared, result: &Bytes) -> Option<Charge> {
+    let mut charge = shared.account.nothing();
+    if result.len() <= LARGE {
+        return Some(charge);
+    }
+    let json = result.clone();
+    let needed = apart(result.len(), move || GROWING * (structural(&json) + 1)).await;
+    let has_room = charge.more_in_time(needed, Purpose::Answer).await;
+    has_room.then_some(charge)
+}
+
+/// The bytes of JSON that begin or separate values, and those in texts that look the same: at least as many
+/// as there are values and keys.
+fn structural(json: &[u8]) -> usize {
+    let is_structural = |byte: &&u8| matches!(byte, b',' | b':' | b'[' | b'{');
+    json.iter().filter(is_structural).count()
+}
+
+/// The answer to a call whose result there is no room to read.
+pub(super) fn unread(shared: &Shared) -> Bytes {
+    let message = "the call has run, and the gateway has no memory to read its result now";
+    let mut body = ErrorBody::new(ErrorCode::LimitExceeded, message);
+    body.advice = Some("do not call again unless repeating the call is intended".to_owned());
+    refusal::of_bodies(vec![body], shared.privacy())
 }
 
 /// Room to show a result.

@@ -11,10 +11,10 @@ use crate::{
         advance::advance,
         fault,
         lane::Lane,
-        lookalike::is_lookalike,
         read,
         side::{LONGEST, Side},
     },
+    lookalike::is_lookalike,
     message::{Id, Message, RpcError, code},
 };
 use bytes::Bytes;

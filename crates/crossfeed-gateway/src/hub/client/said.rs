@@ -6,7 +6,8 @@
 use super::{Client, LASTING, has_room};
 use crate::{
     downstream::Outlet,
-    hub::{lookalike::is_lookalike, read},
+    hub::read,
+    lookalike::is_lookalike,
     message::{Id, Message},
 };
 use std::sync::Arc;

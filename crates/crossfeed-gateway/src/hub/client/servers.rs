@@ -12,8 +12,11 @@ use crate::{
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// Requests of servers that a client may have unanswered.
+/// Requests of servers that a client may have unanswered: each server has the same share of them.
 const ASKED: usize = 1024;
+
+/// What each server has, however many there are.
+const LEAST_ASKED: usize = 16;
 
 impl Client {
     /// A server asks the client.
@@ -44,8 +47,11 @@ impl Client {
         let has_token = token.is_some();
         let outlets = self.outlets(link, related, false);
         let number = {
+            let servers = self.gateway.config().servers.len().max(1);
+            let share = (ASKED / servers).max(LEAST_ASKED);
             let mut state = self.state();
-            if state.asked.len() >= ASKED {
+            let of_server = |asked: &&Asked| asked.link.server == link.server;
+            if state.asked.values().filter(of_server).count() >= share {
                 None
             } else {
                 state.asks += 1;

@@ -43,7 +43,14 @@ impl Link {
                 return;
             }
         };
-        let note = Note::of(&message);
+        let note = match Note::of(&message, &self.client).transpose() {
+            Ok(note) => note,
+            Err(error) => {
+                self.figures.unsent(method);
+                self.fail_one(waiting, &error).await;
+                return;
+            }
+        };
         let refused = {
             let mut state = self.state();
             // It may have gone meanwhile. Who ends it says so first, and then takes what waits here.

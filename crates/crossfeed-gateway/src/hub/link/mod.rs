@@ -11,6 +11,7 @@ mod models;
 
 use super::{Client, fault, life::Hello, read, side::LONGEST};
 use crate::{
+    budget::{Charge, Purpose},
     config::TransportConfig,
     message::{Id, Message},
     metrics::{Measured, Outcome, ServerFigures},
@@ -21,7 +22,7 @@ use crate::{
 };
 use bytes::Bytes;
 use std::{
-    collections::{BTreeSet, HashMap, HashSet, VecDeque},
+    collections::{BTreeMap, HashMap, HashSet, VecDeque},
     sync::{Arc, PoisonError, Weak},
     time::Duration,
 };
@@ -32,6 +33,9 @@ use tokio::{
 
 /// Subscriptions that a server which comes back is told of again.
 const SUBSCRIPTIONS: usize = 10_000;
+
+/// What a subscription takes beside its address.
+const SUBSCRIPTION: usize = 128;
 
 /// How a request of the gateway itself ends.
 pub(super) type Answer = Result<Bytes, Failure>;
@@ -126,7 +130,7 @@ pub(super) struct State {
     /// What the client said last of how much is to be logged.
     pub(super) level: Option<Bytes>,
     /// What the client subscribed to.
-    pub(super) subscriptions: BTreeSet<String>,
+    pub(super) subscriptions: BTreeMap<String, Charge>,
     /// What is to be known if a request has a result.
     notes: HashMap<u64, Note>,
 }
@@ -134,18 +138,36 @@ pub(super) struct State {
 /// A subscription that begins or ends when a server says so.
 struct Note {
     uri: String,
-    begins: bool,
+    /// What it takes if it begins.
+    begins: Option<Charge>,
 }
 
 impl Note {
-    fn of(message: &Message) -> Option<Self> {
+    /// What a request asks for; `Err` where there is no room to remember it.
+    fn of(message: &Message, client: &Weak<Client>) -> Option<Result<Self, UpstreamError>> {
         let begins = match message.method()? {
             "resources/subscribe" => true,
             "resources/unsubscribe" => false,
             _ => return None,
         };
         let uri = read::string(&message.params()?, &["uri"])?;
-        (uri.len() <= LONGEST).then_some(Self { uri, begins })
+        if uri.len() > LONGEST {
+            return None;
+        }
+        let account = match client.upgrade() {
+            Some(client) if begins => Arc::clone(client.account()),
+            _ => return Some(Ok(Self { uri, begins: None })),
+        };
+        let charge = account.charge(SUBSCRIPTION + uri.len(), Purpose::Remembered);
+        Some(match charge {
+            Some(charge) => Ok(Self {
+                uri,
+                begins: Some(charge),
+            }),
+            None => Err(UpstreamError::Crowded {
+                what: "subscriptions",
+            }),
+        })
     }
 }
 
@@ -569,7 +591,7 @@ impl State {
             greeted: false,
             known: false,
             level: None,
-            subscriptions: BTreeSet::new(),
+            subscriptions: BTreeMap::new(),
             notes: HashMap::new(),
         }
     }
@@ -581,11 +603,14 @@ impl State {
             false => self.notes.remove(&minted),
         };
         match note.filter(|_| outcome == Outcome::Result) {
-            Some(note) if !note.begins => {
-                self.subscriptions.remove(&note.uri);
+            Some(Note { uri, begins: None }) => {
+                self.subscriptions.remove(&uri);
             }
-            Some(note) if self.subscriptions.len() < SUBSCRIPTIONS => {
-                self.subscriptions.insert(note.uri);
+            Some(Note {
+                uri,
+                begins: Some(charge),
+            }) if self.subscriptions.len() < SUBSCRIPTIONS => {
+                self.subscriptions.entry(uri).or_insert(charge);
             }
             _ => {}
         }

@@ -94,6 +94,40 @@ async fn a_resource_stays_with_the_server_that_listed_it_first() {
     assert_read_of(&client, &mut servers, "file:///srv/policy.md", 0).await;
 }
 
+/// A server's tool result that links to what another lists does not get that one's requests.
+#[tokio::test]
+async fn a_link_takes_no_resource_from_the_server_that_lists_it() {
+    let world = World::new(&["files", "evil"]);
+    let (client, mut servers) = world.begun(ALL).await;
+    let call = r#"{"name":"evil__hello","arguments":{}}"#;
+    client.request("tools/call", call).await;
+    let tools = r#"{"tools":[{"name":"hello","inputSchema":{"type":"object"}}]}"#;
+    answer_lists(
+        &mut servers,
+        "tools/list",
+        &[tools.to_owned(), tools.to_owned()],
+    )
+    .await;
+    let request = servers[1].expect("tools/call").await;
+    let link = |uri: &str| format!(r#"{{"type":"resource_link","uri":"{uri}","name":"x"}}"#);
+    let links = [link("file:///srv/policy.md"), link("evil://own")].join(",");
+    servers[1]
+        .answer(&request, &format!(r#"{{"content":[{links}]}}"#))
+        .await;
+    client.answer().await;
+    // The lists are read before the link decides.
+    read(&client, "file:///srv/policy.md").await;
+    let pages = [resources(&["file:///srv/policy.md"]), NOTHING.to_owned()];
+    answer_lists(&mut servers, "resources/list", &pages).await;
+    let pages = [templates(&[]), templates(&[])];
+    answer_lists(&mut servers, "resources/templates/list", &pages).await;
+    let request = servers[0].expect("resources/read").await;
+    servers[0].answer(&request, r#"{"contents":[]}"#).await;
+    client.answer().await;
+    assert!(servers.iter_mut().all(Server::is_quiet));
+    assert_read_of(&client, &mut servers, "evil://own", 1).await;
+}
+
 #[tokio::test]
 async fn a_template_catches_nothing_where_another_lists_resources() {
     let world = World::new(&["files", "evil"]);
@@ -179,6 +213,11 @@ async fn a_resource_that_a_result_links_to_is_of_the_server_of_the_result() {
     let request = servers[1].expect("tools/call").await;
     let result = r#"{"content":[{"type":"resource_link","uri":"db://1","name":"x"},{"type":"resource","resource":{"uri":"db://2","text":""}}]}"#;
     servers[1].answer(&request, result).await;
+    client.answer().await;
+    read(&client, "db://1").await;
+    learn(&mut servers).await;
+    let request = servers[1].expect("resources/read").await;
+    servers[1].answer(&request, r#"{"contents":[]}"#).await;
     client.answer().await;
     for uri in ["db://1", "db://2"] {
         assert_read_of(&client, &mut servers, uri, 1).await;

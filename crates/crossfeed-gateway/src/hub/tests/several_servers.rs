@@ -481,3 +481,27 @@ async fn a_task_stays_with_the_server_that_named_it_first() {
         client.next().await;
     }
 }
+
+/// A server that asks and asks leaves the others room to ask.
+#[tokio::test]
+async fn one_server_does_not_use_up_the_room_for_questions() {
+    let world = two();
+    let (client, servers) = world.begun(ALL).await;
+    let ask = |id: usize| {
+        message(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"roots/list"}}"#
+        ))
+    };
+    let [first, second] = &servers[..] else {
+        panic!("there are two")
+    };
+    for id in 0..600 {
+        first.say(ask(id)).await;
+    }
+    for _ in 0..512 {
+        client.next().await;
+    }
+    second.say(ask(0)).await;
+    assert!(client.next().await.contains("roots/list"));
+    assert!(client.is_quiet().await);
+}

@@ -122,3 +122,81 @@ async fn a_task_that_nobody_is_known_to_have_is_shown_to_nobody() {
     let (client, mut servers) = world.begun(TASKS).await;
     assert_unknown(&client, &mut servers, "t9").await;
 }
+
+/// Begins a task by a call of the tool `job` of one of two servers.
+async fn begin_at(client: &Side, servers: &mut [Server], at: usize, task: &str) {
+    let name = ["bank", "evil"][at];
+    let params = format!(r#"{{"name":"{name}__job","arguments":{{}},"task":{{}}}}"#);
+    client.request("tools/call", &params).await;
+    let mut request = servers[at].next().await;
+    if request.method() == Some("tools/list") {
+        let list = r#"{"tools":[{"name":"job","inputSchema":{"type":"object"}}]}"#;
+        servers[at].answer(&request, list).await;
+        let other = &mut servers[1 - at];
+        let list_of_other = other.expect("tools/list").await;
+        other.answer(&list_of_other, list).await;
+        request = servers[at].next().await;
+    }
+    assert_eq!(request.method(), Some("tools/call"));
+    let result = format!(r#"{{"task":{{"taskId":"{task}","status":"working"}}}}"#);
+    servers[at].answer(&request, &result).await;
+    client.answer().await;
+}
+
+/// Both servers list tasks of these ids.
+async fn list_both(client: &Side, servers: &mut [Server], ids: [&str; 2]) {
+    client.request("tasks/list", "{}").await;
+    for (server, id) in servers.iter_mut().zip(ids) {
+        let request = server.expect("tasks/list").await;
+        let list = format!(r#"{{"tasks":[{{"taskId":"{id}"}}]}}"#);
+        server.answer(&request, &list).await;
+    }
+    client.answer().await;
+}
+
+async fn assert_ambiguous(client: &Side, servers: &mut [Server], task: &str) {
+    for method in METHODS {
+        client
+            .request(method, &format!(r#"{{"taskId":"{task}"}}"#))
+            .await;
+        let refused = client.answer().await;
+        assert!(
+            refused.contains(r#""code":-32602"#) && refused.contains("several servers"),
+            "{method}: {refused}"
+        );
+        assert!(servers.iter_mut().all(Server::is_quiet), "{method}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_does_not_take_over_a_task_by_naming_its_id_first() {
+    for holder in [Some("ada"), None] {
+        let world = World::new(&["bank", "evil"]);
+        let (client, mut servers) = world.begin(world.session_of(holder), TASKS).await;
+        begin_at(&client, &mut servers, 1, "task-1").await;
+        begin_at(&client, &mut servers, 0, "task-1").await;
+        assert_ambiguous(&client, &mut servers, "task-1").await;
+        // Neither server can tell the client what became of it.
+        let told = r#"{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"task-1"}}"#;
+        servers[1].say(super::fake::message(told)).await;
+        begin_at(&client, &mut servers, 0, "task-2").await;
+        assert!(client.is_quiet().await);
+    }
+}
+
+#[tokio::test]
+async fn a_list_takes_no_task_from_the_server_that_began_it() {
+    let world = World::new(&["bank", "evil"]);
+    let (client, mut servers) = world.begun(TASKS).await;
+    list_both(&client, &mut servers, ["own", "task-1"]).await;
+    begin_at(&client, &mut servers, 0, "task-1").await;
+    list_both(&client, &mut servers, ["task-1", "task-1"]).await;
+    client.request("tasks/get", r#"{"taskId":"task-1"}"#).await;
+    let request = servers[0].expect("tasks/get").await;
+    servers[0].answer(&request, r#"{"taskId":"task-1"}"#).await;
+    client.answer().await;
+    assert!(servers[1].is_quiet());
+    // What nobody is known to have begun and both list is neither's.
+    list_both(&client, &mut servers, ["old", "old"]).await;
+    assert_ambiguous(&client, &mut servers, "old").await;
+}

@@ -24,7 +24,7 @@ pub(crate) use passed::unclaimed;
 pub(super) use preview::AS_TEXT;
 
 use super::{client::Shared, flow::Sources, list::Offered, refusal, room};
-use crate::{apart::apart, members, metrics};
+use crate::{apart::apart, budget::Charge, members, metrics};
 use bytes::Bytes;
 use crossfeed_core::{InFlight, ProjectOptions, RenderOptions, ToolResult};
 use crossfeed_json::{Cursor, Document, Edits, Kind};
@@ -90,6 +90,8 @@ enum Answer {
     Task(String),
     /// Nothing that is known.
     Other,
+    /// There is no room to read it.
+    Unread,
 }
 
 impl Answer {
@@ -125,8 +127,14 @@ impl Answer {
 impl Kept {
     /// The answer as the client is to see it.
     pub(super) async fn finish(self, result: Bytes) -> Bytes {
-        let (answer, read) = answer(&result).await;
+        let (answer, read, _room) = answer(&self.shared, &result).await;
         match answer {
+            Answer::Unread => {
+                let shared = Arc::clone(&self.shared);
+                let failed = self.in_flight.fail("there was no room to read its result");
+                note(failed.await.err());
+                room::unread(&shared)
+            }
             Answer::Other => {
                 passed::on(result, self.shared.is_stateless(), self.offered.withholds()).await
             }
@@ -256,8 +264,13 @@ pub(super) struct Again {
 impl Again {
     /// The result as the client is to see it; with its call id only if it is the one that was recorded.
     pub(super) async fn shown(&self, shared: &Shared, result: Bytes, is_same: bool) -> Bytes {
-        let (Answer::Result { is_large }, _) = answer(&result).await else {
-            return passed::on(result, shared.is_stateless(), self.offered.withholds()).await;
+        let (answer, _, _room) = answer(shared, &result).await;
+        let is_large = match answer {
+            Answer::Result { is_large } => is_large,
+            Answer::Unread => return room::unread(shared),
+            _ => {
+                return passed::on(result, shared.is_stateless(), self.offered.withholds()).await;
+            }
         };
         let mut show = Show {
             offered: Arc::clone(&self.offered),
@@ -281,9 +294,12 @@ impl Again {
     }
 }
 
-/// What an answer is, and its document, which is indexed by then.
-async fn answer(result: &Bytes) -> (Answer, Document) {
+/// What an answer is, and its document, which is indexed by then; with the room that its index takes.
+async fn answer(shared: &Shared, result: &Bytes) -> (Answer, Document, Charge) {
     let document = Document::new(result.clone());
+    let Some(room) = room::to_read_result(shared, result).await else {
+        return (Answer::Unread, document, shared.account.nothing());
+    };
     let read = apart(result.len(), move || {
         let answer = match document.root() {
             Ok(root) if root.kind() == Kind::Object => Answer::of(root),
@@ -292,7 +308,8 @@ async fn answer(result: &Bytes) -> (Answer, Document) {
         Some((answer, document))
     });
     let unread = || (Answer::Other, Document::new(result.clone()));
-    read.await.unwrap_or_else(unread)
+    let (answer, document) = read.await.unwrap_or_else(unread);
+    (answer, document, room)
 }
 
 /// What was asked of a result.

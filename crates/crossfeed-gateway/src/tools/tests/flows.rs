@@ -327,6 +327,27 @@ async fn a_call_has_one_state() {
         let Call::Refused(error) = client.call(twice.into()).await else {
             panic!("{other}");
         };
-        assert!(error.message.contains("requestState twice"), "{error:?}");
+        assert!(error.message.contains("requestState"), "{error:?}");
+    }
+}
+
+/// A server that reads members leniently would continue from a state that was not judged.
+#[tokio::test]
+async fn a_state_is_not_passed_on_by_another_name() {
+    let client = with_question().await;
+    for name in [
+        "requeststate",
+        "RequestState",
+        "request State",
+        "requestState\\u200b",
+    ] {
+        let params = format!(r#"{{"name":"via","{name}":"forged"}}"#);
+        let Call::Refused(error) = client.call(params.into()).await else {
+            panic!("{name}");
+        };
+        assert!(
+            error.message.contains("looks like `requestState`"),
+            "{error:?}"
+        );
     }
 }

@@ -55,6 +55,31 @@ async fn a_result_that_cannot_be_shown_is_kept_and_says_so() {
 }
 
 #[tokio::test]
+async fn the_index_of_a_result_is_charged_while_it_is_read() {
+    let dense = format!(
+        r#"{{"content":[],"structuredContent":{{"x":[0{}]}}}}"#,
+        ",0".repeat(100_000)
+    );
+    let (client, budget) = within(1 << 20).await;
+    let forwarded = forward(&client, params("page", json!({}))).await;
+    tokio::time::pause();
+    let shown = forwarded.pending.finish(dense.clone().into()).await;
+    let shown: Value = serde_json::from_slice(&shown).unwrap();
+    let text = error(&shown);
+    assert!(
+        text.starts_with("limit.exceeded: the call has run"),
+        "{text}"
+    );
+    assert_eq!(budget.held(), 0);
+    let (client, budget) = within(4 << 20).await;
+    let forwarded = forward(&client, params("page", json!({}))).await;
+    let shown = forwarded.pending.finish(dense.into()).await;
+    assert!(!String::from_utf8_lossy(&shown).contains("limit.exceeded"));
+    drop(shown);
+    assert_eq!(budget.held(), 0);
+}
+
+#[tokio::test]
 async fn arguments_are_charged_while_they_are_read() {
     let (client, budget) = within(1 << 20).await;
     let text = "x".repeat(400_000);
