@@ -201,14 +201,16 @@ async fn notifications_keep_their_order() {
     let server = &mut servers[0];
     for n in 0..100 {
         client
-            .send(&format!(r#"{{"jsonrpc":"2.0","method":"n/{n}"}}"#))
+            .send(&format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/{n}"}}"#
+            ))
             .await;
         server
             .say(Message::notification(&format!("m/{n}"), None))
             .await;
     }
     for n in 0..100 {
-        server.expect(&format!("n/{n}")).await;
+        server.expect(&format!("notifications/{n}")).await;
         assert!(client.next().await.contains(&format!("m/{n}\"")));
     }
 }
