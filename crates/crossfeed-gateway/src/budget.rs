@@ -86,14 +86,14 @@ pub(crate) struct Charge {
 
 impl Budget {
     /// As many bytes in all; half of them for one principal where there are `principals`, but always room
-    /// for what is `largest`.
+    /// for the `least` that one must be able to hold.
     #[must_use]
-    pub fn new(limit: usize, largest: usize, principals: usize, metrics: &Metrics) -> Arc<Self> {
-        let limit = limit.max(largest);
+    pub fn new(limit: usize, least: usize, principals: usize, metrics: &Metrics) -> Arc<Self> {
+        let limit = limit.max(least);
         Arc::new(Self {
             limit,
             share: if principals > 1 {
-                limit.div_ceil(2).max(largest)
+                limit.div_ceil(2).max(least)
             } else {
                 limit
             },
@@ -337,8 +337,8 @@ mod tests {
         Principal::Named(name.to_owned())
     }
 
-    fn budget(limit: usize, largest: usize, principals: usize) -> Arc<Budget> {
-        Budget::new(limit, largest, principals, &Metrics::new())
+    fn budget(limit: usize, least: usize, principals: usize) -> Arc<Budget> {
+        Budget::new(limit, least, principals, &Metrics::new())
     }
 
     const FOR: Purpose = Purpose::Request;

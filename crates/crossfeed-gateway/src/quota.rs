@@ -16,7 +16,10 @@ use crate::{
 };
 use std::{
     collections::HashMap,
-    sync::{Arc, PoisonError},
+    sync::{
+        Arc, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 use tokio::{sync::Notify, time::Instant};
 
@@ -153,6 +156,8 @@ pub struct Quota {
 struct Used {
     all: usize,
     of: HashMap<Principal, usize>,
+    /// Those of them whose holders are ending.
+    ending: HashMap<Principal, usize>,
 }
 
 /// Why nothing was given.
@@ -170,6 +175,8 @@ pub(crate) struct Permit {
     quota: Arc<Quota>,
     principal: Principal,
     count: usize,
+    /// Changes under the lock of the quota only.
+    is_ending: AtomicBool,
 }
 
 impl Quota {
@@ -210,11 +217,13 @@ impl Quota {
         self.used_by().of(principal)
     }
 
-    /// How many a principal could be given now.
-    pub(crate) fn left(&self, principal: &Principal) -> usize {
+    /// How many a principal could be given once everything that is ending has ended.
+    pub(crate) fn left_soon(&self, principal: &Principal) -> usize {
         let used = self.used_by();
-        let of_share = self.share.saturating_sub(used.of(principal));
-        of_share.min(self.total.saturating_sub(used.all))
+        let own_ending = used.ending.get(principal).copied().unwrap_or_default();
+        let all_ending: usize = used.ending.values().sum();
+        let of_share = self.share + own_ending - used.of(principal);
+        of_share.min(self.total + all_ending - used.all)
     }
 
     /// Gives `count`, or none.
@@ -248,6 +257,7 @@ impl Quota {
             quota: Arc::clone(self),
             principal: principal.clone(),
             count,
+            is_ending: AtomicBool::new(false),
         }
     }
 
@@ -266,6 +276,19 @@ impl Permit {
             quota: Arc::clone(&self.quota),
             principal: self.principal.clone(),
             count,
+            is_ending: AtomicBool::new(self.is_ending()),
+        }
+    }
+
+    fn is_ending(&self) -> bool {
+        self.is_ending.load(Ordering::Relaxed)
+    }
+
+    /// Its holder is ending: these come back soon.
+    pub(crate) fn ends(&self) {
+        let mut used = self.quota.used_by();
+        if self.count > 0 && !self.is_ending.swap(true, Ordering::Relaxed) {
+            *used.ending.entry(self.principal.clone()).or_default() += self.count;
         }
     }
 }
@@ -288,6 +311,13 @@ impl Drop for Permit {
                 0 => used.of.remove(&self.principal),
                 left => used.of.insert(self.principal.clone(), left),
             };
+            if self.is_ending() {
+                let ending = used.ending.get(&self.principal).copied();
+                match ending.unwrap_or_default().saturating_sub(self.count) {
+                    0 => used.ending.remove(&self.principal),
+                    left => used.ending.insert(self.principal.clone(), left),
+                };
+            }
         }
         self.quota.freed.notify_waiters();
     }
@@ -355,12 +385,14 @@ mod tests {
     #[derive(Clone, Copy, Debug)]
     enum Step {
         Take(usize, usize),
+        End(usize),
         Drop(usize),
     }
 
     fn step() -> impl Strategy<Value = Step> {
         prop_oneof![
             (0..4_usize, 0..5_usize).prop_map(|(who, count)| Step::Take(who, count)),
+            (0..16_usize).prop_map(Step::End),
             (0..16_usize).prop_map(Step::Drop),
         ]
     }
@@ -389,18 +421,30 @@ mod tests {
                         permits.extend(permit.map(|permit| (who, permit)));
                     }
                     Step::Drop(at) if at < permits.len() => drop(permits.swap_remove(at)),
+                    Step::End(at) => {
+                        if let Some((_, permit)) = permits.get(at) {
+                            permit.ends();
+                        }
+                    }
                     Step::Drop(_) => {}
                 }
                 let all: usize = permits.iter().map(|(_, permit)| permit.count).sum();
                 prop_assert_eq!(quota.used(), all);
                 prop_assert!(all <= quota.total);
+                let stays = |of: Option<usize>| -> usize {
+                    let permits = permits.iter().filter(|(who, _)| of.is_none_or(|of| of == *who));
+                    let permits = permits.filter(|(_, permit)| !permit.is_ending());
+                    permits.map(|(_, permit)| permit.count).sum()
+                };
                 for who in 0..4 {
                     prop_assert_eq!(quota.held_by(&named(who)), of(&permits, who));
+                    let left = (quota.share - stays(Some(who))).min(quota.total - stays(None));
+                    prop_assert_eq!(quota.left_soon(&named(who)), left);
                 }
             }
             drop(permits);
             prop_assert_eq!(quota.used(), 0);
-            prop_assert!(quota.used_by().of.is_empty());
+            prop_assert!(quota.used_by().of.is_empty() && quota.used_by().ending.is_empty());
         }
     }
 }

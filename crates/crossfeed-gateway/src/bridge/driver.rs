@@ -54,8 +54,8 @@ pub(super) enum Action {
     Speak(Link, Revision),
     /// Tell the client.
     Tell(Event),
-    /// Open another connection.
-    Open(Link),
+    /// Open another connection; if it takes the place of one, once that is closed.
+    Open(Link, Option<Link>),
     /// Close one.
     Close(Link),
     /// Be woken later.
@@ -202,15 +202,17 @@ impl<E: Era> Driver<E> {
                     let _ = self.tell.send((event, permits.tell.clone()));
                     None
                 }
-                Action::Open(link) => {
-                    self.open(&mut state, link);
+                Action::Open(link, before) => {
+                    let before = before.map(|before| {
+                        let (done, is_done) = oneshot::channel();
+                        state.close(before, Some(done));
+                        is_done
+                    });
+                    self.open(&mut state, link, before);
                     None
                 }
                 Action::Close(link) => {
-                    state.unsent.remove(&link);
-                    if let Some(writer) = state.links.remove(&link) {
-                        writer.close(None);
-                    }
+                    state.close(link, None);
                     None
                 }
                 Action::Wake(delay, timer) => {
@@ -233,17 +235,30 @@ impl<E: Era> Driver<E> {
         }
     }
 
-    fn open(self: &Arc<Self>, state: &mut State<E>, link: Link) {
+    /// Opens a connection, once the one `before` is closed.
+    fn open(
+        self: &Arc<Self>,
+        state: &mut State<E>,
+        link: Link,
+        before: Option<oneshot::Receiver<()>>,
+    ) {
         let (writer, (queued, mut closing)) = Writer::new();
         state.links.insert(link, writer);
         let weak = Arc::downgrade(self);
         let server = Arc::clone(&self.server);
         tokio::spawn(async move {
             let (happened, happenings) = mpsc::channel(1);
+            let connect = async {
+                if let Some(before) = before {
+                    // One whose task is gone is closed.
+                    let _ = before.await;
+                }
+                server.connect(happened).await
+            };
             let connected = tokio::select! {
                 biased;
                 _ = &mut closing => return,
-                connected = server.connect(happened) => connected,
+                connected = connect => connected,
             };
             match connected {
                 Ok(connection) => {
@@ -267,6 +282,14 @@ impl<E: Era> Driver<E> {
 }
 
 impl<E> State<E> {
+    /// Forgets a connection, and has it closed.
+    fn close(&mut self, link: Link, done: Closing) {
+        self.unsent.remove(&link);
+        if let Some(writer) = self.links.remove(&link) {
+            writer.close(done);
+        }
+    }
+
     /// Queues something for a connection; gives the connection back if it is overrun. What is for one that
     /// is closed goes nowhere.
     fn put(&mut self, link: Link, outgoing: Outgoing) -> Option<Link> {

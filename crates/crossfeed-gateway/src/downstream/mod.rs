@@ -142,6 +142,9 @@ pub trait HubClient: Send + Sync {
     /// The client went away from the request whose answer goes to `reply`.
     async fn give_up(&self, id: &Id, reply: &Arc<dyn Outlet>);
 
+    /// The client is about to be closed: others may wait for what its connections to servers take.
+    fn ends(&self) {}
+
     /// The client is gone.
     async fn close(&self);
 }
@@ -200,6 +203,10 @@ impl HubClient for Client {
 
     async fn give_up(&self, _: &Id, reply: &Arc<dyn Outlet>) {
         Self::give_up(self, reply).await;
+    }
+
+    fn ends(&self) {
+        Self::ends(self);
     }
 
     async fn close(&self) {

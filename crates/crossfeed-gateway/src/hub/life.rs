@@ -18,6 +18,7 @@ use super::{
     link::{Answer, Failure, Link, Phase, Waiting},
     pace::Pace,
     room::{self, Connection, Room},
+    roomed::Roomed,
 };
 use crate::{
     bridge::{WithSession, WithoutSession},
@@ -215,7 +216,7 @@ async fn open(link: &Arc<Link>) -> Result<Opened, UpstreamError> {
     if known != Some(false) {
         let is_probe = known.is_none() && link.stateless;
         let most = if is_probe { most.min(PROBE) } else { most };
-        let error = match attempt(link, &link.connector, most, &room).await {
+        let error = match attempt(link, &link.connector, most, Some(&room)).await {
             Ok(opened) => {
                 eras.learn(link.server, link.stateless, Some(true));
                 return Ok(opened);
@@ -244,7 +245,8 @@ async fn open(link: &Arc<Link>) -> Result<Opened, UpstreamError> {
         }
         tracing::debug!(target: "crossfeed::gateway", server = %link.name, %error, "another era is tried");
         link.state().refused = None;
-        match attempt(link, &bridged(link), link.start_timeout(), &room).await {
+        let (bridge, room) = bridged(link, &room);
+        match attempt(link, &bridge, link.start_timeout(), room).await {
             Ok(opened) => {
                 if is_certain {
                     eras.learn(link.server, link.stateless, Some(false));
@@ -264,7 +266,8 @@ async fn open(link: &Arc<Link>) -> Result<Opened, UpstreamError> {
             }
         }
     }
-    let opened = attempt(link, &bridged(link), most, &room).await;
+    let (bridge, room) = bridged(link, &room);
+    let opened = attempt(link, &bridge, most, room).await;
     let opened = opened.map_err(|(error, _)| error);
     if matches!(
         opened,
@@ -275,26 +278,30 @@ async fn open(link: &Arc<Link>) -> Result<Opened, UpstreamError> {
     opened
 }
 
-/// The server as if it were of the client's era.
-fn bridged(link: &Link) -> Arc<dyn Connector> {
+/// The server as if it were of the client's era, and the room that its only connection takes: where the bridge
+/// may open several, each takes its own.
+fn bridged<'r>(
+    link: &Arc<Link>,
+    room: &'r Arc<Room>,
+) -> (Arc<dyn Connector>, Option<&'r Arc<Room>>) {
     let server = Arc::clone(&link.connector);
-    if link.stateless {
-        let is_shared = link
-            .client
-            .upgrade()
-            .is_none_or(|client| client.is_shared());
-        Arc::new(WithoutSession {
-            server,
-            is_shared,
-            start_timeout: link.start_timeout(),
-        })
-    } else {
-        Arc::new(WithSession { server })
+    if !link.stateless {
+        return (Arc::new(WithSession { server }), Some(room));
     }
+    let is_shared = link
+        .client
+        .upgrade()
+        .is_none_or(|client| client.is_shared());
+    let bridge = WithoutSession {
+        server: Arc::new(Roomed::new(link, room)),
+        is_shared,
+        start_timeout: link.start_timeout(),
+    };
+    (Arc::new(bridge), None)
 }
 
 /// What the connection takes: what was taken for it before, or what there is.
-async fn room(link: &Link, client: &Client) -> Result<Arc<Room>, UpstreamError> {
+pub(super) async fn room(link: &Link, client: &Client) -> Result<Arc<Room>, UpstreamError> {
     if let Some(room) = client.take_room(link.server) {
         return Ok(room);
     }
@@ -315,13 +322,16 @@ async fn attempt(
     link: &Arc<Link>,
     connector: &Arc<dyn Connector>,
     most: Duration,
-    room: &Arc<Room>,
+    room: Option<&Arc<Room>>,
 ) -> Result<Opened, (UpstreamError, bool)> {
     let mut connection = None;
     let opened = tokio::time::timeout(most, async {
         let (sender, mut events) = mpsc::channel(EVENTS);
         let upstream = connector.connect(sender).await?;
-        let connection = connection.insert(Connection::new(upstream, room));
+        if let Some(room) = room {
+            link.takes(room);
+        }
+        let connection = connection.insert(Connection::new(upstream, room.cloned()));
         introduce(link, &*connection.upstream, &mut events).await?;
         Ok(events)
     })

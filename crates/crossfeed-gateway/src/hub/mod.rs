@@ -30,6 +30,7 @@ mod pace;
 mod read;
 mod resources;
 mod room;
+mod roomed;
 mod route;
 mod side;
 mod tasks;
@@ -273,15 +274,17 @@ impl Gateway {
     }
 }
 
-/// The budget of a gateway. A message on its way in, out and back always fits in.
+/// The budget of a gateway. Beside all results that are kept, which may all be one holder's, a message on its way
+/// in, out and back always fits in.
 fn budget(config: &GatewayConfig, metrics: &Metrics) -> Arc<Budget> {
     let holders = config
         .listen
         .as_ref()
         .map_or(0, |listen| listen.tokens.len());
     let limits = &config.limits;
-    let largest = limits.message_bytes.saturating_mul(2);
-    Budget::new(limits.held_bytes(), largest, holders, metrics)
+    let messages = limits.message_bytes.saturating_mul(2);
+    let least = limits.total_bytes.saturating_add(messages);
+    Budget::new(limits.held_bytes(), least, holders, metrics)
 }
 
 /// What tells a client from all others: 128 bits that nobody can guess.

@@ -28,8 +28,8 @@ const UNCALLED: Duration = Duration::from_secs(60);
 /// What one connection to a server takes.
 #[derive(Debug)]
 pub(super) struct Room {
-    _processes: Permit,
-    _descriptors: Permit,
+    processes: Permit,
+    descriptors: Permit,
 }
 
 impl Room {
@@ -40,11 +40,17 @@ impl Room {
     ) -> Vec<Arc<Self>> {
         let room = |needs: &Needs| {
             Arc::new(Self {
-                _processes: processes.split(needs.processes),
-                _descriptors: descriptors.split(needs.descriptors),
+                processes: processes.split(needs.processes),
+                descriptors: descriptors.split(needs.descriptors),
             })
         };
         needs.iter().map(room).collect()
+    }
+
+    /// Its connection is ending: others may wait for this room.
+    pub(super) fn ends(&self) {
+        self.processes.ends();
+        self.descriptors.ends();
     }
 }
 
@@ -66,14 +72,17 @@ pub(super) fn needs(server: Option<&ServerConfig>) -> Needs {
 /// An open connection, whose room comes back when it has ended.
 pub(super) struct Connection {
     pub(super) upstream: Arc<dyn Upstream>,
+    /// None where the connections behind a bridge hold their own.
     room: Option<Arc<Room>>,
+    has_ended: bool,
 }
 
 impl Connection {
-    pub(super) fn new(upstream: Arc<dyn Upstream>, room: &Arc<Room>) -> Self {
+    pub(super) fn new(upstream: Arc<dyn Upstream>, room: Option<Arc<Room>>) -> Self {
         Self {
             upstream,
-            room: Some(Arc::clone(room)),
+            room,
+            has_ended: false,
         }
     }
 
@@ -84,8 +93,22 @@ impl Connection {
         }
     }
 
+    /// It is about to end: others may wait for its room.
+    pub(super) fn ends(&self) {
+        if let Some(room) = &self.room {
+            room.ends();
+        }
+    }
+
     fn end(&mut self) -> Option<JoinHandle<()>> {
-        let room = self.room.take()?;
+        if std::mem::replace(&mut self.has_ended, true) {
+            return None;
+        }
+        let mut room = self.room.take();
+        // Room that somebody else refers to is used for another attempt.
+        if let Some(room) = room.as_mut().and_then(Arc::get_mut) {
+            room.ends();
+        }
         let upstream = Arc::clone(&self.upstream);
         let runtime = Handle::try_current().ok()?;
         Some(runtime.spawn(async move {
@@ -117,12 +140,10 @@ impl Gateway {
         needs: &[Needs],
     ) -> Result<Vec<Arc<Room>>, Crowded> {
         let until = Instant::now() + CLOSING;
-        let mut is_coming = false;
         let taken = self
             .quotas
             .take_when_there(principal, sum(needs), until, |lack| {
-                is_coming = is_coming || self.take_back(principal, needs, lack);
-                is_coming
+                self.take_back(principal, needs, lack)
             });
         match taken.await {
             Ok(permits) => Ok(Room::split(permits, needs)),
@@ -136,8 +157,9 @@ impl Gateway {
         }
     }
 
-    /// Has clients give back what they do not use, until it is enough; of whoever asks, or unless that is its
-    /// share, of those who have more. Where it would not be enough, nobody gives anything.
+    /// Has clients give back what they do not use, until it is enough together with what is ending already; of
+    /// whoever asks, or unless that is its share, of those who have more. Where it would not be enough, nobody
+    /// gives anything.
     fn take_back(&self, principal: &Principal, needs: &[Needs], lack: Lack) -> bool {
         let (quota, of): (_, fn(&Needs) -> usize) = if lack.is_processes {
             (&self.quotas.processes, |needs| needs.processes)
@@ -145,7 +167,10 @@ impl Gateway {
             (&self.quotas.descriptors, |needs| needs.descriptors)
         };
         let needed: usize = needs.iter().map(of).sum();
-        let lacking = needed.saturating_sub(quota.left(principal));
+        let lacking = needed.saturating_sub(quota.left_soon(principal));
+        if lacking == 0 {
+            return true;
+        }
         let own = quota.held_by(principal);
         let may_give = |client: &Client| {
             let whose = client.principal();
@@ -166,7 +191,8 @@ impl Gateway {
             }
             let links = client.links();
             let mut links: Vec<_> = links.into_iter().filter(|link| link.may_rest()).collect();
-            coming += links.len() * of(&Needs::PROCESS);
+            let rooms: usize = links.iter().map(|link| link.rooms()).sum();
+            coming += rooms * of(&Needs::PROCESS);
             giving.append(&mut links);
         }
         if coming < lacking {

@@ -11,7 +11,7 @@
 
 use super::{
     Call, Forward, Pending, binary,
-    client::{Known, Shared, asked_in},
+    client::{Known, Shared},
     extra,
     flow::{self, FlowError, Sources},
     list::Offered,
@@ -98,7 +98,7 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
     let state = root.get("requestState");
     let continued = state
         .filter(|state| state.kind() != Kind::Null)
-        .map(|state| shared.round(&offered, state, &asked_in(Some(root))));
+        .map(|state| shared.round(&offered, state, shared.asked_in(Some(root))));
     let (round, held) = match continued.transpose() {
         Ok(continued) => continued.unwrap_or_default(),
         Err(error) => return Call::Answered(unknown_state(shared, &error)),

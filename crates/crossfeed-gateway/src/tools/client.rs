@@ -13,7 +13,11 @@ use super::{
     result::Kept,
     tasks::{Room, Tasks},
 };
-use crate::{budget::Account, downstream::Principal, upstream::Header};
+use crate::{
+    budget::{Account, Purpose, UNCHARGED},
+    downstream::Principal,
+    upstream::Header,
+};
 use bytes::Bytes;
 use crossfeed_core::Session;
 use crossfeed_json::{Cursor, Document};
@@ -21,8 +25,10 @@ use crossfeed_projection::ProjectionRequest;
 use crossfeed_schema::guidance;
 use crossfeed_wire::{CallId, Scope};
 use lru::LruCache;
+use sha2::{Digest as _, Sha256};
 use std::{
     collections::HashMap,
+    hash::{BuildHasher as _, RandomState},
     num::NonZeroUsize,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -53,8 +59,10 @@ pub(super) struct Shared {
     session: Session,
     pub(super) ids: CallIds,
     listing: Mutex<Shown>,
-    /// By tool and state: two servers may say the same.
-    rounds: Mutex<LruCache<(Arc<str>, String), Round>>,
+    /// By tool and digest of the state: two servers may say the same.
+    rounds: Mutex<LruCache<(Arc<str>, [u8; 32]), Round>>,
+    /// The key of the digests of what was asked.
+    asked: RandomState,
     pub(super) tasks: Tasks,
     /// How many tasks there may be.
     pub(super) room: Room,
@@ -101,9 +109,10 @@ pub(super) enum Known {
 /// A call that was answered with a question.
 #[derive(Clone)]
 pub(super) struct Round {
-    /// The name and the arguments as the client wrote them; nothing once they took too much room.
-    pub(super) asked: Option<(String, Option<Bytes>)>,
-    /// The arguments as they were resolved; none where nothing was changed.
+    /// A digest of the name and the arguments as the client wrote them; none where the arguments as they were
+    /// resolved found no room.
+    asked: Option<u64>,
+    /// The arguments as they were resolved, charged; none where nothing was changed.
     pub(super) arguments: Option<Bytes>,
     /// Whose data they hold.
     pub(super) sources: Sources,
@@ -113,11 +122,7 @@ pub(super) struct Round {
 
 impl Round {
     fn bytes(&self) -> usize {
-        let asked = self
-            .asked
-            .as_ref()
-            .and_then(|(_, written)| written.as_ref());
-        asked.map_or(0, Bytes::len) + self.arguments.as_ref().map_or(0, Bytes::len)
+        self.arguments.as_ref().map_or(0, Bytes::len)
     }
 
     /// Leaves whose data went to the call: that is small, and must not be forgotten.
@@ -187,33 +192,33 @@ impl Shared {
         flows.remember(&self.principal, self.scope(), call_id, tool, of);
     }
 
-    /// Keeps what a call was resolved to, for the client's answer to what the server asks. What is too
-    /// large to be kept is resolved anew then.
-    pub(super) fn remember_round(&self, state: String, kept: Kept) {
-        let round = Round {
-            asked: Some(asked(&kept.params)),
+    /// Keeps what a call was resolved to, for the client's answer to what the server asks. What finds no room is
+    /// resolved anew then.
+    pub(super) fn remember_round(&self, state: &str, kept: Kept) {
+        let document = Document::new(kept.params);
+        let mut round = Round {
+            asked: Some(self.asked_in(document.root().ok())),
             arguments: kept.arguments,
             sources: kept.sources,
             projection: kept.projection,
         };
+        // What is longer was charged when it was built.
+        let short = round.arguments.take_if(|own| own.len() <= UNCHARGED);
+        if let Some(arguments) = short {
+            match self.account.charge(arguments.len(), Purpose::Resolved) {
+                Some(charge) => round.arguments = Some(charge.hold(arguments)),
+                None => round.slim(),
+            }
+        }
         let mut rounds = lock(&self.rounds);
-        rounds.put((Arc::clone(&kept.offered.source), state), round);
-        let all = rounds.iter();
-        let mut held: usize = all
-            .map(|((_, state), round)| state.len() + round.bytes())
-            .sum();
+        rounds.put((Arc::clone(&kept.offered.source), digest(state)), round);
+        let mut held: usize = rounds.iter().map(|(_, round)| round.bytes()).sum();
         for (_, round) in rounds.iter_mut().rev() {
             if held <= ROUND_BYTES {
                 break;
             }
             held -= round.bytes();
             round.slim();
-        }
-        // States that are larger than arguments: by now nothing is held but them.
-        while held > ROUND_BYTES
-            && let Some(((_, state), _)) = rounds.pop_lru()
-        {
-            held -= state.len();
         }
     }
 
@@ -229,14 +234,14 @@ impl Shared {
         &self,
         offered: &Offered,
         state: Cursor<'_>,
-        asked: &(String, Option<Bytes>),
+        asked: u64,
     ) -> Result<(Option<Round>, Sources), FlowError> {
         let known = state.as_str().and_then(|state| {
-            let key = (Arc::clone(&offered.source), state.into_owned());
+            let key = (Arc::clone(&offered.source), digest(&state));
             let mut rounds = lock(&self.rounds);
             let round = rounds.get(&key)?;
             let sources = round.sources.clone();
-            let same = (round.asked.as_ref() == Some(asked)).then(|| round.clone());
+            let same = (round.asked == Some(asked)).then(|| round.clone());
             Some((same, sources))
         });
         match known {
@@ -250,6 +255,13 @@ impl Shared {
                 is_repeatable: offered.prepared.listed().is_repeatable(),
             }),
         }
+    }
+
+    /// A digest of the name and the arguments of `params`, of which nobody but this client's tools knows the key.
+    pub(super) fn asked_in(&self, root: Option<Cursor<'_>>) -> u64 {
+        let name = root.and_then(|root| root.get("name")?.as_str());
+        let arguments = root.and_then(|root| root.get("arguments"));
+        self.asked.hash_one((name, arguments.map(Cursor::raw)))
     }
 
     /// Learns from a result what a tool returns that does not say it.
@@ -268,20 +280,9 @@ impl Shared {
     }
 }
 
-/// The name and the arguments of `params`.
-pub(super) fn asked(params: &Bytes) -> (String, Option<Bytes>) {
-    let document = Document::new(params.clone());
-    asked_in(document.root().ok())
-}
-
-/// The same of `params` that were read.
-pub(super) fn asked_in(root: Option<Cursor<'_>>) -> (String, Option<Bytes>) {
-    let name = root.and_then(|root| root.get("name")?.as_str());
-    let arguments = root.and_then(|root| root.get("arguments"));
-    (
-        name.unwrap_or_default().into_owned(),
-        arguments.map(|arguments| Bytes::copy_from_slice(arguments.raw())),
-    )
+/// By which a state is known again: servers may make states as long as messages.
+fn digest(state: &str) -> [u8; 32] {
+    Sha256::digest(state).into()
 }
 
 impl ClientTools {
@@ -316,6 +317,7 @@ impl ClientTools {
                 ids,
                 listing: Mutex::default(),
                 rounds: Mutex::new(LruCache::new(REMEMBERED)),
+                asked: RandomState::new(),
                 tasks: Mutex::new(LruCache::new(room.known)),
                 room,
             }),

@@ -225,7 +225,12 @@ impl Sessions {
 
     fn failed(&mut self, link: Link, id: &Id, error: &UpstreamError, actions: &mut Actions) {
         match self.take_sent(link, Some(id)) {
-            Some(Sent::Initialize) => self.give_up_session(link, error, actions),
+            Some(Sent::Initialize) => {
+                let is_crowded = matches!(error, UpstreamError::Crowded { .. });
+                if !(is_crowded && self.take_place(link, actions)) {
+                    self.give_up_session(link, error, actions);
+                }
+            }
             Some(Sent::Call(call)) => self.call_failed(call, error, actions),
             Some(Sent::Subscribe { listen, uri }) => {
                 self.subscribed(link, listen, uri, false, actions)

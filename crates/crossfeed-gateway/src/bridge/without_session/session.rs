@@ -88,35 +88,15 @@ impl Sessions {
             session.used = Instant::now();
             return Some(*link);
         }
-        if self.sessions.len() >= SESSIONS {
-            let idle = self
-                .sessions
-                .iter()
-                .filter(|(link, _)| self.is_idle(**link));
-            let (link, _) = idle.min_by_key(|(_, session)| session.used)?;
-            self.close_session(*link, actions);
-        }
+        let is_full = self.sessions.len() >= SESSIONS;
+        let before = if is_full { Some(self.idlest()?) } else { None };
         let link = if self.first_taken {
-            self.links += 1;
-            actions.push(Action::Open(self.links));
-            // Whoever opened the bridge waits for the first, as long as that may take.
-            actions.push(Action::Wake(self.start_timeout, self.links));
-            self.links
+            self.open_link(before, actions)
         } else {
             self.first_taken = true;
             FIRST
         };
-        let version = quoted(Revision::V2025_11_25.as_str());
-        let info = asker
-            .info
-            .as_deref()
-            .unwrap_or(br#"{"name":"client","version":"0"}"#);
-        let params = members::object(&[
-            ("protocolVersion", version.as_bytes()),
-            ("capabilities", &asker.capabilities),
-            ("clientInfo", info),
-        ]);
-        self.ask_server(link, method::INITIALIZE, &params, Sent::Initialize, actions);
+        self.introduce(link, &asker, actions);
         let session = Session {
             asker,
             hello: None,
@@ -133,6 +113,61 @@ impl Sessions {
             self.sweep_later(actions);
         }
         Some(link)
+    }
+
+    /// The session that could be closed and was not used for longest.
+    fn idlest(&self) -> Option<Link> {
+        let idle = self.sessions.iter();
+        let idle = idle.filter(|(link, _)| self.is_idle(**link));
+        let idlest = idle.min_by_key(|(_, session)| session.used);
+        idlest.map(|(link, _)| *link)
+    }
+
+    /// Another connection, in place of that of the session `before`.
+    fn open_link(&mut self, before: Option<Link>, actions: &mut Actions) -> Link {
+        if let Some(before) = before {
+            self.forget_session(before);
+        }
+        self.links += 1;
+        actions.push(Action::Open(self.links, before));
+        // Whoever opened the bridge waits for the first, as long as that may take.
+        actions.push(Action::Wake(self.start_timeout, self.links));
+        self.links
+    }
+
+    /// There is no room for the connection of a session: it takes the place of one that is not used, if there is
+    /// one.
+    pub(super) fn take_place(&mut self, link: Link, actions: &mut Actions) -> bool {
+        let Some(idle) = self.idlest() else {
+            return false;
+        };
+        let Some(session) = self.sessions.remove(&link) else {
+            return false;
+        };
+        let opened = self.open_link(Some(idle), actions);
+        self.introduce(opened, &session.asker, actions);
+        self.sessions.insert(opened, session);
+        let calls = self.calls.values_mut().map(|call| &mut call.link);
+        let listens = self.listens.values_mut().map(|listen| &mut listen.link);
+        for at in calls.chain(listens).filter(|at| **at == link) {
+            *at = opened;
+        }
+        true
+    }
+
+    /// Says to the server who the client is.
+    fn introduce(&mut self, link: Link, asker: &Asker, actions: &mut Actions) {
+        let version = quoted(Revision::V2025_11_25.as_str());
+        let info = asker
+            .info
+            .as_deref()
+            .unwrap_or(br#"{"name":"client","version":"0"}"#);
+        let params = members::object(&[
+            ("protocolVersion", version.as_bytes()),
+            ("capabilities", &asker.capabilities),
+            ("clientInfo", info),
+        ]);
+        self.ask_server(link, method::INITIALIZE, &params, Sent::Initialize, actions);
     }
 
     /// Sends a request of the bridge's own.
@@ -268,10 +303,9 @@ impl Sessions {
         ready && !busy
     }
 
-    fn close_session(&mut self, link: Link, actions: &mut Actions) {
+    fn forget_session(&mut self, link: Link) {
         self.sessions.remove(&link);
         self.sent.retain(|_, (at, _)| *at != link);
-        actions.push(Action::Close(link));
     }
 
     pub(super) fn expire_sessions(&mut self, actions: &mut Actions) {
@@ -283,7 +317,8 @@ impl Sessions {
             .collect();
         for link in expired {
             if self.sessions.len() > 1 {
-                self.close_session(link, actions);
+                self.forget_session(link);
+                actions.push(Action::Close(link));
             }
         }
     }

@@ -272,6 +272,7 @@ impl Session {
 
     /// Ends it, without waiting for its servers, which may take their time.
     pub(super) fn close_soon(self: Arc<Self>) {
+        self.client.ends();
         spawn_if_possible(async move { self.close().await });
     }
 

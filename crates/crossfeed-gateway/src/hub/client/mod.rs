@@ -378,9 +378,20 @@ impl Client {
         self.state().is_closed = true;
     }
 
+    /// It is about to be closed: others may wait for what its connections take.
+    pub(crate) fn ends(&self) {
+        for room in self.state().rooms.values() {
+            room.ends();
+        }
+        for link in self.links() {
+            link.ends();
+        }
+    }
+
     /// The client is gone, or to go: its calls are cancelled, and those that a server was given are told
     /// that they may have run; its connections to servers are closed.
     pub async fn close(&self) {
+        self.ends();
         let (is_end_of_all, early, endless) = {
             let mut state = self.state();
             let is_end_of_all = std::mem::replace(&mut state.is_closed, true);

@@ -9,7 +9,7 @@ mod hand;
 #[cfg(test)]
 mod models;
 
-use super::{Client, fault, life::Hello, read, side::LONGEST};
+use super::{Client, fault, life::Hello, read, room::Room, side::LONGEST};
 use crate::{
     budget::{Charge, Purpose},
     config::TransportConfig,
@@ -109,6 +109,8 @@ pub(super) struct State {
     /// The request that is being handed over: whoever does it knows whether it was taken.
     in_hand: Option<u64>,
     upstream: Option<Arc<dyn Upstream>>,
+    /// What its connections take of the machine.
+    rooms: Vec<Weak<Room>>,
     /// It begins when it is used.
     is_idle: bool,
     /// What requests over HTTP take, until they are answered.
@@ -325,11 +327,34 @@ impl Link {
         state.over += 1;
         self.over.send_replace(state.over);
         drop(state);
+        self.ends();
         if had_process {
             self.figures.returns.add(1);
             tracing::info!(target: "crossfeed::gateway", server = %self.name, "a process that is not used ends");
         }
         self.clock.notify_one();
+    }
+
+    /// A connection to its server takes this room.
+    pub(super) fn takes(&self, room: &Arc<Room>) {
+        let mut state = self.state();
+        state.rooms.retain(|room| room.strong_count() > 0);
+        state.rooms.push(Arc::downgrade(room));
+    }
+
+    /// How many connections there are to its server.
+    pub(super) fn rooms(&self) -> usize {
+        let state = self.state();
+        let rooms = state.rooms.iter();
+        rooms.filter(|room| room.strong_count() > 0).count()
+    }
+
+    /// Its connections are ending: what they take comes back.
+    pub(super) fn ends(&self) {
+        let rooms = std::mem::take(&mut self.state().rooms);
+        for room in rooms.iter().filter_map(Weak::upgrade) {
+            room.ends();
+        }
     }
 
     /// Begins again what was given back.
@@ -581,6 +606,7 @@ impl State {
             draining: false,
             in_hand: None,
             upstream: None,
+            rooms: Vec::new(),
             is_idle: false,
             sockets: HashMap::new(),
             over: 0,

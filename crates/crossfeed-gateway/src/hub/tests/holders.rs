@@ -1,7 +1,11 @@
 //! Holders of tokens who may use some servers and some tools only.
 
 use super::fake::{INITIALIZE, World};
-use crate::config::TokenConfig;
+use crate::{
+    budget::Purpose,
+    config::{ListenConfig, TokenConfig},
+    downstream::Principal,
+};
 
 fn world() -> World {
     World::with(&["files", "bank"], |config| {
@@ -10,6 +14,30 @@ fn world() -> World {
         bob.tools = vec!["files/read_*".to_owned()];
         config.tokens = vec![bob, TokenConfig::new("ann", "token-of-ann-1234")];
     })
+}
+
+#[tokio::test]
+async fn a_holder_whose_results_fill_the_store_can_still_send_and_be_answered() {
+    let world = World::with(&["files"], |config| {
+        let mut listen = ListenConfig::new(ListenConfig::ADDRESS);
+        listen.tokens = vec![
+            TokenConfig::new("bob", "token-of-bob-1234"),
+            TokenConfig::new("ann", "token-of-ann-1234"),
+        ];
+        config.listen = Some(listen);
+        config.limits.message_bytes = 8 << 20;
+        config.limits.total_bytes = 64 << 20;
+        config.limits.memory_bytes = 128 << 20;
+    });
+    let budget = world.gateway.budget();
+    assert_eq!(budget.limit(), 128 << 20);
+    let bob = budget.account(&Principal::Named("bob".to_owned()));
+    let _results = bob.charge(64 << 20, Purpose::Answer).unwrap();
+    let _request = bob.charge(8 << 20, Purpose::Request).unwrap();
+    let _answer = bob.charge(8 << 20, Purpose::Answer).unwrap();
+    assert!(bob.charge(1, Purpose::Request).is_none());
+    let ann = budget.account(&Principal::Named("ann".to_owned()));
+    assert!(ann.charge(32 << 20, Purpose::Request).is_some());
 }
 
 #[tokio::test]

@@ -318,3 +318,88 @@ async fn room_comes_back_whichever_way_a_session_ends() {
     until(&world, 0).await;
     assert_eq!(world.gateway.quotas().descriptors.used(), 0);
 }
+
+/// A request without a session, of a client that calls itself so.
+fn stateless(id: u32, name: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"resources/read","params":{{"uri":"u:x","_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}},"io.modelcontextprotocol/clientInfo":{{"name":"{name}","version":"1"}}}}}}}}"#
+    )
+}
+
+/// The next session behind a bridge, and the request that it was begun for.
+async fn bridged(world: &World) -> (Server, Message) {
+    let mut server = world.server(0).await;
+    server.begin(CAPABILITIES).await;
+    server.expect("notifications/initialized").await;
+    let read = server.expect("resources/read").await;
+    (server, read)
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_session_behind_a_bridge_takes_room() {
+    let world = World::with(&["one"], |config| config.limits.processes = 2);
+    let client = world.stateless();
+    client.send(&stateless(1, "ann")).await;
+    let mut probed = world.server(0).await;
+    let probe = probed.expect("server/discover").await;
+    probed.refuse(&probe, -32601).await;
+    // Lists are read in a session of the gateway's own.
+    let mut own = world.server(0).await;
+    own.begin(CAPABILITIES).await;
+    let (first, read) = bridged(&world).await;
+    assert_eq!(processes(&world), 2);
+
+    // It takes the place of the one that is not used.
+    own.expect("notifications/initialized").await;
+    client.send(&stateless(2, "bob")).await;
+    let (second, _) = bridged(&world).await;
+    assert!(own.inbox.recv().await.is_none());
+    assert_eq!(processes(&world), 2);
+
+    // Both are used.
+    client.send(&stateless(3, "cat")).await;
+    let refused = client.next().await;
+    assert!(refused.contains("limit.exceeded"), "{refused}");
+    assert!(world.try_server(0).await.is_none());
+    assert_eq!(processes(&world), 2);
+
+    // Those that run go on, and everything comes back.
+    first.answer(&read, "{}").await;
+    assert!(client.next().await.contains("result"));
+    client.send(&stateless(4, "cat")).await;
+    let (_third, _) = bridged(&world).await;
+    assert_eq!(processes(&world), 2);
+    drop(second);
+    until(&world, 1).await;
+    client.client.close().await;
+    until(&world, 0).await;
+    assert_eq!(world.gateway.quotas().descriptors.used(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_ending_already_is_waited_for() {
+    let world = of_two_holders(4);
+    let (one, _first) = Session::begun(&world, "ann").await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let (two, mut second) = Session::begun(&world, "ann").await;
+    // It takes its time to end: as long the other keeps its process, though it does not use it.
+    world.fakes[0].is_stuck.store(true, Ordering::Relaxed);
+    one.client.ends();
+    let closing = tokio::spawn(async move { one.client.close().await });
+    let three = Session::of(&world, "ann");
+    three.client.reserve().await.unwrap();
+    assert!(second.is_quiet() && !second.inbox.is_closed());
+    assert_eq!(world.gateway.health()[0].idle, 0);
+    world.fakes[0].is_stuck.store(false, Ordering::Relaxed);
+    closing.await.unwrap();
+
+    // The same where the other is used: nothing is refused for nothing.
+    two.ask(1, "resources/read").await;
+    second.expect("resources/read").await;
+    world.fakes[0].is_stuck.store(true, Ordering::Relaxed);
+    three.client.ends();
+    let closing = tokio::spawn(async move { three.client.close().await });
+    let four = Session::of(&world, "ann");
+    four.client.reserve().await.unwrap();
+    closing.await.unwrap();
+}

@@ -24,7 +24,11 @@ pub(crate) use passed::unclaimed;
 pub(super) use preview::AS_TEXT;
 
 use super::{client::Shared, flow::Sources, list::Offered, refusal, room};
-use crate::{apart::apart, budget::Charge, members, metrics};
+use crate::{
+    apart::apart,
+    budget::{Charge, UNCHARGED},
+    members, metrics,
+};
 use bytes::Bytes;
 use crossfeed_core::{InFlight, ProjectOptions, RenderOptions, ToolResult};
 use crossfeed_json::{Cursor, Document, Edits, Kind};
@@ -36,10 +40,10 @@ use serde_json::Value;
 use std::sync::Arc;
 use whole::{Clean, Held, clean, whole};
 
-/// What a client asks for in the `_meta` of its call, and how many bytes of it are kept while a task runs:
-/// far more than all paths that may be asked for.
+/// What a client asks for in the `_meta` of its call, and how many bytes of it are kept while a task is known:
+/// as many as are not charged.
 const ASKED: [&str; 2] = [crossfeed_mcp::KEY, crossfeed_mcp::BARE_KEY];
-const SLIM: usize = 256 << 10;
+const SLIM: usize = UNCHARGED;
 
 /// How a result is shown.
 pub(super) struct Show {
@@ -142,7 +146,7 @@ impl Kept {
                 let shared = Arc::clone(&self.shared);
                 let withholds = self.offered.withholds();
                 if let Some(state) = state {
-                    shared.remember_round(state, self);
+                    shared.remember_round(&state, self);
                 }
                 passed::on(result, shared.is_stateless(), withholds).await
             }

@@ -1,7 +1,10 @@
 //! What calls build is charged to the budget, and given back.
 
 use super::*;
-use crate::{budget::Budget, metrics::Metrics};
+use crate::{
+    budget::{Budget, Purpose},
+    metrics::Metrics,
+};
 
 async fn within(limit: usize) -> (ClientTools, Arc<Budget>) {
     let mut world = World::new(vec![(server("a"), tools())], Vec::new());
@@ -36,6 +39,50 @@ async fn what_references_build_is_charged_until_it_is_sent() {
     drop((first, second));
     assert_eq!(budget.held(), 0);
     forward(&client, copies("call_1")).await;
+}
+
+/// What waits for the client's answer to a question is charged, though each is short.
+#[tokio::test]
+async fn rounds_are_charged() {
+    let (client, budget) = within(1 << 20).await;
+    let text = json!({"content": [{"type": "text", "text": "x".repeat(3000)}]});
+    returned(&client, "search", text).await;
+    assert_eq!(budget.held(), 0);
+    let call = |state: Option<&str>| {
+        let arguments = json!({"url": {"$tool": "call_1"}});
+        let call = json!({"name": "fetch", "arguments": arguments, "requestState": state});
+        forward(&client, call.to_string().into())
+    };
+    let asks = async |state: &str| {
+        let question = json!({"resultType": "input_required", "requestState": state});
+        let forwarded = call(None).await;
+        forwarded.pending.finish(question.to_string().into()).await;
+    };
+    asks("a").await;
+    let one = budget.held();
+    assert!(one > 3000);
+    asks("b").await;
+    assert_eq!(budget.held(), 2 * one);
+    // Where there is no room, the arguments are resolved anew.
+    let account = budget.account(&Principal::Local);
+    let forwarded = call(None).await;
+    let rest = budget.limit() - budget.held();
+    let rest = account.charge(rest, Purpose::Request).unwrap();
+    let question = json!({"resultType": "input_required", "requestState": "c"});
+    forwarded.pending.finish(question.to_string().into()).await;
+    assert_eq!(budget.held(), rest.bytes() + 2 * one);
+    drop(rest);
+    for state in ["a", "c"] {
+        let again = call(Some(state)).await;
+        assert!(
+            again
+                .params
+                .windows(3000)
+                .any(|part| part.iter().all(|byte| *byte == b'x'))
+        );
+    }
+    client.close().await;
+    assert_eq!(budget.held(), 0);
 }
 
 #[tokio::test]
