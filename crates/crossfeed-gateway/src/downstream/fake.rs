@@ -5,7 +5,7 @@ use crate::{
     Revision,
     budget::Budget,
     hub::ServerHealth,
-    message::{Id, Kind, Message},
+    message::{Id, Kind, Message, RpcError},
     upstream::Header,
 };
 use async_trait::async_trait;
@@ -180,7 +180,7 @@ impl HubClient for FakeClient {
             tokio::time::sleep(WHILE).await;
         }
         if is_late || &params[..] == br#"{"fails":true}"# {
-            let error = crate::message::RpcError::new(-32000, "it fails");
+            let error = RpcError::new(-32000, "it fails");
             let _ = reply.send(Message::failure(Some(id), &error)).await;
             return;
         }
@@ -198,11 +198,11 @@ impl HubClient for FakeClient {
         Some(Revision::V2025_11_25)
     }
 
-    fn headers(&self, params: &Bytes) -> Vec<Header> {
-        match params.windows(8).any(|part| part == b"\"region\"") {
+    async fn headers(&self, _: &str, params: &Bytes) -> Result<Vec<Header>, RpcError> {
+        Ok(match params.windows(8).any(|part| part == b"\"region\"") {
             true => vec![Header::new("Mcp-Param-Region", "=?base64?SGVsbG8=?=")],
             false => Vec::new(),
-        }
+        })
     }
 
     async fn give_up(&self, id: &Id, _: &Arc<dyn Outlet>) {

@@ -136,8 +136,12 @@ pub trait HubClient: Send + Sync {
     /// The revision that was agreed on, once it was.
     fn revision(&self) -> Option<Revision>;
 
-    /// The headers that a call without a session must come with, by its `params`.
-    fn headers(&self, params: &Bytes) -> Vec<Header>;
+    /// The headers that a call of a tool must come with where there is no session, by its `params`.
+    ///
+    /// # Errors
+    ///
+    /// There is no memory to read these.
+    async fn headers(&self, tool: &str, params: &Bytes) -> Result<Vec<Header>, RpcError>;
 
     /// The client went away from the request whose answer goes to `reply`.
     async fn give_up(&self, id: &Id, reply: &Arc<dyn Outlet>);
@@ -197,8 +201,8 @@ impl HubClient for Client {
         Self::revision(self)
     }
 
-    fn headers(&self, params: &Bytes) -> Vec<Header> {
-        Self::headers(self, params)
+    async fn headers(&self, tool: &str, params: &Bytes) -> Result<Vec<Header>, RpcError> {
+        Self::headers(self, tool, params).await
     }
 
     async fn give_up(&self, _: &Id, reply: &Arc<dyn Outlet>) {

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     apart::apart,
-    message::{Message, RpcError, code},
+    message::{Message, Param, RpcError, code},
     tools::{Call, ServerList},
     upstream::UpstreamError,
 };
@@ -218,7 +218,7 @@ impl Request {
         if !self.side.tools.is_listed() {
             // Without sessions each request says who asks; nothing else of the call is said.
             let meta = match self.side.revision.is_stateless() {
-                true => asking(&params),
+                true => asking(&message).await,
                 false => None,
             };
             let fetch = async {
@@ -279,8 +279,9 @@ pub(super) fn cancelled() -> Failure {
 }
 
 /// Parameters that say who asks, by those of another request.
-pub(super) fn asking(params: &Bytes) -> Option<Bytes> {
-    let meta = read::raw(params, &["_meta"])?;
-    let meta = read::without_member(&meta, "progressToken");
+pub(super) async fn asking(message: &Message) -> Option<Bytes> {
+    let meta = message.param(Param::Meta)?;
+    let without_token = move || read::without_member(&meta, "progressToken");
+    let meta = apart(message.len(), without_token).await;
     Some(crate::members::object(&[("_meta", meta)]))
 }

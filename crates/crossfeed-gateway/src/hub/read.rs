@@ -6,7 +6,6 @@
 use crate::{
     members::{at, put_all},
     message::Id,
-    meta,
 };
 use bytes::Bytes;
 use crossfeed_json::{Document, Edits};
@@ -99,11 +98,6 @@ pub(super) fn without_member(json: &Bytes, key: &str) -> Bytes {
     }
     kept.push(b'}');
     kept.into()
-}
-
-/// The revision that parameters say they are of: each request of the stateless era does.
-pub(super) fn says_revision(params: &Bytes) -> Option<String> {
-    string(params, &["_meta", meta::PROTOCOL_VERSION])
 }
 
 #[cfg(test)]

@@ -357,7 +357,7 @@ impl Request {
     async fn read_all_resources(&self, message: &Message) -> Result<(), Infallible> {
         // What changes meanwhile is read again.
         self.side.resources().is_learnt = true;
-        let params = message.params().and_then(|params| asking(&params));
+        let params = asking(message).await;
         let params = params.unwrap_or_else(|| Bytes::from_static(b"{}"));
         let links = self.capable("resources");
         for method in ["resources/list", "resources/templates/list"] {

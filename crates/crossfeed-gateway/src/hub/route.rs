@@ -14,10 +14,11 @@ use super::{
     side::Side,
 };
 use crate::{
+    apart::indexed,
     config::Unlisted,
     downstream::LISTEN,
     lookalike,
-    message::{Kind, Message, RpcError, code},
+    message::{Kind, Message, Param, RpcError, code},
 };
 use bytes::Bytes;
 use std::{sync::Arc, time::Duration};
@@ -101,7 +102,7 @@ impl Request {
                 client.work(serial, self.any_of(asked)).await;
             }
             "prompts/get" => {
-                let name = read::string(&params, &["name"]).unwrap_or_default();
+                let name = text_of(&message, Param::Name).await.unwrap_or_default();
                 client
                     .work(serial, self.prompt(message, name, &["name"]))
                     .await;
@@ -129,7 +130,7 @@ impl Request {
             | "resources/subscribe"
             | "resources/unsubscribe"
             | "resources/directory/read" => {
-                let uri = read::string(&params, &["uri"]).unwrap_or_default();
+                let uri = text_of(&message, Param::Uri).await.unwrap_or_default();
                 self.resource(message, uri).await;
             }
             _ => client.work(serial, self.other(message)).await,
@@ -204,7 +205,7 @@ impl Request {
     async fn prompt(self, message: Message, name: String, path: &'static [&'static str]) {
         let mut known = self.side.prompt(&name);
         if known.is_none() && self.side.may_list_prompts() {
-            let params = message.params().and_then(|params| asking(&params));
+            let params = asking(&message).await;
             let params = params.unwrap_or_else(|| Bytes::from_static(b"{}"));
             let is_needed = || self.side.may_list_prompts();
             let fetch = self.prompts(&params, false);
@@ -302,6 +303,13 @@ impl Request {
         let result = begin::of_all(&abouts, &guidance, self.side.revision);
         self.client.respond(self.serial, &result).await;
     }
+}
+
+/// The text of a member of a request's parameters.
+async fn text_of(message: &Message, param: Param) -> Option<String> {
+    let value = indexed(message.param(param)?).await;
+    let text = value.root().ok()?.as_str()?;
+    Some(text.into_owned())
 }
 
 fn is_unknown_method(message: &Message) -> bool {

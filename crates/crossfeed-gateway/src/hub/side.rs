@@ -8,7 +8,6 @@ use super::{
     life::{self, Hello},
     link::Link,
     listen::Listening,
-    read,
     resources::Resources,
     turns::Turns,
 };
@@ -119,12 +118,10 @@ impl Side {
     }
 
     /// Connections for requests without a session, the first of which has these parameters.
-    pub(super) fn stateless(client: &Arc<Client>, params: Option<&Bytes>) -> Arc<Self> {
+    pub(super) fn stateless(client: &Arc<Client>, name: Option<&str>) -> Arc<Self> {
         let revision = Revision::V2026_07_28;
-        let name = params
-            .and_then(|params| read::string(params, &["_meta", crate::meta::CLIENT_INFO, "name"]));
         // What differs between clients must not be said for all of them.
-        let name = name.filter(|_| !client.is_shared());
+        let name = name.filter(|_| !client.is_shared()).map(str::to_owned);
         let own = Bytes::from(
             serde_json::json!({"_meta": {
                 (crate::meta::PROTOCOL_VERSION): revision.as_str(),

@@ -1,6 +1,6 @@
 //! The members of the outermost object, found in one pass.
 
-use super::{Id, Kind, MessageError};
+use super::{Id, Kind, MessageError, Param};
 use bytes::Bytes;
 use crossfeed_json::{JsonError, JsonErrorKind, Quoted, TokenVisitor, read_tokens, unescape};
 use std::ops::Range;
@@ -13,7 +13,12 @@ pub(super) struct Envelope {
     pub(super) id: Option<Id>,
     pub(super) id_at: Option<Range<usize>>,
     pub(super) body: Option<Range<usize>>,
+    /// Where members of `params` are, within these; none where it has none of them.
+    pub(super) params: Option<Box<Params>>,
 }
+
+/// Where members of `params` are, by [`Param`](super::Param). Of several of the same name, the last counts.
+pub(super) type Params = [Option<Range<usize>>; Param::ALL.len()];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Member {
@@ -27,14 +32,28 @@ enum Member {
 
 const MEMBERS: usize = 6;
 
-/// Looks at the members of the outermost object only.
+/// Looks at the members of the outermost object, and of its `params`.
 struct Reader<'t> {
     text: &'t [u8],
     depth: usize,
     is_object: bool,
     current: Option<(Member, usize)>,
     found: [Option<Range<usize>>; MEMBERS],
+    /// The member of `params` whose value comes, and where that begins.
+    param: Option<(Param, usize)>,
+    params: Option<Box<Params>>,
     twice: bool,
+}
+
+impl Reader<'_> {
+    /// Where the value of a key begins: behind the key stand its closing quote, a colon, and blanks around it.
+    fn behind(&self, key: &Quoted<'_>) -> Option<usize> {
+        let behind = key.start() + key.raw().len() + 1;
+        let value = self.text[behind..]
+            .iter()
+            .position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b':'));
+        value.map(|skipped| behind + skipped)
+    }
 }
 
 impl TokenVisitor for Reader<'_> {
@@ -50,6 +69,11 @@ impl TokenVisitor for Reader<'_> {
     }
 
     fn key(&mut self, key: Quoted<'_>) {
+        if self.depth == 2 && matches!(self.current, Some((Member::Params, _))) {
+            let name = key.text();
+            let param = Param::ALL.into_iter().find(|param| param.key() == name);
+            self.param = param.and_then(|param| Some((param, self.behind(&key)?)));
+        }
         if self.depth != 1 {
             return;
         }
@@ -65,15 +89,16 @@ impl TokenVisitor for Reader<'_> {
                 return;
             }
         };
-        // Behind the key stand its closing quote, a colon, and blanks around it.
-        let behind = key.start() + key.raw().len() + 1;
-        let value = self.text[behind..]
-            .iter()
-            .position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b':'));
-        self.current = value.map(|skipped| (member, behind + skipped));
+        self.current = self.behind(&key).map(|at| (member, at));
     }
 
     fn value_end(&mut self, end: usize) {
+        if self.depth == 2
+            && let (Some((param, at)), Some((_, from))) = (self.param.take(), self.current)
+        {
+            let params = self.params.get_or_insert_default();
+            params[param as usize] = Some(at - from..end - from);
+        }
         if self.depth != 1 {
             return;
         }
@@ -107,12 +132,15 @@ pub(super) fn read(raw: &Bytes) -> Result<Envelope, MessageError> {
         is_object: false,
         current: None,
         found: Default::default(),
+        param: None,
+        params: None,
         twice: false,
     };
     read_tokens(text, &mut reader).map_err(MessageError::NotJson)?;
     let Reader {
         is_object,
         found: [version, id_at, method, params, result, error],
+        params: members,
         twice,
         ..
     } = reader;
@@ -159,6 +187,7 @@ pub(super) fn read(raw: &Bytes) -> Result<Envelope, MessageError> {
         id,
         id_at,
         body,
+        params: members,
     })
 }
 

@@ -33,8 +33,10 @@ impl Maker {
                 id,
                 id_at,
                 body,
+                params: None,
             },
             edits: Vec::new(),
+            is_unread: true,
         }
     }
 }

@@ -15,8 +15,9 @@ mod tests;
 pub use error::{MessageError, RpcError, code};
 pub use id::Id;
 
-use crate::apart::apart;
+use crate::{apart::apart, members::at};
 use bytes::{Buf, Bytes};
+use crossfeed_json::Document;
 use envelope::Envelope;
 use std::{borrow::Cow, ops::Range};
 
@@ -37,6 +38,33 @@ pub enum Kind {
     Error,
 }
 
+/// A member of `params` that decides where a message goes: found while the envelope is read, so that the
+/// whole need not be indexed for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Param {
+    /// What is about the message itself.
+    Meta,
+    /// A tool, or a prompt.
+    Name,
+    /// A resource.
+    Uri,
+    /// A task.
+    TaskId,
+}
+
+impl Param {
+    const ALL: [Self; 4] = [Self::Meta, Self::Name, Self::Uri, Self::TaskId];
+
+    fn key(self) -> &'static str {
+        match self {
+            Self::Meta => "_meta",
+            Self::Name => "name",
+            Self::Uri => "uri",
+            Self::TaskId => "taskId",
+        }
+    }
+}
+
 /// One message.
 ///
 /// # Invariants
@@ -49,6 +77,8 @@ pub struct Message {
     envelope: Envelope,
     /// What stands instead of parts of `raw`, in the order of the ranges, which do not overlap.
     edits: Vec<(Range<usize>, Bytes)>,
+    /// Whether it is not known where members of `params` are.
+    is_unread: bool,
 }
 
 impl Message {
@@ -67,6 +97,7 @@ impl Message {
             raw,
             envelope,
             edits: Vec::new(),
+            is_unread: false,
         })
     }
 
@@ -115,6 +146,60 @@ impl Message {
             .flatten()
     }
 
+    /// The bytes of a member of `params`. Shared, not copied.
+    pub(crate) fn param(&self, param: Param) -> Option<Bytes> {
+        let params = self.params()?;
+        if self.is_unread {
+            let document = Document::new(params);
+            return Some(at(&document, &[param.key()])?.shared());
+        }
+        Some(params.slice(self.param_at(param)?))
+    }
+
+    /// Where a member is within `params` as they came.
+    fn param_at(&self, param: Param) -> Option<Range<usize>> {
+        self.envelope.params.as_ref()?[param as usize].clone()
+    }
+
+    /// `params` with other bytes at a place within `_meta`; none where there is no `_meta`.
+    pub(crate) fn params_with(&self, within_meta: Range<usize>, with: &[u8]) -> Option<Vec<u8>> {
+        let params = self.params()?;
+        let meta = self.param_at(Param::Meta)?;
+        let before = params.get(..meta.start + within_meta.start)?;
+        let behind = params.get(meta.start + within_meta.end..)?;
+        Some([before, with, behind].concat())
+    }
+
+    /// The message with the `params` of [`params_with`](Self::params_with).
+    pub(crate) fn with_params_of(
+        mut self,
+        json: Bytes,
+        within_meta: &Range<usize>,
+        length: usize,
+    ) -> Self {
+        let (Some(range), Some(meta)) = (self.envelope.body.clone(), self.param_at(Param::Meta))
+        else {
+            return self;
+        };
+        let end = meta.start + within_meta.end;
+        let moved = |at: usize| match at < end {
+            true => at,
+            false => at - within_meta.len() + length,
+        };
+        for place in self
+            .envelope
+            .params
+            .iter_mut()
+            .flat_map(|all| all.iter_mut())
+        {
+            if let Some(place) = place {
+                *place = moved(place.start)..moved(place.end);
+            }
+        }
+        self.edit(range, json);
+        self
+    }
+
     /// The bytes of `result`.
     #[must_use]
     pub fn result(&self) -> Option<Bytes> {
@@ -156,6 +241,7 @@ impl Message {
     #[must_use]
     pub fn with_body(mut self, json: impl Into<Bytes>) -> Self {
         let json = json.into();
+        self.is_unread = true;
         match self.envelope.body.clone() {
             Some(range) => self.edit(range, json),
             None => return self.with_params_added(&json),

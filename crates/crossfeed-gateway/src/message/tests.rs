@@ -159,3 +159,43 @@ proptest! {
         prop_assert_eq!(other, text.replace(r#""id":"x""#, r#""id":9"#));
     }
 }
+
+#[test]
+fn members_of_params_are_found_where_they_stand() {
+    let check = |params: &str| {
+        let text = format!(r#"{{"params" : {params} ,"jsonrpc":"2.0","method":"m","id":1}}"#);
+        let message = Message::parse(text).unwrap();
+        let document = Document::new(params.to_owned());
+        for param in Param::ALL {
+            let expected = document.root().unwrap().get(param.key());
+            let expected = expected.map(crossfeed_json::Cursor::shared);
+            assert_eq!(message.param(param), expected, "{params} {param:?}");
+        }
+    };
+    for params in [
+        r#"{"_meta":{"name":"x"},"name" : "n\"","arguments":{"uri":1}}"#,
+        r#"{"a":[{"uri":1}],"u\u0072i":[1, 2] , "taskId":null}"#,
+        r#"{"name":1,"name":{"_meta":2}}"#,
+        r#"["name",{"name":1}]"#,
+        "{}",
+        "7",
+    ] {
+        check(params);
+    }
+}
+
+#[test]
+fn members_of_params_are_found_behind_another_token() {
+    let text = r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"uri":"u","_meta":{"t":12345,"x":1},"name":"n"}}"#;
+    let message = Message::parse(text).unwrap();
+    let place = 5..10;
+    let params = message.params_with(place.clone(), b"7").unwrap();
+    let message = message.with_params_of(params.into(), &place, 1);
+    let check = |param, expected: &str| assert_eq!(message.param(param).unwrap(), expected);
+    check(Param::Uri, r#""u""#);
+    check(Param::Meta, r#"{"t":7,"x":1}"#);
+    check(Param::Name, r#""n""#);
+    let message = message.with_body(r#"{"name":1}"#);
+    assert_eq!(message.param(Param::Name).unwrap(), "1");
+    assert_eq!(message.param(Param::Uri), None);
+}

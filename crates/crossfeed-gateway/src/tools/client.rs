@@ -14,8 +14,10 @@ use super::{
     tasks::{Room, Tasks},
 };
 use crate::{
+    apart::indexed,
     budget::{Account, Purpose, UNCHARGED},
     downstream::Principal,
+    message::{RpcError, code},
     upstream::Header,
 };
 use bytes::Bytes;
@@ -413,20 +415,28 @@ impl ClientTools {
         lock(&self.shared.listing).is_current = false;
     }
 
-    /// The headers that a call with these `params` goes along with (`x-mcp-header`), as far as the
-    /// listed schema asks for them: over HTTP without sessions a client must send the same.
-    #[must_use]
-    pub fn headers(&self, params: &Bytes) -> Vec<Header> {
-        let document = Document::new(params.clone());
-        let Ok(root) = document.root() else {
-            return Vec::new();
+    /// The headers that go along with a call of a tool (`x-mcp-header`), by its `params`. Those of a tool that
+    /// has none are not read.
+    ///
+    /// # Errors
+    ///
+    /// There is no memory to read these.
+    pub async fn headers(&self, tool: &str, params: &Bytes) -> Result<Vec<Header>, RpcError> {
+        let Known::Tool(offered) = self.shared.find(tool) else {
+            return Ok(Vec::new());
         };
-        let name = root.get("name").and_then(|name| name.as_str());
-        let known = name.map(|name| self.shared.find(&name));
-        match (known, root.get("arguments")) {
-            (Some(Known::Tool(offered)), Some(arguments)) => offered.headers_of(arguments),
-            _ => Vec::new(),
+        if offered.headers.is_empty() {
+            return Ok(Vec::new());
         }
+        let room = super::room::to_index(&self.shared, params).await;
+        let _room = room.map_err(|body| {
+            let data = serde_json::json!({"code": body.code});
+            RpcError::new(code::INTERNAL, body.message).with_data(data)
+        })?;
+        let document = indexed(params.clone()).await;
+        let arguments = document.root().ok().and_then(|root| root.get("arguments"));
+        let headers = arguments.map(|arguments| offered.headers_of(arguments));
+        Ok(headers.unwrap_or_default())
     }
 
     /// What becomes of a call, by the `params` of its `tools/call`.

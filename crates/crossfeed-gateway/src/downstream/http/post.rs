@@ -118,7 +118,7 @@ impl Http {
                 return refuse(StatusCode::BAD_REQUEST, error.id(), &error.to_rpc());
             }
         };
-        if stateless::is_meant(&headers, &message) {
+        if stateless::is_meant(&headers, &message).await {
             return self.stateless(&headers, takes, message, principal).await;
         }
         self.in_session(&headers, takes, message, &principal).await
@@ -287,7 +287,11 @@ impl Http {
         principal: Principal,
     ) -> Response<Answer> {
         let client = Arc::clone(&self.hub).stateless(principal);
-        if let Err(error) = stateless::check(headers, &message, &*client) {
+        if let Err(error) = stateless::check(headers, &message, &*client).await {
+            if error.code == code::INTERNAL {
+                let data = error.data.unwrap_or_default();
+                return later(message.id(), &error.message, data);
+            }
             return refuse(StatusCode::BAD_REQUEST, message.id(), &error);
         }
         let Some(id) = message

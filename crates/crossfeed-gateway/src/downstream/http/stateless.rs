@@ -8,8 +8,9 @@ use super::names::{HEADER_MISMATCH, METHOD, NAME, SESSION, UNSUPPORTED_VERSION, 
 use crate::meta::{CLIENT_CAPABILITIES, PROTOCOL_VERSION};
 use crate::{
     Revision,
+    apart::indexed,
     downstream::HubClient,
-    message::{Kind, Message, RpcError, code},
+    message::{Kind, Message, Param, RpcError, code},
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use crossfeed_json::{Cursor, Document, Kind as Json};
@@ -20,7 +21,7 @@ use std::borrow::Cow;
 const DISCOVER: &str = "server/discover";
 
 /// Whether a message is of the era without sessions.
-pub(super) fn is_meant(headers: &HeaderMap, message: &Message) -> bool {
+pub(super) async fn is_meant(headers: &HeaderMap, message: &Message) -> bool {
     let version = match only(headers, VERSION) {
         Ok(version) => version,
         // Refused, and so that the reason is seen.
@@ -30,7 +31,7 @@ pub(super) fn is_meant(headers: &HeaderMap, message: &Message) -> bool {
         Some(version) => is_stateless(version),
         None if headers.contains_key(SESSION) => false,
         None if message.method() == Some(DISCOVER) => true,
-        None => message.kind() == Kind::Request && has_version(message),
+        None => message.kind() == Kind::Request && has_version(message).await,
     }
 }
 
@@ -42,13 +43,13 @@ fn is_stateless(version: &str) -> bool {
     }
 }
 
-fn has_version(message: &Message) -> bool {
-    let params = Document::new(message.params().unwrap_or_default());
-    let Ok(params) = params.root() else {
+async fn has_version(message: &Message) -> bool {
+    let Some(meta) = message.param(Param::Meta) else {
         return false;
     };
-    let meta = params.get("_meta");
-    meta.is_some_and(|meta| meta.get(PROTOCOL_VERSION).is_some())
+    let meta = indexed(meta).await;
+    meta.root()
+        .is_ok_and(|meta| meta.get(PROTOCOL_VERSION).is_some())
 }
 
 /// Checks that the headers say what the message says.
@@ -56,13 +57,13 @@ fn has_version(message: &Message) -> bool {
 /// # Errors
 ///
 /// What does not, as 2026-07-28 wants it said.
-pub(super) fn check(
+pub(super) async fn check(
     headers: &HeaderMap,
     message: &Message,
     client: &dyn HubClient,
 ) -> Result<(), RpcError> {
     if message.kind() == Kind::Request {
-        check_request(headers, message, client)
+        check_request(headers, message, client).await
     } else {
         check_version(
             only(headers, VERSION)
@@ -72,18 +73,15 @@ pub(super) fn check(
     }
 }
 
-fn check_request(
+async fn check_request(
     headers: &HeaderMap,
     message: &Message,
     client: &dyn HubClient,
 ) -> Result<(), RpcError> {
     let method = message.method().unwrap_or_default();
-    let bytes = message.params().unwrap_or_default();
-    let document = Document::new(bytes.clone());
-    let params = document.root().ok();
-    let meta = params.and_then(|params| params.get("_meta"));
-    let member = |name| meta.and_then(|meta: Cursor<'_>| meta.get(name));
-    let version = member(PROTOCOL_VERSION).and_then(|version| version.as_str());
+    let meta = indexed(message.param(Param::Meta).unwrap_or_default()).await;
+    let member = |name| meta.root().ok()?.get(name);
+    let version = member(PROTOCOL_VERSION).and_then(Cursor::as_str);
     let capabilities = member(CLIENT_CAPABILITIES).filter(|value| value.kind() == Json::Object);
     let (Some(version), Some(_)) = (&version, capabilities) else {
         let what = format!("`_meta` must have `{PROTOCOL_VERSION}` and `{CLIENT_CAPABILITIES}`");
@@ -92,17 +90,19 @@ fn check_request(
     agree(headers, VERSION, version)?;
     check_version(version)?;
     agree(headers, METHOD, method)?;
-    let name = match method {
-        "tools/call" | "prompts/get" => "name",
-        "resources/read" => "uri",
-        "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
+    let param = match method {
+        "tools/call" | "prompts/get" => Param::Name,
+        "resources/read" => Param::Uri,
+        "tasks/get" | "tasks/update" | "tasks/cancel" => Param::TaskId,
         _ => return Ok(()),
     };
-    if let Some(name) = params.and_then(|params| params.get(name)?.as_str()) {
-        agree(headers, NAME, &name)?;
+    let named = indexed(message.param(param).unwrap_or_default()).await;
+    let name = named.root().ok().and_then(Cursor::as_str);
+    if let Some(name) = &name {
+        agree(headers, NAME, name)?;
     }
-    if method == "tools/call" {
-        for header in client.headers(&bytes) {
+    if let ("tools/call", Some(tool), Some(params)) = (method, name, message.params()) {
+        for header in client.headers(&tool, &params).await? {
             let expected = decoded(&header.value).unwrap_or_default();
             agree(headers, &header.name, &expected)?;
         }

@@ -203,13 +203,18 @@ impl Client {
         self.state().revision
     }
 
-    /// The headers that a call without a session must come with (`x-mcp-header`), by its `params`, as far
-    /// as its tool was listed.
-    #[must_use]
-    pub fn headers(&self, params: &Bytes) -> Vec<Header> {
+    /// The headers that a call of a tool must come with (`x-mcp-header`) where there is no session, by its
+    /// `params`, as far as the tool was listed.
+    ///
+    /// # Errors
+    ///
+    /// There is no memory to read these.
+    pub async fn headers(&self, tool: &str, params: &Bytes) -> Result<Vec<Header>, RpcError> {
         let side = self.state().stateless.clone();
-        side.map(|side| side.tools.headers(params))
-            .unwrap_or_default()
+        match side {
+            Some(side) => side.tools.headers(tool, params).await,
+            None => Ok(Vec::new()),
+        }
     }
 
     /// Takes a message; to be called in the order in which messages come. Does not wait for answers.

@@ -3,9 +3,11 @@
 //! What comes in: requests, and what became of them. What goes out: answers under the ids that the client
 //! gave. Deliberately not here: which server a request is for.
 
-use super::{Client, LASTING, PROGRESS_TOKEN, Running, has_room};
+use super::{Client, LASTING, Running, has_room};
 use crate::{
     Revision,
+    apart::apart,
+    budget::{Purpose, UNCHARGED},
     downstream::{LISTEN, Outlet},
     hub::{
         advance::advance,
@@ -15,11 +17,15 @@ use crate::{
         side::{LONGEST, Side},
     },
     lookalike::is_lookalike,
-    message::{Id, Message, RpcError, code},
+    message::{Id, Message, Param, RpcError, code},
+    meta,
 };
 use bytes::Bytes;
+use crossfeed_json::{Cursor, Document};
 use std::{
+    borrow::Cow,
     future::Future,
+    ops::Range,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -41,6 +47,45 @@ enum Admission {
     Refused(RpcError),
 }
 
+/// What a request says about itself.
+#[derive(Default)]
+struct About {
+    revision: Option<String>,
+    /// The name of the client.
+    client: Option<String>,
+    /// Where its progress token is within `_meta`, and the token, unless it is too long to keep.
+    token: Option<(Range<usize>, Option<Bytes>)>,
+}
+
+impl About {
+    async fn of(message: &Message) -> Self {
+        match message.param(Param::Meta) {
+            Some(meta) => apart(meta.len(), move || Self::read(meta)).await,
+            None => Self::default(),
+        }
+    }
+
+    fn read(meta: Bytes) -> Self {
+        let document = Document::new(meta);
+        let Ok(root) = document.root() else {
+            return Self::default();
+        };
+        let text = |value: Cursor<'_>| value.as_str().map(Cow::into_owned);
+        let token = root.get("progressToken").map(|token| {
+            let raw = token.raw();
+            let kept = (raw.len() <= LONGEST).then(|| Bytes::copy_from_slice(raw));
+            (token.offset()..token.offset() + raw.len(), kept)
+        });
+        let revision = root.get(meta::PROTOCOL_VERSION).and_then(text);
+        let client = root.get(meta::CLIENT_INFO).filter(|_| revision.is_some());
+        Self {
+            client: client.and_then(|client| text(client.get("name")?)),
+            revision,
+            token,
+        }
+    }
+}
+
 impl Client {
     /// Takes a request; says whether it begins a session.
     pub(super) async fn request(
@@ -53,10 +98,16 @@ impl Client {
             return false;
         };
         let method = message.method().unwrap_or_default();
-        match self.admit(&message, &id, &reply, is_next) {
+        let about = About::of(&message).await;
+        match self.admit((&message, &about), &id, &reply, is_next) {
             Admission::Runs(serial, side) => {
-                let message = self.with_own_token(serial, message);
-                side.request(self, serial, message).await;
+                match self.with_own_token(serial, message, &about).await {
+                    Some(message) => side.request(self, serial, message).await,
+                    None => {
+                        let error = fault::limit("the gateway holds as much as it may");
+                        self.refuse(serial, &error).await;
+                    }
+                }
             }
             Admission::Begins(serial) => {
                 self.begin(serial, message);
@@ -79,7 +130,7 @@ impl Client {
 
     fn admit(
         self: &Arc<Self>,
-        message: &Message,
+        (message, about): (&Message, &About),
         id: &Id,
         reply: &Arc<dyn Outlet>,
         is_next: bool,
@@ -130,8 +181,7 @@ impl Client {
             return refuse(code::INVALID_REQUEST, "the id of a request that still runs");
         }
         let begins = method == "initialize" && !self.is_shared;
-        let params = message.params();
-        let says = params.as_ref().and_then(read::says_revision);
+        let says = &about.revision;
         if let Some(requested) = says.as_ref().filter(|says| !is_stateless(says)) {
             return Admission::Refused(unsupported(requested));
         }
@@ -145,7 +195,7 @@ impl Client {
                 Some(side) => Some(Arc::clone(side)),
                 None if method == "server/discover" || self.is_shared || says.is_some() => {
                     Some(Arc::clone(state.stateless.get_or_insert_with(|| {
-                        Side::stateless(self, params.as_ref())
+                        Side::stateless(self, about.client.as_deref())
                     })))
                 }
                 None if method == "ping" => return Admission::Ping,
@@ -159,10 +209,7 @@ impl Client {
         if !self.is_shared {
             state.by_id.insert(id.clone(), serial);
         }
-        let token = message
-            .params()
-            .and_then(|params| read::kept(&params, &PROGRESS_TOKEN))
-            .filter(|token| token.len() <= LONGEST);
+        let token = about.token.as_ref().and_then(|(_, token)| token.clone());
         state.running.insert(
             serial,
             Running {
@@ -189,20 +236,29 @@ impl Client {
     }
 
     /// Several clients may say the same progress token: on what they share it is another.
-    fn with_own_token(&self, serial: u64, message: Message) -> Message {
-        if !self.is_shared {
-            return message;
-        }
-        let Some(params) = message.params() else {
-            return message;
+    /// None where there is no room for it.
+    async fn with_own_token(
+        &self,
+        serial: u64,
+        message: Message,
+        about: &About,
+    ) -> Option<Message> {
+        let Some((place, _)) = about.token.clone().filter(|_| self.is_shared) else {
+            return Some(message);
         };
-        let own = serial.to_string();
-        let mapped = read::replaced(&params, &PROGRESS_TOKEN, own.as_bytes());
-        if mapped == params {
-            message
-        } else {
-            message.with_body(mapped)
-        }
+        let bytes = message.len();
+        let charge = match bytes <= UNCHARGED {
+            true => self.account.nothing(),
+            false => self.account.charge(bytes, Purpose::Request)?,
+        };
+        let with_own = move || {
+            let own = serial.to_string();
+            match message.params_with(place.clone(), own.as_bytes()) {
+                Some(params) => message.with_params_of(charge.hold(params), &place, own.len()),
+                None => message,
+            }
+        };
+        Some(apart(bytes, with_own).await)
     }
 
     /// Runs what a request takes, here as far as it need not wait.

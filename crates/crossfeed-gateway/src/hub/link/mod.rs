@@ -13,7 +13,7 @@ use super::{Client, fault, life::Hello, read, room::Room, side::LONGEST};
 use crate::{
     budget::{Charge, Purpose},
     config::TransportConfig,
-    message::{Id, Message},
+    message::{Id, Message, Param},
     metrics::{Measured, Outcome, ServerFigures},
     quota::Permit,
     sync::{Mutex, MutexGuard},
@@ -21,6 +21,7 @@ use crate::{
     upstream::{Connector, Header, Upstream, UpstreamError},
 };
 use bytes::Bytes;
+use crossfeed_json::Document;
 use std::{
     collections::{BTreeMap, HashMap, HashSet, VecDeque},
     sync::{Arc, PoisonError, Weak},
@@ -152,7 +153,9 @@ impl Note {
             "resources/unsubscribe" => false,
             _ => return None,
         };
-        let uri = read::string(&message.params()?, &["uri"])?;
+        let uri = message.param(Param::Uri)?;
+        let document = Document::new(uri);
+        let uri = document.root().ok()?.as_str()?.into_owned();
         if uri.len() > LONGEST {
             return None;
         }

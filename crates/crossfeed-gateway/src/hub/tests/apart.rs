@@ -90,3 +90,26 @@ async fn a_resource_is_looked_for_in_large_lists_elsewhere() {
     });
     check(served.await.1, indexed);
 }
+
+#[tokio::test]
+async fn a_large_request_is_read_elsewhere() {
+    let (values, indexed) = many_values();
+    let world = World::new(&["a"]);
+    let client = world.stateless();
+    let meta = r#"{"progressToken":1,"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
+    let params = format!(r#"{{"x":{values},"_meta":{meta},"uri":"a:1"}}"#);
+    let request = message(&format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{params}}}"#
+    ));
+    let receive = client
+        .client
+        .receive(request, std::sync::Arc::clone(&client.outlet));
+    check(timed(receive).await.1, indexed);
+    let mut server = world.server(0).await;
+    let hello = server.expect("server/discover").await;
+    let about = r#"{"supportedVersions":["2026-07-28"],"capabilities":{"resources":{}}}"#;
+    server.answer(&hello, about).await;
+    let came = server.expect("resources/read").await.params().unwrap();
+    let came = String::from_utf8_lossy(&came);
+    assert!(came.contains(r#""_meta":{"progressToken":"#) && came.ends_with(r#","uri":"a:1"}"#));
+}

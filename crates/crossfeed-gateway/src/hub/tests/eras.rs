@@ -335,7 +335,10 @@ async fn a_server_without_sessions_is_bridged_for_a_client_that_has_one() {
             .send(r#"{"jsonrpc":"2.0","id":1,"method":"prompts/list"}"#)
             .await;
         let list = server.expect("prompts/list").await;
-        let says = super::super::read::says_revision(&list.params().unwrap());
+        let says = super::super::read::string(
+            &list.params().unwrap(),
+            &["_meta", crate::meta::PROTOCOL_VERSION],
+        );
         assert_eq!(says.as_deref(), Some("2026-07-28"));
     }
 }

@@ -311,7 +311,9 @@ impl Link {
         headers: &[Header],
         sent: &Arc<Notify>,
     ) -> Result<Response, UpstreamError> {
-        let mut all = super::routing::headers(message);
+        let routed = message.clone();
+        let routing = move || super::routing::headers(&routed);
+        let mut all = apart(message.len(), routing).await;
         // A request that begins a session has none, and says its revision in its body.
         if message.method() != Some("initialize") {
             self.say(&mut all);
