@@ -783,3 +783,19 @@ fn what_is_withheld_is_read() {
         &refused.iter().map(String::as_str).collect::<Vec<_>>(),
     );
 }
+
+#[test]
+fn the_nearest_word_is_looked_for_among_few() {
+    let check = |word: &str, known: &[&str], expected: Option<&str>| {
+        assert_eq!(super::nearest(word, known.iter().copied()), expected);
+    };
+    check("wirte", &["read", "write"], Some("write"));
+    let (longest, longer) = ("a".repeat(200), "a".repeat(201));
+    check(&longest, &[&longest], Some(&longest));
+    check(&longest, &[&longer], None);
+    check(&longer, &[&longest], None);
+    let other = "b".repeat(200);
+    let mut many = vec![&*other; 1000];
+    many.push(&longest);
+    check(&longest, &many, None);
+}

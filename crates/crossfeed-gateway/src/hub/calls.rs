@@ -99,9 +99,19 @@ impl Request {
                 ),
             }
         }
-        let list = match is_asked_for {
-            true => side.tools.list(&lists).await,
-            false => side.tools.refresh(&lists).await,
+        let list = side.tools.list_within(&lists, is_asked_for).await;
+        let longest = lists.iter().max_by_key(|list| list.bytes());
+        let longest = longest.and_then(|list| side.link(list.server));
+        let list = match (list, longest) {
+            (Some(list), _) => list,
+            (None, Some(link)) => {
+                return Err((
+                    Arc::clone(link),
+                    Failure::Unavailable(UpstreamError::NoRoom),
+                ));
+            }
+            // Without servers there is nothing that needs room.
+            (None, None) => Bytes::new(),
         };
         side.tools.tell_unmatched();
         if side.tool_changes() != before {

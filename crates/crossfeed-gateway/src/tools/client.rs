@@ -7,7 +7,9 @@ use super::{
     Call, Caller, ServerList, Tools, extra,
     flow::{FlowError, Sources},
     ids::{self, CallIds},
-    list::{Audience, Listing, Names, Offered, ToolReport, UnmatchedPattern, names::Bindings},
+    list::{
+        Audience, Listing, Listings, Names, Offered, ToolReport, UnmatchedPattern, names::Bindings,
+    },
     profile::Choice,
     refusal::Privacy,
     result::Kept,
@@ -15,7 +17,7 @@ use super::{
 };
 use crate::{
     apart::indexed,
-    budget::{Account, Purpose, UNCHARGED},
+    budget::{Account, Charge, Purpose, UNCHARGED},
     downstream::Principal,
     message::{RpcError, code},
     upstream::Header,
@@ -328,13 +330,19 @@ impl ClientTools {
 
     /// The one `tools/list` result for all servers' lists; and from here on calls are understood by it.
     pub async fn list(&self, lists: &[ServerList]) -> Bytes {
-        self.listed(lists, true).await.bytes.clone()
+        let room = self.shared.account.nothing();
+        self.listed(lists, true, room).await.bytes.clone()
     }
 
-    /// The same for a client that did not ask for it: it learns of no name by it that it could call, unless
-    /// it never asked for a list.
-    pub(crate) async fn refresh(&self, lists: &[ServerList]) -> Bytes {
-        self.listed(lists, false).await.bytes.clone()
+    /// The same, if there is room for it. A client that did not ask for it learns of no name by it that it
+    /// could call, unless it never asked for a list.
+    pub(crate) async fn list_within(
+        &self,
+        lists: &[ServerList],
+        is_asked_for: bool,
+    ) -> Option<Bytes> {
+        let room = Listings::room(&self.shared.account, lists)?;
+        Some(self.listed(lists, is_asked_for, room).await.bytes.clone())
     }
 
     /// The list as it was shown last, for a client that asks for it: it was fetched since.
@@ -347,7 +355,7 @@ impl ClientTools {
         Some(listing.bytes.clone())
     }
 
-    async fn listed(&self, lists: &[ServerList], is_asked_for: bool) -> Arc<Listing> {
+    async fn listed(&self, lists: &[ServerList], is_asked_for: bool, room: Charge) -> Arc<Listing> {
         let Tools {
             engine,
             config,
@@ -364,7 +372,7 @@ impl ClientTools {
             before: before.unwrap_or_default(),
         };
         let listing = listings
-            .get(engine, config, lists, &self.shared.audience, names)
+            .get(engine, config, lists, &self.shared.audience, names, room)
             .await;
         lock(&self.shared.listing).put(&listing, is_asked_for);
         listing

@@ -110,6 +110,11 @@ impl ServerList {
     pub fn new(server: usize, pages: Vec<Bytes>) -> Self {
         Self { server, pages }
     }
+
+    /// The bytes of all pages.
+    pub(crate) fn bytes(&self) -> usize {
+        self.pages.iter().map(Bytes::len).sum()
+    }
 }
 
 /// Patterns that fit no tool and that were told of, by their server and what was said.

@@ -393,12 +393,18 @@ fn alike(known: &str, like: &str) -> String {
     snake
 }
 
-/// The known word that another may be meant for.
+/// Bytes of words that are compared: nobody means longer ones by mistake.
+const MAX_WORD: usize = 200;
+/// Steps that looking for the nearest word takes: those known beyond are not looked at.
+const MAX_STEPS: usize = 4 << 20;
+
+/// The known word that another may be meant for. Comparing two takes as many steps as both are long, multiplied.
 pub(crate) fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
-    // A key of megabytes is compared to nothing.
-    if word.len() > 200 {
+    if word.len() > MAX_WORD {
         return None;
     }
+    let mut steps = MAX_STEPS;
+    let cost = word.len().max(1);
     let folded = |word: &str| word.replace(['_', '-'], "").to_lowercase();
     let word = folded(word);
     let likeness = |other: &str| {
@@ -409,6 +415,12 @@ pub(crate) fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> O
         if within { whole.max(LIKE) } else { whole }
     };
     known
+        .filter(|other| other.len() <= MAX_WORD)
+        .take_while(|other| {
+            let left = steps.checked_sub(cost * other.len().max(1));
+            steps = left.unwrap_or(0);
+            left.is_some()
+        })
         .map(|other| (likeness(other), other))
         .filter(|(like, _)| *like >= LIKE)
         .max_by(|(a, _), (b, _)| a.total_cmp(b))

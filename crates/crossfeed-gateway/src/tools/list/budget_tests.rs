@@ -3,8 +3,10 @@
 use super::super::{Caller, ClientTools, ServerList, Tools};
 use crate::{
     Revision,
+    budget::Budget,
     config::{GatewayConfig, Prefix, ServerConfig},
     downstream::Principal,
+    metrics::Metrics,
 };
 use bytes::Bytes;
 use crossfeed_core::{Engine, EngineOptions};
@@ -202,4 +204,35 @@ async fn what_was_not_judged_takes_no_references() {
     };
     let answer = String::from_utf8_lossy(&answer).into_owned();
     assert!(answer.contains("schema.invalid"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_large_list_is_charged_to_who_has_it() {
+    let budget = Budget::new(10 << 20, 1, 0, &Metrics::new());
+    let tools = tools(None).with_budget(&budget);
+    let list = |bytes: usize| [page(&[tool("a", &"x".repeat(bytes))])];
+    let one = client(&tools);
+    let listed = one.list_within(&list(1 << 20), true).await;
+    assert!(listed.is_some_and(|listed| listed.len() > 1 << 20));
+    let held = budget.held();
+    assert!((1 << 20..2 << 20).contains(&held), "{held}");
+    // What there is no room for is not made; what was listed stays.
+    assert!(one.list_within(&list(6 << 20), true).await.is_none());
+    assert_eq!(budget.held(), held);
+    // Nothing keeps it when the client is gone.
+    drop(one);
+    assert_eq!(budget.held(), 0);
+    let two = client(&tools);
+    assert!(two.list_within(&list(100 << 10), true).await.is_some());
+    assert_eq!(budget.held(), 0);
+}
+
+#[tokio::test]
+async fn putting_lists_together_takes_time_off_what_servers_have() {
+    let tools = tools(None);
+    let client = client(&tools);
+    let many: Vec<_> = (0..20_000).map(|n| tool(&format!("t{n}"), "x")).collect();
+    tools.listings.exhaust(0, Duration::ZERO).await;
+    client.list(&[page(&many)]).await;
+    assert!(tools.listings.spent(0) > Duration::ZERO);
 }

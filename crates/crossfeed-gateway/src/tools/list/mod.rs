@@ -31,7 +31,12 @@ pub(super) use tool::Offered;
 pub use unmatched::UnmatchedPattern;
 
 use super::{ServerList, extra, profile::Choice};
-use crate::{Revision, apart::apart, config::GatewayConfig};
+use crate::{
+    Revision,
+    apart::{LARGE, apart, cpu_time},
+    budget::{Account, Charge, Purpose},
+    config::GatewayConfig,
+};
 use bytes::Bytes;
 use crossfeed_core::Engine;
 use crossfeed_json::{Cursor, Document};
@@ -44,6 +49,7 @@ use std::{
     collections::{HashMap, HashSet},
     num::NonZeroUsize,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 use tokio::sync::Semaphore;
 
@@ -116,13 +122,18 @@ pub(super) struct Listings {
     kept: Mutex<LruCache<[u8; 32], Arc<Listing>>>,
     /// Of each server of the configuration.
     rewriters: Vec<Rewriter>,
+    /// How many lists are worked on at a time.
+    permits: Arc<Semaphore>,
 }
 
-/// How many are kept: some hundreds of kilobytes each for long lists.
+/// How many are kept.
 const KEPT: NonZeroUsize = match NonZeroUsize::new(64) {
     Some(kept) => kept,
     None => NonZeroUsize::MIN,
 };
+
+/// Bytes of a listing that is kept. Larger ones are charged to who asks, and made again for who asks next.
+const KEPT_BYTES: usize = 512 << 10;
 
 impl Listings {
     /// Listings of so many servers.
@@ -135,10 +146,23 @@ impl Listings {
             rewriters: (0..servers)
                 .map(|_| Rewriter::new(Arc::clone(&permits)))
                 .collect(),
+            permits,
         }
     }
 
-    /// The listing of these lists, made now unless it was made lately.
+    /// Room for what is built of these lists and shown of it, or none where there is not enough. What takes
+    /// little is not charged.
+    pub(super) fn room(account: &Arc<Account>, lists: &[ServerList]) -> Option<Charge> {
+        let bytes = bytes(lists);
+        if bytes <= KEPT_BYTES {
+            return Some(account.nothing());
+        }
+        // The pages' index is about as large as what is written.
+        account.charge(2 * bytes, Purpose::Shown)
+    }
+
+    /// The listing of these lists, made now unless it was made lately. It keeps of `room` what it takes, for as
+    /// long as it is there.
     pub(super) async fn get(
         &self,
         engine: &Engine,
@@ -146,12 +170,9 @@ impl Listings {
         lists: &[ServerList],
         audience: &Audience,
         names: Names,
+        mut room: Charge,
     ) -> Arc<Listing> {
-        let bytes = lists
-            .iter()
-            .flat_map(|list| &list.pages)
-            .map(Bytes::len)
-            .sum();
+        let bytes = bytes(lists);
         let audience = Arc::new(audience.clone());
         let lists_digest = {
             let (config, audience) = (Arc::clone(config), Arc::clone(&audience));
@@ -178,13 +199,27 @@ impl Listings {
         let rewritten: Vec<_> = rewriting.await.into_iter().flatten().collect();
         let is_finished = rewritten.iter().all(|(_, list)| !list.is_unfinished);
         let (config, before) = (Arc::clone(config), Arc::clone(&names.before));
-        let listing = apart(bytes, move || {
-            listing(&config, rewritten, &audience, &names)
-        })
-        .await;
+        let permit = match bytes > LARGE {
+            // Nothing closes the semaphore.
+            true => Arc::clone(&self.permits).acquire_owned().await.ok(),
+            false => None,
+        };
+        let made = move || {
+            let _permit = permit;
+            let began = cpu_time();
+            let listing = listing(&config, rewritten, &audience, &names);
+            (listing, cpu_time().saturating_sub(began))
+        };
+        let (mut listing, time) = apart(bytes, made).await;
+        self.spend(lists, bytes, time);
+        let is_kept = listing.bytes.len() <= KEPT_BYTES;
+        if !is_kept {
+            room.keep(listing.bytes.len());
+            listing.bytes = room.hold(listing.bytes);
+        }
         let listing = Arc::new(listing);
         // Another time it may be worked on to its end.
-        if is_finished {
+        if is_finished && is_kept {
             let mut kept = kept();
             kept.put(key(&before), Arc::clone(&listing));
             // The same lists with the names that are given by now are listed the same.
@@ -193,17 +228,40 @@ impl Listings {
         listing
     }
 
+    /// Takes the time that several servers' lists took together off what each has left, by how long its own is.
+    fn spend(&self, lists: &[ServerList], bytes: usize, time: Duration) {
+        for list in lists {
+            let own = list.bytes();
+            let Some(rewriter) = self.rewriters.get(list.server).filter(|_| own > 0) else {
+                continue;
+            };
+            #[expect(clippy::cast_precision_loss, reason = "a share need not be exact")]
+            rewriter.spend(time.mul_f64(own as f64 / bytes as f64));
+        }
+    }
+
     /// How many tools of a server were worked on.
     #[cfg(test)]
     pub(super) async fn worked(&self, server: usize) -> usize {
         self.rewriters[server].worked().await
     }
 
+    /// What putting lists together took off the time of a server since it was worked on last.
+    #[cfg(test)]
+    pub(super) fn spent(&self, server: usize) -> Duration {
+        self.rewriters[server].spent()
+    }
+
     /// Leaves a server without time for its lists until as much went by.
     #[cfg(test)]
-    pub(super) async fn exhaust(&self, server: usize, time: std::time::Duration) {
+    pub(super) async fn exhaust(&self, server: usize, time: Duration) {
         self.rewriters[server].exhaust(time).await;
     }
+}
+
+/// The bytes of all pages.
+fn bytes(lists: &[ServerList]) -> usize {
+    lists.iter().map(ServerList::bytes).sum()
 }
 
 /// What a listing depends on, but for the configuration, which never changes.

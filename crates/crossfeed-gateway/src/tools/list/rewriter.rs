@@ -25,7 +25,10 @@ use lru::LruCache;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use std::{
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 use tokio::sync::{Mutex, Semaphore};
@@ -54,6 +57,8 @@ pub(super) struct Tool {
 #[derive(Clone)]
 pub(super) struct Rewriter {
     state: Arc<Mutex<State>>,
+    /// Nanoseconds that others used of the server's time since its list was worked on last.
+    spent: Arc<AtomicU64>,
     permits: Arc<Semaphore>,
 }
 
@@ -101,8 +106,15 @@ impl Rewriter {
         };
         Self {
             state: Arc::new(Mutex::new(state)),
+            spent: Arc::default(),
             permits,
         }
+    }
+
+    /// Takes processor time off what the server has left, when its list is worked on next.
+    pub(super) fn spend(&self, time: Duration) {
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.spent.fetch_add(nanos, Ordering::Relaxed);
     }
 
     /// Rewrites a list. Dropping the future does not stop work that has begun.
@@ -110,8 +122,10 @@ impl Rewriter {
         let mut state = Arc::clone(&self.state).lock_owned().await;
         // Nothing closes the semaphore.
         let permit = Arc::clone(&self.permits).acquire_owned().await;
+        let spent = Duration::from_nanos(self.spent.swap(0, Ordering::Relaxed));
         let work = move || {
             let _permit = permit;
+            state.allowance.spend(spent);
             state.rewrite(&job)
         };
         match tokio::task::spawn_blocking(work).await {
@@ -133,6 +147,11 @@ impl Rewriter {
     }
 
     #[cfg(test)]
+    pub(super) fn spent(&self) -> Duration {
+        Duration::from_nanos(self.spent.load(Ordering::Relaxed))
+    }
+
+    #[cfg(test)]
     pub(super) async fn exhaust(&self, time: Duration) {
         let mut state = self.state.lock().await;
         let now = Instant::now();
@@ -146,6 +165,7 @@ impl Rewriter {
 
 impl State {
     fn rewrite(&mut self, job: &Job) -> Rewriting {
+        let began = cpu_time();
         let named = named(&job.pages);
         let names: Vec<_> = named.iter().map(|(name, _)| name.clone()).collect();
         let Some(server) = job.config.servers.get(job.server) else {
@@ -161,7 +181,6 @@ impl State {
             .collect();
         let own: Vec<_> = offered.iter().flatten().copied().collect();
         let shown = job.choice.shown_names(own.iter().map(|(name, _)| *name));
-        let began = cpu_time();
         let left = self.allowance.left(Instant::now());
         let until = began.saturating_add(left);
         let is_over = Stop::when(move || cpu_time() >= until);
