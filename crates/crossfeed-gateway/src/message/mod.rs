@@ -186,15 +186,13 @@ impl Message {
             true => at,
             false => at - within_meta.len() + length,
         };
-        for place in self
+        let places = self
             .envelope
             .params
             .iter_mut()
-            .flat_map(|all| all.iter_mut())
-        {
-            if let Some(place) = place {
-                *place = moved(place.start)..moved(place.end);
-            }
+            .flat_map(|all| all.iter_mut());
+        for place in places.flatten() {
+            *place = moved(place.start)..moved(place.end);
         }
         self.edit(range, json);
         self

@@ -51,6 +51,9 @@ pub struct ClientTools {
     pub(super) shared: Arc<Shared>,
 }
 
+/// A tool, and the digest of a state: two servers may say the same.
+type RoundKey = (Arc<str>, [u8; 32]);
+
 /// What calls of one client share.
 pub(super) struct Shared {
     pub(super) tools: Tools,
@@ -63,8 +66,7 @@ pub(super) struct Shared {
     session: Session,
     pub(super) ids: CallIds,
     listing: Mutex<Shown>,
-    /// By tool and digest of the state: two servers may say the same.
-    rounds: Mutex<LruCache<(Arc<str>, [u8; 32]), Round>>,
+    rounds: Mutex<LruCache<RoundKey, Round>>,
     /// The key of the digests of what was asked.
     asked: RandomState,
     pub(super) tasks: Tasks,

@@ -89,7 +89,7 @@ impl Question {
     }
 
     /// To be run as a task.
-    pub(crate) fn as_task(mut self) -> Self {
+    pub(crate) fn with_task(mut self) -> Self {
         self.is_task = true;
         self
     }

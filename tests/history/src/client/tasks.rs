@@ -13,7 +13,7 @@ const METHODS: [&str; 3] = ["tasks/get", "tasks/result", "tasks/cancel"];
 impl Http {
     /// Makes the call as a task, and asks for what became of it.
     pub(super) async fn call_as_task(&self, question: Question) {
-        let question = question.as_task();
+        let question = question.with_task();
         let outcome = self.call(&question, Manner::Waits).await;
         if !matches!(outcome, Outcome::Answered { .. }) {
             return;
