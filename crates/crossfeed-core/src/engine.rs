@@ -13,7 +13,7 @@ use crate::{
     validate::{InputSchema, RepairScope, Schemas},
 };
 use crossfeed_schema::{LearnOptions, ListedTool, SchemaError};
-use crossfeed_store::{MemoryLimits, MemoryStore, ResultStore};
+use crossfeed_store::{MemoryLimits, MemoryStore, ResultStore, StoreError};
 use crossfeed_wire::Scope;
 use serde_json::Value;
 use std::{fmt, num::NonZeroUsize, sync::Arc, time::Duration};
@@ -248,6 +248,16 @@ impl Engine {
     pub fn in_memory(options: EngineOptions) -> Self {
         let store = MemoryStore::new(MemoryLimits::default());
         Self::new(options, Arc::new(store))
+    }
+
+    /// Drops results that have expired. They read as expired without it: this frees what they take while nobody
+    /// asks for them, and a host that runs for long calls it on a timer.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the store fails.
+    pub async fn sweep(&self) -> Result<(), StoreError> {
+        self.0.store.sweep().await
     }
 
     /// A session: the scope in which call ids mean something.

@@ -211,7 +211,6 @@ impl World {
         before: &BTreeMap<String, i64>,
         history: &History,
     ) {
-        let mut asked = Instant::now();
         for client in clients {
             client.set_session(None);
         }
@@ -226,14 +225,6 @@ impl World {
                 break;
             }
             sleep(Duration::from_millis(250)).await;
-            // Results of clients without sessions go when nobody used them for long, and their holder comes again. Some
-            // are of calls that ran on when their clients had left.
-            if asked.elapsed() > RESULT_IDLE + Duration::from_secs(1) {
-                for client in clients {
-                    client.forget_results().await;
-                }
-                asked = Instant::now();
-            }
         }
         for (what, after) in after {
             history.add(Event::Measured {

@@ -39,6 +39,7 @@ pub(super) fn run(
                 tracing::warn!("told to end again: what still runs is cut off");
                 Ok(())
             }
+            never = gateway.sweep() => match never {},
         }
     });
     drop(watching);

@@ -178,6 +178,20 @@ impl Gateway {
         Arc::clone(tasks.or_insert_with(|| Tasks::of(principal)))
     }
 
+    /// Gives back what results take that have expired and that nobody asks for, until it is dropped: as often as
+    /// one may expire, but at most once a second, and at least once a minute.
+    pub async fn sweep(&self) -> std::convert::Infallible {
+        let limits = &self.config.limits;
+        let often = limits.result_idle.min(limits.result_age);
+        let often = often.clamp(Duration::from_secs(1), Duration::from_secs(60));
+        let mut ticks = tokio::time::interval(often);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            self.tools.sweep().await;
+        }
+    }
+
     /// What everything that is held is charged to.
     pub(crate) fn budget(&self) -> &Arc<Budget> {
         &self.budget

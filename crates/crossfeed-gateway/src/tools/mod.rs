@@ -121,6 +121,13 @@ impl ServerList {
 type Told = Mutex<HashSet<(usize, String)>>;
 
 impl Tools {
+    /// Gives back what results take that have expired.
+    pub(crate) async fn sweep(&self) {
+        if let Err(error) = self.engine.sweep().await {
+            tracing::warn!(target: "crossfeed::gateway", %error, "results that have expired are not dropped");
+        }
+    }
+
     /// Tools of the servers of a configuration.
     #[must_use]
     pub fn new(engine: Engine, config: Arc<GatewayConfig>) -> Self {

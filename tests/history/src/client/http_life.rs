@@ -210,19 +210,6 @@ impl Http {
         }
     }
 
-    /// Has results that are too old go, by asking for one.
-    pub(crate) async fn forget_results(&self) {
-        if self.client.era == Era::Stateless {
-            let params = json!({"name": "read_result", "arguments": {"call_id": "x"}});
-            let request = self
-                .client
-                .request(self.client.next_id(), "tools/call", params);
-            // Where it fails, something is left behind.
-            let _ = self.post(&request).await;
-        }
-        self.set_session(None);
-    }
-
     async fn refer_to_another(&self, question: Question) {
         let Some(call_id) = self.client.foreign_id() else {
             return;
