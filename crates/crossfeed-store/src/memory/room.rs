@@ -180,11 +180,14 @@ impl MemoryStore {
     fn forget(&self, queue: &mut Queue, session: &Arc<Session>, state: &mut State) {
         queue.remove(state);
         drop(state.clear());
-        queue.forget(&session.owner);
-        // A reader may have kept a removed session alive for a moment; its scope may by now belong
+        // Whoever still had a removed session at hand comes here a second time, when its scope may belong
         // to a new one.
-        self.sessions
+        let removed = self
+            .sessions
             .remove_if(&session.scope, |_, current| Arc::ptr_eq(current, session));
+        if removed.is_some() {
+            queue.forget(&session.owner);
+        }
     }
 
     pub(super) fn sweep_session(&self, session: &Arc<Session>) {

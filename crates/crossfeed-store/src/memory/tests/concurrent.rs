@@ -1,9 +1,13 @@
 //! Many threads on one store.
 
 use super::{Bench, MINUTE, call, check, list, run, scope, text};
-use crate::{Lookup, ManualClock, MemoryLimits, MemoryStore, Recorded, ResultStore, StoreError};
+use crate::{
+    Lookup, ManualClock, MemoryLimits, MemoryStore, Recorded, ResultStore, StoreError,
+    memory::SWEPT_AT_ONCE,
+};
 use std::{
     sync::{Arc, Barrier},
+    task::{Context, Waker},
     thread,
     time::Duration,
 };
@@ -157,6 +161,24 @@ fn what_is_found_stays_while_others_press() {
     });
     check(&store);
     assert_eq!(store.usage().result_bytes, 10_000);
+}
+
+#[test]
+fn a_session_that_is_removed_during_a_sweep_is_forgotten_once() {
+    let bench = Bench::new(MemoryLimits::default());
+    let sessions: Vec<String> = (0..2 * SWEPT_AT_ONCE).map(|n| format!("s{n}")).collect();
+    for session in &sessions {
+        bench.put(session, "c1", text(10)).unwrap();
+    }
+    let mut sweep = bench.store.sweep();
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(sweep.as_mut().poll(&mut context).is_pending());
+    for session in &sessions[1..] {
+        run(bench.store.remove_session(&scope(session))).unwrap();
+    }
+    run(sweep).unwrap();
+    bench.put(&sessions[0], "c2", text(10)).unwrap();
+    bench.check();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
