@@ -34,6 +34,38 @@ const LEVELS: [&str; 8] = [
     "emergency",
 ];
 
+/// Keywords of JSON Schema that say nothing of a value but what it may look like.
+const SCHEMA_WORDS: [&str; 28] = [
+    "type",
+    "title",
+    "description",
+    "format",
+    "pattern",
+    "$ref",
+    "$id",
+    "$schema",
+    "$comment",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "minProperties",
+    "maxProperties",
+    "items",
+    "additionalProperties",
+    "readOnly",
+    "writeOnly",
+    "deprecated",
+    "contentEncoding",
+    "contentMediaType",
+];
+
 /// What becomes of a member.
 enum Fate {
     Stays,
@@ -127,11 +159,14 @@ impl Rules<'_> {
         })
     }
 
-    /// The requests of a question by their names.
+    /// The requests of a question by their names, which are the server's to choose. What is no request is
+    /// judged as any other member.
     fn questions(&self, requests: Cursor<'_>) -> Option<Vec<u8>> {
-        self.object(requests, |_, request| {
-            let method = request.get("method").and_then(Cursor::as_str);
-            let method = method.unwrap_or_default().into_owned();
+        self.object(requests, |name, request| {
+            let Some(method) = request.get("method").and_then(Cursor::as_str) else {
+                return self.unexpected(name, request);
+            };
+            let method = method.into_owned();
             self.object(request, |key, value| match key {
                 "method" => self.name(key, value),
                 "params" => self.request(&method, value).into(),
@@ -257,14 +292,20 @@ impl Rules<'_> {
         })
     }
 
-    /// A schema names fields and stays, but for the values that it gives for what is withheld.
+    /// A schema names fields and stays. Of the schema of what is withheld only that stays which says
+    /// nothing of its values.
     fn schema(&self, schema: Cursor<'_>, is_withheld: bool) -> Option<Vec<u8>> {
+        if is_withheld && !matches!(schema.kind(), Kind::Object | Kind::Boolean) {
+            return Some(b"true".to_vec());
+        }
         self.object(schema, |key, value| match (key, value.kind()) {
-            ("default" | "const" | "examples", _) if is_withheld => Fate::Goes,
             ("properties" | "$defs" | "definitions", Kind::Object) => self
                 .object(value, |name, schema| match schema.kind() {
-                    Kind::Object => self.schema(schema, self.0.is_never_name(name)).into(),
-                    Kind::Boolean => Fate::Stays,
+                    Kind::Object | Kind::Boolean => {
+                        let is_withheld = is_withheld || self.0.is_never_name(name);
+                        self.schema(schema, is_withheld).into()
+                    }
+                    _ if is_withheld => Fate::Goes,
                     _ => self.unexpected(name, schema),
                 })
                 .into(),
@@ -274,6 +315,13 @@ impl Rules<'_> {
             ("allOf" | "anyOf" | "oneOf", Kind::Array) => {
                 list(value, |schema| self.schema(schema, is_withheld)).into()
             }
+            ("type" | "required", Kind::Array)
+                if is_withheld && value.items().all(|name| name.kind() == Kind::String) =>
+            {
+                self.texts(value).into()
+            }
+            (_, Kind::Array | Kind::Object) if is_withheld => Fate::Goes,
+            (key, _) if is_withheld && !SCHEMA_WORDS.contains(&key) => Fate::Goes,
             (key, _) => self.other(key, value),
         })
     }

@@ -380,6 +380,30 @@ fn members_of_the_protocol_are_judged_where_they_are_of_another_kind() {
     }
 }
 
+/// Found by the property below.
+#[test]
+fn names_that_a_server_chooses_are_no_way_around() {
+    for secret in [json!("S3CR3T"), json!(["S3CR3T"]), json!({"n": ["S3CR3T"]})] {
+        let requests = json!({"Password": secret, "id": 1});
+        for reply in [Reply::Task, Reply::ToolResult] {
+            let result = json!({"resultType": "input_required", "inputRequests": requests});
+            check_secret(json!({"id": 1, "result": result}), reply);
+        }
+        let properties = json!({"Password": secret, "other": {"type": "string"}});
+        let params = json!({"message": "m", "requestedSchema": {"properties": properties}});
+        check_secret(
+            json!({"id": 1, "method": "elicitation/create", "params": params}),
+            Reply::ToolResult,
+        );
+    }
+    let field = json!({"type": "string", "title": "New one", "minLength": 8, "enum": ["a"]});
+    let form = |field: Value| json!({"message": "m", "requestedSchema": {"properties": {"password": field}}});
+    check_params(
+        json!({"id": 1, "method": "elicitation/create", "params": form(field)}),
+        form(json!({"type": "string", "title": "New one", "minLength": 8})),
+    );
+}
+
 #[test]
 fn requests_for_input_take_no_result_out_of_its_rules() {
     check(
@@ -563,6 +587,8 @@ mod any_message {
             json!({"password": "S3CR3T"}),
             json!({"Password": {"n": ["S3CR3T"]}, "id": 1}),
             json!([{"password": "S3CR3T"}]),
+            json!({"password": {"enum": ["S3CR3T"], "type": "string"}}),
+            json!({"password": {"anyOf": [["S3CR3T"]], "type": ["string", {"n": "S3CR3T"}]}}),
         ])
     }
 
