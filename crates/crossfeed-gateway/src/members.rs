@@ -7,15 +7,19 @@ use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, Edits, quoted};
 use memchr::memmem;
 
-/// Whether a key can be there: the bytes hold it, or an escape of a letter that may hide it. Escapes of
-/// other characters are common, and hide nothing: the keys that are looked for are letters and signs of
-/// ASCII.
+/// Whether a key can be there: the bytes hold it, or an escape that may hide it.
 pub(crate) fn may_hold(json: &[u8], key: &str) -> bool {
     memmem::find(json, key.as_bytes()).is_some()
-        || memmem::find_iter(json, b"\\u00")
-            .any(|at| matches!(json.get(at + 4), Some(b'2'..=b'7')))
+        || may_hide(json)
         // A slash needs no number to be written as an escape.
         || (key.contains('/') && memmem::find(json, b"\\/").is_some())
+}
+
+/// Whether JSON holds escapes of letters or signs of ASCII, of which all keys are that are looked for. Escapes
+/// of other characters are common, and hide nothing.
+pub(crate) fn may_hide(json: &[u8]) -> bool {
+    let mut escapes = memmem::find_iter(json, b"\\u00");
+    escapes.any(|at| matches!(json.get(at + 4), Some(b'2'..=b'7')))
 }
 
 /// What a path of keys leads to.

@@ -88,8 +88,15 @@ pub(super) async fn to_read_result(shared: &Shared, result: &Bytes) -> Option<Ch
 /// The bytes of JSON that begin or separate values, and those in texts that look the same: at least as many
 /// as there are values and keys.
 fn structural(json: &[u8]) -> usize {
-    let is_structural = |byte: &&u8| matches!(byte, b',' | b':' | b'[' | b'{');
-    json.iter().filter(is_structural).count()
+    /// As many as a byte counts, and an array: the inner loop then becomes vector instructions.
+    const CHUNK: usize = 128;
+    // No sum is checked for overflow: of a chunk, none can.
+    let is_structural =
+        |byte: u8| (byte == b',') | (byte == b':') | (byte == b'[') | (byte == b'{');
+    let begins = |count: u8, byte: &u8| count.wrapping_add(u8::from(is_structural(*byte)));
+    let count = |chunk: &[u8]| usize::from(chunk.iter().fold(0, begins));
+    let (chunks, rest) = json.as_chunks::<CHUNK>();
+    chunks.iter().map(|chunk| count(chunk)).sum::<usize>() + count(rest)
 }
 
 /// The answer to a call whose result there is no room to read.

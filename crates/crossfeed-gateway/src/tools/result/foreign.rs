@@ -4,10 +4,9 @@
 //! member says that the server wrote it. Its value stays, and what is recorded stays as it came.
 //! Deliberately not here: keys of `_meta`, which are taken out.
 
-use crate::{message::Message, withhold::is_refusal};
+use crate::{members::may_hide, message::Message, withhold::is_refusal};
 use crossfeed_json::{Cursor, Document, Edits, Kind, quoted, unescape};
 use crossfeed_wire::{ErrorCode, internal};
-use memchr::memmem;
 use std::borrow::Cow;
 
 /// What stands behind the key of such a member.
@@ -22,9 +21,12 @@ fn is_ours(key: &str) -> bool {
 
 /// Whether JSON, or a text, may hold such a key, be it written as an escape.
 pub(super) fn may_hold(bytes: &[u8]) -> bool {
-    let keys = internal::FIELDS.iter().copied().chain([OTHERS]);
-    let mut keys = keys.map(|key| memmem::find(bytes, key.as_bytes()).is_some());
-    keys.any(|is_there| is_there) || crate::members::may_hold(bytes, internal::TOOL_CALL_ID)
+    let is_key = |at: usize| {
+        let mut keys = internal::FIELDS.into_iter().chain([OTHERS]);
+        keys.any(|key| bytes[at..].starts_with(key.as_bytes()))
+    };
+    // All of them begin with it.
+    memchr::memchr_iter(b'_', bytes).any(is_key) || may_hide(bytes)
 }
 
 /// The longest key, as it is written, that may be one of ours: each sign may be an escape.
@@ -278,6 +280,16 @@ mod tests {
         );
         let plain = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"upstream is away","data":{"code":"x"}}}"#;
         assert_eq!(of_server(Message::parse(plain).unwrap()).to_bytes(), plain);
+    }
+
+    #[test]
+    fn every_key_begins_with_the_sign_that_is_looked_for() {
+        for key in internal::FIELDS.into_iter().chain([OTHERS]) {
+            assert!(key.starts_with('_'));
+            assert!(may_hold(format!("a_b {key}").as_bytes()));
+        }
+        assert!(!may_hold(b"a_b _tool _meta"));
+        assert!(may_hold(br"\u005ftoolCallId"));
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub(super) fn is_claim(key: &str, withholds: bool) -> bool {
 /// Takes out what another says under our keys, in the `_meta` of a result and of everything in it but
 /// structured content, which is data.
 pub(super) fn take_claims(edits: &mut Edits<'_>, root: Cursor<'_>, withholds: bool) {
-    if !may_hold(root.raw(), OURS) {
+    if !may_hold(root.raw(), META) || !may_hold(root.raw(), OURS) {
         return;
     }
     if let Some(meta) = root.get(META) {
