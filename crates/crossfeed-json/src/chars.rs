@@ -21,7 +21,13 @@ impl Cursor<'_> {
 /// How many characters some UTF-8 has: all of its bytes but those that continue one.
 #[must_use]
 pub fn count_chars(utf8: &[u8]) -> usize {
-    utf8.iter().filter(|byte| (**byte as i8) >= -0x40).count()
+    /// As many as a byte counts, and an array: the inner loop then becomes vector instructions.
+    const CHUNK: usize = 128;
+    // No sum is checked for overflow: of a chunk, none can.
+    let begins = |count: u8, byte: &u8| count.wrapping_add(u8::from((*byte as i8) >= -0x40));
+    let count = |chunk: &[u8]| usize::from(chunk.iter().fold(0, begins));
+    let (chunks, rest) = utf8.as_chunks::<CHUNK>();
+    chunks.iter().map(|chunk| count(chunk)).sum::<usize>() + count(rest)
 }
 
 /// The characters of JSON, each escape as the one character that it stands for.

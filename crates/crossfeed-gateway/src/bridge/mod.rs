@@ -20,6 +20,8 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use words::level as log_level;
+
 use crate::{
     message::{Id, Message, RpcError},
     upstream::{Connector, Event, Upstream, UpstreamError},

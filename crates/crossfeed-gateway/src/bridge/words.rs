@@ -68,7 +68,7 @@ const LEVELS: [&str; 8] = [
 ];
 
 /// The place of a level: the higher, the graver.
-pub(super) fn level(name: &str) -> Option<usize> {
+pub(crate) fn level(name: &str) -> Option<usize> {
     LEVELS.iter().position(|level| *level == name)
 }
 

@@ -6,8 +6,8 @@
 //! without those would be another one.
 
 use super::message::{WITHHELD_STATE, refusal};
-use crate::members;
-use crossfeed_json::{Cursor, Document, Edits, Kind, quoted};
+use crate::{bridge::log_level, members};
+use crossfeed_json::{Change, Cursor, Document, Edits, Kind, quoted};
 use crossfeed_mcp::{Capability, Projector};
 use crossfeed_projection::{RevealRules, WITHHELD};
 use std::sync::Arc;
@@ -22,16 +22,6 @@ const TASK_STATUSES: [&str; 5] = [
     "completed",
     "failed",
     "cancelled",
-];
-const LEVELS: [&str; 8] = [
-    "debug",
-    "info",
-    "notice",
-    "warning",
-    "error",
-    "critical",
-    "alert",
-    "emergency",
 ];
 
 /// Keywords of JSON Schema that say nothing of a value but what it may look like.
@@ -65,19 +55,6 @@ const SCHEMA_WORDS: [&str; 28] = [
     "contentEncoding",
     "contentMediaType",
 ];
-
-/// What becomes of a member.
-enum Fate {
-    Stays,
-    Goes,
-    Becomes(Vec<u8>),
-}
-
-impl From<Option<Vec<u8>>> for Fate {
-    fn from(json: Option<Vec<u8>>) -> Self {
-        json.map_or(Self::Stays, Self::Becomes)
-    }
-}
 
 /// Never-rules over the messages of a server. Each method returns `None` where all may be shown.
 pub(super) struct Rules<'r>(pub(super) &'r Arc<RevealRules>);
@@ -153,7 +130,7 @@ impl Rules<'_> {
         }
         self.object(root, |key, value| match key {
             "resultType" => self.word(key, value, &RESULT_TYPES),
-            "requestState" => Fate::Stays,
+            "requestState" => Change::Keep,
             "inputRequests" => self.questions(value).into(),
             key => self.other(key, value),
         })
@@ -183,7 +160,9 @@ impl Rules<'_> {
         }
         self.object(root, |key, value| match key {
             "task" => self.task(value).into(),
-            "tasks" if value.kind() == Kind::Array => list(value, |task| self.task(task)).into(),
+            "tasks" if value.kind() == Kind::Array => {
+                value.with_items(|task| self.task(task)).into()
+            }
             "result" => self.tool_answer(value).into(),
             "error" => self.error(value).into(),
             "statusMessage" | "createdAt" | "lastUpdatedAt" => self.texts(value).into(),
@@ -238,9 +217,11 @@ impl Rules<'_> {
         self.object(root, |key, value| match key {
             "description" | "systemPrompt" => self.texts(value).into(),
             "messages" if value.kind() == Kind::Array => {
-                list(value, |message| self.message(message)).into()
+                value.with_items(|message| self.message(message)).into()
             }
-            "tools" if value.kind() == Kind::Array => list(value, |tool| self.tool(tool)).into(),
+            "tools" if value.kind() == Kind::Array => {
+                value.with_items(|tool| self.tool(tool)).into()
+            }
             "resultType" => self.word(key, value, &RESULT_TYPES),
             "includeContext" => self.word(key, value, &["none", "thisServer", "allServers"]),
             "maxTokens" | "temperature" => self.number(key, value),
@@ -305,23 +286,23 @@ impl Rules<'_> {
                         let is_withheld = is_withheld || self.0.is_never_name(name);
                         self.schema(schema, is_withheld).into()
                     }
-                    _ if is_withheld => Fate::Goes,
+                    _ if is_withheld => Change::Remove,
                     _ => self.unexpected(name, schema),
                 })
                 .into(),
             ("items" | "additionalProperties" | "not", Kind::Object) => {
                 self.schema(value, is_withheld).into()
             }
-            ("allOf" | "anyOf" | "oneOf", Kind::Array) => {
-                list(value, |schema| self.schema(schema, is_withheld)).into()
-            }
+            ("allOf" | "anyOf" | "oneOf", Kind::Array) => value
+                .with_items(|schema| self.schema(schema, is_withheld))
+                .into(),
             ("type" | "required", Kind::Array)
                 if is_withheld && value.items().all(|name| name.kind() == Kind::String) =>
             {
                 self.texts(value).into()
             }
-            (_, Kind::Array | Kind::Object) if is_withheld => Fate::Goes,
-            (key, _) if is_withheld && !SCHEMA_WORDS.contains(&key) => Fate::Goes,
+            (_, Kind::Array | Kind::Object) if is_withheld => Change::Remove,
+            (key, _) if is_withheld && !SCHEMA_WORDS.contains(&key) => Change::Remove,
             (key, _) => self.other(key, value),
         })
     }
@@ -356,7 +337,10 @@ impl Rules<'_> {
         match method {
             "notifications/tasks" | "notifications/tasks/status" => self.task(params),
             _ => self.object(params, |key, value| match key {
-                "level" => self.word(key, value, &LEVELS),
+                "level" if value.as_str().is_some_and(|own| log_level(&own).is_some()) => {
+                    Change::Keep
+                }
+                "level" => self.unexpected(key, value),
                 "logger" | "progressToken" | "requestId" | "uri" | "elicitationId" => {
                     self.name(key, value)
                 }
@@ -371,63 +355,40 @@ impl Rules<'_> {
     fn object(
         &self,
         value: Cursor<'_>,
-        mut fate: impl FnMut(&str, Cursor<'_>) -> Fate,
+        change: impl FnMut(&str, Cursor<'_>) -> Change,
     ) -> Option<Vec<u8>> {
         if value.kind() != Kind::Object {
             return self.texts(value);
         }
-        let fates: Vec<_> = value
-            .members()
-            .map(|(key, value)| (key, value, fate(&key.text(), value)))
-            .collect();
-        if fates.iter().all(|(.., fate)| matches!(fate, Fate::Stays)) {
-            return None;
-        }
-        let mut json = vec![b'{'];
-        for (key, value, fate) in fates {
-            let shown = match &fate {
-                Fate::Stays => value.raw(),
-                Fate::Goes => continue,
-                Fate::Becomes(shown) => shown,
-            };
-            if json.len() > 1 {
-                json.push(b',');
-            }
-            json.push(b'"');
-            json.extend_from_slice(key.raw());
-            json.extend_from_slice(b"\":");
-            json.extend_from_slice(shown);
-        }
-        json.push(b'}');
-        Some(json)
+        value.with_members(change)
     }
 
     /// A member that is one of a few words.
-    fn word(&self, key: &str, value: Cursor<'_>, words: &[&str]) -> Fate {
+    fn word(&self, key: &str, value: Cursor<'_>, words: &[&str]) -> Change {
         match value.as_str() {
-            Some(text) if words.contains(&&*text) => Fate::Stays,
+            Some(text) if words.contains(&&*text) => Change::Keep,
             _ => self.unexpected(key, value),
         }
     }
 
     /// A member that is a number.
-    fn number(&self, key: &str, value: Cursor<'_>) -> Fate {
+    fn number(&self, key: &str, value: Cursor<'_>) -> Change {
         match value.kind() {
-            Kind::Number | Kind::Null => Fate::Stays,
+            Kind::Number | Kind::Null => Change::Keep,
             _ => self.unexpected(key, value),
         }
     }
 
     /// A member that only names something: an id, a cursor, an address. It stays unless it is JSON, or
     /// holds a key as JSON does.
-    fn name(&self, key: &str, value: Cursor<'_>) -> Fate {
+    fn name(&self, key: &str, value: Cursor<'_>) -> Change {
         match value.kind() {
-            Kind::Number => Fate::Stays,
+            Kind::Number => Change::Keep,
             Kind::String => {
                 let mut shown = Vec::new();
                 match self.0.redact(value, &mut shown).any() {
-                    true => Fate::Becomes(shown),
-                    false => Fate::Stays,
+                    true => Change::Replace(shown),
+                    false => Change::Keep,
                 }
             }
             _ => self.unexpected(key, value),
@@ -435,35 +396,35 @@ impl Rules<'_> {
     }
 
     /// A member of the protocol's that is of another kind than it expects.
-    fn unexpected(&self, key: &str, value: Cursor<'_>) -> Fate {
+    fn unexpected(&self, key: &str, value: Cursor<'_>) -> Change {
         match self.other(key, value) {
-            Fate::Stays => self.texts(value).into(),
-            Fate::Goes => Fate::Goes,
-            Fate::Becomes(shown) => {
+            Change::Keep => self.texts(value).into(),
+            Change::Remove => Change::Remove,
+            Change::Replace(shown) => {
                 let document = Document::new(shown);
                 let again = document.root().map(|root| self.texts(root));
                 match again {
-                    Ok(Some(again)) => Fate::Becomes(again),
-                    Ok(None) => Fate::Becomes(document.raw().to_vec()),
-                    Err(_) => Fate::Goes,
+                    Ok(Some(again)) => Change::Replace(again),
+                    Ok(None) => Change::Replace(document.raw().to_vec()),
+                    Err(_) => Change::Remove,
                 }
             }
         }
     }
 
     /// Any other member: judged as a member of an object, by its name and what it holds.
-    fn other(&self, key: &str, value: Cursor<'_>) -> Fate {
+    fn other(&self, key: &str, value: Cursor<'_>) -> Change {
         let alone = members::object(&[(key, value.raw())]);
         let document = Document::new(alone);
         let Some(shown) = document.root().ok().map(|root| self.0.redact_value(root)) else {
-            return Fate::Goes;
+            return Change::Remove;
         };
         let Some(shown) = shown.map(Document::new) else {
-            return Fate::Stays;
+            return Change::Keep;
         };
         match shown.root().ok().and_then(|root| root.get(key)) {
-            Some(left) => Fate::Becomes(left.raw().to_vec()),
-            None => Fate::Goes,
+            Some(left) => Change::Replace(left.raw().to_vec()),
+            None => Change::Remove,
         }
     }
 
@@ -493,7 +454,7 @@ impl Rules<'_> {
 
     fn each_text(&self, value: Cursor<'_>) -> Option<Vec<u8>> {
         match value.kind() {
-            Kind::Array => list(value, |item| self.each_text(item)),
+            Kind::Array => value.with_items(|item| self.each_text(item)),
             Kind::Object => self.object(value, |_, value| self.each_text(value).into()),
             Kind::String => self.0.redact_value(value),
             _ => None,
@@ -506,17 +467,4 @@ fn has_content(root: Cursor<'_>) -> bool {
     ["content", "structuredContent"]
         .iter()
         .any(|key| root.get(key).is_some())
-}
-
-/// A list with some items in another form; `None` where all are as they were.
-fn list(list: Cursor<'_>, mut shown: impl FnMut(Cursor<'_>) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
-    let items: Vec<_> = list.items().map(|item| (item, shown(item))).collect();
-    if items.iter().all(|(_, shown)| shown.is_none()) {
-        return None;
-    }
-    let items: Vec<&[u8]> = items
-        .iter()
-        .map(|(item, shown)| shown.as_deref().unwrap_or_else(|| item.raw()))
-        .collect();
-    Some([b"[", items.join(&b","[..]).as_slice(), b"]"].concat())
 }

@@ -24,7 +24,7 @@ mod tests;
 
 use super::RevealRules;
 use crate::{Path, Step, WITHHELD};
-use crossfeed_json::{Cursor, Document, JsonError, Kind, quoted};
+use crossfeed_json::{Change, Cursor, Document, JsonError, Kind, quoted};
 use serde_json::json;
 use std::{collections::BTreeMap, sync::Arc};
 use text::withheld;
@@ -131,19 +131,6 @@ struct Envelope<'r> {
     repeated: bool,
 }
 
-/// What becomes of a member.
-enum Fate {
-    Stays,
-    Goes,
-    Becomes(Vec<u8>),
-}
-
-impl From<Option<Vec<u8>>> for Fate {
-    fn from(shown: Option<Vec<u8>>) -> Self {
-        shown.map_or(Self::Stays, Self::Becomes)
-    }
-}
-
 impl<'r> Envelope<'r> {
     fn new(rules: &'r RevealRules) -> Self {
         let by_place = rules
@@ -202,7 +189,7 @@ impl<'r> Envelope<'r> {
     }
 
     fn result(&mut self, root: Cursor<'_>) -> Option<Vec<u8>> {
-        object(root, |key, value| match key {
+        root.with_members(|key, value| match key {
             STRUCTURED => {
                 let shown = self.rules.redact_value(value);
                 self.found.structured |= shown.is_some();
@@ -212,15 +199,21 @@ impl<'r> Envelope<'r> {
             // What a result of one text may be wrapped in.
             "value" if !self.rules.hides_key(key) => self.value(value).into(),
             CONTENT => self.content(value).into(),
-            "isError" if value.as_bool().is_some() => Fate::Stays,
-            "type" if value.as_str().as_deref() == Some("text") => Fate::Stays,
+            "isError" if value.as_bool().is_some() => Change::Keep,
+            "type" if value.as_str().as_deref() == Some("text") => Change::Keep,
             _ => self.member(key, value),
         })
     }
 
     fn content(&mut self, content: Cursor<'_>) -> Option<Vec<u8>> {
         match content.kind() {
-            Kind::Array => list(content, |at, part| self.part(at, part)),
+            Kind::Array => {
+                let mut at = 0;
+                content.with_items(|part| {
+                    at += 1;
+                    self.part(at - 1, part)
+                })
+            }
             Kind::Object => {
                 // Its members are taken for parts.
                 let whole = self.whole(content).map(Document::new);
@@ -232,9 +225,9 @@ impl<'r> Envelope<'r> {
                     None => content,
                 };
                 let mut at = 0;
-                let parts = object(seen, |_, part| {
+                let parts = seen.with_members(|_, part| {
                     at += 1;
-                    self.part(at - 1, part).into()
+                    self.part(at - 1, part)
                 });
                 parts.or_else(|| whole.as_ref().map(|whole| whole.raw().to_vec()))
             }
@@ -243,10 +236,10 @@ impl<'r> Envelope<'r> {
     }
 
     /// A member that has no meaning to the protocol, or none that it needs.
-    fn member(&mut self, key: &str, value: Cursor<'_>) -> Fate {
+    fn member(&mut self, key: &str, value: Cursor<'_>) -> Change {
         if self.rules.hides_key(key) {
             self.found.any = true;
-            return Fate::Goes;
+            return Change::Remove;
         }
         let shown = redact(&self.by_place.names, value);
         self.found.any |= shown.is_some();
@@ -321,68 +314,6 @@ impl ItemRules {
     fn rules(&self, at: usize) -> Option<&RevealRules> {
         self.at.get(&at).or(self.each.as_ref())
     }
-}
-
-/// An object with some members gone or in another form; `None` where all are as they were, and of what
-/// is no object.
-fn object(object: Cursor<'_>, mut fate: impl FnMut(&str, Cursor<'_>) -> Fate) -> Option<Vec<u8>> {
-    if object.kind() != Kind::Object {
-        return None;
-    }
-    let members = object.members();
-    let fates: Vec<_> = members
-        .map(|(key, value)| (key, value, fate(&key.text(), value)))
-        .collect();
-    if fates.iter().all(|(.., fate)| matches!(fate, Fate::Stays)) {
-        return None;
-    }
-    let mut json = vec![b'{'];
-    for (key, value, fate) in fates {
-        let shown = match fate {
-            Fate::Stays => None,
-            Fate::Goes => continue,
-            Fate::Becomes(shown) => Some(shown),
-        };
-        if json.len() > 1 {
-            json.push(b',');
-        }
-        json.push(b'"');
-        json.extend_from_slice(key.raw());
-        json.extend_from_slice(b"\":");
-        match shown {
-            Some(shown) => json.extend_from_slice(&shown),
-            None => value.write(&mut json),
-        }
-    }
-    json.push(b'}');
-    Some(json)
-}
-
-/// A list with some items in another form; `None` where all are as they were.
-fn list(
-    list: Cursor<'_>,
-    mut shown: impl FnMut(usize, Cursor<'_>) -> Option<Vec<u8>>,
-) -> Option<Vec<u8>> {
-    let items: Vec<_> = list
-        .items()
-        .enumerate()
-        .map(|(at, item)| (item, shown(at, item)))
-        .collect();
-    if items.iter().all(|(_, shown)| shown.is_none()) {
-        return None;
-    }
-    let mut json = vec![b'['];
-    for (item, shown) in items {
-        if json.len() > 1 {
-            json.push(b',');
-        }
-        match shown {
-            Some(shown) => json.extend_from_slice(&shown),
-            None => item.write(&mut json),
-        }
-    }
-    json.push(b']');
-    Some(json)
 }
 
 fn compact(cursor: Cursor<'_>) -> Vec<u8> {

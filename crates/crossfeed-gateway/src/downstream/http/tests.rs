@@ -338,6 +338,20 @@ async fn a_body_beyond_the_limit_is_refused_though_nobody_said_how_long_it_is() 
 }
 
 #[tokio::test]
+async fn a_body_that_says_that_it_is_too_long_is_refused_before_it_comes() {
+    let served = served().await;
+    let mut socket = TcpStream::connect(served.address).await.unwrap();
+    let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 104857600\r\n\r\n";
+    socket.write_all(head.as_bytes()).await.unwrap();
+    let mut asked = Asked {
+        socket,
+        text: String::new(),
+    };
+    let answer = asked.until("limit.exceeded").await;
+    assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
+}
+
+#[tokio::test]
 async fn a_request_that_is_cut_at_any_byte_reaches_no_server() {
     let served = served().await;
     let session = served.session("").await;

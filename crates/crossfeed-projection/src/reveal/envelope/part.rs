@@ -1,10 +1,10 @@
 //! One part of `content`: what is shown of it.
 
 use super::{
-    Envelope, Fate, compact, object, redact,
+    Envelope, compact, redact,
     text::{is_media, string, withheld},
 };
-use crossfeed_json::{Cursor, Document, Kind};
+use crossfeed_json::{Change, Cursor, Document, Kind};
 
 impl Envelope<'_> {
     /// What of a part may be shown; `None` where that is all of it.
@@ -16,7 +16,7 @@ impl Envelope<'_> {
         let kind = kind.as_deref().unwrap_or_default();
         let media_type = part.get("mimeType").and_then(Cursor::as_str);
         let media_type = media_type.as_deref();
-        let shown = object(part, |key, value| match (kind, key) {
+        let shown = part.with_members(|key, value| match (kind, key) {
             ("text", "text") => {
                 let shown = self.held(at, value);
                 self.repeated |= self.beside.structured && shown == Some(withheld());
@@ -57,7 +57,7 @@ impl Envelope<'_> {
 
     fn resource(&mut self, at: usize, resource: Cursor<'_>) -> Option<Vec<u8>> {
         let media_type = resource.get("mimeType").and_then(Cursor::as_str);
-        let shown = object(resource, |key, value| match key {
+        let shown = resource.with_members(|key, value| match key {
             "text" => self.held(at, value).into(),
             "blob" => match value.as_str() {
                 Some(encoded) => self.bytes(at, &encoded, media_type.as_deref()).into(),
@@ -82,20 +82,20 @@ impl Envelope<'_> {
     }
 
     /// A member without which a part is none; what it says may go.
-    fn needed(&mut self, key: &str, value: Cursor<'_>) -> Fate {
+    fn needed(&mut self, key: &str, value: Cursor<'_>) -> Change {
         match value.kind() {
             Kind::String if key == "name" => self.prose(value).into(),
-            Kind::String => Fate::Stays,
+            Kind::String => Change::Keep,
             _ => self.member(key, value),
         }
     }
 
     /// Any other member.
-    fn said(&mut self, key: &str, value: Cursor<'_>) -> Fate {
+    fn said(&mut self, key: &str, value: Cursor<'_>) -> Change {
         let is_prose = matches!(key, "name" | "title" | "description");
         let fate = self.member(key, value);
         match fate {
-            Fate::Stays if is_prose && value.kind() == Kind::String => self.prose(value).into(),
+            Change::Keep if is_prose && value.kind() == Kind::String => self.prose(value).into(),
             fate => fate,
         }
     }

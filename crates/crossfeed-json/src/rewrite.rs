@@ -1,0 +1,146 @@
+//! Objects and lists with some of their values gone or changed.
+//!
+//! What comes in: an object or a list, and what becomes of each value in it. What goes out: its JSON with
+//! that done, or that nothing changes. Deliberately not here: why something changes, and what lies deeper.
+
+use crate::cursor::Cursor;
+
+/// What becomes of a value in an object or a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a value stays, goes or is another: there is nothing else"
+)]
+pub enum Change {
+    /// It stays as it is.
+    Keep,
+    /// It goes.
+    Remove,
+    /// This JSON stands in its place.
+    Replace(Vec<u8>),
+}
+
+impl From<Option<Vec<u8>>> for Change {
+    /// JSON in place of a value, where there is any.
+    fn from(json: Option<Vec<u8>>) -> Self {
+        json.map_or(Self::Keep, Self::Replace)
+    }
+}
+
+impl<'d> Cursor<'d> {
+    /// An object with `change` done to each member, in their order; `None` where all stay, and of what is no
+    /// object.
+    ///
+    /// ```
+    /// use crossfeed_json::{Change, Document};
+    ///
+    /// let document = Document::new(r#"{"a": 1, "b": 2, "c": 3}"#);
+    /// let changed = document.root()?.with_members(|key, _| match key {
+    ///     "a" => Change::Keep,
+    ///     "b" => Change::Remove,
+    ///     _ => Change::Replace(b"null".to_vec()),
+    /// });
+    /// assert_eq!(changed.as_deref(), Some(&br#"{"a":1,"c":null}"#[..]));
+    /// # Ok::<(), crossfeed_json::JsonError>(())
+    /// ```
+    pub fn with_members<C: Into<Change>>(
+        self,
+        mut change: impl FnMut(&str, Cursor<'d>) -> C,
+    ) -> Option<Vec<u8>> {
+        let changes: Vec<_> = self
+            .members()
+            .map(|(key, value)| (key, value, change(&key.text(), value).into()))
+            .collect();
+        if changes.iter().all(|(.., change)| *change == Change::Keep) {
+            return None;
+        }
+        let mut json = vec![b'{'];
+        for (key, value, change) in changes {
+            if change == Change::Remove {
+                continue;
+            }
+            if json.len() > 1 {
+                json.push(b',');
+            }
+            json.push(b'"');
+            json.extend_from_slice(key.raw());
+            json.extend_from_slice(b"\":");
+            change.write(value, &mut json);
+        }
+        json.push(b'}');
+        Some(json)
+    }
+
+    /// A list with `change` done to each item, in their order; `None` where all stay, and of what is no list.
+    pub fn with_items<C: Into<Change>>(
+        self,
+        mut change: impl FnMut(Cursor<'d>) -> C,
+    ) -> Option<Vec<u8>> {
+        let changes: Vec<_> = self
+            .items()
+            .map(|item| (item, change(item).into()))
+            .collect();
+        if changes.iter().all(|(_, change)| *change == Change::Keep) {
+            return None;
+        }
+        let mut json = vec![b'['];
+        for (item, change) in changes {
+            if change == Change::Remove {
+                continue;
+            }
+            if json.len() > 1 {
+                json.push(b',');
+            }
+            change.write(item, &mut json);
+        }
+        json.push(b']');
+        Some(json)
+    }
+}
+
+impl Change {
+    /// Writes what is left of a value that does not go.
+    fn write(&self, value: Cursor<'_>, json: &mut Vec<u8>) {
+        match self {
+            Self::Replace(changed) => json.extend_from_slice(changed),
+            Self::Keep | Self::Remove => value.write(json),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Change;
+    use crate::Document;
+
+    #[test]
+    fn what_stays_is_written_as_it_came() {
+        let document = Document::new(r#"[ {"a" : 1.50}, 2, [ ], 3 ]"#);
+        let root = document.root().unwrap();
+        assert_eq!(root.with_items(|_| Change::Keep), None);
+        assert_eq!(root.with_members(|_, _| Change::Remove), None);
+        let mut at = 0;
+        let changed = root.with_items(|_| {
+            at += 1;
+            match at {
+                2 => Change::Remove,
+                4 => Change::Replace(b"{}".to_vec()),
+                _ => Change::Keep,
+            }
+        });
+        assert_eq!(changed.unwrap(), br#"[{"a" : 1.50},[ ],{}]"#);
+        let empty = root.with_items(|_| Change::Remove);
+        assert_eq!(empty.unwrap(), b"[]");
+    }
+
+    #[test]
+    fn keys_that_stand_twice_are_written_once() {
+        let document = Document::new(r#"{"a":1,"\u0061":[{"b":1,"b":2}],"c":3}"#);
+        let root = document.root().unwrap();
+        let changed = root.with_members(|key, _| match key {
+            "c" => Change::Remove,
+            _ => Change::Keep,
+        });
+        assert_eq!(changed.unwrap(), br#"{"\u0061":[{"b":2}]}"#);
+    }
+}
