@@ -31,7 +31,7 @@ use tokio::{
 const STRANGERS: usize = 5;
 const FEW: usize = 16;
 /// How long a stranger is left alone when others come: what it says is on its way by then.
-const GRACE: Duration = Duration::from_millis(100);
+const GRACE: Duration = Duration::from_millis(20);
 
 /// All connections.
 pub(super) struct Connections {
