@@ -326,6 +326,22 @@ impl<'a> View<'a> {
         writer.view(self)
     }
 
+    /// About how many bytes [`Self::write`] appends, found without reading them: what stands in documents,
+    /// and in lists of that.
+    pub(crate) fn likely_len(&self) -> usize {
+        let of_place = |view: &Self| match &view.0 {
+            Repr::Json(cursor) => cursor.written_len(),
+            _ => 0,
+        };
+        match &self.0 {
+            Repr::List(items) => {
+                let items = items.iter().map(|item| of_place(item).saturating_add(1));
+                items.fold(1, usize::saturating_add)
+            }
+            _ => of_place(self),
+        }
+    }
+
     /// How many characters [`Self::write`] appends: a pass over the bytes of places in documents, as
     /// they came.
     #[must_use]

@@ -255,6 +255,13 @@ pub(super) fn engine(config: &GatewayConfig, telemetry: Option<Arc<dyn Telemetry
     let mut options = EngineOptions::default()
         .with_max_in_flight(limits.requests_per_client)
         .with_max_argument_bytes(limits.argument_bytes);
+    // What does not fit into a message is not built either.
+    for most in [
+        &mut options.max_resolved_bytes,
+        &mut options.select.limits.output_bytes,
+    ] {
+        *most = limits.message_bytes.min(*most);
+    }
     if let Some(window) = config.context_window {
         options = options.with_context(ContextOptions::default().with_window(window));
     }

@@ -128,6 +128,31 @@ fn a_command_is_wrapped() {
 }
 
 #[test]
+fn no_selector_builds_more_than_a_message() {
+    let config = json!({
+        "mcpServers": {"a": {"command": "sh", "args": [server()], "env": {"KEY": "k".repeat(1000)}}},
+        "limits": {"messageBytes": 64 << 10},
+    });
+    let config = file("gateway-built.json", &config.to_string());
+    let mut client = Client::of(&["--config", &config]);
+    client.initialize();
+    client.ask(1, "tools/list", &json!({}));
+    client.ask(2, "tools/call", &json!({"name": "say", "arguments": {}}));
+    let mut text = |id: u64, values: usize| {
+        let select = format!("to_string([{}])", vec!["@"; values].join(","));
+        let reference = json!({"text": {"_tool": "call_1", "_select": select}});
+        let arguments = json!({"text": null, "_refs": reference});
+        let called = json!({"name": "say", "arguments": arguments});
+        let answer = client.ask(id, "tools/call", &called);
+        answer["result"]["content"][0]["text"].to_string()
+    };
+    let said = text(3, 70);
+    assert!(said.contains("more than 65536 bytes of text"), "{said}");
+    let said = text(4, 20);
+    assert!(said.contains("key k"), "{said}");
+}
+
+#[test]
 fn a_configuration_is_served() {
     let config = json!({
         "mcpServers": {"one": {"command": "sh", "args": [server()]}, "off": {"command": "none", "disabled": true}},

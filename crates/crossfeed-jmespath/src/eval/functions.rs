@@ -266,7 +266,8 @@ impl<'a> Call<'_, 'a, '_> {
                 }
                 value.unfold(self.evaluator.budget)?;
                 let limit = self.evaluator.budget.text_left();
-                let mut json = Vec::new();
+                // Made once: while it grows it would be there twice.
+                let mut json = Vec::with_capacity(value.likely_len().min(limit));
                 value
                     .write_compact(&mut json, limit)
                     .map_err(|error| Cost::Text { limit: error.limit })?;
