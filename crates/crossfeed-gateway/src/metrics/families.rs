@@ -77,6 +77,12 @@ pub const CLIENT_NO_MESSAGES: Family = Family::counter(
     "What clients sent that is no message or beyond the limit.",
     &[],
 );
+/// Who was not let in.
+pub const NOT_LET_IN: Family = Family::counter(
+    "crossfeed_client_refused_total",
+    "Requests over HTTP that were refused for who sent them.",
+    &["status"],
+);
 /// How the servers are.
 pub const CONNECTIONS: Family = Family::gauge(
     "crossfeed_server_connections",
@@ -167,7 +173,7 @@ pub const MEMORY_REFUSED: Family = Family::counter(
 );
 
 /// All of them.
-pub const ALL: [Family; 27] = [
+pub const ALL: [Family; 28] = [
     REQUESTS,
     CALLS,
     ADDED,
@@ -193,6 +199,7 @@ pub const ALL: [Family; 27] = [
     DESCRIPTORS,
     DESCRIPTORS_LIMIT,
     REFUSALS,
+    NOT_LET_IN,
     RETURNS,
     PANICS,
 ];

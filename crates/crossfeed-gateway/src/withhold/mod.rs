@@ -21,6 +21,7 @@ pub(crate) use rules::WITHHELD_MARK;
 
 use crate::{
     Revision,
+    apart::LARGE,
     budget::Account,
     message::{Id, Kind, Message},
     upstream::{self, Connector, Event, Header, Upstream, UpstreamError},
@@ -38,8 +39,6 @@ use tokio::{
     time::timeout,
 };
 
-/// From how many bytes on a message is judged on a thread that may block.
-const LARGE: usize = 64 << 10;
 /// How long a server that does not read may keep its own messages waiting for an answer to it.
 const LINGER: Duration = Duration::from_secs(1);
 

@@ -30,7 +30,10 @@ use crate::{
     budget::Budget,
     config::{Limits, ListenConfig, Rate},
     message::{RpcError, code},
-    metrics::{Metrics, families::REFUSALS},
+    metrics::{
+        Metrics,
+        families::{NOT_LET_IN, REFUSALS},
+    },
     upstream::Backoff,
 };
 use answer::{Answer, Written, refuse, status};
@@ -220,7 +223,30 @@ impl Http {
         let _ = timeout(self.limits.shutdown, self.connections.end()).await;
     }
 
+    /// Answers a request, and counts it if whoever sent it is not let in.
     async fn handle(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        place: &Place,
+    ) -> Response<Written> {
+        let metrics = self.metrics.clone();
+        let response = self.answer(request, place).await;
+        let status = response.status();
+        if [
+            StatusCode::UNAUTHORIZED,
+            StatusCode::FORBIDDEN,
+            StatusCode::TOO_MANY_REQUESTS,
+        ]
+        .contains(&status)
+        {
+            metrics.count(NOT_LET_IN, &[status.as_str()]);
+            // Anybody can bring it about.
+            tracing::debug!(%status, "a request was refused");
+        }
+        response
+    }
+
+    async fn answer(
         self: Arc<Self>,
         request: Request<Incoming>,
         place: &Place,

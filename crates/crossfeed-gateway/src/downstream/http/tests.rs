@@ -541,6 +541,13 @@ async fn a_holder_sends_no_more_than_its_rate() {
     // What is no request is not counted, and others have their own.
     served.check("DELETE /mcp", &headers, "", 204, "").await;
     served.session(bob).await;
+    served.check("POST /mcp", "", "", 401, "").await;
+    for count in [
+        "crossfeed_client_refused_total{status=\"429\"} 3\n",
+        "crossfeed_client_refused_total{status=\"401\"} 1\n",
+    ] {
+        served.check("GET /metrics", bob, "", 200, count).await;
+    }
 }
 
 #[tokio::test]
