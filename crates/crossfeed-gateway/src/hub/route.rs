@@ -14,19 +14,36 @@ use super::{
     side::Side,
 };
 use crate::{
-    apart::indexed,
+    apart::{LARGE, apart, indexed},
     config::Unlisted,
     downstream::LISTEN,
     lookalike,
     message::{Kind, Message, Param, RpcError, code},
 };
 use bytes::Bytes;
+use crossfeed_wire::ErrorCode;
+use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::oneshot, time::Instant};
 
 /// How long `server/discover` waits for servers: clients ask it to find out the era, and some take
 /// silence of ten seconds for an answer.
 const PROBED: Duration = Duration::from_secs(5);
+
+/// Requests that carry no data: one beyond [`LARGE`] is a mistake, or meant to keep others waiting while it
+/// is read.
+const SHORT: [&str; 10] = [
+    "completion/complete",
+    "logging/setLevel",
+    "ping",
+    "prompts/list",
+    "resources/list",
+    "resources/subscribe",
+    "resources/templates/list",
+    "resources/unsubscribe",
+    "server/discover",
+    "tools/list",
+];
 
 /// Who was asked, and where the answer comes.
 type Asked = (Arc<Link>, oneshot::Receiver<Answer>);
@@ -45,6 +62,12 @@ impl Side {
             serial,
         };
         let method = message.method().unwrap_or_default();
+        if message.len() > LARGE && SHORT.contains(&method) {
+            let error = format!("a `{method}` request has at most {LARGE} bytes");
+            let data = json!({"code": ErrorCode::LimitExceeded.as_str(), "limit": LARGE});
+            let error = RpcError::new(code::INVALID_REQUEST, error).with_data(data);
+            return client.refuse(serial, &error).await;
+        }
         match method {
             "tools/call" => client.work(serial, request.call(message)).await,
             "tools/list" => client.work(serial, request.list(message)).await,
@@ -224,8 +247,12 @@ impl Request {
             message
         } else {
             let params = message.params().unwrap_or_default();
-            let quoted = crossfeed_json::quoted(&own);
-            message.with_body(read::replaced(&params, path, quoted.as_bytes()))
+            let named = move || {
+                let quoted = crossfeed_json::quoted(&own);
+                read::replaced(&params, path, quoted.as_bytes())
+            };
+            let params = apart(message.len(), named).await;
+            message.with_body(params)
         };
         link.forward(self.serial, message).await;
     }

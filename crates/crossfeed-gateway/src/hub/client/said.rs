@@ -5,6 +5,7 @@
 
 use super::{Client, LASTING, has_room};
 use crate::{
+    apart::LARGE,
     downstream::Outlet,
     hub::read,
     lookalike::is_lookalike,
@@ -42,6 +43,12 @@ impl Client {
             }
             state.session.clone().or_else(|| state.stateless.clone())
         };
+        // They carry no data, and are read where others wait.
+        let is_short = matches!(method, "notifications/cancelled" | "notifications/progress");
+        if is_short && message.len() > LARGE {
+            tracing::debug!(target: "crossfeed::gateway", "a notification that is too long is dropped");
+            return;
+        }
         if method == "notifications/cancelled" {
             let params = message.params().unwrap_or_default();
             if let Some(id) = read::raw(&params, &["requestId"]) {

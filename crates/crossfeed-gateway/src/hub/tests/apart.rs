@@ -37,6 +37,36 @@ async fn a_large_result_is_searched_for_tasks_elsewhere() {
 }
 
 #[tokio::test]
+async fn what_carries_no_data_is_not_read_where_it_is_large() {
+    let (values, indexed) = many_values();
+    let world = World::new(&["a", "b"]);
+    let (client, mut servers) = world.begun(r#"{"completions":{},"prompts":{}}"#).await;
+    for method in [
+        "completion/complete",
+        "tools/list",
+        "resources/list",
+        "ping",
+    ] {
+        let params = format!(r#"{{"cursor":1,"ref":{{"name":"p"}},"x":{values}}}"#);
+        client.request(method, &params).await;
+        let served = timed(async { client.answer().await });
+        let (refused, served) = served.await;
+        assert!(refused.contains("limit.exceeded"), "{refused:.200}");
+        check(served, indexed);
+    }
+    for method in ["cancelled", "progress"] {
+        let params = format!(r#"{{"requestId":9,"progressToken":9,"x":{values}}}"#);
+        client
+            .send(&format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{params}}}"#
+            ))
+            .await;
+        assert!(client.is_quiet().await);
+    }
+    assert!(servers.iter_mut().all(|server| server.is_quiet()));
+}
+
+#[tokio::test]
 async fn large_lists_are_joined_and_learnt_elsewhere() {
     let (values, indexed) = many_values();
     for (method, member, item) in [
