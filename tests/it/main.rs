@@ -8,6 +8,7 @@
 
 mod architecture;
 mod bytes;
+mod calls;
 mod costs;
 mod dependencies;
 mod differential;

@@ -281,7 +281,7 @@ fn reading_back_keeps_digits() {
         check(
             profile,
             r#"{"x": [1e400, -1e500], "none": null}"#,
-            r#"{"x":[1e400,-1e500]}"#,
+            r#"{"x":[1e400, -1e500]}"#,
         );
         check(
             profile,

@@ -7,7 +7,7 @@
 use crate::{
     engine::Engine,
     error::{Error, Failure, ResolveError},
-    resolve::Plan,
+    resolve::{LimitError, Plan},
     validate::InputSchema,
 };
 use crossfeed_schema::{ListedTool, ReadError, SchemaError};
@@ -77,27 +77,41 @@ impl PreparedTool {
             .listed()
             .read(arguments)
             .map_err(|errors| ResolveError::new(errors.into_iter().map(failure).collect()))?;
-        let error = match self.input_schema() {
-            Ok(schema) => return Ok((arguments, Some(schema))),
-            Err(error) => error,
+        let refers = || {
+            let plan = Plan::of(&arguments, None)?;
+            Ok(!plan.is_empty())
         };
-        let refused = |error: Error| {
-            let failure = Failure::new(Pointer::root(), error);
-            Err(ResolveError::new(vec![failure]))
-        };
-        match Plan::of(&arguments, None) {
-            Ok(plan) if plan.references.is_empty() && plan.malformed.is_empty() => {
-                Ok((arguments, None))
-            }
-            Ok(_) => refused(error.clone().into()),
-            Err(limit) => {
+        match self.schema_for(refers) {
+            Ok(schema) => Ok((arguments, schema)),
+            Err(error) => {
+                // They may nest to any depth.
                 crossfeed_json::dismantle(arguments);
-                refused(limit.into())
+                Err(error)
             }
         }
     }
+
+    /// The tool's own schema; none for a tool whose schema is none, if its arguments refer to nothing.
+    pub(crate) fn schema_for(
+        &self,
+        refers: impl FnOnce() -> Result<bool, LimitError>,
+    ) -> Result<Option<&InputSchema>, ResolveError> {
+        let error = match self.input_schema() {
+            Ok(schema) => return Ok(Some(schema)),
+            Err(error) => error,
+        };
+        let error: Error = match refers() {
+            Ok(false) => return Ok(None),
+            Ok(true) => error.clone().into(),
+            Err(limit) => limit.into(),
+        };
+        Err(ResolveError::new(vec![Failure::new(
+            Pointer::root(),
+            error,
+        )]))
+    }
 }
 
-fn failure(error: ReadError) -> Failure {
+pub(crate) fn failure(error: ReadError) -> Failure {
     Failure::new(error.at(), Error::Read(error))
 }

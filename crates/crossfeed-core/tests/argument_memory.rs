@@ -4,102 +4,122 @@
 
 #![expect(clippy::unwrap_used, reason = "this is a test")]
 
-use crossfeed_core::{Engine, EngineOptions, InputSchema, Session, ToolResult, arguments_cost};
+mod shapes;
+
+use bytes::Bytes;
+use crossfeed_core::{
+    Engine, EngineOptions, InputSchema, PreparedTool, Session, ToolResult, arguments_cost,
+};
+use crossfeed_schema::{ListOptions, Profile, Style, ToolList, rewrite_tools};
 use crossfeed_wire::{CallId, Scope};
-use peak_alloc::PeakAlloc;
 use serde_json::json;
+use shapes::{SLACK, peak, shapes};
 
-#[global_allocator]
-static MEMORY: PeakAlloc = PeakAlloc;
+const LIMIT: usize = 16 << 20;
+const REFERENCE: &str = r#"{"$tool":"call_1"}"#;
 
-const LARGE: usize = 1 << 20;
-const SMALL: usize = 16 << 10;
-/// What else is allocated meanwhile.
-const SLACK: usize = 256 << 10;
-
-/// Arguments of about this many bytes, which hold `extra` beside many values of one kind.
-fn shapes(bytes: usize, extra: &str) -> Vec<(&'static str, String)> {
-    let many = |piece: &str| piece.repeat(bytes / piece.len());
-    let list = |piece: &str| format!("[{}0]", many(piece));
-    let nested = format!("{}{},", "[".repeat(100), "]".repeat(100));
-    let members: String = (0..bytes / 11)
-        .map(|key| format!("\"{key:06}\":0,"))
-        .collect();
-    let values = [
-        ("zeros", list("0,")),
-        ("empty strings", list("\"\",")),
-        ("short strings", list("\"ab\",")),
-        ("empty objects", list("{},")),
-        ("objects", list("{\"\":0},")),
-        ("nested lists", list(&nested)),
-        ("a wide object", format!("{{{members}\"x\":0}}")),
-        ("a long text", format!("\"{}\"", many("words, "))),
-        ("a text that is JSON", format!("\"{{tool {}\"", many("0,"))),
-    ];
-    let arguments = |(name, value)| (name, format!("{{{extra}\"x\":{value}}}"));
-    values.into_iter().map(arguments).collect()
+struct Bench {
+    runtime: tokio::runtime::Runtime,
+    session: Session,
+    /// A tool without a word about `x`, and one whose parameters are shown under other names.
+    tools: [PreparedTool; 2],
 }
 
-/// The most bytes that `work` holds at once, beside what was held before.
-fn peak(work: impl FnOnce()) -> usize {
-    let before = MEMORY.current_usage();
-    MEMORY.reset_peak_usage();
-    work();
-    MEMORY.peak_usage().saturating_sub(before)
-}
+impl Bench {
+    fn new() -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        let engine = Engine::in_memory(EngineOptions::default().with_max_argument_bytes(LIMIT));
+        let tools = json!([{"name": "t", "inputSchema": {
+            "type": "object", "properties": {"x": {}, "n": {"type": "string"}, "a b": {}},
+        }}]);
+        let tools = ToolList::parse(&tools).unwrap();
+        let options = [
+            ListOptions::style(Style::Refs),
+            ListOptions::profile(Profile::Anthropic),
+        ];
+        let tools = options.map(|options| {
+            let listed = rewrite_tools(&tools, &options);
+            engine.prepare(listed.find("t").unwrap().clone())
+        });
+        let session = engine.session(Scope::parse("a", "b", "c").unwrap());
+        let call_id = CallId::parse("call_1").unwrap();
+        let recorded = session.record(&call_id, ToolResult::json("[1]"));
+        runtime.block_on(recorded).unwrap();
+        Self {
+            runtime,
+            session,
+            tools,
+        }
+    }
 
-fn session(options: EngineOptions) -> Session {
-    let scope = Scope::parse("a", "b", "c").unwrap();
-    Engine::in_memory(options).session(scope)
+    /// What resolving arguments takes, these included, and whether it was done.
+    fn resolve(&self, arguments: &str, schema: Option<&InputSchema>) -> (usize, bool) {
+        let mut is_done = false;
+        let taken = peak(|| {
+            let resolving = self.session.resolve_json(arguments.to_owned(), schema);
+            is_done = self.runtime.block_on(resolving).is_ok();
+        });
+        (taken, is_done)
+    }
+
+    /// The same of a call, whose bytes somebody keeps.
+    fn call(&self, arguments: &str, tool: &PreparedTool) -> (usize, bool) {
+        let mut is_done = false;
+        let taken = peak(|| {
+            let arguments = Bytes::from(arguments.to_owned());
+            let resolving = self.session.resolve_call_json(tool, arguments.clone());
+            is_done = self.runtime.block_on(resolving).is_ok();
+            drop(arguments);
+        });
+        (taken, is_done)
+    }
 }
 
 #[test]
 fn written_arguments_cost_at_most_six_times_their_bytes() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build()
-        .unwrap();
-    let schema = json!({"type": "object", "properties": {"x": {}, "y": {"type": "string"}}});
-    let schema = InputSchema::compile(schema).unwrap();
-    let judging = json!({"properties": {"x": {"items": {"type": "number"}, "uniqueItems": true}}});
-    let judging = InputSchema::compile(judging).unwrap();
-    let resolve = |session: &Session, arguments: &str, schema: Option<&InputSchema>| {
-        // The bytes themselves are counted, too.
-        let arguments = arguments.to_owned();
-        runtime
-            .block_on(session.resolve_json(arguments, schema))
-            .is_ok()
-    };
-    let bounded = session(EngineOptions::default());
-    let call_id = CallId::parse("call_1").unwrap();
-    let recorded = bounded.record(&call_id, ToolResult::json("[1]"));
-    runtime.block_on(recorded).unwrap();
-    let extras = ["", "\"n\":null,", "\"y\":{\"$tool\":\"call_1\"},"];
-    for schema in [None, Some(&schema), Some(&judging)] {
-        for extra in extras {
-            for (name, arguments) in shapes(LARGE, extra) {
-                let taken = peak(|| {
-                    resolve(&bounded, &arguments, schema);
-                });
-                // Where the index grows, it is counted twice while it moves; an allocator of a system moves a block
-                // of this size without a copy.
-                let most = 7 * arguments.len() + SLACK;
-                assert!(taken <= most, "{name}, {extra}: {taken} of {most}");
-            }
-            // What is counted beforehand is an upper bound of what is taken.
-            for (name, arguments) in shapes(SMALL, extra) {
-                let taken = peak(|| {
-                    resolve(&bounded, &arguments, schema);
-                });
-                let most = arguments_cost(arguments.as_bytes()) + arguments.len() + SLACK;
-                assert!(taken <= most, "{name}, {extra}: {taken} of {most}");
+    let bench = Bench::new();
+    let unlooked =
+        json!({"type": "object", "properties": {"x": {}, "n": {"type": ["string", "null"]}}});
+    let unlooked = InputSchema::compile(unlooked).unwrap();
+    let reference = format!("\"y\":{REFERENCE},");
+    let text = format!("\"y\":{},", json!(REFERENCE));
+    for bytes in [64 << 10, 256 << 10] {
+        for extra in ["", "\"n\":null,", &reference, &text] {
+            for (name, arguments) in shapes(bytes, extra, REFERENCE) {
+                let most = shapes::factor(&name) * arguments.len() + SLACK;
+                for schema in [None, Some(&unlooked)] {
+                    let (taken, is_done) = bench.resolve(&arguments, schema);
+                    assert!(taken <= most, "{name}, {bytes}: {taken} of {most}");
+                    assert!(is_done, "{name}, {bytes}");
+                }
+                let [own, renamed] = &bench.tools;
+                let (taken, is_done) = bench.call(&arguments, own);
+                assert!(taken <= most, "call, {name}, {bytes}: {taken} of {most}");
+                assert!(is_done, "call, {name}, {bytes}");
+                // To it null is no text: all of the arguments are built to say so.
+                if extra.contains("null") {
+                    continue;
+                }
+                let shown = renamed.listed().names().shown("a b");
+                let arguments = arguments.replacen('{', &format!("{{\"{shown}\":0,"), 1);
+                let (taken, is_done) = bench.call(&arguments, renamed);
+                assert!(taken <= most, "renamed, {name}, {bytes}: {taken} of {most}");
+                assert!(is_done, "renamed, {name}, {bytes}");
             }
         }
     }
-    // Without the limit it is many times as much: the measure would see it.
-    let unbounded = session(EngineOptions::default().with_max_argument_bytes(usize::MAX));
-    let (_, zeros) = shapes(LARGE, "\"n\":{\"$literal\":1},").swap_remove(0);
-    let taken = peak(|| assert!(resolve(&unbounded, &zeros, None)));
-    assert!(taken > 30 * zeros.len(), "{taken}");
-    assert!(!resolve(&bounded, &zeros, None));
+    // What a schema looks at is built of values, which are counted before.
+    let judging = json!({"properties": {"x": {"items": {"type": "number"}, "uniqueItems": true}}});
+    let judging = InputSchema::compile(judging).unwrap();
+    for bytes in [16 << 10, 256 << 10] {
+        for (name, arguments) in shapes(bytes, &reference, REFERENCE) {
+            let (taken, _) = bench.resolve(&arguments, Some(&judging));
+            let cost = arguments_cost(arguments.as_bytes(), LIMIT);
+            let most = cost + arguments.len() + SLACK;
+            assert!(taken <= most, "{name}, {bytes}: {taken} of {most}");
+        }
+    }
 }

@@ -133,6 +133,9 @@ enum Encoding {
 /// Values to read before [`grow`] guesses how many a document holds.
 const SAMPLE: usize = 1024;
 
+/// Up to so many bytes a guess is taken at once: a table that moves is there twice.
+const SURE: usize = 64 << 20;
+
 /// Gives memory back, if it is enough to matter: an allocator serves the next document from what
 /// this one frees only if both asked for as much.
 fn fit<T>(table: &mut Vec<T>) {
@@ -151,8 +154,9 @@ fn grow<T>(table: &mut Vec<T>, at: usize, len: usize) {
     // Both factors are below 2^32.
     let guess = used * left / (at.max(1) as u64);
     // The beginning may mislead: a dense one must not ask for gigabytes, a sparse one not move the
-    // table at every step.
-    let more = (guess + guess / 16).clamp(used / 4, used * 7);
+    // table at every step. Beside each value stands a sign.
+    let most = if len <= SURE { left / 2 } else { used * 7 };
+    let more = (guess + guess / 16).min(most).max(used / 4);
     table.reserve_exact(more as usize + 8);
 }
 
@@ -361,7 +365,9 @@ mod tests {
     #[test]
     fn a_misleading_beginning_costs_little() {
         for (at, len, more) in [
-            (2048, 4096, 1024 + 64),
+            (4096, 8192, 1024 + 64),
+            (2048, 4096, 1024),
+            (2048, 1 << 20, (1 << 19) - 1024),
             (2048, 4_000_000_000, 7 * 1024),
             (4096, 4096, 256),
         ] {

@@ -119,6 +119,12 @@ impl<'a> Cursor<'a> {
         self.slot
     }
 
+    /// The value of the same document that `ordinal` names; `None` where there are not so many.
+    #[must_use]
+    pub fn by_ordinal(self, ordinal: u32) -> Option<Self> {
+        ((ordinal as usize) < self.tape.words.len()).then(|| self.with(ordinal))
+    }
+
     /// Number of values in this one, itself included: what a walk over it costs.
     #[must_use]
     pub fn value_count(self) -> usize {

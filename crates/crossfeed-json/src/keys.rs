@@ -219,6 +219,9 @@ impl Shapes {
     }
 }
 
+/// So many of very many keys are checked first: of those of a few characters some are the same then.
+const BEGINNING: usize = 1024;
+
 /// Checks lists of hashes.
 #[derive(Default)]
 pub(crate) struct Distinct {
@@ -233,7 +236,10 @@ impl Distinct {
     #[inline(never)]
     pub(crate) fn check(&mut self, depth: usize, keys: &[Listed]) -> bool {
         if keys.len() > PAIRWISE {
-            return self.is_known(depth, keys) || self.check_long(depth, keys);
+            let beginning = keys.get(..BEGINNING).filter(|_| keys.len() > 8 * BEGINNING);
+            return self.is_known(depth, keys)
+                || beginning.is_none_or(|keys| self.fill_table(keys))
+                    && self.check_long(depth, keys);
         }
         let mut rest = keys;
         while let Some((key, after)) = rest.split_first() {
@@ -252,6 +258,22 @@ impl Distinct {
     }
 
     fn check_long(&mut self, depth: usize, keys: &[Listed]) -> bool {
+        if !self.fill_table(keys) {
+            return false;
+        }
+        if keys.len() <= LIST {
+            if self.lists.len() <= depth {
+                self.lists.resize(depth + 1, Vec::new());
+            }
+            let list = &mut self.lists[depth];
+            list.clear();
+            list.extend(keys.iter().map(|key| key.hash));
+        }
+        true
+    }
+
+    /// Whether all hashes differ; false may also mean "too hard to tell".
+    fn fill_table(&mut self, keys: &[Listed]) -> bool {
         let places = (keys.len() * 2).next_power_of_two();
         self.table.clear();
         self.table.resize(places, 0);
@@ -266,14 +288,6 @@ impl Distinct {
                 Some(place) if self.table[place] == 0 => self.table[place] = mark,
                 _ => return false,
             }
-        }
-        if keys.len() <= LIST {
-            if self.lists.len() <= depth {
-                self.lists.resize(depth + 1, Vec::new());
-            }
-            let list = &mut self.lists[depth];
-            list.clear();
-            list.extend(keys.iter().map(|key| key.hash));
         }
         true
     }

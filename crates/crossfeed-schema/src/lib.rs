@@ -28,7 +28,9 @@ pub use check::{check, compile, has_patterns};
 pub use dialect::Dialect;
 pub use error::SchemaError;
 pub use guidance::guidance;
-pub use listed::{Decision, ListOptions, Listed, ListedTool, ReadError, Stop, rewrite_tools};
+pub use listed::{
+    Decision, ListOptions, Listed, ListedTool, Outline, ReadError, Stop, rewrite_tools,
+};
 pub use names::{Names, tool_names};
 pub use null::admits_null;
 pub use output::{

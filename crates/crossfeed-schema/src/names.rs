@@ -74,6 +74,11 @@ impl Names {
         self.order.is_empty()
     }
 
+    /// Whether this is one of the names, original or shown.
+    pub(crate) fn knows(&self, name: &str) -> bool {
+        self.shown.contains_key(name) || self.original.contains_key(name)
+    }
+
     /// The original and the shown names, in the order of the schema.
     pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         let pairs = self.order.iter();

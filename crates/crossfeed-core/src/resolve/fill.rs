@@ -19,9 +19,10 @@ use crate::{
     trace::Telemetry,
 };
 use crossfeed_jmespath::{Arena, Budget, Kind, Unrepresentable, ValueSize, View};
-use crossfeed_wire::reference::Reference;
+use crossfeed_wire::{Pointer, reference::Reference};
 use serde_json::Value;
 use std::{
+    borrow::Cow,
     cell::Cell,
     collections::HashMap,
     rc::Rc,
@@ -158,10 +159,14 @@ pub(crate) fn fill<'a, T: Tree<'a>>(
 }
 
 /// A failure for each thing that looks like a reference and is none.
-pub(crate) fn malformed(plan: &Plan, arguments: &Value) -> Vec<Failure> {
+/// `written` gives the value at a place, which is named by its number where the arguments came as bytes.
+pub(crate) fn malformed<'v>(
+    plan: &Plan,
+    written: impl Fn(&Pointer, Option<u32>) -> Option<Cow<'v, Value>>,
+) -> Vec<Failure> {
     let malformed = plan.malformed.iter().map(|broken| {
-        let written = arguments.pointer(broken.at.as_str());
-        let error = MalformedReference::new(broken.malformed.clone(), written);
+        let written = written(&broken.at, broken.ordinal);
+        let error = MalformedReference::new(broken.malformed.clone(), written.as_deref());
         Failure::new(broken.at.clone(), error.into())
     });
     malformed.collect()

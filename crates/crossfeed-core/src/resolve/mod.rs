@@ -16,17 +16,19 @@ mod shown;
 mod splice;
 mod tally;
 mod tree;
+mod walked;
 
 pub(crate) use fill::{FillLimits, Filled, Ground, Looked, Means, fill, malformed, seen};
 pub use lineage::{Link, Source};
 pub use malformed::MalformedReference;
-pub(crate) use node::Node;
+pub(crate) use node::{Child, Node};
 pub(crate) use plan::{Plan, Step, Wanted, may_hold_references};
 pub(crate) use shown::Shown;
 pub use splice::SplicedJson;
 pub(crate) use splice::spliced;
 pub(crate) use tally::Tally;
 pub(crate) use tree::{Tree, unheld_number};
+pub(crate) use walked::{Came, Removed, Room};
 
 use crate::canonical::ViewError;
 use crossfeed_jmespath::Cost;

@@ -7,129 +7,297 @@
 
 use super::tree::{Documents, Inside, Tree, index_of};
 use crossfeed_jmespath::{Kind, Unrepresentable, ValueSize, View};
-use crossfeed_json::Key;
+use crossfeed_json::{Cursor, Key};
 use crossfeed_wire::{Pointer, reference::DEFAULT_KEYS};
 use serde_json::Value;
-use std::{borrow::Cow, collections::HashMap};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap, hash_map::RandomState},
+    hash::BuildHasher as _,
+};
 
 /// A value of arguments.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) enum Node<'a> {
     /// As it came, or as a selector built it.
     View(View<'a>),
     /// A list that was opened.
-    List(Vec<Node<'a>>),
+    List(Items<'a>),
     /// An object that was opened.
     Object(Members<'a>),
 }
 
-/// The key of a member: as its source spells it, or a text.
-#[derive(Clone, Debug)]
-pub(crate) enum Name<'a> {
-    Source(Key<'a>),
-    Text(String),
+/// What is within a list or object that was opened.
+pub(crate) enum Child<'n, 'a> {
+    /// As it came.
+    Came(View<'a>),
+    /// What something was put into, or in the place of.
+    Changed(&'n Node<'a>),
 }
 
-impl Name<'_> {
-    pub(crate) fn text(&self) -> Cow<'_, str> {
+/// The key of a member: as its source spells it, or a text.
+pub(crate) enum Name<'n, 'a> {
+    Source(Key<'a>),
+    Text(Cow<'n, str>),
+}
+
+impl<'n, 'a: 'n> Name<'n, 'a> {
+    pub(crate) fn into_text(self) -> Cow<'n, str> {
         match self {
             Self::Source(key) => key.text(),
-            Self::Text(text) => Cow::Borrowed(text),
-        }
-    }
-
-    fn is(&self, key: &str) -> bool {
-        match self {
-            // No spelling is shorter than its text.
-            Self::Source(source) => {
-                source.raw().len() >= key.len() && *source.bytes() == *key.as_bytes()
-            }
-            Self::Text(text) => text == key,
+            Self::Text(text) => text,
         }
     }
 }
 
-/// Members by their keys, in order.
-#[derive(Clone, Debug, Default)]
+/// So many items are walked over to find one.
+const STRIDE: usize = 1024;
+
+/// The items of a list: those that came, and what is in the place of some, or behind them.
+#[derive(Clone)]
+pub(crate) struct Items<'a> {
+    came: View<'a>,
+    changed: BTreeMap<usize, Node<'a>>,
+    len: usize,
+    /// Of a long list that came, where each [`STRIDE`]th item stands, as far as somebody went.
+    marks: Vec<crossfeed_json::Items<'a>>,
+}
+
+impl<'a> Items<'a> {
+    fn of(came: View<'a>) -> Self {
+        Self {
+            len: came.len().unwrap_or_default(),
+            came,
+            changed: BTreeMap::new(),
+            marks: Vec::new(),
+        }
+    }
+
+    /// The list that came, of which items were changed.
+    pub(crate) fn came(&self) -> &View<'a> {
+        &self.came
+    }
+
+    /// The items in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Child<'_, 'a>> {
+        let count = self.came.len().unwrap_or_default();
+        let mut changed = self.changed.range(..count).peekable();
+        let came = self.came.items().enumerate().map(move |(index, item)| {
+            match changed.next_if(|(place, _)| **place == index) {
+                Some((_, node)) => Child::Changed(node),
+                None => Child::Came(item),
+            }
+        });
+        came.chain(
+            self.changed
+                .range(count..)
+                .map(|(_, node)| Child::Changed(node)),
+        )
+    }
+
+    fn get_mut(&mut self, index: usize) -> Option<&mut Node<'a>> {
+        match self.changed.contains_key(&index) {
+            true => self.changed.get_mut(&index),
+            false => {
+                let came = self.find(index)?;
+                Some(self.changed.entry(index).or_insert(Node::View(came)))
+            }
+        }
+    }
+
+    fn push_null(&mut self) {
+        self.changed.insert(self.len, Node::null());
+        self.len += 1;
+    }
+
+    fn find(&mut self, index: usize) -> Option<View<'a>> {
+        let Some(list) = self.came.as_cursor().filter(|_| index >= STRIDE) else {
+            return self.came.at(index);
+        };
+        if self.marks.is_empty() {
+            self.marks.push(list.items());
+        }
+        while self.marks.len() <= index / STRIDE {
+            let mut next = self.marks.last()?.clone();
+            next.nth(STRIDE - 1)?;
+            self.marks.push(next);
+        }
+        let mut items = self.marks.get(index / STRIDE)?.clone();
+        items.nth(index % STRIDE).map(View::from)
+    }
+}
+
+/// Members by their keys, in order: those that came, what is in the place of some, and those that were
+/// added. Those that were removed are empty.
+#[derive(Clone, Default)]
 pub(crate) struct Members<'a> {
-    /// Those that were removed are empty.
-    list: Vec<(Name<'a>, Option<Node<'a>>)>,
-    /// Where each key stands, once somebody looked among many.
-    index: HashMap<String, usize>,
+    came: Option<View<'a>>,
+    /// By their places.
+    changed: HashMap<u32, Option<Node<'a>>>,
+    added: Vec<(String, Option<Node<'a>>)>,
+    /// Of many members that came, hashes of their keys and their places, once somebody looked.
+    index: Option<Index>,
+    /// Where each added key stands, once there are many.
+    index_added: HashMap<String, usize>,
+}
+
+#[derive(Clone)]
+struct Index {
+    state: RandomState,
+    hashes: Vec<(u32, u32)>,
+}
+
+impl Index {
+    fn of(object: Cursor<'_>) -> Self {
+        let state = RandomState::new();
+        let member = |(key, value): (Key<'_>, Cursor<'_>)| {
+            // Keys that read as the same text are one.
+            (hash_of(&state, key.text().as_bytes()), value.ordinal())
+        };
+        let mut hashes: Vec<_> = object.members().map(member).collect();
+        hashes.sort_unstable();
+        Self { state, hashes }
+    }
+
+    /// The places of the members that may have this key.
+    fn places(&self, key: &str) -> impl Iterator<Item = u32> + '_ {
+        let hash = hash_of(&self.state, key.as_bytes());
+        let from = self.hashes.partition_point(|(known, _)| *known < hash);
+        let rest = self.hashes.get(from..).unwrap_or_default().iter();
+        rest.take_while(move |(known, _)| *known == hash)
+            .map(|(_, place)| *place)
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a part of the hash is enough"
+)]
+fn hash_of(state: &RandomState, key: &[u8]) -> u32 {
+    state.hash_one(key) as u32
 }
 
 /// So many members are searched one by one.
 const FEW: usize = 8;
 
+/// Where a member stands in an object that came.
+enum Place {
+    Came(u32),
+    Added(usize),
+}
+
 impl<'a> Members<'a> {
-    fn of(list: Vec<(Name<'a>, Option<Node<'a>>)>) -> Self {
-        let index = HashMap::new();
-        Self { list, index }
+    fn of(came: View<'a>) -> Self {
+        Self {
+            came: Some(came),
+            ..Self::default()
+        }
+    }
+
+    /// The object that came, of which members were changed.
+    pub(crate) fn came(&self) -> Option<&View<'a>> {
+        self.came.as_ref()
     }
 
     /// The members in order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Name<'a>, &Node<'a>)> {
-        let members = self.list.iter();
-        members.filter_map(|(name, node)| Some((name, node.as_ref()?)))
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Name<'_, 'a>, Child<'_, 'a>)> {
+        let cursor = self.came.as_ref().and_then(View::as_cursor);
+        let written = cursor.into_iter().flat_map(Cursor::members);
+        let written =
+            written.map(|(key, value)| (Name::Source(key), value.ordinal(), View::from(value)));
+        let built = self.came.as_ref().filter(|_| cursor.is_none());
+        let built = built.into_iter().flat_map(View::members).zip(0..);
+        let built = built.map(|((key, value), place)| (Name::Text(key), place, value));
+        let came = written.chain(built).filter_map(|(name, place, value)| {
+            let child = match self.changed.get(&place) {
+                None => Child::Came(value),
+                Some(changed) => Child::Changed(changed.as_ref()?),
+            };
+            Some((name, child))
+        });
+        let added = self.added.iter().filter_map(|(name, node)| {
+            Some((Name::Text(name.into()), Child::Changed(node.as_ref()?)))
+        });
+        came.chain(added)
     }
 
-    fn place(&mut self, key: &str) -> Option<usize> {
-        let is_there = |(name, node): &(Name<'a>, Option<Node<'a>>)| node.is_some() && name.is(key);
-        if self.list.len() <= FEW {
-            return self.list.iter().position(is_there);
+    /// The member that came as `key`, and its place.
+    fn find(&mut self, key: &str) -> Option<(u32, View<'a>)> {
+        let came = self.came.as_ref()?;
+        let many = came.len().unwrap_or_default() > FEW;
+        let Some(cursor) = came.as_cursor() else {
+            let mut members = came.members().zip(0..);
+            let (found, place) = members.find(|((name, _), _)| name == key)?;
+            return Some((place, found.1));
+        };
+        if !many {
+            let member = cursor.get(key)?;
+            return Some((member.ordinal(), member.into()));
         }
-        if self.index.is_empty() {
-            let places = self.list.iter().enumerate();
+        let index = self.index.get_or_insert_with(|| Index::of(cursor));
+        let mut places = index.places(key);
+        let member =
+            places.find_map(|place| cursor.by_ordinal(place).filter(|own| own.has_key(key)))?;
+        Some((member.ordinal(), member.into()))
+    }
+
+    fn place(&mut self, key: &str) -> Option<Place> {
+        if let Some((place, came)) = self.find(key)
+            && self.changed.get(&place).is_none_or(Option::is_some)
+        {
+            let changed = self.changed.entry(place);
+            changed.or_insert_with(|| Some(Node::View(came)));
+            return Some(Place::Came(place));
+        }
+        let is_there = |(name, node): &(String, Option<Node<'a>>)| node.is_some() && name == key;
+        if self.added.len() <= FEW {
+            return self.added.iter().position(is_there).map(Place::Added);
+        }
+        if self.index_added.is_empty() {
+            let places = self.added.iter().enumerate();
             let places = places.filter(|(_, (_, node))| node.is_some());
-            self.index = places
-                .map(|(place, (name, _))| (name.text().into_owned(), place))
+            self.index_added = places
+                .map(|(place, (name, _))| (name.clone(), place))
                 .collect();
         }
-        self.index.get(key).copied()
+        self.index_added.get(key).copied().map(Place::Added)
+    }
+
+    fn node_mut(&mut self, key: &str) -> Option<&mut Option<Node<'a>>> {
+        match self.place(key)? {
+            Place::Came(place) => self.changed.get_mut(&place),
+            Place::Added(place) => self.added.get_mut(place).map(|(_, node)| node),
+        }
     }
 
     fn get_mut(&mut self, key: &str) -> Option<&mut Node<'a>> {
-        let place = self.place(key)?;
-        self.list.get_mut(place)?.1.as_mut()
+        self.node_mut(key)?.as_mut()
     }
 
     fn get_or_add(&mut self, key: &str) -> Option<&mut Node<'a>> {
         if self.place(key).is_none() {
-            let name = Name::Text(key.to_owned());
-            self.list.push((name, Some(Node::null())));
-            if !self.index.is_empty() {
-                self.index.insert(key.to_owned(), self.list.len() - 1);
+            self.added.push((key.to_owned(), Some(Node::null())));
+            if !self.index_added.is_empty() {
+                self.index_added
+                    .insert(key.to_owned(), self.added.len() - 1);
             }
         }
         self.get_mut(key)
     }
 
     fn remove(&mut self, key: &str) {
-        if let Some(place) = self.place(key)
-            && let Some((_, node)) = self.list.get_mut(place)
-        {
+        if let Some(node) = self.node_mut(key) {
             *node = None;
-            self.index.remove(key);
+            self.index_added.remove(key);
         }
     }
 }
 
 /// What is within a view, one level of it.
 pub(crate) fn opened<'a>(view: &View<'a>) -> Option<Node<'a>> {
-    Some(match (view.as_cursor(), view.kind()) {
-        (_, Kind::Array) => Node::List(view.items().map(Node::View).collect()),
-        (Some(cursor), Kind::Object) => {
-            let members = cursor.members();
-            let member = |(key, value)| (Name::Source(key), Some(Node::View(View::from(value))));
-            Node::Object(Members::of(members.map(member).collect()))
-        }
-        (None, Kind::Object) => {
-            let members = view.members();
-            let member = |(key, value): (Cow<'_, str>, _)| {
-                (Name::Text(key.into_owned()), Some(Node::View(value)))
-            };
-            Node::Object(Members::of(members.map(member).collect()))
-        }
+    Some(match view.kind() {
+        Kind::Array => Node::List(Items::of(view.clone())),
+        Kind::Object => Node::Object(Members::of(view.clone())),
         _ => return None,
     })
 }
@@ -166,11 +334,14 @@ impl<'a> Tree<'a> for Node<'a> {
     }
 
     fn written_default(&mut self, at: &Pointer) -> Option<View<'a>> {
-        let Self::View(arguments) = self else {
-            return None;
+        // Nothing was put yet: it stands where it came.
+        let arguments = match self {
+            Self::View(view) => Some(&*view),
+            Self::List(items) => Some(items.came()),
+            Self::Object(members) => members.came(),
         };
         let tokens = at.tokens();
-        let found = tokens.fold(arguments.as_cursor(), |cursor, token| {
+        let found = tokens.fold(arguments?.as_cursor(), |cursor, token| {
             let cursor = cursor?;
             match cursor.kind() {
                 Kind::Array => cursor.at(index_of(&token)?),
@@ -202,7 +373,7 @@ impl<'a> Tree<'a> for Node<'a> {
 
     fn inside(&mut self) -> Inside {
         match self.open() {
-            Self::List(items) => Inside::Items(items.len()),
+            Self::List(items) => Inside::Items(items.len),
             Self::Object(_) => Inside::Members,
             Self::View(_) => Inside::Nothing,
         }
@@ -222,8 +393,8 @@ impl<'a> Tree<'a> for Node<'a> {
     fn item(&mut self, index: usize) -> Option<&mut Self> {
         match self.open() {
             Self::List(items) => {
-                if index == items.len() {
-                    items.push(Self::null());
+                if index == items.len {
+                    items.push_null();
                 }
                 items.get_mut(index)
             }

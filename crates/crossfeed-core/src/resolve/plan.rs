@@ -1,14 +1,17 @@
 //! The plan: one walk over the arguments that finds every reference, and every malformed one.
 
-use super::LimitError;
-use crossfeed_json::{Cursor, Kind, MAX_DEPTH, is_deeper};
+use super::{
+    LimitError,
+    walked::{Came, Room, Walked},
+};
+use crossfeed_json::{Cursor, Kind, MAX_DEPTH};
 use crossfeed_schema::Place;
 use crossfeed_wire::{
     ArtifactId, CallId, Pointer,
     reference::{self, Malformed, Reading, Reference, Target},
 };
-use serde_json::{Map, Value};
-use std::collections::HashMap;
+use serde_json::Value;
+use std::{borrow::Cow, collections::HashMap};
 
 /// What is looked up: a result, or an artifact of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -23,6 +26,8 @@ pub(crate) struct Planned {
     pub(crate) at: Pointer,
     pub(crate) reference: Reference,
     pub(crate) wanted: usize,
+    /// Which value of the document it is, where the arguments are one.
+    pub(crate) ordinal: Option<u32>,
     /// Its number among all that the walk came by.
     order: usize,
 }
@@ -32,6 +37,8 @@ pub(crate) struct Planned {
 pub(crate) struct Broken {
     pub(crate) at: Pointer,
     pub(crate) malformed: Malformed,
+    /// Which value of the document it is, where the arguments are one.
+    pub(crate) ordinal: Option<u32>,
     order: usize,
 }
 
@@ -46,6 +53,8 @@ pub(crate) enum Step {
     Map {
         object: Pointer,
         key: &'static str,
+        /// Which value of the document the map is, where the arguments are one.
+        ordinal: Option<u32>,
         entries: Vec<(Target, usize)>,
     },
 }
@@ -61,15 +70,15 @@ pub(crate) struct Plan {
 }
 
 /// A key or index on the way to the value at hand.
-#[derive(Clone, Copy)]
 enum Part<'v> {
-    Key(&'v str),
+    Key(Cow<'v, str>),
     Index(usize),
 }
 
 struct Walk<'v> {
     plan: Plan,
     path: Vec<Part<'v>>,
+    room: Room,
 }
 
 impl Plan {
@@ -80,9 +89,28 @@ impl Plan {
         if !may_refer(arguments, 0)? {
             return Ok(Self::default());
         }
+        Self::walked(arguments, schema, Room::new(usize::MAX))
+    }
+
+    /// The same of arguments that came as bytes and may hold references. No more is built of them than
+    /// there is room for.
+    pub(crate) fn of_document(
+        arguments: Came<'_>,
+        schema: Option<&Value>,
+        room: Room,
+    ) -> Result<Self, LimitError> {
+        Self::walked(arguments, schema, room)
+    }
+
+    fn walked<'v>(
+        arguments: impl Walked<'v>,
+        schema: Option<&Value>,
+        room: Room,
+    ) -> Result<Self, LimitError> {
         let mut walk = Walk {
             plan: Self::default(),
             path: Vec::new(),
+            room,
         };
         walk.value(arguments, &Place::root(schema))?;
         Ok(walk.plan)
@@ -104,16 +132,17 @@ impl Plan {
         self.references.len() + self.malformed.len()
     }
 
-    fn refuse(&mut self, at: Pointer, malformed: Malformed) {
+    fn refuse(&mut self, at: Pointer, ordinal: Option<u32>, malformed: Malformed) {
         let order = self.found();
         self.malformed.push(Broken {
             at,
             malformed,
+            ordinal,
             order,
         });
     }
 
-    fn add(&mut self, at: Pointer, reference: Reference) -> usize {
+    fn add(&mut self, at: Pointer, ordinal: Option<u32>, reference: Reference) -> usize {
         let wanted = Wanted {
             call_id: reference.call_id.clone(),
             artifact_id: reference.artifact_id.clone(),
@@ -131,6 +160,7 @@ impl Plan {
             at,
             reference,
             wanted,
+            ordinal,
             order,
         });
         self.references.len() - 1
@@ -206,12 +236,12 @@ impl<'v> Walk<'v> {
             })
     }
 
-    fn value(&mut self, value: &'v Value, declared: &Place<'_>) -> Result<(), LimitError> {
-        match value {
-            Value::Object(object) => self.object(object, declared),
-            Value::Array(items) => {
+    fn value(&mut self, value: impl Walked<'v>, declared: &Place<'_>) -> Result<(), LimitError> {
+        match value.kind() {
+            Kind::Object => self.object(value, declared),
+            Kind::Array => {
                 self.enter()?;
-                for (index, item) in items.iter().enumerate() {
+                for (index, item) in value.children().enumerate() {
                     self.path.push(Part::Index(index));
                     if declared.is_unknown() {
                         self.value(item, declared)?;
@@ -222,11 +252,14 @@ impl<'v> Walk<'v> {
                 }
                 Ok(())
             }
-            Value::String(text) if may_be_object(text) => {
-                match reference::read_string(text, &|key| declared.declares(key)) {
+            Kind::String => {
+                let text = value.text().filter(|text| may_be_object(text));
+                let Some(text) = text else { return Ok(()) };
+                self.room.take_text(&text)?;
+                match reference::read_string(&text, &|key| declared.declares(key)) {
                     Ok(None) => {}
-                    Ok(Some(reference)) => self.put(reference),
-                    Err(malformed) => self.refuse(malformed),
+                    Ok(Some(reference)) => self.put(value, reference),
+                    Err(malformed) => self.refuse(value, malformed),
                 }
                 Ok(())
             }
@@ -244,92 +277,96 @@ impl<'v> Walk<'v> {
 
     /// Refuses what nests too deep within a value that stands in the object at hand and is not
     /// walked over.
-    fn enter_all(&self, value: &Value) -> Result<(), LimitError> {
+    fn enter_all(&self, value: impl Walked<'v>) -> Result<(), LimitError> {
         // The object at hand counts, too.
-        if is_deeper(value, MAX_DEPTH.saturating_sub(self.path.len() + 1)) {
+        if value.is_deeper(MAX_DEPTH.saturating_sub(self.path.len() + 1)) {
             return Err(LimitError::ArgumentsTooDeep);
         }
         Ok(())
     }
 
-    fn refuse(&mut self, malformed: Malformed) {
+    fn refuse(&mut self, value: impl Walked<'v>, malformed: Malformed) {
         let at = self.at();
-        self.plan.refuse(at, malformed);
+        self.plan.refuse(at, value.ordinal(), malformed);
     }
 
-    fn put(&mut self, reference: Reference) {
+    fn put(&mut self, value: impl Walked<'v>, reference: Reference) {
         let at = self.at();
-        let reference = self.plan.add(at.clone(), reference);
+        let reference = self.plan.add(at.clone(), value.ordinal(), reference);
         self.plan.steps.push(Step::Put { at, reference });
     }
 
-    fn object(
-        &mut self,
-        object: &'v Map<String, Value>,
-        declared: &Place<'_>,
-    ) -> Result<(), LimitError> {
+    fn object<V: Walked<'v>>(&mut self, object: V, declared: &Place<'_>) -> Result<(), LimitError> {
         self.enter()?;
-        let sentinels = object.keys().any(|key| key.starts_with(['$', '_']));
         let mut maps = Vec::new();
-        if sentinels {
+        if object
+            .members()
+            .any(|(key, _)| reference::is_sentinel(&key))
+        {
             let declares = |key: &str| declared.declares(key);
             // What reading copies.
             for key in reference::COPIED {
-                if let Some(value) = object.get(key) {
+                if let Some(value) = object.member(key) {
                     self.enter_all(value)?;
                 }
             }
-            match reference::read_object(object, &declares) {
+            let written = object.as_written(&mut self.room)?;
+            match reference::read_object(&written, &declares) {
                 Ok(Reading::Data) => {}
                 other => {
                     object
-                        .values()
+                        .children()
                         .try_for_each(|value| self.enter_all(value))?;
                     match other {
-                        Ok(Reading::Reference(reference)) => self.put(reference),
+                        Ok(Reading::Reference(reference)) => self.put(object, reference),
                         Ok(_) => self.plan.steps.push(Step::Literal(self.at())),
-                        Err(malformed) => self.refuse(malformed),
+                        Err(malformed) => self.refuse(object, malformed),
                     }
                     return Ok(());
                 }
             }
-            match reference::read_references(object, &declares) {
+            match reference::read_references(&written, &declares) {
                 Ok(found) => maps = found,
                 Err((within, malformed)) => {
                     object
-                        .values()
+                        .children()
                         .try_for_each(|value| self.enter_all(value))?;
+                    let map = within.tokens().next().and_then(|key| object.member(&key));
                     let at = self.at().join(&within);
-                    self.plan.refuse(at, malformed);
+                    let ordinal = map.and_then(Walked::ordinal);
+                    self.plan.refuse(at, ordinal, malformed);
                     return Ok(());
                 }
             }
         }
-        for (key, value) in object {
+        for (key, value) in object.members() {
             if maps.iter().any(|map| map.key == key) {
                 continue;
             }
+            let inner = (!declared.is_unknown()).then(|| declared.member(&key));
             self.path.push(Part::Key(key));
-            if declared.is_unknown() {
-                self.value(value, declared)?;
-            } else {
-                self.value(value, &declared.member(key))?;
-            }
+            self.value(value, inner.as_ref().unwrap_or(declared))?;
             self.path.pop();
         }
         for map in maps {
-            let object = self.at();
+            let at_object = self.at();
+            let written = object.member(map.key);
+            let mut places = written.into_iter().flat_map(Walked::children);
             let mut entries = Vec::with_capacity(map.entries.len());
             for entry in map.entries {
-                let at = object.join(&entry.at);
+                let at = at_object.join(&entry.at);
+                let ordinal = places.next().and_then(Walked::ordinal);
                 match entry.reading {
-                    Ok((target, reference)) => entries.push((target, self.plan.add(at, reference))),
-                    Err(malformed) => self.plan.refuse(at, malformed),
+                    Ok((target, reference)) => {
+                        entries.push((target, self.plan.add(at, ordinal, reference)));
+                    }
+                    Err(malformed) => self.plan.refuse(at, ordinal, malformed),
                 }
             }
             self.plan.steps.push(Step::Map {
-                object,
+                object: at_object,
                 key: map.key,
+                ordinal: written.and_then(Walked::ordinal),
                 entries,
             });
         }

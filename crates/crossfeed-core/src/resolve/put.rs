@@ -44,6 +44,7 @@ impl<'a, T: Tree<'a>> Filler<'_, 'a, T> {
                 object,
                 key,
                 entries,
+                ..
             } => {
                 for (target, reference) in entries {
                     let to = target.to_pointer();

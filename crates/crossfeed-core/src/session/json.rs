@@ -6,23 +6,26 @@
 //! and judged, which is the same as for values.
 
 use super::{
-    Resolved, Session, cost, refusal,
+    Resolved, Session,
+    cost::most,
+    read_back::read_back,
+    refusal,
     size::{SMALL_BYTES, run},
     work::Work,
 };
 use crate::{
     error::{Failure, ResolveError},
-    resolve::{LimitError, Plan, SplicedJson, may_hold_references, unheld_number},
+    resolve::{Came, LimitError, Node, Plan, Removed, Room, SplicedJson, may_hold_references},
     tool::PreparedTool,
     validate::InputSchema,
 };
 use bytes::Bytes;
 use crossfeed_jmespath::View;
-use crossfeed_json::{Cursor, Document, JsonError, JsonErrorKind, Kind, quoted};
-use crossfeed_schema::{Names, Taken};
+use crossfeed_json::{Cursor, Document, JsonError, JsonErrorKind};
+use crossfeed_schema::{ListedTool, Taken};
 use crossfeed_wire::{ErrorCode, Pointer};
-use serde_json::{Map, Value};
-use std::{borrow::Cow, collections::HashMap, pin::pin};
+use serde_json::Value;
+use std::pin::pin;
 
 /// Arguments as JSON with every reference replaced.
 pub type ResolvedJson = Resolved<SplicedJson>;
@@ -50,66 +53,57 @@ impl NotJson {
     }
 }
 
-/// Arguments as they were written: their bytes, and the value in which references are looked for. A
-/// number that no value holds is read as the nearest one, and written as it came.
+/// Arguments as they were written, each key once.
 pub(super) struct Written {
     document: Document,
-    value: Value,
+    /// What reading back took out of them.
+    removed: Removed,
+    /// Whether something in them looks like a reference.
+    may_refer: bool,
+    room: Room,
 }
 
 impl Written {
-    /// Bytes and value agree on which members there are, also where a key stands twice.
-    fn of(document: Document) -> Self {
-        let Ok(root) = document.root() else {
-            let value = Value::Null;
-            return Self { document, value };
-        };
-        let value = root.to_nearest_value();
-        if root.document_has_duplicates() {
-            // Those that nobody reads hide no reference then.
-            let mut json = Vec::new();
-            root.write_compact(&mut json);
-            let document = Document::new(json);
-            return Self { document, value };
+    fn of(document: Document, removed: Removed, limit: usize) -> Self {
+        let may_refer = document.root().is_ok_and(may_hold_references);
+        Self {
+            room: Room::new(limit),
+            may_refer,
+            removed,
+            document,
         }
-        Self { document, value }
     }
 
-    /// Arguments in which nothing looks like a reference: no value is needed to find any.
-    fn without_references(document: Document) -> Self {
-        let value = Value::Null;
-        Self { document, value }
+    /// Arguments of a tool as it means them, and what the model asked of the result.
+    fn read_back(
+        listed: &ListedTool,
+        arguments: Bytes,
+        limit: usize,
+    ) -> Result<(Self, Taken), ResolveError> {
+        let limit = most(limit, arguments.len());
+        let document = distinct(read(Document::new(arguments))?);
+        let back = read_back(listed, document, limit)?;
+        Ok((Self::of(back.document, back.removed, limit), back.asked))
     }
 
-    /// The same after the value was read back from what the model was shown: a number keeps its
-    /// digits where it is certain that the reading left it at its place.
-    ///
-    /// # Errors
-    ///
-    /// [`LimitError::WrittenNumber`] where a number that no value holds would be changed.
-    fn read_back(self, value: Value, names: &Names) -> Result<Self, ResolveError> {
-        if value == self.value {
-            return Ok(self);
+    /// What references in them mean.
+    fn plan(&self, schema: Option<&Value>) -> Result<Plan, LimitError> {
+        match self.cursor().filter(|_| self.may_refer) {
+            Some(root) => Plan::of_document(Came::new(root, &self.removed), schema, self.room()),
+            None => Ok(Plan::default()),
         }
-        let mut again = Again {
-            names,
-            json: Vec::new(),
-            has_most: false,
-        };
-        again.write(&value, self.cursor());
-        let unheld = || unheld_number(self.cursor()?, &Pointer::root());
-        if let Some((at, error)) = again.has_most.then(unheld).flatten() {
-            let error = LimitError::WrittenNumber(error).into();
-            return Err(ResolveError::new(vec![Failure::new(at, error)]));
-        }
-        Ok(Self {
-            document: Document::new(again.json),
-            value,
-        })
     }
 
-    pub(super) fn value(&self) -> &Value {
-        &self.value
+    /// Room for what is built of them.
+    pub(super) fn room(&self) -> Room {
+        self.room
+    }
+
+    /// A value of theirs as it was written, without blanks.
+    pub(super) fn text_of(&self, ordinal: u32) -> Option<String> {
+        let mut text = Vec::new();
+        self.cursor()?.by_ordinal(ordinal)?.write_compact(&mut text);
+        String::from_utf8(text).ok()
     }
 
     /// The bytes.
@@ -121,111 +115,52 @@ impl Written {
         self.document.root().ok()
     }
 
-    pub(super) fn view(&self) -> View<'_> {
-        self.cursor().map_or_else(View::null, View::from)
+    /// The value with this number.
+    pub(super) fn at(&self, ordinal: u32) -> Option<Came<'_>> {
+        let value = self.cursor()?.by_ordinal(ordinal)?;
+        Some(Came::new(value, &self.removed))
+    }
+
+    /// The arguments, in which nothing is replaced yet.
+    pub(super) fn node(&self) -> Node<'_> {
+        let view = self.cursor().map_or_else(View::null, View::from);
+        let mut node = Node::View(view);
+        self.removed.apply(&mut node);
+        node
+    }
+
+    /// Whether their bytes are all of them, and nothing else.
+    pub(super) fn is_as_it_came(&self) -> bool {
+        self.removed.is_empty()
     }
 }
 
-/// Writes arguments again after they were read back.
-struct Again<'n> {
-    names: &'n Names,
-    json: Vec<u8>,
-    /// Whether the number that stands for those beyond was written, and nobody knows what for.
-    has_most: bool,
-}
-
-impl Again<'_> {
-    /// Writes a value, and its numbers as they are written in what it is read from, if that is known
-    /// for certain. Reading back bounded its depth.
-    fn write(&mut self, value: &Value, written: Option<Cursor<'_>>) {
-        match value {
-            Value::Number(number) => {
-                let digits = written.filter(|written| {
-                    written.kind() == Kind::Number && written.to_nearest_value() == *value
-                });
-                match digits {
-                    Some(digits) => self.json.extend_from_slice(digits.raw()),
-                    None => {
-                        let read = number.as_f64().map(f64::abs);
-                        self.has_most |= read == Some(f64::MAX);
-                        self.json.extend_from_slice(number.to_string().as_bytes());
-                    }
-                }
-            }
-            Value::Array(items) => {
-                // Reading back neither moves items nor takes any away.
-                let written = written.filter(|list| list.len() == Some(items.len()));
-                let mut written = written.into_iter().flat_map(Cursor::items);
-                self.json.push(b'[');
-                for (index, item) in items.iter().enumerate() {
-                    if index > 0 {
-                        self.json.push(b',');
-                    }
-                    self.write(item, written.next());
-                }
-                self.json.push(b']');
-            }
-            Value::Object(members) => {
-                let written = written.into_iter().flat_map(Cursor::members);
-                let written = written.map(|(key, value)| (key.text(), value));
-                let written: HashMap<_, _> = written.collect();
-                self.json.push(b'{');
-                for (index, (key, value)) in members.iter().enumerate() {
-                    if index > 0 {
-                        self.json.push(b',');
-                    }
-                    self.json.extend_from_slice(quoted(key).as_bytes());
-                    self.json.push(b':');
-                    self.write(value, self.source(key, members, &written));
-                }
-                self.json.push(b'}');
-            }
-            scalar => self.json.extend_from_slice(scalar.to_string().as_bytes()),
-        }
-    }
-
-    /// What the member `key` was read from: the member of that name, or of the name that it is shown
-    /// under; nothing where it may be either.
-    fn source<'w>(
-        &self,
-        key: &str,
-        members: &Map<String, Value>,
-        written: &HashMap<Cow<'_, str>, Cursor<'w>>,
-    ) -> Option<Cursor<'w>> {
-        let own = written.get(key);
-        let shown = self.names.shown(key);
-        let renamed = written.get(shown).filter(|_| shown != key);
-        match (own, renamed, members.contains_key(shown)) {
-            (own, None, _) => own.copied(),
-            (Some(own), Some(_), true) => Some(*own),
-            (None, Some(renamed), false) => Some(*renamed),
-            _ => None,
-        }
-    }
-}
-
-/// What the first look at arguments gave.
-enum Read {
-    /// Nothing in them looks like a reference.
-    Plain(Document),
-    Other(Document),
-}
-
-fn read(document: Document) -> Result<Read, ResolveError> {
-    let may_refer = match document.root() {
-        Ok(root) => may_hold_references(root),
+/// A document that is JSON and has an index.
+fn read(document: Document) -> Result<Document, ResolveError> {
+    match document.root() {
+        Ok(_) => Ok(document),
         Err(error) if error.kind == JsonErrorKind::TooDeep => {
-            return Err(refusal(LimitError::ArgumentsTooDeep));
+            Err(refusal(LimitError::ArgumentsTooDeep))
         }
         Err(error) => {
             let failure = Failure::new(Pointer::root(), NotJson { error }.into());
-            return Err(ResolveError::new(vec![failure]));
+            Err(ResolveError::new(vec![failure]))
         }
-    };
-    Ok(match may_refer {
-        true => Read::Other(document),
-        false => Read::Plain(document),
-    })
+    }
+}
+
+/// The same with each key once: those members that nobody reads hide no reference then.
+fn distinct(document: Document) -> Document {
+    let mut json = Vec::new();
+    match document.root() {
+        Ok(root) if root.document_has_duplicates() => {
+            json.reserve_exact(document.raw().len());
+            root.write_compact(&mut json);
+        }
+        _ => return document,
+    }
+    drop(document);
+    Document::new(json)
 }
 
 /// A call of a tool, read back from what the model was shown.
@@ -237,16 +172,14 @@ struct Called {
 
 impl Called {
     fn of(tool: &PreparedTool, arguments: Bytes, limit: usize) -> Result<Self, ResolveError> {
-        let texts_are_read = tool.listed().folded() > 0;
-        let (Read::Plain(document) | Read::Other(document)) = read(Document::new(arguments))?;
-        cost::check(document.raw(), limit, texts_are_read).map_err(refusal)?;
-        let written = Written::of(document);
-        let mut value = written.value().clone();
-        let asked = tool.listed().take_projection(&mut value);
-        let (value, schema) = tool.read(value)?;
+        let (written, asked) = Written::read_back(tool.listed(), arguments, limit)?;
+        let schema = tool.schema_for(|| {
+            let plan = written.plan(None)?;
+            Ok(!plan.is_empty())
+        })?;
         Ok(Self {
-            written: written.read_back(value, tool.listed().names())?,
             schema: schema.cloned(),
+            written,
             asked,
         })
     }
@@ -290,6 +223,29 @@ impl Session {
         self.traced(Some(tool.listed().name()), resolving).await
     }
 
+    /// [`Self::resolve_call_json`] without judging: what is wrong then is a reference, or cannot be read back.
+    ///
+    /// # Errors
+    ///
+    /// [`ResolveError`], as for [`Self::resolve_call_json`].
+    pub async fn resolve_call_unjudged_json(
+        &self,
+        tool: &PreparedTool,
+        arguments: impl Into<Bytes>,
+    ) -> Result<ResolvedJson, ResolveError> {
+        let arguments = arguments.into();
+        let limit = self.inner().options.max_argument_bytes;
+        let own = tool.clone();
+        let read = run(arguments.len() <= SMALL_BYTES, move || {
+            Written::read_back(own.listed(), arguments, limit)
+        });
+        let resolving = pin!(async {
+            let (written, _) = read.await?;
+            self.resolved_written(written, None).await
+        });
+        self.traced(Some(tool.listed().name()), resolving).await
+    }
+
     async fn resolved_json(
         &self,
         arguments: Bytes,
@@ -298,18 +254,13 @@ impl Session {
         let is_judged = schema.is_some();
         let limit = self.inner().options.max_argument_bytes;
         let written = run(arguments.len() <= SMALL_BYTES, move || {
-            let (is_plain, document) = match read(Document::new(arguments))? {
-                Read::Plain(document) if !is_judged => return Ok(Err(document)),
-                Read::Plain(document) => (true, document),
-                Read::Other(document) => (false, document),
-            };
-            // Only the index is there yet, which is less than five times the bytes.
-            cost::check(document.raw(), limit, false).map_err(refusal)?;
-            Ok(Ok(if is_plain {
-                Written::without_references(document)
-            } else {
-                Written::of(document)
-            }))
+            let limit = most(limit, arguments.len());
+            let document = read(Document::new(arguments))?;
+            if !is_judged && !document.root().is_ok_and(may_hold_references) {
+                return Ok(Err(document));
+            }
+            let document = distinct(document);
+            Ok(Ok(Written::of(document, Removed::default(), limit)))
         });
         match written.await? {
             Ok(written) => self.resolved_written(written, schema).await,
@@ -348,7 +299,8 @@ impl Session {
         written: Written,
         schema: Option<&InputSchema>,
     ) -> Result<ResolvedJson, ResolveError> {
-        let plan = Plan::of(written.value(), schema.map(InputSchema::as_value)).map_err(refusal)?;
+        let plan = written.plan(schema.map(InputSchema::as_value));
+        let plan = plan.map_err(refusal)?;
         self.worked_out(plan, schema, written, Work::resolve_json)
             .await
     }

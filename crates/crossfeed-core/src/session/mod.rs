@@ -14,6 +14,7 @@ mod look_up;
 mod project;
 #[cfg(test)]
 mod project_tests;
+mod read_back;
 mod respond;
 mod results;
 mod retrieve;

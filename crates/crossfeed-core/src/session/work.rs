@@ -3,6 +3,7 @@
 use super::{
     Resolved,
     json::{ResolvedJson, Written},
+    refusal,
     size::counted_bytes,
 };
 use crate::{
@@ -61,7 +62,8 @@ impl Work {
     /// Resolves arguments to a value.
     pub(super) fn resolve(&self, arguments: Value) -> Worked<Resolved> {
         let tally = self.tally();
-        let written = self.written_tokens(&arguments, &tally);
+        let text = |at: &Pointer, _| Some(arguments.pointer(at.as_str())?.to_string());
+        let written = self.written_tokens(text, &tally);
         let resolved = self.resolved(arguments, &tally);
         self.worked(written, resolved, |resolved| &resolved.lineage)
     }
@@ -69,7 +71,7 @@ impl Work {
     /// Resolves arguments to bytes.
     pub(super) fn resolve_json(&self, arguments: Written) -> Worked<ResolvedJson> {
         let tally = self.tally();
-        let written = self.written_tokens(arguments.value(), &tally);
+        let written = self.written_tokens(|_, ordinal| arguments.text_of(ordinal?), &tally);
         let resolved = self.resolved_json(&arguments, &tally);
         self.worked(written, resolved, |resolved| &resolved.lineage)
     }
@@ -115,13 +117,25 @@ impl Work {
 
     /// What the references took that the model wrote: with their keys and braces, as they stand in
     /// the arguments.
-    fn written_tokens(&self, arguments: &Value, tally: &Tally<'_>) -> usize {
-        let count = |value: Option<&Value>| value.map_or(0, |v| tally.of_text(&v.to_string()));
+    fn written_tokens(
+        &self,
+        text: impl Fn(&Pointer, Option<u32>) -> Option<String>,
+        tally: &Tally<'_>,
+    ) -> usize {
+        let count = |text: Option<String>| text.map_or(0, |text| tally.of_text(&text));
         let of_step = |step: &Step| match step {
             Step::Literal(_) => 0,
-            Step::Put { at, .. } => count(arguments.pointer(at.as_str())),
-            Step::Map { object, key, .. } => {
-                let map = arguments.pointer(object.as_str()).and_then(|o| o.get(key));
+            Step::Put { at, reference } => {
+                let planned = self.plan.references.get(*reference);
+                count(text(at, planned.and_then(|planned| planned.ordinal)))
+            }
+            Step::Map {
+                object,
+                key,
+                ordinal,
+                ..
+            } => {
+                let map = text(&object.key(key), *ordinal);
                 tally.of_text(key).saturating_add(count(map))
             }
         };
@@ -129,7 +143,8 @@ impl Work {
     }
 
     fn resolved(&self, arguments: Value, tally: &Tally<'_>) -> Result<Resolved, ResolveError> {
-        let malformed = malformed(&self.plan, &arguments);
+        let at = |at: &Pointer, _| arguments.pointer(at.as_str()).map(Cow::Borrowed);
+        let malformed = malformed(&self.plan, at);
         let ground = Ground::default();
         let shown = self.seen();
         let filled = self.filled(arguments, malformed, &ground, &shown, tally)?;
@@ -148,12 +163,17 @@ impl Work {
         written: &Written,
         tally: &Tally<'_>,
     ) -> Result<ResolvedJson, ResolveError> {
-        let malformed = malformed(&self.plan, written.value());
+        let at = |_: &Pointer, ordinal: Option<u32>| {
+            Some(Cow::Owned(written.at(ordinal?)?.as_malformed()))
+        };
+        let malformed = malformed(&self.plan, at);
         let ground = Ground::default();
         let shown = self.seen();
-        let source = Node::View(written.view());
-        let mut filled = self.filled(source, malformed, &ground, &shown, tally)?;
+        let mut filled = self.filled(written.node(), malformed, &ground, &shown, tally)?;
         let schema = self.schema.as_ref();
+        if let (Some(schema), Some(cursor)) = (schema, written.cursor()) {
+            schema.take(cursor, &mut written.room()).map_err(refusal)?;
+        }
         let unread = schema.is_some_and(|schema| !schema.accepts_unread(&filled.arguments));
         let mut repairs = Vec::new();
         if unread {
@@ -165,7 +185,7 @@ impl Work {
         }
         let is_repaired = !repairs.is_empty();
         self.withhold_repairs(&mut repairs, &filled.lineage);
-        let arguments = match self.plan.is_empty() && !is_repaired {
+        let arguments = match self.plan.is_empty() && !is_repaired && written.is_as_it_came() {
             true => written.raw().clone().into(),
             false => spliced(&filled.arguments),
         };
@@ -233,6 +253,10 @@ impl Work {
         filled: &Filled<'_, Node<'_>>,
         written: &Written,
     ) -> Result<Value, ResolveError> {
+        if let Some(cursor) = written.cursor() {
+            let (values, bytes) = (cursor.value_count(), cursor.raw().len());
+            written.room().take(values, bytes).map_err(refusal)?;
+        }
         let json = Document::new(spliced(&filled.arguments).into_bytes());
         let value = json.root().ok().map(Cursor::to_value);
         if let Some(Ok(value)) = value {
@@ -275,7 +299,7 @@ fn repaired<'a>(arguments: &mut Node<'a>, repair: &TypeRepair, judged: &Value, g
     };
     let text = match place {
         Node::View(view) => view.as_str().map(Cow::into_owned),
-        Node::List(_) | Node::Object(_) => None,
+        Node::List(..) | Node::Object(..) => None,
     };
     let now = judged.pointer(repair.at.as_str());
     *place = Node::View(match (text, now) {

@@ -7,8 +7,8 @@ use super::{
     sight::Sight,
 };
 
-use crate::resolve::Node;
-use crossfeed_json::{MAX_DEPTH, dismantle, is_deeper};
+use crate::resolve::{LimitError, Node, Room};
+use crossfeed_json::{Cursor, MAX_DEPTH, dismantle, is_deeper};
 use crossfeed_schema::SchemaError;
 use crossfeed_wire::Pointer;
 use jsonschema::{ValidationError, Validator};
@@ -121,11 +121,19 @@ impl InputSchema {
     /// Whether arguments fit for certain, found on no more of them than the schema sees. What does
     /// not is judged as a whole.
     pub(crate) fn accepts_unread(&self, arguments: &Node<'_>) -> bool {
-        let sight = self.0.sight.get_or_init(|| Sight::of(&self.0.schema));
-        sight.skeleton(arguments).is_ok_and(|skeleton| {
+        self.sight().skeleton(arguments).is_ok_and(|skeleton| {
             let mut steps = self.steps(&skeleton);
             self.accepts(&skeleton, &mut steps).unwrap_or(false)
         })
+    }
+
+    /// Takes the room for what of written arguments the schema sees.
+    pub(crate) fn take(&self, arguments: Cursor<'_>, room: &mut Room) -> Result<(), LimitError> {
+        self.sight().take(arguments, room)
+    }
+
+    fn sight(&self) -> &Sight {
+        self.0.sight.get_or_init(|| Sight::of(&self.0.schema))
     }
 
     /// The first thing that does not fit.

@@ -10,9 +10,9 @@
 //! Every subschema that is applied to a value gives the same verdict of its skeleton: `not`, `if` and
 //! `oneOf` included. What is not understood sees everything.
 
-use crate::resolve::Node;
+use crate::resolve::{Child, LimitError, Node, Room};
 use crossfeed_jmespath::{Unrepresentable, View};
-use crossfeed_json::Kind;
+use crossfeed_json::{Cursor, Kind};
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap};
 
@@ -93,6 +93,56 @@ impl Sight {
         self.node(arguments, ROOT)
     }
 
+    /// Takes the room for what is built of written arguments to judge them.
+    pub(super) fn take(&self, arguments: Cursor<'_>, room: &mut Room) -> Result<(), LimitError> {
+        self.take_at(arguments, ROOT, room)
+    }
+
+    fn take_at(&self, value: Cursor<'_>, number: usize, room: &mut Room) -> Result<(), LimitError> {
+        let state = self.state(number).filter(|_| number != NOTHING);
+        let Some(state) = state else {
+            return room.take(1, 0);
+        };
+        if state.whole {
+            return room.take(value.value_count(), value.raw().len());
+        }
+        match value.kind() {
+            Kind::Array => {
+                room.take(1, 0)?;
+                let Some(Seen { named, others }) = &state.items else {
+                    return Ok(());
+                };
+                let at = |place: usize| named.get(place).copied().or(*others);
+                let mut items = value.items().enumerate();
+                items.try_for_each(|(place, item)| match at(place) {
+                    Some(at) => self.take_at(item, at, room),
+                    None => Ok(()),
+                })
+            }
+            Kind::Object => {
+                room.take(1, 0)?;
+                let Some(Seen { named, others }) = &state.members else {
+                    return Ok(());
+                };
+                if others.is_none() {
+                    let mut named = named.iter();
+                    return named.try_for_each(|(name, at)| match value.get(name) {
+                        Some(member) => self.take_at(member, *at, room),
+                        None => Ok(()),
+                    });
+                }
+                let mut members = value.members();
+                members.try_for_each(|(key, member)| {
+                    let key = key.text();
+                    room.take(0, key.len())?;
+                    let at = named.get(key.as_ref()).copied().or(*others);
+                    at.map_or(Ok(()), |at| self.take_at(member, at, room))
+                })
+            }
+            _ => room.take(1, value.raw().len()),
+        }
+    }
+
     fn state(&self, number: usize) -> Option<&State> {
         self.0.get(number)
     }
@@ -104,11 +154,19 @@ impl Sight {
         };
         match node {
             Node::View(view) => self.view(view, number),
-            Node::List(items) => self.items(items.iter(), state, &|item, at| self.node(item, at)),
+            Node::List(items) => self.items(items.iter(), state, &|item, at| self.child(&item, at)),
             Node::Object(members) => {
-                let members = members.iter().map(|(name, value)| (name.text(), value));
-                self.members(members, state, &|value, at| self.node(value, at))
+                let members = members.iter();
+                let members = members.map(|(name, value)| (name.into_text(), value));
+                self.members(members, state, &|value, at| self.child(&value, at))
             }
+        }
+    }
+
+    fn child(&self, child: &Child<'_, '_>, number: usize) -> Result<Value, Unrepresentable> {
+        match child {
+            Child::Came(view) => self.view(view, number),
+            Child::Changed(node) => self.node(node, number),
         }
     }
 

@@ -15,26 +15,25 @@ use super::{
     extra,
     flow::{self, FlowError, Sources},
     list::Offered,
-    members::take_out,
+    params::Params,
     refusal,
     result::Kept,
     room,
 };
 use crate::{
-    apart::{LARGE, apart, indexed},
+    apart::apart,
     budget::UNCHARGED,
     lookalike::looks_like,
     message::{RpcError, code},
 };
 use bytes::Bytes;
-use crossfeed_core::{BeginError, Error, InFlight, Link, ResolveError};
-use crossfeed_json::{Cursor, Document, Edits, Kind, quoted};
+use crossfeed_core::{BeginError, Error, InFlight, LimitError, Link, ResolveError};
+use crossfeed_json::{Cursor, Document, Kind, quoted};
 use crossfeed_mcp::TraceMeta;
 use crossfeed_projection::ProjectionRequest;
 use crossfeed_store::Tombstone;
 use crossfeed_wire::{ErrorBody, ErrorCode};
-use serde_json::Value;
-use std::{borrow::Cow, ops::Range, sync::Arc};
+use std::sync::Arc;
 
 /// Calls that a client may have made before it connected again.
 const TRIES: usize = 64;
@@ -49,17 +48,14 @@ struct Ready {
 
 /// What becomes of a call by these `params`.
 pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
-    let _room = match room::to_index(shared, &params).await {
-        Ok(room) => room,
-        Err(body) => return Call::Answered(refusal::of_bodies(vec![*body], shared.privacy())),
+    let refused =
+        |body: Box<ErrorBody>| Call::Answered(refusal::of_bodies(vec![*body], shared.privacy()));
+    let params = match Params::read(shared, params).await {
+        Ok(params) => params,
+        Err(body) => return refused(body),
     };
-    let document = indexed(params.clone()).await;
     let invalid = |message: String| Call::Refused(RpcError::new(code::INVALID_PARAMS, message));
-    let Some(root) = document
-        .root()
-        .ok()
-        .filter(|root| root.kind() == Kind::Object)
-    else {
+    let Some(root) = params.root() else {
         return invalid("the params of tools/call are no object".to_owned());
     };
     let Some(name) = root.get("name").and_then(Cursor::as_str) else {
@@ -74,7 +70,8 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
         return invalid(format!("the params of tools/call have {key} twice"));
     }
     let listing = shared.listing();
-    let arguments = root.get("arguments").filter(|own| own.kind() != Kind::Null);
+    let written = params.arguments();
+    let arguments = written.clone().filter(|own| *own != "null");
     if listing
         .as_ref()
         .is_some_and(|listing| listing.has_extra(&name))
@@ -91,27 +88,28 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
             ));
         }
     };
-    let (in_flight, why_not) = match begun(shared, &offered, &name, root).await {
+    let begun = begun(shared, &offered, &name, root, written.as_ref());
+    let (in_flight, why_not) = match begun.await {
         Ok(in_flight) => (Some(in_flight), None),
         Err(why_not) => (None, Some(why_not)),
     };
     let state = root.get("requestState");
     let continued = state
         .filter(|state| state.kind() != Kind::Null)
-        .map(|state| shared.round(&offered, state, shared.asked_in(Some(root))));
+        .map(|state| shared.round(&offered, state, shared.asked(&name, written.as_deref())));
     let (round, held) = match continued.transpose() {
         Ok(continued) => continued.unwrap_or_default(),
         Err(error) => return Call::Answered(unknown_state(shared, &error)),
     };
     let flying = in_flight.as_ref().ok_or(why_not);
-    let ready = match (round, arguments) {
+    let ready = match (round, &arguments) {
         (Some(round), _) => Ok(Ready {
             arguments: round.arguments,
             sources: round.sources,
             projection: round.projection,
         }),
         (None, Some(arguments)) => {
-            let ready = ready(shared, flying, &offered, arguments).await;
+            let ready = ready(shared, flying, &offered, arguments.clone()).await;
             ready.map_err(|bodies| {
                 for body in &bodies {
                     shared.tools.figures.refused(body.code);
@@ -134,43 +132,34 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
     let meta = TraceMeta::read(root);
     let meta = own
         .filter(|own| meta.context() != Some(own))
-        .map(|own| meta.clone().with_context(own).put(root).into_owned());
+        .map(|own| meta.clone().with_context(own));
+    let sent = ready.arguments.as_ref().or(arguments.as_ref());
+    let headers = match shared.headers(&offered, sent).await {
+        Ok(headers) => headers,
+        Err(body) => return refused(body),
+    };
     // They are not held twice: what is sent holds the resolved arguments, too.
     let resolved = ready.arguments.as_ref();
     let resolved = resolved.filter(|own| own.len() > UNCHARGED).map(Bytes::len);
-    let needed = resolved.map_or(0, |bytes| bytes + params.len());
+    let needed = resolved.map_or(0, |bytes| bytes + params.raw().len());
     let mut charge = match room::to_write(shared, needed) {
         Ok(charge) => charge,
-        Err(body) => return Call::Answered(refusal::of_bodies(vec![*body], shared.privacy())),
+        Err(body) => return refused(body),
     };
-    let (sent, at) = if needed <= LARGE {
-        sent(&document, root, &offered, ready.arguments.as_ref(), meta)
-    } else {
-        let (params, offered) = (params.clone(), Arc::clone(&offered));
-        let arguments = ready.arguments.clone();
-        let work = move || {
-            let document = Document::new(params);
-            match document.root() {
-                Ok(root) => sent(&document, root, &offered, arguments.as_ref(), meta),
-                // It was read before.
-                Err(_) => (document.raw().clone(), None),
-            }
-        };
-        apart(needed, work).await
-    };
+    let own = offered.prepared.listed().name();
+    let (sent, at) = params.sent(own, ready.arguments.as_ref(), meta).await;
     charge.keep(sent.len());
     let sent = charge.hold(sent);
     if let Some((bytes, at)) = resolved.zip(at) {
         ready.arguments = Some(sent.slice(at..at + bytes));
     }
-    let headers = headers(&offered, arguments, ready.arguments.as_ref());
     let kept = in_flight.map(|in_flight| Kept {
         shared: Arc::clone(shared),
         in_flight,
         offered: Arc::clone(&offered),
         sources: ready.sources,
         projection: ready.projection,
-        params: params.clone(),
+        params: params.raw().clone(),
         arguments: ready.arguments,
     });
     Call::Forward(Forward {
@@ -220,6 +209,7 @@ async fn begun(
     offered: &Offered,
     name: &str,
     root: Cursor<'_>,
+    arguments: Option<&Bytes>,
 ) -> Result<InFlight, Box<ErrorBody>> {
     if !offered.is_chained {
         let to = Arc::clone(&offered.source);
@@ -249,11 +239,9 @@ async fn begun(
         if let Some((server, _)) = offered.source.split_once('/') {
             begun = begun.with_server(server);
         }
-        let arguments = root.get("arguments");
-        let is_short = |own: &Cursor<'_>| own.raw().len() <= Tombstone::MAX_ARGUMENTS;
-        if let Some(arguments) = arguments.filter(is_short) {
+        if let Some(arguments) = arguments.filter(|own| own.len() <= Tombstone::MAX_ARGUMENTS) {
             // Not shared: it must not keep alive what else the message holds.
-            begun = begun.with_arguments(Bytes::copy_from_slice(arguments.raw()));
+            begun = begun.with_arguments(Bytes::copy_from_slice(arguments));
         }
         return Ok(begun);
     }
@@ -268,7 +256,7 @@ async fn ready(
     shared: &Arc<Shared>,
     in_flight: Result<&InFlight, Option<Box<ErrorBody>>>,
     offered: &Arc<Offered>,
-    arguments: Cursor<'_>,
+    written: Bytes,
 ) -> Result<Ready, Vec<ErrorBody>> {
     let as_it_came = Ready {
         arguments: None,
@@ -277,10 +265,14 @@ async fn ready(
     };
     let listed = offered.prepared.listed();
     let is_as_shown = listed.names().is_empty() && listed.folded() == 0;
-    if is_as_shown && !may_be_ours(arguments.raw()) {
+    if is_as_shown && !may_be_ours(&written) {
         return Ok(as_it_came);
     }
-    if let Some(text) = arguments.as_str()
+    if written.starts_with(b"\"")
+        && let Some(text) = Document::new(written.clone())
+            .root()
+            .ok()
+            .and_then(Cursor::as_str)
         && may_be_ours(text.as_bytes())
     {
         let mut body = ErrorBody::new(
@@ -290,8 +282,7 @@ async fn ready(
         body.advice = Some("write them as an object, not as its JSON text".to_owned());
         return Err(vec![body]);
     }
-    let _room = room::to_read(shared, arguments.raw()).map_err(|body| vec![*body])?;
-    let written = arguments.shared();
+    let _room = room::to_read(shared, &written).map_err(|body| vec![*body])?;
     let in_flight = match in_flight {
         Ok(in_flight) => in_flight,
         // Whose result is not kept may be called all the same, but not with references.
@@ -395,7 +386,10 @@ fn is_judged_only(error: &ResolveError) -> bool {
     let of_arguments = |error: &Error| {
         matches!(
             error,
-            Error::Arguments(_) | Error::Validation(_) | Error::Read(_)
+            Error::Arguments(_)
+                | Error::Validation(_)
+                | Error::Read(_)
+                | Error::Limit(LimitError::ArgumentsTooLarge { .. })
         )
     };
     error
@@ -425,24 +419,10 @@ async fn unkept(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<O
 /// Arguments without references as the tool gets them, `Some(None)` where that is as they came; none
 /// where there are references.
 async fn plain(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<Option<Bytes>> {
-    let document = Document::new(written.clone());
-    let root = document.root().ok()?;
-    let value = root.to_nearest_value();
-    let read = offered.prepared.listed().read(value.clone()).ok()?;
-    let read: Bytes = match (&value, &read) {
-        (value, read) if value == read => written.clone(),
-        // What is left keeps its digits.
-        (Value::Object(all), Value::Object(left))
-            if left.iter().all(|(key, own)| all.get(key) == Some(own)) =>
-        {
-            let mut edits = Edits::new(document.raw());
-            take_out(&mut edits, root, |key| !left.contains_key(key));
-            edits.done().into_owned().into()
-        }
-        (_, read) => read.to_string().into(),
-    };
+    let session = shared.session();
+    let resolved = session.resolve_call_unjudged_json(&offered.prepared, written.clone());
     // With nothing to judge by, what fails here is a reference.
-    let resolved = shared.session().resolve_json(read, None).await.ok()?;
+    let resolved = resolved.await.ok()?;
     if !resolved.lineage.is_empty() {
         return None;
     }
@@ -473,78 +453,6 @@ fn may_be_ours(arguments: &[u8]) -> bool {
         let behind = arguments.get(at + 1..).unwrap_or_default();
         WORDS.iter().any(|word| behind.starts_with(word))
     })
-}
-
-/// The `params` as the server gets them: its own name, the arguments resolved, our place in the trace. And
-/// where the resolved arguments stand in them.
-fn sent(
-    document: &Document,
-    root: Cursor<'_>,
-    offered: &Offered,
-    arguments: Option<&Bytes>,
-    with_trace: Option<Vec<u8>>,
-) -> (Bytes, Option<usize>) {
-    if let Some(params) = with_trace {
-        let document = Document::new(params);
-        if let Ok(root) = document.root() {
-            return sent(&document, root, offered, arguments, None);
-        }
-    }
-    let raw = document.raw();
-    let mut changes: Vec<(Range<usize>, Cow<'_, [u8]>)> = Vec::new();
-    let range = |value: Cursor<'_>| value.offset()..value.offset() + value.raw().len();
-    let own = quoted(offered.prepared.listed().name());
-    if let Some(name) = root.get("name").filter(|name| name.raw() != own.as_bytes()) {
-        changes.push((range(name), own.into_bytes().into()));
-    }
-    if let Some((written, resolved)) = root.get("arguments").zip(arguments) {
-        changes.push((range(written), Cow::Borrowed(resolved)));
-    }
-    if changes.is_empty() {
-        return (raw.clone(), None);
-    }
-    let own_range = root
-        .get("arguments")
-        .map(range)
-        .filter(|_| arguments.is_some());
-    let mut at = None;
-    changes.sort_by_key(|(range, _)| range.start);
-    let more: usize = changes.iter().map(|(_, with)| with.len()).sum();
-    let mut sent = Vec::with_capacity(raw.len() + more);
-    let mut from = 0;
-    for (range, with) in changes {
-        sent.extend_from_slice(raw.get(from..range.start).unwrap_or_default());
-        if own_range.as_ref() == Some(&range) {
-            at = Some(sent.len());
-        }
-        sent.extend_from_slice(&with);
-        from = range.end;
-    }
-    sent.extend_from_slice(raw.get(from..).unwrap_or_default());
-    (sent.into(), at)
-}
-
-/// What goes along as headers, by the arguments that are sent.
-fn headers(
-    offered: &Offered,
-    came: Option<Cursor<'_>>,
-    resolved: Option<&Bytes>,
-) -> Vec<crate::upstream::Header> {
-    if offered.headers.is_empty() {
-        return Vec::new();
-    }
-    match resolved {
-        None => came
-            .map(|came| offered.headers_of(came))
-            .unwrap_or_default(),
-        Some(resolved) => {
-            let document = Document::new(resolved.clone());
-            document
-                .root()
-                .map(|root| offered.headers_of(root))
-                .unwrap_or_default()
-        }
-    }
 }
 
 #[cfg(test)]

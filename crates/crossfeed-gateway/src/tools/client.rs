@@ -10,9 +10,11 @@ use super::{
     list::{
         Audience, Listing, Listings, Names, Offered, ToolReport, UnmatchedPattern, names::Bindings,
     },
+    params::Params,
     profile::Choice,
     refusal::Privacy,
     result::Kept,
+    room,
     tasks::{Room, Tasks},
 };
 use crate::{
@@ -27,7 +29,7 @@ use crossfeed_core::Session;
 use crossfeed_json::{Cursor, Document};
 use crossfeed_projection::ProjectionRequest;
 use crossfeed_schema::guidance;
-use crossfeed_wire::{CallId, Scope};
+use crossfeed_wire::{CallId, ErrorBody, Scope};
 use lru::LruCache;
 use sha2::{Digest as _, Sha256};
 use std::{
@@ -202,8 +204,12 @@ impl Shared {
     /// resolved anew then.
     pub(super) fn remember_round(&self, state: &str, kept: Kept) {
         let document = Document::new(kept.params);
+        let params = document.root().ok();
+        let name = params.and_then(|own| own.get("name")?.as_str());
+        let arguments = params.and_then(|own| own.get("arguments"));
+        let asked = self.asked(&name.unwrap_or_default(), arguments.map(Cursor::raw));
         let mut round = Round {
-            asked: Some(self.asked_in(document.root().ok())),
+            asked: Some(asked),
             arguments: kept.arguments,
             sources: kept.sources,
             projection: kept.projection,
@@ -263,11 +269,29 @@ impl Shared {
         }
     }
 
-    /// A digest of the name and the arguments of `params`, of which nobody but this client's tools knows the key.
-    pub(super) fn asked_in(&self, root: Option<Cursor<'_>>) -> u64 {
-        let name = root.and_then(|root| root.get("name")?.as_str());
-        let arguments = root.and_then(|root| root.get("arguments"));
-        self.asked.hash_one((name, arguments.map(Cursor::raw)))
+    /// A digest of the name and the arguments of a call, of which nobody but this client's tools knows the key.
+    pub(super) fn asked(&self, name: &str, arguments: Option<&[u8]>) -> u64 {
+        self.asked.hash_one((name, arguments))
+    }
+
+    /// The headers that go along with a call of a tool (`x-mcp-header`), by its arguments. Those of a tool that
+    /// has none are not read.
+    ///
+    /// # Errors
+    ///
+    /// There is no memory to read these.
+    pub(super) async fn headers(
+        &self,
+        offered: &Offered,
+        arguments: Option<&Bytes>,
+    ) -> Result<Vec<Header>, Box<ErrorBody>> {
+        let Some(arguments) = arguments.filter(|_| !offered.headers.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let _room = room::to_index(self, arguments).await?;
+        let document = indexed(arguments.clone()).await;
+        let headers = document.root().map(|root| offered.headers_of(root));
+        Ok(headers.unwrap_or_default())
     }
 
     /// Learns from a result what a tool returns that does not say it.
@@ -438,15 +462,15 @@ impl ClientTools {
         if offered.headers.is_empty() {
             return Ok(Vec::new());
         }
-        let room = super::room::to_index(&self.shared, params).await;
-        let _room = room.map_err(|body| {
+        let headers = async {
+            let params = Params::read(&self.shared, params.clone()).await?;
+            let arguments = params.arguments();
+            self.shared.headers(&offered, arguments.as_ref()).await
+        };
+        headers.await.map_err(|body| {
             let data = serde_json::json!({"code": body.code});
             RpcError::new(code::INTERNAL, body.message).with_data(data)
-        })?;
-        let document = indexed(params.clone()).await;
-        let arguments = document.root().ok().and_then(|root| root.get("arguments"));
-        let headers = arguments.map(|arguments| offered.headers_of(arguments));
-        Ok(headers.unwrap_or_default())
+        })
     }
 
     /// What becomes of a call, by the `params` of its `tools/call`.

@@ -12,6 +12,7 @@ mod flow;
 mod ids;
 pub(crate) mod list;
 mod members;
+mod params;
 mod profile;
 mod refusal;
 pub(crate) mod result;

@@ -10,12 +10,10 @@ use crate::{
     budget::{Charge, Purpose, UNCHARGED},
 };
 use bytes::Bytes;
-use crossfeed_core::{LimitError, arguments_cost};
+use crossfeed_core::arguments_cost;
 use crossfeed_json::{Quoted, TokenVisitor, read_tokens};
 use crossfeed_wire::{CallId, ErrorBody, ErrorCode};
 
-/// How much reading arguments may take, as a multiple of their length, whatever the limit is.
-const FACTOR: usize = 6;
 /// The index takes a word for each value.
 const WORD: usize = 8;
 /// The same while the index grows, when it is there twice.
@@ -38,14 +36,7 @@ pub(super) fn to_read(shared: &Shared, arguments: &[u8]) -> Result<Charge, Box<E
         return Ok(shared.account.nothing());
     }
     let limit = shared.tools.config.limits.argument_bytes;
-    let limit = limit.max(arguments.len().saturating_mul(FACTOR));
-    let needed = arguments_cost(arguments);
-    if needed > limit {
-        let error = LimitError::ArgumentsTooLarge { needed, limit };
-        let mut body = ErrorBody::new(error.code(), error.to_string());
-        body.advice = Some(error.advice().to_owned());
-        return Err(Box::new(body));
-    }
+    let needed = arguments_cost(arguments, limit);
     let charge = shared.account.charge(needed, Purpose::Arguments);
     charge.ok_or_else(no_room)
 }

@@ -6,17 +6,16 @@
 //! and leaves it where a key is not known and cannot be added. Then keys are either in ascending
 //! order, each greater than the last, or listed and checked when the object ends.
 
-use super::{ASCENDING, Builder, Frame, LISTED, offset};
+use super::{ASCENDING, Builder, Frame, LISTED, SAMPLE, grow, offset};
 use crate::{
     document::{JsonError, JsonErrorKind},
-    index::{Deduplicated, ListedKey, NEAR},
+    index::{Deduplicated, ListedKey, MAX_OPEN, NEAR},
     keys::{self, Listed, Node},
     lex::{Text, fail},
     scan::Scanner,
     string,
     word::Word,
 };
-use std::collections::{HashMap, hash_map::Entry};
 
 impl Builder {
     /// Reads `"key" :` where `byte` at `at` is the first; gives the first byte of the value, its
@@ -78,6 +77,9 @@ impl Builder {
         }
         let key = self.hashed(start, end, escaped);
         if frame.node == LISTED {
+            if self.keys.len() == self.keys.capacity() && self.keys.len() >= SAMPLE {
+                grow(&mut self.keys, start, self.tape.raw.len());
+            }
             self.keys.push(key);
         } else {
             self.new_key(frame, key, escaped);
@@ -168,10 +170,14 @@ impl Builder {
     #[inline(never)]
     pub(super) fn check_keys(&mut self, frame: &Frame) {
         let outer = self.outer_keys.pop().map_or(0, |keys| keys as usize);
-        if frame.node == LISTED && !self.distinct.check(self.depth, &self.keys[outer..]) {
+        let may_repeat =
+            frame.node == LISTED && !self.distinct.check(self.depth, &self.keys[outer..]);
+        self.keys.truncate(outer);
+        if may_repeat {
+            // They are read again, and what is to be found takes room itself.
+            self.keys.shrink_to(MAX_OPEN);
             self.find_duplicates(frame);
         }
-        self.keys.truncate(outer);
     }
 
     /// Compares the keys of an object that has just ended.
@@ -179,21 +185,35 @@ impl Builder {
     fn find_duplicates(&mut self, frame: &Frame) {
         let tape = &self.tape;
         let count = frame.count as usize;
-        let mut first_place = HashMap::with_capacity(count);
+        let key = |member: u32| {
+            let word = tape.word(member);
+            string::decode_key(tape.raw_key(member, word), word.key_listed())
+        };
         let mut list: Vec<u32> = Vec::with_capacity(count);
         let mut member = frame.slot + 1;
         for _ in 0..count {
-            let word = tape.word(member);
-            let key = string::decode_key(tape.raw_key(member, word), word.key_listed());
-            match first_place.entry(key) {
-                Entry::Occupied(place) => list[*place.get()] = member,
-                Entry::Vacant(place) => {
-                    place.insert(list.len());
-                    list.push(member);
-                }
-            }
+            list.push(member);
             member = tape.next(member);
         }
+        let mut by_key: Vec<u32> = (0..offset(count)).collect();
+        by_key.sort_unstable_by(|&a, &b| {
+            let (in_a, in_b) = (list[a as usize], list[b as usize]);
+            key(in_a).cmp(&key(in_b)).then(a.cmp(&b))
+        });
+        let mut before: Option<(usize, u32)> = None;
+        for place in by_key {
+            let member = list[place as usize];
+            match before {
+                // The last occurrence stands where the first does; no member has slot 0.
+                Some((first, last)) if key(last) == key(member) => {
+                    list[place as usize] = 0;
+                    list[first] = member;
+                    before = Some((first, member));
+                }
+                _ => before = Some((place as usize, member)),
+            }
+        }
+        list.retain(|&member| member != 0);
         if list.len() < count {
             let word = &mut self.tape.words[frame.slot as usize];
             *word = word.with_flag();

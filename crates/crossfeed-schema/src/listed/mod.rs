@@ -15,6 +15,7 @@ mod budget;
 mod error;
 mod folds;
 mod options;
+mod outline;
 mod read;
 mod rung;
 pub(crate) mod spot;
@@ -23,6 +24,7 @@ mod tests;
 
 pub use error::ReadError;
 pub use options::{ListOptions, Stop};
+pub use outline::Outline;
 
 use crate::{
     Change, Converted, Dropped, Lost, Names, Notice, Passed, SchemaError, Shape, Spelling, Style,

@@ -11,7 +11,7 @@ mod stored;
 use super::{client::Shared, refusal};
 use crate::config::ExtraTools;
 use bytes::Bytes;
-use crossfeed_json::Cursor;
+use crossfeed_json::{Cursor, Document};
 use crossfeed_schema::{INSPECTOR, inspector};
 use crossfeed_wire::{ErrorBody, ErrorCode};
 use serde_json::{Value, json};
@@ -124,15 +124,23 @@ impl Asked {
 }
 
 /// The answer to a call of one of them.
-pub(super) async fn answer(shared: &Shared, name: &str, arguments: Option<Cursor<'_>>) -> Bytes {
-    if arguments.is_some_and(|own| own.raw().len() > MAX_ARGUMENTS) {
+pub(super) async fn answer(shared: &Shared, name: &str, arguments: Option<Bytes>) -> Bytes {
+    if arguments
+        .as_ref()
+        .is_some_and(|own| own.len() > MAX_ARGUMENTS)
+    {
         let message = format!("the arguments are longer than {MAX_ARGUMENTS} bytes");
         let mut body = ErrorBody::new(ErrorCode::LimitExceeded, message);
         body.advice = Some("ask for fewer `fields`, or by a shorter `select`".to_owned());
         return refusal::of_bodies(vec![body], shared.privacy());
     }
-    let asked = arguments.map_or_else(|| json!({}), Cursor::to_nearest_value);
-    let asked = Asked(asked);
+    let read = |arguments| {
+        Document::new(arguments)
+            .root()
+            .ok()
+            .map(Cursor::to_nearest_value)
+    };
+    let asked = Asked(arguments.and_then(read).unwrap_or_else(|| json!({})));
     let answer = match name {
         READ => read::answer(shared, &asked).await,
         LIST => stored::answer(shared, &asked).await,

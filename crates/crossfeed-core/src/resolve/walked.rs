@@ -1,0 +1,259 @@
+//! Arguments that are walked over: a `Value`, or a place in a document.
+//!
+//! What comes in: either. What goes out: the little that a walk looks at, and the one object at hand as
+//! the grammar reads it. Of a document nothing else is built, and no more than there is room for. What
+//! reading back took out of it is not there.
+
+use super::{LimitError, Node, Tree as _};
+use crossfeed_json::{Cursor, Key, Kind, is_deeper};
+use crossfeed_wire::{Pointer, reference::COPIED};
+use serde_json::{Map, Value};
+use std::{borrow::Cow, collections::HashSet};
+
+/// What one value takes at most where it is built, its key and its place in a table included.
+const VALUE: usize = 320;
+/// How often the bytes of a text or key are there at most.
+const COPIES: usize = 3;
+
+/// Room for what is built of written arguments.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    limit: usize,
+    taken: usize,
+}
+
+impl Room {
+    /// Room for so many bytes.
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { limit, taken: 0 }
+    }
+
+    /// Takes the room of so many values, which are written in so many bytes.
+    pub(crate) fn take(&mut self, values: usize, bytes: usize) -> Result<(), LimitError> {
+        let more = values.saturating_mul(VALUE);
+        let more = more.saturating_add(bytes.saturating_mul(COPIES));
+        self.taken = self.taken.saturating_add(more);
+        if self.taken > self.limit {
+            let (needed, limit) = (self.taken, self.limit);
+            return Err(LimitError::ArgumentsTooLarge { needed, limit });
+        }
+        Ok(())
+    }
+
+    /// Takes the room of what a text may be the JSON of, if it may be a reference.
+    pub(crate) fn take_text(&mut self, text: &str) -> Result<(), LimitError> {
+        if !text.contains("tool\"") {
+            return Ok(());
+        }
+        let begins = |byte: &u8| matches!(byte, b',' | b'[' | b'{');
+        self.take(1 + text.bytes().filter(begins).count(), text.len())
+    }
+}
+
+/// A value of arguments.
+pub(crate) trait Walked<'v>: Copy {
+    fn kind(self) -> Kind;
+
+    /// The items of a list, or the values of an object.
+    fn children(self) -> impl Iterator<Item = Self>;
+
+    fn members(self) -> impl Iterator<Item = (Cow<'v, str>, Self)>;
+
+    fn member(self, key: &str) -> Option<Self>;
+
+    /// The text of a string.
+    fn text(self) -> Option<Cow<'v, str>>;
+
+    /// An object, as far as the grammar of references looks at it.
+    fn as_written(self, room: &mut Room) -> Result<Cow<'v, Map<String, Value>>, LimitError>;
+
+    fn is_deeper(self, limit: usize) -> bool;
+
+    /// Which value of its document it is.
+    fn ordinal(self) -> Option<u32>;
+}
+
+impl<'v> Walked<'v> for &'v Value {
+    fn kind(self) -> Kind {
+        match self {
+            Value::Null => Kind::Null,
+            Value::Bool(_) => Kind::Boolean,
+            Value::Number(_) => Kind::Number,
+            Value::String(_) => Kind::String,
+            Value::Array(_) => Kind::Array,
+            Value::Object(_) => Kind::Object,
+        }
+    }
+
+    fn children(self) -> impl Iterator<Item = Self> {
+        let items = self.as_array().into_iter().flatten();
+        items.chain(self.as_object().into_iter().flat_map(Map::values))
+    }
+
+    fn members(self) -> impl Iterator<Item = (Cow<'v, str>, Self)> {
+        let members = self.as_object().into_iter().flatten();
+        members.map(|(key, value)| (Cow::Borrowed(key.as_str()), value))
+    }
+
+    fn member(self, key: &str) -> Option<Self> {
+        self.as_object()?.get(key)
+    }
+
+    fn text(self) -> Option<Cow<'v, str>> {
+        self.as_str().map(Cow::Borrowed)
+    }
+
+    fn as_written(self, _: &mut Room) -> Result<Cow<'v, Map<String, Value>>, LimitError> {
+        Ok(self.as_object().map_or_else(Cow::default, Cow::Borrowed))
+    }
+
+    fn is_deeper(self, limit: usize) -> bool {
+        is_deeper(self, limit)
+    }
+
+    fn ordinal(self) -> Option<u32> {
+        None
+    }
+}
+
+/// Members that reading back took out of a document.
+#[derive(Debug, Default)]
+pub(crate) struct Removed {
+    /// The objects that they are members of, and their keys.
+    places: Vec<(Pointer, String)>,
+    ordinals: HashSet<u32>,
+}
+
+impl Removed {
+    pub(crate) fn add(&mut self, object: &Pointer, key: &str, value: Cursor<'_>) {
+        self.places.push((object.clone(), key.to_owned()));
+        self.ordinals.insert(value.ordinal());
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// A value of the document without them.
+    pub(crate) fn apply(&self, node: &mut Node<'_>) {
+        for (object, key) in &self.places {
+            if let Some(object) = node.at_mut(object) {
+                object.remove(key);
+            }
+        }
+    }
+
+    fn has(&self, value: Cursor<'_>) -> bool {
+        !self.ordinals.is_empty() && self.ordinals.contains(&value.ordinal())
+    }
+}
+
+/// A place in a document, of which members may be removed.
+#[derive(Clone, Copy)]
+pub(crate) struct Came<'v> {
+    cursor: Cursor<'v>,
+    removed: &'v Removed,
+}
+
+impl<'v> Came<'v> {
+    pub(crate) fn new(cursor: Cursor<'v>, removed: &'v Removed) -> Self {
+        Self { cursor, removed }
+    }
+
+    fn at(self, cursor: Cursor<'v>) -> Self {
+        Self { cursor, ..self }
+    }
+
+    /// The members that are there.
+    fn left(self) -> impl Iterator<Item = (Key<'v>, Cursor<'v>)> {
+        let members = self.cursor.members();
+        members.filter(move |(_, value)| !self.removed.has(*value))
+    }
+
+    /// What is wrong with a value that should have been a reference is told from its text, or from its
+    /// members as far as they are scalars or lists of one.
+    pub(crate) fn as_malformed(self) -> Value {
+        let inside = |member: Cursor<'_>| match (member.kind(), member.at(0)) {
+            (Kind::Array, Some(only)) if member.len() == Some(1) => {
+                Value::Array(vec![outside(only)])
+            }
+            _ => outside(member),
+        };
+        match self.cursor.kind() {
+            Kind::Object => {
+                let members = self.left();
+                let members =
+                    members.map(|(key, member)| (key.text().into_owned(), inside(member)));
+                Value::Object(members.collect())
+            }
+            _ => outside(self.cursor),
+        }
+    }
+}
+
+impl<'v> Walked<'v> for Came<'v> {
+    fn kind(self) -> Kind {
+        self.cursor.kind()
+    }
+
+    fn children(self) -> impl Iterator<Item = Self> {
+        let children = self.cursor.items();
+        let children = children.filter(move |value| !self.removed.has(*value));
+        children.map(move |value| self.at(value))
+    }
+
+    fn members(self) -> impl Iterator<Item = (Cow<'v, str>, Self)> {
+        let members = self.left();
+        members.map(move |(key, value)| (key.text(), self.at(value)))
+    }
+
+    fn member(self, key: &str) -> Option<Self> {
+        let member = self.cursor.get(key)?;
+        (!self.removed.has(member)).then(|| self.at(member))
+    }
+
+    fn text(self) -> Option<Cow<'v, str>> {
+        self.cursor.as_str()
+    }
+
+    fn as_written(self, room: &mut Room) -> Result<Cow<'v, Map<String, Value>>, LimitError> {
+        let mut object = Map::new();
+        for (key, value) in self.left() {
+            let key = key.text();
+            let built = if COPIED.contains(&key.as_ref()) {
+                room.take(value.value_count(), key.len() + value.raw().len())?;
+                value.to_nearest_value()
+            } else {
+                room.take(1, key.len() + scalar_len(value))?;
+                outside(value)
+            };
+            object.insert(key.into_owned(), built);
+        }
+        Ok(Cow::Owned(object))
+    }
+
+    /// What a document holds nests no deeper than arguments may.
+    fn is_deeper(self, _: usize) -> bool {
+        false
+    }
+
+    fn ordinal(self) -> Option<u32> {
+        Some(self.cursor.ordinal())
+    }
+}
+
+fn scalar_len(value: Cursor<'_>) -> usize {
+    match value.len() {
+        Some(_) => 0,
+        None => value.raw().len(),
+    }
+}
+
+/// A scalar; of a list or object only that it is one.
+fn outside(value: Cursor<'_>) -> Value {
+    match value.kind() {
+        Kind::Array => Value::Array(Vec::new()),
+        Kind::Object => Value::Object(Map::new()),
+        _ => value.to_nearest_value(),
+    }
+}

@@ -1,0 +1,255 @@
+//! What of arguments is looked at where they are read back.
+//!
+//! What comes in: arguments as a document. What goes out: a value of them in which a list or object with
+//! nothing to be read back is *left out*: a number stands in it, and its bytes stay as they are. Reading
+//! back looks at such a one for its kind only. Deliberately not here: reading back.
+//!
+//! # Invariant
+//!
+//! In an outline a list of nothing but one number, and an object of nothing but one number under an empty
+//! name, is always one that was left out.
+
+use super::ListedTool;
+use crossfeed_json::{Cursor, Kind};
+use serde_json::{Map, Value};
+
+/// The keys under which a references map may stand.
+const MAPS: [&str; 2] = ["$refs", "_refs"];
+
+/// Arguments, without the lists and objects that reading back does not look into.
+#[derive(Debug)]
+pub struct Outline<'d> {
+    value: Value,
+    left_out: Vec<Cursor<'d>>,
+}
+
+impl<'d> Outline<'d> {
+    /// The value, which can be read back as the arguments can.
+    #[must_use]
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// The list or object that was left out, where a value of the outline stands for one.
+    #[must_use]
+    pub fn left_out(&self, value: &Value) -> Option<Cursor<'d>> {
+        let number = match value {
+            Value::Array(items) if items.len() == 1 => items.first()?,
+            Value::Object(members) if members.len() == 1 => members.get("")?,
+            _ => return None,
+        };
+        let number = usize::try_from(number.as_u64()?).ok()?;
+        self.left_out.get(number).copied()
+    }
+}
+
+impl ListedTool {
+    /// What reading these arguments back looks at; none where there is nothing to be read back. `take` is
+    /// asked before values are built, with how many they are and how many bytes they are written in.
+    ///
+    /// # Errors
+    ///
+    /// Those of `take`.
+    pub fn outline<'d, E>(
+        &self,
+        arguments: Cursor<'d>,
+        take: impl FnMut(usize, usize) -> Result<(), E>,
+    ) -> Result<Option<Outline<'d>>, E> {
+        if !self.may_read_back(arguments) {
+            return Ok(None);
+        }
+        let mut outliner = Outliner {
+            tool: self,
+            take,
+            left_out: Vec::new(),
+        };
+        let value = match arguments.kind() {
+            // A text may stand for anything.
+            _ if self.folded > 0 => outliner.whole(arguments)?,
+            Kind::Object => outliner.root(arguments)?,
+            _ => outliner.child(arguments)?,
+        };
+        Ok(Some(Outline {
+            value,
+            left_out: outliner.left_out,
+        }))
+    }
+
+    /// Whether nulls, or the names of a tool, are looked for below the root.
+    fn looks_inside(&self) -> bool {
+        self.strict == Some(true) || !self.names.is_empty()
+    }
+
+    fn may_read_back(&self, arguments: Cursor<'_>) -> bool {
+        if self.folded > 0 || !self.names.is_empty() {
+            return true;
+        }
+        let is_nullable = self.references.is_some() || self.strict == Some(true);
+        let is_ours = |key: &str| {
+            MAPS.contains(&key)
+                || self.references.as_deref() == Some(key)
+                || self.reflected.contains(&key)
+        };
+        let mut members = arguments.members();
+        members.any(|(key, value)| {
+            value.kind() == Kind::Null && is_nullable
+                || matches!(key.bytes().first(), Some(b'$' | b'_')) && is_ours(&key.text())
+                || self.strict == Some(true) && has_null(value)
+        })
+    }
+}
+
+/// Whether some member of an object in a value is null.
+fn has_null(value: Cursor<'_>) -> bool {
+    match value.kind() {
+        Kind::Object => value
+            .items()
+            .any(|member| member.kind() == Kind::Null || has_null(member)),
+        Kind::Array => value.items().any(has_null),
+        _ => false,
+    }
+}
+
+struct Outliner<'t, 'd, T> {
+    tool: &'t ListedTool,
+    take: T,
+    left_out: Vec<Cursor<'d>>,
+}
+
+impl<'d, E, T: FnMut(usize, usize) -> Result<(), E>> Outliner<'_, 'd, T> {
+    fn whole(&mut self, value: Cursor<'d>) -> Result<Value, E> {
+        (self.take)(value.value_count(), value.raw().len())?;
+        Ok(value.to_nearest_value())
+    }
+
+    fn root(&mut self, object: Cursor<'d>) -> Result<Value, E> {
+        let mut members = Map::new();
+        for (key, value) in object.members() {
+            let key = key.text();
+            (self.take)(0, key.len())?;
+            let value = match key.as_ref() {
+                key if self.tool.reflected.contains(&key) => self.whole(value)?,
+                key if MAPS.contains(&key) => self.map(value)?,
+                _ => self.child(value)?,
+            };
+            members.insert(key.into_owned(), value);
+        }
+        Ok(Value::Object(members))
+    }
+
+    /// A value, left out if that is possible.
+    fn child(&mut self, value: Cursor<'d>) -> Result<Value, E> {
+        let inside = if self.tool.looks_inside() {
+            self.inside(value)?
+        } else {
+            None
+        };
+        match inside {
+            Some(inside) => Ok(inside),
+            None => self.outside(value),
+        }
+    }
+
+    /// A scalar, or what stands for a list or object that is left out.
+    fn outside(&mut self, value: Cursor<'d>) -> Result<Value, E> {
+        let is_array = match (value.kind(), value.is_empty()) {
+            (Kind::Array, false) => true,
+            (Kind::Object, false) => false,
+            _ => return self.whole(value),
+        };
+        (self.take)(2, 0)?;
+        let number = Value::from(self.left_out.len());
+        self.left_out.push(value);
+        Ok(if is_array {
+            Value::Array(vec![number])
+        } else {
+            Value::Object([(String::new(), number)].into_iter().collect())
+        })
+    }
+
+    /// A references map, of which everything is looked at.
+    fn map(&mut self, value: Cursor<'d>) -> Result<Value, E> {
+        let is_number = |only: Option<Cursor<'_>>| {
+            value.len() == Some(1) && only.is_some_and(|only| only.kind() == Kind::Number)
+        };
+        match value.kind() {
+            Kind::Array if is_number(value.at(0)) => self.outside(value),
+            Kind::Object if is_number(value.get("")) => self.outside(value),
+            Kind::Array => {
+                (self.take)(1, 0)?;
+                let items = value.items().map(|item| self.map(item));
+                Ok(Value::Array(items.collect::<Result<_, _>>()?))
+            }
+            Kind::Object => {
+                (self.take)(1, 0)?;
+                let mut members = Map::new();
+                for (key, member) in value.members() {
+                    let key = key.text();
+                    (self.take)(0, key.len())?;
+                    members.insert(key.into_owned(), self.map(member)?);
+                }
+                Ok(Value::Object(members))
+            }
+            _ => self.whole(value),
+        }
+    }
+
+    /// A list or object with something to be read back in it; none for any other value.
+    fn inside(&mut self, value: Cursor<'d>) -> Result<Option<Value>, E> {
+        match value.kind() {
+            Kind::Array => {
+                let mut list: Option<Vec<Value>> = None;
+                for (index, item) in value.items().enumerate() {
+                    match (self.inside(item)?, &mut list) {
+                        (Some(inside), Some(list)) => list.push(inside),
+                        (Some(inside), None) => {
+                            let before = value.items().take(index);
+                            let before = before.map(|item| self.outside(item));
+                            let mut begun: Vec<_> = before.collect::<Result<_, _>>()?;
+                            begun.push(inside);
+                            list = Some(begun);
+                        }
+                        (None, Some(list)) => list.push(self.outside(item)?),
+                        (None, None) => {}
+                    }
+                }
+                if list.is_some() {
+                    (self.take)(1, 0)?;
+                }
+                Ok(list.map(Value::Array))
+            }
+            Kind::Object => {
+                let mut members: Option<Map<String, Value>> = None;
+                for (index, (key, member)) in value.members().enumerate() {
+                    let key = key.text();
+                    let inside = if MAPS.contains(&key.as_ref()) {
+                        Some(self.map(member)?)
+                    } else {
+                        self.inside(member)?
+                    };
+                    let is_looked_at = inside.is_some()
+                        || member.kind() == Kind::Null
+                        || self.tool.names.knows(&key);
+                    if members.is_none() && is_looked_at {
+                        let mut begun = Map::new();
+                        for (key, before) in value.members().take(index) {
+                            (self.take)(0, key.raw().len())?;
+                            begun.insert(key.text().into_owned(), self.outside(before)?);
+                        }
+                        members = Some(begun);
+                    }
+                    if let Some(members) = &mut members {
+                        (self.take)(0, key.len())?;
+                        let inside = inside.map_or_else(|| self.outside(member), Ok)?;
+                        members.insert(key.into_owned(), inside);
+                    }
+                }
+                if members.is_some() {
+                    (self.take)(1, 0)?;
+                }
+                Ok(members.map(Value::Object))
+            }
+            _ => Ok(None),
+        }
+    }
+}
