@@ -514,7 +514,7 @@ async fn answered(link: &Arc<Link>, waiting: Waiting, message: Message) {
         Waiting::Forward { serial } => {
             let mut message = message;
             if let Some(result) = message.result() {
-                client.learn(link, &result).await;
+                client.learn(link, serial, &result).await;
                 if let Some(result) = unclaimed(result, link.withholds).await {
                     message = message.with_body(result);
                 }
@@ -542,7 +542,7 @@ async fn answered(link: &Arc<Link>, waiting: Waiting, message: Message) {
                 let since = Instant::now();
                 let (side, link) = (client.side_of(link), Arc::clone(link));
                 let work = Box::pin(async move {
-                    client.learn(&link, &result).await;
+                    client.learn(&link, serial, &result).await;
                     if let Some(side) = side {
                         side.learn_links(&link, &result).await;
                     }

@@ -226,11 +226,12 @@ fn begun_by(result: &Bytes) -> Option<String> {
 }
 
 impl Client {
-    /// What is to be known of a result: the task that it stands for.
-    pub(in crate::hub) async fn learn(&self, link: &Link, result: &Bytes) {
+    /// What is to be known of the result of a request: the task that it stands for.
+    pub(in crate::hub) async fn learn(&self, link: &Link, serial: u64, result: &Bytes) {
         let json = result.clone();
         if let Some(task) = apart(result.len(), move || begun_by(&json)).await {
             self.tasks().begun(link.server, &task);
+            self.goes_on(serial);
         }
     }
 

@@ -13,6 +13,7 @@ pub(super) use requests::UNSUPPORTED_REVISION;
 use super::{
     Gateway,
     link::{Link, Phase},
+    owners::{Fingerprint, Fingerprints},
     room::{self, Room},
     side::Side,
     tasks::Tasks,
@@ -43,6 +44,9 @@ const PROGRESS_TOKEN: [&str; 2] = ["_meta", "progressToken"];
 const LASTING: usize = 256 << 10;
 /// Bytes of what waits for a session to begin, if it is more than one message.
 const EARLY: usize = 16 << 20;
+
+/// Requests that ended whose progress tokens are remembered.
+const ENDED: usize = 1024;
 
 /// Messages that wait, and where their answers go.
 type Early = VecDeque<(Message, Arc<dyn Outlet>)>;
@@ -91,6 +95,9 @@ struct State {
     running: HashMap<u64, Running>,
     by_id: HashMap<Id, u64>,
     serial: u64,
+    /// Progress tokens of requests that have an answer, or need none any more: nothing is told of them.
+    ended: VecDeque<Fingerprint>,
+    fingerprints: Fingerprints,
     asked: HashMap<u64, Asked>,
     asks: u64,
     /// When it last asked something, or was answered.
@@ -111,6 +118,8 @@ struct Running {
     /// Its progress token.
     token: Option<Bytes>,
     is_initialize: bool,
+    /// It began a task, which is told of after the answer.
+    goes_on: bool,
     /// It is a subscription, and has no end.
     is_endless: bool,
     work: Option<AbortHandle>,

@@ -3,7 +3,7 @@
 //! What comes in: requests, and what became of them. What goes out: answers under the ids that the client
 //! gave. Deliberately not here: which server a request is for.
 
-use super::{Client, LASTING, Running, has_room};
+use super::{Client, ENDED, LASTING, Running, State, has_room};
 use crate::{
     Revision,
     apart::apart,
@@ -222,6 +222,7 @@ impl Client {
                 origin: Arc::clone(reply),
                 token,
                 is_initialize: begins,
+                goes_on: false,
                 is_endless: method == LISTEN,
                 work: None,
             },
@@ -284,8 +285,16 @@ impl Client {
         state.used = Some(Instant::now());
         if !self.is_shared {
             state.by_id.remove(&running.id);
+            state.end_token(&running);
         }
         Some(running)
+    }
+
+    /// The answer to a request is a task.
+    pub(in crate::hub) fn goes_on(&self, serial: u64) {
+        if let Some(running) = self.state().running.get_mut(&serial) {
+            running.goes_on = true;
+        }
     }
 
     /// The answer to a request, whatever its id was; of one that does not run any longer, nothing.
@@ -391,6 +400,22 @@ impl Client {
         };
         for serial in serials {
             self.cancel(serial, &gave_up()).await;
+        }
+    }
+}
+
+impl State {
+    /// Nothing more is told of a request that ends, but of its task.
+    fn end_token(&mut self, running: &Running) {
+        let Some(token) = &running.token else { return };
+        let token = self.fingerprints.of(token);
+        // It may have been another's before.
+        self.ended.retain(|ended| *ended != token);
+        if !running.goes_on {
+            if self.ended.len() >= ENDED {
+                self.ended.pop_front();
+            }
+            self.ended.push_back(token);
         }
     }
 }

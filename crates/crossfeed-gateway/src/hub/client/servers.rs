@@ -131,7 +131,7 @@ impl Client {
                         return send_first(&[outlet], &message).await;
                     }
                     Progress::Of(outlet, _) => vec![outlet],
-                    // Of what has an answer already, but goes on: a task.
+                    // Of what goes on behind its answer: a task.
                     Progress::Unknown if !self.is_shared => self.outlets(link, related, true),
                     Progress::Unknown | Progress::OfAnother => return,
                 }
@@ -202,6 +202,9 @@ impl Client {
             if link.works_on(serial) {
                 return Progress::Of(Arc::clone(&running.reply), token);
             }
+            found = Progress::OfAnother;
+        }
+        if state.ended.contains(&state.fingerprints.of(&token)) {
             found = Progress::OfAnother;
         }
         found
@@ -284,9 +287,9 @@ impl Client {
 enum Progress {
     /// One on which the server works: its stream, and the token as its client knows it.
     Of(Arc<dyn Outlet>, Bytes),
-    /// One with which the server has nothing to do.
+    /// One with which the server has nothing to do, or no longer.
     OfAnother,
-    /// None that runs.
+    /// None that is known.
     Unknown,
 }
 

@@ -2,6 +2,7 @@
 
 use super::fake::{World, message};
 use crate::hub::read;
+use std::time::Duration;
 
 const ALL: &str = r#"{"tools":{},"resources":{}}"#;
 
@@ -52,10 +53,63 @@ async fn progress_of_what_another_server_does_is_not_believed() {
     }
     servers[0].expect("resources/read").await;
     servers[1].say(message(&progress("5"))).await;
-    // Of what nobody asked, or what was answered already, it passes.
+    // Of what nobody is known to have asked, it passes.
     servers[1].say(message(&progress("6"))).await;
     assert_eq!(client.next().await, progress("6"));
     servers[0].say(message(&progress("5"))).await;
     assert_eq!(client.next().await, progress("5"));
     assert!(client.is_quiet().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_progress_comes_behind_an_answer_but_of_a_task() {
+    let world = World::with(&["a"], |config| {
+        config.servers[0].timeout = Some(Duration::from_secs(3));
+    });
+    let (client, mut servers) = world.begun(r#"{"resources":{},"tasks":{}}"#).await;
+    let ask = |id: u64| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"resources/read","params":{{"uri":"x:1","_meta":{{"progressToken":5}}}}}}"#
+        )
+    };
+    // Answered, given up by the client, and given up by the gateway.
+    client.send(&ask(1)).await;
+    let request = servers[0].expect("resources/read").await;
+    servers[0].answer(&request, r#"{"contents":[]}"#).await;
+    client.answer().await;
+    for token in ["5", "6"] {
+        servers[0].say(message(&progress(token))).await;
+    }
+    assert_eq!(client.next().await, progress("6"));
+
+    client.send(&ask(2)).await;
+    servers[0].expect("resources/read").await;
+    client
+        .send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}"#)
+        .await;
+    servers[0].expect("notifications/cancelled").await;
+    for token in ["5", "6"] {
+        servers[0].say(message(&progress(token))).await;
+    }
+    assert_eq!(client.next().await, progress("6"));
+
+    client.send(&ask(3)).await;
+    servers[0].expect("resources/read").await;
+    let answer = client.answer().await;
+    assert!(answer.contains("did not answer within"), "{answer}");
+    servers[0].expect("notifications/cancelled").await;
+    for token in ["5", "6"] {
+        servers[0].say(message(&progress(token))).await;
+    }
+    assert_eq!(client.next().await, progress("6"));
+
+    client.send(&ask(4)).await;
+    let request = servers[0].expect("resources/read").await;
+    servers[0].say(message(&progress("5"))).await;
+    assert_eq!(client.next().await, progress("5"));
+    let task = r#"{"task":{"taskId":"t","status":"working"}}"#;
+    servers[0].answer(&request, task).await;
+    client.answer().await;
+    servers[0].say(message(&progress("5"))).await;
+    assert_eq!(client.next().await, progress("5"));
 }
