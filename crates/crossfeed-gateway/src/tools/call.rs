@@ -282,7 +282,9 @@ async fn ready(
         body.advice = Some("write them as an object, not as its JSON text".to_owned());
         return Err(vec![body]);
     }
-    let _room = room::to_read(shared, &written).map_err(|body| vec![*body])?;
+    let _room = room::to_read(shared, &written)
+        .await
+        .map_err(|body| vec![*body])?;
     let in_flight = match in_flight {
         Ok(in_flight) => in_flight,
         // Whose result is not kept may be called all the same, but not with references.

@@ -31,12 +31,13 @@ pub(super) async fn to_index(shared: &Shared, params: &Bytes) -> Result<Charge, 
 }
 
 /// Room to read arguments, for as long as that takes; nothing where they are short.
-pub(super) fn to_read(shared: &Shared, arguments: &[u8]) -> Result<Charge, Box<ErrorBody>> {
+pub(super) async fn to_read(shared: &Shared, arguments: &Bytes) -> Result<Charge, Box<ErrorBody>> {
     if arguments.len() <= UNCHARGED {
         return Ok(shared.account.nothing());
     }
     let limit = shared.tools.config.limits.argument_bytes;
-    let needed = arguments_cost(arguments, limit);
+    let counted = arguments.clone();
+    let needed = apart(arguments.len(), move || arguments_cost(&counted, limit)).await;
     let charge = shared.account.charge(needed, Purpose::Arguments);
     charge.ok_or_else(no_room)
 }
