@@ -435,10 +435,14 @@ fn has_blob(part: Cursor<'_>) -> bool {
 
 /// Whether a client asks for parts of a result in the `_meta` of its call.
 fn asks(offered: &Offered, params: &Bytes) -> bool {
+    let may_ask = |key: &&str| members::may_hold(params, key);
+    if offered.projected.is_none() || !ASKED.iter().any(may_ask) {
+        return false;
+    }
     let document = Document::new(params.clone());
     let meta = document.root().ok().and_then(|root| root.get("_meta"));
     let has = |key: &&str| meta.is_some_and(|meta| meta.get(key).is_some());
-    offered.projected.is_some() && ASKED.iter().any(has)
+    ASKED.iter().any(has)
 }
 
 /// The result as the client asks for it in the `_meta` of its call.
