@@ -7,11 +7,13 @@ use crate::{
         members, tell,
         words::{self, code, meta, method},
     },
+    budget::UNCHARGED,
     message::{Id, Message, code as rpc},
     upstream::{Event, Header, UpstreamError},
 };
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document};
+use std::{collections::VecDeque, mem};
 use tokio::time::Instant;
 
 /// Methods whose results a client may keep: these say for how long.
@@ -30,6 +32,9 @@ const TASKS: [&str; 4] = ["tasks", "requests", "tools", "call"];
 
 /// Tools that are remembered as those that are called as tasks only.
 const TASKS_ONLY: usize = 1024;
+
+/// Progress that is kept of a call while its client does not wait.
+const PROGRESS: usize = 16;
 
 /// Methods that may ask for input.
 const ASKING: [&str; 3] = [CALL, "prompts/get", method::READ];
@@ -57,6 +62,8 @@ pub(super) struct Call {
     pub(super) asked: u64,
     /// By what the client says which call it comes back to, and since when it may.
     pub(super) parked: Option<(String, Instant)>,
+    /// The latest progress that the server told of while the client did not wait.
+    pub(super) progress: VecDeque<Bytes>,
     /// What the server answered while the client did not wait.
     pub(super) outcome: Option<Message>,
 }
@@ -82,6 +89,36 @@ impl Call {
         if let Some(params) = members::with(params.as_ref(), &[("task", b"{}")], &[]) {
             self.as_task = AsTask::Asked;
             self.request.0 = self.request.0.clone().with_body(params);
+        }
+    }
+
+    /// Tells the client of progress, or keeps it until the client comes again.
+    pub(super) fn tell_progress(&mut self, params: Bytes, actions: &mut Actions) {
+        let Some(client) = &self.client else {
+            if params.len() <= UNCHARGED {
+                if self.progress.len() >= PROGRESS {
+                    self.progress.pop_front();
+                }
+                // In memory of its own: it must not keep a whole message.
+                self.progress.push_back(Bytes::copy_from_slice(&params));
+            }
+            return;
+        };
+        let token = self.token_now.as_ref();
+        let params = token.and_then(|token| {
+            let token = [("progressToken", &token[..])];
+            members::with(Some(&params), &token, &[])
+        });
+        if let Some(params) = params {
+            let message = Message::notification(method::PROGRESS, Some(&params));
+            actions.push(tell(message, Some(client.clone())));
+        }
+    }
+
+    /// Tells the client of the progress that was kept for it.
+    pub(super) fn tell_kept_progress(&mut self, actions: &mut Actions) {
+        for params in mem::take(&mut self.progress) {
+            self.tell_progress(params, actions);
         }
     }
 
@@ -134,6 +171,7 @@ impl Sessions {
             asks: Vec::new(),
             asked: 0,
             parked: None,
+            progress: VecDeque::new(),
             outcome: None,
         };
         call.came(id.clone(), &params);

@@ -250,6 +250,7 @@ impl Sessions {
         };
         call.parked = None;
         call.came(id.clone(), &params);
+        call.tell_kept_progress(actions);
         let link = call.link;
         let level = call.level;
         let responses = members::get(&params, &["inputResponses"]);

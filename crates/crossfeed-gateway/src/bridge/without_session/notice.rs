@@ -52,28 +52,17 @@ impl Sessions {
     }
 
     /// Progress goes to whoever waits for the call, under the token that it gave last.
-    fn progress(&self, link: Link, message: Message, actions: &mut Actions) {
+    fn progress(&mut self, link: Link, message: Message, actions: &mut Actions) {
         let params = message.params().unwrap_or_default();
         let Some(token) = members::get(&params, &["progressToken"]) else {
             return;
         };
-        let call = self
-            .calls
-            .values()
-            .find(|call| call.link == link && call.token.as_ref() == Some(&token));
-        let Some((client, now)) =
-            call.and_then(|call| Some((call.client.clone()?, call.token_now.as_ref()?)))
-        else {
-            return;
-        };
-        let message = match *now == token {
-            true => message,
-            false => match members::with(Some(&params), &[("progressToken", now)], &[]) {
-                Some(params) => message.with_body(params),
-                None => return,
-            },
-        };
-        actions.push(tell(message, Some(client)));
+        let mut calls = self.calls.values_mut();
+        if let Some(call) =
+            calls.find(|call| call.link == link && call.token.as_ref() == Some(&token))
+        {
+            call.tell_progress(params, actions);
+        }
     }
 
     /// The only call of a session that no other client's call may have to do with.

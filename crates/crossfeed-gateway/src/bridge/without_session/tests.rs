@@ -542,15 +542,24 @@ async fn progress_and_logs_go_to_who_wants_them() {
     let state = talk
         .asked("a", r#"{"input_1":{"method":"roots/list"}}"#)
         .await;
-    let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1}}"#;
-    talk.server(progress).await;
+    // What comes meanwhile is kept for it.
+    let progress = |token: &str, progress: u64| {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":{progress}}}}}"#
+        )
+    };
+    for done in [1, 2] {
+        talk.server(&progress(r#""p""#, done)).await;
+    }
     talk.silence().await;
     let again = said(r#""progressToken":7,"#);
     talk.client(&format!(r#"{{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{{"name":"t",{again},"requestState":"{state}","inputResponses":{{"input_1":{{}}}}}}}}"#)).await;
     talk.server_gets(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#)
         .await;
-    talk.server(progress).await;
-    talk.client_gets(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":1}}"#).await;
+    talk.server(&progress(r#""p""#, 3)).await;
+    for done in [1, 2, 3] {
+        talk.client_gets(&progress("7", done)).await;
+    }
 }
 
 #[tokio::test(start_paused = true)]
