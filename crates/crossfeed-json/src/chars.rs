@@ -21,12 +21,22 @@ impl Cursor<'_> {
 /// How many characters some UTF-8 has: all of its bytes but those that continue one.
 #[must_use]
 pub fn count_chars(utf8: &[u8]) -> usize {
+    count_bytes(utf8, |byte| (byte as i8) >= -0x40)
+}
+
+/// How many bytes are such.
+///
+/// ```
+/// assert_eq!(crossfeed_json::count_bytes(b"[1,2]", |byte| byte == b','), 1);
+/// ```
+#[must_use]
+pub fn count_bytes(bytes: &[u8], is_such: impl Fn(u8) -> bool) -> usize {
     /// As many as a byte counts, and an array: the inner loop then becomes vector instructions.
     const CHUNK: usize = 128;
     // No sum is checked for overflow: of a chunk, none can.
-    let begins = |count: u8, byte: &u8| count.wrapping_add(u8::from((*byte as i8) >= -0x40));
-    let count = |chunk: &[u8]| usize::from(chunk.iter().fold(0, begins));
-    let (chunks, rest) = utf8.as_chunks::<CHUNK>();
+    let add = |count: u8, byte: &u8| count.wrapping_add(u8::from(is_such(*byte)));
+    let count = |chunk: &[u8]| usize::from(chunk.iter().fold(0, add));
+    let (chunks, rest) = bytes.as_chunks::<CHUNK>();
     chunks.iter().map(|chunk| count(chunk)).sum::<usize>() + count(rest)
 }
 

@@ -5,6 +5,7 @@
 //! reading back took out of it is not there.
 
 use super::{LimitError, Node, Tree as _};
+use crate::shape::kind_of;
 use crossfeed_json::{Cursor, Key, Kind, is_deeper};
 use crossfeed_wire::{Pointer, reference::COPIED};
 use serde_json::{Map, Value};
@@ -75,14 +76,7 @@ pub(crate) trait Walked<'v>: Copy {
 
 impl<'v> Walked<'v> for &'v Value {
     fn kind(self) -> Kind {
-        match self {
-            Value::Null => Kind::Null,
-            Value::Bool(_) => Kind::Boolean,
-            Value::Number(_) => Kind::Number,
-            Value::String(_) => Kind::String,
-            Value::Array(_) => Kind::Array,
-            Value::Object(_) => Kind::Object,
-        }
+        kind_of(self)
     }
 
     fn children(self) -> impl Iterator<Item = Self> {

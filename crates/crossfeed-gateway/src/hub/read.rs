@@ -8,7 +8,7 @@ use crate::{
     message::Id,
 };
 use bytes::Bytes;
-use crossfeed_json::{Document, Edits};
+use crossfeed_json::{Change, Document, Edits};
 
 /// Whether the last key of a path can be there.
 fn may_hold(json: &[u8], path: &[&str]) -> bool {
@@ -83,21 +83,11 @@ pub(super) fn without_member(json: &Bytes, key: &str) -> Bytes {
     let Ok(root) = document.root() else {
         return json.clone();
     };
-    let mut kept = vec![b'{'];
-    for (name, value) in root.members() {
-        if name.text() == key {
-            continue;
-        }
-        if kept.len() > 1 {
-            kept.push(b',');
-        }
-        kept.push(b'"');
-        kept.extend_from_slice(name.raw());
-        kept.extend_from_slice(b"\":");
-        kept.extend_from_slice(value.raw());
-    }
-    kept.push(b'}');
-    kept.into()
+    let without = root.with_members(|name, _| match name == key {
+        true => Change::Remove,
+        false => Change::Keep,
+    });
+    without.map_or_else(|| json.clone(), Bytes::from)
 }
 
 #[cfg(test)]

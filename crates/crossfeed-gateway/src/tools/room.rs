@@ -11,7 +11,7 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_core::arguments_cost;
-use crossfeed_json::{Quoted, TokenVisitor, read_tokens};
+use crossfeed_json::{Quoted, TokenVisitor, count_bytes, read_tokens};
 use crossfeed_wire::{CallId, ErrorBody, ErrorCode};
 
 /// The index takes a word for each value.
@@ -80,15 +80,10 @@ pub(super) async fn to_read_result(shared: &Shared, result: &Bytes) -> Option<Ch
 /// The bytes of JSON that begin or separate values, and those in texts that look the same: at least as many
 /// as there are values and keys.
 fn structural(json: &[u8]) -> usize {
-    /// As many as a byte counts, and an array: the inner loop then becomes vector instructions.
-    const CHUNK: usize = 128;
-    // No sum is checked for overflow: of a chunk, none can.
-    let is_structural =
-        |byte: u8| (byte == b',') | (byte == b':') | (byte == b'[') | (byte == b'{');
-    let begins = |count: u8, byte: &u8| count.wrapping_add(u8::from(is_structural(*byte)));
-    let count = |chunk: &[u8]| usize::from(chunk.iter().fold(0, begins));
-    let (chunks, rest) = json.as_chunks::<CHUNK>();
-    chunks.iter().map(|chunk| count(chunk)).sum::<usize>() + count(rest)
+    // Without branches: so it is counted by vector instructions.
+    count_bytes(json, |byte| {
+        (byte == b',') | (byte == b':') | (byte == b'[') | (byte == b'{')
+    })
 }
 
 /// The answer to a call whose result there is no room to read.
