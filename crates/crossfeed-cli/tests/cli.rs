@@ -33,6 +33,7 @@ use std::{
     io::Write,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 /// What a run of the command gave.
@@ -97,10 +98,15 @@ fn check_usage(args: &[&str], stdin: &str, says: &str) {
     assert!(err.contains(says), "{args:?}: {err}");
 }
 
-/// A file of a test's own.
+/// A file of a test's own, or one that is the same for several: it is put in place whole, so that who reads it meanwhile
+/// reads all of it.
 fn file(name: &str, content: &str) -> String {
+    static WRITTEN: AtomicU64 = AtomicU64::new(0);
     let path: PathBuf = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    fs::write(&path, content).unwrap();
+    let count = WRITTEN.fetch_add(1, Ordering::Relaxed);
+    let begun = path.with_file_name(format!(".{name}-{}-{count}", std::process::id()));
+    fs::write(&begun, content).unwrap();
+    fs::rename(&begun, &path).unwrap();
     path.to_str().unwrap().to_owned()
 }
 
