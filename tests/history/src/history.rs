@@ -29,6 +29,8 @@ pub(crate) enum Outcome {
     Cancelled,
     /// The client went away before the whole request was written.
     Unsent,
+    /// It came over a kept connection that the gateway had closed, and nothing was answered.
+    GaveWay,
     /// The client went away, or did not read.
     Left,
     /// The connection ended without an answer, although the client waited for one.

@@ -38,8 +38,6 @@ const RESULT_IDLE: Duration = Duration::from_secs(4);
 const LOOK: Duration = Duration::from_millis(250);
 /// From how many seconds on a run cuts responses at every byte.
 const EVERY_BYTE: u64 = 300;
-/// After this long without work, no socket is kept open for more of it.
-pub(crate) const QUIET: Duration = Duration::from_secs(6);
 
 /// What to run.
 #[derive(Debug, Clone)]

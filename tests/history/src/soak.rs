@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::{MissedTickBehavior, interval};
 
 use crate::client::Shared;
 use crate::history::{Event, History, now};
-use crate::run::{Plan, QUIET, Report, World, drive, finish, median};
+use crate::run::{Plan, Report, World, drive, finish, median};
 
 /// How long the gateway works before anything is measured: a tenth of the whole, within these bounds.
 const WARM_UP: std::ops::RangeInclusive<u64> = 10..=120;
@@ -24,11 +24,10 @@ pub(crate) async fn soak(plan: &Plan) -> Result<Report, String> {
     let shared = Arc::new(Shared::new(Arc::clone(&history)));
     let mut world = World::start(plan, &history).await?;
     let clients = world.clients(&shared).await;
+    let before = world.figures().await?;
     let warm_up = (plan.seconds / 10).clamp(*WARM_UP.start(), *WARM_UP.end());
     let end = Instant::now() + Duration::from_secs(warm_up);
     drive(&clients, end).await?;
-    sleep(QUIET).await;
-    let before = world.figures().await?;
 
     shared.take_times();
     let from = now();

@@ -17,6 +17,8 @@ use crate::wire::{Framing, Head, read_head, read_piece, take_events};
 
 /// A kept connection is used again within this time, which is far less than the gateway keeps it.
 const KEPT: Duration = Duration::from_millis(500);
+/// How long a client that reads slowly waits before it reads anything.
+const SLOWLY: Duration = Duration::from_millis(800);
 /// How long a client listens on after it has cancelled.
 const AFTER_CANCEL: Duration = Duration::from_secs(10);
 
@@ -73,16 +75,56 @@ impl Http {
         lock(&self.kept).clear();
     }
 
+    /// A connection that was kept and is still open, or a new one.
     pub(crate) async fn open(&self) -> io::Result<BufStream<TcpStream>> {
-        let kept = lock(&self.kept).pop();
-        if let Some((since, stream)) = kept
-            && since.elapsed() < KEPT
-        {
-            return Ok(stream);
+        Ok(self.kept_or_new().await?.1)
+    }
+
+    /// A connection, and whether it was kept.
+    async fn kept_or_new(&self) -> io::Result<(bool, BufStream<TcpStream>)> {
+        let is_open = |(since, stream): &(Instant, BufStream<TcpStream>)| {
+            let read = stream.get_ref().try_read(&mut [0]);
+            since.elapsed() < KEPT
+                && read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+        };
+        loop {
+            let kept = lock(&self.kept).pop();
+            match kept {
+                Some(kept) if is_open(&kept) => return Ok((true, kept.1)),
+                Some(_) => {}
+                None => break,
+            }
         }
         let stream = TcpStream::connect(("127.0.0.1", self.port)).await?;
         stream.set_nodelay(true)?;
-        Ok(BufStream::new(stream))
+        Ok((false, BufStream::new(stream)))
+    }
+
+    /// Sends a request, waits for so long, and reads the head of the response. `NotConnected` where a kept connection ended
+    /// before anything came over it.
+    pub(super) async fn begin_response(
+        &self,
+        bytes: &[u8],
+        pause: Duration,
+    ) -> io::Result<(BufStream<TcpStream>, Head)> {
+        let (was_kept, mut stream) = self.kept_or_new().await?;
+        let mut written = stream.write_all(bytes).await;
+        if written.is_ok() {
+            written = stream.flush().await;
+        }
+        sleep(pause).await;
+        // The response to a request that could not be written whole may be there.
+        let error = match (read_head(&mut stream).await, written) {
+            (Ok(Some(head)), _) => return Ok((stream, head)),
+            (Ok(None), Ok(())) => io::ErrorKind::UnexpectedEof.into(),
+            (Err(error), _) | (Ok(None), Err(error)) => error,
+        };
+        let gave_way = was_kept && error.kind() != io::ErrorKind::InvalidData;
+        Err(if gave_way {
+            io::ErrorKind::NotConnected.into()
+        } else {
+            error
+        })
     }
 
     /// The bytes of a request with this body.
@@ -141,10 +183,14 @@ impl Http {
         message: Option<&Value>,
     ) -> io::Result<Reply> {
         let whole = async {
-            let mut stream = self.open().await?;
-            stream.write_all(&self.bytes(verb, token, message)).await?;
-            stream.flush().await?;
-            let head = head_of(&mut stream).await?;
+            let bytes = self.bytes(verb, token, message);
+            let (mut stream, head) = loop {
+                match self.begin_response(&bytes, Duration::ZERO).await {
+                    // Nothing was done (the judge sees to it for calls), so it may be sent again.
+                    Err(error) if error.kind() == io::ErrorKind::NotConnected => {}
+                    begun => break begun?,
+                }
+            };
             let mut answer = None;
             let id = message.map(|message| &message["id"]);
             self.messages(&mut stream, &head, false, |message, _| {
@@ -247,28 +293,11 @@ impl Http {
     }
 
     async fn ask(&self, question: &Question, id: u64, message: &Value, slowly: bool) -> Outcome {
-        let lost = |what: &str, error: io::Error| Outcome::Lost {
-            why: format!("{what}: {error}"),
-        };
-        let mut stream = match self.open().await {
-            Ok(stream) => stream,
-            Err(error) => return lost("connect", error),
-        };
         let bytes = self.bytes("POST", &self.token, Some(message));
-        let mut written = stream.write_all(&bytes).await;
-        if written.is_ok() {
-            written = stream.flush().await;
-        }
-        if slowly {
-            sleep(Duration::from_millis(800)).await;
-        }
-        let head = match head_of(&mut stream).await {
-            Ok(head) => head,
-            Err(error) => {
-                let written =
-                    written.map_or_else(|error| format!(" ({error})"), |()| String::new());
-                return lost(&format!("response{written}"), error);
-            }
+        let pause = if slowly { SLOWLY } else { Duration::ZERO };
+        let (mut stream, head) = match self.begin_response(&bytes, pause).await {
+            Ok(begun) => begun,
+            Err(error) => return unanswered(&error),
         };
         let mut outcome = None;
         let read = self.messages(&mut stream, &head, slowly, |message, text| {
@@ -367,7 +396,12 @@ fn is_refusal(status: u16) -> bool {
     matches!(status, 401 | 403 | 404 | 413 | 429 | 503)
 }
 
-pub(super) async fn head_of(stream: &mut BufStream<TcpStream>) -> io::Result<Head> {
-    let head = read_head(stream).await?;
-    head.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+/// How a call ended whose response did not begin.
+pub(super) fn unanswered(error: &io::Error) -> Outcome {
+    match error.kind() {
+        io::ErrorKind::NotConnected => Outcome::GaveWay,
+        _ => Outcome::Lost {
+            why: format!("no response: {error}"),
+        },
+    }
 }

@@ -228,6 +228,7 @@ impl Client {
             Outcome::Refused { .. } => "outcome: refused by another status",
             Outcome::Cancelled => "outcome: cancelled",
             Outcome::Unsent => "outcome: request cut by the client",
+            Outcome::GaveWay => "outcome: kept connection gave way",
             Outcome::Left => "outcome: client left",
             Outcome::Lost { .. } => "outcome: lost",
             Outcome::Silent { .. } => "outcome: no answer",

@@ -1,14 +1,13 @@
 //! A client whose connection breaks while it reads an answer, and which goes on behind the last event that it received.
 
-use std::io;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tokio::io::{AsyncWriteExt as _, BufStream};
+use tokio::io::BufStream;
 use tokio::net::TcpStream;
 use tokio::time::sleep;
 
-use super::http::{Http, head_of, settled};
+use super::http::{Http, settled, unanswered};
 use super::question::Question;
 use crate::history::{Event, Outcome};
 use crate::wire::{Head, read_piece, take_sent_events};
@@ -41,15 +40,10 @@ impl Http {
         };
         let seed = &self.client.seed;
         let bytes = self.bytes("POST", &self.token, Some(message));
-        let begun = match self.begin_response(&bytes).await {
+        let (mut stream, head) = match self.begin_response(&bytes, Duration::ZERO).await {
             Ok(begun) => begun,
-            Err(error) => {
-                return Outcome::Lost {
-                    why: format!("response in parts: {error}"),
-                };
-            }
+            Err(error) => return unanswered(&error),
         };
-        let (mut stream, head) = begun;
         if !head.is_stream() {
             let mut outcome = None;
             let read = self.messages(&mut stream, &head, false, |message, text| {
@@ -72,7 +66,8 @@ impl Http {
             };
             sleep(Duration::from_millis(seed.below(150))).await;
             let bytes = self.bytes_after("GET", &self.token, None, Some(last_event));
-            let Ok((mut stream, head)) = self.begin_response(&bytes).await else {
+            let begun = self.begin_response(&bytes, Duration::ZERO).await;
+            let Ok((mut stream, head)) = begun else {
                 sleep(AGAIN).await;
                 continue;
             };
@@ -102,14 +97,6 @@ impl Http {
         reading.outcome.unwrap_or_else(|| Outcome::Lost {
             why: "a stream that was resumed had no answer".to_owned(),
         })
-    }
-
-    async fn begin_response(&self, bytes: &[u8]) -> io::Result<(BufStream<TcpStream>, Head)> {
-        let mut stream = self.open().await?;
-        stream.write_all(bytes).await?;
-        stream.flush().await?;
-        let head = head_of(&mut stream).await?;
-        Ok((stream, head))
     }
 
     /// Reads until the answer, the end, or so many events.

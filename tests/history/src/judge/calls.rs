@@ -118,6 +118,10 @@ fn problem(key: &str, call: &Call<'_>, outcome: &Outcome) -> Option<(Law, String
             Law::NotSent,
             "ran, although its request was never whole".into(),
         )),
+        Outcome::GaveWay if ran => Some((
+            Law::NotSent,
+            "ran, although its connection had given way".into(),
+        )),
         Outcome::Lost { .. } if call.cramped && !ran => None,
         Outcome::Lost { why } => Some((Law::Answered, format!("lost its answer: {why}"))),
         Outcome::Silent { seconds } => {

@@ -107,6 +107,7 @@ fn sound_histories_are_right() {
     check(&[asked(KEY), ran(KEY), ended(Outcome::Cancelled)], &[]);
     check(&[asked(KEY), ran(KEY), ended(Outcome::Left)], &[]);
     check(&[asked(KEY), ended(Outcome::Unsent)], &[]);
+    check(&[asked(KEY), ended(Outcome::GaveWay)], &[]);
     check(&[asked(KEY), ran(KEY), failed("limit.exceeded")], &[]);
     check(&[told(1), told(2), told(3), noted(1), noted(3)], &[]);
     check(
@@ -142,6 +143,7 @@ fn a_call_that_ran_although_it_was_not_sent_is_found() {
         },
         Outcome::Refused { status: 401 },
         Outcome::Unsent,
+        Outcome::GaveWay,
     ] {
         check(&[asked(KEY), ran(KEY), ended(outcome)], &[Law::NotSent]);
     }

@@ -12,6 +12,8 @@
 //!   several. Who has its share, or finds no place, gets one whose connection runs no request; else it is
 //!   refused.
 //! - A connection that runs a request gives way to nobody.
+//! - Where few places are left, connections end with their answers, which say so: one that gives way while
+//!   its client is about to use it costs the client a request.
 
 use crate::{
     downstream::Principal,
@@ -340,6 +342,27 @@ impl Place {
         let way = way.wait_for(|way| *way != Way::On).await;
         way.map_or(Way::Cut, |way| *way)
     }
+}
+
+impl Busy {
+    /// True where the connection is to end with the answer, since its principal has most of its share, or
+    /// principals have most of their places.
+    pub(super) fn is_last(&self) -> bool {
+        let connections = &self.connections;
+        let state = connections.state();
+        let Some(open) = state.open.get(&self.number) else {
+            return true;
+        };
+        let own = open.holder.as_ref().map_or(0, |whose| state.count(whose));
+        let let_in = state.open.len() - state.strangers.len();
+        own > most_of(connections.share)
+            || let_in > most_of(connections.places - connections.strangers)
+    }
+}
+
+/// So many of places that the rest is kept for those who come.
+fn most_of(places: usize) -> usize {
+    places - places / 4
 }
 
 impl Drop for Busy {

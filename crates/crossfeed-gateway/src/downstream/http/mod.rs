@@ -44,7 +44,7 @@ use http_body_util::Either;
 use hyper::{
     Method, Request, Response, StatusCode,
     body::Incoming,
-    header::{ACCESS_CONTROL_REQUEST_HEADERS, HeaderValue, RETRY_AFTER},
+    header::{ACCESS_CONTROL_REQUEST_HEADERS, CONNECTION, HeaderValue, RETRY_AFTER},
     server::conn::http1,
     service::service_fn,
 };
@@ -259,6 +259,10 @@ impl Http {
         let asked = asked.cloned();
         let mut busy = None;
         let mut response = Arc::clone(&self).route(request, place, &mut busy).await;
+        if busy.as_ref().is_some_and(Busy::is_last) {
+            let close = HeaderValue::from_static("close");
+            response.headers_mut().insert(CONNECTION, close);
+        }
         if let Some(origin) = origin {
             guard::share(response.headers_mut(), origin, asked.as_ref());
         }
@@ -340,9 +344,7 @@ impl Http {
         let data = serde_json::json!({"code": ErrorCode::LimitExceeded.as_str()});
         let mut response = post::later(None, "too many connections", data);
         let close = HeaderValue::from_static("close");
-        response
-            .headers_mut()
-            .insert(hyper::header::CONNECTION, close);
+        response.headers_mut().insert(CONNECTION, close);
         response
     }
 }

@@ -138,6 +138,24 @@ async fn a_place_is_free_again_when_its_request_is_over() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn connections_end_with_their_answers_where_few_places_are_left() {
+    // 32 places: 16 of strangers, 16 of others, 8 of each of two principals.
+    let connections = Connections::new(32, 2);
+    let mut open = Vec::new();
+    // 6 are three quarters of a share, 12 of all.
+    for (name, few) in [("a", 6), ("b", 4)] {
+        for at in 0..8 {
+            let place = connections.place().await;
+            let busy = place.request(&named(name)).unwrap();
+            assert_eq!(busy.is_last(), at >= few, "{name} {at}");
+            open.push((place, busy));
+        }
+    }
+    open.truncate(6);
+    assert!(open.iter().all(|(_, busy)| !busy.is_last()));
+}
+
+#[tokio::test(start_paused = true)]
 async fn there_are_never_more_than_places() {
     let connections = Connections::new(32, 1);
     let mut places = Vec::new();
