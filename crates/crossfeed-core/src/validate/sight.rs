@@ -124,7 +124,7 @@ impl Sight {
                 let Some(Seen { named, others }) = &state.members else {
                     return Ok(());
                 };
-                if others.is_none() {
+                if others.is_none() && named.len() <= FEW_NAMES {
                     let mut named = named.iter();
                     return named.try_for_each(|(name, at)| match value.get(name) {
                         Some(member) => self.take_at(member, *at, room),
@@ -134,9 +134,11 @@ impl Sight {
                 let mut members = value.members();
                 members.try_for_each(|(key, member)| {
                     let key = key.text();
+                    let Some(at) = named.get(key.as_ref()).copied().or(*others) else {
+                        return Ok(());
+                    };
                     room.take(0, key.len())?;
-                    let at = named.get(key.as_ref()).copied().or(*others);
-                    at.map_or(Ok(()), |at| self.take_at(member, at, room))
+                    self.take_at(member, at, room)
                 })
             }
             _ => room.take(1, value.raw().len()),

@@ -2,10 +2,11 @@
 //! official suite and real tools in `tests/it/bytes.rs`.
 
 use super::sight::{EFFORT, Sight};
-use crate::resolve::Node;
+use crate::resolve::{Node, Room};
 use crossfeed_jmespath::View;
 use crossfeed_json::Document;
 use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 
 /// Judges what `schema` sees of `value`.
 fn check(schema: Value, value: &str, expected: Value) {
@@ -261,4 +262,19 @@ fn looks_are_bounded() {
     let whole: Value = serde_json::from_str(value).unwrap();
     check(schemas[0].clone(), value, whole);
     check(schemas[1].clone(), "[[[1]]]", json!([[[1]]]));
+}
+
+#[test]
+fn members_are_looked_through_once_however_many_names_are_seen() {
+    let seen = (0..1_900).map(|n| (format!("seen{n}"), json!({"type": "integer"})));
+    let seen: serde_json::Map<_, _> = seen.collect();
+    let sight = Sight::of(&json!({ "properties": seen }));
+    let members: Vec<_> = (0..1_000_000).map(|n| format!("\"{n}\":0")).collect();
+    let document = Document::new(format!("{{{}}}", members.join(",")));
+    let root = document.root().unwrap();
+    let began = Instant::now();
+    let mut room = Room::new(usize::MAX);
+    sight.take(root, &mut room).unwrap();
+    // Once is a fraction of a second; once for each name would be a minute.
+    assert!(began.elapsed() < Duration::from_secs(10));
 }
