@@ -12,14 +12,23 @@ use crossfeed_core::{
 };
 use crossfeed_schema::{ListOptions, Profile, Style, ToolList, rewrite_tools};
 use crossfeed_wire::{CallId, Scope};
-use serde_json::json;
-use shapes::{SLACK, peak, shapes};
+use serde_json::{Value, json};
+use shapes::{peak, shapes};
 
 const LIMIT: usize = 16 << 20;
+/// What else is allocated meanwhile: less than beside a gateway.
+const SLACK: usize = shapes::SLACK / 4;
 const REFERENCE: &str = r#"{"$tool":"call_1"}"#;
+
+fn tool(engine: &Engine, schema: &Value, options: &ListOptions) -> PreparedTool {
+    let tools = json!([{"name": "t", "inputSchema": schema}]);
+    let listed = rewrite_tools(&ToolList::parse(&tools).unwrap(), options);
+    engine.prepare(listed.find("t").unwrap().clone())
+}
 
 struct Bench {
     runtime: tokio::runtime::Runtime,
+    engine: Engine,
     session: Session,
     /// A tool without a word about `x`, and one whose parameters are shown under other names.
     tools: [PreparedTool; 2],
@@ -32,27 +41,28 @@ impl Bench {
             .build()
             .unwrap();
         let engine = Engine::in_memory(EngineOptions::default().with_max_argument_bytes(LIMIT));
-        let tools = json!([{"name": "t", "inputSchema": {
+        let schema = json!({
             "type": "object", "properties": {"x": {}, "n": {"type": "string"}, "a b": {}},
-        }}]);
-        let tools = ToolList::parse(&tools).unwrap();
+        });
         let options = [
             ListOptions::style(Style::Refs),
             ListOptions::profile(Profile::Anthropic),
         ];
-        let tools = options.map(|options| {
-            let listed = rewrite_tools(&tools, &options);
-            engine.prepare(listed.find("t").unwrap().clone())
-        });
+        let tools = options.map(|options| tool(&engine, &schema, &options));
         let session = engine.session(Scope::parse("a", "b", "c").unwrap());
         let call_id = CallId::parse("call_1").unwrap();
         let recorded = session.record(&call_id, ToolResult::json("[1]"));
         runtime.block_on(recorded).unwrap();
         Self {
             runtime,
+            engine,
             session,
             tools,
         }
+    }
+
+    fn tool(&self, schema: &Value, options: &ListOptions) -> PreparedTool {
+        tool(&self.engine, schema, options)
     }
 
     /// What resolving arguments takes, these included, and whether it was done.
@@ -86,7 +96,7 @@ fn written_arguments_cost_at_most_six_times_their_bytes() {
     let unlooked = InputSchema::compile(unlooked).unwrap();
     let reference = format!("\"y\":{REFERENCE},");
     let text = format!("\"y\":{},", json!(REFERENCE));
-    for bytes in [64 << 10, 256 << 10] {
+    for bytes in [32 << 10, 512 << 10] {
         for extra in ["", "\"n\":null,", &reference, &text] {
             for (name, arguments) in shapes(bytes, extra, REFERENCE) {
                 let most = shapes::factor(&name) * arguments.len() + SLACK;
@@ -111,15 +121,61 @@ fn written_arguments_cost_at_most_six_times_their_bytes() {
             }
         }
     }
-    // What a schema looks at is built of values, which are counted before.
-    let judging = json!({"properties": {"x": {"items": {"type": "number"}, "uniqueItems": true}}});
+    texts_are_counted_where_they_are_taken_apart(&bench);
+    judged_values_are_counted(&bench, &reference);
+}
+
+/// What a schema looks at is built of values, which are counted before.
+fn judged_values_are_counted(bench: &Bench, extra: &str) {
+    let judging = json!({"properties": {"x": {"items": {"not": {"const": 7}}}}});
     let judging = InputSchema::compile(judging).unwrap();
+    let small_enough = [
+        "escapes",
+        "a wide object",
+        "doubled keys",
+        "a doubled key",
+        "a long text",
+        "escapes in a text",
+        "a text that is JSON",
+        "a reference in a wide object",
+    ];
     for bytes in [16 << 10, 256 << 10] {
-        for (name, arguments) in shapes(bytes, &reference, REFERENCE) {
-            let (taken, _) = bench.resolve(&arguments, Some(&judging));
+        for (name, arguments) in shapes(bytes, extra, REFERENCE) {
+            let (taken, is_done) = bench.resolve(&arguments, Some(&judging));
             let cost = arguments_cost(arguments.as_bytes(), LIMIT);
             let most = cost + arguments.len() + SLACK;
             assert!(taken <= most, "{name}, {bytes}: {taken} of {most}");
+            let name = name.trim_end_matches(&format!(", {extra}"));
+            let fits = bytes == 16 << 10 || small_enough.contains(&name);
+            assert_eq!(is_done, fits, "{name}, {bytes}");
         }
+    }
+}
+
+/// The JSON texts of a tool whose shown schema asks for one are counted before they become values.
+fn texts_are_counted_where_they_are_taken_apart(bench: &Bench) {
+    let schema = json!({"type": "object", "properties": {
+        "x": {"items": {}}, "n": {"type": "string"},
+    }});
+    for profile in [Profile::Gemini, Profile::OpenAiStrict] {
+        let tool = bench.tool(&schema, &ListOptions::profile(profile));
+        assert!(tool.listed().folded() > 0, "{profile:?}");
+        let check = |x: &str, n: &str, fits: bool| {
+            let arguments = json!({"x": x, "n": n}).to_string();
+            let (taken, is_done) = bench.call(&arguments, &tool);
+            let most = arguments_cost(arguments.as_bytes(), LIMIT) + arguments.len() + SLACK;
+            let begin = arguments.get(..20);
+            assert!(taken <= most, "{profile:?}, {begin:?}: {taken} of {most}");
+            assert_eq!(is_done, fits, "{profile:?}, {begin:?}");
+        };
+        let zeros = |count: usize| format!("[{}0]", "0,".repeat(count));
+        check(&zeros(10_000), "", true);
+        check(&zeros(1_000_000), "", false);
+        // What cannot be read is built as far as it goes.
+        check(zeros(1_000_000).trim_end_matches(']'), "", false);
+        check(&format!("[{}{{}}]", "{\"\":0},".repeat(200_000)), "", false);
+        // Nobody reads a text that is no JSON, nor one that the tool takes as it is.
+        check(&"words, [and] ".repeat(100_000), "", true);
+        check("[]", &zeros(1_000_000), true);
     }
 }

@@ -49,14 +49,15 @@ pub(super) fn read_back(
         return Ok(back);
     };
     let mut room = Room::new(limit);
-    let take = |values, bytes| room.take(COPIES * values, bytes);
-    let Some(outline) = listed.outline(root, take).map_err(refusal)? else {
+    let mut take = |values, bytes| room.take(COPIES * values, bytes);
+    let Some(outline) = listed.outline(root, &mut take).map_err(refusal)? else {
         return Ok(back);
     };
     let mut value = outline.value().clone();
     back.asked = listed.take_projection(&mut value);
     let value = listed
-        .read(value)
+        .read_counted(value, take)
+        .map_err(refusal)?
         .map_err(|errors| ResolveError::new(errors.into_iter().map(failure).collect()))?;
     let mut removed = Removed::default();
     let root_at = Pointer::root();

@@ -8,7 +8,7 @@ use super::{
     branch::tells,
     spot::{Ground, Spot},
 };
-use crate::{Names, decode, is_fold};
+use crate::{Names, decode, is_fold, profile::decoded_values};
 use serde_json::{Number, Value};
 use std::cmp::Ordering;
 
@@ -20,20 +20,28 @@ pub(super) struct Folds<'a, 's> {
 }
 
 impl<'s> Folds<'_, 's> {
-    /// Takes JSON text apart where the shown schema asked for it.
-    pub(super) fn open(&self, shown: &Spot<'s>, own: &Spot<'s>, value: &mut Value) {
+    /// Takes JSON text apart where the shown schema asked for it; `take` is asked before values are built
+    /// of a text.
+    pub(super) fn open<E>(
+        &self,
+        (shown, own): (&Spot<'s>, &Spot<'s>),
+        value: &mut Value,
+        take: &mut impl FnMut(usize, usize) -> Result<(), E>,
+    ) -> Result<(), E> {
         match value {
-            Value::String(_) => {
-                if self.shown.schemas(shown).any(is_fold)
-                    && let Some(decoded) = self.meant(shown, own, value)
-                {
-                    *value = decoded;
+            Value::String(text) => {
+                if self.shown.schemas(shown).any(is_fold) {
+                    // Its bytes were counted with those of the arguments.
+                    take(decoded_values(text), 0)?;
+                    if let Some(decoded) = self.meant(shown, own, value) {
+                        *value = decoded;
+                    }
                 }
             }
             Value::Array(items) => {
                 for (index, item) in items.iter_mut().enumerate() {
                     let (shown, own) = (self.shown.item(shown, index), self.own.item(own, index));
-                    self.open(&shown, &own, item);
+                    self.open((&shown, &own), item, take)?;
                 }
             }
             Value::Object(members) => {
@@ -44,11 +52,12 @@ impl<'s> Folds<'_, 's> {
                     let own = self
                         .own
                         .member(own, self.names.original_on(self.own, own, key));
-                    self.open(&self.shown.member(shown, key), &own, value);
+                    self.open((&self.shown.member(shown, key), &own), value, take)?;
                 }
             }
             _ => {}
         }
+        Ok(())
     }
 
     /// What a text in a folded place stands for; `None` where for itself.

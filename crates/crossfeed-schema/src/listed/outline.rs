@@ -10,6 +10,7 @@
 //! name, is always one that was left out.
 
 use super::ListedTool;
+use crate::profile::decoded_values;
 use crossfeed_json::{Cursor, Kind};
 use serde_json::{Map, Value};
 
@@ -65,7 +66,10 @@ impl ListedTool {
         };
         let value = match arguments.kind() {
             // A text may stand for anything.
-            _ if self.folded > 0 => outliner.whole(arguments)?,
+            _ if self.folded > 0 => {
+                outliner.take_reflected(arguments)?;
+                outliner.whole(arguments)?
+            }
             Kind::Object => outliner.root(arguments)?,
             _ => outliner.child(arguments)?,
         };
@@ -120,6 +124,15 @@ impl<'d, E, T: FnMut(usize, usize) -> Result<(), E>> Outliner<'_, 'd, T> {
     fn whole(&mut self, value: Cursor<'d>) -> Result<Value, E> {
         (self.take)(value.value_count(), value.raw().len())?;
         Ok(value.to_nearest_value())
+    }
+
+    /// Takes what the texts hold that ask for parts of the result.
+    fn take_reflected(&mut self, arguments: Cursor<'d>) -> Result<(), E> {
+        for name in &self.tool.reflected {
+            let asked = arguments.get(name).and_then(Cursor::as_str);
+            (self.take)(asked.map_or(0, |text| decoded_values(&text)), 0)?;
+        }
+        Ok(())
     }
 
     fn root(&mut self, object: Cursor<'d>) -> Result<Value, E> {

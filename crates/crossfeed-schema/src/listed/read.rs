@@ -16,7 +16,10 @@ use crossfeed_wire::{
     reference::{self, Target},
 };
 use serde_json::{Map, Value, json};
-use std::collections::{BTreeSet, HashSet};
+use std::{
+    collections::{BTreeSet, HashSet},
+    convert::Infallible,
+};
 
 /// The keys under which a references map may stand.
 const MAPS: [&str; 2] = ["$refs", "_refs"];
@@ -53,46 +56,83 @@ impl ListedTool {
     /// # Ok::<(), crossfeed_schema::ToolListError>(())
     /// ```
     pub fn read(&self, arguments: Value) -> Result<Value, Vec<ReadError>> {
+        let take_all = |_, _| Ok::<_, Infallible>(());
+        let Ok(read) = self.read_counted(arguments, take_all);
+        read
+    }
+
+    /// The same, counted: `take` is asked before values are built of a JSON text, with how many they are
+    /// and how many bytes they are written in beside those of the arguments.
+    ///
+    /// # Errors
+    ///
+    /// Those of `take`; within, those of [`Self::read`].
+    pub fn read_counted<E>(
+        &self,
+        mut arguments: Value,
+        mut take: impl FnMut(usize, usize) -> Result<(), E>,
+    ) -> Result<Result<Value, Vec<ReadError>>, E> {
         if self.error.is_some() {
-            return Ok(arguments);
+            return Ok(Ok(arguments));
         }
-        if is_deeper(&arguments, MAX_DEPTH) {
-            crossfeed_json::dismantle(arguments);
-            return Err(vec![ReadError::TooDeep]);
-        }
-        let mut arguments = arguments;
-        // Who wants to know what was asked takes it out before.
-        let _ = self.take_projection(&mut arguments);
         let own = Ground::of(&self.original);
-        if self.folded > 0 {
-            let shown = Ground::of(&self.shown);
-            let folds = Folds {
-                shown: &shown,
-                own: &own,
-                names: &self.names,
-            };
-            folds.open(&shown.root(), &own.root(), &mut arguments);
-            if is_deeper(&arguments, MAX_DEPTH) {
-                crossfeed_json::dismantle(arguments);
-                return Err(vec![ReadError::TooDeep]);
-            }
-            if shown.is_exhausted() {
-                return Err(vec![ReadError::TooMuch]);
-            }
+        let opened = self.open(&mut arguments, &own, &mut take)?;
+        if opened == Err(ReadError::TooDeep) {
+            crossfeed_json::dismantle(arguments);
+            return Ok(Err(vec![ReadError::TooDeep]));
         }
-        let mut arguments = self.names.restore_on(arguments, &own);
+        Ok(match opened {
+            Ok(()) => self.read_opened(arguments, &own),
+            Err(error) => Err(vec![error]),
+        })
+    }
+
+    /// Takes JSON text apart.
+    fn open<'s, E>(
+        &'s self,
+        arguments: &mut Value,
+        own: &Ground<'s>,
+        take: &mut impl FnMut(usize, usize) -> Result<(), E>,
+    ) -> Result<Result<(), ReadError>, E> {
+        if is_deeper(arguments, MAX_DEPTH) {
+            return Ok(Err(ReadError::TooDeep));
+        }
+        // Who wants to know what was asked takes it out before.
+        let _ = self.take_projection(arguments);
+        if self.folded == 0 {
+            return Ok(Ok(()));
+        }
+        let shown = Ground::of(&self.shown);
+        let folds = Folds {
+            shown: &shown,
+            own,
+            names: &self.names,
+        };
+        folds.open((&shown.root(), &own.root()), arguments, take)?;
+        Ok(if is_deeper(arguments, MAX_DEPTH) {
+            Err(ReadError::TooDeep)
+        } else if shown.is_exhausted() {
+            Err(ReadError::TooMuch)
+        } else {
+            Ok(())
+        })
+    }
+
+    /// Reads arguments back in which no text is to be taken apart.
+    fn read_opened(&self, arguments: Value, own: &Ground<'_>) -> Result<Value, Vec<ReadError>> {
+        let mut arguments = self.names.restore_on(arguments, own);
         if let (Some(key), Value::Object(members)) = (&self.references, &mut arguments)
             && members.get(key) == Some(&Value::Null)
         {
             members.shift_remove(key);
         }
         let mut errors = Vec::new();
-        let filled = self.entries(&arguments, &own, &mut errors);
+        let filled = self.entries(&arguments, own, &mut errors);
         let is_nullable = self.references.is_some() || self.strict == Some(true);
         if is_nullable && let Value::Object(members) = &mut arguments {
             let mut nulls = Nulls {
                 tool: self,
-                ground: &own,
+                ground: own,
                 filled,
                 errors: &mut errors,
             };

@@ -1,5 +1,6 @@
 //! The one schema that stands where a provider's subset has no words: a string that is JSON.
 
+use crossfeed_json::{TokenVisitor, read_tokens};
 use serde_json::{Map, Value};
 
 /// What a model is told of a folded place.
@@ -32,9 +33,23 @@ pub fn decode(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok()
 }
 
+/// How many values [`decode`] builds of a text; none of one that does not begin like JSON.
+pub(crate) fn decoded_values(text: &str) -> usize {
+    struct Count(usize);
+    impl TokenVisitor for Count {
+        fn value_end(&mut self, _: usize) {
+            self.0 += 1;
+        }
+    }
+    let mut count = Count(0);
+    // Of a text that is no JSON values are built until that shows.
+    let _ = read_tokens(text, &mut count);
+    count.0
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{decode, fold_schema, is_fold};
+    use super::{decode, decoded_values, fold_schema, is_fold};
     use serde_json::json;
 
     #[test]
@@ -45,6 +60,13 @@ mod tests {
         assert!(!is_fold(&other));
         assert!(!is_fold(&json!({"type": "string"})));
         assert!(!is_fold(&json!(true)));
+    }
+
+    #[test]
+    fn values_of_a_text_are_counted_without_building_them() {
+        assert_eq!(decoded_values(r#" {"b": [1, "[2]"]} "#), 4);
+        assert_eq!(decoded_values("[0,0,0"), 3);
+        assert_eq!(decoded_values("words, [0,0]"), 0);
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod narrow;
 
 pub use count::Counts;
 pub use facts::{EnumValues, Facts, Limits, NameRule, Nullable};
+pub(crate) use fold::decoded_values;
 pub use fold::{decode, fold_schema, is_fold};
 pub use lint::{Finding, Severity, ToLint, lint, lint_list};
 pub use name::{Profile, UnknownProfile};
