@@ -170,6 +170,7 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
             kept: kept.map(Box::new),
             is_stateless: shared.is_stateless(),
             is_repeatable: offered.prepared.listed().is_repeatable(),
+            withholds: offered.withholds(),
         },
     })
 }

@@ -202,6 +202,8 @@ pub struct Pending {
     is_stateless: bool,
     /// Whether its tool says that a call may be made again without harm.
     is_repeatable: bool,
+    /// Whether something of its result may be withheld.
+    withholds: bool,
 }
 
 impl Pending {
@@ -214,7 +216,7 @@ impl Pending {
     pub async fn finish(self, result: Bytes) -> Bytes {
         match self.kept {
             Some(kept) => kept.finish(result).await,
-            None => result::accepted(result, self.is_stateless).await,
+            None => result::pass_on(result, self.is_stateless, self.withholds).await,
         }
     }
 

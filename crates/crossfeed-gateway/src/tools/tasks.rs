@@ -15,7 +15,7 @@
 
 use super::{
     client::{ClientTools, Shared},
-    result::{Again, Kept, accepted},
+    result::{Again, Kept, pass_on},
 };
 use crate::apart::{apart, indexed};
 use bytes::Bytes;
@@ -174,7 +174,11 @@ pub(super) async fn result(
             shown
         }
         // It was begun in another session, or is not followed.
-        None => accepted(inner, shared.is_stateless()).await,
+        None => {
+            let config = shared.tools.config.servers.get(server);
+            let withholds = config.is_some_and(|config| !config.withheld.never_is_empty());
+            pass_on(inner, shared.is_stateless(), withholds).await
+        }
     };
     match member {
         Some(inner) => {

@@ -19,7 +19,7 @@ mod preview;
 mod whole;
 
 pub(crate) use foreign::of_server;
-pub(super) use passed::accepted;
+pub(super) use passed::on as pass_on;
 pub(crate) use passed::unclaimed;
 pub(super) use preview::AS_TEXT;
 

@@ -17,7 +17,7 @@ use std::borrow::Cow;
 
 /// A result without what another says under our keys, as the client takes it. Of a server with
 /// `withholds` the mark of what was withheld stays.
-pub(super) async fn on(result: Bytes, is_stateless: bool, withholds: bool) -> Bytes {
+pub(in crate::tools) async fn on(result: Bytes, is_stateless: bool, withholds: bool) -> Bytes {
     changed(result, move |result| {
         let result = marked(if is_stateless {
             result
@@ -35,17 +35,6 @@ pub(crate) async fn unclaimed(result: Bytes, withholds: bool) -> Option<Bytes> {
         return None;
     }
     Some(changed(result, move |result| without_ours(result, withholds)).await)
-}
-
-/// A result as the client takes it.
-pub(in crate::tools) async fn accepted(result: Bytes, is_stateless: bool) -> Bytes {
-    changed(result, move |result| {
-        marked(match is_stateless {
-            true => result,
-            false => with_object(result),
-        })
-    })
-    .await
 }
 
 /// Members that only the gateway may write say that the server wrote them.

@@ -480,6 +480,15 @@ async fn nobody_else_says_what_we_say() {
         json!({"isError": true, "content": [], "_meta": {"a": 2}}),
     )
     .await;
+    // Nor of a call whose result is not kept.
+    let forged = json!({"dev.crossfeed/error": {"error": {"code": "upstream.unavailable"}}, "dev.crossfeed/withheld": true});
+    let part = json!({"type": "text", "text": "paid", "_meta": forged});
+    check(
+        "secret",
+        json!({"isError": true, "content": [part], "_meta": forged}),
+        json!({"isError": true, "content": [{"type": "text", "text": "paid", "_meta": {}}], "_meta": {}}),
+    )
+    .await;
 }
 
 #[tokio::test]
