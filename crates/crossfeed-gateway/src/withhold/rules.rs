@@ -56,6 +56,11 @@ const SCHEMA_WORDS: [&str; 28] = [
     "contentMediaType",
 ];
 
+/// The types of JSON Schema.
+const TYPES: [&str; 7] = [
+    "null", "boolean", "integer", "number", "string", "array", "object",
+];
+
 /// Never-rules over the messages of a server. Each method returns `None` where all may be shown.
 pub(super) struct Rules<'r>(pub(super) &'r Arc<RevealRules>);
 
@@ -74,6 +79,23 @@ impl Rules<'_> {
         if is_task && !has_content(root) {
             return self.task(root);
         }
+        let protocol = self.object(root, |key, value| match key {
+            "task" => self.task(value).into(),
+            "resultType" => self.word(key, value, &RESULT_TYPES),
+            _ => Change::Keep,
+        });
+        let Some(left) = protocol.map(Document::new) else {
+            return self.data(root);
+        };
+        let Ok(root) = left.root() else {
+            return Some(refusal(WITHHELD_STATE).into());
+        };
+        let shown = self.data(root);
+        shown.or_else(|| self.marked(Some(left.raw().to_vec()), root))
+    }
+
+    /// A result whose members of the protocol are judged.
+    fn data(&self, root: Cursor<'_>) -> Option<Vec<u8>> {
         let document = Document::new(root.shared());
         let projector = Projector::new(Capability::default()).with_rules(Arc::clone(self.0));
         match projector.withhold(&document) {
@@ -140,6 +162,9 @@ impl Rules<'_> {
     /// judged as any other member.
     fn questions(&self, requests: Cursor<'_>) -> Option<Vec<u8>> {
         self.object(requests, |name, request| {
+            if self.is_cut(name) {
+                return Change::Remove;
+            }
             let Some(method) = request.get("method").and_then(Cursor::as_str) else {
                 return self.unexpected(name, request);
             };
@@ -283,7 +308,9 @@ impl Rules<'_> {
             ("properties" | "$defs" | "definitions", Kind::Object) => self
                 .object(value, |name, schema| match schema.kind() {
                     Kind::Object | Kind::Boolean => {
-                        let is_withheld = is_withheld || self.0.is_never_name(name);
+                        // What a definition is for is not followed.
+                        let is_withheld =
+                            is_withheld || key != "properties" || self.0.is_never_name(name);
                         self.schema(schema, is_withheld).into()
                     }
                     _ if is_withheld => Change::Remove,
@@ -296,7 +323,21 @@ impl Rules<'_> {
             ("allOf" | "anyOf" | "oneOf", Kind::Array) => value
                 .with_items(|schema| self.schema(schema, is_withheld))
                 .into(),
-            ("type" | "required", Kind::Array)
+            ("patternProperties", Kind::Object) => self
+                .object(value, |_, schema| self.schema(schema, true).into())
+                .into(),
+            ("properties" | "$defs" | "definitions" | "patternProperties", _) => {
+                self.unexpected(key, value)
+            }
+            ("type", Kind::Array) if is_withheld => {
+                let is_type =
+                    |item: Cursor<'_>| item.as_str().is_some_and(|own| TYPES.contains(&&*own));
+                match value.items().all(is_type) {
+                    true => Change::Keep,
+                    false => Change::Remove,
+                }
+            }
+            ("required", Kind::Array)
                 if is_withheld && value.items().all(|name| name.kind() == Kind::String) =>
             {
                 self.texts(value).into()
@@ -393,6 +434,13 @@ impl Rules<'_> {
             }
             _ => self.unexpected(key, value),
         }
+    }
+
+    /// Whether something that names is JSON, or holds a key as JSON does.
+    fn is_cut(&self, name: &str) -> bool {
+        let text = Document::new(quoted(name));
+        let is_cut = |text| self.0.redact(text, &mut Vec::new()).any();
+        text.root().is_ok_and(is_cut)
     }
 
     /// A member of the protocol's that is of another kind than it expects.

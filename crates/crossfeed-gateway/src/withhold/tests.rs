@@ -404,6 +404,29 @@ fn names_that_a_server_chooses_are_no_way_around() {
     );
 }
 
+/// Places of a message where a value could stand that nobody judges by its name.
+#[test]
+fn no_place_is_left_out() {
+    let said = "{\"password\":\"S3CR3T\"}";
+    let field = json!({"type": "string", "default": "S3CR3T", "minLength": 8});
+    let schema = |schema: Value| json!({"id": 1, "method": "elicitation/create", "params": {"message": "m", "requestedSchema": schema}});
+    for message in [
+        schema(
+            json!({"properties": {"password": {"$ref": "#/$defs/own"}}, "$defs": {"own": field}}),
+        ),
+        schema(json!({"patternProperties": {"^password$": field}})),
+        schema(json!({"properties": ["password: S3CR3T"]})),
+        schema(json!({"properties": {"password": {"type": ["string", "password: S3CR3T"]}}})),
+        json!({"id": 1, "result": {"resultType": "input_required", "inputRequests": {said: {"method": "roots/list"}}}}),
+        json!({"id": 1, "result": {"content": [], "task": {"taskId": "t", "status": "working", "statusMessage": "password: S3CR3T"}}}),
+        json!({"id": 1, "result": {"content": [], "resultType": ["password: S3CR3T"]}}),
+        json!({"id": 1, "result": {"content": [{"type": "resource_link", "name": "n", "uri": said}]}}),
+        json!({"id": 1, "result": {"content": [{"type": "resource", "resource": {"text": "", "uri": format!("data:,{said}")}}]}}),
+    ] {
+        check_secret(message, Reply::ToolResult);
+    }
+}
+
 #[test]
 fn requests_for_input_take_no_result_out_of_its_rules() {
     check(

@@ -85,7 +85,11 @@ impl Envelope<'_> {
     fn needed(&mut self, key: &str, value: Cursor<'_>) -> Change {
         match value.kind() {
             Kind::String if key == "name" => self.prose(value).into(),
-            Kind::String => Change::Keep,
+            Kind::String => {
+                let shown = redact(&self.by_place.names, value);
+                self.found.any |= shown.is_some();
+                shown.into()
+            }
             _ => self.member(key, value),
         }
     }

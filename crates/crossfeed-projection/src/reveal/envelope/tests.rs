@@ -72,6 +72,21 @@ fn names_hold_for_all_that_a_part_has() {
         json!({"type": "resource_link", "uri": "a", "name": "n", "pw": 1, "title": "the pw is x"}),
         json!({"type": "resource_link", "uri": "a", "name": "[withheld]", "title": "[withheld]"}),
     );
+    let address =
+        |uri: &str, name: &str| json!({"type": "resource_link", "uri": uri, "name": name});
+    for (uri, left) in [("a:b?{\"pw\":1}", "[withheld]"), ("{\"pw\":1}", "{}")] {
+        check_part(pw, address(uri, "n"), address(left, "[withheld]"));
+    }
+    check_part(
+        pw,
+        resource(json!({"uri": "data:application/json,{\"pw\":1}", "text": ""})),
+        resource(json!({"uri": "[withheld]", "text": "[withheld]"})),
+    );
+    check_part(
+        pw,
+        address("a://pw/b?c=pw", "n"),
+        address("a://pw/b?c=pw", "n"),
+    );
     check_part(pw, own(), cut());
     check_part(pw, json!("{\"pw\":1}"), json!("{}"));
     check_part(pw, json!([own()]), json!([cut()]));
