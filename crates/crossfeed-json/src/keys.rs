@@ -219,7 +219,7 @@ impl Shapes {
     }
 }
 
-/// So many of very many keys are checked first: of those of a few characters some are the same then.
+/// So many of very many keys are checked first: where short keys repeat, some mostly do so by then.
 const BEGINNING: usize = 1024;
 
 /// Checks lists of hashes.

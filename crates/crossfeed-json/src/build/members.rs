@@ -172,45 +172,50 @@ impl Builder {
         let outer = self.outer_keys.pop().map_or(0, |keys| keys as usize);
         let may_repeat =
             frame.node == LISTED && !self.distinct.check(self.depth, &self.keys[outer..]);
-        self.keys.truncate(outer);
         if may_repeat {
-            // They are read again, and what is to be found takes room itself.
+            let hashes = self.keys[outer..].iter().map(|key| key.hash);
+            let hashes = hashes.zip(0..).collect();
+            self.keys.truncate(outer);
+            // What is to be found takes room itself.
             self.keys.shrink_to(MAX_OPEN);
-            self.find_duplicates(frame);
+            self.find_duplicates(frame, hashes);
+        } else {
+            self.keys.truncate(outer);
         }
     }
 
-    /// Compares the keys of an object that has just ended.
+    /// Compares the keys of an object that has just ended, by their hashes and places.
     #[cold]
-    fn find_duplicates(&mut self, frame: &Frame) {
+    fn find_duplicates(&mut self, frame: &Frame, mut by_hash: Vec<(u64, u32)>) {
         let tape = &self.tape;
         let count = frame.count as usize;
-        let key = |member: u32| {
-            let word = tape.word(member);
-            string::decode_key(tape.raw_key(member, word), word.key_listed())
-        };
         let mut list: Vec<u32> = Vec::with_capacity(count);
         let mut member = frame.slot + 1;
         for _ in 0..count {
             list.push(member);
             member = tape.next(member);
         }
-        let mut by_key: Vec<u32> = (0..offset(count)).collect();
-        by_key.sort_unstable_by(|&a, &b| {
-            let (in_a, in_b) = (list[a as usize], list[b as usize]);
-            key(in_a).cmp(&key(in_b)).then(a.cmp(&b))
-        });
-        let mut before: Option<(usize, u32)> = None;
-        for place in by_key {
-            let member = list[place as usize];
-            match before {
-                // The last occurrence stands where the first does; no member has slot 0.
-                Some((first, last)) if key(last) == key(member) => {
-                    list[place as usize] = 0;
-                    list[first] = member;
-                    before = Some((first, member));
+        by_hash.sort_unstable();
+        let alike = by_hash.chunk_by(|a, b| a.0 == b.0);
+        for alike in alike.filter(|alike| alike.len() > 1) {
+            // Each is decoded once.
+            let mut alike: Vec<_> = alike
+                .iter()
+                .map(|&(_, place)| {
+                    let member = list[place as usize];
+                    let word = tape.word(member);
+                    let raw = tape.raw_key(member, word);
+                    (string::decode_key(raw, word.key_listed()), place as usize)
+                })
+                .collect();
+            alike.sort_unstable();
+            for same in alike.chunk_by(|a, b| a.0 == b.0) {
+                if let [(_, first), .., (_, last)] = same {
+                    // The last occurrence stands where the first does; no member has slot 0.
+                    let member = list[*last];
+                    same.iter().for_each(|(_, place)| list[*place] = 0);
+                    list[*first] = member;
                 }
-                _ => before = Some((place as usize, member)),
             }
         }
         list.retain(|&member| member != 0);
