@@ -40,6 +40,9 @@ impl Gateway {
         fs::write(&file, configuration.to_string())?;
         let log = folder.join(format!("{name}.log"));
         let child = Command::new(program)
+            // Else glibc's allocator keeps for each thread what it once needed, and memory rises whenever a thread more works
+            // at once: what the gateway holds could not be told from it.
+            .env("MALLOC_ARENA_MAX", "1")
             .args(["gateway", "--log", "info", "--config"])
             .arg(&file)
             .stdin(Stdio::piped())

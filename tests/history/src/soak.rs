@@ -9,8 +9,8 @@ use crate::client::Shared;
 use crate::history::{Event, History, now};
 use crate::run::{Plan, Report, World, drive, finish, median};
 
-/// How long the gateway works before anything is measured: a tenth of the whole, within these bounds.
-const WARM_UP: std::ops::RangeInclusive<u64> = 10..=120;
+/// How long the gateway works before anything is measured: a quarter of the whole, within these bounds.
+const WARM_UP: std::ops::RangeInclusive<u64> = 10..=300;
 /// How much more memory it may take in ten minutes, in KiB.
 const GROWTH: i64 = 1_024;
 const TEN_MINUTES: f64 = 600.0;
@@ -25,7 +25,7 @@ pub(crate) async fn soak(plan: &Plan) -> Result<Report, String> {
     let mut world = World::start(plan, &history).await?;
     let clients = world.clients(&shared).await;
     let before = world.figures().await?;
-    let warm_up = (plan.seconds / 10).clamp(*WARM_UP.start(), *WARM_UP.end());
+    let warm_up = (plan.seconds / 4).clamp(*WARM_UP.start(), *WARM_UP.end());
     let end = Instant::now() + Duration::from_secs(warm_up);
     drive(&clients, end).await?;
 
