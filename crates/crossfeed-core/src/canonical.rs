@@ -116,7 +116,8 @@ impl<'a> Views<'a> {
     fn of(result: &'a StoredResult, arena: &'a Arena, budget: &Budget) -> Result<Self, ViewError> {
         let document = result.document();
         if result.kind() == ResultKind::Bytes {
-            return Ok(Self::alone(binary(document.raw(), result.media_type())));
+            let binary = binary(document.raw(), result.media_type(), arena)?;
+            return Ok(Self::alone(binary));
         }
         let root = match document.root() {
             Ok(root) => root,
@@ -125,18 +126,18 @@ impl<'a> Views<'a> {
             }
             Err(_) => {
                 return Ok(Self::alone(match std::str::from_utf8(document.raw()) {
-                    Ok(text) => View::text(text),
-                    Err(_) => binary(document.raw(), result.media_type()),
+                    Ok(text) => View::borrowed(text),
+                    Err(_) => binary(document.raw(), result.media_type(), arena)?,
                 }));
             }
         };
         if result.kind() == ResultKind::Text {
             // The document is the text itself.
             let text = std::str::from_utf8(document.raw()).unwrap_or_default();
-            let bare = View::text(text);
+            let bare = View::borrowed(text);
             return Ok(Self {
                 canonical: if is_container(root) {
-                    without_internal(root)
+                    without_internal(root, arena)?
                 } else {
                     bare.clone()
                 },
@@ -161,12 +162,12 @@ fn is_container(cursor: Cursor<'_>) -> bool {
 /// The views of a value without an envelope.
 fn plain<'a>(root: Cursor<'a>, arena: &'a Arena, budget: &Budget) -> Result<Views<'a>, ViewError> {
     if root.kind() != Kind::String {
-        return Ok(Views::alone(without_internal(root)));
+        return Ok(Views::alone(without_internal(root, arena)?));
     }
     let bare = View::from(root);
     Ok(Views {
         canonical: match arena.open(root, budget)? {
-            Some(opened) => without_internal(opened),
+            Some(opened) => without_internal(opened, arena)?,
             None => bare.clone(),
         },
         bare,
@@ -175,25 +176,35 @@ fn plain<'a>(root: Cursor<'a>, arena: &'a Arena, budget: &Budget) -> Result<View
 }
 
 /// An object without its internal fields; anything else as it is.
-fn without_internal(cursor: Cursor<'_>) -> View<'_> {
+fn without_internal<'a>(cursor: Cursor<'a>, arena: &Arena) -> Result<View<'a>, Cost> {
     let internal =
         cursor.may_have_underscored_key() && FIELDS.iter().any(|field| cursor.get(field).is_some());
     if !internal {
-        return View::from(cursor);
+        return Ok(View::from(cursor));
     }
-    View::object(
-        cursor
-            .members()
-            .map(|(key, value)| (key.text(), View::from(value)))
-            .filter(|(key, _)| !is_internal(key))
-            .collect(),
-    )
+    let mut members = Vec::new();
+    for (key, value) in cursor.members() {
+        let key = key.text();
+        if is_internal(&key) {
+            continue;
+        }
+        arena.reservation().grow_by(&mut members, 1)?;
+        if let Cow::Owned(key) = &key {
+            arena.reservation().reserve(key.capacity())?;
+        }
+        members.push((key, View::from(value)));
+    }
+    Ok(View::object(members))
 }
 
-fn binary<'a>(bytes: &[u8], media_type: Option<&str>) -> View<'a> {
+fn binary<'a>(bytes: &[u8], media_type: Option<&str>, arena: &Arena) -> Result<View<'a>, Cost> {
+    // It is copied once.
+    arena
+        .reservation()
+        .reserve(bytes.len().saturating_mul(8) / 3)?;
     let data = View::text(STANDARD.encode(bytes));
     let media_type = View::text(media_type.unwrap_or("application/octet-stream"));
-    encoded(data, media_type)
+    Ok(encoded(data, media_type))
 }
 
 fn encoded<'a>(data: View<'a>, media_type: View<'a>) -> View<'a> {
@@ -214,7 +225,7 @@ fn enveloped<'a>(
 ) -> Result<Option<Views<'a>>, ViewError> {
     if let Some(value) = wrapped_value(root) {
         let mut views = plain(value, arena, budget)?;
-        views.envelope = Some(without_internal(root));
+        views.envelope = Some(without_internal(root, arena)?);
         return Ok(Some(views));
     }
     if !(is_mcp(root) || declared && root.kind() == Kind::Object) {
@@ -233,6 +244,8 @@ fn enveloped<'a>(
                 for part in content.items() {
                     budget.spend(4)?;
                     let views = part_views(part, arena, budget)?;
+                    arena.reservation().grow_by(&mut canonical, 1)?;
+                    arena.reservation().grow_by(&mut bare, 1)?;
                     canonical.push(views.canonical);
                     bare.push(views.bare);
                 }
@@ -246,7 +259,7 @@ fn enveloped<'a>(
     } else {
         return Ok(None);
     };
-    views.envelope = Some(without_internal(root));
+    views.envelope = Some(without_internal(root, arena)?);
     Ok(Some(views))
 }
 
@@ -345,7 +358,7 @@ fn part_views<'a>(
         }
         _ => {}
     }
-    Ok(Views::alone(without_internal(part)))
+    Ok(Views::alone(without_internal(part, arena)?))
 }
 
 /// The most characters of a failure's own message that are passed on.

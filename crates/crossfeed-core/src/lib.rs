@@ -48,6 +48,7 @@ mod validate;
 pub use account::TokenAccount;
 pub use artifact::{ArtifactError, Component, ComponentError, Created, Misfit, NewArtifact};
 pub use context::{ContextOptions, Outline, Oversized, Retrieved};
+pub use crossfeed_jmespath::Memory;
 pub use crossfeed_schema::SchemaError;
 pub use engine::{Engine, EngineOptions};
 pub use error::{Error, Failure, LookupError, ResolveError};

@@ -15,6 +15,7 @@ use crate::{
     sync::AtomicUsize,
 };
 use bytes::Bytes;
+use crossfeed_core::Memory;
 use std::{
     collections::HashMap,
     sync::{Arc, PoisonError, RwLock, atomic::Ordering},
@@ -39,6 +40,8 @@ pub(crate) enum Purpose {
     Arguments,
     /// What references in arguments bring in.
     Resolved,
+    /// What selectors build, until arguments are written of it.
+    Built,
     /// A message of a server.
     Answer,
     /// A result as the client is shown it.
@@ -47,10 +50,11 @@ pub(crate) enum Purpose {
     Remembered,
 }
 
-const PURPOSES: [&str; 6] = [
+const PURPOSES: [&str; 7] = [
     "request",
     "arguments",
     "resolved",
+    "built",
     "answer",
     "shown",
     "remembered",
@@ -215,6 +219,23 @@ impl Account {
         if let Some(counter) = self.budget.refused.get(purpose as usize) {
             counter.add(1);
         }
+    }
+}
+
+impl Memory for Account {
+    fn take(&self, needed: usize, wanted: usize) -> Option<usize> {
+        if self.take(wanted) {
+            return Some(wanted);
+        }
+        if needed < wanted && self.take(needed) {
+            return Some(needed);
+        }
+        self.refuse(Purpose::Built);
+        None
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.give_back(bytes);
     }
 }
 

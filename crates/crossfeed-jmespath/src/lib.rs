@@ -10,7 +10,7 @@
 //! - No expression overflows the stack: text is refused before it is parsed when it nests deeper
 //!   than [`guard::MAX_NESTING`].
 //! - Every evaluation is bounded by a [`Budget`]; what goes beyond it is an error, never a partial
-//!   answer.
+//!   answer. What it builds is charged to a [`Memory`] before, where its [`Arena`] has one.
 //! - Objects keep the order of their source, numbers keep their digits, and numbers are compared by
 //!   value.
 
@@ -20,6 +20,7 @@ mod expression;
 mod form;
 pub mod guard;
 mod mask;
+mod memory;
 pub mod repair;
 mod token;
 mod view;
@@ -31,4 +32,5 @@ pub use eval::{
 pub use expression::{Expression, ParseError, SpineStep};
 pub use form::{Form, FormOver};
 pub use mask::masked;
+pub use memory::{Memory, Reservation, Taken};
 pub use view::{Kind, OutputTooLarge, Unrepresentable, ValueSize, View};

@@ -77,6 +77,12 @@ impl<'a> View<'a> {
         Self(Repr::Text(text.into()))
     }
 
+    /// A text that is there already.
+    #[must_use]
+    pub fn borrowed(text: &'a str) -> Self {
+        Self(Repr::Str(text))
+    }
+
     /// A list.
     #[must_use]
     pub fn list(items: Vec<Self>) -> Self {
@@ -179,6 +185,7 @@ impl<'a> View<'a> {
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (Repr::Json(a), Repr::Json(b)) => std::ptr::eq(a.raw(), b.raw()),
+            (Repr::Str(a), Repr::Str(b)) => std::ptr::eq(*a, *b),
             (Repr::Text(a), Repr::Text(b)) | (Repr::Digits(a), Repr::Digits(b)) => Rc::ptr_eq(a, b),
             (Repr::List(a), Repr::List(b)) => Rc::ptr_eq(a, b),
             (Repr::Hash(of_a, a), Repr::Hash(of_b, b)) => {
@@ -324,22 +331,6 @@ impl<'a> View<'a> {
             out,
         };
         writer.view(self)
-    }
-
-    /// About how many bytes [`Self::write`] appends, found without reading them: what stands in documents,
-    /// and in lists of that.
-    pub(crate) fn likely_len(&self) -> usize {
-        let of_place = |view: &Self| match &view.0 {
-            Repr::Json(cursor) => cursor.written_len(),
-            _ => 0,
-        };
-        match &self.0 {
-            Repr::List(items) => {
-                let items = items.iter().map(|item| of_place(item).saturating_add(1));
-                items.fold(1, usize::saturating_add)
-            }
-            _ => of_place(self),
-        }
     }
 
     /// How many characters [`Self::write`] appends: a pass over the bytes of places in documents, as

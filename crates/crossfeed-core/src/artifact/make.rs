@@ -12,12 +12,12 @@ use crate::{
     suggest::{OFFERED, ParameterSchema, Trial},
     trace::Telemetry,
 };
-use crossfeed_jmespath::{Arena, Budget, Unrepresentable, View};
+use crossfeed_jmespath::{Arena, Budget, Memory, Unrepresentable, View};
 use crossfeed_json::{Cursor, Document, MAX_DEPTH};
 use crossfeed_store::StoredArtifact;
 use crossfeed_wire::Pointer;
 use serde_json::Value;
-use std::{borrow::Cow, cell::Cell, collections::HashMap};
+use std::{borrow::Cow, cell::Cell, collections::HashMap, sync::Arc};
 
 /// The most places that are reported.
 const REPORTED: usize = 20;
@@ -37,6 +37,8 @@ pub(crate) struct Maker<'m> {
     pub(crate) compiled: &'m Selectors,
     pub(crate) reveal: &'m RevealPolicy,
     pub(crate) telemetry: Option<&'m dyn Telemetry>,
+    /// What selectors build is charged to it.
+    pub(crate) memory: Option<Arc<dyn Memory>>,
 }
 
 /// What went wrong, and with which selector: on the base's value, if it is that of a detail.
@@ -135,7 +137,7 @@ impl Maker<'_> {
         wanted: &'w NewArtifact,
         reports: &mut Vec<(String, SelectReport)>,
     ) -> Result<Vec<u8>, Trouble<'w>> {
-        let arena = Arena::new();
+        let arena = Arena::with_memory(self.memory.clone());
         let budget = self.limits.budget(stored, &arena);
         let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
         let mut json = Vec::new();
@@ -180,7 +182,7 @@ impl Maker<'_> {
         wanted: &'w NewArtifact,
         reports: &mut Vec<(String, SelectReport)>,
     ) -> Result<(Option<Document>, Option<Document>), Trouble<'w>> {
-        let arena = Arena::new();
+        let arena = Arena::with_memory(self.memory.clone());
         let budget = self.budget(base, &arena);
         let views = Views::of_json(base, &arena, &budget).map_err(LimitError::from)?;
         let wished = last_of_each_name(&wanted.details);
@@ -278,7 +280,7 @@ impl Maker<'_> {
     fn fitting(&self, component: &Component, base: &Document, name: &str) -> Vec<String> {
         let schema = component.schema().as_value();
         let place = component.place(name);
-        let arena = Arena::new();
+        let arena = Arena::with_memory(self.memory.clone());
         let budget = self.budget(base, &arena);
         let (Ok(property), Ok(views)) = (
             ParameterSchema::at(schema, &place),

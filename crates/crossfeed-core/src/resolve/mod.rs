@@ -30,7 +30,7 @@ pub(crate) use tally::Tally;
 pub(crate) use tree::{Tree, unheld_number};
 pub(crate) use walked::{Came, Removed, Room};
 
-use crate::canonical::ViewError;
+use crate::{canonical::ViewError, select::NO_MEMORY};
 use crossfeed_jmespath::Cost;
 use crossfeed_json::{JsonError, MAX_DEPTH, NumberOutOfRange};
 use crossfeed_wire::ErrorCode;
@@ -58,6 +58,9 @@ pub enum LimitError {
     /// A result that takes more to be opened than a selection may cost.
     #[error("the result cannot be read: {0}")]
     Costly(Cost),
+    /// Arguments or a result that find no memory now: many calls at once that each build 60 MB.
+    #[error("the host has no memory left for what the call builds")]
+    NoMemory,
     /// More references in one call than allowed.
     #[error("the arguments hold {found} references, the limit is {limit}")]
     TooManyReferences {
@@ -105,6 +108,7 @@ impl LimitError {
             Self::Unreadable(_) | Self::Costly(_) => {
                 "try: a call that returns less, or flatter, data"
             }
+            Self::NoMemory => NO_MEMORY,
             Self::TooManyReferences { .. } | Self::OutOfTime { .. } => {
                 "try: one reference with a selector that gives a list, instead of one for each item"
             }
@@ -119,7 +123,16 @@ impl From<ViewError> for LimitError {
     fn from(error: ViewError) -> Self {
         match error {
             ViewError::Limit(error) => Self::Unreadable(error),
-            ViewError::Cost(cost) => Self::Costly(cost),
+            ViewError::Cost(cost) => cost.into(),
+        }
+    }
+}
+
+impl From<Cost> for LimitError {
+    fn from(cost: Cost) -> Self {
+        match cost {
+            Cost::Memory => Self::NoMemory,
+            other => Self::Costly(other),
         }
     }
 }

@@ -2,13 +2,17 @@
 
 use super::node::{Child, Name, Node, opened};
 use bytes::Bytes;
-use crossfeed_jmespath::{Kind, View};
+use crossfeed_jmespath::{Cost, Kind, Memory, Reservation, Taken, View};
 use crossfeed_json::{Cursor, Key, escape_into};
-use std::{fmt, ops::Range};
+use std::{fmt, ops::Range, sync::Arc};
 
 /// What is shorter than this is copied: a piece of its own would cost more than the copy, and keep
 /// the whole of what it is a piece of.
 const SHARED_BYTES: usize = 16 << 10;
+/// Signs that are written without asking for room: commas, quotes, and the brackets of all that nests.
+const SIGNS: usize = 256;
+/// How long a byte of a text may become.
+const ESCAPED: usize = 6;
 
 /// JSON in pieces, which are written one after another.
 ///
@@ -30,10 +34,20 @@ const SHARED_BYTES: usize = 16 << 10;
 /// # })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default)]
 pub struct SplicedJson {
     chunks: Vec<Bytes>,
+    /// What the pieces that were written take of the session's memory.
+    taken: Option<Arc<Taken>>,
 }
+
+impl PartialEq for SplicedJson {
+    fn eq(&self, other: &Self) -> bool {
+        self.chunks == other.chunks
+    }
+}
+
+impl Eq for SplicedJson {}
 
 impl fmt::Debug for SplicedJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -62,6 +76,14 @@ impl SplicedJson {
         self.chunks.concat()
     }
 
+    /// Gives back what the pieces take of the session's memory ([`Session::with_memory`]): for a host that
+    /// charges them itself from now on.
+    ///
+    /// [`Session::with_memory`]: crate::Session::with_memory
+    pub fn give_back(&mut self) {
+        self.taken = None;
+    }
+
     /// All pieces as one: a copy, unless there is only one.
     #[must_use]
     pub fn into_bytes(self) -> Bytes {
@@ -87,33 +109,54 @@ impl SplicedJson {
         });
         Self {
             chunks: chunks.collect(),
+            taken: self.taken,
         }
     }
 }
 
 impl From<Bytes> for SplicedJson {
     fn from(json: Bytes) -> Self {
-        Self { chunks: vec![json] }
+        Self {
+            chunks: vec![json],
+            taken: None,
+        }
     }
 }
 
-/// Writes a value.
-pub(crate) fn spliced(node: &Node<'_>) -> SplicedJson {
-    let mut writer = Writer::default();
-    writer.node(node);
+/// Writes a value. What is copied is charged to a memory, if there is one, for as long as the pieces are held.
+pub(crate) fn spliced(
+    node: &Node<'_>,
+    memory: Option<&Arc<dyn Memory>>,
+) -> Result<SplicedJson, Cost> {
+    let mut writer = Writer {
+        chunks: Vec::new(),
+        open: Vec::new(),
+        reservation: Reservation::new(memory.cloned()),
+    };
+    writer.node(node)?;
     writer.flush();
-    SplicedJson {
+    Ok(SplicedJson {
         chunks: writer.chunks,
-    }
+        taken: memory.map(|_| Arc::new(writer.reservation.into_taken())),
+    })
 }
 
-#[derive(Default)]
 struct Writer {
     chunks: Vec<Bytes>,
     open: Vec<u8>,
+    reservation: Reservation,
 }
 
+type Written = Result<(), Cost>;
+
 impl Writer {
+    /// Makes room for so many bytes, and for the signs around them: each bracket is closed without asking.
+    #[inline]
+    fn make_room(&mut self, bytes: usize) -> Written {
+        self.reservation
+            .grow_by(&mut self.open, bytes.saturating_add(SIGNS))
+    }
+
     fn flush(&mut self) {
         if !self.open.is_empty() {
             self.chunks.push(std::mem::take(&mut self.open).into());
@@ -121,9 +164,10 @@ impl Writer {
     }
 
     /// Recursion is bounded by the depth of the arguments.
-    fn node(&mut self, node: &Node<'_>) {
+    fn node(&mut self, node: &Node<'_>) -> Written {
+        self.make_room(0)?;
         match node {
-            Node::View(view) => self.view(view),
+            Node::View(view) => self.view(view)?,
             Node::List(items) => {
                 self.open.push(b'[');
                 let mut run = Run::of(items.came());
@@ -134,11 +178,11 @@ impl Writer {
                     {
                         continue;
                     }
-                    self.end(&mut run);
+                    self.end(&mut run)?;
                     self.comma(index);
-                    self.child(&child, &mut run);
+                    self.child(&child, &mut run)?;
                 }
-                self.end(&mut run);
+                self.end(&mut run)?;
                 self.open.push(b']');
             }
             Node::Object(members) => {
@@ -152,32 +196,36 @@ impl Writer {
                     {
                         continue;
                     }
-                    self.end(&mut run);
+                    self.end(&mut run)?;
                     self.comma(index);
-                    self.name(&name);
-                    self.child(&child, &mut run);
+                    self.name(&name)?;
+                    self.child(&child, &mut run)?;
                 }
-                self.end(&mut run);
+                self.end(&mut run)?;
                 self.open.push(b'}');
             }
         }
+        Ok(())
     }
 
     /// A child of its own, or the first of a run of children that are written as they came.
-    fn child<'a>(&mut self, child: &Child<'_, 'a>, run: &mut Run<'a>) {
+    fn child<'a>(&mut self, child: &Child<'_, 'a>, run: &mut Run<'a>) -> Written {
         match child {
             Child::Changed(node) => self.node(node),
             Child::Came(view) => match view.as_cursor() {
-                Some(cursor) if run.is_possible() => run.begin(cursor),
+                Some(cursor) if run.is_possible() => {
+                    run.begin(cursor);
+                    Ok(())
+                }
                 _ => self.view(view),
             },
         }
     }
 
     /// Writes what of a run is left to be written.
-    fn end(&mut self, run: &mut Run<'_>) {
+    fn end(&mut self, run: &mut Run<'_>) -> Written {
         let Some((container, bytes)) = run.take() else {
-            return;
+            return Ok(());
         };
         if bytes.len() >= SHARED_BYTES {
             self.flush();
@@ -188,8 +236,11 @@ impl Writer {
         } else {
             let from = container.offset();
             let bytes = container.raw().get(bytes.start - from..bytes.end - from);
-            self.open.extend_from_slice(bytes.unwrap_or_default());
+            let bytes = bytes.unwrap_or_default();
+            self.make_room(bytes.len())?;
+            self.open.extend_from_slice(bytes);
         }
+        Ok(())
     }
 
     fn comma(&mut self, index: usize) {
@@ -198,31 +249,42 @@ impl Writer {
         }
     }
 
-    fn name(&mut self, name: &Name<'_, '_>) {
-        self.open.push(b'"');
+    fn name(&mut self, name: &Name<'_, '_>) -> Written {
         match name {
-            Name::Source(key) => self.open.extend_from_slice(key.raw()),
-            Name::Text(text) => escape_into(&mut self.open, text),
+            Name::Source(key) => {
+                self.make_room(key.raw().len())?;
+                self.open.push(b'"');
+                self.open.extend_from_slice(key.raw());
+            }
+            Name::Text(text) => {
+                self.make_room(text.len().saturating_mul(ESCAPED))?;
+                self.open.push(b'"');
+                escape_into(&mut self.open, text);
+            }
         }
         self.open.extend_from_slice(b"\":");
+        Ok(())
     }
 
-    fn view(&mut self, view: &View<'_>) {
+    fn view(&mut self, view: &View<'_>) -> Written {
         if let Some(cursor) = view.as_cursor()
             && cursor.written_len() >= SHARED_BYTES
             && !cursor.document_has_duplicates()
         {
             self.flush();
             self.chunks.push(cursor.shared());
-            return;
+            return Ok(());
         }
         if is_worth_opening(view)
             && let Some(open) = opened(view)
         {
             return self.node(&open);
         }
+        let size = view.size(usize::MAX).unwrap_or_default();
+        self.make_room(size.json)?;
         // What is written here was measured before, and is within every limit.
         let _ = view.write(&mut self.open, usize::MAX);
+        Ok(())
     }
 }
 

@@ -71,6 +71,12 @@ pub enum SelectError {
         /// What it would have taken.
         why: String,
     },
+    /// What it builds finds no memory now: many calls at once that each build 60 MB.
+    #[error("the host has no memory left for what selector `{expression}` builds")]
+    NoMemory {
+        /// The expression as it was written.
+        expression: String,
+    },
 }
 
 impl SelectError {
@@ -83,6 +89,7 @@ impl SelectError {
             Self::Forbidden { .. } => ErrorCode::SelectForbidden,
             Self::MatchedNothing { .. } => ErrorCode::SelectMatchedNothing,
             Self::TooCostly { .. } => ErrorCode::SelectTooCostly,
+            Self::NoMemory { .. } => ErrorCode::LimitExceeded,
         }
     }
 
@@ -139,6 +146,7 @@ impl SelectError {
                 "a selector is JMESPath only; to compare with the text, write it in single quotes: '{}'",
                 source.pattern
             ),
+            Self::NoMemory { .. } => NO_MEMORY.to_owned(),
             Self::TooCostly { .. } => {
                 "try: a path or filter that selects less, without nesting lists in each other"
                     .to_owned()
@@ -146,6 +154,9 @@ impl SelectError {
         }
     }
 }
+
+/// What to do where the host has no memory left.
+pub(crate) const NO_MEMORY: &str = "call again when other calls have returned, or select less";
 
 fn found(shape: &Shape, nearest: &[String]) -> String {
     let next = match nearest {

@@ -13,6 +13,7 @@ mod report;
 mod tests;
 
 pub(crate) use cache::Selectors;
+pub(crate) use error::NO_MEMORY;
 pub use error::SelectError;
 pub use report::{Answered, Notice, SelectReport};
 
@@ -128,12 +129,14 @@ enum Trouble {
     Parse(ParseError),
     Mismatch(Box<TypeMismatch>),
     Cost(String),
+    Memory,
 }
 
 impl From<EvalError> for Trouble {
     fn from(error: EvalError) -> Self {
         match error {
             EvalError::Type(mismatch) => Self::Mismatch(mismatch),
+            EvalError::TooCostly(cost) => cost.into(),
             other => Self::Cost(other.to_string()),
         }
     }
@@ -141,7 +144,10 @@ impl From<EvalError> for Trouble {
 
 impl From<Cost> for Trouble {
     fn from(cost: Cost) -> Self {
-        Self::Cost(cost.to_string())
+        match cost {
+            Cost::Memory => Self::Memory,
+            other => Self::Cost(other.to_string()),
+        }
     }
 }
 
@@ -209,13 +215,14 @@ impl<'a, 'v> Selector<'a, 'v> {
                     mismatch.get_or_insert(error);
                 }
                 Err(Trouble::Cost(why)) => return Err(too_costly(written, why)),
+                Err(Trouble::Memory) => return Err(no_memory(written)),
             }
         }
         let parsed = parse_error.is_none();
         if let Some(selection) = self.repaired(written, &readings, parsed)? {
             return Ok(selection);
         }
-        if let Some(selection) = self.as_shown(written, text, stripped) {
+        if let Some(selection) = self.as_shown(written, text, stripped)? {
             return Ok(selection);
         }
         let shape = Shape::of(&self.views.canonical);
@@ -326,6 +333,7 @@ impl<'a, 'v> Selector<'a, 'v> {
                     Ok(_) | Err(Trouble::Parse(_) | Trouble::Mismatch(_)) => {}
                     Err(Trouble::Cost(_)) if parsed => {}
                     Err(Trouble::Cost(why)) => return Err(too_costly(written, why)),
+                    Err(Trouble::Memory) => return Err(no_memory(written)),
                 }
             }
         }
@@ -398,6 +406,12 @@ fn too_costly(written: &str, why: String) -> SelectError {
     SelectError::TooCostly {
         expression: written.to_owned(),
         why,
+    }
+}
+
+fn no_memory(written: &str) -> SelectError {
+    SelectError::NoMemory {
+        expression: written.to_owned(),
     }
 }
 

@@ -4,7 +4,7 @@
 //! in their order, and what the last of them gives, that on the object a model was shown. The order
 //! is normative in `specs/select.md`.
 
-use super::{Answered, Outcome, Selection, Selector, Trouble};
+use super::{Answered, Outcome, SelectError, Selection, Selector, Trouble, no_memory};
 use crossfeed_jmespath::{Kind, View};
 use std::borrow::Cow;
 
@@ -44,12 +44,21 @@ impl<'a, 'v> Selector<'a, 'v> {
         written: &str,
         text: &'a str,
         stripped: Option<&'a str>,
-    ) -> Option<Selection<'a>> {
-        let expression = self.understood(stripped.unwrap_or(text))?;
+    ) -> Result<Option<Selection<'a>>, SelectError> {
+        let Some(expression) = self.understood(stripped.unwrap_or(text)) else {
+            return Ok(None);
+        };
         let reads_only = |name: &str| expression.reads_only(name);
         let view = match &self.views.envelope {
-            Some(envelope) => shown_envelope(envelope, &reads_only)?,
-            None => self.shown_value(&reads_only)?,
+            Some(envelope) => shown_envelope(envelope, &reads_only),
+            None => self.shown_value(&reads_only),
+        };
+        let Some(view) = view else {
+            return Ok(None);
+        };
+        let unless_refused = |repaired| match repaired {
+            Err(error @ SelectError::NoMemory { .. }) => Err(error),
+            other => Ok(other.ok().flatten()),
         };
         let mut readings = Vec::with_capacity(2);
         readings_on(&view, Answered::Shown, text, stripped, &mut readings);
@@ -57,20 +66,22 @@ impl<'a, 'v> Selector<'a, 'v> {
         for reading in &readings {
             match self.read(reading, reading.text) {
                 Ok(Outcome::Found(view, expression)) => {
-                    return Some(self.selection(view, expression, reading, Vec::new(), None));
+                    let found = self.selection(view, expression, reading, Vec::new(), None);
+                    return Ok(Some(found));
                 }
                 Ok(Outcome::Emptied(view, expression)) => {
                     let better = self.repaired(written, std::slice::from_ref(reading), true);
-                    return better.ok().flatten().or_else(|| {
+                    return Ok(unless_refused(better)?.or_else(|| {
                         let notice = self.notice(expression, reading.view);
                         Some(self.selection(view, expression, reading, Vec::new(), notice))
-                    });
+                    }));
                 }
+                Err(Trouble::Memory) => return Err(no_memory(written)),
                 Err(Trouble::Parse(_)) => parsed = false,
                 Ok(Outcome::Nothing) | Err(_) => {}
             }
         }
-        self.repaired(written, &readings, parsed).ok().flatten()
+        unless_refused(self.repaired(written, &readings, parsed))
     }
 
     /// The object that a model is shown of a value that is none, if a selector is about its member.

@@ -166,7 +166,7 @@ impl Work {
     /// What a trial on what may be shown of a result gives; nothing where that cannot be read.
     fn on<T>(&self, stored: &Whole, attempt: impl FnOnce(&Trial<'_, '_>) -> T) -> Option<T> {
         let stored = &stored.shown(&self.inner.options.reveal).ok()?;
-        let arena = Arena::new();
+        let arena = Arena::with_memory(self.memory.clone());
         let budget = self.inner.fill_limits().budget(stored, &arena);
         let views = stored.views(&arena, &budget).ok()?;
         Some(attempt(&Trial {

@@ -16,6 +16,7 @@ use crate::{
     trace::{number, stage, staged},
 };
 use bytes::Bytes;
+use crossfeed_jmespath::Arena;
 use crossfeed_store::{ArtifactMissing, ListedArtifact, StoreError, StoredArtifact};
 use crossfeed_wire::{ArtifactId, CallId};
 use std::sync::Arc;
@@ -93,8 +94,8 @@ impl Session {
                 .iter()
                 .chain(wanted.details.iter().map(|(_, selector)| selector))
                 .all(|selector| is_plain_path(selector));
-        let inner = Arc::clone(self.inner());
-        let work = move |stored: &Whole| {
+        let (inner, memory) = (Arc::clone(self.inner()), self.memory.clone());
+        let work = move |stored: &Whole, _: &Arena| {
             let refused = |error: Error| Box::new(Failure::of_call(&wanted.call_id, error));
             let shown = stored.shown(&inner.options.reveal);
             let shown = shown.map_err(|error| refused(error.into()))?;
@@ -104,6 +105,7 @@ impl Session {
                 compiled: &inner.selectors,
                 reveal: &inner.options.reveal,
                 telemetry: inner.telemetry(),
+                memory,
             };
             let Made { artifact, reports } = maker.make(stored, &shown, &wanted)?;
             let context = &inner.options.context;

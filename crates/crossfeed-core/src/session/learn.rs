@@ -23,14 +23,13 @@ impl Session {
         let stored = self.found(call_id).await?;
         let small = is_small_result(&stored);
         let (inner, scope) = (Arc::clone(self.inner()), self.scope.clone());
-        let work = move |stored: &Stored| {
+        let work = move |stored: &Stored, arena: &Arena| {
             let Some(tool) = stored.tool().filter(|_| stored.failure().is_none()) else {
                 return Ok(false);
             };
-            let arena = Arena::new();
-            let budget = inner.fill_limits().budget(stored, &arena);
-            let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
-            on_root(&views.canonical, None, &budget, |root| {
+            let budget = inner.fill_limits().budget(stored, arena);
+            let views = stored.views(arena, &budget).map_err(LimitError::from)?;
+            on_root(&views.canonical, None, arena, &budget, |root| {
                 inner.learned.observe(&scope, tool, root);
             })?;
             Ok(true)

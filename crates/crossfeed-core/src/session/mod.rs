@@ -55,6 +55,7 @@ use crate::{
     trace::{CallTrace, RecordTrace, ResolutionTrace},
     validate::{InputSchema, TypeRepair},
 };
+use crossfeed_jmespath::{Arena, Memory};
 use crossfeed_json::dismantle;
 use crossfeed_projection::{Diagnostics, ProjectionRequest};
 use crossfeed_store::{Lookup, Recorded, StoreError, StoredArtifact, StoredResult};
@@ -82,6 +83,8 @@ pub struct Session {
     actor: Option<Actor>,
     /// Its trace, while it is in flight.
     call: Weak<CallTrace>,
+    /// What selectors build is charged to it.
+    memory: Option<Arc<dyn Memory>>,
 }
 
 /// Arguments with every reference replaced: as a value, or as [JSON](ResolvedJson).
@@ -131,7 +134,17 @@ impl Session {
             scope,
             actor: None,
             call: Weak::new(),
+            memory: None,
         }
+    }
+
+    /// The session with a memory that everything which selectors build is charged to, before it is built,
+    /// and arguments as they are written: where there is none left, a call is refused with `limit.exceeded`.
+    /// Each piece of work builds 64 KiB without being charged.
+    #[must_use]
+    pub fn with_memory(mut self, memory: Arc<dyn Memory>) -> Self {
+        self.memory = Some(memory);
+        self
     }
 
     /// The scope.
@@ -373,6 +386,7 @@ impl Session {
             looked,
             schema: schema.cloned(),
             small,
+            memory: self.memory.clone(),
         }
     }
 
@@ -399,27 +413,29 @@ impl Session {
         call_id: &CallId,
         stored: Whole,
         small: bool,
-        work: impl FnOnce(&Stored) -> Result<T, E> + Send + 'static,
+        work: impl FnOnce(&Stored, &Arena) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E> {
         let inner = Arc::clone(self.inner());
-        let work = move |stored: &Whole| work(&stored.shown(&inner.options.reveal)?);
+        let work =
+            move |stored: &Whole, arena: &Arena| work(&stored.shown(&inner.options.reveal)?, arena);
         self.work_on_whole(call_id, stored, small, work).await
     }
 
     /// Works on all that is stored of a call, here if that is small, and lets the store count what was
     /// made on the way of a result: its index, and what may be shown. Artifacts count theirs
-    /// themselves.
+    /// themselves. What is built on the way is charged to the session's memory until the work is done.
     async fn work_on_whole<T: Send + 'static>(
         &self,
         call_id: &CallId,
         stored: Whole,
         small: bool,
-        work: impl FnOnce(&Whole) -> T + Send + 'static,
+        work: impl FnOnce(&Whole, &Arena) -> T + Send + 'static,
     ) -> T {
         let is_result = matches!(stored.unseen(), Stored::Result(_));
+        let memory = self.memory.clone();
         let (done, grows) = run(small, move || {
             let before = stored.resident_bytes();
-            let done = work(&stored);
+            let done = work(&stored, &Arena::with_memory(memory));
             (done, is_result && stored.resident_bytes() != before)
         })
         .await;

@@ -112,14 +112,14 @@ impl Session {
         let account = self.account();
         let (inner, books) = (Arc::clone(self.inner()), Arc::clone(&account));
         let (wanted, scope, options) = (call_id.clone(), self.scope.clone(), options.clone());
-        let work = move |whole: &Whole| {
+        let work = move |whole: &Whole, arena: &Arena| {
             let stored = &whole.shown(&inner.options.reveal)?;
             let (mark, counter) = (books.mark(stored), &inner.options.context.tokens);
             let mut projected = if failures && stored.failure().is_some() {
-                inner.failed(stored)?
+                inner.failed(stored, arena)?
             } else {
                 succeeded(&wanted, stored)?;
-                inner.project(&scope, stored, &options)?
+                inner.project(&scope, stored, arena, &options)?
             };
             if whole.hides_from(stored) {
                 let withheld = Diagnostic::new(DiagnosticKind::Withheld, "", WITHHELD);
@@ -144,15 +144,15 @@ impl Inner {
         &self,
         scope: &Scope,
         stored: &Stored,
+        arena: &Arena,
         options: &ProjectOptions,
     ) -> Result<Projected, Error> {
-        let arena = Arena::new();
-        let budget = self.fill_limits().budget(stored, &arena);
-        let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
+        let budget = self.fill_limits().budget(stored, arena);
+        let views = stored.views(arena, &budget).map_err(LimitError::from)?;
         let (view, selected) = match options.select.as_deref() {
             None => (views.canonical.clone(), None),
             Some(text) => {
-                let selection = self.select_in(&views, &arena, &budget, text)?;
+                let selection = self.select_in(&views, arena, &budget, text)?;
                 (selection.view, Some(selection.report))
             }
         };
@@ -160,7 +160,7 @@ impl Inner {
         let request = &options.request;
         let resource = options.resource.as_deref();
         let mut json = Vec::new();
-        let applied = on_root(&view, options.select.as_deref(), &budget, |root| {
+        let applied = on_root(&view, options.select.as_deref(), arena, &budget, |root| {
             let plan = request.plan(&options.views, resource, options.operation, rules)?;
             plan.project(root, &mut json)
         })?;
@@ -189,11 +189,10 @@ impl Inner {
     }
 
     /// What a call failed with, as it may be shown.
-    fn failed(&self, stored: &Stored) -> Result<Projected, Error> {
-        let arena = Arena::new();
-        let budget = self.fill_limits().budget(stored, &arena);
-        let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
-        let json = written(&views.canonical, None, &budget)?;
+    fn failed(&self, stored: &Stored, arena: &Arena) -> Result<Projected, Error> {
+        let budget = self.fill_limits().budget(stored, arena);
+        let views = stored.views(arena, &budget).map_err(LimitError::from)?;
+        let json = written(&views.canonical, None, arena, &budget)?;
         Ok(Projected {
             tokens: self.options.context.tokens.count_bytes(&json),
             json,
@@ -222,13 +221,14 @@ impl Inner {
 pub(super) fn on_root<T>(
     view: &View<'_>,
     select: Option<&str>,
+    arena: &Arena,
     budget: &Budget,
     work: impl FnOnce(Cursor<'_>) -> T,
 ) -> Result<T, Error> {
     if let Some(root) = view.as_cursor() {
         return Ok(work(root));
     }
-    let built = Document::new(written(view, select, budget)?);
+    let built = Document::new(written(view, select, arena, budget)?);
     let root = built.root().map_err(LimitError::Unreadable)?;
     Ok(work(root))
 }
@@ -237,9 +237,14 @@ pub(super) fn on_root<T>(
 pub(super) fn written(
     view: &View<'_>,
     select: Option<&str>,
+    arena: &Arena,
     budget: &Budget,
 ) -> Result<Vec<u8>, Error> {
-    let (mut json, limit) = (Vec::new(), budget.output_bytes());
+    let limit = budget.output_bytes();
+    let bytes = view.size(usize::MAX).unwrap_or_default().json.min(limit);
+    let mut json = Vec::new();
+    let reserved = arena.reservation().grow_by(&mut json, bytes);
+    reserved.map_err(LimitError::from)?;
     match (view.write(&mut json, limit), select) {
         (Ok(()), _) => Ok(json),
         (Err(why), Some(text)) => Err(SelectError::TooCostly {

@@ -21,6 +21,7 @@ use crate::{
     render::whole_tokens,
     reveal::Whole,
 };
+use crossfeed_jmespath::Arena;
 use crossfeed_projection::RevealRules;
 use crossfeed_store::{StoreError, StoredResult};
 use crossfeed_wire::CallId;
@@ -192,7 +193,7 @@ impl Response {
         let small = super::is_small_result(&whole);
         let account = session.account();
         let (inner, books) = (Arc::clone(session.inner()), Arc::clone(&account));
-        let work = move |stored: &Stored| {
+        let work = move |stored: &Stored, _: &Arena| {
             let shown = match stored {
                 Stored::Result(shown) => shown,
                 Stored::Artifact(of) => {

@@ -150,10 +150,10 @@ impl Session {
         let small = is_small_result(&stored) && select.is_none_or(is_plain_path);
         let (inner, books, wanted) = (Arc::clone(self.inner()), Arc::clone(&account), what.clone());
         let text = select.map(str::to_owned);
-        let work = move |stored: &Stored| {
+        let work = move |stored: &Stored, arena: &Arena| {
             let known = (!again && text.is_none()).then_some(&*books);
             let mark = books.mark(stored);
-            let brought = inner.bring(&wanted, stored, text.as_deref(), known, mark)?;
+            let brought = inner.bring(&wanted, (stored, arena), text.as_deref(), known, mark)?;
             Ok((brought, mark))
         };
         let (call_id, artifact_id) = ids(&what);
@@ -223,7 +223,7 @@ impl Inner {
     fn bring(
         &self,
         what: &Showable,
-        stored: &Stored,
+        (stored, arena): (&Stored, &Arena),
         select: Option<&str>,
         known: Option<&Account>,
         mark: Mark,
@@ -241,9 +241,8 @@ impl Inner {
         if known.is_some_and(|account| account.was_shown_whole(what, mark)) {
             return answer(Retrieved::AlreadyShown);
         }
-        let arena = Arena::new();
-        let budget = self.fill_limits().budget(stored, &arena);
-        let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
+        let budget = self.fill_limits().budget(stored, arena);
+        let views = stored.views(arena, &budget).map_err(LimitError::from)?;
         let limit = self.options.context.limit();
         let blocked = match stored {
             Stored::Artifact(artifact) => artifact.retrieval_blocked(),
@@ -256,12 +255,12 @@ impl Inner {
         };
         let fits = |view: &View<'_>| allowed.is_some_and(|most| self.fits(view, most));
         let reaches = |select: &str| {
-            let found = self.select_in(&views, &arena, &budget, select);
+            let found = self.select_in(&views, arena, &budget, select);
             found.is_ok_and(|found| fits(&found.view))
         };
         let (view, evaluated) = match select {
             None => (views.canonical.clone(), None),
-            Some(text) => match self.select_in(&views, &arena, &budget, text) {
+            Some(text) => match self.select_in(&views, arena, &budget, text) {
                 Ok(selection) => (selection.view, Some(selection.report.evaluated)),
                 Err(mut error) => {
                     if let Some(nearest) = error.nearest_mut() {

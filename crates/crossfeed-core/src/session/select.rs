@@ -29,7 +29,8 @@ impl Session {
         let inner = Arc::clone(self.inner());
         let small = is_small_result(&stored) && is_plain_path(expression);
         let (wanted, text) = (call_id.clone(), expression.to_owned());
-        let work = move |stored: &Stored| inner.select(&wanted, stored, &text);
+        let work =
+            move |stored: &Stored, arena: &Arena| inner.select(&wanted, stored, arena, &text);
         let selected = self.work_on(call_id, stored, small, work).await;
         selected.map_err(|error| Failure::of_call(call_id, error))
     }
@@ -49,29 +50,33 @@ impl Session {
         let stored = self.found(call_id).await?;
         let inner = Arc::clone(self.inner());
         let small = is_small_result(&stored);
-        let work = move |stored: &Stored| inner.shape(stored);
+        let work = move |stored: &Stored, arena: &Arena| inner.shape(stored, arena);
         let shape = self.work_on(call_id, stored, small, work).await;
         shape.map_err(|error| Failure::of_call(call_id, error))
     }
 }
 
 impl Inner {
-    fn select(&self, call_id: &CallId, stored: &Stored, text: &str) -> Result<Selected, Error> {
+    fn select(
+        &self,
+        call_id: &CallId,
+        stored: &Stored,
+        arena: &Arena,
+        text: &str,
+    ) -> Result<Selected, Error> {
         succeeded(call_id, stored)?;
-        let arena = Arena::new();
-        let budget = self.fill_limits().budget(stored, &arena);
-        let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
-        let selection = self.select_in(&views, &arena, &budget, text)?;
+        let budget = self.fill_limits().budget(stored, arena);
+        let views = stored.views(arena, &budget).map_err(LimitError::from)?;
+        let selection = self.select_in(&views, arena, &budget, text)?;
         Ok(Selected {
-            json: written(&selection.view, Some(text), &budget)?,
+            json: written(&selection.view, Some(text), arena, &budget)?,
             report: selection.report,
         })
     }
 
-    fn shape(&self, stored: &Stored) -> Result<Shape, Error> {
-        let arena = Arena::new();
-        let budget = self.fill_limits().budget(stored, &arena);
-        let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
+    fn shape(&self, stored: &Stored, arena: &Arena) -> Result<Shape, Error> {
+        let budget = self.fill_limits().budget(stored, arena);
+        let views = stored.views(arena, &budget).map_err(LimitError::from)?;
         Ok(Shape::of(&views.canonical))
     }
 }

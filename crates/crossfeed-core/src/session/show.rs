@@ -99,10 +99,10 @@ impl Session {
         let account = self.account();
         let (inner, books) = (Arc::clone(self.inner()), Arc::clone(&account));
         let (wanted, options) = (call_id.clone(), options.clone());
-        let work = move |whole: &Whole| {
+        let work = move |whole: &Whole, arena: &Arena| {
             let stored = &whole.shown(&inner.options.reveal)?;
             let withheld = whole.hides_from(stored);
-            let rendered = inner.show(&wanted, stored, withheld, &options)?;
+            let rendered = inner.show(&wanted, (stored, arena), withheld, &options)?;
             Ok((rendered, books.mark(stored)))
         };
         let shown = self.work_on_whole(call_id, stored, small, work).await;
@@ -163,7 +163,9 @@ impl Session {
         let account = self.account();
         let (inner, books) = (Arc::clone(self.inner()), Arc::clone(&account));
         let wanted = call_id.clone();
-        let work = move |stored: &Stored| inner.hints(&wanted, stored, detail, &books);
+        let work = move |stored: &Stored, arena: &Arena| {
+            inner.hints(&wanted, (stored, arena), detail, &books)
+        };
         let hinted = self.work_on(call_id, stored, small, work).await;
         let hinted = hinted.map_err(|error| Failure::of_call(call_id, error))?;
         let what = Showable::Result(call_id.clone());
@@ -190,13 +192,12 @@ impl Inner {
     fn show(
         &self,
         call_id: &CallId,
-        stored: &Stored,
+        (stored, arena): (&Stored, &Arena),
         withheld: bool,
         options: &RenderOptions,
     ) -> Result<Rendered, Error> {
-        let arena = Arena::new();
-        let budget = self.fill_limits().budget(stored, &arena);
-        let views = match stored.views(&arena, &budget) {
+        let budget = self.fill_limits().budget(stored, arena);
+        let views = match stored.views(arena, &budget) {
             Ok(views) => Some(views),
             Err(error @ ViewError::Limit(_)) => return Err(LimitError::from(error).into()),
             // It is shown all the same, but nothing that would have to be evaluated.
@@ -205,7 +206,7 @@ impl Inner {
         let open = |cursor| arena.open(cursor, &budget).ok().flatten();
         let reaches = |select: &str, place: Option<Cursor<'_>>| {
             views.as_ref().is_some_and(|views| {
-                self.select_in(views, &arena, &budget, select)
+                self.select_in(views, arena, &budget, select)
                     .is_ok_and(|found| found.report.repairs.is_empty() && is_at(&found.view, place))
             })
         };
@@ -234,7 +235,7 @@ impl Inner {
             });
             let select = &self.options.select;
             let all = details.iter().map(|detail| {
-                let hints = StructureHints::of(&shown, *detail, select, &arena, &budget);
+                let hints = StructureHints::of(&shown, *detail, select, arena, &budget);
                 let mut hints = hints.to_value();
                 if let Some(fitting) = &fitting {
                     hints[FITTING] = fitting.clone();
@@ -262,14 +263,13 @@ impl Inner {
     fn hints(
         &self,
         call_id: &CallId,
-        stored: &Stored,
+        (stored, arena): (&Stored, &Arena),
         detail: HintDetail,
         account: &Account,
     ) -> Result<Hinted, Error> {
         succeeded(call_id, stored)?;
-        let arena = Arena::new();
-        let budget = self.fill_limits().budget(stored, &arena);
-        let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
+        let budget = self.fill_limits().budget(stored, arena);
+        let views = stored.views(arena, &budget).map_err(LimitError::from)?;
         let select = &self.options.select;
         let hints = StructureHints::of(&views.canonical, detail, select, &arena, &budget);
         let counter = &self.options.context.tokens;

@@ -68,7 +68,9 @@ impl Session {
         };
         let stored = self.look_up(&wanted).await.map_err(|e| fail(e.into()))?;
         let (inner, schema) = (Arc::clone(self.inner()), schema.clone());
-        let work = move |stored: &Stored| inner.suggest(&wanted.call_id, stored, &schema, most);
+        let work = move |stored: &Stored, arena: &Arena| {
+            inner.suggest(&wanted.call_id, (stored, arena), &schema, most)
+        };
         let suggested = self.work_on(call_id, stored, false, work).await;
         suggested.map_err(fail)
     }
@@ -78,17 +80,16 @@ impl Inner {
     fn suggest(
         &self,
         call_id: &CallId,
-        stored: &Stored,
+        (stored, arena): (&Stored, &Arena),
         schema: &ParameterSchema,
         most: usize,
     ) -> Result<Vec<Suggestion>, Error> {
         succeeded(call_id, stored)?;
-        let arena = Arena::new();
-        let budget = self.fill_limits().budget(stored, &arena);
-        let views = stored.views(&arena, &budget).map_err(LimitError::from)?;
+        let budget = self.fill_limits().budget(stored, arena);
+        let views = stored.views(arena, &budget).map_err(LimitError::from)?;
         let trial = Trial {
             view: &views.canonical,
-            arena: &arena,
+            arena,
             budget: &budget,
             options: &self.options.select,
             repairs: false,

@@ -102,7 +102,7 @@ impl Work {
     /// where it cannot be told.
     fn shown_value(&self, link: &Link) -> Option<Value> {
         let value = |shown: &Stored| {
-            let arena = Arena::new();
+            let arena = Arena::with_memory(self.memory.clone());
             let budget = self.inner.fill_limits().budget(shown, &arena);
             let views = shown.views(&arena, &budget).ok()?;
             let most = self.inner.options.max_resolved_bytes;

@@ -12,18 +12,22 @@ use crate::{
     engine::Inner,
     error::{Failure, ResolveError},
     resolve::{
-        Filled, Ground, LimitError, Link, Looked, Means, Node, Plan, Shown, Step, Tally, Tree,
-        fill, malformed, seen, spliced, unheld_number,
+        Filled, Ground, LimitError, Link, Looked, Means, Node, Plan, Shown, SplicedJson, Step,
+        Tally, Tree, fill, malformed, seen, spliced, unheld_number,
     },
     reveal::Whole,
     trace::ValidateTrace,
     validate::{self, InputSchema, TypeRepair},
 };
-use crossfeed_jmespath::View;
-use crossfeed_json::{Cursor, Document};
+use crossfeed_jmespath::{Arena, Memory, View};
+use crossfeed_json::{Cursor, Document, indexing_bytes};
 use crossfeed_wire::{CallId, Pointer};
 use serde_json::Value;
 use std::{borrow::Cow, sync::Arc};
+
+/// What a value of arguments takes while it is judged, beside its text: a word in the index, and a
+/// `serde_json::Value` with its place in a list or an object.
+const VALUE_BYTES: usize = 160;
 
 /// One resolution, after its look-ups.
 pub(super) struct Work {
@@ -33,6 +37,8 @@ pub(super) struct Work {
     pub(super) schema: Option<InputSchema>,
     /// Whether it is done on the async thread.
     pub(super) small: bool,
+    /// What selectors build is charged to it.
+    pub(super) memory: Option<Arc<dyn Memory>>,
 }
 
 /// What came of one resolution, and what its references cost and brought.
@@ -74,6 +80,13 @@ impl Work {
         let written = self.written_tokens(|_, ordinal| arguments.text_of(ordinal?), &tally);
         let resolved = self.resolved_json(&arguments, &tally);
         self.worked(written, resolved, |resolved| &resolved.lineage)
+    }
+
+    fn ground(&self) -> Ground {
+        Ground {
+            arena: Arena::with_memory(self.memory.clone()),
+            ..Ground::default()
+        }
     }
 
     fn tally(&self) -> Tally<'_> {
@@ -145,7 +158,7 @@ impl Work {
     fn resolved(&self, arguments: Value, tally: &Tally<'_>) -> Result<Resolved, ResolveError> {
         let at = |at: &Pointer, _| arguments.pointer(at.as_str()).map(Cow::Borrowed);
         let malformed = malformed(&self.plan, at);
-        let ground = Ground::default();
+        let ground = self.ground();
         let shown = self.seen();
         let filled = self.filled(arguments, malformed, &ground, &shown, tally)?;
         let Filled {
@@ -167,7 +180,7 @@ impl Work {
             Some(Cow::Owned(written.at(ordinal?)?.as_malformed()))
         };
         let malformed = malformed(&self.plan, at);
-        let ground = Ground::default();
+        let ground = self.ground();
         let shown = self.seen();
         let mut filled = self.filled(written.node(), malformed, &ground, &shown, tally)?;
         let schema = self.schema.as_ref();
@@ -177,19 +190,23 @@ impl Work {
         let unread = schema.is_some_and(|schema| !schema.accepts_unread(&filled.arguments));
         let mut repairs = Vec::new();
         if unread {
-            let mut arguments = self.materialised(&filled, written)?;
+            let mut arguments = self.materialised(&filled, written, &ground)?;
             repairs = self.judged(&mut arguments, &filled.lineage)?;
             for repair in &repairs {
-                repaired(&mut filled.arguments, repair, &arguments, &ground);
+                repaired(&mut filled.arguments, repair, &arguments, &ground)?;
             }
         }
         let is_repaired = !repairs.is_empty();
         self.withhold_repairs(&mut repairs, &filled.lineage);
         let arguments = match self.plan.is_empty() && !is_repaired && written.is_as_it_came() {
             true => written.raw().clone().into(),
-            false => spliced(&filled.arguments),
+            false => self.spliced(&filled.arguments)?,
         };
         Ok(ResolvedJson::new(arguments, filled.lineage, repairs))
+    }
+
+    fn spliced(&self, arguments: &Node<'_>) -> Result<SplicedJson, ResolveError> {
+        spliced(arguments, self.memory.as_ref()).map_err(|cost| refusal(cost.into()))
     }
 
     fn seen(&self) -> Vec<Shown> {
@@ -252,13 +269,28 @@ impl Work {
         &self,
         filled: &Filled<'_, Node<'_>>,
         written: &Written,
+        ground: &Ground,
     ) -> Result<Value, ResolveError> {
         if let Some(cursor) = written.cursor() {
             let (values, bytes) = (cursor.value_count(), cursor.raw().len());
             written.room().take(values, bytes).map_err(refusal)?;
         }
-        let json = Document::new(spliced(&filled.arguments).into_bytes());
+        let json = self.spliced(&filled.arguments)?;
+        // One piece is made of all of them, and indexed; then it is read into values.
+        let reserve = |bytes| {
+            let reserved = ground.arena.reservation().reserve(bytes);
+            reserved.map_err(|cost| refusal(cost.into()))
+        };
+        let bytes = json.len();
+        let indexing = sum(json.chunks().iter().map(|chunk| indexing_bytes(chunk)));
+        reserve(bytes.saturating_add(indexing))?;
+        let json = Document::new(json.into_bytes());
+        if let Ok(root) = json.root() {
+            let values = root.value_count().saturating_mul(VALUE_BYTES);
+            reserve(values.saturating_add(bytes))?;
+        }
         let value = json.root().ok().map(Cursor::to_value);
+        ground.arena.reservation().release(bytes + indexing);
         if let Some(Ok(value)) = value {
             return Ok(value);
         }
@@ -293,20 +325,34 @@ impl Work {
 
 /// Repeats a repair where arguments become bytes: the text that was the JSON of what is demanded is
 /// written as it is, digits and all.
-fn repaired<'a>(arguments: &mut Node<'a>, repair: &TypeRepair, judged: &Value, ground: &'a Ground) {
+fn repaired<'a>(
+    arguments: &mut Node<'a>,
+    repair: &TypeRepair,
+    judged: &Value,
+    ground: &'a Ground,
+) -> Result<(), ResolveError> {
     let Some(place) = arguments.at_mut(&repair.at) else {
-        return;
+        return Ok(());
     };
     let text = match place {
-        Node::View(view) => view.as_str().map(Cow::into_owned),
+        Node::View(view) => match view.as_str() {
+            Some(text) => {
+                let bytes = text.len().saturating_add(indexing_bytes(text.as_bytes()));
+                let reserved = ground.arena.reservation().reserve(bytes);
+                reserved.map_err(|cost| refusal(cost.into()))?;
+                Some(text.into_owned())
+            }
+            None => None,
+        },
         Node::List(..) | Node::Object(..) => None,
     };
     let now = judged.pointer(repair.at.as_str());
     *place = Node::View(match (text, now) {
         (_, Some(Value::String(digits))) => View::text(digits.as_str()),
         (Some(text), _) => ground.documents.view(text),
-        (None, _) => return,
+        (None, _) => return Ok(()),
     });
+    Ok(())
 }
 
 /// A sum of what a host's counter gave, which may be anything.

@@ -330,10 +330,12 @@ async fn ready(
     let references = resolved.lineage.len();
     let figures = shared.tools.figures.server(offered.server);
     figures.references.add(references);
-    let length = resolved.arguments.len();
+    let mut arguments = resolved.arguments;
+    let length = arguments.len();
     room::fits_message(shared, length).map_err(|body| vec![*body])?;
+    // They are not charged twice.
+    arguments.give_back();
     let mut charge = room::to_write(shared, 2 * length).map_err(|body| vec![*body])?;
-    let arguments = resolved.arguments;
     let bytes = apart(length, move || arguments.into_bytes()).await;
     charge.keep(bytes.len());
     let is_same = bytes == written;

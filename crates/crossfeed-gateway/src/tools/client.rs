@@ -25,7 +25,7 @@ use crate::{
     upstream::Header,
 };
 use bytes::Bytes;
-use crossfeed_core::Session;
+use crossfeed_core::{Memory, Session};
 use crossfeed_json::{Cursor, Document};
 use crossfeed_projection::ProjectionRequest;
 use crossfeed_schema::guidance;
@@ -336,14 +336,17 @@ impl ClientTools {
         let scope = ids::scope(principal, session.as_deref());
         let calls = tools.config.limits.requests_per_client;
         let room = Room::of(calls, !audience.may_list);
+        let account = tools.budget.account(principal);
+        let session = tools.engine.session(scope);
+        let session = session.with_memory(Arc::clone(&account) as Arc<dyn Memory>);
         Self {
             shared: Arc::new(Shared {
-                account: tools.budget.account(principal),
+                account,
                 principal: principal.clone(),
                 tools: tools.clone(),
                 is_shared: !audience.may_list,
                 audience,
-                session: tools.engine.session(scope),
+                session,
                 ids,
                 listing: Mutex::default(),
                 rounds: Mutex::new(LruCache::new(REMEMBERED)),

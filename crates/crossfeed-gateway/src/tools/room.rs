@@ -11,13 +11,11 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_core::arguments_cost;
-use crossfeed_json::{Quoted, TokenVisitor, count_bytes, read_tokens};
+use crossfeed_json::{Quoted, TokenVisitor, indexing_bytes, read_tokens};
 use crossfeed_wire::{CallId, ErrorBody, ErrorCode};
 
 /// The index takes a word for each value.
 const WORD: usize = 8;
-/// The same while the index grows, when it is there twice.
-const GROWING: usize = 2 * WORD;
 
 /// Room for the index of the `params` of a call; nothing where they are short.
 pub(super) async fn to_index(shared: &Shared, params: &Bytes) -> Result<Charge, Box<ErrorBody>> {
@@ -72,18 +70,9 @@ pub(super) async fn to_read_result(shared: &Shared, result: &Bytes) -> Option<Ch
         return Some(charge);
     }
     let json = result.clone();
-    let needed = apart(result.len(), move || GROWING * (structural(&json) + 1)).await;
+    let needed = apart(result.len(), move || indexing_bytes(&json)).await;
     let has_room = charge.more_in_time(needed, Purpose::Answer).await;
     has_room.then_some(charge)
-}
-
-/// The bytes of JSON that begin or separate values, and those in texts that look the same: at least as many
-/// as there are values and keys.
-fn structural(json: &[u8]) -> usize {
-    // Without branches: so it is counted by vector instructions.
-    count_bytes(json, |byte| {
-        (byte == b',') | (byte == b':') | (byte == b'[') | (byte == b'{')
-    })
 }
 
 /// The answer to a call whose result there is no room to read.

@@ -95,6 +95,9 @@ pub enum Cost {
         /// The time it could have taken.
         limit: Duration,
     },
+    /// More to be built than the host has [memory](crate::Memory) for now; the expression is not to blame.
+    #[error("there is no memory left for what the evaluation builds")]
+    Memory,
 }
 
 /// What is left of the limits of one selection, over all of its readings.

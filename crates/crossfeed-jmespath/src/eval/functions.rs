@@ -193,7 +193,7 @@ impl<'a> Call<'_, 'a, '_> {
             Function::Sum => self.sum(value).map(|sum| sum.into_view()),
             Function::Keys => {
                 self.object(0, value)?;
-                let mut keys = Vec::with_capacity(value.len().unwrap_or_default());
+                let mut keys = self.evaluator.list_of(value.len().unwrap_or_default())?;
                 if let Some(object) = value.as_cursor() {
                     for (key, _) in object.members() {
                         keys.push(match key.text() {
@@ -201,12 +201,12 @@ impl<'a> Call<'_, 'a, '_> {
                                 self.evaluator.budget.build_text(text.len())?;
                                 View(Repr::Str(text))
                             }
-                            Cow::Owned(text) => self.built(text)?,
+                            Cow::Owned(text) => self.built(&text)?,
                         });
                     }
                 } else {
                     for (key, _) in value.members() {
-                        keys.push(self.built(key.into_owned())?);
+                        keys.push(self.built(&key)?);
                     }
                 }
                 self.list(keys)
@@ -228,11 +228,16 @@ impl<'a> Call<'_, 'a, '_> {
             Function::Reverse => match value.kind() {
                 Kind::String => {
                     let text = self.string(0, value)?;
-                    self.built(text.chars().rev().collect())
+                    self.evaluator.reserve(text.len())?;
+                    let mut reversed = String::with_capacity(text.len());
+                    reversed.extend(text.chars().rev());
+                    let built = self.built(&reversed)?;
+                    self.release(text.len());
+                    Ok(built)
                 }
                 Kind::Array => {
                     self.pay_list(value)?;
-                    let mut items: Vec<_> = value.items().collect();
+                    let mut items = self.collected(value, value.items())?;
                     items.reverse();
                     Ok(View::list(items))
                 }
@@ -246,7 +251,9 @@ impl<'a> Call<'_, 'a, '_> {
                 if value.kind() == Kind::Array {
                     return Ok(value.clone());
                 }
-                self.list(vec![value.clone()])
+                let mut items = self.evaluator.list_of(1)?;
+                items.push(value.clone());
+                self.list(items)
             }
             Function::ToNumber => match value.kind() {
                 Kind::Number => Ok(value.clone()),
@@ -256,6 +263,7 @@ impl<'a> Call<'_, 'a, '_> {
                         return Ok(View::null());
                     }
                     self.evaluator.budget.build_text(text.len())?;
+                    self.evaluator.reserve(text.len())?;
                     Ok(View(Repr::Digits(text.as_ref().into())))
                 }
                 _ => Ok(View::null()),
@@ -266,13 +274,18 @@ impl<'a> Call<'_, 'a, '_> {
                 }
                 value.unfold(self.evaluator.budget)?;
                 let limit = self.evaluator.budget.text_left();
-                // Made once: while it grows it would be there twice.
-                let mut json = Vec::with_capacity(value.likely_len().min(limit));
+                // Made once: while it grows it would be there twice. Without blanks it may be less.
+                let size = value.size(usize::MAX).unwrap_or_default();
+                let most = size.json.min(limit);
+                self.evaluator.reserve(most)?;
+                let mut json = Vec::with_capacity(most);
                 value
                     .write_compact(&mut json, limit)
                     .map_err(|error| Cost::Text { limit: error.limit })?;
                 // JSON is UTF-8.
-                self.built(String::from_utf8(json).unwrap_or_default())
+                let built = self.built(std::str::from_utf8(&json).unwrap_or_default())?;
+                self.release(most);
+                Ok(built)
             }
             Function::Type => Ok(View(Repr::Str(type_name(value)))),
             // The arity was checked when the expression was parsed.
@@ -295,23 +308,27 @@ impl<'a> Call<'_, 'a, '_> {
             Function::Map => {
                 let each = self.reference(0, first)?;
                 self.array(1, second)?;
-                let items: Result<Vec<_>, _> = second
-                    .items()
-                    .map(|item| self.evaluator.eval(each, &item))
-                    .collect();
-                self.list(items?)
+                let mut items = self.evaluator.list_of(second.len().unwrap_or_default())?;
+                for item in second.items() {
+                    items.push(self.evaluator.eval(each, &item)?);
+                }
+                self.list(items)
             }
             Function::MaxBy => self.extreme_by(first, second, Ordering::Greater),
             Function::MinBy => self.extreme_by(first, second, Ordering::Less),
             Function::SortBy => {
                 if let Some(rows) = self.numbered(first, second)? {
-                    return Ok(View::list(rows.sorted(self.evaluator.budget)?));
+                    let items = first.len().unwrap_or_default();
+                    self.reserve_each(items, size_of::<View<'a>>())?;
+                    let sorting = self.reserve_each(items, SORTING_BYTES)?;
+                    let sorted = rows.sorted(self.evaluator.budget)?;
+                    self.release(sorting);
+                    return Ok(View::list(sorted));
                 }
                 let (mut keys, mut items) = (Vec::new(), Vec::new());
                 self.keyed(first, second, |key, item| {
-                    keys.push(key);
-                    items.push(item);
-                    Ok(())
+                    self.evaluator.push(&mut keys, key)?;
+                    self.evaluator.push(&mut items, item)
                 })?;
                 self.sorted(&keys, &items)
             }
@@ -337,13 +354,37 @@ impl<'a> Call<'_, 'a, '_> {
     /// A list of as many items as `source` has, paid for before it is built.
     fn paid_list(&self, source: &View<'a>, items: impl Iterator<Item = View<'a>>) -> Evaluated<'a> {
         self.pay_list(source)?;
-        Ok(View::list(items.collect()))
+        Ok(View::list(self.collected(source, items)?))
     }
 
-    /// A text that was built, paid for.
-    fn built(&self, text: String) -> Evaluated<'a> {
+    /// As many items as `source` has.
+    fn collected(
+        &self,
+        source: &View<'a>,
+        items: impl Iterator<Item = View<'a>>,
+    ) -> Result<Vec<View<'a>>, Cost> {
+        let mut list = self.evaluator.list_of(source.len().unwrap_or_default())?;
+        list.extend(items);
+        Ok(list)
+    }
+
+    /// A text that is built, paid for before.
+    fn built(&self, text: &str) -> Evaluated<'a> {
         self.evaluator.budget.build_text(text.len())?;
+        self.evaluator.reserve(text.len())?;
         Ok(View::text(text))
+    }
+
+    /// Frees what was built on the way.
+    fn release(&self, bytes: usize) {
+        self.evaluator.arena.reservation.release(bytes);
+    }
+
+    /// Takes room for some bytes for each of `items`, and gives how many these are.
+    fn reserve_each(&self, items: usize, bytes: usize) -> Result<usize, Cost> {
+        let bytes = items.saturating_mul(bytes);
+        self.evaluator.reserve(bytes)?;
+        Ok(bytes)
     }
 
     /// Items in the order of their keys, which are all numbers or all strings; each key is read
@@ -351,6 +392,7 @@ impl<'a> Call<'_, 'a, '_> {
     fn sorted(&self, keys: &[View<'a>], items: &[View<'a>]) -> Evaluated<'a> {
         let budget = self.evaluator.budget;
         pay_sorting(items.len(), budget)?;
+        let mut sorting = self.reserve_each(items.len(), SORTING_BYTES)?;
         let mut places: Vec<usize> = (0..keys.len()).collect();
         let numbers: Option<Vec<_>> = keys.iter().map(short_of).collect();
         if let Some(numbers) = numbers {
@@ -360,13 +402,18 @@ impl<'a> Call<'_, 'a, '_> {
             budget.spend(rounds(keys.len()).saturating_mul(read))?;
             places.sort_by(|&a, &b| order_numbers(&keys[a], &keys[b]));
         } else {
+            sorting += self.reserve_each(items.len(), SORTING_TEXT_BYTES)?;
             let decoded = Decoded::default();
-            let texts: Result<Vec<_>, _> =
-                keys.iter().map(|key| decoded.text(key, budget)).collect();
+            let texts: Result<Vec<_>, _> = keys
+                .iter()
+                .map(|key| decoded.text(key, self.evaluator))
+                .collect();
             sort_texts(&mut places, &texts?, budget)?;
         }
-        let items = places.into_iter().map(|place| items[place].clone());
-        Ok(View::list(items.collect()))
+        let mut sorted = self.evaluator.list_of(items.len())?;
+        sorted.extend(places.into_iter().map(|place| items[place].clone()));
+        self.release(sorting);
+        Ok(View::list(sorted))
     }
 
     fn string<'v>(&self, place: usize, value: &'v View<'a>) -> Result<Cow<'v, str>, EvalError> {
@@ -403,7 +450,7 @@ impl<'a> Call<'_, 'a, '_> {
         self.evaluator
             .budget
             .spend(value.len().unwrap_or_default() as u64)?;
-        let items: Vec<_> = value.items().collect();
+        let items = self.collected(value, value.items())?;
         let kind = items.first().map_or(Kind::Number, View::kind);
         let odd = items.iter().find(|item| {
             item.kind() != kind || !matches!(item.kind(), Kind::Number | Kind::String)
@@ -489,7 +536,7 @@ impl<'a> Call<'_, 'a, '_> {
     fn join(&self, glue: &View<'a>, list: &View<'a>) -> Evaluated<'a> {
         let glue = self.string(0, glue)?;
         self.array(1, list)?;
-        let mut text = String::new();
+        let mut text = Vec::new();
         for (index, item) in list.items().enumerate() {
             self.evaluator.budget.read_text(item.text_len())?;
             let part = item
@@ -498,10 +545,15 @@ impl<'a> Call<'_, 'a, '_> {
             let glue = if index > 0 { &*glue } else { "" };
             self.evaluator.budget.build_text(glue.len() + part.len())?;
             self.evaluator.budget.spend(1)?;
-            text.push_str(glue);
-            text.push_str(&part);
+            let reservation = &self.evaluator.arena.reservation;
+            reservation.grow_by(&mut text, glue.len() + part.len())?;
+            text.extend_from_slice(glue.as_bytes());
+            text.extend_from_slice(part.as_bytes());
         }
-        Ok(View::text(text))
+        self.evaluator.reserve(text.len())?;
+        let joined = View::text(std::str::from_utf8(&text).unwrap_or_default());
+        self.release(text.capacity());
+        Ok(joined)
     }
 
     /// Members of all objects; of one key the last value, at the place of the first.
@@ -513,6 +565,7 @@ impl<'a> Call<'_, 'a, '_> {
             for (key, value) in object.members() {
                 self.evaluator.budget.build_text(key.len())?;
                 self.evaluator.budget.spend(ITEM_STEPS)?;
+                self.evaluator.reserve(2 * key.len() + MEMBER_BYTES)?;
                 if let Some(&at) = places.get(&*key) {
                     members[at].1 = value;
                 } else {
@@ -534,6 +587,7 @@ impl<'a> Call<'_, 'a, '_> {
             Function::Abs => Ok(match digits.strip_prefix('-') {
                 Some(rest) => {
                     self.evaluator.budget.build_text(rest.len())?;
+                    self.evaluator.reserve(rest.len())?;
                     View(Repr::Digits(rest.into()))
                 }
                 None => value.clone(),
@@ -638,7 +692,12 @@ fn rounds(items: usize) -> u64 {
 struct Decoded(FrozenMap<usize, Vec<u8>>);
 
 impl Decoded {
-    fn text<'v>(&'v self, key: &'v View<'_>, budget: &Budget) -> Result<Cow<'v, [u8]>, Cost> {
+    fn text<'v>(
+        &'v self,
+        key: &'v View<'_>,
+        evaluator: &Evaluator<'_, '_>,
+    ) -> Result<Cow<'v, [u8]>, Cost> {
+        let budget = evaluator.budget;
         let Repr::Json(cursor) = &key.0 else {
             return Ok(key.string_bytes().unwrap_or_default());
         };
@@ -651,6 +710,7 @@ impl Decoded {
             return Ok(Cow::Borrowed(text));
         }
         budget.read_text(raw.len())?;
+        evaluator.reserve(raw.len())?;
         Ok(match key.string_bytes().unwrap_or_default() {
             Cow::Owned(text) => {
                 budget.build_text(text.len())?;
@@ -660,6 +720,14 @@ impl Decoded {
         })
     }
 }
+
+/// What a member of a merged object takes while members are looked for, apart from its key: its place in a list
+/// and in a map, either of which may be half empty, or moved.
+const MEMBER_BYTES: usize = 256;
+/// What sorting takes for each item: its place, its number, and half as much again to move them.
+const SORTING_BYTES: usize = 48;
+/// What sorting takes besides for each text: where it is, and a short one that is decoded.
+const SORTING_TEXT_BYTES: usize = 160;
 
 /// Bytes of a text by which texts are sorted before those that begin alike are paid for.
 const HEAD: usize = 64;

@@ -16,9 +16,10 @@ pub(crate) use number::Number;
 use crate::{
     compile::{Hash, Node, Over, Part, Path, Projection},
     expression::Expression,
+    memory::{Memory, Reservation},
     view::{Repr, View},
 };
-use crossfeed_json::{Cursor, Document, Kind, Prediction};
+use crossfeed_json::{Cursor, Document, Kind, Prediction, indexing_bytes};
 use elsa::{FrozenMap, FrozenVec};
 use std::{cell::Cell, rc::Rc, sync::Arc};
 
@@ -50,7 +51,7 @@ pub struct TypeMismatch {
 }
 
 /// What the views of an evaluation borrow from beside the document: expressions, and JSON that is
-/// embedded in strings.
+/// embedded in strings. It reserves the memory that they are built in.
 ///
 /// A string that is exactly a JSON object or list is opened when a path goes through it, once an
 /// arena.
@@ -60,6 +61,7 @@ pub struct Arena {
     opened: FrozenMap<usize, Box<Document>>,
     opened_values: Cell<usize>,
     expressions: FrozenVec<Arc<Expression>>,
+    reservation: Reservation,
 }
 
 impl std::fmt::Debug for Arena {
@@ -73,6 +75,21 @@ impl Arena {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An arena without documents. What is built is charged to a memory, if there is one, until the arena is
+    /// dropped.
+    #[must_use]
+    pub fn with_memory(memory: Option<Arc<dyn Memory>>) -> Self {
+        Self {
+            reservation: Reservation::new(memory),
+            ..Self::default()
+        }
+    }
+
+    /// The memory that is reserved for what is built.
+    pub fn reservation(&self) -> &Reservation {
+        &self.reservation
     }
 
     /// Keeps an expression for as long as the arena lives.
@@ -106,15 +123,19 @@ impl Arena {
             Some(document) => document,
             None => {
                 budget.spend(raw.len() as u64 / 16 + 1)?;
-                let text = match first.or_else(|| first_inside(raw)) {
-                    Some(byte) if opens_json(byte) => {
-                        cursor.as_str().unwrap_or_default().into_owned()
-                    }
+                let is_json = first.or_else(|| first_inside(raw)).is_some_and(opens_json);
+                let (text, indexing) = if is_json {
+                    let indexing = indexing_bytes(raw);
+                    self.reservation
+                        .reserve(raw.len().saturating_add(indexing))?;
+                    (cursor.as_str().unwrap_or_default().into_owned(), indexing)
+                } else {
                     // Kept all the same, so that it is not looked at again.
-                    _ => String::new(),
+                    (String::new(), 0)
                 };
                 let document = self.opened.insert(key, Box::new(Document::new(text)));
                 let values = document.root().map_or(0, Cursor::value_count);
+                self.reservation.release(indexing / 2);
                 budget.extend(values);
                 self.opened_values.set(self.opened_values.get() + values);
                 document
@@ -262,6 +283,9 @@ pub(crate) type Evaluated<'a> = Result<View<'a>, EvalError>;
 /// What building one item of a list costs, in steps: it is memory until the evaluation ends.
 const ITEM_STEPS: u64 = 4;
 
+/// What a list or a text takes beside what it holds: its header, and what allocating both takes.
+const BUILT_BYTES: usize = 64;
+
 impl<'a, 'b> Evaluator<'a, 'b> {
     fn new(expression: &'a Expression, arena: &'a Arena, budget: &'b Budget) -> Self {
         // A plain path looks each field up once: nothing to learn from.
@@ -397,10 +421,32 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         Ok(View(Repr::Hash(hash, Rc::new(values))))
     }
 
+    /// Takes room for something of so many bytes that is about to be built.
+    #[inline]
+    fn reserve(&self, bytes: usize) -> Result<(), Cost> {
+        let bytes = bytes.saturating_add(BUILT_BYTES);
+        self.arena.reservation.reserve(bytes)
+    }
+
+    /// An empty list with room for so many items.
+    #[inline]
+    fn list_of(&self, items: usize) -> Result<Vec<View<'a>>, Cost> {
+        self.reserve(items.saturating_mul(size_of::<View<'a>>()))?;
+        Ok(Vec::with_capacity(items))
+    }
+
+    /// Adds an item to a list.
+    #[inline]
+    fn push(&self, list: &mut Vec<View<'a>>, item: View<'a>) -> Result<(), Cost> {
+        self.arena.reservation.grow_by(list, 1)?;
+        list.push(item);
+        Ok(())
+    }
+
     /// The value of each node.
     #[inline]
     fn all(&self, nodes: &'a [Node], current: &View<'a>) -> Result<Vec<View<'a>>, EvalError> {
-        let mut values = Vec::with_capacity(nodes.len());
+        let mut values = self.list_of(nodes.len())?;
         for node in nodes {
             // Paths as in [`Self::eval`], but made in their place.
             match (node, &current.0) {
@@ -551,7 +597,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
                 return Ok(View::list(out));
             }
         }
-        let mut out = Vec::new();
+        let mut out = self.list_of(0)?;
         let listed = self.each(projection, &source, |item| {
             self.project_item(projection, item, &mut out)
         })?;
@@ -582,7 +628,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
                     && place.kind() != Kind::Null
                 {
                     self.budget.spend(ITEM_STEPS)?;
-                    out.push(View::from(place));
+                    self.push(out, View::from(place))?;
                 }
                 return Ok(());
             }
@@ -591,7 +637,7 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         };
         if !value.is_null() {
             self.budget.spend(ITEM_STEPS)?;
-            out.push(value);
+            self.push(out, value)?;
         }
         Ok(())
     }
@@ -665,7 +711,8 @@ impl<'a, 'b> Evaluator<'a, 'b> {
         if range.is_forward() {
             return wanted.try_for_each(item);
         }
-        let backwards: Vec<_> = wanted.collect();
+        let mut backwards = self.list_of(0)?;
+        wanted.try_for_each(|item| self.push(&mut backwards, item))?;
         self.budget.spend(ITEM_STEPS * backwards.len() as u64)?;
         backwards.into_iter().rev().try_for_each(item)
     }

@@ -71,7 +71,7 @@ impl<'a> Evaluator<'a, '_> {
         let Some(rows) = self.rows(list, &projection.columns) else {
             return Ok(None);
         };
-        let mut out = Vec::new();
+        let mut out = self.list_of(0)?;
         let mut row = Row { rows: &rows, at: 0 };
         while row.at < rows.len() {
             if let Over::Filtered(Node::Compare(comparison)) = &projection.over
@@ -89,7 +89,7 @@ impl<'a> Evaluator<'a, '_> {
             };
             if passes && let Some(value) = self.project_row(&projection.each, row)? {
                 self.budget.spend(ITEM_STEPS)?;
-                out.push(value);
+                self.push(&mut out, value)?;
             }
             row.at += 1;
         }
@@ -184,7 +184,7 @@ impl<'a> Evaluator<'a, '_> {
             return Ok(None);
         }
         self.budget.spend(ITEM_STEPS * nodes.len() as u64)?;
-        let mut values = Vec::with_capacity(nodes.len());
+        let mut values = self.list_of(nodes.len())?;
         for node in nodes {
             values.push(self.eval_row(node, row)?);
         }

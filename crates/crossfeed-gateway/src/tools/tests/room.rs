@@ -35,8 +35,81 @@ async fn what_references_build_is_charged_until_it_is_sent() {
     let refused = answered(&client, copies("call_1")).await;
     let text = error(&refused);
     assert!(text.starts_with("limit.exceeded: "), "{text}");
-    assert!(text.contains("the call was not made"), "{text}");
+    assert!(text.contains("call again when other calls"), "{text}");
     drop((first, second));
+    assert_eq!(budget.held(), 0);
+    forward(&client, copies("call_1")).await;
+}
+
+/// A reference whose selector builds much and gives little.
+fn selecting(select: &str) -> Bytes {
+    let reference = json!({"_tool": "call_1", "_select": select});
+    params("fetch", json!({"url": null, "_refs": {"url": reference}}))
+}
+
+#[tokio::test]
+async fn what_selectors_build_on_the_way_is_charged() {
+    let (client, budget) = within(200_000).await;
+    let account = budget.account(&Principal::Local);
+    let rows = vec![json!({"a": 1, "b": "x"}); 3000];
+    let result =
+        json!({"content": [], "structuredContent": {"rows": rows, "text": "x".repeat(5000)}});
+    returned(&client, "search", result).await;
+    let copies = vec!["text"; 60].join(",");
+    let heavy = [
+        format!("to_string(length(to_string([{copies}])))"),
+        format!("to_string(length(join('', [{copies}])))"),
+        "to_string(length(rows[*].[a,b,a,b,a,b,a,b]))".to_owned(),
+        "to_string(length(rows[*].{a: a, b: b, c: [a, b], d: [a, b]}))".to_owned(),
+        "to_string(length(map(&[a, b, [a, b], [a, b]], rows)))".to_owned(),
+    ];
+    for select in heavy {
+        let refused = answered(&client, selecting(&select)).await;
+        let text = error(&refused);
+        assert!(text.starts_with("limit.exceeded: "), "{select}: {text}");
+        assert!(
+            text.contains("call again when other calls"),
+            "{select}: {text}"
+        );
+        assert_eq!(budget.held(), 0, "{select}");
+    }
+    // What is small is made, however little is left.
+    let rest = account.charge(200_000, Purpose::Request).unwrap();
+    for select in [
+        "rows[0].b",
+        "to_string(rows[0])",
+        "to_string(length(rows[?a == `2`]))",
+    ] {
+        drop(forward(&client, selecting(select)).await);
+    }
+    drop(rest);
+    assert_eq!(budget.held(), 0);
+}
+
+/// Ten at once never hold more than there is, and give all of it back.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_built_at_once_is_bounded_in_sum() {
+    let (client, budget) = within(1 << 20).await;
+    let client = std::sync::Arc::new(client);
+    let result = json!({"content": [{"type": "text", "text": "x".repeat(5000)}]});
+    returned(&client, "search", result).await;
+    let calls = (0..10).map(|_| {
+        let client = std::sync::Arc::clone(&client);
+        tokio::spawn(async move { client.call(copies("call_1")).await })
+    });
+    let calls = futures_util::future::join_all(calls).await;
+    assert!(budget.held() <= budget.limit());
+    let mut refused = 0;
+    for call in &calls {
+        if let Call::Answered(answer) = call.as_ref().unwrap() {
+            let answer: Value = serde_json::from_slice(answer).unwrap();
+            let text = error(&answer);
+            assert!(text.starts_with("limit.exceeded: "), "{text}");
+            refused += 1;
+        }
+    }
+    assert!((1..10).contains(&refused), "{refused} were refused");
+    drop(calls);
     assert_eq!(budget.held(), 0);
     forward(&client, copies("call_1")).await;
 }

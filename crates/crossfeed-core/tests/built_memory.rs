@@ -1,0 +1,180 @@
+//! What selectors build is charged before it is allocated, measured by an allocator that counts.
+//!
+//! One test, since what one thread takes shows in the figures of another.
+
+#![expect(clippy::unwrap_used, reason = "this is a test")]
+
+#[expect(dead_code, reason = "the other test uses the arguments of many shapes")]
+mod shapes;
+
+use crossfeed_core::{Engine, EngineOptions, Memory, Session, ToolResult};
+use crossfeed_wire::{CallId, ErrorCode, Scope};
+use serde_json::{Value, json};
+use shapes::{SLACK, peak};
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering::SeqCst},
+};
+
+/// What the evaluation and the writing of one call may build without being charged.
+const UNCHARGED: usize = 2 * (64 << 10);
+
+#[derive(Debug, Default)]
+struct Counter {
+    limit: AtomicUsize,
+    held: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl Memory for Counter {
+    fn take(&self, needed: usize, _: usize) -> Option<usize> {
+        let held = self.held.load(SeqCst) + needed;
+        if held > self.limit.load(SeqCst) {
+            return None;
+        }
+        self.held.store(held, SeqCst);
+        self.most.fetch_max(held, SeqCst);
+        Some(needed)
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.held.fetch_sub(bytes, SeqCst);
+    }
+}
+
+struct Bench {
+    runtime: tokio::runtime::Runtime,
+    session: Session,
+    memory: Arc<Counter>,
+}
+
+/// What one call took, what of it was charged, and how it ended.
+struct Measured {
+    taken: usize,
+    charged: usize,
+    ended: Result<usize, ErrorCode>,
+}
+
+impl Bench {
+    fn new(results: &[(&str, String)]) -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        let engine = Engine::in_memory(EngineOptions::default());
+        let memory = Arc::new(Counter::default());
+        let session = engine.session(Scope::parse("a", "b", "c").unwrap());
+        let session = session.with_memory(Arc::clone(&memory) as Arc<dyn Memory>);
+        for (id, json) in results {
+            let call_id = CallId::parse(id).unwrap();
+            let recorded = session.record(&call_id, ToolResult::undeclared(json.clone()));
+            runtime.block_on(recorded).unwrap();
+        }
+        Self {
+            runtime,
+            session,
+            memory,
+        }
+    }
+
+    fn resolve(&self, arguments: &Value, limit: usize) -> Measured {
+        let arguments = arguments.to_string();
+        self.memory.limit.store(limit, SeqCst);
+        self.memory.most.store(0, SeqCst);
+        let mut ended = Ok(0);
+        let taken = peak(|| {
+            let resolving = self.session.resolve_json(arguments, None);
+            ended = match self.runtime.block_on(resolving) {
+                Ok(resolved) => Ok(resolved.arguments.len()),
+                Err(error) => Err(error.failures()[0].error.code()),
+            };
+        });
+        assert_eq!(self.memory.held.load(SeqCst), 0);
+        Measured {
+            taken,
+            charged: self.memory.most.load(SeqCst),
+            ended,
+        }
+    }
+}
+
+fn row(n: usize) -> Value {
+    json!({"id": n, "name": format!("name {n} \u{e9}\n"), "tags": [n % 7, "a"], "x": {"y": n * 31 % 1009}})
+}
+
+/// Selectors that build much, each in its own way.
+const HEAVY: [&str; 26] = [
+    "rows[*].[id,id,id,id]",
+    "rows[*].{a: id, b: name, c: x.y}",
+    "rows[*].[[id],[[id]]]",
+    "rows[?x.y > `10`]",
+    "rows[?x.y > `10`].{a: id}",
+    "rows[?[id, name][0] > `10`].name",
+    "rows[*].tags[]",
+    "rows[].x.y",
+    "rows[*].x.*",
+    "rows[::-1]",
+    "rows[5:].id",
+    "map(&[id, x], rows)",
+    "map(&to_string(@), rows)",
+    "sort(rows[*].name)",
+    "sort(rows[*].x.y)",
+    "sort_by(rows, &x.y)[*].id",
+    "sort_by(rows, &name)[*].id",
+    "sort_by(rows, &to_string(x))[*].id",
+    "reverse(rows)",
+    "values(wide)",
+    "keys(wide)",
+    "merge(wide, wide, {a: `1`})",
+    "to_string(rows)",
+    "to_string([rows, rows[0], rows[*].[id]])",
+    "reverse(to_string(rows))",
+    "join('-', rows[*].name)",
+];
+
+#[test]
+fn what_selectors_build_is_charged_before_it_is_allocated() {
+    let rows: Vec<_> = (0..8_000).map(row).collect();
+    let wide: serde_json::Map<_, _> = (0..8_000)
+        .map(|n| (format!("key \u{e9}\n {n}"), json!(n)))
+        .collect();
+    let result = json!({"rows": rows, "wide": wide}).to_string();
+    // JSON in a text of a tool result, which is opened.
+    let texts = json!({"content": [{"type": "text", "text": result}]}).to_string();
+    let bench = Bench::new(&[("call_1", result), ("call_2", texts)]);
+    let all = usize::MAX / 2;
+    // Nothing of what is kept beside results is made any more.
+    for (call, select) in [("call_1", "rows[0].id"), ("call_2", "rows[0].id")] {
+        let first = bench.resolve(&json!({"x": {"$tool": call, "$select": select}}), all);
+        assert_eq!(first.ended.err(), None, "{call}");
+    }
+    for select in HEAVY {
+        for call in ["call_1", "call_2"] {
+            let arguments = json!({"x": {"$tool": call, "$select": select}});
+            let Measured {
+                taken,
+                charged,
+                ended,
+            } = bench.resolve(&arguments, all);
+            ended.unwrap();
+            assert!(
+                charged + UNCHARGED + SLACK >= taken,
+                "{select} of {call}: {charged} were charged for {taken}",
+            );
+            // Without room it is refused, wherever that is.
+            for part in [0, 5, 9] {
+                let limit = charged / 10 * part;
+                let refused = bench.resolve(&arguments, limit);
+                assert_eq!(
+                    refused.ended,
+                    Err(ErrorCode::LimitExceeded),
+                    "{select}: {part}"
+                );
+                assert!(
+                    refused.taken <= limit + UNCHARGED + SLACK,
+                    "{select}: {part}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Memory that evaluations share: what they build is charged to it before it is built.
+//!
+//! What comes in: the bytes that are to be built. What goes out: that they may be, or that there is no memory left.
+//! Deliberately not here: how much there is.
+//!
+//! # What holds
+//!
+//! - Bytes are taken before they are allocated, and given back when what was built is dropped.
+//! - What is small takes nothing.
+
+use crate::eval::Cost;
+use std::{cell::Cell, fmt, sync::Arc};
+
+/// Memory of a host that everything built by selectors is charged to.
+///
+/// What is taken is given back in as many bytes. Both may be called from any thread.
+pub trait Memory: fmt::Debug + Send + Sync {
+    /// Takes `wanted` bytes, or as many as are `needed` where there are no more. Gives how many were taken;
+    /// `None` where there are too few.
+    fn take(&self, needed: usize, wanted: usize) -> Option<usize>;
+
+    /// Gives back bytes that were taken.
+    fn give_back(&self, bytes: usize);
+}
+
+/// Bytes that are built without being charged: most selections build less.
+const UNCHARGED: usize = 64 << 10;
+/// So many bytes are taken at once, so that many small lists seldom cost anything.
+const TRANCHE: usize = 256 << 10;
+
+/// The bytes that one piece of work takes of a [`Memory`]. They are given back when it is dropped.
+#[derive(Debug)]
+pub struct Reservation {
+    memory: Option<Arc<dyn Memory>>,
+    taken: Cell<usize>,
+    used: Cell<usize>,
+    /// How many may be used before more are taken.
+    covered: Cell<usize>,
+}
+
+/// Bytes that were taken of a [`Memory`]. They are given back when it is dropped.
+#[derive(Debug)]
+pub struct Taken {
+    memory: Option<Arc<dyn Memory>>,
+    bytes: usize,
+}
+
+impl Default for Reservation {
+    fn default() -> Self {
+        Self::new(None)
+    }
+}
+
+impl Reservation {
+    /// Nothing yet. Without a memory there is no limit.
+    #[must_use]
+    pub fn new(memory: Option<Arc<dyn Memory>>) -> Self {
+        let uncharged = if memory.is_some() {
+            UNCHARGED
+        } else {
+            usize::MAX
+        };
+        Self {
+            memory,
+            taken: Cell::new(0),
+            used: Cell::new(0),
+            covered: Cell::new(uncharged),
+        }
+    }
+
+    /// Takes room for bytes that are about to be built. The first 64 KiB need none.
+    ///
+    /// # Errors
+    ///
+    /// [`Cost::Memory`] where there is none.
+    #[inline]
+    pub fn reserve(&self, bytes: usize) -> Result<(), Cost> {
+        let used = self.used.get().saturating_add(bytes);
+        if used > self.covered.get() {
+            self.cover(used)?;
+        }
+        self.used.set(used);
+        Ok(())
+    }
+
+    /// Frees bytes that were reserved: what is built next uses them again, and many are given back.
+    #[inline]
+    pub fn release(&self, bytes: usize) {
+        let used = self.used.get().saturating_sub(bytes);
+        self.used.set(used);
+        if self.covered.get() - used >= TRANCHE && self.taken.get() > 0 {
+            self.uncover(used);
+        }
+    }
+
+    #[cold]
+    fn uncover(&self, used: usize) {
+        let (taken, covered) = (self.taken.get(), self.covered.get());
+        let unused = taken.min(covered - used);
+        if let Some(memory) = &self.memory {
+            self.taken.set(taken - unused);
+            self.covered.set(covered - unused);
+            memory.give_back(unused);
+        }
+    }
+
+    #[cold]
+    fn cover(&self, used: usize) -> Result<(), Cost> {
+        let covered = self.covered.get();
+        let Some(memory) = &self.memory else {
+            return Ok(());
+        };
+        let needed = used - covered;
+        let taken = memory
+            .take(needed, needed.max(TRANCHE))
+            .ok_or(Cost::Memory)?;
+        self.taken.set(self.taken.get() + taken);
+        self.covered.set(covered.saturating_add(taken));
+        Ok(())
+    }
+
+    /// Lets a list grow by as many items: only once there is room for them.
+    ///
+    /// # Errors
+    ///
+    /// [`Cost::Memory`] where there is none.
+    #[inline]
+    pub fn grow_by<T>(&self, list: &mut Vec<T>, items: usize) -> Result<(), Cost> {
+        if list.capacity() - list.len() < items {
+            return self.regrow(list, items);
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn regrow<T>(&self, list: &mut Vec<T>, items: usize) -> Result<(), Cost> {
+        let before = list.capacity();
+        let needed = list.len().saturating_add(items);
+        let after = needed.max(before.saturating_mul(2)).max(4);
+        // While it is moved it is there twice.
+        self.reserve(after.saturating_mul(size_of::<T>()))?;
+        list.reserve_exact(after - list.len());
+        self.release(before.saturating_mul(size_of::<T>()));
+        Ok(())
+    }
+
+    /// What was taken so far, to be held for longer than the work.
+    #[must_use]
+    pub fn into_taken(mut self) -> Taken {
+        self.taken()
+    }
+
+    fn taken(&mut self) -> Taken {
+        Taken {
+            memory: self.memory.take(),
+            bytes: self.taken.replace(0),
+        }
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        drop(self.taken());
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        if let Some(memory) = &self.memory
+            && self.bytes > 0
+        {
+            memory.give_back(self.bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+    #[derive(Debug)]
+    struct Bytes {
+        limit: usize,
+        held: AtomicUsize,
+    }
+
+    impl Memory for Bytes {
+        fn take(&self, needed: usize, wanted: usize) -> Option<usize> {
+            let left = self.limit - self.held.load(SeqCst);
+            let taken = wanted.min(left);
+            (taken >= needed).then(|| {
+                self.held.fetch_add(taken, SeqCst);
+                taken
+            })
+        }
+
+        fn give_back(&self, bytes: usize) {
+            self.held.fetch_sub(bytes, SeqCst);
+        }
+    }
+
+    fn memory(limit: usize) -> Arc<Bytes> {
+        let held = AtomicUsize::new(0);
+        Arc::new(Bytes { limit, held })
+    }
+
+    #[test]
+    fn what_is_large_takes_memory_and_gives_it_back() {
+        let memory = memory(1 << 20);
+        let reservation = Reservation::new(Some(memory.clone()));
+        reservation.reserve(UNCHARGED).unwrap();
+        assert_eq!(memory.held.load(SeqCst), 0);
+        reservation.reserve(1).unwrap();
+        assert_eq!(memory.held.load(SeqCst), TRANCHE);
+        reservation.reserve(TRANCHE - 1).unwrap();
+        assert_eq!(memory.held.load(SeqCst), TRANCHE);
+        // Where there is less than a tranche, what is needed is enough.
+        reservation.reserve(3 * TRANCHE - 5).unwrap();
+        assert_eq!(reservation.reserve(6), Err(Cost::Memory));
+        reservation.release(10);
+        reservation.reserve(15).unwrap();
+        assert_eq!(memory.held.load(SeqCst), 1 << 20);
+        reservation.release(2 * TRANCHE);
+        assert_eq!(memory.held.load(SeqCst), 2 * TRANCHE);
+        drop(reservation);
+        assert_eq!(memory.held.load(SeqCst), 0);
+    }
+
+    #[test]
+    fn what_is_taken_may_be_held_for_longer() {
+        let memory = memory(1 << 20);
+        let reservation = Reservation::new(Some(memory.clone()));
+        reservation.reserve(1 << 19).unwrap();
+        let taken = reservation.into_taken();
+        assert_eq!(memory.held.load(SeqCst), (1 << 19) - UNCHARGED);
+        drop(taken);
+        assert_eq!(memory.held.load(SeqCst), 0);
+    }
+
+    #[test]
+    fn without_a_memory_there_is_no_limit() {
+        let reservation = Reservation::default();
+        reservation.reserve(usize::MAX).unwrap();
+        reservation.reserve(usize::MAX).unwrap();
+    }
+}
