@@ -271,7 +271,7 @@ impl Inner {
         let budget = self.fill_limits().budget(stored, arena);
         let views = stored.views(arena, &budget).map_err(LimitError::from)?;
         let select = &self.options.select;
-        let hints = StructureHints::of(&views.canonical, detail, select, &arena, &budget);
+        let hints = StructureHints::of(&views.canonical, detail, select, arena, &budget);
         let counter = &self.options.context.tokens;
         Ok(Hinted {
             tokens: counter.count(&hints.to_value().to_string()),
