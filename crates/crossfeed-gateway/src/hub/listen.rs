@@ -14,6 +14,7 @@ use super::{
     side::Side,
 };
 use crate::{
+    apart::apart,
     config::Unlisted,
     downstream::{LISTEN, Outlet},
     members::object,
@@ -174,8 +175,10 @@ impl Side {
     }
 
     /// The gateway's own id of a subscription at a server is known once the server says it.
-    fn part(&self, link: &Link, params: &Bytes) -> Option<(u64, u64)> {
-        let id = Id::parse(read::raw(params, &SUBSCRIPTION)?)?;
+    async fn part(&self, link: &Link, params: &Bytes) -> Option<(u64, u64)> {
+        let json = params.clone();
+        let id = apart(params.len(), move || read::raw(&json, &SUBSCRIPTION)).await?;
+        let id = Id::parse(id)?;
         let serial = link.serial_of(&id)?;
         Some((serial, id.as_number()?))
     }
@@ -190,22 +193,34 @@ impl Side {
         related: Option<&Id>,
     ) -> Option<Message> {
         let params = message.params().unwrap_or_default();
-        let part = self.part(link, &params).or_else(|| {
+        let part = self.part(link, &params).await.or_else(|| {
             let id = related?;
             Some((link.serial_of(id)?, id.as_number()?))
         });
         let Some((serial, minted)) = part else {
             return Some(message);
         };
+        let id = (self.listenings().get(&serial)).map(|listening| listening.id.clone());
+        let Some(id) = id else {
+            return Some(message);
+        };
+        let came = params.clone();
+        let with_id = move || read::replaced(&came, &SUBSCRIPTION, id.raw());
+        let mapped = message
+            .clone()
+            .with_body(apart(params.len(), with_id).await);
         let method = message.method().unwrap_or_default();
         let is_only = self.only().is_some();
+        let accepted = if method == ACKNOWLEDGED && !is_only {
+            apart(params.len(), move || accepted(&params)).await
+        } else {
+            None
+        };
         let (reply, messages) = {
             let mut listenings = self.listenings();
             let Some(listening) = listenings.get_mut(&serial) else {
                 return Some(message);
             };
-            let mapped = read::replaced(&params, &SUBSCRIPTION, listening.id.raw());
-            let mapped = message.clone().with_body(mapped);
             let reply = Arc::clone(&listening.reply);
             if method == ACKNOWLEDGED {
                 // Once is enough.
@@ -213,12 +228,8 @@ impl Side {
                 let at = asked.position(|server| *server == link.server)?;
                 listening.pending.swap_remove(at);
                 listening.parts.push((link.server, minted));
-                if !is_only && !listening.is_acknowledged {
-                    let accepted = read::raw(&params, &["notifications"])
-                        .and_then(|raw| serde_json::from_slice(&raw).ok());
-                    if let Some(Value::Object(accepted)) = accepted {
-                        accept(&mut listening.accepted, accepted);
-                    }
+                if let Some(accepted) = accepted.filter(|_| !listening.is_acknowledged) {
+                    accept(&mut listening.accepted, accepted);
                 }
                 if is_only && !listening.is_acknowledged {
                     // As it came.
@@ -269,9 +280,11 @@ impl Side {
             match answer {
                 Ok(message) => {
                     let result = message.body().unwrap_or_default();
-                    let mapped = listening.map_or(result.clone(), |listening| {
-                        read::replaced(&result, &SUBSCRIPTION, listening.id.raw())
+                    let mapped = apart(message.len(), move || match listening {
+                        Some(own) => read::replaced(&result, &SUBSCRIPTION, own.id.raw()),
+                        None => result,
                     });
+                    let mapped = mapped.await;
                     client.answer(serial, message.with_body(mapped)).await;
                 }
                 Err(Failure::Error(message)) => client.answer(serial, *message).await,
@@ -414,6 +427,11 @@ fn kept(params: &Bytes, key: &str, is_wanted: impl Fn(&str) -> bool) -> Bytes {
         true => params.clone(),
         false => read::replaced(params, &path, Value::from(texts).to_string().as_bytes()),
     }
+}
+
+/// What a server says in an acknowledgement that it will tell.
+fn accepted(params: &Bytes) -> Option<Map<String, Value>> {
+    serde_json::from_slice(&read::raw(params, &["notifications"])?).ok()
 }
 
 /// What either server will tell.

@@ -30,20 +30,20 @@ use tokio::{sync::oneshot, time::Instant};
 /// silence of ten seconds for an answer.
 const PROBED: Duration = Duration::from_secs(5);
 
-/// Requests that carry no data: one beyond [`LARGE`] is a mistake, or meant to keep others waiting while it
-/// is read.
-const SHORT: [&str; 10] = [
-    "completion/complete",
-    "logging/setLevel",
-    "ping",
-    "prompts/list",
-    "resources/list",
-    "resources/subscribe",
-    "resources/templates/list",
-    "resources/unsubscribe",
-    "server/discover",
-    "tools/list",
-];
+/// Whether requests of a method carry no data: one beyond [`LARGE`] is a mistake, or meant to keep others waiting
+/// while it is read.
+fn is_short(method: &str) -> bool {
+    const OTHERS: [&str; 7] = [
+        "completion/complete",
+        "logging/setLevel",
+        "ping",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "server/discover",
+        "tools/list",
+    ];
+    join::listed(method).is_some() || OTHERS.contains(&method)
+}
 
 /// Who was asked, and where the answer comes.
 type Asked = (Arc<Link>, oneshot::Receiver<Answer>);
@@ -62,7 +62,7 @@ impl Side {
             serial,
         };
         let method = message.method().unwrap_or_default();
-        if message.len() > LARGE && SHORT.contains(&method) {
+        if message.len() > LARGE && is_short(method) {
             let error = format!("a `{method}` request has at most {LARGE} bytes");
             let data = json!({"code": ErrorCode::LimitExceeded.as_str(), "limit": LARGE});
             let error = RpcError::new(code::INVALID_REQUEST, error).with_data(data);

@@ -236,14 +236,14 @@ impl Client {
     }
 
     /// Whether a client may be told what a server says of its own accord: not of the tasks of others.
-    pub(in crate::hub) fn may_hear(&self, link: &Link, message: &Message) -> bool {
+    pub(in crate::hub) async fn may_hear(&self, link: &Link, message: &Message) -> bool {
         let method = message.method().unwrap_or_default();
         if !method.starts_with("notifications/tasks") {
             return true;
         }
         let params = message.params().unwrap_or_default();
-        let task = read::string(&params, &[ID]);
-        task.map_or(self.tasks().has_all, |task| {
+        let task = apart(params.len(), move || read::string(&params, &[ID]));
+        task.await.map_or(self.tasks().has_all, |task| {
             self.tasks().may_know(link.server, &task)
         })
     }

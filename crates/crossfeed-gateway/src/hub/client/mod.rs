@@ -20,14 +20,17 @@ use super::{
 };
 use crate::{
     Revision,
+    apart::LARGE,
     budget::Account,
     downstream::{Crowded, Outlet, Principal},
     message::{Id, Kind, Message, RpcError, code},
     upstream::Header,
 };
 use bytes::Bytes;
+use crossfeed_json::{Cursor, Document};
 use futures_util::future::join_all;
 use std::{
+    borrow::Cow,
     collections::{HashMap, VecDeque},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -46,7 +49,7 @@ const LASTING: usize = 256 << 10;
 const EARLY: usize = 16 << 20;
 
 /// Requests that ended whose progress tokens are remembered.
-const ENDED: usize = 1024;
+pub(super) const ENDED: usize = 1024;
 
 /// Messages that wait, and where their answers go.
 type Early = VecDeque<(Message, Arc<dyn Outlet>)>;
@@ -55,6 +58,33 @@ type Early = VecDeque<(Message, Arc<dyn Outlet>)>;
 fn has_room(early: &Early, message: &Message, most: usize) -> bool {
     let held: usize = early.iter().map(|(early, _)| early.len()).sum();
     early.len() < most && (early.is_empty() || held + message.len() <= EARLY)
+}
+
+/// A progress token as it is compared: of a string its text, as servers spell it in other ways than clients.
+/// The quote before it tells it from a number.
+fn token_text(token: &[u8]) -> Cow<'_, [u8]> {
+    let Some((b'"', text)) = token.split_last() else {
+        return Cow::Borrowed(token);
+    };
+    if !text.contains(&b'\\') {
+        return Cow::Borrowed(text);
+    }
+    let document = Document::new(token.to_vec());
+    let text = document.root().ok().and_then(Cursor::string_bytes);
+    text.map_or(Cow::Borrowed(token), |text| {
+        Cow::Owned([b"\"", &*text].concat())
+    })
+}
+
+/// Whether a notification carries no data and is too long to be read on the threads that serve others: it is
+/// dropped.
+fn is_too_long(message: &Message) -> bool {
+    const SHORT: [&str; 3] = [
+        "notifications/cancelled",
+        "notifications/progress",
+        "notifications/tasks/status",
+    ];
+    message.len() > LARGE && message.method().is_some_and(|own| SHORT.contains(&own))
 }
 
 /// What says that a list changed, by the capability that it belongs to.

@@ -3,7 +3,7 @@
 //! What comes in: requests, and what became of them. What goes out: answers under the ids that the client
 //! gave. Deliberately not here: which server a request is for.
 
-use super::{Client, ENDED, LASTING, Running, State, has_room};
+use super::{Client, ENDED, LASTING, Running, State, has_room, token_text};
 use crate::{
     Revision,
     apart::apart,
@@ -408,7 +408,7 @@ impl State {
     /// Nothing more is told of a request that ends, but of its task.
     fn end_token(&mut self, running: &Running) {
         let Some(token) = &running.token else { return };
-        let token = self.fingerprints.of(token);
+        let token = self.fingerprints.of(&token_text(token));
         // It may have been another's before.
         self.ended.retain(|ended| *ended != token);
         if !running.goes_on {

@@ -3,9 +3,8 @@
 //! What comes in: messages of the client. What goes out: the same to the servers that they are for.
 //! Deliberately not here: requests.
 
-use super::{Client, LASTING, has_room};
+use super::{Client, LASTING, has_room, is_too_long};
 use crate::{
-    apart::LARGE,
     downstream::Outlet,
     hub::read,
     lookalike::is_lookalike,
@@ -43,9 +42,7 @@ impl Client {
             }
             state.session.clone().or_else(|| state.stateless.clone())
         };
-        // They carry no data, and are read where others wait.
-        let is_short = matches!(method, "notifications/cancelled" | "notifications/progress");
-        if is_short && message.len() > LARGE {
+        if is_too_long(&message) {
             tracing::debug!(target: "crossfeed::gateway", "a notification that is too long is dropped");
             return;
         }

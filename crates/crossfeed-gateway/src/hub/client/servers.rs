@@ -3,8 +3,9 @@
 //! What comes in: messages of one server. What goes out: the same to the stream of the client that they
 //! belong to, under ids that the client has not seen. Deliberately not here: answers.
 
-use super::{Asked, Client, LISTS, PROGRESS_TOKEN};
+use super::{Asked, Client, LISTS, PROGRESS_TOKEN, is_too_long, token_text};
 use crate::{
+    apart::apart,
     downstream::Outlet,
     hub::{link::Link, read, side::LONGEST},
     message::{Id, Message, RpcError, code},
@@ -40,10 +41,11 @@ impl Client {
         // Several servers may say the same token: the client knows it by another.
         let is_one_of_several = self.side_of(link).is_some_and(|side| side.only().is_none());
         let params = message.params().filter(|_| is_one_of_several);
-        let token = params
-            .as_ref()
-            .and_then(|params| read::kept(params, &PROGRESS_TOKEN))
-            .filter(|token| token.len() <= LONGEST);
+        let token = match params.clone() {
+            Some(params) => apart(params.len(), move || read::kept(&params, &PROGRESS_TOKEN)).await,
+            None => None,
+        };
+        let token = token.filter(|token| token.len() <= LONGEST);
         let has_token = token.is_some();
         let outlets = self.outlets(link, related, false);
         let number = {
@@ -73,7 +75,9 @@ impl Client {
         let message = match params.filter(|_| has_token) {
             Some(params) => {
                 let own = Id::number(number);
-                message.with_body(read::replaced(&params, &PROGRESS_TOKEN, own.raw()))
+                let with_own = move || read::replaced(&params, &PROGRESS_TOKEN, own.raw());
+                let params = apart(message.len(), with_own).await;
+                message.with_body(params)
             }
             None => message,
         };
@@ -95,7 +99,15 @@ impl Client {
         message: Message,
         related: Option<&Id>,
     ) {
-        if !self.may_hear(link, &message) {
+        if is_too_long(&message) {
+            tracing::debug!(
+                target: "crossfeed::gateway",
+                server = %link.name,
+                "a notification that is too long is dropped"
+            );
+            return;
+        }
+        if !self.may_hear(link, &message).await {
             return;
         }
         let message = if link.stateless
@@ -194,7 +206,9 @@ impl Client {
             .filter(|_| self.is_shared);
         let one = own.and_then(|serial| Some((serial, state.running.get(&serial)?)));
         let all = state.running.iter().filter(|_| !self.is_shared);
-        let all = all.filter(|(_, running)| running.token.as_ref() == Some(&token));
+        let text = token_text(&token);
+        let is_same = |own: &Bytes| token_text(own) == text;
+        let all = all.filter(|(_, running)| running.token.as_ref().is_some_and(is_same));
         for (serial, running) in one.into_iter().chain(all.map(|(serial, of)| (*serial, of))) {
             let Some(token) = running.token.clone() else {
                 continue;
@@ -204,7 +218,7 @@ impl Client {
             }
             found = Progress::OfAnother;
         }
-        if state.ended.contains(&state.fingerprints.of(&token)) {
+        if state.ended.contains(&state.fingerprints.of(&text)) {
             found = Progress::OfAnother;
         }
         found

@@ -40,11 +40,16 @@ async fn a_large_result_is_searched_for_tasks_elsewhere() {
 async fn what_carries_no_data_is_not_read_where_it_is_large() {
     let (values, indexed) = many_values();
     let world = World::new(&["a", "b"]);
-    let (client, mut servers) = world.begun(r#"{"completions":{},"prompts":{}}"#).await;
+    let capabilities = r#"{"completions":{},"prompts":{},"tasks":{"list":{}},"skills":{}}"#;
+    let (client, mut servers) = world.begun(capabilities).await;
     for method in [
         "completion/complete",
         "tools/list",
+        "prompts/list",
         "resources/list",
+        "resources/templates/list",
+        "tasks/list",
+        "skills/list",
         "ping",
     ] {
         let params = format!(r#"{{"cursor":1,"ref":{{"name":"p"}},"x":{values}}}"#);
@@ -63,6 +68,92 @@ async fn what_carries_no_data_is_not_read_where_it_is_large() {
         check(served.await.1, indexed);
     }
     assert!(servers.iter_mut().all(|server| server.is_quiet()));
+}
+
+/// The same in the other direction: servers say what is dropped where it is large.
+#[tokio::test]
+async fn what_servers_tell_without_data_is_not_read_where_it_is_large() {
+    let (values, indexed) = many_values();
+    let world = World::new(&["a", "b"]);
+    let (client, servers) = world.begun(r#"{"tools":{},"tasks":{}}"#).await;
+    let params = format!(r#"{{"requestId":9,"progressToken":9,"taskId":"t","x":{values}}}"#);
+    for method in ["cancelled", "progress", "tasks/status"] {
+        let told = message(&format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{params}}}"#
+        ));
+        let next = r#"{"jsonrpc":"2.0","method":"notifications/message"}"#;
+        let served = timed(async {
+            servers[0].say(told).await;
+            servers[0].say(message(next)).await;
+            client.next().await
+        });
+        let (came, served) = served.await;
+        assert_eq!(came, next, "{method}: {came:.200}");
+        check(served, indexed);
+    }
+}
+
+#[tokio::test]
+async fn large_messages_of_servers_are_read_elsewhere() {
+    let (values, indexed) = many_values();
+    let world = World::new(&["a", "b"]);
+    let (client, servers) = world.begun(r#"{"tools":{},"tasks":{}}"#).await;
+    let params = format!(r#"{{"_meta":{{"progressToken":9}},"taskId":"t","x":{values}}}"#);
+    for (method, id) in [
+        ("sampling/createMessage", r#""id":5,"#),
+        ("notifications/tasks", ""),
+    ] {
+        let said = message(&format!(
+            r#"{{"jsonrpc":"2.0",{id}"method":"{method}","params":{params}}}"#
+        ));
+        let served = timed(async {
+            servers[0].say(said).await;
+            client.next().await
+        });
+        let (came, served) = served.await;
+        assert!(came.contains(method), "{came:.200}");
+        check(served, indexed);
+    }
+}
+
+#[tokio::test]
+async fn what_is_told_for_a_subscription_is_read_elsewhere() {
+    let (values, indexed) = many_values();
+    let world = World::new(&["a"]);
+    let client = world.stateless();
+    client.send(r#"{"jsonrpc":"2.0","id":"s","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#).await;
+    let mut server = world.server(0).await;
+    let hello = server.expect("server/discover").await;
+    let about = r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#;
+    server.answer(&hello, about).await;
+    let listen = server.expect("subscriptions/listen").await;
+    let id = listen.id().unwrap();
+    let told = |method: &str, more: &str| {
+        message(&format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{{"_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}{more}}}}}"#
+        ))
+    };
+    let acknowledged = told("subscriptions/acknowledged", r#","notifications":{}"#);
+    server.say(acknowledged).await;
+    assert!(client.next().await.contains("acknowledged"));
+    let large = told("message", &format!(r#","x":{values}"#));
+    let served = timed(async {
+        server.say(large).await;
+        client.next().await
+    });
+    let (came, served) = served.await;
+    assert!(came.contains(r#"subscriptionId":"s""#), "{came:.200}");
+    check(served, indexed);
+    let last =
+        format!(r#"{{"_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}},"x":{values}}}"#);
+    let last = answer(&listen, &last);
+    let served = timed(async {
+        server.say(last).await;
+        client.answer().await
+    });
+    let (came, served) = served.await;
+    assert!(came.contains(r#"subscriptionId":"s""#), "{came:.200}");
+    check(served, indexed);
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Progress, which says only by a token what it is about.
 
 use super::fake::{World, message};
-use crate::hub::read;
+use crate::hub::{client::ENDED, read};
 use std::time::Duration;
 
 const ALL: &str = r#"{"tools":{},"resources":{}}"#;
@@ -112,4 +112,64 @@ async fn no_progress_comes_behind_an_answer_but_of_a_task() {
     client.answer().await;
     servers[0].say(message(&progress("5"))).await;
     assert_eq!(client.next().await, progress("5"));
+}
+
+/// Servers write a token anew, some with escapes.
+#[tokio::test]
+async fn a_token_is_the_same_however_it_is_spelled() {
+    let world = World::new(&["a", "b"]);
+    let (client, mut servers) = world.begun(r#"{"resources":{}}"#).await;
+    client
+        .send(r#"{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"x:1","_meta":{"progressToken":"é\/"}}}"#)
+        .await;
+    let lists = [
+        ("resources/list", r#"{"resources":[{"uri":"x:1"}]}"#),
+        ("resources/templates/list", "{}"),
+    ];
+    for (method, list) in lists {
+        for (server, list) in servers.iter_mut().zip([list, "{}"]) {
+            let request = server.expect(method).await;
+            server.answer(&request, list).await;
+        }
+    }
+    let request = servers[0].expect("resources/read").await;
+    let spellings = [r#""\u00e9/""#, r#""\u00E9\/""#, r#""é/""#];
+    for token in spellings {
+        servers[1].say(message(&progress(token))).await;
+        servers[1].say(message(&progress("6"))).await;
+        assert_eq!(client.next().await, progress("6"), "{token}");
+        servers[0].say(message(&progress(token))).await;
+        assert_eq!(client.next().await, progress(token));
+    }
+    servers[0].answer(&request, r#"{"contents":[]}"#).await;
+    client.answer().await;
+    for token in spellings {
+        servers[0].say(message(&progress(token))).await;
+        servers[0].say(message(&progress("6"))).await;
+        assert_eq!(client.next().await, progress("6"), "{token}");
+    }
+}
+
+#[tokio::test]
+async fn the_tokens_of_the_last_requests_are_remembered() {
+    let world = World::new(&["a"]);
+    let (client, mut servers) = world.begun(r#"{"resources":{}}"#).await;
+    for id in 0..=ENDED {
+        client
+            .send(&format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"resources/read","params":{{"uri":"x:1","_meta":{{"progressToken":"t{id}"}}}}}}"#
+            ))
+            .await;
+        let request = servers[0].expect("resources/read").await;
+        servers[0].answer(&request, r#"{"contents":[]}"#).await;
+        client.answer().await;
+    }
+    for id in [1, ENDED, 0] {
+        let told = progress(&format!(r#""t{id}""#));
+        servers[0].say(message(&told)).await;
+        if id == 0 {
+            assert_eq!(client.next().await, told);
+        }
+    }
+    assert!(client.is_quiet().await);
 }
