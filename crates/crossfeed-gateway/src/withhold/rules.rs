@@ -317,6 +317,10 @@ impl Rules<'_> {
                     _ => self.unexpected(name, schema),
                 })
                 .into(),
+            // Without its values, a choice is one that nothing fits.
+            ("anyOf" | "oneOf", Kind::Array) | ("not", Kind::Object) if is_withheld => {
+                Change::Remove
+            }
             ("items" | "additionalProperties" | "not", Kind::Object) => {
                 self.schema(value, is_withheld).into()
             }
@@ -515,4 +519,41 @@ fn has_content(root: Cursor<'_>) -> bool {
     ["content", "structuredContent"]
         .iter()
         .any(|key| root.get(key).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    /// What is left of a form with one field.
+    #[track_caller]
+    fn check(name: &str, field: &Value, expected: &Value) {
+        let rules = Arc::new(RevealRules::parse([""; 0], ["password"]).unwrap());
+        let form = |field: &Value| json!({"message": "m", "requestedSchema": {"properties": {(name): field}}});
+        let document = Document::new(form(field).to_string());
+        let root = document.root().unwrap();
+        let shown = Rules(&rules).request("elicitation/create", root);
+        let shown = shown.unwrap_or_else(|| document.raw().to_vec());
+        let shown: Value = serde_json::from_slice(&shown).unwrap();
+        assert_eq!(shown, form(expected));
+    }
+
+    /// A choice between options without their values is one that no value fits, and titles of options say what
+    /// they are.
+    #[test]
+    fn a_form_with_a_withheld_choice_can_be_answered() {
+        let options = json!([{"const": "red", "title": "Red"}, {"const": "blue", "title": "Blue"}]);
+        let one = json!({"type": "string", "oneOf": options});
+        let several = json!({"type": "array", "items": {"anyOf": options}, "maxItems": 2});
+        let not = json!({"type": "string", "not": {"enum": ["red"]}});
+        let text = json!({"type": "string"});
+        check("password", &one, &text);
+        check("password", &not, &text);
+        let list = json!({"type": "array", "items": {}, "maxItems": 2});
+        check("password", &several, &list);
+        for field in [one, several, not] {
+            check("color", &field, &field);
+        }
+    }
 }
