@@ -562,6 +562,44 @@ async fn progress_and_logs_go_to_who_wants_them() {
     }
 }
 
+/// The last sixteen pieces of progress wait for a client that answers a question, and none that is long.
+#[tokio::test(start_paused = true)]
+async fn the_last_progress_is_kept_while_a_client_answers() {
+    let mut talk = discovered("{}").await;
+    let first = said(r#""progressToken":"p","#);
+    talk.client(&format!(
+        r#"{{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{{"name":"t",{first}}}}}"#
+    ))
+    .await;
+    talk.server_gets(r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":"p"}}}"#).await;
+    talk.server(r#"{"jsonrpc":"2.0","id":1,"method":"roots/list"}"#)
+        .await;
+    let state = talk
+        .asked("a", r#"{"input_1":{"method":"roots/list"}}"#)
+        .await;
+    let progress = |token: &str, done: usize, more: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":{done}{more}}}}}"#
+        )
+    };
+    for done in 0..20 {
+        talk.server(&progress(r#""p""#, done, "")).await;
+    }
+    let long = format!(r#","message":"{}""#, "x".repeat(4096));
+    talk.server(&progress(r#""p""#, 20, &long)).await;
+    talk.silence().await;
+    let again = said(r#""progressToken":7,"#);
+    talk.client(&format!(r#"{{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{{"name":"t",{again},"requestState":"{state}","inputResponses":{{"input_1":{{}}}}}}}}"#)).await;
+    talk.server_gets(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#)
+        .await;
+    for done in 4..20 {
+        talk.client_gets(&progress("7", done, "")).await;
+    }
+    // One that is told at once may be long.
+    talk.server(&progress(r#""p""#, 21, &long)).await;
+    talk.client_gets(&progress("7", 21, &long)).await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_subscription_is_fed_by_what_the_server_tells() {
     let mut talk =
