@@ -17,7 +17,7 @@ use super::{
     list::Offered,
     params::Params,
     refusal,
-    result::Kept,
+    result::{self, Kept},
     room,
 };
 use crate::{
@@ -55,8 +55,9 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
         Err(body) => return refused(body),
     };
     let invalid = |message: String| Call::Refused(RpcError::new(code::INVALID_PARAMS, message));
-    let Some(root) = params.root() else {
-        return invalid("the params of tools/call are no object".to_owned());
+    let root = match params.object() {
+        Ok(root) => root,
+        Err(message) => return invalid(message),
     };
     let Some(name) = root.get("name").and_then(Cursor::as_str) else {
         return invalid("the params of tools/call name no tool".to_owned());
@@ -93,10 +94,11 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
         Ok(in_flight) => (Some(in_flight), None),
         Err(why_not) => (None, Some(why_not)),
     };
+    let asked = shared.asked(&name, written.clone()).await;
     let state = root.get("requestState");
     let continued = state
         .filter(|state| state.kind() != Kind::Null)
-        .map(|state| shared.round(&offered, state, shared.asked(&name, written.as_deref())));
+        .map(|state| shared.round(&offered, state, asked));
     let (round, held) = match continued.transpose() {
         Ok(continued) => continued.unwrap_or_default(),
         Err(error) => return Call::Answered(unknown_state(shared, &error)),
@@ -138,18 +140,19 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
         Ok(headers) => headers,
         Err(body) => return refused(body),
     };
-    // They are not held twice: what is sent holds the resolved arguments, too.
-    let resolved = ready.arguments.as_ref();
-    let resolved = resolved.filter(|own| own.len() > UNCHARGED).map(Bytes::len);
-    let needed = resolved.map_or(0, |bytes| bytes + params.raw().len());
-    let mut charge = match room::to_write(shared, needed) {
-        Ok(charge) => charge,
+    let for_result = match result::asked_of(shared, &offered, root) {
+        Ok(for_result) => for_result,
         Err(body) => return refused(body),
     };
     let own = offered.prepared.listed().name();
-    let (sent, at) = params.sent(own, ready.arguments.as_ref(), meta).await;
-    charge.keep(sent.len());
-    let sent = charge.hold(sent);
+    let sent = params.sent(shared, own, ready.arguments.as_ref(), meta);
+    let (sent, at) = match sent.await {
+        Ok(sent) => sent,
+        Err(body) => return refused(body),
+    };
+    // They are not held twice: what is sent holds the resolved arguments, too.
+    let resolved = ready.arguments.as_ref();
+    let resolved = resolved.filter(|own| own.len() > UNCHARGED).map(Bytes::len);
     if let Some((bytes, at)) = resolved.zip(at) {
         ready.arguments = Some(sent.slice(at..at + bytes));
     }
@@ -159,7 +162,8 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
         offered: Arc::clone(&offered),
         sources: ready.sources,
         projection: ready.projection,
-        params: params.raw().clone(),
+        asked,
+        params: for_result,
         arguments: ready.arguments,
     });
     Call::Forward(Forward {

@@ -18,7 +18,7 @@ use super::{
     tasks::{Room, Tasks},
 };
 use crate::{
-    apart::indexed,
+    apart::{apart, indexed},
     budget::{Account, Charge, Purpose, UNCHARGED},
     downstream::Principal,
     message::{RpcError, code},
@@ -26,7 +26,7 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_core::{Memory, Session};
-use crossfeed_json::{Cursor, Document};
+use crossfeed_json::Cursor;
 use crossfeed_projection::ProjectionRequest;
 use crossfeed_schema::guidance;
 use crossfeed_wire::{CallId, ErrorBody, Scope};
@@ -203,13 +203,8 @@ impl Shared {
     /// Keeps what a call was resolved to, for the client's answer to what the server asks. What finds no room is
     /// resolved anew then.
     pub(super) fn remember_round(&self, state: &str, kept: Kept) {
-        let document = Document::new(kept.params);
-        let params = document.root().ok();
-        let name = params.and_then(|own| own.get("name")?.as_str());
-        let arguments = params.and_then(|own| own.get("arguments"));
-        let asked = self.asked(&name.unwrap_or_default(), arguments.map(Cursor::raw));
         let mut round = Round {
-            asked: Some(asked),
+            asked: Some(kept.asked),
             arguments: kept.arguments,
             sources: kept.sources,
             projection: kept.projection,
@@ -270,7 +265,10 @@ impl Shared {
     }
 
     /// A digest of the name and the arguments of a call, of which nobody but this client's tools knows the key.
-    pub(super) fn asked(&self, name: &str, arguments: Option<&[u8]>) -> u64 {
+    pub(super) async fn asked(&self, name: &str, arguments: Option<Bytes>) -> u64 {
+        let key = self.asked.clone();
+        let bytes = arguments.as_ref().map_or(0, Bytes::len);
+        let arguments = apart(bytes, move || key.hash_one(arguments)).await;
         self.asked.hash_one((name, arguments))
     }
 

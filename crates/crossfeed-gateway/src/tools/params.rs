@@ -4,18 +4,19 @@
 //! and the `params` for a server. Deliberately not here: what is in the arguments. Long ones have no index
 //! before somebody needs one, so that there are never two of them.
 
-use super::{client::Shared, room};
+use super::{client::Shared, refusal, room};
 use crate::{
     apart::{apart, indexed},
     budget::{Charge, UNCHARGED},
 };
 use bytes::Bytes;
+use crossfeed_core::LimitError;
 use crossfeed_json::{
-    Cursor, Document, Kind, MAX_DEPTH, Quoted, TokenVisitor, quoted, read_tokens,
+    Cursor, Document, JsonErrorKind, Kind, MAX_DEPTH, Quoted, TokenVisitor, quoted, read_tokens,
 };
 use crossfeed_mcp::TraceMeta;
 use crossfeed_wire::ErrorBody;
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 const ARGUMENTS: &str = "arguments";
 /// What stands in the place of arguments that are kept apart.
@@ -26,20 +27,34 @@ pub(super) struct Params {
     /// As they came.
     raw: Bytes,
     /// The same, with a stand-in for arguments that are kept apart.
-    others: Document,
+    others: Arc<Document>,
     apart: Option<Bytes>,
-    _room: Charge,
+    /// For the index of the others.
+    room: Charge,
 }
 
 impl Params {
-    /// Reads `params`, for which there has to be room.
+    /// Reads `params`, for which there has to be room. Arguments may nest as deep as anything that is read,
+    /// though `params` that hold them nest deeper.
     pub(super) async fn read(shared: &Shared, raw: Bytes) -> Result<Self, Box<ErrorBody>> {
+        if raw.len() <= UNCHARGED {
+            let others = Document::new(raw.clone());
+            let error = others.root().err();
+            if error.is_none_or(|error| error.kind != JsonErrorKind::TooDeep) {
+                return Ok(Self {
+                    raw,
+                    others: Arc::new(others),
+                    apart: None,
+                    room: shared.account.nothing(),
+                });
+            }
+        }
         let long = raw.clone();
-        let range = if raw.len() > UNCHARGED {
-            apart(raw.len(), move || arguments_in(&long)).await
-        } else {
-            None
-        };
+        let found = apart(raw.len(), move || arguments_in(&long)).await;
+        if found.as_ref().is_some_and(|found| found.depth > MAX_DEPTH) {
+            return Err(refusal::limit_body(LimitError::ArgumentsTooDeep));
+        }
+        let range = found.map(|found| found.range);
         let others = match &range {
             Some(range) => {
                 let (before, behind) = (raw.slice(..range.start), raw.slice(range.end..));
@@ -50,50 +65,53 @@ impl Params {
         };
         let room = room::to_index(shared, &others).await?;
         Ok(Self {
-            others: indexed(others).await,
+            others: Arc::new(indexed(others).await),
             apart: range.map(|range| raw.slice(range)),
             raw,
-            _room: room,
+            room,
         })
     }
 
-    /// The object, without what is in long arguments; none where they are no object.
-    pub(super) fn root(&self) -> Option<Cursor<'_>> {
-        let root = self.others.root().ok()?;
-        (root.kind() == Kind::Object).then_some(root)
+    /// The object, without what is in arguments that are kept apart; else what is wrong with it.
+    pub(super) fn object(&self) -> Result<Cursor<'_>, String> {
+        let root = self.others.root();
+        let root =
+            root.map_err(|error| format!("the params of tools/call are invalid: {error}"))?;
+        if root.kind() != Kind::Object {
+            return Err("the params of tools/call are not an object".to_owned());
+        }
+        Ok(root)
     }
 
     /// The bytes of the arguments.
     pub(super) fn arguments(&self) -> Option<Bytes> {
-        let short = || self.root()?.get(ARGUMENTS).map(Cursor::shared);
+        let short = || self.object().ok()?.get(ARGUMENTS).map(Cursor::shared);
         self.apart.clone().or_else(short)
     }
 
-    /// All bytes, as they came.
-    pub(super) fn raw(&self) -> &Bytes {
-        &self.raw
-    }
-
-    /// The `params` as the server gets them: its own `name` for the tool, the arguments resolved, our place in
-    /// the trace. And where the resolved arguments stand in them.
+    /// The `params` as the server gets them, charged where they are not the bytes that came: its own `name` for
+    /// the tool, the arguments resolved, our place in the trace. And where the resolved arguments stand in them.
     pub(super) async fn sent(
         &self,
+        shared: &Shared,
         name: &str,
         resolved: Option<&Bytes>,
         trace: Option<TraceMeta>,
-    ) -> (Bytes, Option<usize>) {
-        let traced = trace.zip(self.root());
-        let traced = traced.map(|(trace, root)| Document::new(trace.put(root).into_owned()));
-        let others = traced.as_ref().unwrap_or(&self.others);
+    ) -> Result<(Bytes, Option<usize>), Box<ErrorBody>> {
+        let traced = match trace {
+            Some(trace) => Some(self.traced(shared, trace).await?),
+            None => None,
+        };
+        let others = traced.as_ref().map_or(&*self.others, |(traced, _)| traced);
         let Ok(root) = others.root() else {
-            return (self.raw.clone(), None);
+            return Ok((self.raw.clone(), None));
         };
         let range = |value: Cursor<'_>| value.offset()..value.offset() + value.raw().len();
         let own = quoted(name);
         let name = root.get("name").filter(|name| name.raw() != own.as_bytes());
         let name = name.map(|name| (range(name), Bytes::from(own)));
         if traced.is_none() && name.is_none() && resolved.is_none() {
-            return (self.raw.clone(), None);
+            return Ok((self.raw.clone(), None));
         }
         let arguments = resolved.or(self.apart.as_ref()).cloned();
         let arguments = root.get(ARGUMENTS).map(range).zip(arguments);
@@ -109,8 +127,30 @@ impl Params {
         let raw = others.raw().clone();
         let more: usize = changes.iter().map(|(_, with)| with.len()).sum();
         let bytes = raw.len() + more;
+        let mut charge = room::to_write(shared, bytes)?;
         let sent = apart(bytes, move || with_changes(&raw, &changes)).await;
-        (sent, at)
+        charge.keep(sent.len());
+        Ok((charge.hold(sent), at))
+    }
+
+    /// The same, without arguments that are kept apart, with our place in the trace.
+    async fn traced(
+        &self,
+        shared: &Shared,
+        trace: TraceMeta,
+    ) -> Result<(Document, Charge), Box<ErrorBody>> {
+        let others = Arc::clone(&self.others);
+        let bytes = others.raw().len();
+        // Bytes and index once more: what is added is short.
+        let room = room::to_write(shared, bytes + self.room.bytes())?;
+        let put = move || {
+            let written = others.root().map(|root| trace.put(root).into_owned());
+            let document = written.map_or_else(|_| Document::new(Bytes::new()), Document::new);
+            // Indexed here.
+            let _ = document.root();
+            document
+        };
+        Ok((apart(bytes, put).await, room))
     }
 }
 
@@ -126,17 +166,25 @@ fn with_changes(raw: &[u8], changes: &[(Range<usize>, Bytes)]) -> Bytes {
     pieces.concat().into()
 }
 
-/// Where the arguments stand that are a list or object; none where `params` nest too deep to be read, or are
-/// not valid JSON, which their index says.
-fn arguments_in(params: &[u8]) -> Option<Range<usize>> {
+/// Arguments that are a list or object.
+struct Found {
+    range: Range<usize>,
+    /// How deep they nest.
+    depth: usize,
+}
+
+/// Where such arguments stand; none where `params` are not valid JSON, which their index says.
+fn arguments_in(params: &[u8]) -> Option<Found> {
     let mut reader = Reader::default();
     read_tokens(std::str::from_utf8(params).ok()?, &mut reader).ok()?;
-    reader.found.filter(|_| reader.deepest <= MAX_DEPTH)
+    let depth = reader.deepest;
+    reader.found.map(|range| Found { range, depth })
 }
 
 #[derive(Default)]
 struct Reader {
     depth: usize,
+    /// Within arguments.
     deepest: usize,
     /// Whether the value that comes is that of the arguments.
     is_next: bool,
@@ -149,8 +197,10 @@ impl TokenVisitor for Reader {
         if self.depth == 1 && self.is_next {
             self.from = Some(at);
         }
+        if self.from.is_some() {
+            self.deepest = self.deepest.max(self.depth);
+        }
         self.depth += 1;
-        self.deepest = self.deepest.max(self.depth);
     }
 
     fn key(&mut self, key: Quoted<'_>) {
@@ -179,7 +229,8 @@ mod tests {
 
     fn check(params: &str, expected: Option<&str>) {
         let found = arguments_in(params.as_bytes());
-        assert_eq!(found.map(|range| &params[range]), expected, "{params}");
+        let range = found.map(|found| found.range);
+        assert_eq!(range.map(|range| &params[range]), expected, "{params}");
     }
 
     #[test]
@@ -198,8 +249,13 @@ mod tests {
         check(r#"[{"arguments": {}}]"#, None);
         check(r#"{"arguments": {}"#, None);
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-        let (most, more) = (nested(MAX_DEPTH - 1), nested(MAX_DEPTH));
-        check(&format!("{{\"arguments\":{most}}}"), Some(&most));
-        check(&format!("{{\"arguments\":{more}}}"), None);
+        for depth in [1, MAX_DEPTH, MAX_DEPTH + 1] {
+            let params = format!(
+                r#"{{"_meta":{},"arguments":{}}}"#,
+                nested(200),
+                nested(depth)
+            );
+            assert_eq!(arguments_in(params.as_bytes()).unwrap().depth, depth);
+        }
     }
 }

@@ -5,7 +5,7 @@
 
 use super::flow::FlowError;
 use bytes::Bytes;
-use crossfeed_core::Failure;
+use crossfeed_core::{Failure, LimitError};
 use crossfeed_wire::{ErrorBody, ErrorCode, ErrorReport};
 use serde_json::{Value, json};
 
@@ -35,6 +35,13 @@ pub(super) fn flow_body(error: &FlowError) -> ErrorBody {
     let mut body = ErrorBody::new(ErrorCode::FlowRefused, error.to_string());
     body.advice = Some(error.advice().to_owned());
     body
+}
+
+/// A limit that a call is beyond.
+pub(super) fn limit_body(error: LimitError) -> Box<ErrorBody> {
+    let mut body = ErrorBody::new(error.code(), error.to_string());
+    body.advice = Some(error.advice().to_owned());
+    Box::new(body)
 }
 
 /// Errors as a tool result.

@@ -35,7 +35,7 @@ use crossfeed_json::{Cursor, Document, Edits, Kind};
 use crossfeed_projection::ProjectionRequest;
 use crossfeed_schema::Spelling;
 use crossfeed_tokens::TokenCounter;
-use crossfeed_wire::CallId;
+use crossfeed_wire::{CallId, ErrorBody};
 use serde_json::Value;
 use std::sync::Arc;
 use whole::{Clean, Held, clean, whole};
@@ -76,8 +76,11 @@ pub(super) struct Kept {
     pub(super) sources: Sources,
     /// What was asked of the result by parameters of ours.
     pub(super) projection: Option<ProjectionRequest>,
-    /// The `params` as the client wrote them, and the arguments as they were resolved.
+    /// A digest of the name and the arguments as the client wrote them.
+    pub(super) asked: u64,
+    /// Of the `params` what [asks for parts](asked_of) of the result.
     pub(super) params: Bytes,
+    /// The arguments as they were resolved.
     pub(super) arguments: Option<Bytes>,
 }
 
@@ -170,15 +173,9 @@ impl Kept {
     /// The same without what is needed no more once the call runs as a task.
     pub(super) fn slim(mut self) -> Self {
         self.arguments = None;
-        let document = Document::new(self.params);
-        let meta = document.root().ok().and_then(|root| root.get("_meta"));
-        let asked = ASKED.map(|key| Some((key, meta?.get(key)?.raw())));
-        let asked: Vec<_> = asked.into_iter().flatten().collect();
-        let bytes: usize = asked.iter().map(|(_, raw)| raw.len()).sum();
-        self.params = match asked.is_empty() || bytes > SLIM {
-            true => Bytes::new(),
-            false => members::object(&[("_meta", members::object(&asked))]),
-        };
+        if self.params.len() > SLIM {
+            self.params = Bytes::new();
+        }
         self
     }
 
@@ -235,7 +232,7 @@ impl Kept {
         }
         shared.learn(&call_id, &offered);
         let is_cut = offered.previews && !offered.has_page && is_large;
-        let is_cut = is_cut && (projection.is_some() || !asks(&offered, &params));
+        let is_cut = is_cut && (projection.is_some() || params.is_empty());
         // A preview is short.
         let needed = if is_cut { 0 } else { result.len() };
         let Some(mut charge) = room::to_show(&shared, needed) else {
@@ -352,7 +349,7 @@ async fn shown(shared: &Shared, call_id: &CallId, show: Show, asked: Asked) -> O
         }
     }
     let response = session.response(call_id).await.ok()?;
-    if may_be_cut && (wants_parts || !asks(&show.offered, &asked.params)) {
+    if may_be_cut && (wants_parts || asked.params.is_empty()) {
         let figures = shared.tools.figures.server(show.offered.server);
         let options = RenderOptions::default().with_spelling(Spelling::Underscore);
         let rendered = session.render(call_id, &options).await.ok()?;
@@ -433,22 +430,27 @@ fn has_blob(part: Cursor<'_>) -> bool {
     blob.is_some_and(|blob| blob.kind() == Kind::String)
 }
 
-/// Whether a client asks for parts of a result in the `_meta` of its call.
-fn asks(offered: &Offered, params: &Bytes) -> bool {
-    let may_ask = |key: &&str| members::may_hold(params, key);
-    if offered.projected.is_none() || !ASKED.iter().any(may_ask) {
-        return false;
+/// What of the `params` of a call asks for parts of its result, in its `_meta`: no bytes where nothing does. The
+/// rest of the `params` is not kept.
+pub(super) fn asked_of(
+    shared: &Shared,
+    offered: &Offered,
+    params: Cursor<'_>,
+) -> Result<Bytes, Box<ErrorBody>> {
+    let meta = params.get("_meta").filter(|_| offered.projected.is_some());
+    let asked = ASKED.map(|key| Some((key, meta?.get(key)?.raw())));
+    let asked: Vec<_> = asked.into_iter().flatten().collect();
+    if asked.is_empty() {
+        return Ok(Bytes::new());
     }
-    let document = Document::new(params.clone());
-    let meta = document.root().ok().and_then(|root| root.get("_meta"));
-    let has = |key: &&str| meta.is_some_and(|meta| meta.get(key).is_some());
-    ASKED.iter().any(has)
+    let asked = members::object(&[("_meta", members::object(&asked))]);
+    Ok(room::to_write(shared, asked.len())?.hold(asked))
 }
 
 /// The result as the client asks for it in the `_meta` of its call.
 fn asked_in_meta(offered: &Offered, params: &Bytes, document: &Document) -> Option<Document> {
     let tool = offered.projected.as_ref()?;
-    if !asks(offered, params) {
+    if params.is_empty() {
         return None;
     }
     let params: Value = serde_json::from_slice(params).ok()?;

@@ -331,3 +331,56 @@ async fn what_is_sent_unjudged_keeps_its_digits() {
     let expected = r#"{"name":"fetch","arguments":{"any":1.10000000000000000000000001}}"#;
     assert_eq!(String::from_utf8_lossy(&sent), expected);
 }
+
+/// Arguments may nest as deep as anything that is read; what stands around them in the message does not count.
+#[tokio::test]
+async fn arguments_nest_as_deep_as_the_limit_says() {
+    let client = one().await;
+    let nested = |lists: usize, pad: usize| {
+        let (open, close) = ("[".repeat(lists), "]".repeat(lists));
+        let pad = "x".repeat(pad);
+        format!(r#"{{"name":"search","arguments":{{"q":"{pad}","x":{open}{close}}}}}"#)
+    };
+    for pad in [0, 10_000] {
+        let most = nested(126, pad);
+        let forwarded = forward(&client, most.clone().into()).await;
+        assert_eq!(forwarded.params, most);
+        let refused = answered(&client, nested(127, pad).into()).await;
+        let text = error(&refused);
+        assert!(text.starts_with("limit.exceeded: "), "{text}");
+        assert!(text.contains("127"), "{text}");
+    }
+    let (open, close) = ("[".repeat(127), "]".repeat(127));
+    let deep = format!(r#"{{"name":"search","_meta":{open}{close}}}"#);
+    let Call::Refused(refused) = client.call(deep.into()).await else {
+        panic!("it was taken");
+    };
+    assert!(refused.message.contains("127"), "{}", refused.message);
+}
+
+/// A tool whose arguments are read back cannot be called with more values than may be built of them.
+#[tokio::test]
+async fn more_values_than_can_be_read_back_are_refused_with_a_way_out() {
+    let mut config = server("a");
+    config.profile = Some("gemini".to_owned());
+    let list = |key: &str| {
+        let item = json!({"type": "object", "properties": {(key): {"type": "integer"}}});
+        json!({"type": "array", "items": item})
+    };
+    let tools = json!([
+        {"name": "renamed", "inputSchema": {"type": "object", "properties": {"x": list("c.d")}}},
+        {"name": "plain", "inputSchema": {"type": "object", "properties": {"x": list("c")}}},
+    ]);
+    let client = World::new(vec![(config, tools)], Vec::new())
+        .client(local())
+        .await;
+    let few = forward(&client, params("renamed", json!({"x": [{"c_d": 1}]}))).await;
+    assert_eq!(few.params, params("renamed", json!({"x": [{"c.d": 1}]})));
+    let many = |key: &str| json!({"x": vec![json!({(key): 1}); 10_000]});
+    let refused = answered(&client, params("renamed", many("c_d"))).await;
+    let text = error(&refused);
+    assert!(text.starts_with("limit.exceeded: "), "{text}");
+    assert!(text.contains("write fewer values"), "{text}");
+    let passed = forward(&client, params("plain", many("c"))).await;
+    assert_eq!(passed.params, params("plain", many("c")));
+}

@@ -114,6 +114,40 @@ async fn what_is_built_at_once_is_bounded_in_sum() {
     forward(&client, copies("call_1")).await;
 }
 
+/// Also where the arguments are the client's own bytes. What the client wrote is not kept.
+#[tokio::test]
+async fn a_call_under_another_name_is_charged_until_it_is_sent() {
+    let servers = vec![(server("a"), tools()), (server("b"), json!([]))];
+    let mut world = World::new(servers, Vec::new());
+    let config = GatewayConfig::clone(&world.tools.config);
+    let config = GatewayConfig {
+        prefix: Prefix::Always,
+        ..config
+    };
+    let budget = Budget::new(1 << 20, 1, 0, &Metrics::new());
+    let engine = Engine::in_memory(EngineOptions::default());
+    world.tools = Tools::new(engine, Arc::new(config)).with_budget(&budget);
+    let client = world.client(local()).await;
+    let call = params("a__search", json!({"q": "x".repeat(400_000)}));
+    let first = forward(&client, call.clone()).await;
+    assert_eq!(
+        first.params,
+        params("search", json!({"q": "x".repeat(400_000)}))
+    );
+    assert!(
+        budget.held() >= first.params.len(),
+        "{} of {}",
+        budget.held(),
+        first.params.len()
+    );
+    let second = forward(&client, call.clone()).await;
+    let refused = answered(&client, call.clone()).await;
+    assert!(error(&refused).starts_with("limit.exceeded: "));
+    let pending = [first, second].map(|forwarded| forwarded.pending);
+    assert_eq!(budget.held(), 0);
+    drop(pending);
+}
+
 /// What waits for the client's answer to a question is charged, though each is short.
 #[tokio::test]
 async fn rounds_are_charged() {

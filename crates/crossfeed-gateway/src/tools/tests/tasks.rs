@@ -224,7 +224,11 @@ async fn tasks_of_one_do_not_end_those_of_another() {
 /// Of a call that runs as a task no more is kept than its result takes.
 #[tokio::test]
 async fn what_is_kept_of_a_task_is_bounded() {
-    let client = one().await;
+    let mut config = server("a");
+    config.projection = true;
+    let client = World::new(vec![(config, tools())], Vec::new())
+        .client(local())
+        .await;
     let asked = json!({"mode": "include", "fields": ["n"]});
     let long = "x".repeat(1 << 20);
     let kept = async |meta: Value| {
