@@ -6,6 +6,7 @@
 
 use super::rules::Rules;
 use crate::{
+    budget::Charge,
     members,
     message::{Id, Kind, Message, RpcError, code},
 };
@@ -15,15 +16,18 @@ use crossfeed_projection::{RevealRules, WITHHELD};
 use std::sync::Arc;
 
 /// What is said in place of a message that cannot be judged.
-const UNJUDGED: &str =
+pub(super) const UNJUDGED: &str =
     "limit.exceeded: the message is withheld: it cannot be told what of it may be shown";
+/// The same where there is no memory to judge it.
+pub(super) const NO_ROOM: &str = "limit.exceeded: the message is withheld: the gateway has no memory now to \
+    tell what of it may be shown; a call that it answers has run";
 /// What is said in place of a question whose state may not be shown.
 pub(super) const WITHHELD_STATE: &str = "upstream.invalid: the server's question is withheld: its \
     `requestState` holds what the configuration withholds";
 
 /// Whether a failure is what is said here in place of a server's message.
 pub(crate) fn is_refusal(text: &str) -> bool {
-    [UNJUDGED, WITHHELD_STATE].contains(&text)
+    [UNJUDGED, NO_ROOM, WITHHELD_STATE].contains(&text)
 }
 
 /// What the answer to a request is, as far as rules differ by it.
@@ -67,25 +71,48 @@ pub(super) enum Judged {
     Dropped,
 }
 
-/// What becomes of a message that is `reply`, if it is an answer.
-pub(super) fn judged(message: Message, reply: Reply, rules: &Arc<RevealRules>) -> Judged {
+/// What becomes of a message that is `reply`, if it is an answer; with room for what is written.
+pub(super) fn judged(
+    message: Message,
+    reply: Reply,
+    rules: &Arc<RevealRules>,
+    room: Option<Charge>,
+) -> Judged {
     let Some(body) = message.body() else {
         return Judged::Passes(alone(message));
     };
-    let document = Document::new(body);
-    let Ok(root) = document.root() else {
-        return unjudged(message.kind(), reply, message.id());
+    let Some(shown) = shown(body, &message, reply, rules) else {
+        return unjudged(message.kind(), reply, message.id(), UNJUDGED);
     };
+    let message = alone(message);
+    Judged::Passes(match (shown, room) {
+        (Some(shown), Some(mut room)) => {
+            room.keep(shown.len());
+            message.with_body(room.hold(shown))
+        }
+        (Some(shown), None) => message.with_body(shown),
+        (None, _) => message,
+    })
+}
+
+/// What may be shown of a body: all of it, or the rest; none where that cannot be told.
+fn shown(
+    body: Bytes,
+    message: &Message,
+    reply: Reply,
+    rules: &Arc<RevealRules>,
+) -> Option<Option<Bytes>> {
+    let document = Document::new(body);
+    let root = document.root().ok()?;
     // What a key had before its last value is not judged, so it must not stay.
     let once = root.document_has_duplicates().then(|| {
         let mut json = Vec::new();
         root.write_compact(&mut json);
         Document::new(json)
     });
-    let root = match once.as_ref().map(Document::root) {
+    let root = match &once {
         None => root,
-        Some(Ok(root)) => root,
-        Some(Err(_)) => return unjudged(message.kind(), reply, message.id()),
+        Some(once) => once.root().ok()?,
     };
     let rules = Rules(rules);
     let shown = match message.kind() {
@@ -101,12 +128,7 @@ pub(super) fn judged(message: Message, reply: Reply, rules: &Arc<RevealRules>) -
         Kind::Notification => rules.notification(message.method().unwrap_or_default(), root),
     };
     let shown = shown.map(Bytes::from);
-    let shown = shown.or_else(|| once.map(|once| once.raw().clone()));
-    let message = alone(message);
-    Judged::Passes(match shown {
-        Some(shown) => message.with_body(shown),
-        None => message,
-    })
+    Some(shown.or_else(|| once.as_ref().map(|once| once.raw().clone())))
 }
 
 /// The message without members that JSON-RPC does not know: nobody reads them, and they are not judged.
@@ -137,14 +159,14 @@ fn alone(message: Message) -> Message {
 }
 
 /// What becomes of a message that cannot be judged: whoever waits for an answer gets one.
-pub(super) fn unjudged(kind: Kind, reply: Reply, id: Option<&Id>) -> Judged {
+pub(super) fn unjudged(kind: Kind, reply: Reply, id: Option<&Id>, why: &str) -> Judged {
     let Some(id) = id else {
         return Judged::Dropped;
     };
-    let failure = || Message::failure(Some(id), &RpcError::new(code::INTERNAL, UNJUDGED));
+    let failure = || Message::failure(Some(id), &RpcError::new(code::INTERNAL, why));
     match kind {
         Kind::Response if reply == Reply::ToolResult => {
-            Judged::Passes(Message::response(id, &refusal(UNJUDGED)))
+            Judged::Passes(Message::response(id, &refusal(why)))
         }
         Kind::Response | Kind::Error => Judged::Passes(failure()),
         Kind::Request => Judged::Answered(failure()),

@@ -21,12 +21,13 @@ pub(crate) use rules::WITHHELD_MARK;
 
 use crate::{
     Revision,
-    apart::LARGE,
-    budget::Account,
+    apart::{LARGE, apart},
+    budget::{Account, Charge, Purpose},
     message::{Id, Kind, Message},
     upstream::{self, Connector, Event, Header, Upstream, UpstreamError},
 };
 use async_trait::async_trait;
+use crossfeed_json::indexing_bytes;
 use crossfeed_projection::RevealRules;
 use message::{Judged, Reply};
 use std::{
@@ -53,6 +54,7 @@ pub(crate) fn without_withheld(
     Arc::new(Withholding {
         server,
         rules: Arc::clone(rules),
+        account: None,
     })
 }
 
@@ -60,6 +62,8 @@ pub(crate) fn without_withheld(
 struct Withholding {
     server: Arc<dyn Connector>,
     rules: Arc<RevealRules>,
+    /// Whom its messages are charged to.
+    account: Option<Arc<Account>>,
 }
 
 #[async_trait]
@@ -74,6 +78,7 @@ impl Connector for Withholding {
         let (connected, connection) = watch::channel(None);
         let judge = Judge {
             rules: Arc::clone(&self.rules),
+            account: self.account.clone(),
             asked: Arc::clone(&asked),
             connection,
         };
@@ -84,9 +89,11 @@ impl Connector for Withholding {
     }
 
     fn charged_to(&self, account: &Arc<Account>) -> Option<Arc<dyn Connector>> {
-        let rules = Arc::clone(&self.rules);
-        let server = self.server.charged_to(account)?;
-        Some(Arc::new(Self { server, rules }))
+        Some(Arc::new(Self {
+            server: self.server.charged_to(account)?,
+            rules: Arc::clone(&self.rules),
+            account: Some(Arc::clone(account)),
+        }))
     }
 }
 
@@ -121,6 +128,7 @@ impl Asked {
 /// What judges the messages of one connection.
 struct Judge {
     rules: Arc<RevealRules>,
+    account: Option<Arc<Account>>,
     asked: Arc<Asked>,
     /// The connection, once it is there.
     connection: watch::Receiver<Option<Weak<dyn Upstream>>>,
@@ -165,12 +173,19 @@ impl Judge {
         };
         let reply = reply.unwrap_or(Reply::ToolResult);
         if message.len() <= LARGE {
-            return message::judged(message, reply, &self.rules);
+            return message::judged(message, reply, &self.rules, None);
         }
+        let room = match &self.account {
+            Some(account) => match to_judge(account, &message).await {
+                None => return message::unjudged(kind, reply, id.as_ref(), message::NO_ROOM),
+                room => room,
+            },
+            None => None,
+        };
         let rules = Arc::clone(&self.rules);
-        let work = tokio::task::spawn_blocking(move || message::judged(message, reply, &rules));
-        let judged = work.await;
-        judged.unwrap_or_else(|_| message::unjudged(kind, reply, id.as_ref()))
+        let work = move || message::judged(message, reply, &rules, room);
+        let judged = tokio::task::spawn_blocking(work).await;
+        judged.unwrap_or_else(|_| message::unjudged(kind, reply, id.as_ref(), message::UNJUDGED))
     }
 
     /// Answers a request of the server.
@@ -183,6 +198,17 @@ impl Judge {
             drop(server.send(answer, &[]).await);
         }
     }
+}
+
+/// Room to judge a large message: for its index, and for what is left of it and is written on the way. Waits
+/// for it, but not for long.
+async fn to_judge(account: &Arc<Account>, message: &Message) -> Option<Charge> {
+    let length = message.len();
+    let body = message.body().unwrap_or_default();
+    let needed = apart(length, move || indexing_bytes(&body) + 2 * length).await;
+    let mut room = account.nothing();
+    let has_room = room.more_in_time(needed, Purpose::Answer).await;
+    has_room.then_some(room)
 }
 
 /// The connection to a server whose messages are judged.

@@ -1,8 +1,12 @@
-use super::message::{self, Judged, Reply};
-use crate::message::Message;
+use super::{
+    Asked, Judge,
+    message::{self, Judged, NO_ROOM, Reply},
+};
+use crate::{budget::Budget, downstream::Principal, message::Message, metrics::Metrics};
 use crossfeed_projection::RevealRules;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use tokio::sync::watch;
 
 fn rules() -> Arc<RevealRules> {
     Arc::new(RevealRules::parse([""; 0], ["password", "owner.mail"]).unwrap())
@@ -15,7 +19,7 @@ fn judged(message: Value, reply: Reply) -> Value {
 
 #[track_caller]
 fn passed(message: Message, reply: Reply) -> Message {
-    match message::judged(message, reply, &rules()) {
+    match message::judged(message, reply, &rules(), None) {
         Judged::Passes(message) => message,
         other => panic!("{other:?}"),
     }
@@ -252,12 +256,12 @@ fn whoever_waits_for_what_cannot_be_judged_gets_an_answer() {
         assert!(text.starts_with("limit.exceeded: "), "{text}");
     }
     let request = deep(r#""id":"r","method":"ping","params""#, "DEEP");
-    match message::judged(request, Reply::ToolResult, &rules()) {
+    match message::judged(request, Reply::ToolResult, &rules(), None) {
         Judged::Answered(answer) => assert_eq!(&answer.id().unwrap().raw()[..], b"\"r\""),
         other => panic!("{other:?}"),
     }
     let told = deep(r#""method":"notifications/x","params""#, "DEEP");
-    let judged = message::judged(told, Reply::ToolResult, &rules());
+    let judged = message::judged(told, Reply::ToolResult, &rules(), None);
     assert!(matches!(judged, Judged::Dropped), "{judged:?}");
 }
 
@@ -475,7 +479,7 @@ fn the_words_of_the_protocol_stay_though_rules_name_them() {
         message["jsonrpc"] = json!("2.0");
         let message = Message::parse(message.to_string()).unwrap();
         let came = message.to_bytes();
-        match message::judged(message, reply, &rules) {
+        match message::judged(message, reply, &rules, None) {
             Judged::Passes(message) => assert_eq!(message.to_bytes(), came),
             other => panic!("{other:?}"),
         }
@@ -619,7 +623,7 @@ mod any_message {
         #[test]
         fn shows_nothing_that_is_withheld((message, reply) in secret().prop_flat_map(|own| message(Some(own)))) {
             let came = message.to_bytes();
-            if let Judged::Passes(shown) = message::judged(message, reply, &rules()) {
+            if let Judged::Passes(shown) = message::judged(message, reply, &rules(), None) {
                 let shown = shown.to_bytes();
                 let shown = String::from_utf8_lossy(&shown);
                 prop_assert!(!shown.contains("S3CR3T"), "{came:?} shows {shown}");
@@ -631,5 +635,36 @@ mod any_message {
             let came = message.to_bytes();
             prop_assert_eq!(passed(message, reply).to_bytes(), came);
         }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_large_message_is_judged_where_there_is_room() {
+    let zeros = vec![0; 100_000];
+    let result = json!({"content": [], "structuredContent": {"password": "S", "n": zeros}});
+    let reply = json!({"jsonrpc": "2.0", "id": 1, "result": result}).to_string();
+    for (limit, is_judged) in [(1 << 20, false), (8 << 20, true)] {
+        let budget = Budget::new(limit, 0, 1, &Metrics::new());
+        let judge = Judge {
+            rules: rules(),
+            account: Some(budget.account(&Principal::Local)),
+            asked: Arc::new(Asked::default()),
+            connection: watch::channel(None).1,
+        };
+        let message = Message::parse(reply.clone()).unwrap();
+        let Judged::Passes(message) = judge.judged(message).await else {
+            panic!("nobody is answered");
+        };
+        let shown: Value = serde_json::from_slice(&message.result().unwrap()).unwrap();
+        assert_eq!(shown["isError"] == json!(true), !is_judged, "{limit}");
+        if is_judged {
+            assert!(shown["structuredContent"]["password"].is_null());
+            // What is left takes room for as long as it is there.
+            assert!(budget.held() >= 200_000 && budget.held() <= 250_000);
+        } else {
+            assert_eq!(shown["content"][0]["text"], json!(NO_ROOM));
+        }
+        drop(message);
+        assert_eq!(budget.held(), 0, "{limit}");
     }
 }
