@@ -1,9 +1,13 @@
 //! What one step may hide: every evaluation is charged by the work it does, before it is done.
 
-use crate::support::within;
+use crate::support::{block_on, call, scope, within};
+use crossfeed_core::{Engine, EngineOptions, ToolResult};
 use crossfeed_jmespath::{Arena, Budget, Cost, EvalError, Expression, Limits, View, evaluate};
 use crossfeed_json::Document;
-use std::{fmt::Write, time::Duration};
+use std::{
+    fmt::Write,
+    time::{Duration, Instant},
+};
 
 /// What an evaluation comes to.
 #[derive(Debug, PartialEq, Eq)]
@@ -272,4 +276,52 @@ fn what_the_parser_cannot_hold_is_read_all_the_same() {
         "unexpected `]` at character 26"
     );
     assert!(Expression::parse("`1e`").is_err());
+}
+
+/// How long resolving takes, the shorter of two times.
+fn resolving(result: &str, arguments: &str) -> Duration {
+    block_on(async {
+        let session = Engine::in_memory(EngineOptions::default()).session(scope("s"));
+        let recorded = ToolResult::json(result.to_owned());
+        session.record(&call("c"), recorded).await.unwrap();
+        let mut took = Duration::MAX;
+        for _ in 0..2 {
+            let begin = Instant::now();
+            let resolved = session.resolve_json(arguments.to_owned(), None).await;
+            took = took.min(begin.elapsed());
+            assert!(resolved.is_ok(), "{resolved:?}");
+        }
+        took
+    })
+}
+
+/// Checks that one thing takes no more than many times what another of the same size does.
+fn check_alike(one: Duration, other: Duration) {
+    assert!(one < other * 10, "{one:?}, and the other {other:?}");
+}
+
+#[test]
+fn defaults_are_found_without_a_walk_to_where_they_stand() {
+    let reference = r#"{"_tool":"c","_select":"nope","_default":1}"#;
+    let references = vec![reference; 1000].join(",");
+    let zeros = vec!["0"; 500_000].join(",");
+    let before = resolving("{}", &format!(r#"{{"x":[{references},{zeros}]}}"#));
+    let behind = resolving("{}", &format!(r#"{{"x":[{zeros},{references}]}}"#));
+    check_alike(behind, before);
+}
+
+#[test]
+fn members_of_a_built_object_are_found_as_fast_as_those_of_a_result() {
+    let members: Vec<_> = (0..50_000).map(|key| format!("\"k{key}\":0")).collect();
+    let result = format!("{{{}}}", members.join(","));
+    let puts = |whole: &str| {
+        let mut entries = format!(r#"{{"to":"/x","tool":"c","select":"{whole}"}}"#);
+        for key in 48_000..50_000 {
+            write!(entries, r#",{{"to":"/x/k{key}","tool":"c","select":"k7"}}"#).unwrap();
+        }
+        format!(r#"{{"_refs":[{entries}]}}"#)
+    };
+    let came = resolving(&result, &puts("@"));
+    let built = resolving(&result, &puts("merge(@, {z: `1`})"));
+    check_alike(built, came);
 }

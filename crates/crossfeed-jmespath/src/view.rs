@@ -304,6 +304,21 @@ impl<'a> View<'a> {
             .chain(object.map(|(key, value)| (Cow::Borrowed(&**key), value.clone())))
     }
 
+    /// The member of an object that an expression built, by its number; `None` for any other value.
+    #[must_use]
+    pub fn built_member(&self, number: usize) -> Option<(&str, Self)> {
+        match &self.0 {
+            Repr::Hash(hash, values) => {
+                Some((&**hash.keys.get(number)?, values.get(number)?.clone()))
+            }
+            Repr::Object(members) => {
+                let (key, value) = members.get(number)?;
+                Some((key, value.clone()))
+            }
+            _ => None,
+        }
+    }
+
     /// Appends the value as JSON: places in documents as they came, built values without blanks.
     ///
     /// # Errors

@@ -127,7 +127,7 @@ pub(crate) fn fill<'a, T: Tree<'a>>(
     let mut values = Vec::with_capacity(plan.references.len());
     for planned in &plan.references {
         // Looked for before something is put: then the places are as they were written.
-        values.push(match maker.value(planned, &mut arguments) {
+        values.push(match maker.value(planned, &arguments) {
             Ok(made) => Some(made),
             Err(error) => {
                 failures.push(failure(planned, error));
@@ -240,7 +240,7 @@ struct Maker<'a, 'm, 'o, T> {
 
 impl<'a, T: Tree<'a>> Maker<'a, '_, '_, T> {
     /// The number of the value that a reference means.
-    fn value(&mut self, planned: &'a Planned, arguments: &mut T) -> Result<usize, Error> {
+    fn value(&mut self, planned: &'a Planned, arguments: &T) -> Result<usize, Error> {
         let reference = &planned.reference;
         let key = (planned.wanted, reference.select.as_deref());
         let known = match self.known.get(&key) {
@@ -256,7 +256,7 @@ impl<'a, T: Tree<'a>> Maker<'a, '_, '_, T> {
         };
         let number = match (known, &reference.default) {
             (Err(Error::Select(error)), Some(default)) if error.is_miss() => {
-                let written = arguments.written_default(&planned.at);
+                let written = arguments.written_default(planned.ordinal);
                 let documents = &self.means.ground.documents;
                 let value = T::of_written(default, written, documents);
                 let mut made = stand_in(reference, default, value, self.means.tally);

@@ -96,13 +96,11 @@ impl<'a> Items<'a> {
     }
 
     fn get_mut(&mut self, index: usize) -> Option<&mut Node<'a>> {
-        match self.changed.contains_key(&index) {
-            true => self.changed.get_mut(&index),
-            false => {
-                let came = self.find(index)?;
-                Some(self.changed.entry(index).or_insert(Node::View(came)))
-            }
+        if !self.changed.contains_key(&index) {
+            let came = self.find(index)?;
+            self.changed.insert(index, Node::View(came));
         }
+        self.changed.get_mut(&index)
     }
 
     fn push_null(&mut self) {
@@ -148,13 +146,23 @@ struct Index {
 }
 
 impl Index {
-    fn of(object: Cursor<'_>) -> Self {
+    fn of(object: &View<'_>) -> Self {
         let state = RandomState::new();
-        let member = |(key, value): (Key<'_>, Cursor<'_>)| {
-            // Keys that read as the same text are one.
-            (hash_of(&state, key.text().as_bytes()), value.ordinal())
+        // Keys that read as the same text are one.
+        let hash = |key: &str| hash_of(&state, key.as_bytes());
+        let mut hashes: Vec<_> = match object.as_cursor() {
+            Some(cursor) => {
+                let members = cursor.members();
+                let members = members.map(|(key, value)| (hash(&key.text()), value.ordinal()));
+                members.collect()
+            }
+            None => {
+                let members = object.members().zip(0..);
+                members
+                    .map(|((key, _), place)| (hash(&key), place))
+                    .collect()
+            }
         };
-        let mut hashes: Vec<_> = object.members().map(member).collect();
         hashes.sort_unstable();
         Self { state, hashes }
     }
@@ -221,24 +229,38 @@ impl<'a> Members<'a> {
         came.chain(added)
     }
 
-    /// The member that came as `key`, and its place.
+    /// The member that came as `key`, and its place: its number in the document, or among the members that
+    /// a selector built.
     fn find(&mut self, key: &str) -> Option<(u32, View<'a>)> {
         let came = self.came.as_ref()?;
-        let many = came.len().unwrap_or_default() > FEW;
-        let Some(cursor) = came.as_cursor() else {
-            let mut members = came.members().zip(0..);
-            let (found, place) = members.find(|((name, _), _)| name == key)?;
-            return Some((place, found.1));
-        };
-        if !many {
-            let member = cursor.get(key)?;
-            return Some((member.ordinal(), member.into()));
+        if came.len().unwrap_or_default() <= FEW {
+            return match came.as_cursor() {
+                Some(cursor) => {
+                    let member = cursor.get(key)?;
+                    Some((member.ordinal(), member.into()))
+                }
+                None => {
+                    let mut members = came.members().zip(0..);
+                    let ((_, member), place) = members.find(|((name, _), _)| name == key)?;
+                    Some((place, member))
+                }
+            };
         }
-        let index = self.index.get_or_insert_with(|| Index::of(cursor));
+        let index = self.index.get_or_insert_with(|| Index::of(came));
         let mut places = index.places(key);
-        let member =
-            places.find_map(|place| cursor.by_ordinal(place).filter(|own| own.has_key(key)))?;
-        Some((member.ordinal(), member.into()))
+        places.find_map(|place| {
+            let member = match came.as_cursor() {
+                Some(cursor) => {
+                    let member = cursor.by_ordinal(place)?;
+                    member.has_key(key).then(|| member.into())
+                }
+                None => {
+                    let (name, member) = came.built_member(usize::try_from(place).ok()?)?;
+                    (name == key).then_some(member)
+                }
+            };
+            Some((place, member?))
+        })
     }
 
     fn place(&mut self, key: &str) -> Option<Place> {
@@ -333,22 +355,14 @@ impl<'a> Tree<'a> for Node<'a> {
         Self::View(written.unwrap_or_else(|| documents.view(value.to_string())))
     }
 
-    fn written_default(&mut self, at: &Pointer) -> Option<View<'a>> {
+    fn written_default(&self, ordinal: Option<u32>) -> Option<View<'a>> {
         // Nothing was put yet: it stands where it came.
         let arguments = match self {
-            Self::View(view) => Some(&*view),
+            Self::View(view) => Some(view),
             Self::List(items) => Some(items.came()),
             Self::Object(members) => members.came(),
         };
-        let tokens = at.tokens();
-        let found = tokens.fold(arguments?.as_cursor(), |cursor, token| {
-            let cursor = cursor?;
-            match cursor.kind() {
-                Kind::Array => cursor.at(index_of(&token)?),
-                _ => cursor.get(&token),
-            }
-        });
-        let found = found?;
+        let found = arguments?.as_cursor()?.by_ordinal(ordinal?)?;
         let mut defaults = DEFAULT_KEYS.iter().filter_map(|key| found.get(key));
         defaults
             .find(|default| default.kind() != Kind::Null)

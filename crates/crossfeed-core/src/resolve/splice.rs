@@ -331,9 +331,10 @@ impl<'a> Run<'a> {
 /// Where a member begins that stands without blanks behind its key; nowhere near for another.
 fn key_start(key: Key<'_>, value: Cursor<'_>) -> usize {
     let is_near = value.raw().as_ptr().addr() == key.raw().as_ptr().addr() + key.raw().len() + 2;
-    match is_near {
-        true => value.offset().saturating_sub(key.raw().len() + 3),
-        false => usize::MAX,
+    if is_near {
+        value.offset().saturating_sub(key.raw().len() + 3)
+    } else {
+        usize::MAX
     }
 }
 

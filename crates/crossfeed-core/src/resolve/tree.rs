@@ -17,8 +17,8 @@ pub(crate) trait Tree<'a>: Clone {
     /// A default as the model wrote it: its value, and its bytes where they are known.
     fn of_written(value: &Value, written: Option<View<'a>>, documents: &'a Documents) -> Self;
 
-    /// The `$default` of the reference that stands at a place, where its bytes are known.
-    fn written_default(&mut self, _at: &Pointer) -> Option<View<'a>> {
+    /// The `$default` of the reference that is this value of the document, where its bytes are known.
+    fn written_default(&self, _ordinal: Option<u32>) -> Option<View<'a>> {
         None
     }
 

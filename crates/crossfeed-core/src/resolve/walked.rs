@@ -164,8 +164,8 @@ impl<'v> Came<'v> {
         members.filter(move |(_, value)| !self.removed.has(*value))
     }
 
-    /// What is wrong with a value that should have been a reference is told from its text, or from its
-    /// members as far as they are scalars or lists of one.
+    /// The value of a malformed reference, as far as the error needs it: a scalar, or the members of an
+    /// object, of which lists and objects are empty but for a list of one item.
     pub(crate) fn as_malformed(self) -> Value {
         let inside = |member: Cursor<'_>| match (member.kind(), member.at(0)) {
             (Kind::Array, Some(only)) if member.len() == Some(1) => {
