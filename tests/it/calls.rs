@@ -2,27 +2,41 @@
 
 use crate::{
     bytes::judge,
-    support::{block_on, call, scope},
+    support::{block_on, call, codes, scope},
 };
 use crossfeed_core::{Engine, EngineOptions, PreparedTool, ToolResult};
 use crossfeed_json::{Cursor, Document, Kind};
 use crossfeed_schema::{ListOptions, Profile, Style, ToolList, rewrite_tools};
 use proptest::{prelude::*, sample::select};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Numbers whose digits a value does not keep.
 const NUMBERS: [&str; 5] = ["3", "1.50", "-0.0", "12345678901234567890123", "1e400"];
 
-/// A tool whose arguments are read back in every way: with names that providers refuse, objects that some
-/// fold into texts, members that may be null where schemas are strict, and references maps.
-fn tool(engine: &Engine, options: &ListOptions) -> PreparedTool {
+/// The parameters of a tool whose arguments are read back in every way: with names that providers refuse,
+/// objects that some fold into texts, members that may be null where schemas are strict, and references maps.
+fn folded() -> Value {
     let row = json!({"type": "object", "properties": {
         "k": {"type": "string"}, "opt": {"type": "number"}, "c d": {"type": ["number", "null"]},
     }, "required": ["k"], "additionalProperties": false});
-    let schema = json!({"type": "object", "properties": {
+    json!({"type": "object", "properties": {
         "url": {"type": "string"}, "a b": {"type": "number"}, "n": {"type": "integer"},
         "open": {"type": "object"}, "rows": {"type": "array", "items": row}, "row": row, "x": {},
-    }, "required": ["url"]});
+    }, "required": ["url"]})
+}
+
+/// Those of a tool of which nothing is folded, so that what nobody reads back is left out, and of which a
+/// name is empty.
+fn plain() -> Value {
+    let row =
+        json!({"type": "object", "properties": {"k": {"type": "string"}, "": {"type": "integer"}}});
+    json!({"type": "object", "properties": {
+        "url": {"type": "string"}, "a b": {"type": "number"}, "rows": {"type": "array", "items": {"type": "integer"}},
+        "row": row, "x": {"type": "array", "items": row},
+    }})
+}
+
+fn tool(engine: &Engine, options: &ListOptions, schema: &Value) -> PreparedTool {
     let tools = json!([{"name": "t", "inputSchema": schema}]);
     let listed = rewrite_tools(&ToolList::parse(&tools).unwrap(), options);
     engine.prepare(listed.find("t").unwrap().clone())
@@ -35,6 +49,7 @@ fn options() -> impl Strategy<Value = ListOptions> {
         ListOptions::profile(Profile::Anthropic),
         ListOptions::profile(Profile::AnthropicStrict),
         ListOptions::profile(Profile::OpenAiStrict),
+        ListOptions::profile(Profile::Gemini),
     ])
 }
 
@@ -63,7 +78,16 @@ fn value() -> impl Strategy<Value = String> {
     let leaf = select(words.collect::<Vec<_>>());
     leaf.prop_recursive(3, 24, 4, |inner| {
         let key = select(vec![
-            "k", "opt", "c d", "NAME", "a b", "_refs", "z", "\\u006b",
+            "k",
+            "opt",
+            "c d",
+            "NAME",
+            "a b",
+            "_refs",
+            "z",
+            "\\u006b",
+            "",
+            "parameter",
         ]);
         let members = prop::collection::vec((key, inner.clone()), 0..4);
         prop_oneof![
@@ -125,9 +149,9 @@ fn is_respelled(value: Cursor<'_>) -> bool {
 }
 
 /// Resolves a call both ways, in which `NAME` stands for how the tool's `a b` is shown.
-fn check(options: &ListOptions, arguments: &str) {
+fn check(options: &ListOptions, schema: &Value, arguments: &str) {
     let engine = Engine::in_memory(EngineOptions::default());
-    let tool = tool(&engine, options);
+    let tool = tool(&engine, options, schema);
     let names = tool.listed().names();
     let arguments = arguments.replace("NAME", names.shown("a b"));
     let document = Document::new(arguments.clone());
@@ -150,7 +174,8 @@ fn check(options: &ListOptions, arguments: &str) {
         let Ok(bytes) = bytes else { return };
         let document = Document::new(bytes.arguments.to_vec());
         // What stood in a text, and what may be either of two members, has the digits of a value.
-        if tool.listed().folded() == 0 && (names.is_empty() || !arguments.contains("a b")) {
+        let is_either = arguments.contains("a b") || arguments.contains("parameter");
+        if tool.listed().folded() == 0 && (names.is_empty() || !is_either) {
             assert!(!is_respelled(document.root().unwrap()), "{arguments}");
         }
     });
@@ -159,14 +184,94 @@ fn check(options: &ListOptions, arguments: &str) {
 #[test]
 fn names_that_meet_in_a_map_are_one() {
     let options = ListOptions::profile(Profile::Anthropic);
-    check(&options, r#"{"_refs": {"NAME": null, "a b": null}}"#);
+    check(
+        &options,
+        &folded(),
+        r#"{"_refs": {"NAME": null, "a b": null}}"#,
+    );
+}
+
+#[test]
+fn what_stands_for_other_data_cannot_be_written() {
+    let outlined =
+        |value: &str| format!(r#"{{"rows": [7,1,0], "x": [{{"k": "1"}}], "row": {value}}}"#);
+    for profile in [
+        Profile::Gemini,
+        Profile::Anthropic,
+        Profile::AnthropicStrict,
+        Profile::OpenAiStrict,
+    ] {
+        let options = ListOptions::profile(profile);
+        for key in ["", "parameter"] {
+            for value in [
+                "0",
+                "1",
+                "[0]",
+                "[1]",
+                "[[0]]",
+                r#"{"": 0}"#,
+                r#"{"": [1]}"#,
+            ] {
+                let value = format!(r#""{key}": {value}"#);
+                check(&options, &plain(), &outlined(&format!("{{{value}}}")));
+                check(
+                    &options,
+                    &plain(),
+                    &outlined(&format!(r#"{{{value}, "k": null}}"#)),
+                );
+                let map =
+                    format!(r#"{{"rows": [7,1,0], "row": {{"k": null}}, "_refs": {{{value}}}}}"#);
+                check(&options, &plain(), &map);
+            }
+        }
+    }
+}
+
+/// What reading back makes one level deeper than arguments may be is refused, and no reference in it passes
+/// as data.
+#[test]
+fn arguments_that_are_too_deep_once_they_are_read_back_are_refused() {
+    let schema = json!({"type": "object", "properties": {
+        "n": {"$ref": "#"}, "k": {"type": "integer"},
+    }, "additionalProperties": false});
+    let engine = Engine::in_memory(EngineOptions::default());
+    let tool = tool(
+        &engine,
+        &ListOptions::profile(Profile::OpenAiStrict),
+        &schema,
+    );
+    assert_eq!(tool.listed().strict(), Some(true));
+    let resolve = |depth: usize| {
+        let within = format!(
+            "{}null{}",
+            "{\"n\":".repeat(depth - 1),
+            "}".repeat(depth - 1)
+        );
+        let to = "/n".repeat(depth) + "/k";
+        let arguments = format!(r#"{{"n":{within},"_refs":[{{"to":"{to}","tool":"c"}}]}}"#);
+        block_on(async {
+            let session = engine.session(scope("s"));
+            let recorded = ToolResult::json("7");
+            session.record(&call("c"), recorded).await.unwrap();
+            let resolved = session.resolve_call_unjudged_json(&tool, arguments).await;
+            resolved.map(|resolved| String::from_utf8(resolved.arguments.to_vec()).unwrap())
+        })
+    };
+    let fits = resolve(126).unwrap();
+    assert!(
+        fits.contains(r#"{"k":7}"#) && !fits.contains("_refs"),
+        "{fits}"
+    );
+    let codes = codes(&resolve(127).unwrap_err());
+    assert_eq!(codes, [("limit.exceeded", String::new())]);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
 
     #[test]
-    fn both_ways_are_the_same(options in options(), arguments in arguments()) {
-        check(&options, &arguments);
+    fn both_ways_are_the_same(options in options(), arguments in arguments(), is_plain: bool) {
+        let schema = if is_plain { plain() } else { folded() };
+        check(&options, &schema, &arguments);
     }
 }

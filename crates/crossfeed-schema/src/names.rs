@@ -23,7 +23,7 @@ use serde_json::{Map, Value};
 use std::collections::{HashMap, HashSet};
 
 /// The keys under which a references map may stand.
-const MAPS: [&str; 2] = ["$refs", "_refs"];
+pub(crate) const MAPS: [&str; 2] = ["$refs", "_refs"];
 /// What a parameter is called of whose name nothing may stay.
 const UNNAMED: &str = "parameter";
 

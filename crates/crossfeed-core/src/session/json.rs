@@ -136,7 +136,7 @@ impl Written {
 }
 
 /// A document that is JSON and has an index.
-fn read(document: Document) -> Result<Document, ResolveError> {
+pub(super) fn read(document: Document) -> Result<Document, ResolveError> {
     match document.root() {
         Ok(_) => Ok(document),
         Err(error) if error.kind == JsonErrorKind::TooDeep => {

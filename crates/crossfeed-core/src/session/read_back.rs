@@ -4,7 +4,7 @@
 //! schema means it. Only what may have to be read back is built as values; the rest is left out of these,
 //! and keeps its bytes.
 
-use super::refusal;
+use super::{json::read, refusal};
 use crate::{
     error::{Failure, ResolveError},
     resolve::{LimitError, Removed, Room, unheld_number},
@@ -91,7 +91,8 @@ pub(super) fn read_back(
     // The first index is gone before the second is built.
     drop(outline);
     drop(back.document);
-    back.document = Document::new(chunks.concat());
+    // Reading back may have made it deeper.
+    back.document = read(Document::new(chunks.concat()))?;
     Ok(back)
 }
 

@@ -1,21 +1,20 @@
 //! What of arguments is looked at where they are read back.
 //!
 //! What comes in: arguments as a document. What goes out: a value of them in which a list or object with
-//! nothing to be read back is *left out*: a number stands in it, and its bytes stay as they are. Reading
-//! back looks at such a one for its kind only. Deliberately not here: reading back.
+//! nothing to be read back is *left out*: a number stands for what it holds, and its bytes stay as they are.
+//! Reading back looks at such a one for its kind only. Deliberately not here: reading back.
 //!
 //! # Invariant
 //!
-//! In an outline a list of nothing but one number, and an object of nothing but one number under an empty
-//! name, is always one that was left out.
+//! In an outline, and in what is read back from it, a list of nothing but one number always stands for one
+//! that was left out: reading back makes no list. `[n]` stands for the list with the number `n`, and
+//! `{"": [n]}` for the object with that number. An object of the arguments may become `{"": [n]}` as well,
+//! where a name is given back or a null is removed; but then `n` is the number of a list.
 
 use super::ListedTool;
-use crate::profile::decoded_values;
+use crate::{names::MAPS, profile::decoded_values};
 use crossfeed_json::{Cursor, Kind};
 use serde_json::{Map, Value};
-
-/// The keys under which a references map may stand.
-const MAPS: [&str; 2] = ["$refs", "_refs"];
 
 /// Arguments, without the lists and objects that reading back does not look into.
 #[derive(Debug)]
@@ -34,13 +33,17 @@ impl<'d> Outline<'d> {
     /// The list or object that was left out, where a value of the outline stands for one.
     #[must_use]
     pub fn left_out(&self, value: &Value) -> Option<Cursor<'d>> {
-        let number = match value {
-            Value::Array(items) if items.len() == 1 => items.first()?,
-            Value::Object(members) if members.len() == 1 => members.get("")?,
+        let (kind, list) = match value {
+            Value::Array(_) => (Kind::Array, value),
+            Value::Object(members) if members.len() == 1 => (Kind::Object, members.get("")?),
             _ => return None,
         };
+        let [number] = list.as_array()?.as_slice() else {
+            return None;
+        };
         let number = usize::try_from(number.as_u64()?).ok()?;
-        self.left_out.get(number).copied()
+        let left_out = self.left_out.get(number).copied();
+        left_out.filter(|left_out| left_out.kind() == kind)
     }
 }
 
@@ -170,24 +173,21 @@ impl<'d, E, T: FnMut(usize, usize) -> Result<(), E>> Outliner<'_, 'd, T> {
             (Kind::Object, false) => false,
             _ => return self.whole(value),
         };
-        (self.take)(2, 0)?;
-        let number = Value::from(self.left_out.len());
+        (self.take)(if is_array { 2 } else { 3 }, 0)?;
+        let list = Value::Array(vec![Value::from(self.left_out.len())]);
         self.left_out.push(value);
         Ok(if is_array {
-            Value::Array(vec![number])
+            list
         } else {
-            Value::Object([(String::new(), number)].into_iter().collect())
+            Value::Object([(String::new(), list)].into_iter().collect())
         })
     }
 
     /// A references map, of which everything is looked at.
     fn map(&mut self, value: Cursor<'d>) -> Result<Value, E> {
-        let is_number = |only: Option<Cursor<'_>>| {
-            value.len() == Some(1) && only.is_some_and(|only| only.kind() == Kind::Number)
-        };
+        let is_number = |only: Cursor<'_>| value.len() == Some(1) && only.kind() == Kind::Number;
         match value.kind() {
-            Kind::Array if is_number(value.at(0)) => self.outside(value),
-            Kind::Object if is_number(value.get("")) => self.outside(value),
+            Kind::Array if value.at(0).is_some_and(is_number) => self.outside(value),
             Kind::Array => {
                 (self.take)(1, 0)?;
                 let items = value.items().map(|item| self.map(item));

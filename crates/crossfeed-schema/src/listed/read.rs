@@ -10,6 +10,7 @@ use super::{
     folds::Folds,
     spot::{Ground, Spot},
 };
+use crate::names::MAPS;
 use crossfeed_json::{MAX_DEPTH, is_deeper};
 use crossfeed_wire::{
     Pointer,
@@ -21,8 +22,6 @@ use std::{
     convert::Infallible,
 };
 
-/// The keys under which a references map may stand.
-const MAPS: [&str; 2] = ["$refs", "_refs"];
 /// How many errors are reported together.
 const REPORTED: usize = 100;
 /// How many parameters are compared with an unknown one.
