@@ -123,6 +123,7 @@ fn written_arguments_cost_at_most_six_times_their_bytes() {
     }
     texts_are_counted_where_they_are_taken_apart(&bench);
     judged_values_are_counted(&bench, &reference);
+    references_and_judged_values_are_counted_together(&bench);
 }
 
 /// What a schema looks at is built of values, which are counted before.
@@ -150,6 +151,21 @@ fn judged_values_are_counted(bench: &Bench, extra: &str) {
             assert_eq!(is_done, fits, "{name}, {bytes}");
         }
     }
+}
+
+/// What references hold is there while the rest is judged.
+fn references_and_judged_values_are_counted_together(bench: &Bench) {
+    let judging = json!({"properties": {"x": {"items": {"not": {"const": 7}}}}});
+    let judging = InputSchema::compile(judging).unwrap();
+    let zeros = format!("[{}0]", "0,".repeat(30_000));
+    let check = |default: &str, x: &str, fits: bool| {
+        let reference = format!(r#"{{"_tool":"call_1","_select":"none","_default":{default}}}"#);
+        let arguments = format!(r#"{{"y":{reference},"x":{x}}}"#);
+        assert_eq!(bench.resolve(&arguments, Some(&judging)).1, fits);
+    };
+    check(&zeros, "[]", true);
+    check("[]", &zeros, true);
+    check(&zeros, &zeros, false);
 }
 
 /// The JSON texts of a tool whose shown schema asks for one are counted before they become values.

@@ -75,10 +75,10 @@ enum Part<'v> {
     Index(usize),
 }
 
-struct Walk<'v> {
+struct Walk<'v, 'r> {
     plan: Plan,
     path: Vec<Part<'v>>,
-    room: Room,
+    room: &'r mut Room,
 }
 
 impl Plan {
@@ -89,7 +89,7 @@ impl Plan {
         if !may_refer(arguments, 0)? {
             return Ok(Self::default());
         }
-        Self::walked(arguments, schema, Room::new(usize::MAX))
+        Self::walked(arguments, schema, &mut Room::new(usize::MAX))
     }
 
     /// The same of arguments that came as bytes and may hold references. No more is built of them than
@@ -97,7 +97,7 @@ impl Plan {
     pub(crate) fn of_document(
         arguments: Came<'_>,
         schema: Option<&Value>,
-        room: Room,
+        room: &mut Room,
     ) -> Result<Self, LimitError> {
         Self::walked(arguments, schema, room)
     }
@@ -105,7 +105,7 @@ impl Plan {
     fn walked<'v>(
         arguments: impl Walked<'v>,
         schema: Option<&Value>,
-        room: Room,
+        room: &mut Room,
     ) -> Result<Self, LimitError> {
         let mut walk = Walk {
             plan: Self::default(),
@@ -226,7 +226,7 @@ fn may_be_object(text: &str) -> bool {
     }
 }
 
-impl<'v> Walk<'v> {
+impl<'v> Walk<'v, '_> {
     fn at(&self) -> Pointer {
         self.path
             .iter()
@@ -310,7 +310,7 @@ impl<'v> Walk<'v> {
                     self.enter_all(value)?;
                 }
             }
-            let written = object.as_written(&mut self.room)?;
+            let written = object.as_written(self.room)?;
             match reference::read_object(&written, &declares) {
                 Ok(Reading::Data) => {}
                 other => {

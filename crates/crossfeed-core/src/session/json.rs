@@ -86,15 +86,18 @@ impl Written {
         Ok((Self::of(back.document, back.removed, limit), back.asked))
     }
 
-    /// What references in them mean.
-    fn plan(&self, schema: Option<&Value>) -> Result<Plan, LimitError> {
-        match self.cursor().filter(|_| self.may_refer) {
-            Some(root) => Plan::of_document(Came::new(root, &self.removed), schema, self.room()),
-            None => Ok(Plan::default()),
-        }
+    /// What references in them mean, and the room that this leaves.
+    fn plan(&self, schema: Option<&Value>) -> Result<(Plan, Room), LimitError> {
+        let mut room = self.room;
+        let plan = match self.cursor().filter(|_| self.may_refer) {
+            Some(root) => Plan::of_document(Came::new(root, &self.removed), schema, &mut room)?,
+            None => Plan::default(),
+        };
+        Ok((plan, room))
     }
 
-    /// Room for what is built of them.
+    /// Room for what is built of them beside what references in them mean: once to judge them, and, when
+    /// that is gone, once to say why they do not fit.
     pub(super) fn room(&self) -> Room {
         self.room
     }
@@ -174,7 +177,7 @@ impl Called {
     fn of(tool: &PreparedTool, arguments: Bytes, limit: usize) -> Result<Self, ResolveError> {
         let (written, asked) = Written::read_back(tool.listed(), arguments, limit)?;
         let schema = tool.schema_for(|| {
-            let plan = written.plan(None)?;
+            let (plan, _) = written.plan(None)?;
             Ok(!plan.is_empty())
         })?;
         Ok(Self {
@@ -296,11 +299,12 @@ impl Session {
 
     async fn resolved_written(
         &self,
-        written: Written,
+        mut written: Written,
         schema: Option<&InputSchema>,
     ) -> Result<ResolvedJson, ResolveError> {
-        let plan = written.plan(schema.map(InputSchema::as_value));
-        let plan = plan.map_err(refusal)?;
+        let planned = written.plan(schema.map(InputSchema::as_value));
+        let (plan, left) = planned.map_err(refusal)?;
+        written.room = left;
         self.worked_out(plan, schema, written, Work::resolve_json)
             .await
     }
