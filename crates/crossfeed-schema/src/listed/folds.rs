@@ -29,13 +29,11 @@ impl<'s> Folds<'_, 's> {
         take: &mut impl FnMut(usize, usize) -> Result<(), E>,
     ) -> Result<(), E> {
         match value {
-            Value::String(text) => {
-                if self.shown.schemas(shown).any(is_fold) {
-                    // Its bytes were counted with those of the arguments.
-                    take(decoded_values(text), 0)?;
-                    if let Some(decoded) = self.meant(shown, own, value) {
-                        *value = decoded;
-                    }
+            Value::String(text) if self.shown.schemas(shown).any(is_fold) => {
+                // Its bytes were counted with those of the arguments.
+                take(decoded_values(text), 0)?;
+                if let Some(decoded) = self.meant(shown, own, value) {
+                    *value = decoded;
                 }
             }
             Value::Array(items) => {
