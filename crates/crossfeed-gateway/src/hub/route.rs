@@ -68,6 +68,13 @@ impl Side {
             let error = RpcError::new(code::INVALID_REQUEST, error).with_data(data);
             return client.refuse(serial, &error).await;
         }
+        let names = [Param::Name, Param::Uri].map(|param| message.param(param));
+        if message.len() > LARGE && names.iter().flatten().any(|name| name.len() > LARGE) {
+            let error = format!("a name or an address has at most {LARGE} bytes");
+            let data = json!({"code": ErrorCode::LimitExceeded.as_str(), "limit": LARGE});
+            let error = RpcError::new(code::INVALID_PARAMS, error).with_data(data);
+            return client.refuse(serial, &error).await;
+        }
         match method {
             "tools/call" => client.work(serial, request.call(message)).await,
             "tools/list" => client.work(serial, request.list(message)).await,

@@ -38,6 +38,10 @@ use std::sync::Arc;
 /// Calls that a client may have made before it connected again.
 const TRIES: usize = 64;
 
+/// The most members of `params`, and the most bytes of the name of one.
+const MEMBERS: usize = 1_000;
+const KEY: usize = 4 << 10;
+
 /// Arguments that may be sent.
 struct Ready {
     /// None where they are to be sent as they came.
@@ -59,6 +63,11 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
         Ok(root) => root,
         Err(message) => return invalid(message),
     };
+    if has_too_many(root) {
+        return invalid(format!(
+            "the params of tools/call have more than {MEMBERS} members, or one with a name of more than {KEY} bytes"
+        ));
+    }
     let Some(name) = root.get("name").and_then(Cursor::as_str) else {
         return invalid("the params of tools/call name no tool".to_owned());
     };
@@ -177,6 +186,17 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
             withholds: offered.withholds(),
         },
     })
+}
+
+/// Whether there are so many members, or such long names of them, that to look through them would keep others
+/// waiting.
+fn has_too_many(params: Cursor<'_>) -> bool {
+    let mut members = params.written_members();
+    let is_long = members
+        .by_ref()
+        .take(MEMBERS)
+        .any(|member| member.key.raw().len() > KEY);
+    is_long || members.next().is_some()
 }
 
 /// The member that another only looks like: some servers read members whatever their case is.

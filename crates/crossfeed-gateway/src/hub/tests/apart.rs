@@ -67,6 +67,24 @@ async fn what_carries_no_data_is_not_read_where_it_is_large() {
         let served = timed(client.client.receive(told, Arc::clone(&client.outlet)));
         check(served.await.1, indexed);
     }
+    let long = format!("\"{}\"", "n".repeat(values.len()));
+    let members: String = (0..200_000).map(|n| format!(",\"m{n}\":0")).collect();
+    for (method, params) in [
+        ("tools/call", format!(r#"{{"name":{long}}}"#)),
+        ("prompts/get", format!(r#"{{"name":{long}}}"#)),
+        ("resources/read", format!(r#"{{"uri":{long}}}"#)),
+        ("tools/call", format!(r#"{{"name":"none"{members}}}"#)),
+        ("tools/call", format!(r#"{{"name":"none",{long}:1}}"#)),
+    ] {
+        client.request(method, &params).await;
+        let served = timed(async { client.answer().await });
+        let (refused, served) = served.await;
+        assert!(
+            refused.contains("-32602") && refused.len() < 500,
+            "{refused:.500}"
+        );
+        check(served, indexed);
+    }
     assert!(servers.iter_mut().all(|server| server.is_quiet()));
 }
 
