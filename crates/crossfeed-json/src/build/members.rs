@@ -172,21 +172,19 @@ impl Builder {
         let outer = self.outer_keys.pop().map_or(0, |keys| keys as usize);
         let may_repeat =
             frame.node == LISTED && !self.distinct.check(self.depth, &self.keys[outer..]);
+        self.keys.truncate(outer);
         if may_repeat {
-            let hashes = self.keys[outer..].iter().map(|key| key.hash);
-            let hashes = hashes.zip(0..).collect();
-            self.keys.truncate(outer);
-            // What is to be found takes room itself.
+            // They are read again, and what is to be found takes room itself.
             self.keys.shrink_to(MAX_OPEN);
-            self.find_duplicates(frame, hashes);
-        } else {
-            self.keys.truncate(outer);
+            self.find_duplicates(frame);
         }
     }
 
-    /// Compares the keys of an object that has just ended, by their hashes and places.
+    /// Compares the keys of an object that has just ended.
     #[cold]
-    fn find_duplicates(&mut self, frame: &Frame, mut by_hash: Vec<(u64, u32)>) {
+    fn find_duplicates(&mut self, frame: &Frame) {
+        /// The part of a word that is a place; the rest is of a hash.
+        const PLACE: u64 = u32::MAX as u64;
         let tape = &self.tape;
         let count = frame.count as usize;
         let mut list: Vec<u32> = Vec::with_capacity(count);
@@ -195,26 +193,36 @@ impl Builder {
             list.push(member);
             member = tape.next(member);
         }
+        let key = |member: u32| {
+            let word = tape.word(member);
+            string::decode_key(tape.raw_key(member, word), word.key_listed())
+        };
+        let by_hash = list.iter().zip(0_u64..).map(|(&member, place)| {
+            let key = key(member);
+            keys::hash(&key, 0, key.len()) & !PLACE | place
+        });
+        let mut by_hash: Vec<u64> = by_hash.collect();
         by_hash.sort_unstable();
-        let alike = by_hash.chunk_by(|a, b| a.0 == b.0);
+        // Keys are compared only where their hashes do not tell them apart.
+        let alike = by_hash.chunk_by_mut(|a, b| a & !PLACE == b & !PLACE);
         for alike in alike.filter(|alike| alike.len() > 1) {
-            // Each is decoded once.
-            let mut alike: Vec<_> = alike
-                .iter()
-                .map(|&(_, place)| {
-                    let member = list[place as usize];
-                    let word = tape.word(member);
-                    let raw = tape.raw_key(member, word);
-                    (string::decode_key(raw, word.key_listed()), place as usize)
-                })
-                .collect();
-            alike.sort_unstable();
-            for same in alike.chunk_by(|a, b| a.0 == b.0) {
-                if let [(_, first), .., (_, last)] = same {
+            let member = |word: u64| list[(word & PLACE) as usize];
+            alike.sort_unstable_by(|&a, &b| {
+                let (in_a, in_b) = (member(a), member(b));
+                key(in_a).cmp(&key(in_b)).then(a.cmp(&b))
+            });
+            let mut before: Option<(usize, u32)> = None;
+            for &mut word in alike {
+                let place = (word & PLACE) as usize;
+                let member = list[place];
+                match before {
                     // The last occurrence stands where the first does; no member has slot 0.
-                    let member = list[*last];
-                    same.iter().for_each(|(_, place)| list[*place] = 0);
-                    list[*first] = member;
+                    Some((first, last)) if key(last) == key(member) => {
+                        list[place] = 0;
+                        list[first] = member;
+                        before = Some((first, member));
+                    }
+                    _ => before = Some((place, member)),
                 }
             }
         }
