@@ -90,11 +90,11 @@ async fn what_selectors_build_on_the_way_is_charged() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_built_at_once_is_bounded_in_sum() {
     let (client, budget) = within(1 << 20).await;
-    let client = std::sync::Arc::new(client);
+    let client = Arc::new(client);
     let result = json!({"content": [{"type": "text", "text": "x".repeat(5000)}]});
     returned(&client, "search", result).await;
     let calls = (0..10).map(|_| {
-        let client = std::sync::Arc::clone(&client);
+        let client = Arc::clone(&client);
         tokio::spawn(async move { client.call(copies("call_1")).await })
     });
     let calls = futures_util::future::join_all(calls).await;
