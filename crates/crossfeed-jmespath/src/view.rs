@@ -431,11 +431,48 @@ impl<'a> View<'a> {
         Ok(size)
     }
 
-    fn add_size(&self, size: &mut ValueSize, limit: usize) -> Result<(), OutputTooLarge> {
-        let separators = |count: usize| 2 + count.saturating_sub(1);
+    /// Adds what a value takes. What expressions build nests as deep as they are long, so those within it wait
+    /// in a list.
+    fn add_size<'v>(&'v self, size: &mut ValueSize, limit: usize) -> Result<(), OutputTooLarge> {
+        let mut open = vec![self];
+        while let Some(view) = open.pop() {
+            let mut count = 0;
+            let mut add = |key: Option<&str>, value: &'v Self| {
+                count += 1;
+                if let Some(key) = key {
+                    size.add(quoted_len(key) + 1, 0, limit)?;
+                }
+                match value {
+                    Self(Repr::List(_) | Repr::Hash(..) | Repr::Object(_)) => open.push(value),
+                    _ => value.add_flat(size, limit)?,
+                }
+                Ok(())
+            };
+            match &view.0 {
+                Repr::List(items) => items.iter().try_for_each(|item| add(None, item))?,
+                Repr::Hash(hash, values) => {
+                    let mut members = hash.keys.iter().zip(values.iter());
+                    members.try_for_each(|(key, value)| add(Some(key), value))?;
+                }
+                Repr::Object(members) => {
+                    let mut members = members.iter();
+                    members.try_for_each(|(key, value)| add(Some(key), value))?;
+                }
+                _ => {
+                    view.add_flat(size, limit)?;
+                    continue;
+                }
+            }
+            // Its brackets, and what stands between its values.
+            size.add(2 + usize::saturating_sub(count, 1), 1, limit)?;
+        }
+        Ok(())
+    }
+
+    /// The same for a value that nothing was built in.
+    fn add_flat(&self, size: &mut ValueSize, limit: usize) -> Result<(), OutputTooLarge> {
         match &self.0 {
             Repr::Json(cursor) => size.add(cursor.written_len(), cursor.value_count(), limit),
-            Repr::Null | Repr::Reference(_) => size.add(4, 1, limit),
             Repr::Bool(value) => size.add(5 - usize::from(*value), 1, limit),
             Repr::Integer(_) | Repr::Float(_) | Repr::Digits(_) => {
                 size.add(self.digits().unwrap_or_default().len(), 1, limit)
@@ -444,17 +481,7 @@ impl<'a> View<'a> {
                 let text = self.as_str().unwrap_or_default();
                 size.add(quoted_len(&text), 1, limit)
             }
-            Repr::List(items) => {
-                size.add(separators(items.len()), 1, limit)?;
-                items.iter().try_for_each(|item| item.add_size(size, limit))
-            }
-            Repr::Hash(..) | Repr::Object(_) => {
-                size.add(separators(self.len().unwrap_or_default()), 1, limit)?;
-                self.members().try_for_each(|(key, value)| {
-                    size.add(quoted_len(&key) + 1, 0, limit)?;
-                    value.add_size(size, limit)
-                })
-            }
+            _ => size.add(4, 1, limit),
         }
     }
 

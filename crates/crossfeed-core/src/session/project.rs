@@ -233,6 +233,9 @@ pub(super) fn on_root<T>(
     Ok(work(root))
 }
 
+/// What a value counts for is at most so many times its bytes of JSON.
+const MOST_COUNTED: usize = 16;
+
 /// A value as JSON; `select` is what gave it.
 pub(super) fn written(
     view: &View<'_>,
@@ -241,7 +244,9 @@ pub(super) fn written(
     budget: &Budget,
 ) -> Result<Vec<u8>, Error> {
     let limit = budget.output_bytes();
-    let bytes = view.size(usize::MAX).unwrap_or_default().json.min(limit);
+    // A value may hold another many times over: what is too large is not counted to its end.
+    let size = view.size(limit.saturating_mul(MOST_COUNTED));
+    let bytes = size.map_or(limit, |size| size.json.min(limit));
     let mut json = Vec::new();
     let reserved = arena.reservation().grow_by(&mut json, bytes);
     reserved.map_err(LimitError::from)?;
