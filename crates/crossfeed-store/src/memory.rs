@@ -33,6 +33,7 @@ use crate::{
 use async_trait::async_trait;
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use dashmap::DashMap;
+use foldhash::quality::RandomState;
 use held::OwnerName;
 use queue::Queue;
 use session::{Dropped, Session, Shared};
@@ -76,7 +77,7 @@ const SWEPT_AT_ONCE: usize = 256;
 /// ```
 pub struct MemoryStore {
     shared: Arc<Shared>,
-    sessions: DashMap<Scope, Arc<Session>>,
+    sessions: DashMap<Scope, Arc<Session>, RandomState>,
     queue: Mutex<Queue>,
 }
 
@@ -112,7 +113,7 @@ impl MemoryStore {
     pub fn with_clock(limits: MemoryLimits, clock: Arc<dyn Clock>) -> Self {
         Self {
             shared: Arc::new(Shared::new(limits, clock)),
-            sessions: DashMap::new(),
+            sessions: DashMap::default(),
             queue: Mutex::default(),
         }
     }

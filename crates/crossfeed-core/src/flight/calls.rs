@@ -7,6 +7,7 @@ use super::circle::{Round, circles};
 use crate::trace::CallTrace;
 use crossfeed_store::Tombstone;
 use crossfeed_wire::CallId;
+use foldhash::quality::RandomState;
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     sync::{Arc, Weak},
@@ -79,7 +80,7 @@ pub(crate) struct Calls {
     /// By their serials, which tell each from another call of the same id, before or after: the last
     /// one begun is the last.
     calls: BTreeMap<u64, Call>,
-    serials: HashMap<CallId, u64>,
+    serials: HashMap<CallId, u64, RandomState>,
     waits: BTreeMap<u64, Wait>,
     /// How many of the calls have begun.
     begun: usize,

@@ -39,6 +39,7 @@ pub(crate) use registry::{Actor, Entry, Registry};
 
 use calls::Calls;
 use crossfeed_wire::Scope;
+use foldhash::quality::RandomState;
 use std::{
     collections::HashMap,
     sync::{Mutex, PoisonError},
@@ -50,7 +51,7 @@ pub(crate) type Flights = Registry<Mutex<Shard>>;
 /// Some of the sessions in which calls are in flight.
 #[derive(Debug, Default)]
 pub(crate) struct Shard {
-    sessions: HashMap<Scope, Calls>,
+    sessions: HashMap<Scope, Calls, RandomState>,
     /// The next number of a call or a wait. No number is given twice.
     next: u64,
 }

@@ -11,9 +11,10 @@ use super::{
 use crate::trace::CallTrace;
 use crossfeed_store::{StoreError, Tombstone};
 use crossfeed_wire::{CallId, Scope};
+use foldhash::quality::RandomState;
 use std::{
     fmt,
-    hash::{BuildHasher, RandomState},
+    hash::BuildHasher,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, Waker},
@@ -57,7 +58,7 @@ impl<L: Lock> Registry<L> {
     pub(super) fn with_shards(shards: usize) -> Self {
         Self {
             shards: std::iter::repeat_with(L::default).take(shards).collect(),
-            hasher: RandomState::new(),
+            hasher: RandomState::default(),
         }
     }
 

@@ -5,6 +5,7 @@
 
 use crate::StoredResult;
 use crossfeed_wire::Scope;
+use foldhash::quality::RandomState;
 use std::{
     collections::HashMap,
     sync::{
@@ -21,7 +22,7 @@ pub(super) struct Held {
     /// Bytes of results whose calls may be made again.
     repeatable: usize,
     /// Bytes of the others, by server.
-    lasting: HashMap<Option<Arc<str>>, usize>,
+    lasting: HashMap<Option<Arc<str>>, usize, RandomState>,
 }
 
 impl Held {

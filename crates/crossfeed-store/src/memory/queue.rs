@@ -17,6 +17,7 @@ use super::{
     held::{Owner, OwnerName},
     session::{Session, Shared, State},
 };
+use foldhash::quality::RandomState;
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::Arc,
@@ -37,7 +38,7 @@ pub(super) struct Queue {
     idle: BTreeMap<(Duration, u64), Arc<Session>>,
     /// Tells apart sessions whose last loss was at the same time.
     settled: u64,
-    owners: HashMap<OwnerName, Owned>,
+    owners: HashMap<OwnerName, Owned, RandomState>,
     weights: BTreeSet<(usize, OwnerName)>,
 }
 

@@ -22,6 +22,7 @@ use crate::{
     StoredArtifact, StoredResult, Tombstone,
 };
 use crossfeed_wire::{CallId, Scope};
+use foldhash::quality::RandomState;
 use lru::LruCache;
 use std::{
     sync::{
@@ -111,6 +112,13 @@ impl Shared {
     }
 }
 
+/// What is known of calls, the one used last first.
+type Lru<V> = LruCache<CallId, V, RandomState>;
+
+fn lru<V>() -> Lru<V> {
+    LruCache::unbounded_with_hasher(RandomState::default())
+}
+
 pub(super) struct Session {
     pub(super) scope: Scope,
     pub(super) owner: Arc<Owner>,
@@ -125,10 +133,10 @@ impl Session {
             state: Mutex::new(State {
                 shared,
                 owner,
-                results: LruCache::unbounded(),
+                results: lru(),
                 held: Held::default(),
                 oldest_birth: Duration::ZERO,
-                tombstones: LruCache::unbounded(),
+                tombstones: lru(),
                 tombstone_bytes: 0,
                 last_loss: Duration::ZERO,
                 artifacts: Artifacts::default(),
@@ -182,12 +190,12 @@ impl Entry {
 pub(super) struct State {
     shared: Arc<Shared>,
     owner: Arc<Owner>,
-    results: LruCache<CallId, Entry>,
+    results: Lru<Entry>,
     held: Held,
     /// No result is older than this: lets most visits skip the search for those too old.
     oldest_birth: Duration,
     /// Ordered by when they were made.
-    tombstones: LruCache<CallId, Missing>,
+    tombstones: Lru<Missing>,
     tombstone_bytes: usize,
     /// When the newest tombstone was made.
     last_loss: Duration,
@@ -457,8 +465,8 @@ impl State {
         self.shared.total.fetch_sub(held.bytes, Ordering::SeqCst);
         self.tombstone_bytes = 0;
         (
-            std::mem::replace(&mut self.results, LruCache::unbounded()),
-            std::mem::replace(&mut self.tombstones, LruCache::unbounded()),
+            std::mem::replace(&mut self.results, lru()),
+            std::mem::replace(&mut self.tombstones, lru()),
             std::mem::take(&mut self.artifacts),
         )
     }
