@@ -490,6 +490,26 @@ fn ten_thousand_references_in_one_call() {
 }
 
 #[test]
+fn ten_thousand_references_can_be_repaired() {
+    within(60, || {
+        block_on(async {
+            let items: Vec<Value> = (0..200).map(|n| json!({"id": n.to_string()})).collect();
+            let session = recorded(ToolResult::value(&json!({"items": items}))).await;
+            let each =
+                |n: usize| json!({"$tool": "c", "$select": format!("items[{}].id", n % 200)});
+            let references: Vec<Value> = (0..10_000).map(each).collect();
+            let schema = InputSchema::compile(json!({"items": {"type": "integer"}})).unwrap();
+            let arguments = json!(references).to_string();
+            let found = session
+                .resolve_json(arguments, Some(&schema))
+                .await
+                .unwrap();
+            assert_eq!(found.repairs.len(), 10_000);
+        });
+    });
+}
+
+#[test]
 fn ten_thousand_failing_references_are_all_reported_in_time() {
     block_on(async {
         let items: Vec<Value> = (0..500)

@@ -1,4 +1,5 @@
-//! What selectors build is charged before it is allocated, measured by an allocator that counts.
+//! What selectors build, and what a schema sees of it, is charged before it is allocated, measured by an allocator
+//! that counts.
 //!
 //! One test, since what one thread takes shows in the figures of another.
 
@@ -7,7 +8,7 @@
 #[expect(dead_code, reason = "the other test uses the arguments of many shapes")]
 mod shapes;
 
-use crossfeed_core::{Engine, EngineOptions, Memory, Session, ToolResult};
+use crossfeed_core::{Engine, EngineOptions, InputSchema, Memory, Session, ToolResult};
 use crossfeed_wire::{CallId, ErrorCode, Scope};
 use serde_json::{Value, json};
 use shapes::{SLACK, peak};
@@ -77,13 +78,13 @@ impl Bench {
         }
     }
 
-    fn resolve(&self, arguments: &Value, limit: usize) -> Measured {
+    fn resolve(&self, arguments: &Value, schema: Option<&InputSchema>, limit: usize) -> Measured {
         let arguments = arguments.to_string();
         self.memory.limit.store(limit, SeqCst);
         self.memory.most.store(0, SeqCst);
         let mut ended = Ok(0);
         let taken = peak(|| {
-            let resolving = self.session.resolve_json(arguments, None);
+            let resolving = self.session.resolve_json(arguments, schema);
             ended = match self.runtime.block_on(resolving) {
                 Ok(resolved) => Ok(resolved.arguments.len()),
                 Err(error) => Err(error.failures()[0].error.code()),
@@ -145,35 +146,48 @@ fn what_selectors_build_is_charged_before_it_is_allocated() {
     let all = usize::MAX / 2;
     // Nothing of what is kept beside results is made any more.
     for (call, select) in [("call_1", "rows[0].id"), ("call_2", "rows[0].id")] {
-        let first = bench.resolve(&json!({"x": {"$tool": call, "$select": select}}), all);
+        let arguments = json!({"x": {"$tool": call, "$select": select}});
+        let first = bench.resolve(&arguments, None, all);
         assert_eq!(first.ended.err(), None, "{call}");
     }
-    for select in HEAVY {
+    let of_x = |of_x: Value| InputSchema::compile(json!({"properties": {"x": of_x}})).unwrap();
+    let deep = of_x(json!({"items": {"properties": {"tags": {"items": {"minLength": 0}}}}}));
+    let names = of_x(json!({"propertyNames": {"minLength": 1}}));
+    let all_of_it = of_x(json!({"not": {"const": 1}}));
+    let seen = [
+        ("rows", &deep),
+        ("rows[1:]", &deep),
+        ("wide", &names),
+        ("merge(wide, {a: `1`})", &names),
+        ("rows", &all_of_it),
+        ("rows[*].{a: id, b: name}", &all_of_it),
+    ];
+    let heavy = HEAVY.into_iter().map(|select| (select, None));
+    let seen = seen.map(|(select, schema)| (select, Some(schema)));
+    for (select, schema) in heavy.chain(seen) {
         for call in ["call_1", "call_2"] {
             let arguments = json!({"x": {"$tool": call, "$select": select}});
+            let what = format!(
+                "{select} of {call}, {:?}",
+                schema.map(InputSchema::as_value)
+            );
             let Measured {
                 taken,
                 charged,
                 ended,
-            } = bench.resolve(&arguments, all);
+            } = bench.resolve(&arguments, schema, all);
             ended.unwrap();
             assert!(
                 charged + UNCHARGED + SLACK >= taken,
-                "{select} of {call}: {charged} were charged for {taken}",
+                "{what}: {charged} were charged for {taken}",
             );
             // Without room it is refused, wherever that is.
             for part in [0, 5, 9] {
                 let limit = charged / 10 * part;
-                let refused = bench.resolve(&arguments, limit);
-                assert_eq!(
-                    refused.ended,
-                    Err(ErrorCode::LimitExceeded),
-                    "{select}: {part}"
-                );
-                assert!(
-                    refused.taken <= limit + UNCHARGED + SLACK,
-                    "{select}: {part}"
-                );
+                let refused = bench.resolve(&arguments, schema, limit);
+                let error = Err(ErrorCode::LimitExceeded);
+                assert_eq!(refused.ended, error, "{what}: {part}");
+                assert!(refused.taken <= limit + UNCHARGED + SLACK, "{what}: {part}");
             }
         }
     }

@@ -28,7 +28,7 @@ pub use splice::SplicedJson;
 pub(crate) use splice::spliced;
 pub(crate) use tally::Tally;
 pub(crate) use tree::{Tree, unheld_number};
-pub(crate) use walked::{Came, Removed, Room};
+pub(crate) use walked::{Came, Removed, Room, VALUE_BYTES};
 
 use crate::{canonical::ViewError, select::NO_MEMORY};
 use crossfeed_jmespath::Cost;

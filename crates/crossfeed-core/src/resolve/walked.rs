@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use std::{borrow::Cow, collections::HashSet};
 
 /// What one value takes at most where it is built, its key and its place in a table included.
-const VALUE: usize = 320;
+pub(crate) const VALUE_BYTES: usize = 320;
 /// How often the bytes of a text or key are there at most.
 const COPIES: usize = 3;
 
@@ -31,7 +31,7 @@ impl Room {
 
     /// Takes the room of so many values, which are written in so many bytes.
     pub(crate) fn take(&mut self, values: usize, bytes: usize) -> Result<(), LimitError> {
-        let more = values.saturating_mul(VALUE);
+        let more = values.saturating_mul(VALUE_BYTES);
         let more = more.saturating_add(bytes.saturating_mul(COPIES));
         self.taken = self.taken.saturating_add(more);
         if self.taken > self.limit {

@@ -13,21 +13,17 @@ use crate::{
     error::{Failure, ResolveError},
     resolve::{
         Filled, Ground, LimitError, Link, Looked, Means, Node, Plan, Shown, SplicedJson, Step,
-        Tally, Tree, fill, malformed, seen, spliced, unheld_number,
+        Tally, Tree, VALUE_BYTES, fill, malformed, seen, spliced, unheld_number,
     },
     reveal::Whole,
     trace::ValidateTrace,
     validate::{self, InputSchema, TypeRepair},
 };
-use crossfeed_jmespath::{Arena, Memory, View};
+use crossfeed_jmespath::{Arena, Memory, Reservation, View};
 use crossfeed_json::{Cursor, Document, indexing_bytes};
 use crossfeed_wire::{CallId, Pointer};
 use serde_json::Value;
 use std::{borrow::Cow, sync::Arc};
-
-/// What a value of arguments takes while it is judged, beside its text: a word in the index, and a
-/// `serde_json::Value` with its place in a list or an object.
-const VALUE_BYTES: usize = 160;
 
 /// One resolution, after its look-ups.
 pub(super) struct Work {
@@ -187,9 +183,11 @@ impl Work {
         if let (Some(schema), Some(cursor)) = (schema, written.cursor()) {
             schema.take(cursor, &mut written.room()).map_err(refusal)?;
         }
-        let unread = schema.is_some_and(|schema| !schema.accepts_unread(&filled.arguments));
+        let memory = (!self.plan.is_empty()).then(|| Reservation::new(self.memory.clone()));
+        let fits = schema.map(|schema| schema.accepts_unread(&filled.arguments, memory.as_ref()));
+        drop(memory);
         let mut repairs = Vec::new();
-        if unread {
+        if fits.transpose().map_err(|cost| refusal(cost.into()))? == Some(false) {
             let mut arguments = self.materialised(&filled, written, &ground)?;
             repairs = self.judged(&mut arguments, &filled.lineage)?;
             for repair in &repairs {
@@ -273,6 +271,14 @@ impl Work {
     ) -> Result<Value, ResolveError> {
         if let Some(cursor) = written.cursor() {
             let (values, bytes) = (cursor.value_count(), cursor.raw().len());
+            // References are replaced, and what they mean was taken before.
+            let references = self.plan.references.iter();
+            let ordinals = references.filter_map(|reference| reference.ordinal);
+            let replaced = ordinals.filter_map(|ordinal| cursor.by_ordinal(ordinal));
+            let (values, bytes) = replaced.fold((values, bytes), |(values, bytes), reference| {
+                let values = values.saturating_sub(reference.value_count());
+                (values, bytes.saturating_sub(reference.raw().len()))
+            });
             written.room().take(values, bytes).map_err(refusal)?;
         }
         let json = self.spliced(&filled.arguments)?;

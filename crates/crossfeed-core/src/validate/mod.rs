@@ -12,6 +12,7 @@ mod schema;
 mod sight;
 #[cfg(test)]
 mod sight_tests;
+mod skeleton;
 
 pub(crate) use cost::Steps;
 pub use cost::ValidationCost;

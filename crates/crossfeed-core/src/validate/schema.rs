@@ -5,9 +5,11 @@ use super::{
     cost::{Graph, Steps, ValidationCost},
     describe,
     sight::Sight,
+    skeleton::Unbuilt,
 };
 
 use crate::resolve::{LimitError, Node, Room};
+use crossfeed_jmespath::{Cost, Reservation};
 use crossfeed_json::{Cursor, MAX_DEPTH, dismantle, is_deeper};
 use crossfeed_schema::SchemaError;
 use crossfeed_wire::Pointer;
@@ -119,12 +121,20 @@ impl InputSchema {
     }
 
     /// Whether arguments fit for certain, found on no more of them than the schema sees. What does
-    /// not is judged as a whole.
-    pub(crate) fn accepts_unread(&self, arguments: &Node<'_>) -> bool {
-        self.sight().skeleton(arguments).is_ok_and(|skeleton| {
-            let mut steps = self.steps(&skeleton);
-            self.accepts(&skeleton, &mut steps).unwrap_or(false)
-        })
+    /// not is judged as a whole. What the schema sees of what references brought in is charged to `memory`.
+    pub(crate) fn accepts_unread(
+        &self,
+        arguments: &Node<'_>,
+        memory: Option<&Reservation>,
+    ) -> Result<bool, Cost> {
+        match self.sight().skeleton(arguments, memory) {
+            Ok(skeleton) => {
+                let mut steps = self.steps(&skeleton);
+                Ok(self.accepts(&skeleton, &mut steps).unwrap_or(false))
+            }
+            Err(Unbuilt::Unrepresentable(_)) => Ok(false),
+            Err(Unbuilt::Cost(cost)) => Err(cost),
+        }
     }
 
     /// Takes the room for what of written arguments the schema sees.

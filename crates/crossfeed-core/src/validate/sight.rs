@@ -10,8 +10,8 @@
 //! Every subschema that is applied to a value gives the same verdict of its skeleton: `not`, `if` and
 //! `oneOf` included. What is not understood sees everything.
 
-use crate::resolve::{Child, LimitError, Node, Room};
-use crossfeed_jmespath::{Unrepresentable, View};
+use super::skeleton::FEW_NAMES;
+use crate::resolve::{LimitError, Room};
 use crossfeed_json::{Cursor, Kind};
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap};
@@ -21,38 +21,34 @@ const STATES: usize = 2000;
 /// So many looks at subschemas and their keywords are taken while they are found: some milliseconds,
 /// once for a schema.
 pub(super) const EFFORT: usize = 100_000;
-/// So many names are looked for one by one in an object that may be large.
-const FEW_NAMES: usize = 16;
-/// Texts of at most this many bytes stand for themselves.
-const SHORT_TEXT: usize = 64;
 
 /// What is seen at one place, by all subschemas that apply there: at least what type a value has.
 #[derive(Debug, Default)]
-struct State {
+pub(super) struct State {
     /// Everything.
-    whole: bool,
+    pub(super) whole: bool,
     /// The text of a string.
-    text: bool,
+    pub(super) text: bool,
     /// Which number it is, or that it is one.
-    number: bool,
-    members: Option<Seen<HashMap<Box<str>, usize>>>,
-    items: Option<Seen<Vec<usize>>>,
+    pub(super) number: bool,
+    pub(super) members: Option<Seen<HashMap<Box<str>, usize>>>,
+    pub(super) items: Option<Seen<Vec<usize>>>,
 }
 
 /// What is seen of children: some by name or place, the rest alike.
 #[derive(Debug)]
-struct Seen<T> {
-    named: T,
+pub(super) struct Seen<T> {
+    pub(super) named: T,
     /// What is seen of others; whether there are any is not seen without.
-    others: Option<usize>,
+    pub(super) others: Option<usize>,
 }
 
 /// What is not looked at.
-const NOTHING: usize = 0;
+pub(super) const NOTHING: usize = 0;
 /// What is looked at in full.
-const WHOLE: usize = 1;
+pub(super) const WHOLE: usize = 1;
 /// What the schema itself sees.
-const ROOT: usize = 2;
+pub(super) const ROOT: usize = 2;
 
 /// What a schema sees, place by place.
 #[derive(Debug)]
@@ -86,11 +82,6 @@ impl Sight {
             _ => vec![State::default(), whole(), State::default()],
         };
         (Self(states), finder.looks)
-    }
-
-    /// What the schema sees of arguments.
-    pub(super) fn skeleton(&self, arguments: &Node<'_>) -> Result<Value, Unrepresentable> {
-        self.node(arguments, ROOT)
     }
 
     /// Takes the room for what is built of written arguments to judge them.
@@ -145,120 +136,8 @@ impl Sight {
         }
     }
 
-    fn state(&self, number: usize) -> Option<&State> {
+    pub(super) fn state(&self, number: usize) -> Option<&State> {
         self.0.get(number)
-    }
-
-    /// Recursion is bounded by the depth of the arguments.
-    fn node(&self, node: &Node<'_>, number: usize) -> Result<Value, Unrepresentable> {
-        let Some(state) = self.state(number).filter(|_| number != NOTHING) else {
-            return Ok(Value::Null);
-        };
-        match node {
-            Node::View(view) => self.view(view, number),
-            Node::List(items) => self.items(items.iter(), state, &|item, at| self.child(&item, at)),
-            Node::Object(members) => {
-                let members = members.iter();
-                let members = members.map(|(name, value)| (name.into_text(), value));
-                self.members(members, state, &|value, at| self.child(&value, at))
-            }
-        }
-    }
-
-    fn child(&self, child: &Child<'_, '_>, number: usize) -> Result<Value, Unrepresentable> {
-        match child {
-            Child::Came(view) => self.view(view, number),
-            Child::Changed(node) => self.node(node, number),
-        }
-    }
-
-    fn view(&self, view: &View<'_>, number: usize) -> Result<Value, Unrepresentable> {
-        let Some(state) = self.state(number).filter(|_| number != NOTHING) else {
-            return Ok(Value::Null);
-        };
-        if state.whole {
-            return Ok(view.to_sized_value(usize::MAX)?.0);
-        }
-        match view.kind() {
-            Kind::Array => self.items(view.items(), state, &|item, at| self.view(&item, at)),
-            Kind::Object => match (view.as_cursor(), &state.members) {
-                (
-                    Some(cursor),
-                    Some(Seen {
-                        named,
-                        others: None,
-                    }),
-                ) if named.len() <= FEW_NAMES => {
-                    let mut members = Map::new();
-                    for (name, at) in named {
-                        if let Some(value) = cursor.get(name) {
-                            members.insert((**name).to_owned(), self.view(&value.into(), *at)?);
-                        }
-                    }
-                    Ok(members.into())
-                }
-                (Some(cursor), _) => {
-                    let members = cursor.members();
-                    let members = members.map(|(key, value)| (key.text(), View::from(value)));
-                    self.members(members, state, &|value, at| self.view(&value, at))
-                }
-                (None, _) => {
-                    self.members(view.members(), state, &|value, at| self.view(&value, at))
-                }
-            },
-            Kind::Number if !state.number => Ok(Value::Null),
-            Kind::String if !state.text && is_long(view) => Ok(Value::String(String::new())),
-            _ => Ok(view.to_sized_value(usize::MAX)?.0),
-        }
-    }
-
-    fn items<T>(
-        &self,
-        items: impl Iterator<Item = T>,
-        state: &State,
-        inside: &dyn Fn(T, usize) -> Result<Value, Unrepresentable>,
-    ) -> Result<Value, Unrepresentable> {
-        let Seen { named, others } = match &state.items {
-            Some(seen) => seen,
-            None if state.whole => &Seen {
-                named: Vec::new(),
-                others: Some(WHOLE),
-            },
-            None => return Ok(Value::Array(Vec::new())),
-        };
-        let at = |place: usize| named.get(place).copied().or(*others);
-        let items = items
-            .enumerate()
-            .map_while(|(place, item)| Some((item, at(place)?)));
-        let items = items.map(|(item, at)| inside(item, at));
-        Ok(Value::Array(items.collect::<Result<_, _>>()?))
-    }
-
-    fn members<T, K: AsRef<str> + Into<String>>(
-        &self,
-        members: impl Iterator<Item = (K, T)>,
-        state: &State,
-        inside: &dyn Fn(T, usize) -> Result<Value, Unrepresentable>,
-    ) -> Result<Value, Unrepresentable> {
-        let seen = |key: &str| match (&state.members, state.whole) {
-            (_, true) => Some(WHOLE),
-            (Some(seen), _) => seen.named.get(key).copied().or(seen.others),
-            (None, _) => None,
-        };
-        let mut skeleton = Map::new();
-        for (key, value) in members {
-            if let Some(at) = seen(key.as_ref()) {
-                skeleton.insert(key.into(), inside(value, at)?);
-            }
-        }
-        Ok(skeleton.into())
-    }
-}
-
-fn is_long(view: &View<'_>) -> bool {
-    match view.as_cursor() {
-        Some(cursor) => cursor.raw().len() > SHORT_TEXT,
-        None => view.size(SHORT_TEXT).is_err(),
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 fn check(schema: Value, value: &str, expected: Value) {
     let document = Document::new(value.to_owned());
     let node = Node::View(View::from(document.root().unwrap()));
-    let skeleton = Sight::of(&schema).skeleton(&node).unwrap();
+    let skeleton = Sight::of(&schema).skeleton(&node, None).unwrap();
     assert_eq!(skeleton, expected, "{schema}");
 }
 
@@ -231,7 +231,7 @@ fn what_is_not_understood_sees_everything() {
     let last = r#"{"p0": [[1]], "p2999": [[1]]}"#;
     let document = Document::new(last.to_owned());
     let node = Node::View(View::from(document.root().unwrap()));
-    let skeleton = Sight::of(&schema).skeleton(&node).unwrap();
+    let skeleton = Sight::of(&schema).skeleton(&node, None).unwrap();
     let seen = [&skeleton["p0"], &skeleton["p2999"]];
     assert_eq!(skeleton.as_object().unwrap().len(), 2);
     assert!(seen.contains(&&json!([[1]])), "{skeleton}");
