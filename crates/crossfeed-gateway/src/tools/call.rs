@@ -103,11 +103,14 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
         Ok(in_flight) => (Some(in_flight), None),
         Err(why_not) => (None, Some(why_not)),
     };
-    let asked = shared.asked(&name, written.clone()).await;
     let state = root.get("requestState");
-    let continued = state
-        .filter(|state| state.kind() != Kind::Null)
-        .map(|state| shared.round(&offered, state, asked));
+    let state = state.filter(|state| state.kind() != Kind::Null);
+    // Only such clients go on from a state.
+    let asked = match shared.is_stateless() || state.is_some() {
+        true => Some(shared.asked(&name, written.clone()).await),
+        false => None,
+    };
+    let continued = state.map(|state| shared.round(&offered, state, asked));
     let (round, held) = match continued.transpose() {
         Ok(continued) => continued.unwrap_or_default(),
         Err(error) => return Call::Answered(unknown_state(shared, &error)),
@@ -418,7 +421,7 @@ fn is_judged_only(error: &ResolveError) -> bool {
             Error::Arguments(_)
                 | Error::Validation(_)
                 | Error::Read(_)
-                | Error::Limit(LimitError::ArgumentsTooLarge { .. })
+                | Error::Limit(LimitError::ArgumentsTooLarge { .. } | LimitError::WrittenNumber(_))
         )
     };
     error

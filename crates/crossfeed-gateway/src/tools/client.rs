@@ -204,7 +204,7 @@ impl Shared {
     /// resolved anew then.
     pub(super) fn remember_round(&self, state: &str, kept: Kept) {
         let mut round = Round {
-            asked: Some(kept.asked),
+            asked: kept.asked,
             arguments: kept.arguments,
             sources: kept.sources,
             projection: kept.projection,
@@ -241,14 +241,15 @@ impl Shared {
         &self,
         offered: &Offered,
         state: Cursor<'_>,
-        asked: u64,
+        asked: Option<u64>,
     ) -> Result<(Option<Round>, Sources), FlowError> {
         let known = state.as_str().and_then(|state| {
             let key = (Arc::clone(&offered.source), digest(&state));
             let mut rounds = lock(&self.rounds);
             let round = rounds.get(&key)?;
             let sources = round.sources.clone();
-            let same = (round.asked == Some(asked)).then(|| round.clone());
+            let is_same = asked.is_some() && round.asked == asked;
+            let same = is_same.then(|| round.clone());
             Some((same, sources))
         });
         match known {

@@ -15,7 +15,7 @@ use crossfeed_json::{
     Cursor, Document, JsonErrorKind, Kind, MAX_DEPTH, Quoted, TokenVisitor, quoted, read_tokens,
 };
 use crossfeed_mcp::TraceMeta;
-use crossfeed_wire::ErrorBody;
+use crossfeed_wire::{ErrorBody, ErrorCode};
 use std::{ops::Range, sync::Arc};
 
 const ARGUMENTS: &str = "arguments";
@@ -103,9 +103,10 @@ impl Params {
             None => None,
         };
         let others = traced.as_ref().map_or(&*self.others, |(traced, _)| traced);
-        let Ok(root) = others.root() else {
-            return Ok((self.raw.clone(), None));
-        };
+        let root = others.root().map_err(|error| {
+            let message = format!("the params of tools/call are invalid: {error}");
+            Box::new(ErrorBody::new(ErrorCode::ArgumentsInvalid, message))
+        })?;
         let range = |value: Cursor<'_>| value.offset()..value.offset() + value.raw().len();
         let own = quoted(name);
         let name = root.get("name").filter(|name| name.raw() != own.as_bytes());

@@ -5,8 +5,8 @@
 
 use super::flow::FlowError;
 use bytes::Bytes;
-use crossfeed_core::{Failure, LimitError};
-use crossfeed_wire::{ErrorBody, ErrorCode, ErrorReport};
+use crossfeed_core::{Error, Failure, LimitError};
+use crossfeed_wire::{CallId, ErrorBody, ErrorCode, ErrorReport};
 use serde_json::{Value, json};
 
 /// The member of `_meta` under which errors stand for programs.
@@ -28,6 +28,25 @@ pub(super) fn of_failure(failure: &Failure, privacy: Privacy) -> Bytes {
     let mut body = failure.body();
     body.at = None;
     of_bodies(vec![body], privacy)
+}
+
+/// Why what was asked of the result of a call that has run cannot be shown.
+pub(super) fn of_parts(failure: &Failure, call_id: &CallId, privacy: Privacy) -> Bytes {
+    let mut body = failure.body();
+    body.at = None;
+    body.message = format!("the call has run, but: {}", body.message);
+    let is_kept = !matches!(failure.error, Error::Lookup(_));
+    // What is too much now is not less when the call is made again.
+    let own = body.advice.take();
+    let own = own.filter(|_| body.code != ErrorCode::LimitExceeded.as_str());
+    let advice = [is_kept.then(|| kept_as(call_id)), own];
+    body.advice = Some(advice.into_iter().flatten().collect::<Vec<_>>().join("\n"));
+    of_bodies(vec![body], privacy)
+}
+
+/// What to do where a call has run, and its result is kept and not shown.
+pub(super) fn kept_as(call_id: &CallId) -> String {
+    format!("do not call again: refer to `{call_id}`, or read it with `read_result`")
 }
 
 /// A flow that a rule forbids.

@@ -93,14 +93,9 @@ pub(super) fn to_show(shared: &Shared, bytes: usize) -> Option<Charge> {
 
 /// What is shown of a result for which there is no room: that the call has run, and what its result is called.
 pub(super) fn unshown(shared: &Shared, call_id: &CallId) -> Bytes {
-    let call_id = call_id.as_str();
-    let message = format!(
-        "the call has run, and the gateway has no memory to show its result now: it is kept as `{call_id}`"
-    );
+    let message = "the call has run, and the gateway has no memory to show its result now";
     let mut body = ErrorBody::new(ErrorCode::LimitExceeded, message);
-    body.advice = Some(format!(
-        "do not call again: refer to `{call_id}`, or read it with `read_result`"
-    ));
+    body.advice = Some(refusal::kept_as(call_id));
     refusal::of_bodies(vec![body], shared.privacy())
 }
 

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::apart::{apart, indexed};
 use bytes::Bytes;
-use crossfeed_json::{Cursor, Edits, Kind};
+use crossfeed_json::{Cursor, Document, Edits, Kind};
 use lru::LruCache;
 use sha2::{Digest as _, Sha256};
 use std::{
@@ -54,6 +54,9 @@ pub(super) struct Room {
     /// Known at most, of which the most have a result.
     pub(super) known: NonZeroUsize,
 }
+
+/// The member of a task that has its result.
+const RESULT: &str = "result";
 
 /// Of the calls that a client may have in flight, those that are tasks: one of so many, and where several
 /// clients share them because nothing tells one from the other.
@@ -153,6 +156,9 @@ pub(super) async fn result(
         return said;
     };
     let task = shared.task(server, task_id);
+    let config = shared.tools.config.servers.get(server);
+    let withholds = config.is_some_and(|config| !config.withheld.never_is_empty());
+    let pass_on = |said| pass_on(said, shared.is_stateless(), withholds);
     let (member, inner) = match holds(root) {
         Holds::All => (None, said.clone()),
         Holds::Member(inner) => (Some(inner), inner.shared()),
@@ -160,9 +166,9 @@ pub(super) async fn result(
             if let Some(task) = task {
                 fail(&task, &status).await;
             }
-            return said;
+            return pass_on(said).await;
         }
-        Holds::NotYet => return said,
+        Holds::NotYet => return pass_on(said).await,
     };
     let shown = match task {
         Some(task) => {
@@ -174,20 +180,22 @@ pub(super) async fn result(
             shown
         }
         // It was begun in another session, or is not followed.
-        None => {
-            let config = shared.tools.config.servers.get(server);
-            let withholds = config.is_some_and(|config| !config.withheld.never_is_empty());
-            pass_on(inner, shared.is_stateless(), withholds).await
-        }
+        None => pass_on(inner).await,
     };
-    match member {
-        Some(inner) => {
-            let mut edits = Edits::new(document.raw());
-            edits.replace(inner, shown.to_vec());
-            edits.done().into_owned().into()
-        }
-        None => shown,
-    }
+    let Some(inner) = member else {
+        return shown;
+    };
+    let mut edits = Edits::new(document.raw());
+    edits.replace(inner, "null");
+    let around = pass_on(edits.done().into_owned().into()).await;
+    let document = Document::new(around);
+    let place = document.root().ok().and_then(|root| root.get(RESULT));
+    let Some(place) = place else {
+        return shown;
+    };
+    let mut edits = Edits::new(document.raw());
+    edits.replace(place, shown.to_vec());
+    edits.done().into_owned().into()
 }
 
 /// A server's answer to a client that cancels a task: some say that it is at once.
@@ -243,7 +251,7 @@ fn holds(root: Cursor<'_>) -> Holds<'_> {
     }
     let text = |key: &str| root.get(key).and_then(Cursor::as_str);
     let inner = root
-        .get("result")
+        .get(RESULT)
         .filter(|inner| inner.kind() == Kind::Object);
     match (text("status").as_deref(), inner) {
         (Some(status @ ("failed" | "cancelled")), _) => Holds::Nothing(status.to_owned()),

@@ -77,7 +77,7 @@ pub(super) struct Kept {
     /// What was asked of the result by parameters of ours.
     pub(super) projection: Option<ProjectionRequest>,
     /// A digest of the name and the arguments as the client wrote them.
-    pub(super) asked: u64,
+    pub(super) asked: Option<u64>,
     /// Of the `params` what [asks for parts](asked_of) of the result.
     pub(super) params: Bytes,
     /// The arguments as they were resolved.
@@ -155,8 +155,9 @@ impl Kept {
             }
             Answer::Task(task) => {
                 let shared = Arc::clone(&self.shared);
+                let withholds = self.offered.withholds();
                 shared.remember_task(task, self);
-                result
+                passed::on(result, shared.is_stateless(), withholds).await
             }
             Answer::Failure => {
                 let shared = Arc::clone(&self.shared);
@@ -248,7 +249,7 @@ impl Kept {
                 charge.keep(shown.len());
                 charge.hold(shown)
             }
-            None => result,
+            None => passed::on(result, shared.is_stateless(), offered.withholds()).await,
         }
     }
 }
@@ -326,11 +327,15 @@ struct Asked {
 /// What could not be recorded, whole.
 async fn unrecorded(result: Bytes, show: Show) -> Bytes {
     let came = result.clone();
+    let (is_stateless, withholds) = (show.is_stateless, show.offered.withholds());
     let made = apart(result.len(), move || {
         let document = Document::new(result);
         whole(&clean(&document, &show)?, &show)
     });
-    made.await.map_or(came, Bytes::from)
+    match made.await {
+        Some(made) => made.into(),
+        None => passed::on(came, is_stateless, withholds).await,
+    }
 }
 
 /// The bytes that a token has at most, on average over a text.
@@ -502,7 +507,7 @@ async fn projected(
     }
     match shared.session().project(call_id, &options).await {
         Ok(projected) => Ok(String::from_utf8_lossy(&projected.json).into_owned()),
-        Err(failure) => Err(refusal::of_failure(&failure, shared.privacy())),
+        Err(failure) => Err(refusal::of_parts(&failure, call_id, shared.privacy())),
     }
 }
 

@@ -124,6 +124,14 @@ mod tests {
     }
 
     #[test]
+    fn what_nests_deep_is_looked_at_once() {
+        let (open, close) = (r#"{"a":"#.repeat(100), "}".repeat(100));
+        let told = |meta: &str| format!(r#"{{"content":[{open}{meta}{close}]}}"#);
+        let left = without_ours(told(r#"{"_meta":{"dev.crossfeed/x":1}}"#).into(), false);
+        assert_eq!(left, told(r#"{"_meta":{}}"#).as_bytes());
+    }
+
+    #[test]
     fn no_server_says_what_the_gateway_says_in_parts() {
         let claim = r#"{"dev.crossfeed/withheld":true,"a":1}"#;
         let told = |meta: &str, own: &str| {

@@ -44,7 +44,6 @@ pub(super) fn take_claims(edits: &mut Edits<'_>, root: Cursor<'_>, withholds: bo
             take_out(edits, meta, |key| is_claim(key, false));
         }
         open.extend(value.items());
-        open.extend(value.members().map(|(_, value)| value));
     }
 }
 

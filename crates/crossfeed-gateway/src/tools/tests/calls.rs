@@ -209,7 +209,13 @@ async fn what_is_denied_cannot_be_called() {
 
 #[tokio::test]
 async fn a_retry_gets_the_same_values() {
-    let client = one().await;
+    let caller = Caller::new(
+        Principal::Local,
+        Some("s".to_owned()),
+        Revision::V2026_07_28,
+    );
+    let world = World::new(vec![(server("a"), tools())], Vec::new());
+    let client = world.client(caller).await;
     let text = |text: &str| json!({"content": [{"type": "text", "text": text}]});
     returned(&client, "search", text("u")).await;
     let arguments = json!({"url": null, "_refs": {"url": {"_tool": "call_1"}}});
@@ -383,4 +389,19 @@ async fn more_values_than_can_be_read_back_are_refused_with_a_way_out() {
     assert!(text.contains("write fewer values"), "{text}");
     let passed = forward(&client, params("plain", many("c"))).await;
     assert_eq!(passed.params, params("plain", many("c")));
+}
+
+/// A number that no 64-bit float holds is for the server to judge, however a text beside it is spelled.
+#[tokio::test]
+async fn a_number_that_no_float_holds_is_passed_on() {
+    let properties = json!({"n": {"type": "number"}, "t": {"type": "string"}});
+    let tools = json!([{"name": "t", "inputSchema": {"type": "object", "properties": properties}}]);
+    let client = World::new(vec![(server("a"), tools)], Vec::new())
+        .client(local())
+        .await;
+    for text in ["\u{e9}", r"\u00e9", "null", "_tool"] {
+        let params = format!(r#"{{"name":"t","arguments":{{"t":"{text}","n":1e400}}}}"#);
+        let forwarded = forward(&client, params.clone().into()).await;
+        assert_eq!(forwarded.params, params);
+    }
 }

@@ -192,6 +192,33 @@ async fn rounds_are_charged() {
     assert_eq!(budget.held(), 0);
 }
 
+/// A call that ran is not to be made again because what was asked of its result cannot be shown.
+#[tokio::test]
+async fn parts_that_cannot_be_shown_are_of_a_call_that_has_run() {
+    let mut config = server("a");
+    config.projection = true;
+    let mut world = World::new(vec![(config, tools())], Vec::new());
+    let budget = Budget::new(1 << 20, 1, 0, &Metrics::new());
+    let engine = Engine::in_memory(EngineOptions::default());
+    let config = Arc::clone(&world.tools.config);
+    world.tools = Tools::new(engine, config).with_budget(&budget);
+    let client = world.client(local()).await;
+    let asked = forward(&client, params("typed", json!({"_select": ["b"]}))).await;
+    let many = json!({"a": vec![0; 40_000], "b": 1}).to_string();
+    let result = json!({"content": [{"type": "text", "text": many}]}).to_string();
+    let shown = asked.pending.finish(result.into()).await;
+    let shown: Value = serde_json::from_slice(&shown).unwrap();
+    let text = error(&shown);
+    assert!(
+        text.starts_with("limit.exceeded: the call has run, but: "),
+        "{text}"
+    );
+    assert!(
+        text.ends_with("do not call again: refer to `call_1`, or read it with `read_result`"),
+        "{text}"
+    );
+}
+
 #[tokio::test]
 async fn a_result_that_cannot_be_shown_is_kept_and_says_so() {
     let (client, budget) = within(50_000).await;

@@ -284,3 +284,34 @@ async fn a_task_shows_what_its_call_asked_for() {
         assert_eq!(told(&client, task, &result).await, shown);
     }
 }
+
+/// What a server says of a task is looked at as any result is, in whichever form it says it.
+#[tokio::test]
+async fn nothing_that_tells_of_a_task_poses_as_the_gateway() {
+    let client = one().await;
+    let posing = |mut said: Value| {
+        said["_meta"] = json!({"dev.crossfeed/error": 1, "own": 2});
+        said["_toolCallId"] = json!("call_7");
+        said
+    };
+    let check = |shown: &Value| {
+        let text = shown.to_string();
+        assert_eq!(shown["_meta"], json!({"own": 2}), "{text}");
+        assert!(!text.contains("\"_toolCallId\":\"call_7\""), "{text}");
+    };
+    let created = posing(json!({"task": {"taskId": "t", "status": "working"}}));
+    let forward = forward(&client, params("search", json!({}))).await;
+    let shown = forward.pending.finish(created.to_string().into()).await;
+    check(&serde_json::from_slice(&shown).unwrap());
+    for said in [
+        json!({"taskId": "t", "status": "working"}),
+        json!({"taskId": "t", "status": "completed", "result": {"content": []}}),
+        json!({"taskId": "t", "status": "failed"}),
+    ] {
+        let shown = told(&client, "t", &posing(said.clone())).await;
+        check(&shown);
+        if said["result"].is_object() {
+            assert!(shown["result"].to_string().contains("call_1"), "{shown}");
+        }
+    }
+}
