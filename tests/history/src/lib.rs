@@ -49,6 +49,16 @@ pub fn main(arguments: &[String], gateway: &Path) -> ExitCode {
     })
 }
 
+const USAGE: &str = "Calls servers through a gateway while servers, connections and clients fail, and judges the history.
+
+Usage: crossfeed-history --gateway PROGRAM [--seconds N] [--seed N] [--soak]
+
+  --gateway PROGRAM  the `crossfeed` to run
+  --seconds N        how long clients call (25)
+  --seed N           repeats what each client and each fault draws
+  --soak             no faults, an even pace: judges memory, descriptors and latency instead
+";
+
 /// The name under which test runners know the run.
 const NAME: &str = "history";
 
@@ -72,6 +82,11 @@ fn test(arguments: &[String], gateway: &Path) -> Result<ExitCode, String> {
             "--seconds" => plan.seconds = number(value()?)?,
             "--seed" => plan.seed = number(value()?)?,
             "--soak" => plan.soak = true,
+            "--help" | "-h" => {
+                let printed = io::stdout().write_all(USAGE.as_bytes());
+                printed.map_err(|error| error.to_string())?;
+                return Ok(ExitCode::SUCCESS);
+            }
             "--list" => lists = true,
             // What is ignored is asked for apart from the rest; nothing is.
             "--ignored" => wanted = false,
@@ -92,6 +107,12 @@ fn test(arguments: &[String], gateway: &Path) -> Result<ExitCode, String> {
     }
     if !wanted {
         return Ok(ExitCode::SUCCESS);
+    }
+    if !plan.gateway.is_file() {
+        let gateway = plan.gateway.display();
+        return Err(format!(
+            "there is no program `{gateway}`: name the gateway with --gateway PROGRAM"
+        ));
     }
     let runtime = Builder::new_multi_thread()
         .worker_threads(2)
