@@ -132,6 +132,15 @@ impl Plan {
         self.references.len() + self.malformed.len()
     }
 
+    /// Whether there are no more references than may be, those counted that are malformed.
+    pub(crate) fn check(&self, limit: usize) -> Result<(), LimitError> {
+        let found = self.references.len() + self.malformed.len();
+        if found > limit {
+            return Err(LimitError::TooManyReferences { found, limit });
+        }
+        Ok(())
+    }
+
     fn refuse(&mut self, at: Pointer, ordinal: Option<u32>, malformed: Malformed) {
         let order = self.found();
         self.malformed.push(Broken {

@@ -302,10 +302,18 @@ impl Session {
         mut written: Written,
         schema: Option<&InputSchema>,
     ) -> Result<ResolvedJson, ResolveError> {
-        let planned = written.plan(schema.map(InputSchema::as_value));
-        let (plan, left) = planned.map_err(refusal)?;
-        written.room = left;
-        self.worked_out(plan, schema, written, Work::resolve_json)
+        let is_small = written.raw().len() <= SMALL_BYTES;
+        let own = schema.cloned();
+        let limit = self.inner().options.max_references;
+        let planned = run(is_small, move || {
+            let (plan, left) = written.plan(own.as_ref().map(InputSchema::as_value))?;
+            // Here as well: it takes long to drop very many.
+            plan.check(limit)?;
+            written.room = left;
+            Ok((plan, written))
+        });
+        let (plan, written) = planned.await.map_err(refusal)?;
+        self.worked_out(plan, schema, written, is_small, Work::resolve_json)
             .await
     }
 }

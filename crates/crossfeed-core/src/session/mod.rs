@@ -285,23 +285,23 @@ impl Session {
         if plan.is_empty() && schema.is_none() {
             return Ok(Resolved::new(arguments, Vec::new(), Vec::new()));
         }
-        self.worked_out(plan, schema, arguments, Work::resolve)
+        self.worked_out(plan, schema, arguments, true, Work::resolve)
             .await
     }
 
-    /// Looks up what a plan wants, and has the rest of the work done where it belongs.
+    /// Looks up what a plan wants, and has the rest of the work done where it belongs. `is_short` says whether
+    /// the arguments are.
     async fn worked_out<A: Send + 'static, R: Send + 'static>(
         &self,
         plan: Plan,
         schema: Option<&InputSchema>,
         arguments: A,
+        is_short: bool,
         resolve: fn(&Work, A) -> Worked<R>,
     ) -> Result<R, ResolveError> {
-        let (found, limit) = (plan.references.len(), self.inner().options.max_references);
-        if found > limit {
-            return Err(refusal(LimitError::TooManyReferences { found, limit }));
-        }
-        let is_slow = schema.is_some_and(InputSchema::is_slow);
+        plan.check(self.inner().options.max_references)
+            .map_err(refusal)?;
+        let is_slow = !is_short || schema.is_some_and(InputSchema::is_slow);
         if plan.wanted.is_empty() {
             let work = self.work(plan, Vec::new(), schema, true);
             let worked = run(!is_slow, move || resolve(&work, arguments)).await;

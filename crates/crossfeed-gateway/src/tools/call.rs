@@ -27,7 +27,7 @@ use crate::{
     message::{RpcError, code},
 };
 use bytes::Bytes;
-use crossfeed_core::{BeginError, Error, InFlight, LimitError, Link, ResolveError};
+use crossfeed_core::{BeginError, Error, InFlight, LimitError, Link, ResolveError, SplicedJson};
 use crossfeed_json::{Cursor, Document, Kind, quoted};
 use crossfeed_mcp::TraceMeta;
 use crossfeed_projection::ProjectionRequest;
@@ -293,16 +293,13 @@ async fn ready(
     };
     let listed = offered.prepared.listed();
     let is_as_shown = listed.names().is_empty() && listed.folded() == 0;
-    if is_as_shown && !may_be_ours(&written) {
+    let came = written.clone();
+    let looked_at = apart(written.len(), move || (may_be_ours(&came), is_text(&came)));
+    let (may_be_ours, is_text) = looked_at.await;
+    if is_as_shown && !may_be_ours {
         return Ok(as_it_came);
     }
-    if written.starts_with(b"\"")
-        && let Some(text) = Document::new(written.clone())
-            .root()
-            .ok()
-            .and_then(Cursor::as_str)
-        && may_be_ours(text.as_bytes())
-    {
+    if is_text {
         let mut body = ErrorBody::new(
             ErrorCode::ArgumentsInvalid,
             "the arguments are a string in place of an object",
@@ -363,11 +360,10 @@ async fn ready(
     // They are not charged twice.
     arguments.give_back();
     let mut charge = room::to_write(shared, 2 * length).map_err(|body| vec![*body])?;
-    let bytes = apart(length, move || arguments.into_bytes()).await;
-    charge.keep(bytes.len());
-    let is_same = bytes == written;
+    let changed = changed(length, arguments, written).await;
+    charge.keep(changed.as_ref().map_or(0, Bytes::len));
     Ok(Ready {
-        arguments: (!is_same).then(|| charge.hold(bytes)),
+        arguments: changed.map(|bytes| charge.hold(bytes)),
         sources,
         projection: resolved.projection,
     })
@@ -444,8 +440,8 @@ async fn unkept(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<O
     if !offered.is_chained && resolved.projection.is_none() {
         return Some(None);
     }
-    let bytes = resolved.arguments.into_bytes();
-    Some((bytes != *written).then_some(bytes))
+    let length = resolved.arguments.len();
+    Some(changed(length, resolved.arguments, written.clone()).await)
 }
 
 /// Arguments without references as the tool gets them, `Some(None)` where that is as they came; none
@@ -458,8 +454,26 @@ async fn plain(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<Op
     if !resolved.lineage.is_empty() {
         return None;
     }
-    let bytes = resolved.arguments.into_bytes();
-    Some((bytes != *written).then_some(bytes))
+    let length = resolved.arguments.len();
+    Some(changed(length, resolved.arguments, written.clone()).await)
+}
+
+/// Arguments of so many bytes in one piece; none where they are as they were written.
+async fn changed(length: usize, arguments: SplicedJson, written: Bytes) -> Option<Bytes> {
+    apart(length, move || {
+        let bytes = arguments.into_bytes();
+        (bytes != written).then_some(bytes)
+    })
+    .await
+}
+
+/// Whether arguments are a text of what may be meant for the gateway, in place of an object.
+fn is_text(written: &Bytes) -> bool {
+    written.starts_with(b"\"") && {
+        let document = Document::new(written.clone());
+        let text = document.root().ok().and_then(Cursor::as_str);
+        text.is_some_and(|text| may_be_ours(text.as_bytes()))
+    }
 }
 
 /// Whether arguments may hold a word that the gateway knows, or null, which may stand for nothing.

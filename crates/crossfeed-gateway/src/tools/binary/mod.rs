@@ -8,10 +8,12 @@
 mod wanted;
 
 use super::list::Offered;
+use crate::apart::{apart, indexed};
 use bytes::Bytes;
 use crossfeed_core::{Error, ResolveError, Session};
 use crossfeed_json::{Cursor, Document, Edits, Kind, quoted};
 use crossfeed_wire::{CallId, reference::read_string};
+use std::sync::Arc;
 use wanted::{form, schema_at};
 
 /// References of one call that are looked at.
@@ -22,9 +24,9 @@ const ENCODING: (&str, &str) = ("encoding", "base64");
 const MEDIA: &str = "mimeType";
 
 /// One reference in arguments.
-struct Written<'d> {
-    /// The object, or the text that is one.
-    place: Cursor<'d>,
+struct Written {
+    /// Which value of the document is the object, or the text that is one.
+    place: u32,
     /// Its own key for the selector, in its spelling.
     select_key: &'static str,
     call_id: String,
@@ -49,10 +51,15 @@ pub(super) async fn fitted(
     {
         return None;
     }
-    let document = Document::new(written.clone());
+    let length = written.len();
+    let document = Arc::new(indexed(written.clone()).await);
+    let found = {
+        let document = Arc::clone(&document);
+        apart(length, move || references(&document)).await
+    };
     let schema = offered.prepared.listed().input_schema();
     let mut wanted = Vec::new();
-    for reference in references(&document) {
+    for reference in found {
         let Some(form) = form(schema_at(schema, &reference.to)) else {
             continue;
         };
@@ -74,9 +81,16 @@ pub(super) async fn fitted(
     if wanted.is_empty() {
         return None;
     }
+    apart(length, move || selected(&document, wanted)).await
+}
+
+/// A document whose references select what is beside them.
+fn selected(document: &Document, wanted: Vec<(Written, String)>) -> Option<Bytes> {
+    let root = document.root().ok()?;
     let mut edits = Edits::new(document.raw());
     for (reference, select) in wanted {
-        let (place, key, select) = (reference.place, reference.select_key, quoted(&select));
+        let place = root.by_ordinal(reference.place)?;
+        let (key, select) = (reference.select_key, quoted(&select));
         match place.as_str() {
             Some(text) => edits.replace(place, put(&text, key, select)?),
             None => edits.put(place, key, select),
@@ -94,7 +108,7 @@ fn put(text: &str, key: &str, value: String) -> Option<Vec<u8>> {
 }
 
 /// The references in arguments, and where they lead.
-fn references(document: &Document) -> Vec<Written<'_>> {
+fn references(document: &Document) -> Vec<Written> {
     let mut found = Vec::new();
     if let Ok(root) = document.root() {
         walk(root, &mut Vec::new(), &mut found);
@@ -103,7 +117,7 @@ fn references(document: &Document) -> Vec<Written<'_>> {
 }
 
 /// A document nests no deeper than it may.
-fn walk<'d>(at: Cursor<'d>, path: &mut Vec<String>, found: &mut Vec<Written<'d>>) {
+fn walk(at: Cursor<'_>, path: &mut Vec<String>, found: &mut Vec<Written>) {
     if found.len() >= MOST {
         return;
     }
@@ -141,14 +155,14 @@ fn walk<'d>(at: Cursor<'d>, path: &mut Vec<String>, found: &mut Vec<Written<'d>>
 }
 
 /// The reference that a text is, as models write it.
-fn in_text<'d>(place: Cursor<'d>, text: &str, path: &[String]) -> Option<Written<'d>> {
+fn in_text(place: Cursor<'_>, text: &str, path: &[String]) -> Option<Written> {
     read_string(text, &|_| false).ok()??;
     let document = Document::new(text.trim().to_owned());
     reference(place, document.root().ok()?, path.to_vec(), false)
 }
 
 /// The entries of a map of references, or of a list of them.
-fn entries<'d>(map: Cursor<'d>, path: &[String], found: &mut Vec<Written<'d>>) {
+fn entries(map: Cursor<'_>, path: &[String], found: &mut Vec<Written>) {
     let below = |to: &str| {
         let steps = match to.strip_prefix('/') {
             Some(pointer) => pointer.split('/').map(unescaped).collect(),
@@ -176,12 +190,12 @@ fn unescaped(token: &str) -> String {
     token.replace("~1", "/").replace("~0", "~")
 }
 
-fn reference<'d>(
-    place: Cursor<'d>,
+fn reference(
+    place: Cursor<'_>,
     object: Cursor<'_>,
     to: Vec<String>,
     is_listed: bool,
-) -> Option<Written<'d>> {
+) -> Option<Written> {
     const SPELLED: [(&str, &str, &str); 2] = [
         ("$tool", "$select", "$artifact"),
         ("_tool", "_select", "_artifact"),
@@ -197,7 +211,7 @@ fn reference<'d>(
         return None;
     }
     Some(Written {
-        place,
+        place: place.ordinal(),
         select: text(select_key),
         select_key,
         call_id,

@@ -87,3 +87,39 @@ async fn long_arguments_are_not_read_again_when_the_server_asks() {
         check(served, indexed);
     }
 }
+
+/// Also where a reference stands among them, so that they are looked through.
+#[tokio::test]
+async fn long_arguments_are_looked_through_elsewhere() {
+    let (values, indexed) = many_values();
+    let client = one().await;
+    returned(
+        &client,
+        "search",
+        json!({"content": [{"type": "text", "text": "u"}]}),
+    )
+    .await;
+    for (name, arguments) in [
+        (
+            "search",
+            format!(r#"{{"q":{{"$tool":"nope"}},"x":{values}}}"#),
+        ),
+        (
+            "search",
+            format!(r#"{{"q":{{"$tool":"call_1"}},"x":{values}}}"#),
+        ),
+        (
+            "fetch",
+            format!(r#"{{"url":{{"$tool":"call_1"}},"any":{values}}}"#),
+        ),
+        (
+            "fetch",
+            format!(r#"{{"url":[],"any":{values},"region":"_tool"}}"#),
+        ),
+        ("search", format!(r#"[{{"$tool":"nope"}},{values}]"#)),
+    ] {
+        let call = format!(r#"{{"name":"{name}","arguments":{arguments}}}"#);
+        let (_, served) = timed(client.call(call.into())).await;
+        check(served, indexed);
+    }
+}
