@@ -109,14 +109,11 @@ impl Wire {
                     redirections += 1;
                     url = self.redirected(&url, &response, redirections)?;
                 }
-                // This is how servers answer what they have done.
-                StatusCode::SEE_OTHER => {
+                // This is how many servers answer what they have done.
+                _ if status.is_redirection() && status != StatusCode::NOT_MODIFIED => {
                     return Err(UpstreamError::OutcomeUnknown {
                         cause: Box::new(rejected(status, "its address is another")),
                     });
-                }
-                _ if status.is_redirection() && status != StatusCode::NOT_MODIFIED => {
-                    return Err(rejected(status, "its address is another"));
                 }
                 StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
                     let challenges: Vec<_> = challenges(&response).collect();

@@ -172,6 +172,8 @@ fn what_is_no_answer_fails_its_request() {
         "7 failed: the request may have run: HTTP 500",
     );
     for (status, why) in [
+        (301, ": its address is another"),
+        (302, ": its address is another"),
         (303, ": its address is another"),
         (400, ": no reason is given"),
         (404, ": no reason is given"),
@@ -196,7 +198,7 @@ fn what_is_no_answer_fails_its_request() {
     );
     check(
         || with(302, "location: /mcp", ""),
-        "7 failed: the server refuses: HTTP 302: its address is another",
+        "7 failed: the request may have run: HTTP 302: its address is another",
     );
     check(
         || {
