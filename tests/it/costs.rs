@@ -16,8 +16,9 @@ enum Outcome {
     Value(String),
     Nothing,
     TooManySteps,
+    TooMuchText,
 }
-use Outcome::{Nothing, TooManySteps, Value};
+use Outcome::{Nothing, TooManySteps, TooMuchText, Value};
 
 fn value(json: &str) -> Outcome {
     Value(json.to_owned())
@@ -47,6 +48,7 @@ fn outcome(document: &Document, expression: &str) -> Outcome {
         }
         Ok(None) => Nothing,
         Err(EvalError::TooCostly(Cost::Steps { .. })) => TooManySteps,
+        Err(EvalError::TooCostly(Cost::Text { .. })) => TooMuchText,
         Err(error) => panic!("{error}"),
     }
 }
@@ -128,6 +130,28 @@ fn blanks_are_looked_through_once() {
         format!("\"{blank}{{\\\"a\\\":1}}\""),
         &[("[*].a|length(@)", value("4096"))],
     );
+}
+
+/// A value that occurs 2^15 times: its bytes are counted no further than text may be built.
+#[test]
+fn texts_are_not_measured_each_time_that_they_occur() {
+    let check = |raw: String, begin: &str, expected: Outcome| {
+        let nested = "|[@,@]".repeat(15);
+        let found = outcome(
+            &Document::new(raw),
+            &format!("{begin}{nested}|to_string(@)"),
+        );
+        assert_eq!(found, expected, "{begin}");
+    };
+    let text = escaped(MANY);
+    check(text.clone(), "@", TooMuchText);
+    check(text.clone(), "to_string([@])", TooMuchText);
+    check(text, "{a: to_string([@])}", TooMuchText);
+    // Blanks are left out, but looked through.
+    check(format!("[{}]", " ".repeat(MANY)), "@", TooManySteps);
+    let document = Document::new(format!("[{}]", " ".repeat(MANY)));
+    let some = format!("{}|to_string(@)|length(@)", repeated(7));
+    assert_eq!(outcome(&document, &some), value("385"));
 }
 
 #[test]

@@ -397,6 +397,27 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Takes the steps for looking for blanks in the lists and objects of documents that the value holds, in
+    /// each as often as it occurs. Nothing of blanks is written, so no limit of bytes ends that.
+    ///
+    /// # Errors
+    ///
+    /// [`Cost`] when the budget does not cover it.
+    pub(crate) fn look_through(&self, budget: &Budget) -> Result<(), Cost> {
+        match &self.0 {
+            Repr::Json(cursor) if matches!(cursor.kind(), Kind::Array | Kind::Object) => {
+                budget.read_text(cursor.written_len())
+            }
+            Repr::List(items) | Repr::Hash(_, items) => {
+                items.iter().try_for_each(|item| item.look_through(budget))
+            }
+            Repr::Object(members) => members
+                .iter()
+                .try_for_each(|(_, value)| value.look_through(budget)),
+            _ => Ok(()),
+        }
+    }
+
     /// The value as a `serde_json::Value`: order kept, digits to 64 bits.
     ///
     /// # Errors
@@ -426,27 +447,43 @@ impl<'a> View<'a> {
     ///
     /// [`OutputTooLarge`] when it counts for more than `limit` bytes.
     pub fn size(&self, limit: usize) -> Result<ValueSize, OutputTooLarge> {
-        let mut size = ValueSize::default();
-        self.add_size(&mut size, limit)?;
-        Ok(size)
+        self.size_while(|size| size.counted() <= limit)
+            .ok_or(OutputTooLarge { limit })
     }
 
-    /// Adds what a value takes. What expressions build nests as deep as they are long, so those within it wait
-    /// in a list.
-    fn add_size<'v>(&'v self, size: &mut ValueSize, limit: usize) -> Result<(), OutputTooLarge> {
+    /// How many bytes [`Self::write`] appends; `None` where they are more than `limit`. A value may hold
+    /// another many times over: what is too large is not measured to its end.
+    #[must_use]
+    pub fn written_len(&self, limit: usize) -> Option<usize> {
+        let size = self.size_while(|size| size.json <= limit)?;
+        Some(size.json)
+    }
+
+    /// How large the value is, measured for as long as it `fits`; `None` where it does not. What expressions
+    /// build nests as deep as they are long, so those within it wait in a list.
+    fn size_while<'v>(&'v self, fits: impl Fn(&ValueSize) -> bool) -> Option<ValueSize> {
+        let mut size = ValueSize::default();
+        let mut add_size = |json: usize, values: usize| {
+            size.json = size.json.saturating_add(json);
+            size.values = size.values.saturating_add(values);
+            fits(&size).then_some(())
+        };
         let mut open = vec![self];
         while let Some(view) = open.pop() {
             let mut count = 0;
             let mut add = |key: Option<&str>, value: &'v Self| {
                 count += 1;
                 if let Some(key) = key {
-                    size.add(quoted_len(key) + 1, 0, limit)?;
+                    add_size(quoted_len(key) + 1, 0)?;
                 }
                 match value {
                     Self(Repr::List(_) | Repr::Hash(..) | Repr::Object(_)) => open.push(value),
-                    _ => value.add_flat(size, limit)?,
+                    _ => {
+                        let (json, values) = value.flat_size();
+                        add_size(json, values)?;
+                    }
                 }
-                Ok(())
+                Some(())
             };
             match &view.0 {
                 Repr::List(items) => items.iter().try_for_each(|item| add(None, item))?,
@@ -459,29 +496,30 @@ impl<'a> View<'a> {
                     members.try_for_each(|(key, value)| add(Some(key), value))?;
                 }
                 _ => {
-                    view.add_flat(size, limit)?;
+                    let (json, values) = view.flat_size();
+                    add_size(json, values)?;
                     continue;
                 }
             }
             // Its brackets, and what stands between its values.
-            size.add(2 + usize::saturating_sub(count, 1), 1, limit)?;
+            add_size(2 + usize::saturating_sub(count, 1), 1)?;
         }
-        Ok(())
+        Some(size)
     }
 
-    /// The same for a value that nothing was built in.
-    fn add_flat(&self, size: &mut ValueSize, limit: usize) -> Result<(), OutputTooLarge> {
+    /// The bytes and the values of one that nothing was built in.
+    fn flat_size(&self) -> (usize, usize) {
         match &self.0 {
-            Repr::Json(cursor) => size.add(cursor.written_len(), cursor.value_count(), limit),
-            Repr::Bool(value) => size.add(5 - usize::from(*value), 1, limit),
+            Repr::Json(cursor) => (cursor.written_len(), cursor.value_count()),
+            Repr::Bool(value) => (5 - usize::from(*value), 1),
             Repr::Integer(_) | Repr::Float(_) | Repr::Digits(_) => {
-                size.add(self.digits().unwrap_or_default().len(), 1, limit)
+                (self.digits().unwrap_or_default().len(), 1)
             }
             Repr::Str(_) | Repr::Text(_) => {
                 let text = self.as_str().unwrap_or_default();
-                size.add(quoted_len(&text), 1, limit)
+                (quoted_len(&text), 1)
             }
-            _ => size.add(4, 1, limit),
+            _ => (4, 1),
         }
     }
 
@@ -538,16 +576,6 @@ impl ValueSize {
     #[must_use]
     pub fn counted(&self) -> usize {
         self.json.max(self.values.saturating_mul(Self::PER_VALUE))
-    }
-
-    /// Adds to the size, before anything is made of it.
-    fn add(&mut self, json: usize, values: usize, limit: usize) -> Result<(), OutputTooLarge> {
-        self.json = self.json.saturating_add(json);
-        self.values = self.values.saturating_add(values);
-        if self.counted() > limit {
-            return Err(OutputTooLarge { limit });
-        }
-        Ok(())
     }
 }
 

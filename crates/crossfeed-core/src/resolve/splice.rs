@@ -280,8 +280,7 @@ impl Writer {
         {
             return self.node(&open);
         }
-        let size = view.size(usize::MAX).unwrap_or_default();
-        self.make_room(size.json)?;
+        self.make_room(view.written_len(usize::MAX).unwrap_or_default())?;
         // What is written here was measured before, and is within every limit.
         let _ = view.write(&mut self.open, usize::MAX);
         Ok(())

@@ -233,9 +233,6 @@ pub(super) fn on_root<T>(
     Ok(work(root))
 }
 
-/// What a value counts for is at most so many times its bytes of JSON.
-const MOST_COUNTED: usize = 16;
-
 /// A value as JSON; `select` is what gave it.
 pub(super) fn written(
     view: &View<'_>,
@@ -244,9 +241,7 @@ pub(super) fn written(
     budget: &Budget,
 ) -> Result<Vec<u8>, Error> {
     let limit = budget.output_bytes();
-    // A value may hold another many times over: what is too large is not counted to its end.
-    let size = view.size(limit.saturating_mul(MOST_COUNTED));
-    let bytes = size.map_or(limit, |size| size.json.min(limit));
+    let bytes = view.written_len(limit).unwrap_or(limit);
     let mut json = Vec::new();
     let reserved = arena.reservation().grow_by(&mut json, bytes);
     reserved.map_err(LimitError::from)?;

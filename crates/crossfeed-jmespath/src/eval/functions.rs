@@ -275,8 +275,13 @@ impl<'a> Call<'_, 'a, '_> {
                 value.unfold(self.evaluator.budget)?;
                 let limit = self.evaluator.budget.text_left();
                 // Made once: while it grows it would be there twice. Without blanks it may be less.
-                let size = value.size(usize::MAX).unwrap_or_default();
-                let most = size.json.min(limit);
+                let most = match value.written_len(limit) {
+                    Some(most) => most,
+                    None => {
+                        value.look_through(self.evaluator.budget)?;
+                        limit
+                    }
+                };
                 self.evaluator.reserve(most)?;
                 let mut json = Vec::with_capacity(most);
                 value
