@@ -26,8 +26,8 @@ impl Envelope<'_> {
             ("resource", "resource") if value.kind() == Kind::Object => {
                 self.resource(at, value).into()
             }
-            ("resource_link", "uri" | "name") => self.needed(key, value),
-            (_, "type") => self.needed(key, value),
+            ("resource_link", "uri" | "name") => self.needed(at, key, value),
+            (_, "type") => self.needed(at, key, value),
             _ => self.said(key, value),
         });
         if stands_for_a_member(part, kind) {
@@ -63,7 +63,7 @@ impl Envelope<'_> {
                 Some(encoded) => self.bytes(at, &encoded, media_type.as_deref()).into(),
                 None => self.held(at, value).into(),
             },
-            "uri" => self.needed(key, value),
+            "uri" => self.needed(at, key, value),
             _ => self.said(key, value),
         });
         match has_text(resource) {
@@ -82,13 +82,18 @@ impl Envelope<'_> {
     }
 
     /// A member without which a part is none; what it says may go.
-    fn needed(&mut self, key: &str, value: Cursor<'_>) -> Change {
+    fn needed(&mut self, at: usize, key: &str, value: Cursor<'_>) -> Change {
         match value.kind() {
             Kind::String if key == "name" => self.prose(value).into(),
             Kind::String => {
                 let shown = redact(&self.by_place.names, value);
                 self.found.any |= shown.is_some();
-                shown.into()
+                match value.as_str() {
+                    Some(address) if key == "uri" && shown.is_none() => {
+                        self.address(at, &address).into()
+                    }
+                    _ => shown.into(),
+                }
             }
             _ => self.member(key, value),
         }

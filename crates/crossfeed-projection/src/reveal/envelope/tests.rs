@@ -82,6 +82,29 @@ fn names_hold_for_all_that_a_part_has() {
         resource(json!({"uri": "data:application/json,{\"pw\":1}", "text": ""})),
         resource(json!({"uri": "[withheld]", "text": "[withheld]"})),
     );
+    let encoded = STANDARD.encode(r#"{"pw":"a>?~x"}"#);
+    let coded = encoded.replace('=', "%3D").replace('e', "%65");
+    for data in [
+        format!("data:application/json;base64,{encoded}"),
+        format!("DATA:;charset=utf-8; BASE64,{encoded}"),
+        format!("data:image/png;base64,{}", encoded.trim_end_matches('=')),
+        format!("data:%3bBase%364,{coded}"),
+    ] {
+        let left = address("[withheld]", "[withheld]");
+        check_part(pw, address(&data, "n"), left);
+        let left = resource(json!({"uri": "[withheld]", "text": "[withheld]"}));
+        check_part(pw, resource(json!({"uri": data, "text": "a"})), left);
+    }
+    for data in [
+        format!("data:;base64,%%%{encoded}"),
+        format!("data:text/plain;base64,{}", STANDARD.encode("the pw is x")),
+    ] {
+        check_part(pw, address(&data, "n"), address("[withheld]", "n"));
+    }
+    let harmless = format!("data:text/plain;base64,{}", STANDARD.encode("hello"));
+    for kept in [harmless.as_str(), "a:b?100%&c=%2", "data:,;base64"] {
+        check_part(pw, address(kept, "n"), address(kept, "n"));
+    }
     check_part(
         pw,
         address("a://pw/b?c=pw", "n"),

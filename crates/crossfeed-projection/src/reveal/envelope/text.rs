@@ -131,6 +131,37 @@ impl Envelope<'_> {
         let goes = !is_json && (may_repeat || self.rules.mentions_never_in(&bytes));
         goes.then(|| encode(WITHHELD))
     }
+
+    /// The same of an address that holds bytes in base64: `data:text/plain;base64,…`. It goes whole.
+    pub(super) fn address(&mut self, at: usize, address: &str) -> Option<Vec<u8>> {
+        const BASE64: &str = ";base64,";
+        let plain = without_percents(address);
+        let ends = plain.to_ascii_lowercase().find(BASE64)?;
+        let (head, encoded) = (plain.get(..ends)?, plain.get(ends + BASE64.len()..)?);
+        let media_type = head.split_once(':').map(|(_, media_type)| media_type);
+        self.bytes(at, encoded, media_type).map(|_| withheld())
+    }
+}
+
+/// An address without blanks, and with the bytes that it codes by their numbers (`%3D`).
+fn without_percents(address: &str) -> String {
+    let mut pieces = address.split('%');
+    let mut plain = pieces.next().unwrap_or_default().as_bytes().to_vec();
+    for piece in pieces {
+        let coded = piece.split_at_checked(2);
+        match coded.map(|(code, rest)| (u8::from_str_radix(code, 16), rest)) {
+            Some((Ok(byte), rest)) => {
+                plain.push(byte);
+                plain.extend_from_slice(rest.as_bytes());
+            }
+            _ => {
+                plain.push(b'%');
+                plain.extend_from_slice(piece.as_bytes());
+            }
+        }
+    }
+    plain.retain(|byte| !byte.is_ascii_whitespace());
+    String::from_utf8_lossy(&plain).into_owned()
 }
 
 /// Whether bytes of a type are pictures, sound or the like. An `svg` is text.
