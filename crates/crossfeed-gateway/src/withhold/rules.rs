@@ -56,6 +56,10 @@ const SCHEMA_WORDS: [&str; 28] = [
     "contentMediaType",
 ];
 
+/// How often tasks and their results may stand within each other: each is judged as what it is, so content goes
+/// through the rules once for each that it stands in. MCP needs three: a list of tasks, a task, its result.
+const TASK_LEVELS: usize = 4;
+
 /// The types of JSON Schema.
 const TYPES: [&str; 7] = [
     "null", "boolean", "integer", "number", "string", "array", "object",
@@ -67,6 +71,11 @@ pub(super) struct Rules<'r>(pub(super) &'r Arc<RevealRules>);
 impl Rules<'_> {
     /// The answer to `tools/call`, and to what is not known.
     pub(super) fn tool_answer(&self, root: Cursor<'_>) -> Option<Vec<u8>> {
+        self.tool_answer_in(root, TASK_LEVELS)
+    }
+
+    /// The same with so many levels of tasks left.
+    fn tool_answer_in(&self, root: Cursor<'_>, levels: usize) -> Option<Vec<u8>> {
         if root.kind() != Kind::Object {
             return self.texts(root);
         }
@@ -77,10 +86,10 @@ impl Rules<'_> {
         }
         let is_task = kind.as_deref() == Some("task") || root.get("task").is_some();
         if is_task && !has_content(root) {
-            return self.task(root);
+            return self.task_in(root, levels);
         }
         let protocol = self.object(root, |key, value| match key {
-            "task" => self.task(value).into(),
+            "task" => within(levels, |left| self.task_in(value, left)),
             "resultType" => self.word(key, value, &RESULT_TYPES),
             _ => Change::Keep,
         });
@@ -90,8 +99,8 @@ impl Rules<'_> {
         let Ok(root) = left.root() else {
             return Some(refusal(WITHHELD_STATE).into());
         };
-        let shown = self.data(root);
-        shown.or_else(|| self.marked(Some(left.raw().to_vec()), root))
+        let shown = self.data(root).unwrap_or_else(|| left.raw().to_vec());
+        self.marked(Some(shown), root)
     }
 
     /// A result whose members of the protocol are judged.
@@ -180,15 +189,20 @@ impl Rules<'_> {
 
     /// A task, an answer that holds one or several, and what is told of one.
     pub(super) fn task(&self, root: Cursor<'_>) -> Option<Vec<u8>> {
+        self.task_in(root, TASK_LEVELS)
+    }
+
+    /// The same with so many levels of tasks left.
+    fn task_in(&self, root: Cursor<'_>, levels: usize) -> Option<Vec<u8>> {
         if has_content(root) {
-            return self.tool_answer(root);
+            return self.tool_answer_in(root, levels);
         }
         self.object(root, |key, value| match key {
-            "task" => self.task(value).into(),
-            "tasks" if value.kind() == Kind::Array => {
-                value.with_items(|task| self.task(task)).into()
-            }
-            "result" => self.tool_answer(value).into(),
+            "task" => within(levels, |left| self.task_in(value, left)),
+            "tasks" if value.kind() == Kind::Array => within(levels, |left| {
+                value.with_items(|task| self.task_in(task, left))
+            }),
+            "result" => within(levels, |left| self.tool_answer_in(value, left)),
             "error" => self.error(value).into(),
             "statusMessage" | "createdAt" | "lastUpdatedAt" => self.texts(value).into(),
             "inputRequests" => self.questions(value).into(),
@@ -511,6 +525,14 @@ impl Rules<'_> {
             Kind::String => self.0.redact_value(value),
             _ => None,
         }
+    }
+}
+
+/// What becomes of a member that is judged one level further in; where no level is left, it goes.
+fn within(levels: usize, judge: impl FnOnce(usize) -> Option<Vec<u8>>) -> Change {
+    match levels.checked_sub(1) {
+        Some(left) => judge(left).into(),
+        None => Change::Remove,
     }
 }
 

@@ -83,6 +83,40 @@ fn tool_results_are_cut_and_say_so() {
     );
 }
 
+/// Also where the protocol's own member is what went.
+#[test]
+fn no_server_keeps_a_cut_result_from_saying_so() {
+    let odd = json!(["password: S"]);
+    let mark = json!({"k": 1, "dev.crossfeed/withheld": true});
+    for claim in [json!({"k": 1}), mark.clone()] {
+        check(
+            "tools/call",
+            json!({"content": [], "resultType": odd, "_meta": claim}),
+            json!({"content": [], "resultType": ["[withheld]"], "_meta": mark}),
+        );
+    }
+}
+
+/// Each is judged as what it is, so there are few; what stands deeper goes.
+#[test]
+fn tasks_stand_within_each_other_a_few_times() {
+    let nested = |levels: usize| {
+        let end = json!({"content": [text("hello")]});
+        (0..levels).fold(end, |inner, level| match level % 2 {
+            0 => json!({"content": [], "task": inner}),
+            _ => json!({"taskId": "t", "status": "completed", "result": inner}),
+        })
+    };
+    for method in ["tools/call", "tasks/get"] {
+        check(method, nested(3), nested(3));
+        for levels in [5, 101] {
+            let message = json!({"jsonrpc": "2.0", "id": 1, "result": nested(levels)});
+            let left = judged(message, Reply::to(method)).to_string();
+            assert!(!left.contains("hello"), "{left}");
+        }
+    }
+}
+
 #[test]
 fn a_key_that_stands_twice_hides_nothing() {
     let raw = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":{"password":"S"},"structuredContent":{"n":1}}}"#;
