@@ -12,7 +12,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use std::{sync::Arc, time::Duration};
 
-/// How long servers that are there wait for those that are not.
+/// How long servers that are there wait for those that are not, from when these began.
 pub(super) const SLOWER: Duration = Duration::from_secs(10);
 
 /// Characters of all servers' instructions together.
@@ -117,7 +117,11 @@ pub(super) async fn some_settled(side: &Arc<Side>) {
         }
     };
     let enough = async {
-        tokio::time::sleep(SLOWER).await;
+        let links = side.links().iter();
+        let latest = links.filter_map(|link| link.opening_since()).max();
+        if let Some(latest) = latest {
+            tokio::time::sleep_until(latest + SLOWER).await;
+        }
         // Whoever is first.
         let mut first: Vec<_> = side
             .links()

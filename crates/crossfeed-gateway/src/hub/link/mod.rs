@@ -114,6 +114,8 @@ pub(super) struct State {
     rooms: Vec<Weak<Room>>,
     /// It begins when it is used.
     is_idle: bool,
+    /// When it began last.
+    began: Instant,
     /// What requests over HTTP take, until they are answered.
     sockets: HashMap<u64, Permit>,
     /// How many connections are over.
@@ -269,6 +271,12 @@ impl Link {
         failed.or_else(|| self.refusal()).map_or(Ok(()), Err)
     }
 
+    /// When it began, as long as it is not known whether it is there.
+    pub(super) fn opening_since(&self) -> Option<Instant> {
+        let is_opening = matches!(*self.phase.borrow(), Phase::Opening);
+        is_opening.then(|| self.state().began)
+    }
+
     /// Whether the client is now told of the server for the first time since it is there.
     pub(super) fn make_known(&self) -> bool {
         let mut state = self.state();
@@ -363,6 +371,7 @@ impl Link {
     /// Begins again what was given back.
     fn wake(&self, state: &mut State) {
         if std::mem::take(&mut state.is_idle) {
+            state.began = Instant::now();
             self.phase.send_if_modified(|phase| {
                 let is_idle = matches!(phase, Phase::Idle(_));
                 if is_idle {
@@ -611,6 +620,7 @@ impl State {
             upstream: None,
             rooms: Vec::new(),
             is_idle: false,
+            began: Instant::now(),
             sockets: HashMap::new(),
             over: 0,
             is_overrun: false,

@@ -144,6 +144,15 @@ async fn a_server_that_is_slow_is_waited_for_no_longer_than_ten_seconds() {
     let answer = tokio::time::timeout(Duration::from_secs(11), inbox.recv()).await;
     drop(inbox);
     assert!(answer.unwrap().unwrap().result().is_some());
+    // Only once: what comes next does not wait for it again.
+    let began = tokio::time::Instant::now();
+    client
+        .send(r#"{"jsonrpc":"2.0","id":2,"method":"prompts/list"}"#)
+        .await;
+    let asked = quick.expect("prompts/list").await;
+    quick.answer(&asked, r#"{"prompts":[]}"#).await;
+    assert!(client.next().await.contains(r#""prompts":[]"#));
+    assert!(began.elapsed() < Duration::from_secs(1));
     slow.begin(r#"{"prompts":{}}"#).await;
     assert!(
         client
