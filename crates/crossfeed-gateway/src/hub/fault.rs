@@ -28,6 +28,9 @@ pub(super) fn tool(
     let code = error.code();
     let mut body = ErrorBody::new(code, format!("server `{server}`: {error}"));
     body.advice = match code {
+        ErrorCode::UpstreamUnavailable if matches!(error, UpstreamError::Refused { .. }) => {
+            Some("the call was not made: it can be made again once the gateway may use the server")
+        }
         ErrorCode::UpstreamUnavailable => Some("the call was not made: it can be made again"),
         ErrorCode::UpstreamOutcomeUnknown if is_repeatable => {
             Some("making the call again does no harm: the tool says that it can be repeated")

@@ -102,7 +102,8 @@ pub(super) fn unshown(shared: &Shared, call_id: &CallId) -> Bytes {
 fn no_room() -> Box<ErrorBody> {
     let message = "the gateway holds as much as it may: the call was not made";
     let mut body = ErrorBody::new(ErrorCode::LimitExceeded, message);
-    body.advice = Some("call again when other calls have returned".to_owned());
+    let advice = "call again when other calls have returned; where none run, write fewer values, or refer to large data";
+    body.advice = Some(advice.to_owned());
     Box::new(body)
 }
 
