@@ -94,7 +94,7 @@ impl Request {
                 Err(failure) => tracing::warn!(
                     target: "crossfeed::gateway",
                     server = %link.name,
-                    ?failure,
+                    reason = failure.reason(),
                     "the tools of a server are not listed"
                 ),
             }

@@ -50,6 +50,16 @@ pub(super) enum Failure {
     Unavailable(UpstreamError),
 }
 
+impl Failure {
+    /// Why, for the log: an error's message may hold data.
+    pub(super) fn reason(&self) -> String {
+        match self {
+            Self::Error(_) => "it answered with an error".to_owned(),
+            Self::Unavailable(error) => error.to_string(),
+        }
+    }
+}
+
 /// What is to become of the answer to a request.
 pub(super) enum Waiting {
     /// It goes to the client's request as it is.
