@@ -90,9 +90,7 @@ impl Deadline {
 
     /// What comes in time, or that it did not.
     async fn keep<T>(self, work: impl Future<Output = T>) -> Result<T, UpstreamError> {
-        let late = |_| UpstreamError::TimedOut {
-            seconds: self.time.as_secs(),
-        };
+        let late = |_| UpstreamError::TimedOut { after: self.time };
         timeout_at(self.at, work).await.map_err(late)
     }
 }

@@ -130,10 +130,7 @@ impl Request {
         if self.side.only().is_some() {
             return self.pages(link, params).await;
         }
-        let too_slow = || {
-            let seconds = SLOWER.as_secs();
-            Failure::Unavailable(UpstreamError::TimedOut { seconds })
-        };
+        let too_slow = || Failure::Unavailable(UpstreamError::TimedOut { after: SLOWER });
         let server = link.server;
         {
             let mut late = self.side.late();

@@ -182,8 +182,8 @@ impl Request {
             let params = Bytes::from_static(br#"{"requestId":0,"reason":"timeout"}"#);
             tokio::spawn(async move { link.cancel(minted, params).await });
         }
-        let seconds = SLOWER.as_secs();
-        Err(Failure::Unavailable(UpstreamError::TimedOut { seconds }))
+        let error = UpstreamError::TimedOut { after: SLOWER };
+        Err(Failure::Unavailable(error))
     }
 
     async fn fail_first(&self, failed: Vec<(Arc<Link>, Failure)>) {

@@ -336,9 +336,7 @@ async fn attempt(
         Ok(events)
     })
     .await
-    .unwrap_or(Err(UpstreamError::TimedOut {
-        seconds: most.as_secs(),
-    }));
+    .unwrap_or(Err(UpstreamError::TimedOut { after: most }));
     match (opened, connection) {
         (Ok(events), Some(connection)) => Ok((connection, events)),
         (Ok(_), None) => Err((ended(), false)),

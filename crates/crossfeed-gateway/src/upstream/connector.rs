@@ -68,22 +68,18 @@ pub fn connector_with_metrics(
             url,
             headers,
             oauth,
-            from_variables,
-            insecure,
+            ..
         } => {
             let mut names = headers.keys();
             let says_who = names.any(|name| name.eq_ignore_ascii_case("authorization"));
             let kept = oauth
                 .as_ref()
                 .and_then(|oauth| Some((oauth.directory.as_deref()?, oauth.grant)));
-            // Anyone on the way could read a token.
-            let is_safe = auth::check(&super::http::address(url)?).is_ok();
-            if !is_safe
-                && !insecure
-                && let Some(place) = secret(headers, from_variables)
-            {
+            if let Some(place) = exposed_secret(&server.transport)? {
                 return Ok(Arc::new(RefusedConnector { place }));
             }
+            // Anyone on the way could read a token.
+            let is_safe = auth::check(&super::http::address(url)?).is_ok();
             let credentials: Arc<dyn Credentials> = match kept.filter(|_| is_safe && !says_who) {
                 Some((directory, grant)) => {
                     Arc::new(auth::OAuth::new(directory, &server.name, url, grant))
@@ -96,6 +92,28 @@ pub fn connector_with_metrics(
             Ok(Arc::new(connector))
         }
     }
+}
+
+/// The place of a secret that would go over plain HTTP to another computer: such a server is not connected
+/// to.
+///
+/// # Errors
+///
+/// [`UpstreamError::Unreachable`] when its address can never be reached.
+pub(crate) fn exposed_secret(transport: &TransportConfig) -> Result<Option<String>, UpstreamError> {
+    let TransportConfig::Http {
+        url,
+        headers,
+        from_variables,
+        insecure,
+        ..
+    } = transport
+    else {
+        return Ok(None);
+    };
+    let is_safe = auth::check(&super::http::address(url)?).is_ok();
+    let place = || secret(headers, from_variables);
+    Ok(if is_safe || *insecure { None } else { place() })
 }
 
 /// The place of a secret that each request would carry: what a variable filled, else a header whose name

@@ -13,6 +13,7 @@ mod printable;
 pub mod stdio;
 
 pub use backoff::Backoff;
+pub(crate) use connector::exposed_secret;
 pub use connector::{connector, connector_with_metrics};
 
 use crate::{
@@ -22,7 +23,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use crossfeed_wire::{ErrorCode, Fault};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use tokio::sync::mpsc;
 
 /// A header that goes with a message over HTTP, and nowhere else.
@@ -66,10 +67,10 @@ pub enum UpstreamError {
         reason: String,
     },
     /// It took longer than it may.
-    #[error("the server did not answer within {seconds} s")]
+    #[error("the server did not answer within {}", spelled(*after))]
     TimedOut {
         /// How long was waited.
-        seconds: u64,
+        after: Duration,
     },
     /// It sent something that is no message.
     #[error("the server sent what is no message: {reason}")]
@@ -111,6 +112,14 @@ pub enum UpstreamError {
         /// Why there is no answer.
         cause: Box<UpstreamError>,
     },
+}
+
+/// A time as a configuration spells it: `60 s`, `500 ms`.
+fn spelled(time: Duration) -> String {
+    match time.subsec_millis() {
+        0 if time.as_secs() > 0 => format!("{} s", time.as_secs()),
+        _ => format!("{} ms", time.as_millis()),
+    }
 }
 
 /// Why an answer was lost. The server was reached, so nothing else is said of a connection that broke.
@@ -268,10 +277,26 @@ pub trait Connector: Send + Sync {
 
 #[cfg(test)]
 mod tests {
-    use super::{Event, LARGE_EVENT, place};
+    use super::{Event, LARGE_EVENT, UpstreamError, place};
     use crate::message::Message;
     use futures_util::FutureExt as _;
+    use std::time::Duration;
     use tokio::sync::mpsc;
+
+    #[test]
+    fn the_time_that_was_waited_is_said() {
+        for (millis, said) in [
+            (60_000, "60 s"),
+            (500, "500 ms"),
+            (1500, "1500 ms"),
+            (1, "1 ms"),
+        ] {
+            let after = Duration::from_millis(millis);
+            let error = UpstreamError::TimedOut { after }.to_string();
+            let expected = format!("the server did not answer within {said}");
+            assert_eq!(error, expected);
+        }
+    }
 
     fn event(bytes: usize) -> Event {
         let text = format!(r#"{{"jsonrpc":"2.0","method":"{}"}}"#, "m".repeat(bytes));

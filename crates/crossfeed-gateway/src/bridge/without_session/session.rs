@@ -367,8 +367,8 @@ impl Sessions {
     pub(super) fn end_unless_begun(&mut self, link: Link, actions: &mut Actions) {
         let begins = self.sessions.get(&link);
         if begins.is_some_and(|session| !session.is_ready()) {
-            let seconds = self.start_timeout.as_secs();
-            self.give_up_session(link, &UpstreamError::TimedOut { seconds }, actions);
+            let after = self.start_timeout;
+            self.give_up_session(link, &UpstreamError::TimedOut { after }, actions);
         }
     }
 

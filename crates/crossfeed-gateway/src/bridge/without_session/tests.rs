@@ -787,7 +787,9 @@ async fn a_later_session_that_does_not_begin_in_time_fails_what_waits_for_it() {
     ))
     .await;
     let mut other = talk.connections.recv().await.unwrap();
-    let hangs = UpstreamError::TimedOut { seconds: 60 };
+    let hangs = UpstreamError::TimedOut {
+        after: Duration::from_secs(60),
+    };
     match talk.event().await {
         Event::Failed { id, error } => {
             assert_eq!((id.raw().as_ref(), error), (&b"\"x\""[..], hangs))

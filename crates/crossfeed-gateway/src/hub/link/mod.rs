@@ -580,7 +580,7 @@ impl Link {
     /// The error for requests that took longer than they may.
     pub(super) fn timed_out(&self) -> UpstreamError {
         UpstreamError::TimedOut {
-            seconds: self.timeout.map_or(0, |timeout| timeout.as_secs()),
+            after: self.timeout.unwrap_or_default(),
         }
     }
 

@@ -194,17 +194,16 @@ impl StdioConnector {
         })
     }
 
+    /// By the keys of the configuration: a client that reads it may be another party.
     fn why(&self, error: &io::Error) -> String {
-        let Self {
-            command, directory, ..
-        } = self;
         // The system says the same of a missing program and of a missing directory.
-        if let Some(directory) = directory.as_deref().filter(|path| !Path::is_dir(path)) {
-            return format!("there is no directory `{}`", directory.display());
+        let directory = self.directory.as_deref();
+        if directory.is_some_and(|path| !Path::is_dir(path)) {
+            return "there is no directory where its `cwd` says".to_owned();
         }
         match error.kind() {
-            io::ErrorKind::NotFound => format!("there is no program `{command}`"),
-            _ => format!("`{command}` cannot be started: {error}"),
+            io::ErrorKind::NotFound => "there is no program where its `command` says".to_owned(),
+            _ => format!("its `command` cannot be started: {error}"),
         }
     }
 }

@@ -282,15 +282,15 @@ fn what_cannot_be_started_says_why() {
     for (connector, reason) in [
         (
             StdioConnector::new("s", "no-such-program", [""; 0]),
-            "there is no program `no-such-program`",
+            "there is no program where its `command` says",
         ),
         (
             shell("true").with_directory("/no/such/directory"),
-            "there is no directory `/no/such/directory`",
+            "there is no directory where its `cwd` says",
         ),
         (
             StdioConnector::new("s", "/etc/passwd", [""; 0]),
-            "`/etc/passwd` cannot be started: Permission denied (os error 13)",
+            "its `command` cannot be started: Permission denied (os error 13)",
         ),
     ] {
         let (events, _) = mpsc::channel(1);
