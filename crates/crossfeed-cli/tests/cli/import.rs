@@ -197,7 +197,8 @@ fn what_is_said_to_put_it_back_does() {
     let path = home.path(name);
     let out = home.done(&["cursor", "--config", path.to_str().unwrap(), "--apply"]);
     assert_ne!(home.read(name), text);
-    let typed = out.split('`').nth(1).unwrap();
+    let (_, back) = out.split_once("as it was: ").unwrap();
+    let typed = back.split('`').nth(1).unwrap();
     let typed = typed.replacen("crossfeed", env!("CARGO_BIN_EXE_crossfeed"), 1);
     let done = Command::new("sh").args(["-c", &typed]).output().unwrap();
     assert!(done.status.success(), "{typed}: {done:?}");

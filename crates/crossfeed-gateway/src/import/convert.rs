@@ -4,10 +4,13 @@
 //! the server stays where it is: what is not understood is not moved.
 
 use super::{ClientKind, Wiring};
-use crate::config::{
-    Format, GatewayConfig, Sources,
-    expand::{Part, is_name, parts},
-    node::{Entry, Node, Value},
+use crate::{
+    config::{
+        Format, GatewayConfig, Sources,
+        expand::{Part, is_name, parts},
+        node::{Entry, Node, Value},
+    },
+    upstream::exposed_secret,
 };
 use serde_json::{Map, json};
 use std::{collections::BTreeMap, path::Path};
@@ -136,15 +139,44 @@ fn judge(name: &str, moved: &Moved) -> Result<(), String> {
     let knows_all = environment.is_empty();
     let text = json!({"mcpServers": {name: &moved.config}}).to_string();
     let sources = Sources::default().with_environment(environment);
-    let read = GatewayConfig::parse(&text, Format::Json, &sources);
-    let Err(error) = read else {
-        return Ok(());
+    let error = match GatewayConfig::parse(&text, Format::Json, &sources) {
+        Ok(config) => return reach(&config, moved),
+        Err(error) => error,
     };
     let problem = error.problems().iter().find(|problem| {
         // An address that begins with a variable may well be one.
         knows_all || !problem.at.ends_with(".url")
     });
     problem.map_or(Ok(()), |problem| Err(problem.what.clone()))
+}
+
+/// Whether the gateway would connect to it, as far as its address is known.
+fn reach(config: &GatewayConfig, moved: &Moved) -> Result<(), String> {
+    let url = moved.config.get("url").and_then(serde_json::Value::as_str);
+    // A variable that says where the server is: in the scheme, the host or the port.
+    if url.is_none_or(|url| origin(url).contains("${")) {
+        return Ok(());
+    }
+    for server in &config.servers {
+        match exposed_secret(&server.transport) {
+            Ok(None) => {}
+            Ok(Some(place)) => {
+                return Err(format!(
+                    "its `{place}` would go over plain HTTP to another computer: use https"
+                ));
+            }
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    Ok(())
+}
+
+/// An address up to its path, as it is written.
+fn origin(url: &str) -> &str {
+    let behind_scheme = url.find("://").map_or(0, |at| at + 3);
+    let rest = url.get(behind_scheme..).unwrap_or_default();
+    let length = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    url.get(..behind_scheme + length).unwrap_or(url)
 }
 
 /// How much of what stands in `${…}` is named: nobody calls a variable by more.

@@ -272,24 +272,31 @@ pub fn plan(text: &str, wiring: &Wiring) -> Result<Plan, ImportError> {
     })
 }
 
-/// How the tools of several servers are named from here on.
+/// How the client names the tools of these servers from here on: it puts the name of the gateway's entry
+/// before them, and the gateway, where it has several servers, the name of their own.
 fn renamed(moved: &[String], wiring: &Wiring) -> Option<String> {
-    if moved.len() < 2 {
-        return None;
-    }
-    let names: Vec<_> = prefixes(moved)
-        .iter()
-        .map(|prefix| format!("`{prefix}__…`"))
-        .collect();
-    let mut remark = format!(
-        "tools are shown with the name of their server ({}), unless the gateway's configuration says `\"prefix\": \"collisions\"`: rules of the client that name tools have to be changed",
-        names.join(", ")
-    );
+    let own = moved.first()?;
+    let (mut remark, shown) = if moved.len() == 1 {
+        let remark = format!(
+            "the client knows the tools of the server by the name `{}`, and no longer by `{own}`: rules of the client that name the server or its tools have to be changed",
+            wiring.name
+        );
+        (remark, "…".to_owned())
+    } else {
+        let names: Vec<_> = prefixes(moved)
+            .iter()
+            .map(|prefix| format!("{prefix}__…"))
+            .collect();
+        let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+        let remark = format!(
+            "tools are shown with the name of their server ({}), unless the gateway's configuration says `\"prefix\": \"collisions\"`: rules of the client that name tools have to be changed",
+            quoted.join(", ")
+        );
+        (remark, names.first()?.clone())
+    };
     if wiring.client == ClientKind::ClaudeCode {
-        let (own, name) = (moved.first()?, names.first()?);
-        let name = name.trim_matches('`');
         remark.push_str(&format!(
-            ", as from `mcp__{own}__…` to `mcp__{}__{name}`",
+            ", as from `mcp__{own}__…` to `mcp__{}__{shown}`",
             wiring.name
         ));
     }

@@ -302,8 +302,73 @@ fn the_names_of_tools_of_several_servers_are_told() {
             && remarks[0].ends_with("from `mcp__a b__…` to `mcp__crossfeed__a_b__…`"),
         "{remarks:?}"
     );
-    let text = json!({"mcpServers": {"a": {"command": "x"}}}).to_string();
-    assert!(claude(&text).remarks.is_empty());
+}
+
+/// The tools of one server keep their names, but clients put the name of the server before them.
+#[test]
+fn the_names_of_tools_of_one_server_are_told() {
+    let text = |client: ClientKind| json!({client.key(): {"one": {"command": "x"}}}).to_string();
+    let remarks = |wiring: &Wiring| {
+        let plan = plan(&text(wiring.client), wiring).expect("there is one");
+        plan.remarks
+    };
+    let claude =
+        Wiring::new(ClientKind::ClaudeCode, "/crossfeed", CONFIG).with_workspace("/project");
+    let said = remarks(&claude);
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(
+        said[0].contains("`one`")
+            && said[0].ends_with("from `mcp__one__…` to `mcp__crossfeed-project__…`"),
+        "{said:?}"
+    );
+    for client in [ClientKind::Cursor, ClientKind::VsCode] {
+        let said = remarks(&wiring(client));
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(
+            said[0].contains("`crossfeed`, and no longer by `one`") && !said[0].contains("mcp__"),
+            "{said:?}"
+        );
+    }
+}
+
+/// The gateway would not connect to it.
+#[test]
+fn a_server_whose_secrets_would_go_over_plain_http_stays() {
+    use ClientKind::{ClaudeCode, VsCode};
+    let far = "http://192.0.2.1/mcp";
+    let why = "its `headers.Authorization` would go over plain HTTP to another computer: use https";
+    check(
+        VsCode,
+        &json!({"type": "http", "url": far, "headers": {"Authorization": "Bearer ${env:TOK}"}}),
+        why,
+    );
+    check(
+        ClaudeCode,
+        &json!({"type": "http", "url": far, "headers": {"Authorization": "Bearer s3cret"}}),
+        why,
+    );
+    check(
+        ClaudeCode,
+        &json!({"type": "http", "url": format!("{far}?k=${{KEY}}")}),
+        "its `url` would go over plain HTTP to another computer",
+    );
+    let moves = |server: Value| {
+        let text = json!({"mcpServers": {"a": server}}).to_string();
+        claude(&text).moved == ["a"]
+    };
+    let headers = json!({"Authorization": "Bearer ${TOK}"});
+    // Where a variable names the host, nobody knows whose it is.
+    for url in [
+        "https://far.example/mcp",
+        "http://127.0.0.1:9/mcp",
+        "http://${HOST}/mcp",
+        "http://${HOST:-far.example}:80/mcp",
+        "${URL}",
+        "${BASE:-http://127.0.0.1:9}/mcp",
+    ] {
+        assert!(moves(json!({"url": url, "headers": headers})), "{url}");
+    }
+    assert!(moves(json!({"url": far, "headers": {"X-Team": "y"}})));
 }
 
 #[test]
