@@ -75,10 +75,17 @@ impl Limits {
     /// these for one session, an eighth of it for one message.
     #[must_use]
     pub fn with_memory(self, memory_bytes: usize) -> Self {
-        let total_bytes = memory_bytes / 4;
         Self {
             memory_bytes,
             message_bytes: (memory_bytes / 8).min(MOST_MESSAGE),
+            ..self
+        }
+        .with_total(memory_bytes / 4)
+    }
+
+    /// The same where results may take this many bytes: a quarter of it for one session.
+    pub(super) fn with_total(self, total_bytes: usize) -> Self {
+        Self {
             total_bytes,
             session_bytes: total_bytes / 4,
             ..self

@@ -250,18 +250,17 @@ pub enum TransportConfig {
 }
 
 impl std::fmt::Debug for TransportConfig {
-    /// Without values of variables and headers: they may be secrets.
+    /// Without values: they may be secrets.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Stdio { command, args, .. } => f
+            Self::Stdio { args, env, .. } => f
                 .debug_struct("Stdio")
-                .field("command", command)
                 .field("args", &args.len())
+                .field("env", &env.len())
                 .finish_non_exhaustive(),
-            // Keys stand in queries, too.
-            Self::Http { url, .. } => f
+            Self::Http { headers, .. } => f
                 .debug_struct("Http")
-                .field("url", &url.split(['?', '#']).next().unwrap_or_default())
+                .field("headers", &headers.len())
                 .finish_non_exhaustive(),
         }
     }
@@ -604,15 +603,11 @@ impl FlowRule {
         others.filter(|by| !self.allow && goes_by(by)).collect()
     }
 
-    /// The rule before this one that decides everything that this one is about, and decides the reverse.
+    /// The rule before this one that decides everything that this one is about.
     #[must_use]
     pub fn overruled_by<'r>(&self, rules: &'r [Self]) -> Option<&'r Self> {
-        let before = rules.iter().take_while(|rule| rule.name != self.name);
-        let decides = |rule: &&Self| covers(&rule.from, &self.from) && covers(&rule.to, &self.to);
-        before
-            .into_iter()
-            .find(decides)
-            .filter(|rule| rule.allow != self.allow)
+        let mut before = rules.iter().take_while(|rule| rule.name != self.name);
+        before.find(|rule| covers(&rule.from, &self.from) && covers(&rule.to, &self.to))
     }
 
     /// A rule.

@@ -218,6 +218,8 @@ fn the_examples_are_valid() {
 fn no_secret_is_shown() {
     let shown = format!("{:?} {:?}", toml(WHOLE), sources());
     assert!(!shown.contains("s3cret"), "{shown}");
+    // Nor how a server is reached.
+    assert!(!shown.contains("npx") && !shown.contains("alpha.example"));
 }
 
 #[test]
@@ -565,6 +567,35 @@ fn values_are_judged() {
     toml(&format!(
         "{sizes}messageBytes = '16 MiB'\ntotalBytes = '32 MiB'\nargumentBytes = '64 KiB'\n"
     ));
+    let least = "line 4, `limits.memoryBytes`: it is less than 512 KiB, of which one message may take an eighth; write at least \"512 KiB\"";
+    for size in [
+        "1",
+        "'10 KiB'",
+        "524287",
+        "'256 KiB'\nmessageBytes = '64 KiB'",
+    ] {
+        check(
+            &format!("[mcpServers.a]\ncommand = 'x'\n[limits]\nmemoryBytes = {size}\n"),
+            &[least],
+        );
+    }
+    let least = toml("[mcpServers.a]\ncommand = 'x'\n[limits]\nmemoryBytes = '512 KiB'\n");
+    assert_eq!(least.limits.message_bytes, 64 << 10);
+    let session = "it is more than `totalBytes`, which all sessions share; lower it, or leave it out: it follows from `totalBytes`";
+    for total in ["", "totalBytes = '8 MiB'\n"] {
+        let line = if total.is_empty() { 5 } else { 6 };
+        check(
+            &format!("{sizes}{total}sessionBytes = '17 MiB'\n"),
+            &[&format!("line {line}, `limits.sessionBytes`: {session}")],
+        );
+    }
+    // What is left out follows from what is written.
+    let of = |more: &str| toml(&format!("{sizes}{more}")).limits.session_bytes;
+    assert_eq!(of("totalBytes = '2 MiB'\n"), 512 << 10);
+    assert_eq!(
+        of("totalBytes = '2 MiB'\nsessionBytes = '2 MiB'\n"),
+        2 << 20
+    );
     check(
         "[mcpServers.a]\nurl = 'http://x'\nkeep = true\n",
         &[
@@ -734,6 +765,34 @@ fn servers_that_lead_around_a_rule_are_found() {
     }
 }
 
+/// A value that cannot be read is neither missing nor empty.
+#[test]
+fn one_mistake_is_said_once() {
+    let server = "[mcpServers.a]\ncommand = 'x'\n";
+    check(
+        &format!("{server}[tokens.f]\ntoken = 7\n[tokens.h]\ntoken = '${{NOPE}}'\n"),
+        &[
+            "line 4, `tokens.f.token`: it is not a text",
+            "line 6, `tokens.h.token`: the variable `NOPE` is not set",
+        ],
+    );
+    check(
+        &format!("{server}allow = 'x'\n"),
+        &["line 3, `mcpServers.a.allow`: it is not a list of texts"],
+    );
+    check(
+        &format!("{server}allow = [7]\n"),
+        &["line 3, `mcpServers.a.allow[0]`: it is not a text"],
+    );
+    check(
+        &format!("{server}[tokens.f]\ntoken = '0123456789abcdef'\nservers = 'a'\ntools = 'a/*'\n"),
+        &[
+            "line 5, `tokens.f.servers`: it is not a list of texts",
+            "line 6, `tokens.f.tools`: it is not a list of texts",
+        ],
+    );
+}
+
 #[test]
 fn rules_that_never_hold_are_found() {
     let config = json(
@@ -750,7 +809,8 @@ fn rules_that_never_hold_are_found() {
         Some((rule.name.as_str(), by.name.as_str()))
     });
     let found: Vec<_> = found.collect();
-    assert_eq!(found, [("first", "reads"), ("second", "all")]);
+    let expected = [("first", "reads"), ("second", "all"), ("same", "all")];
+    assert_eq!(found, expected);
 }
 
 #[test]

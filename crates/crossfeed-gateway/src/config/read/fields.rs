@@ -303,6 +303,11 @@ pub(super) fn texts(reader: &mut Reader<'_>, at: &str, node: &Node) -> Vec<Strin
     items.iter().enumerate().filter_map(read).collect()
 }
 
+/// Whether a list is written, and nothing in it. One whose items cannot be read is not empty.
+pub(super) fn is_empty(list: &Node) -> bool {
+    matches!(&list.value, Value::List(items) if items.is_empty())
+}
+
 /// Says that a value is of the wrong kind.
 pub(super) fn wrong(reader: &mut Reader<'_>, at: &str, node: &Node, expected: &str) {
     let what = match node.value {

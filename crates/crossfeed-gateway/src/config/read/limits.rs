@@ -5,6 +5,8 @@ use crate::config::{Limits, node::Node};
 
 /// The least that messages and arguments may take.
 const LEAST: usize = 64 << 10;
+/// The least of which one message, an eighth, may still take that much.
+const LEAST_MEMORY: usize = 8 * LEAST;
 
 pub(super) fn limits(reader: &mut Reader<'_>, node: &Node) -> Limits {
     let mut limits = Limits::of_machine(&reader.sources.machine);
@@ -30,13 +32,16 @@ pub(super) fn limits(reader: &mut Reader<'_>, node: &Node) -> Limits {
             }
         }
     }
-    let sizes = [
-        ("sessionBytes", &mut limits.session_bytes),
-        ("totalBytes", &mut limits.total_bytes),
-    ];
-    for (key, limit) in sizes {
-        if let Some((bytes, _)) = fields.bytes(reader, key) {
-            *limit = bytes;
+    if let Some((bytes, _)) = fields.bytes(reader, "totalBytes") {
+        limits = limits.with_total(bytes);
+    }
+    if let Some((bytes, node)) = fields.bytes(reader, "sessionBytes") {
+        limits.session_bytes = bytes;
+        if bytes > limits.total_bytes {
+            let what = "it is more than `totalBytes`, which all sessions share";
+            let advice = "lower it, or leave it out: it follows from `totalBytes`".to_owned();
+            let at = fields.at("sessionBytes");
+            reader.advise(&at, node.span.start, what, Some(advice));
         }
     }
     let counts = [
@@ -64,7 +69,12 @@ pub(super) fn limits(reader: &mut Reader<'_>, node: &Node) -> Limits {
         }
     }
     // What is written counts: nothing raises it behind the operator's back.
-    if let Some((_, node)) = memory.filter(|(bytes, _)| limits.held_bytes() > *bytes) {
+    if let Some((_, node)) = memory.filter(|(bytes, _)| *bytes < LEAST_MEMORY) {
+        let what = "it is less than 512 KiB, of which one message may take an eighth";
+        let advice = "write at least \"512 KiB\"".to_owned();
+        let at = fields.at("memoryBytes");
+        reader.advise(&at, node.span.start, what, Some(advice));
+    } else if let Some((_, node)) = memory.filter(|(bytes, _)| limits.held_bytes() > *bytes) {
         let what = "it is less than four times `messageBytes`, or than twice `totalBytes`";
         let advice = "lower these, or leave them out: they follow from it".to_owned();
         reader.advise(

@@ -2,7 +2,7 @@
 
 use super::{
     Reader,
-    fields::{Fields, key, table, text, texts, wrong},
+    fields::{Fields, is_empty, key, table, text, texts, wrong},
 };
 use crate::config::{
     Grant, OAuthConfig, ServerConfig, TransportConfig,
@@ -81,7 +81,7 @@ fn server(
     };
     let allow_said = fields.take("allow");
     let allow = allow_said.map_or_else(Vec::new, |node| texts(reader, &fields.at("allow"), node));
-    if let Some(node) = allow_said.filter(|_| allow.is_empty()) {
+    if let Some(node) = allow_said.filter(|node| is_empty(node)) {
         // It would mean all tools, which is the reverse of what it says.
         let what = "it admits no tool; leave it out to admit all, or write `disabled`";
         reader.problem(&fields.at("allow"), node.span.start, what);

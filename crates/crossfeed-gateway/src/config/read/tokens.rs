@@ -2,7 +2,7 @@
 
 use super::{
     Reader,
-    fields::{Fields, key, nearest, table, text, texts, wrong},
+    fields::{Fields, is_empty, key, nearest, table, text, texts, wrong},
     flows::server_and_tool,
 };
 use crate::config::{
@@ -64,10 +64,13 @@ fn token(
         return Some(TokenConfig::new(name, text(reader, at, node)?));
     }
     let mut fields = Fields::of(reader, at, node)?;
-    let token = fields.text(reader, "token");
-    if token.is_none() {
-        reader.problem(at, node.span.start, "`token` is missing");
-    }
+    let token = match fields.take("token") {
+        Some(node) => text(reader, &fields.at("token"), node),
+        None => {
+            reader.problem(at, node.span.start, "`token` is missing");
+            None
+        }
+    };
     let allowed = allowed_servers(reader, &mut fields, servers);
     let tools = allowed_tools(reader, &mut fields, servers, &allowed);
     let rate = fields.take("rate").and_then(|node| {
@@ -100,7 +103,7 @@ fn allowed_servers(
     };
     let at = fields.at("servers");
     let allowed = texts(reader, &at, node);
-    if allowed.is_empty() {
+    if is_empty(node) {
         let what = "it admits no server; leave it out to admit all, or leave the token out";
         reader.problem(&at, node.span.start, what);
     }
@@ -127,7 +130,7 @@ fn allowed_tools(
     };
     let at = fields.at("tools");
     let written = texts(reader, &at, node);
-    if written.is_empty() {
+    if is_empty(node) {
         let what = "it admits no tool; leave it out to admit all, or leave the token out";
         reader.problem(&at, node.span.start, what);
     }
