@@ -13,11 +13,22 @@ pub(crate) fn make_directory(directory: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(directory)?;
+    check_directory(directory)
+}
+
+/// Refuses a directory that others may write to. One that is not there is none.
+pub(crate) fn check_directory(directory: &Path) -> io::Result<()> {
+    let metadata = match fs::metadata(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        metadata => metadata?,
+    };
     #[cfg(unix)]
-    if std::os::unix::fs::MetadataExt::mode(&fs::metadata(directory)?) & 0o022 != 0 {
+    if std::os::unix::fs::MetadataExt::mode(&metadata) & 0o022 != 0 {
         let reason = "others may write to its directory: `chmod 700` it";
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, reason));
     }
+    #[cfg(not(unix))]
+    let _ = metadata;
     Ok(())
 }
 

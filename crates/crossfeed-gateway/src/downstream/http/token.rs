@@ -33,7 +33,8 @@ impl ListenerToken {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read or written, others can read it, or another user owns it.
+    /// When the file cannot be read or written, others can read it or write to its directory, or another user
+    /// owns it.
     pub fn load_or_create(
         directory: &Path,
         address: SocketAddr,
@@ -41,6 +42,19 @@ impl ListenerToken {
         let path = directory.join(file_name(address));
         match token(&path) {
             Ok(token) => Ok(Self { path, token }),
+            Err(source) => Err(ListenerTokenError { path, source }),
+        }
+    }
+
+    /// Whether [`Self::load_or_create`] could use the file that is there; makes nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::load_or_create`].
+    pub fn check(directory: &Path, address: SocketAddr) -> Result<(), ListenerTokenError> {
+        let path = directory.join(file_name(address));
+        match read(&path) {
+            Ok(_) => Ok(()),
             Err(source) => Err(ListenerTokenError { path, source }),
         }
     }
@@ -89,6 +103,7 @@ fn token(path: &Path) -> io::Result<String> {
 }
 
 fn read(path: &Path) -> io::Result<Option<String>> {
+    private_file::check_directory(path.parent().unwrap_or(Path::new(".")))?;
     let Some(bytes) = private_file::read_own(path, MAX_FILE_BYTES)? else {
         return Ok(None);
     };
@@ -161,6 +176,34 @@ mod tests {
         let said = at(&directory, "127.0.0.1:1").unwrap_err();
         assert!(said.starts_with(&format!("the token file {} cannot be used", path.display())));
         assert!(said.contains("others may read it"), "{said}");
+    }
+
+    /// Who may write to the directory puts another file in the place of this one.
+    #[cfg(unix)]
+    #[test]
+    fn a_directory_that_others_may_write_to_is_refused() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let directory = TestDirectory::new();
+        at(&directory, "127.0.0.1:1").unwrap();
+        for mode in [0o777, 0o720, 0o702] {
+            fs::set_permissions(&directory.0, fs::Permissions::from_mode(mode)).unwrap();
+            for address in ["127.0.0.1:1", "127.0.0.1:2"] {
+                let said = at(&directory, address).unwrap_err();
+                assert!(said.contains("others may write to its directory"), "{said}");
+                let address = address.parse().unwrap();
+                assert!(ListenerToken::check(&directory.0, address).is_err());
+            }
+        }
+    }
+
+    #[test]
+    fn a_check_makes_nothing() {
+        let directory = TestDirectory::new();
+        let address = "127.0.0.1:1".parse().unwrap();
+        assert!(ListenerToken::check(&directory.0, address).is_ok());
+        assert!(!directory.0.exists());
+        at(&directory, "127.0.0.1:1").unwrap();
+        assert!(ListenerToken::check(&directory.0, address).is_ok());
     }
 
     #[test]
