@@ -5,7 +5,7 @@ use super::assemble::base_directory;
 use crate::report::Stop;
 use crossfeed_gateway::{
     config::{GatewayConfig, ListenConfig, TokenConfig},
-    downstream::http::ListenerToken,
+    downstream::http::{ListenerToken, ListenerTokenError},
 };
 use serde_json::{Value, json};
 use std::{
@@ -25,26 +25,53 @@ pub(super) fn require_token(
     config: GatewayConfig,
     environment: &BTreeMap<String, String>,
 ) -> Result<(GatewayConfig, Option<PathBuf>), Stop> {
-    let Some(listen) = &config.listen else {
+    let Some(address) = listens_without_tokens(&config) else {
         return Ok((config, None));
     };
-    if config.anonymous || !config.tokens.is_empty() {
-        return Ok((config, None));
-    }
+    let token = token_directory(environment)
+        .and_then(|directory| {
+            ListenerToken::load_or_create(&directory, address).map_err(|error| said(&error))
+        })
+        .map_err(Stop::Usage)?;
+    let tokens = vec![TokenConfig::new(HOLDER, token.secret())];
+    Ok((config.with_tokens(tokens), Some(token.path().to_owned())))
+}
+
+/// Why [`require_token`] would fail; makes nothing.
+pub(super) fn token_error(
+    config: &GatewayConfig,
+    environment: &BTreeMap<String, String>,
+) -> Option<String> {
+    let address = listens_without_tokens(config)?;
+    let checked = token_directory(environment).and_then(|directory| {
+        ListenerToken::check(&directory, address).map_err(|error| said(&error))
+    });
+    checked.err()
+}
+
+/// The address of a gateway that listens and whose configuration does not say who may use it.
+fn listens_without_tokens(config: &GatewayConfig) -> Option<SocketAddr> {
+    let listen = config.listen.as_ref()?;
+    let is_said = config.anonymous || !config.tokens.is_empty();
+    (!is_said).then_some(listen.address)
+}
+
+/// The directory of listeners' own tokens.
+fn token_directory(environment: &BTreeMap<String, String>) -> Result<PathBuf, String> {
     let Some(directory) = base_directory(environment, "XDG_STATE_HOME", ".local/state") else {
-        return Err(Stop::Usage(
+        return Err(
             "there is no directory to keep a token for clients in: set HOME or XDG_STATE_HOME, or write `tokens` \
              or `anonymous` in the configuration"
                 .to_owned(),
-        ));
+        );
     };
-    let directory = directory.join("crossfeed").join("listen");
-    let token = ListenerToken::load_or_create(&directory, listen.address).map_err(|error| {
-        let cause = error.source().map(ToString::to_string);
-        Stop::Usage(format!("{error}: {}", cause.unwrap_or_default()))
-    })?;
-    let tokens = vec![TokenConfig::new(HOLDER, token.secret())];
-    Ok((config.with_tokens(tokens), Some(token.path().to_owned())))
+    Ok(directory.join("crossfeed").join("listen"))
+}
+
+/// An error with its cause.
+fn said(error: &ListenerTokenError) -> String {
+    let cause = error.source().map(ToString::to_string);
+    format!("{error}: {}", cause.unwrap_or_default())
 }
 
 /// Prints the entry by which a client reaches this gateway.

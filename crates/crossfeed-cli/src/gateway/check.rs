@@ -4,9 +4,10 @@
 //! what they cost; or why a server cannot be reached, and what it printed last. Deliberately not here: serving.
 
 use super::{
-    assemble,
+    access, assemble,
     heard::Heard,
     probe::{Probed, Unanswered, probe},
+    protocol_paths::of_protocol,
 };
 use crate::report::Stop;
 use bytes::Bytes;
@@ -34,6 +35,8 @@ struct Checked<'c> {
     last_lines: Vec<String>,
     /// Patterns of its configuration that none of its tools fits.
     unmatched: Vec<UnmatchedPattern>,
+    /// Paths of what is withheld that begin with a word of the protocol.
+    of_protocol: Vec<(String, &'c str)>,
     /// Flow rules that data could go around by way of this server.
     leads_around: Vec<&'c str>,
     tools: Vec<Cost>,
@@ -123,6 +126,7 @@ pub(super) async fn run(
                 ways.contains(&server.name.as_str())
             });
             Checked {
+                of_protocol: of_protocol(server, pages),
                 server,
                 leads_around: around.map(|rule| rule.name.as_str()).collect(),
                 tools: tools.collect(),
@@ -132,8 +136,15 @@ pub(super) async fn run(
             }
         })
         .collect();
+    let token_error = access::token_error(&config, environment);
     match json {
-        true => writeln!(out, "{}", as_json(&checked, &own, &config))?,
+        true => {
+            let mut said = as_json(&checked, &own, &config);
+            if let (Some(error), Some(said)) = (&token_error, said.as_object_mut()) {
+                said.insert("token_error".to_owned(), json!(error));
+            }
+            writeln!(out, "{said}")?;
+        }
         false => {
             write(&checked, &own, out)?;
             for (rule, by) in overruled(&config.flows) {
@@ -149,11 +160,14 @@ pub(super) async fn run(
                     "notice: `tokens` and `anonymous` are for clients over HTTP, and this configuration does not `listen`"
                 )?;
             }
+            if let Some(error) = &token_error {
+                writeln!(out, "error: {}", error.escape_debug())?;
+            }
             writeln!(out, "limits: {}", limits_as_text(&config))?;
         }
     }
     out.flush()?;
-    match checked.iter().all(Checked::is_sound) {
+    match token_error.is_none() && checked.iter().all(Checked::is_sound) {
         true => Ok(()),
         // What is wrong is the answer, and it is written.
         false => Err(Stop::Answer(Vec::new())),
@@ -206,6 +220,7 @@ fn write(
         probed,
         last_lines,
         unmatched,
+        of_protocol,
         leads_around,
         tools,
     } in checked
@@ -231,6 +246,13 @@ fn write(
         if !never.is_empty() {
             let never = never.join(", ");
             writeln!(out, "  withheld: {}", never.escape_debug())?;
+        }
+        for (path, word) in of_protocol {
+            let (path, word) = (path.escape_debug(), word.escape_debug());
+            writeln!(
+                out,
+                "  notice: the path `{path}` begins with `{word}`, a word of the protocol: paths name fields of the data that results hold, not of the messages around it"
+            )?;
         }
         for pattern in unmatched {
             let said = pattern.to_string();
@@ -357,6 +379,8 @@ fn as_json(
             said
         });
         let unmatched: Vec<_> = unmatched.collect();
+        let of_protocol = checked.of_protocol.iter().map(|(path, _)| path);
+        let of_protocol: Vec<_> = of_protocol.collect();
         let name = &checked.server.name;
         match &checked.probed {
             Ok(probed) => json!({
@@ -364,6 +388,7 @@ fn as_json(
                 "server": probed.says,
                 "revision": probed.revision,
                 "never": withheld(checked.server),
+                "never_of_protocol": of_protocol,
                 "unmatched": unmatched,
                 "leads_around": checked.leads_around,
                 "tools": tools,

@@ -13,6 +13,7 @@ mod log;
 mod login;
 mod machine;
 mod probe;
+mod protocol_paths;
 mod serve;
 mod signals;
 mod telemetry;

@@ -104,13 +104,19 @@ async fn serve(
             .map_err(|error| Stop::Usage(format!("cannot read standard input: {error}")))
         }
         Some(listen) => {
+            let is_picked = listen.address.port() == 0;
             let (listener, listen) = bind(listen).await?;
             let (address, path) = (listen.address, &listen.path);
             tracing::info!(servers = %names.join(", "), "serving on http://{address}{path}");
             if let Some(file) = token_file {
+                // An entry would be wrong at the next start: there is none for a port that the system picks.
+                let advice = match is_picked {
+                    true => "",
+                    false => ": `--print-client-config` prints a client's entry",
+                };
                 tracing::info!(
                     token_file = %file.display(),
-                    "clients need the token in this file: `--print-client-config` prints a client's entry"
+                    "clients need the token in this file{advice}"
                 );
             }
             if listen.anonymous {

@@ -143,9 +143,49 @@ fn a_token_that_others_can_read_is_refused() {
     let output = gateway.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).unwrap();
+    let expected = "cannot be used: others may read it: `chmod 600` it";
+    assert!(said.contains(expected), "{said}");
+
+    // A check says what a start would.
+    let config = configuration("access-modes-check.toml", "listen = '127.0.0.1:0'");
+    let check = |args: &[&str]| {
+        let base = ["gateway", "--check", "--config", &config];
+        let state = ("XDG_STATE_HOME", state.to_str().unwrap());
+        let output = start_with(&[args, &base].concat(), &[state]);
+        let output = output.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        (output.status.code(), said)
+    };
+    let (status, said) = check(&[]);
+    assert_eq!(status, Some(1), "{said}");
+    let error = said.lines().find(|line| line.starts_with("error: "));
     assert!(
-        said.contains("cannot be used: others may read it: `chmod 600` it"),
+        error.is_some_and(|error| error.contains(expected)),
         "{said}"
+    );
+    let (status, said) = check(&["--json"]);
+    assert_eq!(status, Some(1), "{said}");
+    let said: Value = serde_json::from_str(&said).unwrap();
+    let error = said["token_error"].as_str().unwrap();
+    assert!(error.contains(expected), "{said}");
+
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    let (status, said) = check(&["--json"]);
+    assert_eq!(status, Some(0), "{said}");
+    assert!(!said.contains("token_error"), "{said}");
+}
+
+/// Who listens at port 0 has another port at each start, and no entry for clients.
+#[test]
+fn a_client_s_entry_is_offered_where_there_is_one() {
+    let state = state("access-port-0");
+    let config = configuration("access-port-0.toml", "");
+    let gateway = Listening::start(&["--config", &config], &state);
+    assert!(
+        gateway.said.contains("clients need the token in this file")
+            && !gateway.said.contains("--print-client-config"),
+        "{}",
+        gateway.said
     );
 }
 

@@ -349,6 +349,73 @@ fn a_check_says_who_cannot_be_reached() {
     assert_eq!(limit("sessionBytes"), limit("totalBytes") / 4, "{checked}");
 }
 
+/// A client may be another party.
+#[test]
+fn how_a_server_is_started_is_in_no_error() {
+    let hello = json!({
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"},
+    });
+    for (config, key) in [
+        ("command = '/opt/s3cret/x'", "`command`"),
+        ("command = 'sh'\ncwd = '/opt/s3cret'", "`cwd`"),
+    ] {
+        let path = file(
+            "gateway-missing.toml",
+            &format!("[mcpServers.c]\n{config}\n"),
+        );
+        let mut client = Client::of(&["--config", &path, "--log", "debug"]);
+        let answer = client.ask(1, "initialize", &hello).to_string();
+        assert!(answer.contains("`c`") && answer.contains(key), "{answer}");
+        let (_, err) = client.leave();
+        assert!(err.contains(key), "{err}");
+        assert!(
+            !answer.contains("s3cret") && !err.contains("s3cret"),
+            "{answer} {err}"
+        );
+    }
+}
+
+/// Paths begin at the root of the data: what names the protocol around it takes nothing, or tears it.
+#[test]
+fn paths_that_name_the_protocol_are_noticed() {
+    let config = format!(
+        "never = ['content[0].text', 'Result.password', 'structuredContent.a', 'content.x', 'password', 'owner.content']\n[mcpServers.one]\ncommand = 'sh'\nargs = ['{}']\n",
+        server()
+    );
+    let path = file("gateway-protocol-paths.toml", &config);
+    let Run { status, out, err } = run(&["gateway", "--config", &path, "--check"], "");
+    assert_eq!((status, err.as_str()), (0, ""), "{out}");
+    let said: Vec<_> = out
+        .lines()
+        .filter(|line| line.contains("of the protocol"))
+        .collect();
+    let notice = |path: &str, word: &str| {
+        format!(
+            "  notice: the path `{path}` begins with `{word}`, a word of the protocol: paths name fields of the data that results hold, not of the messages around it"
+        )
+    };
+    assert_eq!(
+        said,
+        [
+            notice("content[0].text", "content"),
+            notice("Result.password", "Result"),
+            notice("structuredContent.a", "structuredContent"),
+            notice("content.x", "content"),
+        ]
+    );
+    let Run { out, .. } = run(&["--json", "gateway", "--config", &path, "--check"], "");
+    let checked: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(
+        checked["servers"][0]["never_of_protocol"],
+        json!([
+            "content[0].text",
+            "Result.password",
+            "structuredContent.a",
+            "content.x"
+        ])
+    );
+}
+
 /// Most often it is the only place where it says why.
 #[test]
 fn a_check_shows_what_a_dead_server_wrote() {

@@ -1,0 +1,52 @@
+//! Paths of `never` that are likely meant for messages of the protocol, though they name fields of data.
+//!
+//! What comes in: a server's paths and its lists of tools. What goes out: the paths for a notice of `--check`.
+
+use bytes::Bytes;
+use crossfeed::{json::Document, projection::Step};
+use crossfeed_gateway::config::ServerConfig;
+
+/// What stands around data in messages of the protocol.
+const PROTOCOL: [&str; 11] = [
+    "_meta",
+    "blob",
+    "content",
+    "contents",
+    "isError",
+    "jsonrpc",
+    "messages",
+    "params",
+    "result",
+    "structuredContent",
+    "text",
+];
+
+/// Paths of what is withheld that begin with a word of the protocol, with that word: likely they are meant
+/// for messages, and name fields of data. Not those of a field that a tool declares.
+pub(super) fn of_protocol<'c>(server: &'c ServerConfig, pages: &[Bytes]) -> Vec<(String, &'c str)> {
+    let never = server.withheld.never().iter();
+    let first = never.filter_map(|path| match path.steps().first() {
+        Some(Step::Key(name)) => Some((path.to_string(), name.as_str())),
+        _ => None,
+    });
+    let named = first.filter(|(_, name)| {
+        let is_word = |word: &&str| word.eq_ignore_ascii_case(name);
+        PROTOCOL.iter().any(|word| is_word(word)) && !declares(pages, name)
+    });
+    named.collect()
+}
+
+/// Whether a tool of `tools/list` results declares that its output has a field of this name.
+fn declares(pages: &[Bytes], name: &str) -> bool {
+    pages.iter().any(|page| {
+        let document = Document::new(page.clone());
+        let tools = document.root().ok().and_then(|root| root.get("tools"));
+        let mut tools = tools.into_iter().flat_map(|tools| tools.items());
+        tools.any(|tool| {
+            let fields = tool
+                .get("outputSchema")
+                .and_then(|schema| schema.get("properties"));
+            fields.is_some_and(|fields| fields.get(name).is_some())
+        })
+    })
+}
