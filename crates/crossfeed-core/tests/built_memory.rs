@@ -103,6 +103,10 @@ fn row(n: usize) -> Value {
     json!({"id": n, "name": format!("name {n} \u{e9}\n"), "tags": [n % 7, "a"], "x": {"y": n * 31 % 1009}})
 }
 
+fn reference(call: &str, select: &str) -> Value {
+    json!({"$tool": call, "$select": select})
+}
+
 /// Selectors that build much, each in its own way.
 const HEAVY: [&str; 26] = [
     "rows[*].[id,id,id,id]",
@@ -191,4 +195,30 @@ fn what_selectors_build_is_charged_before_it_is_allocated() {
             }
         }
     }
+    // What one reference built and dropped is free for the next.
+    let one = "length(rows[?id>`10`].[id,id,id])";
+    let single = bench.resolve(&json!({"x": reference("call_1", one)}), None, all);
+    let all_ten: Vec<_> = (10..20)
+        .map(|k| reference("call_1", &one.replace("10", &k.to_string())))
+        .collect();
+    let ten = bench.resolve(&json!({"x": all_ten}), None, all);
+    assert_eq!(ten.ended.err(), None);
+    assert!(
+        ten.charged < single.charged + SLACK,
+        "{} were charged for ten of {}",
+        ten.charged,
+        single.charged
+    );
+    // What they give is not.
+    let kept: Vec<_> = (10..14)
+        .map(|k| reference("call_1", &format!("rows[?id>`{k}`].[id,id]")))
+        .collect();
+    let kept = bench.resolve(&json!({"x": kept}), None, all);
+    assert_eq!(kept.ended.err(), None);
+    assert!(
+        kept.charged + UNCHARGED + SLACK >= kept.taken,
+        "{} were charged for {}",
+        kept.charged,
+        kept.taken
+    );
 }

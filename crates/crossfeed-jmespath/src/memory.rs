@@ -93,6 +93,16 @@ impl Reservation {
         }
     }
 
+    /// Whether there is a memory that takes anything.
+    pub(crate) fn is_charged(&self) -> bool {
+        self.memory.is_some()
+    }
+
+    /// Bytes that are reserved.
+    pub(crate) fn used(&self) -> usize {
+        self.used.get()
+    }
+
     #[cold]
     fn uncover(&self, used: usize) {
         let (taken, covered) = (self.taken.get(), self.covered.get());

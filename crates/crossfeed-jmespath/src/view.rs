@@ -37,6 +37,12 @@ pub(crate) enum Repr<'a> {
     Reference(&'a Node),
 }
 
+/// What a list or a text that is built takes beside what it holds: its header, and what allocating both takes.
+pub(crate) const BUILT_BYTES: usize = 64;
+/// What a member of a merged object takes while members are looked for, apart from its key: its place in a list
+/// and in a map, either of which may be half empty, or moved.
+pub(crate) const MEMBER_BYTES: usize = 256;
+
 /// More output than allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the output is larger than {limit} bytes")]
@@ -371,6 +377,47 @@ impl<'a> View<'a> {
                     members.map(|(key, value)| quoted_chars(&key) + 1 + value.written_chars());
                 separators(self.len().unwrap_or_default()) + members.sum::<usize>()
             }
+        }
+    }
+
+    /// Bytes that expressions built the value in, of each part as often as it occurs; `most` where they are more.
+    pub(crate) fn built_bytes(&self, most: usize) -> usize {
+        let mut bytes = self.own_bytes();
+        let mut open = vec![(self, 0)];
+        while let Some((view, next)) = open.last_mut() {
+            let child = match &view.0 {
+                Repr::List(items) | Repr::Hash(_, items) => items.get(*next),
+                Repr::Object(members) => members.get(*next).map(|(_, value)| value),
+                _ => None,
+            };
+            *next += 1;
+            let Some(child) = child else {
+                open.pop();
+                continue;
+            };
+            bytes = bytes.saturating_add(child.own_bytes());
+            if bytes >= most {
+                break;
+            }
+            if matches!(child.0, Repr::List(_) | Repr::Hash(..) | Repr::Object(_)) {
+                open.push((child, 0));
+            }
+        }
+        bytes.min(most)
+    }
+
+    /// The same without those of the values within.
+    fn own_bytes(&self) -> usize {
+        match &self.0 {
+            Repr::List(items) | Repr::Hash(_, items) => {
+                items.capacity() * size_of::<Self>() + BUILT_BYTES
+            }
+            Repr::Object(members) => {
+                let keys = members.iter().map(|(key, _)| 2 * key.len() + MEMBER_BYTES);
+                keys.sum::<usize>() + BUILT_BYTES
+            }
+            Repr::Text(text) | Repr::Digits(text) => text.len() + BUILT_BYTES,
+            _ => 0,
         }
     }
 

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     compile::Node,
     expression::ParseError,
-    view::{Repr, View},
+    view::{MEMBER_BYTES, Repr, View},
 };
 use crossfeed_json::{Kind, is_number, short_number};
 use elsa::FrozenMap;
@@ -726,9 +726,6 @@ impl Decoded {
     }
 }
 
-/// What a member of a merged object takes while members are looked for, apart from its key: its place in a list
-/// and in a map, either of which may be half empty, or moved.
-const MEMBER_BYTES: usize = 256;
 /// What sorting takes for each item: its place, its number, and half as much again to move them.
 const SORTING_BYTES: usize = 48;
 /// What sorting takes besides for each text: where it is, and a short one that is decoded.

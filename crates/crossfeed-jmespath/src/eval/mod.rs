@@ -17,7 +17,7 @@ use crate::{
     compile::{Hash, Node, Over, Part, Path, Projection},
     expression::Expression,
     memory::{Memory, Reservation},
-    view::{Repr, View},
+    view::{BUILT_BYTES, Repr, View},
 };
 use crossfeed_json::{Cursor, Document, Kind, Prediction, indexing_bytes};
 use elsa::{FrozenMap, FrozenVec};
@@ -60,6 +60,8 @@ pub struct Arena {
     /// By the address of the string's bytes, which names it as long as its document lives.
     opened: FrozenMap<usize, Box<Document>>,
     opened_values: Cell<usize>,
+    /// Bytes that are reserved for the documents.
+    opened_bytes: Cell<usize>,
     expressions: FrozenVec<Arc<Expression>>,
     reservation: Reservation,
 }
@@ -77,8 +79,8 @@ impl Arena {
         Self::default()
     }
 
-    /// An arena without documents. What is built is charged to a memory, if there is one, until the arena is
-    /// dropped.
+    /// An arena without documents. What is built is charged to a memory, if there is one: what an evaluation
+    /// gives until the arena is dropped, and what it only built on the way until it ends.
     #[must_use]
     pub fn with_memory(memory: Option<Arc<dyn Memory>>) -> Self {
         Self {
@@ -95,6 +97,21 @@ impl Arena {
     /// Keeps an expression for as long as the arena lives.
     pub fn keep(&self, expression: Arc<Expression>) -> &Expression {
         self.expressions.push_get(expression)
+    }
+
+    /// Bytes that are reserved for what expressions built.
+    fn built(&self) -> usize {
+        let used = self.reservation.used();
+        used.saturating_sub(self.opened_bytes.get())
+    }
+
+    /// Frees what was built since there were so many bytes of it, but for `kept`: nothing else refers to it.
+    fn free(&self, before: usize, kept: Option<&View<'_>>) {
+        let built = self.built().saturating_sub(before);
+        if built > 0 && self.reservation.is_charged() {
+            let kept = kept.map_or(0, |view| view.built_bytes(built));
+            self.reservation.release(built - kept);
+        }
     }
 
     /// Number of values in all documents that were opened: a budget that is made after that covers
@@ -123,6 +140,7 @@ impl Arena {
             Some(document) => document,
             None => {
                 budget.spend(raw.len() as u64 / 16 + 1)?;
+                let before = self.reservation.used();
                 let is_json = first.or_else(|| first_inside(raw)).is_some_and(opens_json);
                 let (text, indexing) = if is_json {
                     let indexing = indexing_bytes(raw);
@@ -136,6 +154,8 @@ impl Arena {
                 let document = self.opened.insert(key, Box::new(Document::new(text)));
                 let values = document.root().map_or(0, Cursor::value_count);
                 self.reservation.release(indexing / 2);
+                let bytes = self.reservation.used().saturating_sub(before);
+                self.opened_bytes.set(self.opened_bytes.get() + bytes);
                 budget.extend(values);
                 self.opened_values.set(self.opened_values.get() + values);
                 document
@@ -190,6 +210,18 @@ pub fn evaluate<'a>(
     arena: &'a Arena,
     budget: &Budget,
 ) -> Result<Option<View<'a>>, EvalError> {
+    let before = arena.built();
+    let outcome = evaluated(expression, value, arena, budget);
+    arena.free(before, outcome.as_ref().ok().and_then(Option::as_ref));
+    outcome
+}
+
+fn evaluated<'a>(
+    expression: &'a Expression,
+    value: &View<'a>,
+    arena: &'a Arena,
+    budget: &Budget,
+) -> Result<Option<View<'a>>, EvalError> {
     let evaluator = Evaluator::new(expression, arena, budget);
     if let Node::Path(path) = &expression.root {
         return evaluator.follow(path, value);
@@ -225,6 +257,18 @@ pub enum WhyEmpty {
 ///
 /// As [`evaluate`].
 pub fn why_empty<'a>(
+    expression: &'a Expression,
+    value: &View<'a>,
+    arena: &'a Arena,
+    budget: &Budget,
+) -> Result<Option<WhyEmpty>, EvalError> {
+    let before = arena.built();
+    let why = why_empty_on(expression, value, arena, budget);
+    arena.free(before, None);
+    why
+}
+
+fn why_empty_on<'a>(
     expression: &'a Expression,
     value: &View<'a>,
     arena: &'a Arena,
@@ -282,9 +326,6 @@ pub(crate) type Evaluated<'a> = Result<View<'a>, EvalError>;
 
 /// What building one item of a list costs, in steps: it is memory until the evaluation ends.
 const ITEM_STEPS: u64 = 4;
-
-/// What a list or a text takes beside what it holds: its header, and what allocating both takes.
-const BUILT_BYTES: usize = 64;
 
 impl<'a, 'b> Evaluator<'a, 'b> {
     fn new(expression: &'a Expression, arena: &'a Arena, budget: &'b Budget) -> Self {
