@@ -170,6 +170,11 @@ impl Account {
         Budget::unlimited().account(&Principal::Local)
     }
 
+    /// What may be held for the principal at most.
+    pub(crate) fn share(&self) -> usize {
+        self.budget.share
+    }
+
     /// The budget.
     pub(crate) fn budget(&self) -> &Arc<Budget> {
         &self.budget

@@ -193,7 +193,8 @@ impl Side {
         related: Option<&Id>,
     ) -> Option<Message> {
         let params = message.params().unwrap_or_default();
-        let part = self.part(link, &params).await.or_else(|| {
+        let named = self.part(link, &params).await;
+        let part = named.or_else(|| {
             let id = related?;
             Some((link.serial_of(id)?, id.as_number()?))
         });
@@ -202,7 +203,8 @@ impl Side {
         };
         let id = (self.listenings().get(&serial)).map(|listening| listening.id.clone());
         let Some(id) = id else {
-            return Some(message);
+            // What names a subscription that ended meanwhile names it by the gateway's own id.
+            return named.is_none().then_some(message);
         };
         let came = params.clone();
         let with_id = move || read::replaced(&came, &SUBSCRIPTION, id.raw());
@@ -219,7 +221,7 @@ impl Side {
         let (reply, messages) = {
             let mut listenings = self.listenings();
             let Some(listening) = listenings.get_mut(&serial) else {
-                return Some(message);
+                return None;
             };
             let reply = Arc::clone(&listening.reply);
             if method == ACKNOWLEDGED {

@@ -8,12 +8,14 @@ mod envelope;
 mod error;
 mod id;
 mod make;
+mod token;
 
 #[cfg(test)]
 mod tests;
 
 pub use error::{MessageError, RpcError, code};
 pub use id::Id;
+pub(crate) use token::Token;
 
 use crate::{apart::apart, members::at};
 use bytes::{Buf, Bytes};

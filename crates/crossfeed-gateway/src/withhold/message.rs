@@ -21,13 +21,16 @@ pub(super) const UNJUDGED: &str =
 /// The same where there is no memory to judge it.
 pub(super) const NO_ROOM: &str = "limit.exceeded: the message is withheld: the gateway has no memory now to \
     tell what of it may be shown; a call that it answers has run";
+/// The same where it would take more than there ever is for one client.
+pub(super) const TOO_LARGE: &str = "limit.exceeded: the message is withheld: to tell what of it may be shown \
+    takes more memory than one client may have (`memoryBytes`); a call that it answers has run";
 /// What is said in place of a question whose state may not be shown.
 pub(super) const WITHHELD_STATE: &str = "upstream.invalid: the server's question is withheld: its \
     `requestState` holds what the configuration withholds";
 
 /// Whether a failure is what is said here in place of a server's message.
 pub(crate) fn is_refusal(text: &str) -> bool {
-    [UNJUDGED, NO_ROOM, WITHHELD_STATE].contains(&text)
+    [UNJUDGED, NO_ROOM, TOO_LARGE, WITHHELD_STATE].contains(&text)
 }
 
 /// What the answer to a request is, as far as rules differ by it.
@@ -105,7 +108,8 @@ fn shown(
     let document = Document::new(body);
     let root = document.root().ok()?;
     // What a key had before its last value is not judged, so it must not stay.
-    let once = root.document_has_duplicates().then(|| {
+    let is_judged = message.kind() != Kind::Response || reply != Reply::Listing;
+    let once = (is_judged && root.document_has_duplicates()).then(|| {
         let mut json = Vec::new();
         root.write_compact(&mut json);
         Document::new(json)

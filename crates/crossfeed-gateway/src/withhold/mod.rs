@@ -176,9 +176,9 @@ impl Judge {
             return message::judged(message, reply, &self.rules, None);
         }
         let room = match &self.account {
-            Some(account) => match to_judge(account, &message).await {
-                None => return message::unjudged(kind, reply, id.as_ref(), message::NO_ROOM),
-                room => room,
+            Some(account) => match to_judge(account, &message, reply).await {
+                Ok(room) => Some(room),
+                Err(why) => return message::unjudged(kind, reply, id.as_ref(), why),
             },
             None => None,
         };
@@ -200,15 +200,28 @@ impl Judge {
     }
 }
 
-/// Room to judge a large message: for its index, and for what is left of it and is written on the way. Waits
-/// for it, but not for long.
-async fn to_judge(account: &Arc<Account>, message: &Message) -> Option<Charge> {
+/// Room to judge a large message: for its index, and, where something may be taken out of it, for what is left of
+/// it and is written on the way. Waits for it, but not for long; without it, gives what is said of the message.
+async fn to_judge(
+    account: &Arc<Account>,
+    message: &Message,
+    reply: Reply,
+) -> Result<Charge, &'static str> {
     let length = message.len();
     let body = message.body().unwrap_or_default();
-    let needed = apart(length, move || indexing_bytes(&body) + 2 * length).await;
+    let index = apart(length, move || indexing_bytes(&body)).await;
+    let needed = match (message.kind(), reply) {
+        (Kind::Response, Reply::Listing) => index,
+        _ => index + 2 * length,
+    };
     let mut room = account.nothing();
-    let has_room = room.more_in_time(needed, Purpose::Answer).await;
-    has_room.then_some(room)
+    if room.more_in_time(needed, Purpose::Answer).await {
+        return Ok(room);
+    }
+    Err(match needed > account.share() {
+        true => message::TOO_LARGE,
+        false => message::NO_ROOM,
+    })
 }
 
 /// The connection to a server whose messages are judged.

@@ -1,8 +1,14 @@
 use super::{
     Asked, Judge,
-    message::{self, Judged, NO_ROOM, Reply},
+    message::{self, Judged, NO_ROOM, Reply, TOO_LARGE},
 };
-use crate::{budget::Budget, downstream::Principal, message::Message, metrics::Metrics};
+use crate::{
+    budget::{Account, Budget, Purpose},
+    downstream::Principal,
+    message::{Id, Message},
+    metrics::Metrics,
+};
+use crossfeed_json::indexing_bytes;
 use crossfeed_projection::RevealRules;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -677,28 +683,61 @@ async fn a_large_message_is_judged_where_there_is_room() {
     let zeros = vec![0; 100_000];
     let result = json!({"content": [], "structuredContent": {"password": "S", "n": zeros}});
     let reply = json!({"jsonrpc": "2.0", "id": 1, "result": result}).to_string();
-    for (limit, is_judged) in [(1 << 20, false), (8 << 20, true)] {
+    for (limit, taken, refused) in [
+        (1 << 20, 0, Some(TOO_LARGE)),
+        (8 << 20, 7 << 20, Some(NO_ROOM)),
+        (8 << 20, 0, None),
+    ] {
         let budget = Budget::new(limit, 0, 1, &Metrics::new());
-        let judge = Judge {
-            rules: rules(),
-            account: Some(budget.account(&Principal::Local)),
-            asked: Arc::new(Asked::default()),
-            connection: watch::channel(None).1,
-        };
+        let account = budget.account(&Principal::Local);
+        let other = account.charge(taken, Purpose::Answer).unwrap();
+        let judge = judge(&account);
         let message = Message::parse(reply.clone()).unwrap();
         let Judged::Passes(message) = judge.judged(message).await else {
             panic!("nobody is answered");
         };
         let shown: Value = serde_json::from_slice(&message.result().unwrap()).unwrap();
-        assert_eq!(shown["isError"] == json!(true), !is_judged, "{limit}");
-        if is_judged {
-            assert!(shown["structuredContent"]["password"].is_null());
-            // What is left takes room for as long as it is there.
-            assert!(budget.held() >= 200_000 && budget.held() <= 250_000);
-        } else {
-            assert_eq!(shown["content"][0]["text"], json!(NO_ROOM));
+        drop(other);
+        match refused {
+            Some(why) => assert_eq!(
+                shown,
+                json!({"content": [text(why)], "isError": true}),
+                "{limit}"
+            ),
+            None => {
+                assert!(shown["structuredContent"]["password"].is_null());
+                // What is left takes room for as long as it is there.
+                assert!(budget.held() >= 200_000 && budget.held() <= 250_000);
+            }
         }
         drop(message);
         assert_eq!(budget.held(), 0, "{limit}");
+    }
+}
+
+/// Nothing of a list is taken out, so nothing is written.
+#[tokio::test(start_paused = true)]
+async fn a_large_list_takes_room_for_its_index_alone() {
+    let long = "x".repeat(1 << 20);
+    let result = json!({"tools": [{"name": "login", "description": long}]});
+    let reply = json!({"jsonrpc": "2.0", "id": 1, "result": result}).to_string();
+    let result = result.to_string();
+    let budget = Budget::new(indexing_bytes(result.as_bytes()), 0, 1, &Metrics::new());
+    let judge = judge(&budget.account(&Principal::Local));
+    let list = Message::request(&Id::number(1), "tools/list", None);
+    judge.asked.note(&list);
+    let Judged::Passes(message) = judge.judged(Message::parse(reply).unwrap()).await else {
+        panic!("nobody is answered");
+    };
+    assert!(message.result().as_deref() == Some(result.as_bytes()));
+    assert_eq!(budget.held(), 0);
+}
+
+fn judge(account: &Arc<Account>) -> Judge {
+    Judge {
+        rules: rules(),
+        account: Some(Arc::clone(account)),
+        asked: Arc::new(Asked::default()),
+        connection: watch::channel(None).1,
     }
 }

@@ -8,7 +8,7 @@ use crate::{
         words::{self, code, meta, method},
     },
     budget::UNCHARGED,
-    message::{Id, Message, code as rpc},
+    message::{Id, Message, Token, code as rpc},
     upstream::{Event, Header, UpstreamError},
 };
 use bytes::Bytes;
@@ -54,7 +54,7 @@ pub(super) struct Call {
     /// The level of log messages that it asked for.
     pub(super) level: Option<usize>,
     /// The token of its progress, as the server knows it, and as the client does now.
-    pub(super) token: Option<Bytes>,
+    pub(super) token: Option<Token>,
     pub(super) token_now: Option<Bytes>,
     /// What the server asked for and was not told.
     pub(super) asks: Vec<Ask>,
@@ -166,7 +166,7 @@ impl Sessions {
             as_task: AsTask::No,
             number: None,
             level: None,
-            token: members::get(&params, &["_meta", "progressToken"]),
+            token: members::get(&params, &["_meta", "progressToken"]).map(Token::new),
             token_now: None,
             asks: Vec::new(),
             asked: 0,

@@ -7,7 +7,7 @@ use crate::{
         members, tell,
         words::{self, CHANGES, method},
     },
-    message::{Id, Message},
+    message::{Id, Message, Token},
 };
 
 impl Sessions {
@@ -54,7 +54,7 @@ impl Sessions {
     /// Progress goes to whoever waits for the call, under the token that it gave last.
     fn progress(&mut self, link: Link, message: Message, actions: &mut Actions) {
         let params = message.params().unwrap_or_default();
-        let Some(token) = members::get(&params, &["progressToken"]) else {
+        let Some(token) = members::get(&params, &["progressToken"]).map(Token::new) else {
             return;
         };
         let mut calls = self.calls.values_mut();

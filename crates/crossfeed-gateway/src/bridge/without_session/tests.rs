@@ -562,6 +562,33 @@ async fn progress_and_logs_go_to_who_wants_them() {
     }
 }
 
+/// Servers write a token anew, some with escapes.
+#[tokio::test(start_paused = true)]
+async fn a_token_is_the_same_however_the_server_spells_it() {
+    let mut talk = discovered("{}").await;
+    let token = r#""progressToken":"\u00e9\/""#;
+    let said = said(&format!("{token},"));
+    talk.client(&format!(
+        r#"{{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{{"name":"t",{said}}}}}"#
+    ))
+    .await;
+    talk.server_gets(&format!(r#"{{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{{"name":"t","_meta":{{{token}}}}}}}"#)).await;
+    let progress = |token: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{{token},"progress":1}}}}"#
+        )
+    };
+    for other in [r#""é""#, r#""\"é/""#] {
+        talk.server(&progress(&format!(r#""progressToken":{other}"#)))
+            .await;
+    }
+    for same in [r#""é/""#, r#""\u00E9/""#, r#""é\/""#] {
+        talk.server(&progress(&format!(r#""progressToken":{same}"#)))
+            .await;
+        talk.client_gets(&progress(token)).await;
+    }
+}
+
 /// The last sixteen pieces of progress wait for a client that answers a question, and none that is long.
 #[tokio::test(start_paused = true)]
 async fn the_last_progress_is_kept_while_a_client_answers() {

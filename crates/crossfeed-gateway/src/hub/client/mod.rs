@@ -23,14 +23,12 @@ use crate::{
     apart::LARGE,
     budget::Account,
     downstream::{Crowded, Outlet, Principal},
-    message::{Id, Kind, Message, RpcError, code},
+    message::{Id, Kind, Message, RpcError, Token, code},
     upstream::Header,
 };
 use bytes::Bytes;
-use crossfeed_json::{Cursor, Document};
 use futures_util::future::join_all;
 use std::{
-    borrow::Cow,
     collections::{HashMap, VecDeque},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -58,22 +56,6 @@ type Early = VecDeque<(Message, Arc<dyn Outlet>)>;
 fn has_room(early: &Early, message: &Message, most: usize) -> bool {
     let held: usize = early.iter().map(|(early, _)| early.len()).sum();
     early.len() < most && (early.is_empty() || held + message.len() <= EARLY)
-}
-
-/// A progress token as it is compared: of a string its text, as servers spell it in other ways than clients.
-/// The quote before it tells it from a number.
-fn token_text(token: &[u8]) -> Cow<'_, [u8]> {
-    let Some((b'"', text)) = token.split_last() else {
-        return Cow::Borrowed(token);
-    };
-    if !text.contains(&b'\\') {
-        return Cow::Borrowed(text);
-    }
-    let document = Document::new(token.to_vec());
-    let text = document.root().ok().and_then(Cursor::string_bytes);
-    text.map_or(Cow::Borrowed(token), |text| {
-        Cow::Owned([b"\"", &*text].concat())
-    })
 }
 
 /// Whether a notification carries no data and is too long to be read on the threads that serve others: it is
@@ -146,7 +128,7 @@ struct Running {
     /// The same as it was handed over.
     origin: Arc<dyn Outlet>,
     /// Its progress token.
-    token: Option<Bytes>,
+    token: Option<Token>,
     is_initialize: bool,
     /// It began a task, which is told of after the answer.
     goes_on: bool,

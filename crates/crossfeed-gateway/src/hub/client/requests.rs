@@ -3,7 +3,7 @@
 //! What comes in: requests, and what became of them. What goes out: answers under the ids that the client
 //! gave. Deliberately not here: which server a request is for.
 
-use super::{Client, ENDED, LASTING, Running, State, has_room, token_text};
+use super::{Client, ENDED, LASTING, Running, State, has_room};
 use crate::{
     Revision,
     apart::apart,
@@ -17,7 +17,7 @@ use crate::{
         side::{LONGEST, Side},
     },
     lookalike::is_lookalike,
-    message::{Id, Message, Param, RpcError, code},
+    message::{Id, Message, Param, RpcError, Token, code},
     meta,
 };
 use bytes::Bytes;
@@ -54,7 +54,7 @@ struct About {
     /// The name of the client.
     client: Option<String>,
     /// Where its progress token is within `_meta`, and the token, unless it is too long to keep.
-    token: Option<(Range<usize>, Option<Bytes>)>,
+    token: Option<(Range<usize>, Option<Token>)>,
 }
 
 impl About {
@@ -73,7 +73,7 @@ impl About {
         let text = |value: Cursor<'_>| value.as_str().map(Cow::into_owned);
         let token = root.get("progressToken").map(|token| {
             let raw = token.raw();
-            let kept = (raw.len() <= LONGEST).then(|| Bytes::copy_from_slice(raw));
+            let kept = (raw.len() <= LONGEST).then(|| Token::new(Bytes::copy_from_slice(raw)));
             (token.offset()..token.offset() + raw.len(), kept)
         });
         let revision = root.get(meta::PROTOCOL_VERSION).and_then(text);
@@ -408,7 +408,7 @@ impl State {
     /// Nothing more is told of a request that ends, but of its task.
     fn end_token(&mut self, running: &Running) {
         let Some(token) = &running.token else { return };
-        let token = self.fingerprints.of(&token_text(token));
+        let token = self.fingerprints.of(token.text());
         // It may have been another's before.
         self.ended.retain(|ended| *ended != token);
         if !running.goes_on {

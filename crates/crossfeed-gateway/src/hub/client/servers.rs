@@ -3,12 +3,12 @@
 //! What comes in: messages of one server. What goes out: the same to the stream of the client that they
 //! belong to, under ids that the client has not seen. Deliberately not here: answers.
 
-use super::{Asked, Client, LISTS, PROGRESS_TOKEN, is_too_long, token_text};
+use super::{Asked, Client, LISTS, PROGRESS_TOKEN, is_too_long};
 use crate::{
     apart::apart,
     downstream::Outlet,
     hub::{link::Link, read, side::LONGEST},
-    message::{Id, Message, RpcError, code},
+    message::{Id, Message, RpcError, Token, code},
 };
 use bytes::Bytes;
 use std::sync::Arc;
@@ -100,11 +100,13 @@ impl Client {
         related: Option<&Id>,
     ) {
         if is_too_long(&message) {
-            tracing::debug!(
-                target: "crossfeed::gateway",
-                server = %link.name,
-                "a notification that is too long is dropped"
-            );
+            if link.is_first_dropped() {
+                tracing::warn!(
+                    target: "crossfeed::gateway",
+                    server = %link.name,
+                    "a notification that is too long is dropped: others will be, too"
+                );
+            }
             return;
         }
         if !self.may_hear(link, &message).await {
@@ -195,30 +197,28 @@ impl Client {
 
     /// Which request a progress token is of.
     fn of_token(&self, link: &Link, token: Option<Bytes>) -> Progress {
-        let Some(token) = token else {
+        let Some(token) = token.map(Token::new) else {
             return Progress::Unknown;
         };
         let state = self.state();
         let mut found = Progress::Unknown;
-        let own = std::str::from_utf8(&token)
+        let own = std::str::from_utf8(token.raw())
             .ok()
             .and_then(|token| token.parse().ok())
             .filter(|_| self.is_shared);
         let one = own.and_then(|serial| Some((serial, state.running.get(&serial)?)));
         let all = state.running.iter().filter(|_| !self.is_shared);
-        let text = token_text(&token);
-        let is_same = |own: &Bytes| token_text(own) == text;
-        let all = all.filter(|(_, running)| running.token.as_ref().is_some_and(is_same));
+        let all = all.filter(|(_, running)| running.token.as_ref() == Some(&token));
         for (serial, running) in one.into_iter().chain(all.map(|(serial, of)| (*serial, of))) {
-            let Some(token) = running.token.clone() else {
+            let Some(own) = &running.token else {
                 continue;
             };
             if link.works_on(serial) {
-                return Progress::Of(Arc::clone(&running.reply), token);
+                return Progress::Of(Arc::clone(&running.reply), own.raw().clone());
             }
             found = Progress::OfAnother;
         }
-        if state.ended.contains(&state.fingerprints.of(&text)) {
+        if state.ended.contains(&state.fingerprints.of(token.text())) {
             found = Progress::OfAnother;
         }
         found

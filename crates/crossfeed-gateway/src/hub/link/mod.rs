@@ -24,7 +24,10 @@ use bytes::Bytes;
 use crossfeed_json::Document;
 use std::{
     collections::{BTreeMap, HashMap, HashSet, VecDeque},
-    sync::{Arc, PoisonError, Weak},
+    sync::{
+        Arc, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 use tokio::{
@@ -216,6 +219,8 @@ pub(super) struct Link {
     /// It is used again.
     woken: Notify,
     pub(super) figures: Arc<ServerFigures>,
+    /// Whether a notification that was too long was dropped.
+    has_dropped: AtomicBool,
 }
 
 impl Link {
@@ -251,7 +256,13 @@ impl Link {
             clock: Notify::new(),
             woken: Notify::new(),
             figures: client.gateway().figures().server(server),
+            has_dropped: AtomicBool::new(false),
         })
+    }
+
+    /// Whether a notification of the server's that is dropped is the first: the log says no more of others.
+    pub(super) fn is_first_dropped(&self) -> bool {
+        !self.has_dropped.swap(true, Ordering::Relaxed)
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {

@@ -72,6 +72,7 @@ fn link() -> Arc<Link> {
         clock: Notify::new(),
         woken: Notify::new(),
         figures: Arc::default(),
+        has_dropped: AtomicBool::new(false),
     })
 }
 

@@ -2,10 +2,23 @@
 
 use super::fake::{World, message};
 use crate::{
-    apart::{many_values, timed},
+    apart::{LARGE, many_values, timed},
     message::Message,
 };
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
+    time::Duration,
+};
+use tokio::{
+    runtime::Builder,
+    sync::oneshot,
+    task::{spawn_blocking, yield_now},
+};
+use tracing::{Level, Metadata, Subscriber, span};
 
 /// Less than half of the time that the values take to be indexed once.
 #[track_caller]
@@ -111,6 +124,52 @@ async fn what_servers_tell_without_data_is_not_read_where_it_is_large() {
     }
 }
 
+/// Counts warnings.
+struct Warnings(Arc<AtomicUsize>);
+
+impl Subscriber for Warnings {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        *metadata.level() == Level::WARN
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+    fn event(&self, _: &tracing::Event<'_>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn enter(&self, _: &span::Id) {}
+
+    fn exit(&self, _: &span::Id) {}
+}
+
+#[tokio::test]
+async fn a_dropped_notification_is_warned_of_once_for_each_connection() {
+    let world = World::new(&["a", "b"]);
+    let (client, servers) = world.begun("{}").await;
+    let warnings = Arc::new(AtomicUsize::new(0));
+    let _counted = tracing::subscriber::set_default(Warnings(Arc::clone(&warnings)));
+    let long = format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"x":"{}"}}}}"#,
+        "x".repeat(LARGE)
+    );
+    let next = r#"{"jsonrpc":"2.0","method":"notifications/message"}"#;
+    for (server, most) in [(0, 1), (1, 2), (0, 2)] {
+        for _ in 0..3 {
+            servers[server].say(message(&long)).await;
+        }
+        servers[server].say(message(next)).await;
+        assert_eq!(client.next().await, next);
+        assert_eq!(warnings.load(Ordering::Relaxed), most);
+    }
+}
+
 #[tokio::test]
 async fn large_messages_of_servers_are_read_elsewhere() {
     let (values, indexed) = many_values();
@@ -172,6 +231,76 @@ async fn what_is_told_for_a_subscription_is_read_elsewhere() {
     let (came, served) = served.await;
     assert!(came.contains(r#"subscriptionId":"s""#), "{came:.200}");
     check(served, indexed);
+}
+
+/// Keeps the thread that large messages are read on until what comes back is dropped, once it came to that.
+fn kept_busy() -> (mpsc::Sender<()>, oneshot::Receiver<()>) {
+    let (end, ended) = mpsc::channel::<()>();
+    let (begin, begun) = oneshot::channel();
+    drop(spawn_blocking(move || {
+        let _ = begin.send(());
+        let _ = ended.recv();
+    }));
+    (end, begun)
+}
+
+/// Its client would hear of it under an id that the gateway gave to the server.
+#[test]
+fn nothing_is_told_for_a_subscription_that_ended_while_that_was_read() {
+    let runtime = Builder::new_current_thread()
+        .enable_all()
+        .max_blocking_threads(1)
+        .build()
+        .unwrap();
+    // How many pieces of work are done before it ends.
+    for before in 0..3 {
+        runtime.block_on(async {
+            let world = World::new(&["a"]);
+            let client = world.stateless();
+            client.send(r#"{"jsonrpc":"2.0","id":"s","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}"#).await;
+            let mut server = world.server(0).await;
+            let hello = server.expect("server/discover").await;
+            let about = r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#;
+            server.answer(&hello, about).await;
+            let listen = server.expect("subscriptions/listen").await;
+            let id = listen.id().unwrap();
+            let told = |method: &str, more: &str| {
+                message(&format!(
+                    r#"{{"jsonrpc":"2.0","method":"notifications/{method}","params":{{"_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}{more}}}}}"#
+                ))
+            };
+            server.say(told("subscriptions/acknowledged", r#","notifications":{}"#)).await;
+            assert!(client.next().await.contains("acknowledged"));
+            let (mut busy, _) = kept_busy();
+            server.say(told("message", &format!(r#","x":"{}""#, "x".repeat(LARGE)))).await;
+            for _ in 0..before {
+                rest().await;
+                let (next, begun) = kept_busy();
+                drop(busy);
+                begun.await.unwrap();
+                busy = next;
+            }
+            rest().await;
+            client.client.give_up(&client.outlet).await;
+            rest().await;
+            drop(busy);
+            for _ in 0..3 {
+                spawn_blocking(|| ()).await.unwrap();
+                rest().await;
+            }
+            let came = tokio::time::timeout(Duration::from_millis(10), client.next()).await;
+            if let Ok(came) = came {
+                assert!(came.contains(r#"subscriptionId":"s""#), "{before}: {came:.200}");
+            }
+        });
+    }
+}
+
+/// Lets everything else go on for as long as it can.
+async fn rest() {
+    for _ in 0..100 {
+        yield_now().await;
+    }
 }
 
 #[tokio::test]
