@@ -220,9 +220,7 @@ impl Side {
         };
         let (reply, messages) = {
             let mut listenings = self.listenings();
-            let Some(listening) = listenings.get_mut(&serial) else {
-                return None;
-            };
+            let listening = listenings.get_mut(&serial)?;
             let reply = Arc::clone(&listening.reply);
             if method == ACKNOWLEDGED {
                 // Once is enough.
