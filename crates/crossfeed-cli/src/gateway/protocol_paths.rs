@@ -31,7 +31,7 @@ pub(super) fn of_protocol<'c>(server: &'c ServerConfig, pages: &[Bytes]) -> Vec<
     });
     let named = first.filter(|(_, name)| {
         let is_word = |word: &&str| word.eq_ignore_ascii_case(name);
-        PROTOCOL.iter().any(|word| is_word(word)) && !declares(pages, name)
+        PROTOCOL.iter().any(is_word) && !declares(pages, name)
     });
     named.collect()
 }
