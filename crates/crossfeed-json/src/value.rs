@@ -51,9 +51,11 @@ impl Cursor<'_> {
             Kind::Number => Value::Number(number(self.as_number().unwrap_or_default())?),
             Kind::String => Value::String(self.as_str().unwrap_or_default().into_owned()),
             Kind::Array => {
-                let items: Result<Vec<_>, _> =
-                    self.items().map(|item| item.to_value_by(number)).collect();
-                Value::Array(items?)
+                let mut items = Vec::with_capacity(self.len().unwrap_or_default());
+                for item in self.items() {
+                    items.push(item.to_value_by(number)?);
+                }
+                Value::Array(items)
             }
             Kind::Object => {
                 let mut map = Map::with_capacity(self.len().unwrap_or_default());

@@ -13,11 +13,11 @@ use crate::{
     error::{Failure, ResolveError},
     resolve::{
         Filled, Ground, LimitError, Link, Looked, Means, Node, Plan, Shown, SplicedJson, Step,
-        Tally, Tree, VALUE_BYTES, fill, malformed, seen, spliced, unheld_number,
+        Tally, Tree, fill, malformed, seen, spliced, unheld_number,
     },
     reveal::Whole,
     trace::ValidateTrace,
-    validate::{self, InputSchema, TypeRepair},
+    validate::{self, InputSchema, TypeRepair, built_bytes},
 };
 use crossfeed_jmespath::{Arena, Memory, Reservation, View};
 use crossfeed_json::{Cursor, Document, indexing_bytes};
@@ -292,8 +292,7 @@ impl Work {
         reserve(bytes.saturating_add(indexing))?;
         let json = Document::new(json.into_bytes());
         if let Ok(root) = json.root() {
-            let values = root.value_count().saturating_mul(VALUE_BYTES);
-            reserve(values.saturating_add(bytes))?;
+            reserve(built_bytes(root))?;
         }
         let value = json.root().ok().map(Cursor::to_value);
         ground.arena.reservation().release(bytes + indexing);

@@ -20,6 +20,7 @@ pub use repair::{RepairScope, TypeRepair};
 pub(crate) use repair::{keeps_numbers, lossless};
 pub use schema::InputSchema;
 pub(crate) use schema::Schemas;
+pub(crate) use skeleton::built_bytes;
 
 use crate::{
     error::{Error, Failure},

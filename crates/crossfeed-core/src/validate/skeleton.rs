@@ -6,9 +6,11 @@
 use super::sight::{NOTHING, ROOT, Seen, Sight, State, WHOLE};
 use crate::resolve::{Child, Node, VALUE_BYTES};
 use crossfeed_jmespath::{Cost, Reservation, Unrepresentable, View};
-use crossfeed_json::Kind;
+use crossfeed_json::{Cursor, Kind};
 use serde_json::{Map, Value};
 
+/// The place of a value in a list.
+const ITEM_BYTES: usize = size_of::<Value>();
 /// So many names are looked for one by one in an object that may be large.
 pub(super) const FEW_NAMES: usize = 16;
 /// Texts of at most this many bytes stand for themselves.
@@ -74,7 +76,6 @@ impl Builder<'_> {
     }
 
     fn view(self, view: &View<'_>, number: usize) -> Result<Value, Unbuilt> {
-        self.reserve(VALUE_BYTES)?;
         let Some(state) = self.state(number) else {
             return Ok(Value::Null);
         };
@@ -94,7 +95,7 @@ impl Builder<'_> {
                     let mut members = Map::new();
                     for (name, at) in named {
                         if let Some(value) = cursor.get(name) {
-                            self.reserve(name.len())?;
+                            self.reserve(VALUE_BYTES + name.len())?;
                             members.insert((**name).to_owned(), self.view(&value.into(), *at)?);
                         }
                     }
@@ -117,9 +118,13 @@ impl Builder<'_> {
 
     fn whole(self, view: &View<'_>) -> Result<Value, Unbuilt> {
         if self.memory.is_some() {
-            let size = view.size(usize::MAX).map_err(Unrepresentable::from)?;
-            let values = size.values.saturating_mul(VALUE_BYTES);
-            self.reserve(values.saturating_add(size.json))?;
+            self.reserve(match view.as_cursor() {
+                Some(cursor) => built_bytes(cursor),
+                None => {
+                    let size = view.size(usize::MAX).map_err(Unrepresentable::from)?;
+                    size.values.saturating_mul(VALUE_BYTES) + size.json
+                }
+            })?;
         }
         Ok(view.to_sized_value(usize::MAX)?.0)
     }
@@ -142,8 +147,13 @@ impl Builder<'_> {
         let items = items
             .enumerate()
             .map_while(|(place, item)| Some((item, at(place)?)));
-        let items = items.map(|(item, at)| inside(item, at));
-        Ok(Value::Array(items.collect::<Result<_, _>>()?))
+        let mut list = Vec::new();
+        for (item, at) in items {
+            // While it grows, it may be there twice, and half empty.
+            self.reserve(3 * ITEM_BYTES)?;
+            list.push(inside(item, at)?);
+        }
+        Ok(Value::Array(list))
     }
 
     fn members<T, K: AsRef<str> + Into<String>>(
@@ -160,7 +170,7 @@ impl Builder<'_> {
         let mut skeleton = Map::new();
         for (key, value) in members {
             if let Some(at) = seen(key.as_ref()) {
-                self.reserve(key.as_ref().len())?;
+                self.reserve(VALUE_BYTES + key.as_ref().len())?;
                 skeleton.insert(key.into(), inside(value, at)?);
             }
         }
@@ -175,6 +185,25 @@ impl Builder<'_> {
     fn reserve(self, bytes: usize) -> Result<(), Cost> {
         self.memory.map_or(Ok(()), |memory| memory.reserve(bytes))
     }
+}
+
+/// What a value of a document takes where it is built with all that is in it, beside its own place: its texts,
+/// and the places of what it holds.
+pub(crate) fn built_bytes(value: Cursor<'_>) -> usize {
+    let inside = |value: Cursor<'_>| value.items().map(built_bytes).sum::<usize>();
+    let length = value.len().unwrap_or_default();
+    match value.kind() {
+        Kind::Array => length * ITEM_BYTES + inside(value),
+        // Keys, too, are texts.
+        Kind::Object => length * VALUE_BYTES + inside(value) + key_bytes(value),
+        Kind::String => value.raw().len(),
+        _ => 0,
+    }
+}
+
+fn key_bytes(object: Cursor<'_>) -> usize {
+    let keys = object.members().map(|(key, _)| key.raw().len());
+    keys.sum()
 }
 
 fn is_long(view: &View<'_>) -> bool {

@@ -111,6 +111,9 @@ pub(super) fn abouts(side: &Side) -> Vec<(Box<str>, Bytes)> {
 
 /// Waits for all servers, but not long for those that are slower than others.
 pub(super) async fn some_settled(side: &Arc<Side>) {
+    for link in side.links() {
+        link.wake_failed();
+    }
     let all = async {
         for link in side.links() {
             let _ = link.settled().await;

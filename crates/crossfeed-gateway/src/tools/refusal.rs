@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 
 /// The member of `_meta` under which errors stand for programs.
 const META: &str = "dev.crossfeed/error";
+/// What to do where a call has run, and its result is lost.
+pub(super) const NOT_AGAIN: &str = "do not call again unless repeating the call is intended";
 /// How many errors are said in full.
 const IN_FULL: usize = 20;
 
@@ -35,12 +37,15 @@ pub(super) fn of_parts(failure: &Failure, call_id: &CallId, privacy: Privacy) ->
     let mut body = failure.body();
     body.at = None;
     body.message = format!("the call has run, but: {}", body.message);
-    let is_kept = !matches!(failure.error, Error::Lookup(_));
     // What is too much now is not less when the call is made again.
-    let own = body.advice.take();
-    let own = own.filter(|_| body.code != ErrorCode::LimitExceeded.as_str());
-    let advice = [is_kept.then(|| kept_as(call_id)), own];
-    body.advice = Some(advice.into_iter().flatten().collect::<Vec<_>>().join("\n"));
+    let is_too_much = body.code == ErrorCode::LimitExceeded.as_str();
+    let own = body.advice.take().filter(|_| !is_too_much);
+    let kept = kept_as(call_id);
+    body.advice = Some(match (&failure.error, own) {
+        (Error::Lookup(_), _) => NOT_AGAIN.to_owned(),
+        (_, Some(own)) => format!("{kept}\n{own}"),
+        (_, None) => kept,
+    });
     of_bodies(vec![body], privacy)
 }
 

@@ -79,7 +79,7 @@ pub(super) async fn to_read_result(shared: &Shared, result: &Bytes) -> Option<Ch
 pub(super) fn unread(shared: &Shared) -> Bytes {
     let message = "the call has run, and the gateway has no memory to read its result now";
     let mut body = ErrorBody::new(ErrorCode::LimitExceeded, message);
-    body.advice = Some("do not call again unless repeating the call is intended".to_owned());
+    body.advice = Some(refusal::NOT_AGAIN.to_owned());
     refusal::of_bodies(vec![body], shared.privacy())
 }
 

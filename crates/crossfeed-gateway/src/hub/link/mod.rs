@@ -280,10 +280,8 @@ impl Link {
 
     /// Waits until it is open or it is known that it is not.
     pub(super) async fn settled(&self) -> Result<(), UpstreamError> {
+        self.wake_failed();
         let mut phase = self.phase.subscribe();
-        if matches!(*phase.borrow(), Phase::Idle(Some(_))) {
-            self.wake(&mut self.state());
-        }
         let phase = phase.wait_for(|phase| !matches!(phase, Phase::Opening));
         let failed = match phase.await.as_deref() {
             Ok(Phase::Idle(failed)) => failed.clone(),
@@ -386,6 +384,14 @@ impl Link {
         let rooms = std::mem::take(&mut self.state().rooms);
         for room in rooms.iter().filter_map(Weak::upgrade) {
             room.ends();
+        }
+    }
+
+    /// Begins again what could not begin.
+    pub(super) fn wake_failed(&self) {
+        let has_failed = matches!(*self.phase.borrow(), Phase::Idle(Some(_)));
+        if has_failed {
+            self.wake(&mut self.state());
         }
     }
 

@@ -403,3 +403,38 @@ async fn what_is_ending_already_is_waited_for() {
     four.client.reserve().await.unwrap();
     closing.await.unwrap();
 }
+
+/// Also where another server is there at once.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_could_not_begin_is_waited_for_once_it_can() {
+    const PROMPTS: &str = r#"{"prompts":{}}"#;
+    // Whether it was waited for used to be a matter of chance.
+    for _ in 0..8 {
+        let world = World::new(&["one", "two"]);
+        world.fakes[1].is_down.store(true, Ordering::Relaxed);
+        let session = Session::of(&world, "ann");
+        session.client.reserve().await.unwrap();
+        session.send(INITIALIZE).await;
+        let mut first = world.server(0).await;
+        first.begin(PROMPTS).await;
+        assert!(session.next().await.contains("protocolVersion"));
+        pass(&world, 70).await;
+        until(&world, 0).await;
+        world.fakes[1].is_down.store(false, Ordering::Relaxed);
+        session.ask(1, "prompts/list").await;
+        let mut second = world.server(1).await;
+        second.begin(PROMPTS).await;
+        let mut first = world.server(0).await;
+        first.begin(PROMPTS).await;
+        for (server, name) in [(&mut first, "a"), (&mut second, "b")] {
+            let asked = server.expect("prompts/list").await;
+            let list = format!(r#"{{"prompts":[{{"name":"{name}"}}]}}"#);
+            server.answer(&asked, &list).await;
+        }
+        let mut said = session.next().await;
+        while said.contains("list_changed") {
+            said = session.next().await;
+        }
+        assert!(said.contains("one__a") && said.contains("two__b"), "{said}");
+    }
+}

@@ -124,6 +124,25 @@ mod tests {
     }
 
     #[test]
+    fn the_result_of_a_task_says_that_something_was_withheld() {
+        let claim = r#"{"dev.crossfeed/withheld":true,"dev.crossfeed/error":1,"a":1}"#;
+        let (own, plain) = (r#"{"dev.crossfeed/withheld":true,"a":1}"#, r#"{"a":1}"#);
+        let told = |result: &str, other: &str| {
+            let task = format!(
+                r#"{{"taskId":"t","result":{{"content":[{{"_meta":{other}}}],"_meta":{result}}}}}"#
+            );
+            [format!(r#"{{"task":{task}}}"#), task]
+        };
+        let came = told(claim, claim);
+        for (withholds, expected) in [(true, told(own, plain)), (false, told(plain, plain))] {
+            for (came, expected) in came.iter().zip(expected) {
+                let left = without_ours(came.clone().into(), withholds);
+                assert_eq!(left, expected.as_bytes());
+            }
+        }
+    }
+
+    #[test]
     fn what_nests_deep_is_looked_at_once() {
         let (open, close) = (r#"{"a":"#.repeat(100), "}".repeat(100));
         let told = |meta: &str| format!(r#"{{"content":[{open}{meta}{close}]}}"#);

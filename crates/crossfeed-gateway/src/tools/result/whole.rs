@@ -36,12 +36,18 @@ pub(super) fn take_claims(edits: &mut Edits<'_>, root: Cursor<'_>, withholds: bo
     if let Some(meta) = root.get(META) {
         take_out(edits, meta, |key| is_claim(key, withholds));
     }
+    // Of the result of a task the gateway says in it that something was withheld.
+    let task = root.get("task").unwrap_or(root);
+    let of_task = task.get("result").filter(|_| withholds);
+    let of_task = of_task.and_then(|result| result.get(META));
+    let of_task = of_task.map(Cursor::offset);
     let members = root.members();
     let parts = members.filter(|(key, _)| !matches!(&*key.text(), META | STRUCTURED));
     let mut open: Vec<_> = parts.map(|(_, value)| value).collect();
     while let Some(value) = open.pop() {
         if let Some(meta) = value.get(META) {
-            take_out(edits, meta, |key| is_claim(key, false));
+            let is_own = of_task == Some(meta.offset());
+            take_out(edits, meta, |key| is_claim(key, is_own));
         }
         open.extend(value.items());
     }
