@@ -14,8 +14,10 @@ pub mod internal;
 mod pointer;
 pub mod reference;
 mod trace_context;
+mod view;
 
 pub use error::{ErrorBody, ErrorCode, ErrorReport, Fault};
 pub use id::{ArtifactId, CallId, IdError, Scope, ScopeError};
 pub use pointer::Pointer;
 pub use trace_context::{TraceContext, TraceContextError};
+pub use view::{UnknownView, View};
