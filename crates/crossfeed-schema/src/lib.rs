@@ -44,7 +44,7 @@ pub use profile::{
     Severity, ToLint, UnknownProfile, decode, encode, fold_schema, is_fold, lint, lint_list,
     narrow,
 };
-pub use reflect::{Reflection, Taken};
+pub use reflect::{Reflection, Taken, WHOLE_GUIDANCE};
 pub use rewrite::{Notice, Rewritten, rewrite};
 pub use style::{Spelling, Style};
 pub use tools::{

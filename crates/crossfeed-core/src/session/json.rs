@@ -243,8 +243,9 @@ impl Session {
             Written::read_back(own.listed(), arguments, limit)
         });
         let resolving = pin!(async {
-            let (written, _) = read.await?;
-            self.resolved_written(written, None).await
+            let (written, asked) = read.await?;
+            let resolved = self.resolved_written(written, None).await?;
+            Ok(resolved.asking(asked))
         });
         self.traced(Some(tool.listed().name()), resolving).await
     }
@@ -291,10 +292,8 @@ impl Session {
                 run(false, move || Called::of(&tool, arguments, limit)).await?
             }
         };
-        let mut resolved = self.resolved_written(written, schema.as_ref()).await?;
-        resolved.projection = Some(asked.request).filter(|request| !request.is_unsaid());
-        resolved.diagnostics = asked.diagnostics;
-        Ok(resolved)
+        let resolved = self.resolved_written(written, schema.as_ref()).await?;
+        Ok(resolved.asking(asked))
     }
 
     async fn resolved_written(

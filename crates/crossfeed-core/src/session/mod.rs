@@ -58,6 +58,7 @@ use crate::{
 use crossfeed_jmespath::{Arena, Memory};
 use crossfeed_json::dismantle;
 use crossfeed_projection::{Diagnostics, ProjectionRequest};
+use crossfeed_schema::Taken;
 use crossfeed_store::{Lookup, Recorded, StoreError, StoredArtifact, StoredResult};
 use crossfeed_wire::{CallId, Pointer, Scope};
 use serde_json::Value;
@@ -101,6 +102,8 @@ pub struct Resolved<A = Value> {
     /// What the model asked of the result, by parameters that were added for it when the tool was
     /// listed: for the [cut](Response::cut). `None` where it asked for nothing.
     pub projection: Option<ProjectionRequest>,
+    /// Whether the model asked for the whole result, by a parameter that was added likewise.
+    pub whole: bool,
     /// What was ignored of that.
     pub diagnostics: Diagnostics,
 }
@@ -112,8 +115,17 @@ impl<A> Resolved<A> {
             lineage,
             repairs,
             projection: None,
+            whole: false,
             diagnostics: Diagnostics::default(),
         }
+    }
+
+    /// The same with what the model asked of the result.
+    fn asking(mut self, asked: Taken) -> Self {
+        self.projection = Some(asked.request).filter(|request| !request.is_unsaid());
+        self.whole = asked.whole;
+        self.diagnostics = asked.diagnostics;
+        self
     }
 }
 
@@ -364,10 +376,8 @@ impl Session {
             let asked = tool.listed().take_projection(&mut arguments);
             compiled(tool).await;
             let (arguments, schema) = tool.read(arguments)?;
-            let mut resolved = self.resolved(arguments, schema).await?;
-            resolved.projection = Some(asked.request).filter(|request| !request.is_unsaid());
-            resolved.diagnostics = asked.diagnostics;
-            Ok(resolved)
+            let resolved = self.resolved(arguments, schema).await?;
+            Ok(resolved.asking(asked))
         };
         self.traced(Some(tool.listed().name()), pin!(resolving))
             .await

@@ -1,5 +1,6 @@
 //! What leaves a session, and what a host sees of it before.
 
+mod asked;
 mod schemas;
 
 use super::Session;

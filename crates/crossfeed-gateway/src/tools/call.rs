@@ -27,7 +27,9 @@ use crate::{
     message::{RpcError, code},
 };
 use bytes::Bytes;
-use crossfeed_core::{BeginError, Error, InFlight, LimitError, Link, ResolveError, SplicedJson};
+use crossfeed_core::{
+    BeginError, Error, InFlight, LimitError, Link, ResolveError, ResolvedJson, SplicedJson,
+};
 use crossfeed_json::{Cursor, Document, Kind, quoted};
 use crossfeed_mcp::TraceMeta;
 use crossfeed_projection::ProjectionRequest;
@@ -48,6 +50,16 @@ struct Ready {
     arguments: Option<Bytes>,
     sources: Sources,
     projection: Option<ProjectionRequest>,
+}
+
+impl Ready {
+    fn as_it_came() -> Self {
+        Self {
+            arguments: None,
+            sources: Sources::default(),
+            projection: None,
+        }
+    }
 }
 
 /// What becomes of a call by these `params`.
@@ -131,11 +143,7 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
                 refusal::of_bodies(bodies, shared.privacy())
             })
         }
-        (None, None) => Ok(Ready {
-            arguments: None,
-            sources: Sources::default(),
-            projection: None,
-        }),
+        (None, None) => Ok(Ready::as_it_came()),
     };
     let mut ready = match ready {
         Ok(ready) => ready,
@@ -286,18 +294,13 @@ async fn ready(
     offered: &Arc<Offered>,
     written: Bytes,
 ) -> Result<Ready, Vec<ErrorBody>> {
-    let as_it_came = Ready {
-        arguments: None,
-        sources: Sources::default(),
-        projection: None,
-    };
     let listed = offered.prepared.listed();
     let is_as_shown = listed.names().is_empty() && listed.folded() == 0;
     let came = written.clone();
     let looked_at = apart(written.len(), move || (may_be_ours(&came), is_text(&came)));
     let (may_be_ours, is_text) = looked_at.await;
     if is_as_shown && !may_be_ours {
-        return Ok(as_it_came);
+        return Ok(Ready::as_it_came());
     }
     if is_text {
         let mut body = ErrorBody::new(
@@ -314,13 +317,8 @@ async fn ready(
         Ok(in_flight) => in_flight,
         // Whose result is not kept may be called all the same, but not with references.
         Err(why_not) => {
-            return match unkept(shared, offered, &written).await {
-                Some(arguments) => Ok(Ready {
-                    arguments,
-                    ..as_it_came
-                }),
-                None => Err(why_not.into_iter().map(|own| *own).collect()),
-            };
+            let ready = unkept(shared, offered, &written).await;
+            return ready.ok_or_else(|| why_not.into_iter().map(|own| *own).collect());
         }
     };
     let session = in_flight.session();
@@ -339,15 +337,10 @@ async fn ready(
         Ok(resolved) => resolved,
         // What holds no reference is for the server to judge.
         Err(error) if is_judged_only(&error) => match plain(shared, offered, &written).await {
-            Some(arguments) => {
-                return Ok(Ready {
-                    arguments,
-                    ..as_it_came
-                });
-            }
-            None => return Err(error.bodies()),
+            Some(ready) => return Ok(ready),
+            None => return Err(refusal::of_call(&error, offered)),
         },
-        Err(error) => return Err(error.bodies()),
+        Err(error) => return Err(refusal::of_call(&error, offered)),
     };
     let sources = allowed(shared, in_flight, offered, &resolved.lineage)
         .map_err(|error| vec![refusal::flow_body(&error)])?;
@@ -428,7 +421,7 @@ fn is_judged_only(error: &ResolveError) -> bool {
 
 /// [`plain`] for a call whose result is not kept. The tool's own names are no words of ours; and what is
 /// never chained is left as it came.
-async fn unkept(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<Option<Bytes>> {
+async fn unkept(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<Ready> {
     let session = shared.session();
     let resolved = session.resolve_call_json(&offered.prepared, written.clone());
     let Ok(resolved) = resolved.await else {
@@ -437,16 +430,14 @@ async fn unkept(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<O
     if !resolved.lineage.is_empty() {
         return None;
     }
-    if !offered.is_chained && resolved.projection.is_none() {
-        return Some(None);
+    if !offered.is_chained && resolved.projection.is_none() && !resolved.whole {
+        return Some(Ready::as_it_came());
     }
-    let length = resolved.arguments.len();
-    Some(changed(length, resolved.arguments, written.clone()).await)
+    Some(unjudged(resolved, written).await)
 }
 
-/// Arguments without references as the tool gets them, `Some(None)` where that is as they came; none
-/// where there are references.
-async fn plain(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<Option<Bytes>> {
+/// Arguments without references as the tool gets them; none where there are references.
+async fn plain(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<Ready> {
     let session = shared.session();
     let resolved = session.resolve_call_unjudged_json(&offered.prepared, written.clone());
     // With nothing to judge by, what fails here is a reference.
@@ -454,8 +445,17 @@ async fn plain(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<Op
     if !resolved.lineage.is_empty() {
         return None;
     }
+    Some(unjudged(resolved, written).await)
+}
+
+/// Arguments that hold no reference, without parameters of the gateway's.
+async fn unjudged(resolved: ResolvedJson, written: &Bytes) -> Ready {
     let length = resolved.arguments.len();
-    Some(changed(length, resolved.arguments, written.clone()).await)
+    Ready {
+        arguments: changed(length, resolved.arguments, written.clone()).await,
+        projection: resolved.projection,
+        ..Ready::as_it_came()
+    }
 }
 
 /// Arguments of so many bytes in one piece; none where they are as they were written.
@@ -478,7 +478,7 @@ fn is_text(written: &Bytes) -> bool {
 
 /// Whether arguments may hold a word that the gateway knows, or null, which may stand for nothing.
 fn may_be_ours(arguments: &[u8]) -> bool {
-    const WORDS: [&[u8]; 8] = [
+    const WORDS: [&[u8]; 9] = [
         b"tool",
         b"artifact",
         b"select",
@@ -486,6 +486,7 @@ fn may_be_ours(arguments: &[u8]) -> bool {
         b"default",
         b"literal",
         b"fields",
+        b"whole",
         b"null",
     ];
     // An escape may be any sign.
@@ -520,5 +521,6 @@ mod tests {
         check(r#"{"a": null}"#, true);
         check(r#"{"$literal": 1}"#, true);
         check(r#"{"_fields": "minimal"}"#, true);
+        check(r#"{"_whole": true}"#, true);
     }
 }

@@ -3,9 +3,10 @@
 //! What comes in: what is wrong. What goes out: a tool result that is an error, whose text a model can
 //! act on, and whose `_meta` says the same to programs.
 
-use super::flow::FlowError;
+use super::{flow::FlowError, list::Offered};
 use bytes::Bytes;
-use crossfeed_core::{Error, Failure, LimitError};
+use crossfeed_core::{Error, Failure, LimitError, ResolveError};
+use crossfeed_schema::ReadError;
 use crossfeed_wire::{CallId, ErrorBody, ErrorCode, ErrorReport};
 use serde_json::{Value, json};
 
@@ -52,6 +53,22 @@ pub(super) fn of_parts(failure: &Failure, call_id: &CallId, privacy: Privacy) ->
 /// What to do where a call has run, and its result is kept and not shown.
 pub(super) fn kept_as(call_id: &CallId) -> String {
     format!("do not call again: refer to `{call_id}`, or read it with `read_result`")
+}
+
+/// Why a call of a tool is not made.
+pub(super) fn of_call(error: &ResolveError, offered: &Offered) -> Vec<ErrorBody> {
+    let mut bodies = error.bodies();
+    for (body, failure) in bodies.iter_mut().zip(error.failures()) {
+        if let Error::Read(error @ ReadError::NotOffered { .. }) = &failure.error {
+            let to_offer = if offered.projected.is_some() {
+                "they declare the fields of their results"
+            } else {
+                "their server has `projection = true` in the configuration of the gateway"
+            };
+            body.advice = Some(error.advice_with(to_offer));
+        }
+    }
+    bodies
 }
 
 /// A flow that a rule forbids.

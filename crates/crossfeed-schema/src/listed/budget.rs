@@ -32,6 +32,8 @@ pub(super) struct Shown {
     pub(super) notices: Vec<Notice>,
     pub(super) dropped: Vec<Dropped>,
     pub(super) reflected: Vec<&'static str>,
+    /// Whether the host lets it take references, whatever its parameters are.
+    pub(super) chained: bool,
     pub(super) error: Option<SchemaError>,
     pub(super) why: String,
 }
@@ -102,8 +104,13 @@ impl<'o> Budget<'o> {
                 .or_else(|| (!is_rewritten(&own)).then_some(SHOWN_BEFORE)),
         };
         let mut shown = self.shown(tool, &own, (marks, alone), injected);
-        if shown.error.is_none() && shown.reflected.is_empty() {
-            shown.reflected = ours;
+        shown.chained = marks.chained && !self.options.never.contains(tool.name());
+        if shown.error.is_none() && !ours.is_empty() {
+            let added = std::mem::take(&mut shown.reflected);
+            let all = reflect::ALL.into_iter();
+            shown.reflected = all
+                .filter(|name| added.contains(name) || ours.contains(name))
+                .collect();
         }
         shown
     }

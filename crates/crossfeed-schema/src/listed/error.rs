@@ -5,6 +5,10 @@ use crossfeed_wire::{ErrorBody, ErrorCode, Fault, Pointer};
 
 /// The most characters of a name or a place that a message quotes.
 const QUOTED: usize = 200;
+/// How a library is made to offer a choice of fields.
+const BY_OPTION: &str = "the host lists them with `ListOptions::with_reflection`";
+/// How a part of an earlier result is passed on.
+const PART: &str = r#"{"$tool": "<call id>", "$select": "<JMESPath>"}"#;
 
 /// Why arguments cannot be read back.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,6 +35,22 @@ pub enum ReadError {
         /// The parameter that is called most like it.
         nearest: Option<String>,
     },
+    /// `{"_select": ["id"]}` for a tool that was listed without a choice of fields.
+    #[error("the tool does not offer `{name}`")]
+    NotOffered {
+        /// What was written: `_select` or `_fields`, with either sign.
+        name: &'static str,
+        /// The parameters of the kind that the tool offers.
+        offered: Vec<&'static str>,
+    },
+    /// `{"_whole": "yes"}`.
+    #[error("`{name}` must be a boolean, not {found}")]
+    NotBoolean {
+        /// The parameter.
+        name: &'static str,
+        /// The JSON type that stood there.
+        found: &'static str,
+    },
     /// 1,000 lists within each other.
     #[error("the arguments nest deeper than {MAX_DEPTH}")]
     TooDeep,
@@ -44,7 +64,9 @@ impl ReadError {
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
-            Self::Unfilled { .. } => ErrorCode::ArgumentsInvalid,
+            Self::Unfilled { .. } | Self::NotOffered { .. } | Self::NotBoolean { .. } => {
+                ErrorCode::ArgumentsInvalid
+            }
             Self::UnknownParameter { .. } => ErrorCode::ReferenceMalformed,
             Self::TooDeep | Self::TooMuch => ErrorCode::LimitExceeded,
         }
@@ -61,6 +83,9 @@ impl ReadError {
     pub fn at(&self) -> Pointer {
         match self {
             Self::Unfilled { at, .. } | Self::UnknownParameter { at, .. } => at.clone(),
+            Self::NotOffered { name, .. } | Self::NotBoolean { name, .. } => {
+                Pointer::root().key(name)
+            }
             Self::TooDeep | Self::TooMuch => Pointer::root(),
         }
     }
@@ -68,7 +93,27 @@ impl ReadError {
     /// What was there, then one next step.
     #[must_use]
     pub fn advice(&self) -> String {
+        self.advice_with(BY_OPTION)
+    }
+
+    /// The same with how this host is made to offer what a tool does not offer: a condition, such as
+    /// "the server has `projection = true`".
+    #[must_use]
+    pub fn advice_with(&self, to_offer: &str) -> String {
         match self {
+            Self::NotOffered { name, offered } => match offered.as_slice() {
+                [] => format!(
+                    "leave `{name}` out: tools offer a choice of fields only where {to_offer}; to pass on a part \
+                     of an earlier result, write {PART} as the value of a parameter"
+                ),
+                [own, ..] => format!(
+                    "try: `{own}`, which names fields of this call's result; to pass on a part of an earlier \
+                     result, write {PART} as the value of a parameter"
+                ),
+            },
+            Self::NotBoolean { name, .. } => {
+                format!("write {{\"{name}\": true}} for the whole result, or leave it out")
+            }
             Self::Unfilled { references, .. } => match references {
                 Some(key) => {
                     format!(

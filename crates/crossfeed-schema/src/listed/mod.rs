@@ -10,6 +10,7 @@
 //! - One bad tool never spoils the list: it is listed as it came, with its error.
 //! - The same list and the same options give the same bytes and the same decisions.
 
+mod asked;
 mod branch;
 mod budget;
 mod error;
@@ -84,6 +85,7 @@ pub struct ListedTool {
     notices: Vec<Notice>,
     dropped: Vec<Dropped>,
     reflected: Vec<&'static str>,
+    chained: bool,
     error: Option<SchemaError>,
 }
 
@@ -160,9 +162,13 @@ pub fn rewrite_tools(list: &ToolList, options: &ListOptions) -> Listed {
 
 fn injected(tool: &crate::Tool<'_>, options: &ListOptions) -> reflect::Injected {
     let reflection = options.reflections.get(tool.name());
-    reflection
+    let mut injected = reflection
         .map(|reflection| reflection.injected(tool.output_schema()))
-        .unwrap_or_default()
+        .unwrap_or_default();
+    if options.wholes.contains(tool.name()) {
+        reflect::push_whole(&mut injected);
+    }
+    injected
 }
 
 fn unknown_never(own: &[&str], options: &ListOptions) -> Vec<String> {
@@ -245,6 +251,7 @@ fn listed(tool: &crate::Tool<'_>, shown_name: String, shown: Shown) -> ListedToo
         notices: shown.notices,
         dropped: shown.dropped,
         reflected: shown.reflected,
+        chained: shown.chained,
         error: shown.error,
     }
 }
@@ -285,7 +292,12 @@ impl Listed {
             .map(|(style, spelling, folds)| guidance(*style, *spelling, *folds));
         let reflected = |name| self.tools.iter().any(|tool| tool.reflected.contains(&name));
         let parts = reflect::guidance(reflected(reflect::SELECT), reflected(reflect::FIELDS));
-        texts.chain(parts).collect::<Vec<_>>().join("\n\n")
+        let whole = reflected(reflect::WHOLE).then(|| reflect::WHOLE_GUIDANCE.to_owned());
+        texts
+            .chain(parts)
+            .chain(whole)
+            .collect::<Vec<_>>()
+            .join("\n\n")
     }
 }
 
@@ -368,7 +380,7 @@ impl ListedTool {
         &self.dropped
     }
 
-    /// The parameters that were added to ask for parts of a result: `_select`, `_fields`.
+    /// The parameters that were added to say what of a result is wanted: `_select`, `_fields`, `_whole`.
     #[must_use]
     pub fn reflected(&self) -> &[&'static str] {
         &self.reflected
@@ -376,7 +388,8 @@ impl ListedTool {
 
     /// Takes what the model asked of the result out of arguments; to be done before references are
     /// looked for, since `_select` is a word of theirs, too. [`Self::read`] does it as well, and
-    /// forgets what was asked. A parameter of the tool's own stays.
+    /// forgets what was asked. A parameter of the tool's own stays, and so does a `_whole` that is no boolean,
+    /// which [`Self::read`] refuses.
     #[must_use = "the arguments hold it no longer"]
     pub fn take_projection(&self, arguments: &mut Value) -> Taken {
         reflect::take(&self.reflected, &self.shown, arguments)

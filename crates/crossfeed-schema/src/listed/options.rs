@@ -42,6 +42,8 @@ pub struct ListOptions {
     pub never: HashSet<String>,
     /// Tools whose results a model may ask for parts of, by name. None by default.
     pub reflections: HashMap<String, Reflection>,
+    /// Tools whose whole results a model may ask for, by name. None by default.
+    pub wholes: HashSet<String>,
     /// The shape of the list that is shown; that in which it came by default.
     pub shape: Option<Shape>,
     /// How many tokens all schemas together may grow by under a profile; no limit by default,
@@ -86,6 +88,7 @@ impl ListOptions {
             choice,
             never: HashSet::new(),
             reflections: HashMap::new(),
+            wholes: HashSet::new(),
             shape: None,
             max_added_tokens: None,
             tokens: TokenCounter::default(),
@@ -127,6 +130,14 @@ impl ListOptions {
     #[must_use]
     pub fn with_reflection(mut self, tool: impl Into<String>, reflection: Reflection) -> Self {
         self.reflections.insert(tool.into(), reflection);
+        self
+    }
+
+    /// A tool whose whole results a model may ask for by `_whole`, for clients that show it previews and whose
+    /// models sometimes write scripts that read results. What it asked for is in [`Taken::whole`](crate::Taken).
+    #[must_use]
+    pub fn with_whole(mut self, tool: impl Into<String>) -> Self {
+        self.wholes.insert(tool.into());
         self
     }
 

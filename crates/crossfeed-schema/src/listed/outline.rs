@@ -12,7 +12,7 @@
 //! where a name is given back or a null is removed; but then `n` is the number of a list.
 
 use super::ListedTool;
-use crate::{names::MAPS, profile::decoded_values};
+use crate::{names::MAPS, profile::decoded_values, reflect::PART_WORDS};
 use crossfeed_json::{Cursor, Kind};
 use serde_json::{Map, Value};
 
@@ -96,6 +96,7 @@ impl ListedTool {
             MAPS.contains(&key)
                 || self.references.as_deref() == Some(key)
                 || self.reflected.contains(&key)
+                || PART_WORDS.contains(&key)
         };
         let mut members = arguments.members();
         members.any(|(key, value)| {

@@ -35,7 +35,8 @@ impl ListedTool {
     ///
     /// # Errors
     ///
-    /// All that is wrong: [`ReadError::Unfilled`] for a required parameter that is null and that no
+    /// All that is wrong: [`ReadError::NotOffered`] for what asks for parts of the result of a tool that was
+    /// listed without a choice of fields, [`ReadError::NotBoolean`], [`ReadError::Unfilled`] for a required parameter that is null and that no
     /// reference fills, [`ReadError::UnknownParameter`] for a reference to a parameter that the
     /// tool does not have, [`ReadError::TooDeep`], [`ReadError::TooMuch`].
     ///
@@ -125,7 +126,7 @@ impl ListedTool {
         {
             members.shift_remove(key);
         }
-        let mut errors = Vec::new();
+        let mut errors = self.misasked(&arguments, own);
         let filled = self.entries(&arguments, own, &mut errors);
         let is_nullable = self.references.is_some() || self.strict == Some(true);
         if is_nullable && let Value::Object(members) = &mut arguments {
@@ -210,7 +211,7 @@ impl ListedTool {
 
     /// Whether the tool takes what it declares and nothing else. A schema that says nothing of
     /// other parameters admits them by the letter; a reference to one is a slip all the same.
-    fn admits_only_declared(&self, ground: &Ground<'_>) -> bool {
+    pub(super) fn admits_only_declared(&self, ground: &Ground<'_>) -> bool {
         let open = |key: &str| {
             self.original
                 .get(key)

@@ -1,6 +1,6 @@
 //! Putting the parameters into a schema that is shown, and knowing them again.
 
-use super::{FIELDS, FIELDS_SAYS, SELECT, SELECT_SAYS};
+use super::{ALL, FIELDS_SAYS, SELECT, SELECT_SAYS, WHOLE, WHOLE_SAYS};
 use crate::{Place, lookup::Patterns, rewrite::root::COMBINING};
 use serde_json::{Map, Value, json};
 
@@ -112,7 +112,7 @@ pub(crate) fn found(schema: &Value) -> Vec<&'static str> {
         return Vec::new();
     };
     let is_ours = |name: &&str| properties.get(name).is_some_and(|own| is_ours(name, own));
-    [SELECT, FIELDS].into_iter().filter(is_ours).collect()
+    ALL.into_iter().filter(is_ours).collect()
 }
 
 /// Whether a property is exactly as we write it, in whichever provider's subset.
@@ -124,6 +124,7 @@ fn is_ours(name: &str, property: &Value) -> bool {
     let says = map.get("description").and_then(Value::as_str);
     let says = says.is_some_and(|says| match name {
         SELECT => says == SELECT_SAYS,
+        WHOLE => says == WHOLE_SAYS,
         _ => says.starts_with(FIELDS_SAYS),
     });
     says && map.keys().all(|key| KNOWN.contains(&key.as_str()))

@@ -1,14 +1,21 @@
 //! What holds of every tool that has parameters of ours.
 
 use super::{
-    FIELDS, SELECT,
-    tests::{list, offered, tool, ways, without_reflections},
+    FIELDS, SELECT, WHOLE,
+    tests::{self, list, offered, tool, without_reflections},
 };
-use crate::{Listed, Reflection, Severity, ToLint, ToolList, lint};
+use crate::{ListOptions, Listed, Reflection, Severity, ToLint, ToolList, lint};
 use crossfeed_projection::RevealRules;
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
+
+/// Every way to show a list, with all parameters.
+fn ways() -> impl Iterator<Item = ListOptions> {
+    tests::ways()
+        .into_iter()
+        .map(|options| options.with_whole("t"))
+}
 
 /// Schemas whose roots refuse what they do not know, in many ways.
 fn schema() -> impl Strategy<Value = Value> {
@@ -92,7 +99,7 @@ proptest! {
             }
             prop_assert_eq!(tool.input_schema(), &schema);
             let mut with = arguments.clone();
-            let ours = json!({SELECT: selected, FIELDS: "minimal"});
+            let ours = json!({SELECT: selected, FIELDS: "minimal", WHOLE: true});
             for name in tool.reflected() {
                 with[*name] = ours[*name].clone();
             }
@@ -111,6 +118,9 @@ proptest! {
             let asked = |name: &str| tool.reflected().contains(&name);
             prop_assert_eq!(taken.request.select.is_some(), asked(SELECT));
             prop_assert_eq!(taken.request.fields.is_some(), asked(FIELDS));
+            prop_assert_eq!(taken.whole, asked(WHOLE));
+            // What is read back is what is written without.
+            prop_assert_eq!(tool.read(with.clone()), tool.read(arguments.clone()));
         }
     }
 

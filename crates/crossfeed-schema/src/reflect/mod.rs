@@ -1,6 +1,7 @@
-//! Parameters that ask for parts of a result: `_select` and `_fields`.
+//! Parameters that say what of a result is wanted: `_select` and `_fields` ask for parts, `_whole` for
+//! all of it.
 //!
-//! What comes in: the output schemas of a tool, or its kind of resource. What goes out: two optional
+//! What comes in: the output schemas of a tool, or its kind of resource. What goes out: optional
 //! parameters in the schema that the model sees, and what it wrote there, taken out of the arguments
 //! before anything else reads them. Deliberately not here: projecting, and the tool's own schema,
 //! which never learns of them.
@@ -36,12 +37,20 @@ pub(crate) use take::take;
 pub(crate) const SELECT: &str = "_select";
 /// The parameter that names a preset, or fields by their paths.
 pub(crate) const FIELDS: &str = "_fields";
+/// The parameter that asks for the whole result, however large it is.
+pub(crate) const WHOLE: &str = "_whole";
+/// The parameters of ours, in the order in which they are shown.
+pub(crate) const ALL: [&str; 3] = [SELECT, FIELDS, WHOLE];
+/// What a model may write to ask for parts of a result, in the spellings that references have.
+pub(crate) const PART_WORDS: [&str; 4] = [SELECT, "$select", FIELDS, "$fields"];
 /// Keys that are listed; where there are more, any string is taken.
 const MOST_KEYS: usize = 200;
 /// What is said of [`SELECT`], and by which it is known.
 const SELECT_SAYS: &str = "Only these top-level fields of the result; without it, all of them.";
 /// What is said of [`FIELDS`] at first, and by which it is known.
 const FIELDS_SAYS: &str = "Only these fields of the result, by paths such as owner.name";
+/// What is said of [`WHOLE`], and by which it is known.
+const WHOLE_SAYS: &str = "Whether to return the whole result, for a script that reads it.";
 
 /// What a tool's model may ask of its results. See [`crate::ListOptions::with_reflection`].
 ///
@@ -171,6 +180,17 @@ fn fields_schema(resource: &ResourceType) -> Value {
         "description": format!("{FIELDS_SAYS}, or one preset: {presets}."),
     })
 }
+
+/// The parameters to show for [`crate::ListOptions::with_whole`].
+pub(crate) fn push_whole(injected: &mut Injected) {
+    let schema = json!({"type": "boolean", "description": WHOLE_SAYS});
+    injected.push(WHOLE, schema);
+}
+
+/// What a model is told once of `_whole`, where tools have it.
+pub const WHOLE_GUIDANCE: &str = "Where a tool has `_whole`, set it to true only in a script that reads the \
+     result itself: it then gets the whole result, however large. Without it, a large result is shown as a \
+     preview.";
 
 /// What a model is told once of the parameters that are shown.
 pub(crate) fn guidance(select: bool, fields: bool) -> Option<String> {

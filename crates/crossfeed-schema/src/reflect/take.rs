@@ -1,6 +1,6 @@
 //! Taking what a model asked for out of its arguments.
 
-use super::SELECT;
+use super::{SELECT, WHOLE};
 use crate::{Place, decode, is_fold};
 use crossfeed_json::{MAX_DEPTH, dismantle, is_deeper};
 use crossfeed_projection::{Diagnostics, ProjectionRequest};
@@ -13,6 +13,8 @@ use serde_json::{Map, Value, json};
 pub struct Taken {
     /// What the model asked for; nothing where it said nothing that can be read.
     pub request: ProjectionRequest,
+    /// Whether it asked for the whole result.
+    pub whole: bool,
     /// What was ignored.
     pub diagnostics: Diagnostics,
 }
@@ -32,16 +34,24 @@ fn is_reference(members: &Map<String, Value>, shown: &Value) -> bool {
     matches!(reading, Ok(Reading::Reference(_)))
 }
 
-/// Takes the parameters `names` out of arguments; `shown` is the schema that the model saw.
+/// Takes the parameters `names` out of arguments; `shown` is the schema that the model saw. A `_whole` that is
+/// no boolean stays, and is refused when the arguments are read back.
 pub(crate) fn take(names: &[&'static str], shown: &Value, arguments: &mut Value) -> Taken {
     let Value::Object(members) = arguments else {
         return Taken::default();
     };
     let mut written = Map::new();
+    let mut whole = false;
     let is_reference = is_reference(members, shown);
     for name in names {
         // Arguments that are one reference have a selector, not a list of keys.
         if is_reference && *name == SELECT && members.get(SELECT).is_some_and(Value::is_string) {
+            continue;
+        }
+        if *name == WHOLE {
+            if let Some(Value::Bool(_) | Value::Null) = members.get(WHOLE) {
+                whole = members.shift_remove(WHOLE) == Some(Value::Bool(true));
+            }
             continue;
         }
         let Some(value) = members.shift_remove(*name) else {
@@ -64,6 +74,7 @@ pub(crate) fn take(names: &[&'static str], shown: &Value, arguments: &mut Value)
     let (request, diagnostics) = ProjectionRequest::from_value(&Value::Object(written));
     Taken {
         request,
+        whole,
         diagnostics,
     }
 }

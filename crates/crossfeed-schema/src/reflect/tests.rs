@@ -1,8 +1,9 @@
 //! Examples of parameters of ours in each shape and profile, and of what is taken out again.
 
-use super::{FIELDS, SELECT};
+use super::{FIELDS, SELECT, WHOLE};
 use crate::{
-    ListOptions, Listed, Profile, Reflection, Shape, Spelling, Style, ToolList, rewrite_tools,
+    ListOptions, Listed, Profile, ReadError, Reflection, Shape, Spelling, Style, ToolList,
+    rewrite_tools,
 };
 use crossfeed_projection::{FieldsValue, ProjectionRequest, ResourceType, RevealRules};
 use serde_json::{Map, Value, json};
@@ -196,6 +197,7 @@ fn a_parameter_of_the_tools_own_wins() {
 
 pub(super) fn without_reflections(mut options: ListOptions) -> ListOptions {
     options.reflections.clear();
+    options.wholes.clear();
     options
 }
 
@@ -213,7 +215,10 @@ fn without_opting_in_nothing_changes() {
         assert!(listed.tools[0].reflected().is_empty());
         assert_eq!(
             listed.tools[0].read(json!({SELECT: 1})),
-            Ok(json!({SELECT: 1}))
+            Err(vec![ReadError::NotOffered {
+                name: SELECT,
+                offered: Vec::new(),
+            }])
         );
         assert!(!listed.guidance().contains("top-level fields"));
     }
@@ -385,4 +390,39 @@ fn it_is_told_once_how_it_is_used() {
     assert_eq!(text.matches("`_fields`").count(), 1, "{text}");
     let only = ListOptions::style(Style::Refs).with_reflection("t", Reflection::new());
     assert!(!list(&document, &only).guidance().contains("`_fields`"));
+}
+
+#[test]
+fn the_whole_result_may_be_asked_for() {
+    let document = json!([tool(json!({"properties": {"q": {"type": "string"}}}))]);
+    for options in ways() {
+        let both = options.clone().with_whole("t");
+        let listed = list(&document, &both);
+        assert_eq!(listed.tools[0].reflected(), [SELECT, FIELDS, WHOLE]);
+        let property = &listed.tools[0].shown_schema()["properties"][WHOLE];
+        // Who must write it may write null.
+        let required = listed.tools[0].shown_schema()["required"].as_array();
+        let is_required = required.is_some_and(|names| names.contains(&json!(WHOLE)));
+        let is_nullable = property["type"] == json!(["boolean", "null"]);
+        assert_eq!(is_nullable, is_required, "{property}");
+        let says = "Whether to return the whole result, for a script that reads it.";
+        assert_eq!(property["description"], says);
+        let guidance = listed.guidance();
+        assert_eq!(guidance.matches("`_whole`").count(), 1, "{guidance}");
+        // Without it nobody hears of it.
+        let plain = list(&document, &options);
+        assert!(!plain.value.to_string().contains(WHOLE));
+        assert!(!plain.guidance().contains(WHOLE));
+        // A list that was shown without it gains it, and keeps what it had.
+        let gained = list(&plain.value, &both);
+        if gained.tools[0].decision().why != "it admits references already" {
+            assert_eq!(gained.tools[0].reflected(), [SELECT, FIELDS, WHOLE]);
+        }
+    }
+    let only = ListOptions::style(Style::Refs).with_whole("t");
+    let listed = list(&document, &only);
+    assert_eq!(
+        listed.tools[0].shown_schema()["properties"][WHOLE],
+        json!({"type": "boolean", "description": "Whether to return the whole result, for a script that reads it."})
+    );
 }

@@ -1,6 +1,7 @@
 //! Calls and results, from what a client writes to what it sees.
 
 mod apart;
+mod asked;
 mod calls;
 mod flows;
 mod laws;
