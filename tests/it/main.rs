@@ -9,6 +9,7 @@
 mod architecture;
 mod bytes;
 mod calls;
+mod client_specs;
 mod costs;
 mod dependencies;
 mod differential;

@@ -4,6 +4,7 @@
 //! `suites/crossfeed`. The table of repairs in `specs/select.md` is executed, too.
 
 use crate::{
+    client_specs::Clients,
     own_suite::{Canonical, Errors, Group, Outcome, References, Select, Story},
     projection_specs::{Inspections, Learned, Projected, Projections, Summaries},
     schema_specs::{Profiles, Schemas},
@@ -57,6 +58,7 @@ fn examples_hold() {
             match kind {
                 "references" => judge::<References>(text, &mut note),
                 "canonical" => judge::<Canonical>(text, &mut note),
+                "clients" => judge::<Clients>(text, &mut note),
                 "select" => judge::<Select>(text, &mut note),
                 "errors" => judge::<Errors>(text, &mut note),
                 "profiles" => judge::<Profiles>(text, &mut note),

@@ -1,4 +1,4 @@
-//! Projection of tool results over MCP, and the place of a request in a trace.
+//! Projection of tool results over MCP, the place of a request in a trace, and the clients that are known.
 //!
 //! What comes in: a tool's result as bytes, what its definition says, and the parameters of the
 //! call. What goes out: the result as the client asked for it, and metadata that says so; or the
@@ -16,6 +16,7 @@
 
 mod annotation;
 mod capability;
+mod clients;
 mod mode;
 mod reply;
 mod request;
@@ -27,6 +28,7 @@ mod tests;
 
 pub use annotation::Annotation;
 pub use capability::Capability;
+pub use clients::{Client, Shows};
 pub use mode::Mode;
 pub use reply::Reply;
 pub use request::{Request, RequestError};

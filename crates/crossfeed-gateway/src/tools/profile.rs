@@ -3,6 +3,7 @@
 //! What comes in: what the configuration says, and the name that a client gives itself. What goes out:
 //! a profile or a style. Deliberately not here: what profiles do.
 
+use crossfeed_mcp::Client;
 use crossfeed_schema::{ListOptions, Profile, Spelling, Style, tool_names};
 
 /// How tools are rewritten: what a provider takes, or one style whatever it is.
@@ -15,17 +16,6 @@ pub(super) enum Choice {
 /// What every client takes: the profile whose one style is `refs`.
 const USUAL: Choice = Choice::Profile(Profile::Mcp);
 
-/// Clients that are known to speak to one provider, by the name that they give themselves in
-/// `clientInfo`. Others may have any model behind them.
-const CLIENTS: [(&str, Profile); 6] = [
-    ("claude-ai", Profile::Anthropic),
-    ("claude-code", Profile::Anthropic),
-    ("claude code", Profile::Anthropic),
-    ("claude desktop", Profile::Anthropic),
-    ("codex-mcp-client", Profile::OpenAi),
-    ("openai-mcp", Profile::OpenAi),
-];
-
 impl Choice {
     /// The profile or style of a word: `anthropic`, `inline`.
     pub(super) fn of_word(word: &str) -> Option<Self> {
@@ -34,11 +24,11 @@ impl Choice {
         profile.or_else(|| style().map(Self::Style))
     }
 
-    /// The profile of a client.
+    /// The profile of a client, which its version does not change.
     fn of_client(name: &str) -> Self {
-        let name = name.to_lowercase();
-        let known = CLIENTS.iter().find(|(client, _)| *client == name);
-        known.map_or(USUAL, |(_, profile)| Self::Profile(*profile))
+        let client = Client::find(name, None);
+        let profile = client.and_then(|client| client.profile);
+        profile.map_or(USUAL, Self::Profile)
     }
 
     /// What holds: the first word that is given, else what the client's name says. A word that names
@@ -129,7 +119,16 @@ mod tests {
         check([None, None], None, mcp);
         check([None, None], Some("who"), mcp);
         let anthropic = Choice::Profile(Profile::Anthropic);
-        check([None, None], Some("Claude-Code"), anthropic);
+        for client in [
+            "Claude-Code",
+            "claude desktop",
+            "claude-ai (via mcp-remote 0.1.37)",
+        ] {
+            check([None, None], Some(client), anthropic);
+        }
+        let openai = Choice::Profile(Profile::OpenAi);
+        check([None, None], Some("openai-mcp"), openai);
+        check([None, None], Some("Zed"), mcp);
         check(
             [None, Some("anthropic")],
             Some("codex-mcp-client"),
