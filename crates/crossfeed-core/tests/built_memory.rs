@@ -8,13 +8,19 @@
 #[expect(dead_code, reason = "the other test uses the arguments of many shapes")]
 mod shapes;
 
-use crossfeed_core::{Engine, EngineOptions, InputSchema, Memory, Session, ToolResult};
+use crossfeed_core::{
+    Engine, EngineOptions, InputSchema, Memory, SelectOptions, Session, ToolResult,
+};
+use crossfeed_jmespath::Limits;
 use crossfeed_wire::{CallId, ErrorCode, Scope};
 use serde_json::{Value, json};
 use shapes::{SLACK, peak};
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering::SeqCst},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    time::Duration,
 };
 
 /// What the evaluation and the writing of one call may build without being charged.
@@ -62,7 +68,13 @@ impl Bench {
             .enable_time()
             .build()
             .unwrap();
-        let engine = Engine::in_memory(EngineOptions::default());
+        // However long it takes on a machine that does other things, too.
+        let hour = Duration::from_secs(3600);
+        let select = SelectOptions::default().with_limits(Limits::default().with_time(hour));
+        let options = EngineOptions::default()
+            .with_select(select)
+            .with_resolve_time(hour);
+        let engine = Engine::in_memory(options);
         let memory = Arc::new(Counter::default());
         let session = engine.session(Scope::parse("a", "b", "c").unwrap());
         let session = session.with_memory(Arc::clone(&memory) as Arc<dyn Memory>);
