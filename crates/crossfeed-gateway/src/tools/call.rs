@@ -91,6 +91,7 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
     if let Some(key) = twice(root) {
         return invalid(format!("the params of tools/call have {key} twice"));
     }
+    let shared = &shared.of_call(root);
     let listing = shared.listing();
     let written = params.arguments();
     let arguments = written.clone().filter(|own| *own != "null");
@@ -110,13 +111,17 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
             ));
         }
     };
+    let state = root.get("requestState");
+    let state = state.filter(|state| state.kind() != Kind::Null);
+    let shared = &match state {
+        Some(state) => shared.continued(&offered, state),
+        None => Arc::clone(shared),
+    };
     let begun = begun(shared, &offered, &name, root, written.as_ref());
     let (in_flight, why_not) = match begun.await {
         Ok(in_flight) => (Some(in_flight), None),
         Err(why_not) => (None, Some(why_not)),
     };
-    let state = root.get("requestState");
-    let state = state.filter(|state| state.kind() != Kind::Null);
     // Only such clients go on from a state.
     let asked = match shared.is_stateless() || state.is_some() {
         true => Some(shared.asked(&name, written.clone()).await),
@@ -252,7 +257,7 @@ async fn begun(
         return Err(Box::new(refusal::flow_body(&FlowError::NotChained { to })));
     }
     for _ in 0..TRIES {
-        let Ok(call_id) = shared.ids.next() else {
+        let Ok(call_id) = shared.place.ids.next() else {
             break;
         };
         let mut begun = match shared.session().begin(&call_id).await {

@@ -11,6 +11,7 @@ use super::{
         Audience, Listing, Listings, Names, Offered, ToolReport, UnmatchedPattern, names::Bindings,
     },
     params::Params,
+    place::{Place, conversation},
     profile::Choice,
     refusal::Privacy,
     result::Kept,
@@ -36,6 +37,7 @@ use std::{
     collections::HashMap,
     hash::{BuildHasher as _, RandomState},
     num::NonZeroUsize,
+    ops::Deref,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -56,17 +58,27 @@ pub struct ClientTools {
 /// A tool, and the digest of a state: two servers may say the same.
 type RoundKey = (Arc<str>, [u8; 32]);
 
-/// What calls of one client share.
+/// What a call has of its client, and where its result lives.
 pub(super) struct Shared {
+    client: Arc<OfClient>,
+    pub(super) place: Arc<Place>,
+}
+
+impl Deref for Shared {
+    type Target = OfClient;
+
+    fn deref(&self) -> &OfClient {
+        &self.client
+    }
+}
+
+/// What calls of one client share.
+pub(super) struct OfClient {
     pub(super) tools: Tools,
     /// What is built for it is charged to this.
     pub(super) account: Arc<Account>,
     pub(super) principal: Principal,
     audience: Audience,
-    /// Whether other clients have results in the same session.
-    is_shared: bool,
-    session: Session,
-    pub(super) ids: CallIds,
     listing: Mutex<Shown>,
     rounds: Mutex<LruCache<RoundKey, Round>>,
     /// The key of the digests of what was asked.
@@ -126,6 +138,8 @@ pub(super) struct Round {
     pub(super) sources: Sources,
     /// What was asked of the result by parameters of ours.
     pub(super) projection: Option<ProjectionRequest>,
+    /// Where the call began.
+    place: Arc<Place>,
 }
 
 impl Round {
@@ -146,11 +160,105 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Shared {
     pub(super) fn session(&self) -> &Session {
-        &self.session
+        &self.place.session
     }
 
     pub(super) fn scope(&self) -> &Scope {
-        self.session.scope()
+        self.place.session.scope()
+    }
+
+    /// The same for a call whose result lives elsewhere.
+    pub(super) fn at(&self, place: Arc<Place>) -> Arc<Self> {
+        Arc::new(Self {
+            client: Arc::clone(&self.client),
+            place,
+        })
+    }
+
+    /// The same for a call with these `params`, whose result lives where they say. A client that nothing tells
+    /// from others cannot say so.
+    pub(super) fn of_call(self: &Arc<Self>, params: Cursor<'_>) -> Arc<Self> {
+        let conversation = match self.principal {
+            Principal::Local | Principal::Named(_) => conversation(params),
+            Principal::Anonymous => None,
+        };
+        let Some(conversation) = conversation else {
+            return Arc::clone(self);
+        };
+        let conversations = &self.tools.conversations;
+        let session = |scope| self.client.session(scope);
+        let (place, forgotten) = conversations.place(&self.principal, &conversation, session);
+        if let Some(forgotten) = forgotten {
+            tracing::debug!(target: "crossfeed::gateway::tools", "a conversation is forgotten");
+            tokio::spawn(async move { forgotten.close().await });
+        }
+        self.at(place)
+    }
+
+    /// The same for a call that goes on from this state, whose result lives where the call began.
+    pub(super) fn continued(self: &Arc<Self>, offered: &Offered, state: Cursor<'_>) -> Arc<Self> {
+        let place = state.as_str().and_then(|state| {
+            let key = (Arc::clone(&offered.source), digest(&state));
+            let place = Arc::clone(&lock(&self.rounds).peek(&key)?.place);
+            place.is_current().then_some(place)
+        });
+        place.map_or_else(|| Arc::clone(self), |place| self.at(place))
+    }
+
+    pub(super) fn privacy(&self) -> Privacy {
+        Privacy {
+            is_shared: self.place.is_shared,
+            says_complete: self.is_stateless(),
+        }
+    }
+
+    pub(super) fn remember_sources(&self, call_id: &CallId, tool: &Arc<str>, of: &Sources) {
+        let flows = &self.tools.flows;
+        flows.remember(&self.principal, self.scope(), call_id, tool, of);
+    }
+
+    /// Learns from a result what a tool returns that does not say it.
+    pub(super) fn learn(&self, call_id: &CallId, offered: &Offered) {
+        // What is learned of results of one must not show in another's.
+        let extra = &self.tools.config.extra_tools;
+        if offered.output.is_some() || self.place.is_shared || !extra.inspect {
+            return;
+        }
+        let (session, call_id) = (self.session().clone(), call_id.clone());
+        tokio::spawn(async move {
+            let learned = session.learn(&call_id).await;
+            if let Err(failure) = learned {
+                tracing::debug!(target: "crossfeed::gateway::tools", %failure, "nothing was learned");
+            }
+        });
+    }
+
+    /// The headers that go along with a call of a tool (`x-mcp-header`), by its arguments. Those of a tool that
+    /// has none are not read.
+    ///
+    /// # Errors
+    ///
+    /// There is no memory to read these.
+    pub(super) async fn headers(
+        &self,
+        offered: &Offered,
+        arguments: Option<&Bytes>,
+    ) -> Result<Vec<Header>, Box<ErrorBody>> {
+        let Some(arguments) = arguments.filter(|_| !offered.headers.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let _room = room::to_index(self, arguments).await?;
+        let document = indexed(arguments.clone()).await;
+        let headers = document.root().map(|root| offered.headers_of(root));
+        Ok(headers.unwrap_or_default())
+    }
+}
+
+impl OfClient {
+    /// A session of the engine, charged to the client.
+    fn session(&self, scope: Scope) -> Session {
+        let session = self.tools.engine.session(scope);
+        session.with_memory(Arc::clone(&self.account) as Arc<dyn Memory>)
     }
 
     /// What was listed last, though it may have changed since: lists may change at any time.
@@ -188,18 +296,6 @@ impl Shared {
         self.audience.revision.is_stateless()
     }
 
-    pub(super) fn privacy(&self) -> Privacy {
-        Privacy {
-            is_shared: self.is_shared,
-            says_complete: self.is_stateless(),
-        }
-    }
-
-    pub(super) fn remember_sources(&self, call_id: &CallId, tool: &Arc<str>, of: &Sources) {
-        let flows = &self.tools.flows;
-        flows.remember(&self.principal, self.scope(), call_id, tool, of);
-    }
-
     /// Keeps what a call was resolved to, for the client's answer to what the server asks. What finds no room is
     /// resolved anew then.
     pub(super) fn remember_round(&self, state: &str, kept: Kept) {
@@ -208,6 +304,7 @@ impl Shared {
             arguments: kept.arguments,
             sources: kept.sources,
             projection: kept.projection,
+            place: Arc::clone(&kept.shared.place),
         };
         // What is longer was charged when it was built.
         let short = round.arguments.take_if(|own| own.len() <= UNCHARGED);
@@ -272,41 +369,6 @@ impl Shared {
         let arguments = apart(bytes, move || key.hash_one(arguments)).await;
         self.asked.hash_one((name, arguments))
     }
-
-    /// The headers that go along with a call of a tool (`x-mcp-header`), by its arguments. Those of a tool that
-    /// has none are not read.
-    ///
-    /// # Errors
-    ///
-    /// There is no memory to read these.
-    pub(super) async fn headers(
-        &self,
-        offered: &Offered,
-        arguments: Option<&Bytes>,
-    ) -> Result<Vec<Header>, Box<ErrorBody>> {
-        let Some(arguments) = arguments.filter(|_| !offered.headers.is_empty()) else {
-            return Ok(Vec::new());
-        };
-        let _room = room::to_index(self, arguments).await?;
-        let document = indexed(arguments.clone()).await;
-        let headers = document.root().map(|root| offered.headers_of(root));
-        Ok(headers.unwrap_or_default())
-    }
-
-    /// Learns from a result what a tool returns that does not say it.
-    pub(super) fn learn(&self, call_id: &CallId, offered: &Offered) {
-        // What is learned of results of one must not show in another's.
-        if offered.output.is_some() || self.is_shared || !self.tools.config.extra_tools.inspect {
-            return;
-        }
-        let (session, call_id) = (self.session.clone(), call_id.clone());
-        tokio::spawn(async move {
-            let learned = session.learn(&call_id).await;
-            if let Err(failure) = learned {
-                tracing::debug!(target: "crossfeed::gateway::tools", %failure, "nothing was learned");
-            }
-        });
-    }
 }
 
 /// By which a state is known again: servers may make states as long as messages.
@@ -333,26 +395,24 @@ impl ClientTools {
             None => CallIds::signed(tools.key.clone(), principal),
         };
         let scope = ids::scope(principal, session.as_deref());
+        let is_shared = !audience.may_list;
         let calls = tools.config.limits.requests_per_client;
-        let room = Room::of(calls, !audience.may_list);
-        let account = tools.budget.account(principal);
-        let session = tools.engine.session(scope);
-        let session = session.with_memory(Arc::clone(&account) as Arc<dyn Memory>);
+        let room = Room::of(calls, is_shared);
+        let client = OfClient {
+            account: tools.budget.account(principal),
+            principal: principal.clone(),
+            tools: tools.clone(),
+            audience,
+            listing: Mutex::default(),
+            rounds: Mutex::new(LruCache::new(REMEMBERED)),
+            asked: RandomState::new(),
+            tasks: Mutex::new(LruCache::new(room.known)),
+            room,
+        };
+        let place = Place::new(client.session(scope), ids, is_shared);
+        let client = Arc::new(client);
         Self {
-            shared: Arc::new(Shared {
-                account,
-                principal: principal.clone(),
-                tools: tools.clone(),
-                is_shared: !audience.may_list,
-                audience,
-                session,
-                ids,
-                listing: Mutex::default(),
-                rounds: Mutex::new(LruCache::new(REMEMBERED)),
-                asked: RandomState::new(),
-                tasks: Mutex::new(LruCache::new(room.known)),
-                room,
-            }),
+            shared: Arc::new(Shared { client, place }),
         }
     }
 
@@ -511,17 +571,15 @@ impl ClientTools {
             .join("\n\n")
     }
 
-    /// The client is gone, and with it everything that it recorded.
+    /// The client is gone, and with it everything that it recorded outside of conversations.
     pub async fn close(&self) {
         lock(&self.shared.tasks).clear();
         lock(&self.shared.rounds).clear();
         *lock(&self.shared.listing) = Shown::default();
         // Others without sessions go on.
-        if matches!(self.shared.ids, CallIds::Signed { .. }) {
+        if matches!(self.shared.place.ids, CallIds::Signed { .. }) {
             return;
         }
-        if let Err(error) = self.shared.session.close().await {
-            tracing::warn!(target: "crossfeed::gateway::tools", %error, "a session was not removed");
-        }
+        self.shared.place.close().await;
     }
 }

@@ -50,7 +50,20 @@ pub(super) enum CallIds {
 
 impl CallIds {
     pub(super) fn counted() -> Self {
-        Self::Counted(AtomicU64::new(0))
+        Self::counted_from(0)
+    }
+
+    /// Short ids, the first behind `call_LAST`.
+    pub(super) fn counted_from(last: u64) -> Self {
+        Self::Counted(AtomicU64::new(last))
+    }
+
+    /// The number of the last id; 0 where ids have no numbers.
+    pub(super) fn last(&self) -> u64 {
+        match self {
+            Self::Counted(last) => last.load(Ordering::Relaxed),
+            Self::Signed { .. } => 0,
+        }
     }
 
     pub(super) fn signed(key: Key, principal: &Principal) -> Self {
@@ -156,8 +169,11 @@ fn tag(principal: &Principal) -> String {
 }
 
 fn digest(text: &str) -> String {
-    let digest = Sha256::digest(text);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(text))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Where a client's ids mean something. What tools were seen to return is shared by the sessions of
@@ -171,11 +187,26 @@ pub(super) fn scope(principal: &Principal, session: Option<&str>) -> Scope {
         Principal::Named(_) => tag(principal),
         Principal::Local | Principal::Anonymous => format!("{}-{session}", tag(principal)),
     };
+    parsed(&project, &session)
+}
+
+/// The same of a conversation, by the digest of its id; all of one principal share what is learned. It differs
+/// from that of a conversation of the same id that was forgotten before.
+pub(super) fn conversation_scope(
+    principal: &Principal,
+    conversation: &[u8; 32],
+    forgotten: u64,
+) -> Scope {
+    let session = format!("c-{}-{forgotten}", hex(conversation));
+    parsed(&tag(principal), &session)
+}
+
+fn parsed(project: &str, session: &str) -> Scope {
     #[expect(
         clippy::expect_used,
-        reason = "words of ours and hexadecimal digits are what a scope takes"
+        reason = "words of ours, hexadecimal digits and numbers are what a scope takes"
     )]
-    Scope::parse("gateway", &project, &session).expect("a scope")
+    Scope::parse("gateway", project, session).expect("a scope")
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod ids;
 pub(crate) mod list;
 mod members;
 mod params;
+mod place;
 mod profile;
 mod refusal;
 pub(crate) mod result;
@@ -41,6 +42,7 @@ use flow::Flows;
 use ids::Key;
 use list::Listings;
 pub(crate) use list::names::Naming;
+use place::Conversations;
 use std::{
     collections::HashSet,
     sync::{Arc, Mutex},
@@ -58,6 +60,7 @@ pub struct Tools {
     figures: Arc<Figures>,
     budget: Arc<Budget>,
     told: Arc<Told>,
+    conversations: Arc<Conversations>,
 }
 
 /// Who calls tools.
@@ -141,6 +144,7 @@ impl Tools {
             figures: Figures::new(&Metrics::new(), &config),
             budget: Budget::unlimited(),
             told: Arc::default(),
+            conversations: Arc::default(),
             config,
         }
     }
@@ -160,6 +164,11 @@ impl Tools {
     pub(crate) fn with_budget(mut self, budget: &Arc<Budget>) -> Self {
         self.budget = Arc::clone(budget);
         self
+    }
+
+    /// Drops what was recorded in conversations of a principal that does not come back.
+    pub(crate) async fn close_conversations(&self, principal: &Principal) {
+        self.conversations.close(principal).await;
     }
 
     /// The tools of one client.

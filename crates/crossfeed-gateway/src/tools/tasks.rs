@@ -14,7 +14,8 @@
 //!   several of the former.
 
 use super::{
-    client::{ClientTools, Shared},
+    client::{ClientTools, OfClient, Shared},
+    place::Place,
     result::{Again, Kept, pass_on},
 };
 use crate::apart::{apart, indexed};
@@ -42,6 +43,8 @@ pub(super) enum Task {
 #[derive(Clone)]
 pub(super) struct Done {
     again: Again,
+    /// Where the result lives.
+    place: Arc<Place>,
     came: Option<[u8; 32]>,
 }
 
@@ -94,11 +97,15 @@ enum Holds<'d> {
 impl Task {
     /// The call, if it is in flight still: no longer from here on.
     fn end(&mut self, came: Option<[u8; 32]>) -> Option<Box<Kept>> {
-        let again = match self {
-            Self::Running(kept) => kept.again(),
+        let done = match self {
+            Self::Running(kept) => Done {
+                again: kept.again(),
+                place: Arc::clone(&kept.shared.place),
+                came,
+            },
             Self::Done(_) => return None,
         };
-        match mem::replace(self, Self::Done(Box::new(Done { again, came }))) {
+        match mem::replace(self, Self::Done(Box::new(done))) {
             Self::Running(kept) => Some(kept),
             Self::Done(_) => None,
         }
@@ -119,7 +126,7 @@ impl ClientTools {
     }
 }
 
-impl Shared {
+impl OfClient {
     /// Keeps a call in flight until its task has a result; given up where that could not be told by its id.
     pub(super) fn remember_task(&self, task: String, kept: Kept) {
         if task.len() > LONGEST {
@@ -234,8 +241,13 @@ async fn seen(shared: Arc<Shared>, task: Arc<tokio::sync::Mutex<Task>>, result: 
     let Task::Done(done) = &*task else {
         return result;
     };
-    let Done { again, came: first } = Done::clone(done);
+    let Done {
+        again,
+        place,
+        came: first,
+    } = Done::clone(done);
     drop(task);
+    let shared = shared.at(place);
     again.shown(&shared, result, first == Some(came)).await
 }
 

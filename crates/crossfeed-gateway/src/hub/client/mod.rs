@@ -460,6 +460,11 @@ impl Client {
         let given_up = given_up.iter().flatten();
         join_all(given_up.map(|upstream| upstream.close())).await;
         join_all(sides.iter().map(|side| side.close())).await;
+        // Nobody else has them.
+        if self.principal == Principal::Local {
+            let tools = self.gateway.tools();
+            tools.close_conversations(&self.principal).await;
+        }
         self.gateway.forget(&self.key);
     }
 }

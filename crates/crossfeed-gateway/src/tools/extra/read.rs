@@ -44,7 +44,7 @@ pub(super) async fn answer(shared: &Shared, asked: &Asked) -> Result<Bytes, Byte
     };
     // One that was never minted is not even looked up.
     let id = CallId::parse(call_id).ok();
-    let Some(id) = id.filter(|id| shared.ids.may_be(id.as_str())) else {
+    let Some(id) = id.filter(|id| shared.place.ids.may_be(id.as_str())) else {
         return Err(unknown());
     };
     let session = shared.session();

@@ -3,6 +3,7 @@
 mod apart;
 mod asked;
 mod calls;
+mod conversations;
 mod flows;
 mod laws;
 mod own;

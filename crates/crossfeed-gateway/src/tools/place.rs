@@ -1,0 +1,202 @@
+//! Where the results of calls live, and the ids that name them there.
+//!
+//! What comes in: a call's parameters. What goes out: the session of the engine in which the call is recorded,
+//! and whose ids it gets: of the client, or of the conversation that the call belongs to
+//! (`specs/gateway-tools.md#call-ids`).
+//!
+//! # What holds
+//!
+//! - A conversation is found by its principal and a digest of its id: no id reaches results of another principal.
+//! - No id of a conversation stands for two calls, also when the conversation was forgotten in between.
+
+use super::ids::{self, CallIds};
+use crate::downstream::Principal;
+use crossfeed_core::Session;
+use crossfeed_json::Cursor;
+use crossfeed_mcp::Client;
+use crossfeed_wire::Scope;
+use lru::LruCache;
+use sha2::{Digest as _, Sha256};
+use std::{
+    collections::HashMap,
+    num::NonZeroUsize,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+/// Conversations of one principal, at most: as many as it may have sessions. Beyond, the one that was not used
+/// for longest is forgotten.
+const MAX_CONVERSATIONS: NonZeroUsize = match NonZeroUsize::new(1024) {
+    Some(most) => most,
+    None => NonZeroUsize::MIN,
+};
+/// Bytes of a conversation's id; a longer one is none.
+const MAX_ID: usize = 1024;
+/// Where the results of some calls live.
+pub(super) struct Place {
+    pub(super) session: Session,
+    pub(super) ids: CallIds,
+    /// Whether other clients, which cannot be told apart, have results here.
+    pub(super) is_shared: bool,
+    /// Whether it is a conversation that was forgotten: its ids go on elsewhere.
+    is_forgotten: AtomicBool,
+}
+
+impl Place {
+    pub(super) fn new(session: Session, ids: CallIds, is_shared: bool) -> Arc<Self> {
+        Arc::new(Self {
+            session,
+            ids,
+            is_shared,
+            is_forgotten: AtomicBool::new(false),
+        })
+    }
+
+    /// Whether calls may still get ids of it.
+    pub(super) fn is_current(&self) -> bool {
+        !self.is_forgotten.load(Ordering::Acquire)
+    }
+
+    /// Drops everything that was recorded here.
+    pub(super) async fn close(&self) {
+        if let Err(error) = self.session.close().await {
+            tracing::warn!(target: "crossfeed::gateway::tools", %error, "a session was not removed");
+        }
+    }
+}
+
+/// The digest of a conversation's id, and of the key under which it came.
+type Digested = [u8; 32];
+
+/// The conversation that a call belongs to, by its `params`, if the client says so. A key counts whichever client
+/// sends it: what it leads to is the principal's own.
+pub(super) fn conversation(params: Cursor<'_>) -> Option<Digested> {
+    let meta = params.get("_meta")?;
+    Client::CONVERSATION_KEYS.iter().find_map(|key| {
+        let id = meta.get(key)?;
+        // Each sign may be written as an escape of six bytes.
+        let id = (id.raw().len() <= 6 * MAX_ID + 2).then(|| id.string_bytes())??;
+        (1..=MAX_ID).contains(&id.len()).then(|| {
+            let mut digest = Sha256::new_with_prefix(key);
+            digest.update([0]);
+            digest.update(id);
+            digest.finalize().into()
+        })
+    })
+}
+
+/// The conversations of all principals.
+#[derive(Default)]
+pub(super) struct Conversations(Mutex<HashMap<Principal, Remembered>>);
+
+/// The conversations of one principal.
+struct Remembered {
+    places: LruCache<Digested, Arc<Place>>,
+    /// How many were forgotten.
+    forgotten: u64,
+    /// The last number of an id that a forgotten conversation gave.
+    last: u64,
+}
+
+impl Conversations {
+    fn all(&self) -> MutexGuard<'_, HashMap<Principal, Remembered>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The place of a conversation, and that of the one that was forgotten for it. `session` is asked for the
+    /// session of a scope.
+    pub(super) fn place(
+        &self,
+        principal: &Principal,
+        conversation: &Digested,
+        session: impl FnOnce(Scope) -> Session,
+    ) -> (Arc<Place>, Option<Arc<Place>>) {
+        let mut all = self.all();
+        let own = match all.get_mut(principal) {
+            Some(own) => own,
+            None => all.entry(principal.clone()).or_insert_with(|| Remembered {
+                places: LruCache::new(MAX_CONVERSATIONS),
+                forgotten: 0,
+                last: 0,
+            }),
+        };
+        if let Some(known) = own.places.get(conversation) {
+            return (Arc::clone(known), None);
+        }
+        let forgotten = (own.places.len() == MAX_CONVERSATIONS.get())
+            .then(|| own.places.pop_lru())
+            .flatten()
+            .map(|(_, oldest)| oldest);
+        if let Some(oldest) = &forgotten {
+            oldest.is_forgotten.store(true, Ordering::Release);
+            own.forgotten += 1;
+            own.last = own.last.max(oldest.ids.last());
+        }
+        let scope = ids::conversation_scope(principal, conversation, own.forgotten);
+        let place = Place::new(session(scope), CallIds::counted_from(own.last), false);
+        own.places.put(*conversation, Arc::clone(&place));
+        (place, forgotten)
+    }
+
+    /// Forgets all conversations of a principal.
+    pub(super) async fn close(&self, principal: &Principal) {
+        let own = self.all().remove(principal);
+        for (_, place) in own.into_iter().flat_map(|own| own.places) {
+            place.is_forgotten.store(true, Ordering::Release);
+            place.close().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Conversations, MAX_CONVERSATIONS, Place};
+    use crate::downstream::Principal;
+    use crossfeed_core::{Engine, EngineOptions, ToolResult};
+    use std::sync::Arc;
+
+    fn digested(number: usize) -> [u8; 32] {
+        let mut digested = [0; 32];
+        digested[..8].copy_from_slice(&number.to_le_bytes());
+        digested
+    }
+
+    #[tokio::test]
+    async fn what_is_forgotten_is_dropped_and_its_ids_are_not_given_again() {
+        let engine = Engine::in_memory(EngineOptions::default());
+        let conversations = Conversations::default();
+        let place = |number: usize| -> (Arc<Place>, Option<Arc<Place>>) {
+            let session = |scope| engine.session(scope);
+            conversations.place(&Principal::Local, &digested(number), session)
+        };
+        let (first, _) = place(0);
+        for _ in 0..7 {
+            let id = first.ids.next().unwrap();
+            first
+                .session
+                .record(&id, ToolResult::text("x"))
+                .await
+                .unwrap();
+        }
+        for number in 1..MAX_CONVERSATIONS.get() {
+            let (other, forgotten) = place(number);
+            assert!(forgotten.is_none() && other.session.scope() != first.session.scope());
+            assert_eq!(other.ids.next().unwrap().as_str(), "call_1");
+        }
+        let (next, forgotten) = place(MAX_CONVERSATIONS.get());
+        let forgotten = forgotten.unwrap();
+        assert!(Arc::ptr_eq(&forgotten, &first) && !first.is_current());
+        assert_eq!(next.ids.next().unwrap().as_str(), "call_8");
+        assert_eq!(first.session.results().await.unwrap().len(), 7);
+        forgotten.close().await;
+        assert!(first.session.results().await.unwrap().is_empty());
+        // It comes back as another one.
+        let (again, _) = place(0);
+        assert_eq!(again.ids.next().unwrap().as_str(), "call_8");
+        assert_ne!(again.session.scope(), first.session.scope());
+        conversations.close(&Principal::Local).await;
+        assert!(!again.is_current() && !next.is_current());
+    }
+}
