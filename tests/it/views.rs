@@ -160,119 +160,162 @@ fn every_selector_offered_on_real_documents_works() {
     });
 }
 
-/// `prefix COUNT suffix`, as marks have it.
-fn counted(mark: &str, prefix: &str, suffix: &str) -> Option<usize> {
-    mark.strip_prefix(prefix)?
-        .strip_suffix(suffix)?
-        .parse()
-        .ok()
-}
+/// What is left of a body as it is read along its data.
+struct Body<'t>(&'t str);
 
-/// Whether everything that `shown` shows is in `data`, and every mark tells the truth; how many marks there are.
-fn is_true_view(shown: &Value, data: &Value) -> Result<usize, String> {
-    let wrong = || Err(format!("{shown} is no view of {data:.200}"));
-    match (shown, data) {
-        (Value::String(mark), Value::Array(items)) => {
-            let n = items.len();
-            let marks = [format!("… array, {n} items"), format!("… array, {n} item")];
-            if marks.contains(mark) { Ok(1) } else { wrong() }
-        }
-        (Value::String(mark), Value::Object(members)) => {
-            let n = members.len();
-            let marks = [format!("… object, {n} keys"), format!("… object, {n} key")];
-            if marks.contains(mark) { Ok(1) } else { wrong() }
-        }
-        (Value::String(text), Value::String(whole)) if text == whole => Ok(0),
-        (Value::String(text), Value::String(whole)) => {
-            let cut = text.rsplit_once("… (").and_then(|(beginning, rest)| {
-                let chars = counted(rest, "", " characters)")?;
-                Some(whole.starts_with(beginning) && chars == whole.chars().count())
-            });
-            if cut == Some(true) { Ok(1) } else { wrong() }
-        }
-        (Value::Array(shown), Value::Array(all)) => {
-            let (items, mut marks) = match shown.split_last() {
-                Some((Value::String(mark), items))
-                    if shown.len() != all.len() || *mark.as_str() != all[items.len()] =>
-                {
-                    let hidden =
-                        counted(mark, "… ", " more items").or(counted(mark, "… ", " more item"));
-                    if hidden != all.len().checked_sub(items.len()) {
-                        // The last item may be marked itself.
-                        (shown.as_slice(), 0)
-                    } else {
-                        (items, 1)
-                    }
-                }
-                _ => (shown.as_slice(), 0),
-            };
-            if marks == 0 && items.len() != all.len() {
-                return wrong();
+impl<'t> Body<'t> {
+    fn takes(&mut self, text: &str) -> bool {
+        let rest = self.0.strip_prefix(text);
+        self.0 = rest.unwrap_or(self.0);
+        rest.is_some()
+    }
+
+    /// One thing or several.
+    fn takes_mark(&mut self, before: &str, n: usize, one: &str) -> bool {
+        let s = if n == 1 { "" } else { "s" };
+        self.takes(&format!("{before}{n} {one}{s}"))
+    }
+
+    /// The JSON text of a scalar that stands here.
+    fn scalar(&mut self) -> Result<Value, String> {
+        let mut values = serde_json::Deserializer::from_str(self.0).into_iter::<Value>();
+        let found = values.next().ok_or("nothing")?;
+        let end = values.byte_offset();
+        let found = found.map_err(|error| format!("{error}: {:.80}", self.0))?;
+        self.0 = &self.0[end..];
+        Ok(found)
+    }
+
+    /// Whether everything that is shown is in `data`, and every mark tells the truth; how many marks there are.
+    fn marks(&mut self, data: &Value) -> Result<usize, String> {
+        let wrong = |body: &Self| Err(format!("{:.80} is no view of {data:.200}", body.0));
+        match data {
+            Value::Array(items) if self.takes_mark("… array, ", items.len(), "item") => Ok(1),
+            Value::Object(members) if self.takes_mark("… object, ", members.len(), "key") => {
+                Ok(1)
             }
-            for (shown, data) in items.iter().zip(all) {
-                marks += is_true_view(shown, data)?;
-            }
-            Ok(marks)
-        }
-        (Value::Object(shown), Value::Object(all)) => {
-            let mut marks = 0;
-            let mut shown_members = 0;
-            for (key, value) in shown {
-                match all.get(key) {
-                    Some(data) => {
-                        marks += is_true_view(value, data)?;
-                        shown_members += 1;
+            Value::Array(items) => {
+                let mut marks = 0;
+                for (at, item) in items.iter().enumerate() {
+                    if !self.takes(if at == 0 { "[" } else { "," }) {
+                        return wrong(self);
                     }
-                    None if key.chars().all(|c| c == '…') && !key.is_empty() => {
-                        let mark = value.as_str().unwrap_or_default();
-                        let count = mark.split_once(" more key").map(|(count, _)| count);
-                        let hidden = count.and_then(|count| count.parse().ok());
-                        if hidden != Some(all.len() + 1 - shown.len()) {
-                            return wrong();
-                        }
-                        let names = mark.split_once(": ").map(|(_, names)| names);
-                        let names = names.unwrap_or_default().split(", ");
-                        for name in names.filter(|name| !name.contains('…') && !name.is_empty()) {
-                            // Odd names are quoted, and a comma may stand in one.
-                            let name = name.trim_matches('"');
-                            let is_there = all
-                                .keys()
-                                .any(|key| Value::from(key.as_str()).to_string().contains(name));
-                            if !is_there {
-                                return wrong();
-                            }
-                        }
+                    if at > 0 && self.takes_mark("… ", items.len() - at, "more item") {
                         marks += 1;
+                        break;
                     }
-                    None => return wrong(),
+                    marks += self.marks(item)?;
                 }
+                let closes = self.takes(if items.is_empty() { "[]" } else { "]" });
+                if closes { Ok(marks) } else { wrong(self) }
             }
-            let is_marked = shown.len() > shown_members;
-            if is_marked || shown_members == all.len() {
-                Ok(marks)
-            } else {
-                wrong()
+            Value::Object(members) => {
+                let mut marks = 0;
+                for (at, (key, value)) in members.iter().enumerate() {
+                    if !self.takes(if at == 0 { "{" } else { "," }) {
+                        return wrong(self);
+                    }
+                    let more = if at == 0 { "key" } else { "more key" };
+                    if self.takes_mark("… ", members.len() - at, more) {
+                        marks += 1;
+                        self.names(members.keys().skip(at))?;
+                        break;
+                    }
+                    if self.scalar()? != key.as_str() || !self.takes(":") {
+                        return wrong(self);
+                    }
+                    marks += self.marks(value)?;
+                }
+                let closes = self.takes(if members.is_empty() { "{}" } else { "}" });
+                if closes { Ok(marks) } else { wrong(self) }
+            }
+            Value::String(whole) => {
+                let Value::String(shown) = self.scalar()? else {
+                    return wrong(self);
+                };
+                let chars = whole.chars().count();
+                if self.takes_mark("… (", chars, "character") && self.takes(")") {
+                    let is_cut = shown.len() < whole.len() && whole.starts_with(&shown);
+                    return if is_cut { Ok(1) } else { wrong(self) };
+                }
+                if shown == *whole { Ok(0) } else { wrong(self) }
+            }
+            scalar => {
+                let shown = self.scalar()?;
+                if shown == *scalar { Ok(0) } else { wrong(self) }
             }
         }
-        (shown, data) if shown == data => Ok(0),
-        _ => wrong(),
+    }
+
+    /// The names of hidden keys: each of these, in order, as far as they go.
+    fn names<'k>(&mut self, keys: impl Iterator<Item = &'k String>) -> Result<(), String> {
+        let mut between = ": ";
+        for key in keys {
+            if !self.takes(between) || self.takes("…") {
+                break;
+            }
+            between = ", ";
+            // Odd names are quoted.
+            let name = if self.0.starts_with('"') {
+                self.scalar()?.as_str().unwrap_or_default().to_owned()
+            } else {
+                let (name, rest) = self.0.split_at(self.0.find([',', '}', '…']).unwrap_or(0));
+                self.0 = rest;
+                name.to_owned()
+            };
+            let is_cut = self.takes("…");
+            if name != *key && !(is_cut && key.starts_with(&name)) {
+                return Err(format!("{name} names {key:.80}"));
+            }
+        }
+        Ok(())
     }
 }
 
-/// The result's own fields of a rendering, and ours.
-fn parts(rendering: &str) -> (Value, Map<String, Value>) {
-    let shown: Value = serde_json::from_str(rendering).unwrap();
-    let Value::Object(members) = shown else {
-        panic!("{rendering}");
+/// Whether the body of a preview shows nothing that is not there; how many marks it has.
+fn body_is_true(body: &str, data: &Value) -> Result<usize, String> {
+    let opened = |text: &str| {
+        let value: Option<Value> = serde_json::from_str(text).ok();
+        value.filter(|value| value.is_array() || value.is_object())
     };
-    let ours = ["_toolCallId", "_structureHints", "_crossfeedPreview"];
-    let (ours, own): (Map<_, _>, Map<_, _>) = members
-        .into_iter()
-        .partition(|(key, _)| ours.contains(&key.as_str()));
-    (Value::Object(own), ours)
+    let Value::String(text) = data else {
+        let mut body = Body(body);
+        let marks = body.marks(data)?;
+        return if body.0.is_empty() {
+            Ok(marks)
+        } else {
+            Err(body.0.to_owned())
+        };
+    };
+    if let Some(data) = opened(text) {
+        return body_is_true(body, &data);
+    }
+    let (begin, mark) = body.rsplit_once("… (").ok_or("no mark")?;
+    let chars = text.chars().count();
+    let s = if chars == 1 { "" } else { "s" };
+    let begin = begin.strip_suffix('\n').unwrap_or(begin);
+    let is_true = text.starts_with(begin) && mark == format!("{chars} character{s})");
+    if is_true { Ok(1) } else { Err(body.to_owned()) }
 }
 
-/// A preview is valid JSON, within its budget, shows nothing that is not there, and marks every cut.
+/// Law 13: no reader of JSON takes a preview, or a line of it, for data.
+fn is_not_json(text: &str, data: &Value) {
+    let is_json = |text: &str| serde_json::from_str::<Value>(text);
+    assert!(is_json(text).is_err(), "{text}");
+    let (_, body) = text.split_once('\n').unwrap();
+    let (body, _) = body.rsplit_once('\n').unwrap();
+    assert!(is_json(body).is_err(), "{text}");
+    let is_text = data.as_str().is_some_and(|text| is_json(text).is_err());
+    for line in text.lines().filter(|_| !is_text) {
+        assert!(
+            !is_json(line).is_ok_and(|value| value.is_array() || value.is_object()),
+            "{line}"
+        );
+    }
+}
+
+/// A rendering is within its budget; of a preview nothing can be read as JSON, it shows nothing that is not there,
+/// and marks every cut.
 async fn preview_is_true(
     session: &Session,
     id: &crossfeed_wire::CallId,
@@ -299,29 +342,42 @@ async fn preview_is_true(
         rendered.json
     );
     assert_eq!(tokens, rendered.tokens);
-    let (own, ours) = parts(&rendered.json);
-    assert_eq!(ours["_toolCallId"], id.as_str());
     let data: Value = serde_json::from_str(text).unwrap();
-    let data = match data {
-        Value::Object(_) => data,
-        // A text is shown as one, or cut as what it holds.
-        Value::String(text) if own.get("value").is_some() => {
-            let opened: Value = serde_json::from_str(&text).unwrap();
-            Value::Object(Map::from_iter([("value".to_owned(), opened)]))
-        }
-        Value::String(_) => Value::Object(Map::from_iter([("text".to_owned(), data)])),
-        other => Value::Object(Map::from_iter([("value".to_owned(), other)])),
-    };
-    let marks = is_true_view(&own, &data).unwrap_or_else(|why| panic!("at {budget}: {why}"));
-    assert_eq!(rendered.whole, !ours.contains_key("_crossfeedPreview"));
-    assert_eq!(rendered.whole, marks == 0, "{}", rendered.json);
-    if let Some(note) = ours.get("_crossfeedPreview") {
-        assert!(note["note"].as_str().unwrap().contains("crossfeed"));
-        if let Some(reach) = note.get("reach") {
-            assert_eq!(reach["$tool"], id.as_str());
-            if let Some(selector) = reach.get("$select").and_then(Value::as_str) {
-                session.select(id, selector).await.unwrap();
+    let mut shown: Map<String, Value> = serde_json::from_str(&rendered.json).unwrap();
+    assert_eq!(shown.shift_remove("_toolCallId").unwrap(), id.as_str());
+    if rendered.whole {
+        let data = match data {
+            Value::Object(_) => data,
+            // A text is shown as one, or without its blanks as what it holds.
+            Value::String(text) if shown.contains_key("value") => {
+                let opened: Value = serde_json::from_str(&text).unwrap();
+                Value::Object(Map::from_iter([("value".to_owned(), opened)]))
             }
+            Value::String(_) => Value::Object(Map::from_iter([("text".to_owned(), data)])),
+            other => Value::Object(Map::from_iter([("value".to_owned(), other)])),
+        };
+        assert_eq!(Value::Object(shown), data, "{}", rendered.json);
+        return Some(tokens);
+    }
+    shown.shift_remove("_structureHints");
+    let keys: Vec<_> = shown.keys().collect();
+    assert_eq!(keys, ["preview"], "{}", rendered.json);
+    let preview = shown["preview"].as_str().unwrap();
+    is_not_json(preview, &data);
+    is_not_json(&rendered.preview_text().unwrap(), &data);
+    let (begin, rest) = preview.split_once('\n').unwrap();
+    let (body, end) = rest.rsplit_once('\n').unwrap();
+    assert_eq!(end, format!("[end of crossfeed preview of {id}]"));
+    let begin = begin.strip_prefix(&format!("[crossfeed preview of {id}: cut, not the data"));
+    let marks =
+        body_is_true(body, &data).unwrap_or_else(|why| panic!("at {budget}: {why}\n{preview}"));
+    assert!(marks > 0, "{preview}");
+    if let Some((_, reach)) = begin.unwrap().split_once("a reference like ") {
+        let reach = reach.strip_suffix(" gets it]").unwrap();
+        let reach: Value = serde_json::from_str(reach).unwrap();
+        assert_eq!(reach["$tool"], id.as_str());
+        if let Some(selector) = reach.get("$select").and_then(Value::as_str) {
+            session.select(id, selector).await.unwrap();
         }
     }
     Some(tokens)

@@ -111,8 +111,8 @@ pub(crate) struct Select {
 /// Show what a model is shown of a result
 ///
 /// Prints one JSON object: the result's own fields (`text` for a text, `value` for a list or another
-/// scalar), `_toolCallId`, and `_structureHints`: selectors that work on it. A result that is large
-/// is cut to a preview, and `_crossfeedPreview` says so.
+/// scalar), `_toolCallId`, and `_structureHints`: selectors that work on it. In place of the fields of
+/// a large result stands `preview`, a text that shows parts of it, marks what it hides, and is not JSON.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

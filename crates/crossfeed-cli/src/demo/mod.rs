@@ -25,6 +25,7 @@ use futures_util::future::try_join_all;
 use script::{Call, TASK, TURNS};
 use serde_json::Value;
 use std::{
+    borrow::Cow,
     io::{self, Write},
     sync::Arc,
     time::Duration,
@@ -266,13 +267,14 @@ impl Demo {
         flight.complete(output.to_result()).await?;
         let options = RenderOptions::default().with_budget(BUDGET);
         let rendered = self.session.render(flight.call_id(), &options).await?;
+        let preview = rendered.preview_text().map(Cow::into_owned);
         Ok(Outcome {
             engine,
             ran: Some(Ran {
                 arguments: resolved.arguments,
                 result: output.text(),
             }),
-            shown: rendered.json,
+            shown: preview.unwrap_or(rendered.json),
         })
     }
 }

@@ -90,7 +90,7 @@ fn full_hints_have_every_list() {
     let large =
         json!({"items": vec![json!({"title": "some title", "url": "https://a.example"}); 1000]});
     let shown = hints(&["--full"], &large.to_string());
-    assert!(shown.get("_crossfeedPreview").is_some());
+    assert!(shown["preview"].is_string() && shown.get("items").is_none());
     assert_eq!(
         shown["_structureHints"]["arrayPaths"],
         json!(["items[array-1000-items]"])
@@ -103,10 +103,19 @@ fn a_budget_cuts_and_says_so() {
     let large = json!({"items": vec!["some words"; 3000], "total": 3000}).to_string();
     let shown = hints(&["--budget", "200"], &large);
     assert!(shown.to_string().chars().count().div_ceil(4) <= 200);
-    let items = shown["items"].as_array().unwrap();
-    let (mark, first) = items.split_last().unwrap();
-    assert_eq!(mark, &json!(format!("… {} more items", 3000 - first.len())));
-    assert_eq!(shown["_crossfeedPreview"]["bytes"], large.len());
+    let keys: Vec<_> = shown.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["preview", "_toolCallId", "_structureHints"]);
+    let lines: Vec<_> = shown["preview"].as_str().unwrap().lines().collect();
+    let begin = format!(
+        "[crossfeed preview of call_1: cut, not the data; {} bytes, ",
+        large.len()
+    );
+    assert!(lines[0].starts_with(&begin), "{}", lines[0]);
+    let items = lines[1].strip_prefix(r#"{"items":["#).unwrap();
+    let (items, total) = items.split_once(",… ").unwrap();
+    let hidden = 3000 - items.split(',').count();
+    assert_eq!(total, format!("{hidden} more items],\"total\":3000}}"));
+    assert_eq!(lines[2..], ["[end of crossfeed preview of call_1]"]);
     let refused = run(&["--json", "hints", "--budget", "1"], &large);
     assert_eq!(refused.status, 1);
     let report: Value = serde_json::from_str(&refused.out).unwrap();
@@ -431,7 +440,7 @@ fn hints_stand_beside_whatever_is_shown_whole() {
         shown["_structureHints"]["arrayPaths"][0],
         "@[array-181-items]"
     );
-    assert!(shown.get("_crossfeedPreview").is_none());
+    assert!(shown.get("preview").is_none());
 }
 
 #[test]

@@ -1,18 +1,24 @@
 //! Rendering: what a model is shown of a result.
 //!
 //! What comes in: a stored result, its call id, and how much it may take. What goes out: one JSON
-//! object, whole or as a preview that says what it hides. The rules are normative in
-//! `specs/views.md`. Deliberately not here: hints, which are only put in place.
+//! object, the result as a whole or a preview of it, a text that is not JSON and says what it hides.
+//! The rules are normative in `specs/views.md`. Deliberately not here: hints, which are only put in
+//! place.
 //!
 //! # Invariants
 //!
 //! - What is shown was counted as a whole by the session's counter and is within its budget, whatever
 //!   the counter counts.
 //! - What is written on the way is bounded by the budget, not by the result.
+//! - A preview hides something, and marks it outside of any string: no part of it that stands for
+//!   something cut can be read as JSON.
 
+mod copy;
+mod notice;
 mod ours;
 mod parts;
 mod plan;
+mod preview;
 mod reach;
 mod root;
 mod search;
@@ -30,7 +36,7 @@ pub(crate) use subject::{Known, whole_tokens};
 use crate::{hint::HintDetail, strip::StripPolicy};
 use crossfeed_schema::Spelling;
 use crossfeed_wire::{ErrorCode, Fault};
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 /// How a result is shown. However large the budgets are, what is shown takes no more than
 /// [`ContextOptions::limit`](crate::ContextOptions::limit).
@@ -145,11 +151,11 @@ pub enum ShownHints {
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rendered {
-    /// One JSON object: the result's own fields, then ours.
+    /// One JSON object: the result's own fields, or where it was cut `preview`, a text; then ours.
     pub json: String,
     /// The tokens of that, by the session's counter.
     pub tokens: usize,
-    /// Whether nothing was cut: there are no marks, and no note of a cut. Binary data is described,
+    /// Whether nothing was cut: there is no preview. Binary data is described,
     /// and keys are left out under [`StripPolicy::AllUnderscore`], all the same.
     pub whole: bool,
     /// Whether the model has seen all of the result's data that it may: nothing was cut, described or
@@ -161,6 +167,18 @@ pub struct Rendered {
     /// The tokens that the result would have taken as it came; of binary data only what describes it
     /// is counted.
     pub whole_tokens: usize,
+    preview: Option<preview::Preview>,
+}
+
+impl Rendered {
+    /// What a host gives a model that is shown text alone, where the result was cut: the preview, with
+    /// hints in the line before its last. `None` where the result is shown whole.
+    ///
+    /// It has no more characters than [`json`](Self::json).
+    #[must_use]
+    pub fn preview_text(&self) -> Option<Cow<'_, str>> {
+        Some(self.preview.as_ref()?.with_hints())
+    }
 }
 
 impl fmt::Debug for Rendered {

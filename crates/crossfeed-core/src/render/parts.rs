@@ -1,16 +1,13 @@
 //! The parts of a tool result of MCP: texts, and what is described in place of binary data.
 
 use super::{
-    plan::{Body, Hop, Id, Plan, Tail},
+    copy::is_copy,
+    plan::{Body, Form, Hop, Id, Plan},
     subject::{Known, UNKNOWN_MEDIA, is_metadata},
     text::{Chars, SHORT},
 };
-use crate::paths::member;
-use crossfeed_json::{Cursor, Kind, quoted};
-use std::borrow::Cow;
+use crossfeed_json::{Cursor, Kind};
 
-/// The most members of a part that is shown as one: parts have a handful.
-const MEMBERS: usize = 16;
 /// The most characters of a media type.
 const MEDIA_CHARS: usize = 80;
 /// How much less texts are wanted beside structured content: they say the same in most results.
@@ -26,16 +23,6 @@ pub(super) struct Surroundings {
     /// The index of the first part that is shown, if there are several and each is an item of the
     /// canonical value.
     several_from: Option<usize>,
-}
-
-/// How the members of a part are reached.
-#[derive(Clone, Debug)]
-struct Place {
-    /// The selector of what the part stands for.
-    text: String,
-    /// The selector of the object in the envelope.
-    envelope: String,
-    around: Surroundings,
 }
 
 impl Surroundings {
@@ -107,7 +94,10 @@ pub(super) fn binary_data<'a>(root: Cursor<'a>) -> impl Iterator<Item = Cursor<'
     parts.filter_map(|part| data_of(part).map(|(_, data, _)| data))
 }
 
-/// What is said in place of a part with binary data, as a text part; `None` for any other part.
+/// The most bytes of the address of a resource that is shown.
+const ADDRESS_BYTES: usize = 200;
+
+/// What is said in place of a part with binary data; `None` for any other part.
 pub(super) fn description(
     part: Cursor<'_>,
     index: usize,
@@ -130,7 +120,7 @@ pub(super) fn description(
         text.push_str("; to pass it on: ");
         text.push_str(&known.reference(select));
     }
-    Some(format!("{{\"type\":\"text\",\"text\":{}}}", quoted(&text)))
+    Some(text)
 }
 
 /// How large data in base64 is.
@@ -152,8 +142,18 @@ fn size_of(data: Cursor<'_>) -> String {
     format!("{bytes} bytes")
 }
 
+/// What a part stands for: what it says, and where that stands in the part; `None` for a part that
+/// stands for itself.
+pub(super) fn said<'a>(part: Cursor<'a>) -> Option<(Cursor<'a>, &'static str)> {
+    match &*part.get("type")?.as_str()? {
+        "text" => Some((part.get("text")?, ".text")),
+        "resource" => Some((part.get("resource")?.get("text")?, ".resource.text")),
+        _ => None,
+    }
+}
+
 impl<'a> Plan<'a, '_> {
-    /// Adds a part of content. It is shown as one, its texts by their beginnings.
+    /// Adds a part of content, by what it stands for.
     pub(super) fn add_part(&mut self, part: Cursor<'a>, hop: Hop<'a>, penalty: u32) -> Id {
         let index = match hop {
             Hop::Item(_, index) => index,
@@ -161,61 +161,57 @@ impl<'a> Plan<'a, '_> {
         };
         let around = self.around;
         if let Some(description) = description(part, index, around, self.known) {
-            return self.add(Body::Fixed(description.into_bytes()), None, hop);
+            return self.add(Body::Described(description), None, hop);
         }
-        let place = Place {
-            text: around.select(index),
-            envelope: format!("content[{index}]"),
-            around,
+        let select = around.select(index);
+        let Some((said, place)) = said(part) else {
+            return self.add_whole_part(part, Hop::Select(select), penalty);
         };
-        self.add_members(part, hop, penalty, &place)
+        let (select, penalty) = match self.structured {
+            None => (select, penalty),
+            Some(structured) => {
+                if is_copy(said, structured, index, self.known) {
+                    let aside = "… the same data as text".to_owned();
+                    return self.add(Body::Aside(aside), Some(part), hop);
+                }
+                (format!("{select}{place}"), penalty.saturating_add(BESIDE))
+            }
+        };
+        let id = self.add_said(said, Hop::Select(select), penalty);
+        match part
+            .get("resource")
+            .and_then(|resource| resource.get("uri"))
+        {
+            Some(address)
+                if address.kind() == Kind::String && address.raw().len() <= ADDRESS_BYTES =>
+            {
+                let address = String::from_utf8_lossy(address.raw());
+                let row = Body::Row(vec![(format!("resource {address}: "), id)]);
+                self.add(row, Some(part), hop)
+            }
+            _ => id,
+        }
     }
 
-    /// Adds an object of which every member is shown, its texts by their beginnings.
-    fn add_members(&mut self, part: Cursor<'a>, hop: Hop<'a>, penalty: u32, place: &Place) -> Id {
-        let fits = part.kind() == Kind::Object && part.len().is_some_and(|len| len <= MEMBERS);
-        if !fits {
-            return self.add_value(part, hop, penalty);
-        }
-        let later = if place.around.structured { BESIDE } else { 0 };
-        let later = penalty.saturating_add(later);
-        let mut members = Vec::new();
-        for (key, value) in part.members() {
-            let name = key.text();
-            let select = member(&place.envelope, &name);
-            let id = match (&*name, value.kind()) {
-                ("text", Kind::String) if place.around.structured => {
-                    self.add_text_part(value, select, later)
-                }
-                ("text", Kind::String) => self.add_text_part(value, place.text.clone(), later),
-                ("resource", Kind::Object) => {
-                    let inner = Place {
-                        envelope: select.clone(),
-                        ..place.clone()
-                    };
-                    self.add_members(value, Hop::Select(select), penalty, &inner)
-                }
-                _ => {
-                    let id = self.add_value(value, Hop::Select(select), penalty);
-                    self.want_text(id, later);
-                    id
-                }
-            };
-            members.push((Cow::Borrowed(key.raw()), id));
-        }
-        self.add(Body::Frame(members, Tail::None), Some(part), hop)
-    }
-
-    /// Adds the text of a part: what it holds, if that is JSON.
-    fn add_text_part(&mut self, text: Cursor<'a>, select: String, penalty: u32) -> Id {
-        let hop = Hop::Select(select);
-        let opened = (self.known.open)(text).filter(|opened| !opened.is_empty());
-        let Some(opened) = opened.filter(|_| text.raw().len() > SHORT) else {
-            let id = self.add_value(text, hop, penalty);
+    /// Adds a part that stands for itself.
+    pub(super) fn add_whole_part(&mut self, part: Cursor<'a>, hop: Hop<'a>, penalty: u32) -> Id {
+        if part.kind() != Kind::Object || part.is_empty() {
+            let id = self.add_value(part, hop, penalty);
             self.want_text(id, penalty);
             return id;
-        };
-        let node = self.opened(opened, hop.clone(), penalty);
-        self.add(Body::JsonText(node), Some(text), hop)
+        }
+        let form = Form::Object { is_root: false };
+        self.add_branch(part, form, Some(self.known.strip), hop, penalty)
+    }
+
+    /// Adds what a part says: what its text holds, if that is JSON.
+    fn add_said(&mut self, text: Cursor<'a>, hop: Hop<'a>, penalty: u32) -> Id {
+        let opened = (self.known.open)(text).filter(|opened| !opened.is_empty());
+        if let Some(opened) = opened.filter(|_| text.raw().len() > SHORT) {
+            return self.opened(opened, hop, penalty);
+        }
+        let id = self.add_value(text, hop, penalty);
+        self.want_text(id, penalty);
+        id
     }
 }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::strip::StripPolicy;
 use crossfeed_json::{Cursor, Items, Key, Kind};
-use std::{borrow::Cow, cmp::Reverse, collections::BinaryHeap};
+use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// The most bytes of a list or object that is shown whole with its first step: no more than the
 /// mark in its place.
@@ -40,6 +40,8 @@ pub(super) struct Plan<'a, 'v> {
     /// What must be known of the result beside its bytes.
     pub(super) known: &'v Known<'a, 'v>,
     pub(super) around: Surroundings,
+    /// The structured content of a tool result, beside which its parts are shown.
+    pub(super) structured: Option<Cursor<'a>>,
     nodes: Vec<Node<'a>>,
     /// How many steps were planned.
     steps: usize,
@@ -75,25 +77,17 @@ pub(super) enum Hop<'a> {
 pub(super) enum Body<'a> {
     /// JSON that is shown as it is.
     Fixed(Vec<u8>),
-    /// JSON that stands for something hidden, whatever the steps.
-    Mark(Vec<u8>),
-    /// The content of a tool result that has none.
-    NoParts,
+    /// What describes binary data, in place of it.
+    Described(String),
+    /// What stands for something beside the data that is not shown, whatever the steps.
+    Aside(String),
+    /// A text within JSON.
     Text(Text<'a>),
+    /// A text that is all of the result, as it is.
+    Raw(Text<'a>),
     Branch(Branch<'a>),
-    /// An object of which every member is shown.
-    Frame(Vec<(Cow<'a, [u8]>, Id)>, Tail),
-    /// The JSON text of a node, as a string.
-    JsonText(Id),
-}
-
-/// Which of our fields stand at the end of an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tail {
-    None,
-    /// The call id.
-    Id,
-    All,
+    /// What stands one behind the other, each behind what leads to it.
+    Row(Vec<(String, Id)>),
 }
 
 /// A list or object that is shown from its first child on.
@@ -116,10 +110,9 @@ pub(super) enum Form {
     List,
     /// The content of a tool result.
     Parts,
-    /// An object; how many times the sign of a cut makes a key that it has not.
+    /// An object; whether it is the one whose keys are named even where no member is shown.
     Object {
-        mark: usize,
-        tail: Tail,
+        is_root: bool,
     },
 }
 
@@ -149,18 +142,6 @@ impl<'a> Branch<'a> {
     }
 }
 
-/// How many times the sign of a cut stands in a key that is nothing else.
-fn marks_in(key: Key<'_>) -> Option<usize> {
-    // Most keys are told by their first byte.
-    if !matches!(key.raw().first(), Some(0xe2 | b'\\')) {
-        return None;
-    }
-    let text = key.text();
-    text.chars()
-        .all(|c| c == '…')
-        .then(|| text.len() / '…'.len_utf8())
-}
-
 /// Whether a policy leaves a member out.
 fn strips(policy: Option<StripPolicy>, member: Cursor<'_>) -> bool {
     policy.is_some_and(|policy| policy.strips_member(member))
@@ -171,6 +152,7 @@ impl<'a, 'v> Plan<'a, 'v> {
         Self {
             known,
             around,
+            structured: None,
             nodes: Vec::new(),
             steps: 0,
             next: BinaryHeap::new(),
@@ -209,6 +191,11 @@ impl<'a, 'v> Plan<'a, 'v> {
         }
     }
 
+    /// How selectors call the part that stands at `place` among those that are shown.
+    pub(super) fn part_label(&self, branch: &Branch<'a>, place: usize) -> String {
+        self.around.select(branch.first + place)
+    }
+
     /// Adds a node, not shown by any step of its own.
     pub(super) fn add(&mut self, body: Body<'a>, cursor: Option<Cursor<'a>>, hop: Hop<'a>) -> Id {
         let parent = match hop {
@@ -238,6 +225,18 @@ impl<'a, 'v> Plan<'a, 'v> {
         self.add(Body::Text(Text::of(chars)), cursor, hop)
     }
 
+    /// Adds a text that is all of a result.
+    pub(super) fn add_raw(
+        &mut self,
+        chars: Chars<'a>,
+        cursor: Option<Cursor<'a>>,
+        hop: Hop<'a>,
+    ) -> Id {
+        let id = self.add(Body::Raw(Text::of(chars)), cursor, hop);
+        self.want(id, 0);
+        id
+    }
+
     /// Adds a list or object whose children are shown one by one.
     pub(super) fn add_branch(
         &mut self,
@@ -248,17 +247,11 @@ impl<'a, 'v> Plan<'a, 'v> {
         penalty: u32,
     ) -> Id {
         let mut len = cursor.len().unwrap_or_default();
-        let mut form = form;
         if strip.is_some() && cursor.may_have_underscored_key() {
             len = cursor
                 .items()
                 .filter(|child| !strips(strip, *child))
                 .count();
-        }
-        if let Form::Object { mark, .. } = &mut form {
-            let shown = cursor.items().take(MEMBERS);
-            let marks = shown.filter_map(|member| marks_in(member.key()));
-            *mark = marks.max().map_or(1, |most| most + 1);
         }
         let branch = Branch {
             form,
@@ -283,10 +276,7 @@ impl<'a, 'v> Plan<'a, 'v> {
                 let form = if cursor.kind() == Kind::Array {
                     Form::List
                 } else {
-                    Form::Object {
-                        mark: 1,
-                        tail: Tail::None,
-                    }
+                    Form::Object { is_root: false }
                 };
                 self.add_branch(cursor, form, None, hop, penalty)
             }
@@ -334,7 +324,7 @@ impl<'a, 'v> Plan<'a, 'v> {
                 return false;
             };
             match self.nodes.get_mut(id).map(|node| &mut node.body) {
-                Some(Body::Text(text)) => {
+                Some(Body::Text(text) | Body::Raw(text)) => {
                     let (more, has_more) = text.lengthen(self.steps);
                     self.steps += 1;
                     self.bytes += more;
@@ -387,7 +377,7 @@ impl<'a, 'v> Plan<'a, 'v> {
                 }
                 false
             }
-            Some(Body::Fixed(_)) => true,
+            Some(Body::Fixed(_) | Body::Described(_) | Body::Aside(_)) => true,
             _ => false,
         };
         self.bytes += key.raw().len() + 4 + self.shown_at_first(child);
@@ -411,7 +401,8 @@ impl<'a, 'v> Plan<'a, 'v> {
     fn shown_at_first(&self, id: Id) -> usize {
         match self.nodes.get(id).map(|node| &node.body) {
             Some(Body::Fixed(json)) => json.len(),
-            Some(Body::Text(_)) => BEGINNING + 20,
+            Some(Body::Described(text)) => text.len(),
+            Some(Body::Text(_) | Body::Raw(_)) => BEGINNING + 20,
             _ => 20,
         }
     }

@@ -10,10 +10,25 @@ pub(super) struct Hidden<'a> {
     places: Vec<(Hop<'a>, Option<Cursor<'a>>)>,
 }
 
+/// What may be hidden.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sort {
+    /// Items, members and parts.
+    Values,
+    /// The rest of a text that was begun.
+    Texts,
+    /// What stands beside the data.
+    Asides,
+}
+
 /// What is hidden first after `steps` steps; `None` if nothing is. An item or member tells more than
-/// the rest of a text that was begun, so that comes only where nothing else is hidden.
+/// the rest of a text that was begun, and that more than what stands beside the data: each comes only
+/// where nothing that tells more is hidden.
 pub(super) fn first_hidden<'a>(plan: &Plan<'a, '_>, root: Id, steps: usize) -> Option<Hidden<'a>> {
-    let found = search(plan, root, steps, false).or_else(|| search(plan, root, steps, true));
+    let sorts = [Sort::Values, Sort::Texts, Sort::Asides];
+    let found = sorts
+        .into_iter()
+        .find_map(|sort| search(plan, root, steps, sort));
     let (id, child) = found?;
     let mut hidden = Hidden::default();
     hidden.places.extend(child);
@@ -53,34 +68,29 @@ fn selector(plan: &Plan<'_, '_>, hop: &Hop<'_>) -> Option<String> {
 /// A hidden child: how it is reached, and where it stands.
 type Child<'a> = Option<(Hop<'a>, Option<Cursor<'a>>)>;
 
-/// The first node, in the order in which a preview is read, of which something is hidden; `texts` says
-/// whether the rest of a text counts.
-fn search<'a>(plan: &Plan<'a, '_>, id: Id, steps: usize, texts: bool) -> Option<(Id, Child<'a>)> {
+/// The first node, in the order in which a preview is read, of which something of a sort is hidden.
+fn search<'a>(plan: &Plan<'a, '_>, id: Id, steps: usize, sort: Sort) -> Option<(Id, Child<'a>)> {
     let node = plan.node(id)?;
     match &node.body {
-        Body::Fixed(_) | Body::NoParts => None,
-        Body::Mark(_) => Some((id, None)),
-        Body::Text(text) => (texts && text.end(steps) < text.chars.len()).then_some((id, None)),
-        Body::JsonText(inner) => search(plan, *inner, steps, texts),
-        Body::Frame(members, _) => {
-            // Structured content is what a selector sees, so it comes first.
-            let structured = |key: &[u8]| key == b"structuredContent";
-            let first = members.iter().filter(|(key, _)| structured(key));
-            let others = members.iter().filter(|(key, _)| !structured(key));
-            first
-                .chain(others)
-                .find_map(|(_, id)| search(plan, *id, steps, texts))
+        Body::Fixed(_) | Body::Described(_) => None,
+        Body::Aside(_) => (sort == Sort::Asides).then_some((id, None)),
+        Body::Text(text) | Body::Raw(text) => {
+            let is_cut = || text.end(steps) < text.chars.len();
+            (sort == Sort::Texts && is_cut()).then_some((id, None))
         }
+        Body::Row(row) => row
+            .iter()
+            .find_map(|(_, id)| search(plan, *id, steps, sort)),
         Body::Branch(branch) => {
             let visible = branch.visible(steps);
             let shown = branch.children.iter().take(visible);
             if let Some(found) = shown
                 .map(|child| child.id)
-                .find_map(|id| search(plan, id, steps, texts))
+                .find_map(|id| search(plan, id, steps, sort))
             {
                 return Some(found);
             }
-            if visible == branch.len {
+            if visible == branch.len || sort != Sort::Values {
                 return None;
             }
             // All of the value is reached without a selector, which says less than its first item.

@@ -1,21 +1,22 @@
-//! The plan of a whole result: its own fields, by what it is.
+//! The plan of a result that is cut: what is shown of it, by what it is.
 
 use super::{
-    parts::Surroundings,
-    plan::{Body, Form, Hop, Id, Plan, Tail},
-    subject::{Known, Subject, is_metadata, text_of},
+    parts::{Surroundings, description, said},
+    plan::{Body, Form, Hop, Id, Plan},
+    subject::{Known, Subject, is_metadata},
     text::Chars,
 };
-use crate::paths::member;
+use crate::{context::name, paths::member};
 use crossfeed_json::{Cursor, Kind, quoted};
 use std::borrow::Cow;
 
-/// How many members of a tool result are shown beside those that the protocol names, and how many
-/// bytes their keys may have in all.
-const OTHERS: usize = 16;
-const OTHERS_BYTES: usize = 256;
 /// How much less the content of a tool result is wanted beside structured content.
 const BESIDE: u32 = 8;
+/// How many names of what is not shown beside the data are said, and how many characters they have.
+const NAMES: usize = 8;
+const NAMES_CHARS: usize = 100;
+/// The most bytes of members that say how a call went, and are not worth a name.
+const OUTCOME_BYTES: usize = 64;
 
 /// The plan of a result, and its root.
 pub(super) fn plan_of<'a, 'v>(
@@ -29,39 +30,17 @@ pub(super) fn plan_of<'a, 'v>(
     let mut plan = Plan::new(known, around);
     let whole = Hop::Select(String::new());
     let root = match subject {
-        Subject::Members(root) => {
-            let form = Form::Object {
-                mark: 1,
-                tail: Tail::All,
-            };
-            plan.add_branch(root, form, Some(known.strip), whole, 0)
-        }
+        Subject::Members(root) => plan.object(root, whole, 0),
         Subject::Value(root) => {
             let id = plan.add_value(root, whole, 0);
             plan.want_text(id, 0);
-            plan.frame(vec![("value", id)])
+            id
         }
-        Subject::Text(chars) => {
-            let id = plan.text(chars);
-            plan.frame(vec![("text", id)])
-        }
-        Subject::Opened(chars, opened) if opened.is_empty() => {
-            let text = Body::Fixed(text_of(chars, opened, known.strip));
-            let id = plan.add(text, None, whole);
-            plan.frame(vec![("text", id)])
-        }
-        Subject::Opened(_, opened) => {
-            let id = plan.opened(opened, whole, 0);
-            plan.frame(vec![("value", id)])
-        }
+        Subject::Text(chars) => plan.add_raw(chars, None, whole),
+        Subject::Opened(_, opened) => plan.opened(opened, whole, 0),
         Subject::Bytes(media_type, bytes) => {
-            let mut fixed =
-                |json: String| plan.add(Body::Fixed(json.into_bytes()), None, whole.clone());
-            let members = vec![
-                ("mimeType", fixed(quoted(media_type))),
-                ("bytes", fixed(bytes.to_string())),
-            ];
-            plan.frame(members)
+            let text = format!("{bytes} bytes of {}, not shown", quoted(media_type));
+            plan.add(Body::Described(text), None, whole)
         }
         Subject::Mcp(root) => plan.envelope(root),
     };
@@ -69,89 +48,83 @@ pub(super) fn plan_of<'a, 'v>(
 }
 
 impl<'a> Plan<'a, '_> {
-    fn frame(&mut self, members: Vec<(&'static str, Id)>) -> Id {
-        let members = members
-            .into_iter()
-            .map(|(key, id)| (Cow::Borrowed(key.as_bytes()), id));
-        let body = Body::Frame(members.collect(), Tail::All);
-        self.add(body, None, Hop::Select(String::new()))
-    }
-
-    fn text(&mut self, chars: Chars<'a>) -> Id {
-        let id = self.add_text(chars, None, Hop::Select(String::new()));
-        self.want_text(id, 0);
-        id
+    /// Adds an object that is all of what is shown, or stands where all of it does.
+    fn object(&mut self, object: Cursor<'a>, hop: Hop<'a>, penalty: u32) -> Id {
+        let form = Form::Object { is_root: true };
+        self.add_branch(object, form, Some(self.known.strip), hop, penalty)
     }
 
     /// Adds a value that a text holds.
     pub(super) fn opened(&mut self, opened: Cursor<'a>, hop: Hop<'a>, penalty: u32) -> Id {
-        let (form, strip) = match opened.kind() {
+        match opened.kind() {
             Kind::Object => {
-                let form = Form::Object {
-                    mark: 1,
-                    tail: Tail::None,
-                };
-                (form, Some(self.known.strip))
+                let form = Form::Object { is_root: false };
+                self.add_branch(opened, form, Some(self.known.strip), hop, penalty)
             }
-            _ => (Form::List, None),
-        };
-        self.add_branch(opened, form, strip, hop, penalty)
+            _ => self.add_branch(opened, Form::List, None, hop, penalty),
+        }
     }
 
-    /// Adds a tool result of MCP.
+    /// Adds a tool result of MCP: its canonical value, and what stands beside it.
     fn envelope(&mut self, root: Cursor<'a>) -> Id {
-        let mut members: Vec<(Cow<'a, [u8]>, Id)> = Vec::new();
-        if root.get("content").is_none() {
-            let content = Body::NoParts;
-            let id = self.add(content, None, Hop::Select("content".to_owned()));
-            members.push((Cow::Borrowed(b"content"), id));
-        }
-        let (mut others, mut others_bytes, mut surplus) = (0, 0, 0);
-        let mut first_of_surplus = None;
-        for value in root.items() {
-            let key = value.key();
-            let name = key.text();
-            if self.known.strip.strips(&name) {
-                continue;
-            }
-            let hop = Hop::Select(member("", &name));
-            let id = match (&*name, value.kind()) {
-                ("content", Kind::Array) => self.content(value, hop),
-                ("structuredContent", kind) => self.structured(value, kind),
-                _ => {
-                    let named = matches!(&*name, "content" | "isError" | "_meta" | "resultType");
-                    if !named {
-                        others += 1;
-                        others_bytes += key.raw().len();
-                        if others > OTHERS || others_bytes > OTHERS_BYTES {
-                            surplus += 1;
-                            first_of_surplus.get_or_insert(hop);
-                            continue;
-                        }
-                    }
-                    let id = self.add_value(value, hop, 2);
-                    self.want_text(id, 2);
-                    id
-                }
-            };
-            members.push((Cow::Borrowed(key.raw()), id));
-        }
-        if let Some(hop) = first_of_surplus {
-            let keys = if surplus == 1 { "key" } else { "keys" };
-            let mark = quoted(&format!("{surplus} more {keys}")).into_bytes();
-            let mut key = "…".to_owned();
-            while root.get(&key).is_some() {
-                key.push('…');
-            }
-            let id = self.add(Body::Mark(mark), None, hop);
-            members.push((Cow::Owned(key.into_bytes()), id));
-        }
+        let content = root.get("content");
+        let parts = content.filter(|content| content.kind() == Kind::Array);
+        let structured = root.get("structuredContent");
+        self.structured = structured;
         let whole = Hop::Select(String::new());
-        self.add(Body::Frame(members, Tail::All), None, whole)
+        let mut row = Vec::new();
+        let mut aside = "";
+        if let Some(structured) = structured {
+            let id = self.structured(structured, whole.clone());
+            let parts = parts.filter(|parts| !parts.is_empty());
+            // What stands in a line of its own is told from the data as a whole.
+            let label = if parts.is_some() {
+                "structuredContent "
+            } else {
+                ""
+            };
+            row.push((label.to_owned(), id));
+            if let Some(parts) = parts {
+                let id = self.content(parts, BESIDE);
+                row.push(("\n".to_owned(), id));
+                aside = "\n";
+            }
+        } else {
+            match (parts, content) {
+                (Some(parts), _) if self.around.single => {
+                    if let Some(part) = parts.at(0) {
+                        let id = self.single(part);
+                        let is_raw =
+                            matches!(self.node(id).map(|node| &node.body), Some(Body::Raw(_)));
+                        aside = if is_raw { "\n" } else { "" };
+                        row.push((String::new(), id));
+                    }
+                }
+                (Some(parts), _) if !parts.is_empty() => {
+                    let id = self.content(parts, 0);
+                    row.push((String::new(), id));
+                    aside = "\n";
+                }
+                (None, Some(content)) => {
+                    let id = self.add_value(content, Hop::Select("content".to_owned()), 0);
+                    self.want_text(id, 0);
+                    row.push(("content ".to_owned(), id));
+                }
+                _ => {
+                    let id = self.add(Body::Fixed(b"[]".to_vec()), None, whole.clone());
+                    row.push((String::new(), id));
+                }
+            }
+        }
+        if let Some(id) = self.beside(root) {
+            row.push((aside.to_owned(), id));
+        }
+        self.add(Body::Row(row), None, whole)
     }
 
-    fn content(&mut self, content: Cursor<'a>, hop: Hop<'a>) -> Id {
-        let penalty = if self.around.structured { BESIDE } else { 0 };
+    /// Adds the parts of a result, each in a line of its own.
+    fn content(&mut self, content: Cursor<'a>, penalty: u32) -> Id {
+        let hop = Hop::Select("content".to_owned());
         let id = self.add_branch(content, Form::Parts, None, hop, penalty);
         if content
             .at(0)
@@ -162,17 +135,88 @@ impl<'a> Plan<'a, '_> {
         id
     }
 
-    fn structured(&mut self, value: Cursor<'a>, kind: Kind) -> Id {
+    /// Adds the only part of a result, which stands for all of it.
+    fn single(&mut self, part: Cursor<'a>) -> Id {
         let whole = Hop::Select(String::new());
-        if kind == Kind::Object {
-            let form = Form::Object {
-                mark: 1,
-                tail: Tail::Id,
-            };
-            return self.add_branch(value, form, Some(self.known.strip), whole, 0);
+        if let Some(description) = description(part, 0, self.around, self.known) {
+            return self.add(Body::Described(description), None, whole);
         }
-        let id = self.add_value(value, whole, 0);
+        match said(part) {
+            None => self.add_whole_part(part, whole, 0),
+            Some((text, _)) if text.kind() != Kind::String => {
+                let id = self.add_value(text, whole, 0);
+                self.want_text(id, 0);
+                id
+            }
+            Some((text, _)) => match (self.known.open)(text) {
+                Some(opened) => self.opened(opened, whole, 0),
+                None => self.add_raw(Chars::of_string(text.raw()), None, whole),
+            },
+        }
+    }
+
+    fn structured(&mut self, value: Cursor<'a>, hop: Hop<'a>) -> Id {
+        if value.kind() == Kind::Object {
+            return self.object(value, hop, 0);
+        }
+        let id = self.add_value(value, hop, 0);
         self.want_text(id, 0);
         id
     }
+
+    /// Adds what says which members of a result, and of its only part, are not shown.
+    fn beside(&mut self, root: Cursor<'a>) -> Option<Id> {
+        let known = self.known;
+        let is_shown = |own: &Cursor<'a>| {
+            let is_outcome = own.raw().len() <= OUTCOME_BYTES;
+            match &*own.key().text() {
+                "content" | "structuredContent" => true,
+                "isError" | "resultType" => is_outcome,
+                key => known.strip.strips(key),
+            }
+        };
+        let members = root.items().filter(|own| !is_shown(own));
+        let members = members.map(|own| (own.key().text(), String::new()));
+        let only = root
+            .get("content")
+            .filter(|_| self.around.single && !self.around.structured);
+        let only = only.and_then(|content| content.at(0));
+        let of_part = only.into_iter().flat_map(unsaid_of);
+        let mut hop = None;
+        let mut names: Vec<String> = Vec::new();
+        let mut chars = 0;
+        for (key, around) in members.chain(of_part) {
+            let name = format!(
+                "{around}{}{}",
+                if around.is_empty() { "" } else { "." },
+                name(&key)
+            );
+            hop.get_or_insert_with(|| Hop::Select(member(&around, &key)));
+            chars += name.chars().count();
+            if names.len() == NAMES || (chars > NAMES_CHARS && !names.is_empty()) {
+                names.push("…".to_owned());
+                break;
+            }
+            names.push(name);
+        }
+        let aside = format!("… (not shown: {})", names.join(", "));
+        Some(self.add(Body::Aside(aside), None, hop?))
+    }
+}
+
+/// The members of a part, and of the resource in it, that are shown or need not be.
+const OF_PART: [&str; 5] = ["type", "text", "data", "mimeType", "resource"];
+const OF_RESOURCE: [&str; 3] = ["text", "blob", "mimeType"];
+
+/// The members of a part beside what it says, and where they stand.
+fn unsaid_of<'a>(part: Cursor<'a>) -> impl Iterator<Item = (Cow<'a, str>, String)> {
+    let of = |object: Option<Cursor<'a>>, shown: &'static [&'static str], around: &'static str| {
+        let members = object.into_iter().flat_map(Cursor::items);
+        let keys = members.map(|member| member.key().text());
+        keys.filter(move |key| !shown.contains(&&**key))
+            .map(move |key| (key, around.to_owned()))
+    };
+    let part = said(part).map(|_| part);
+    let resource = part.and_then(|part| part.get("resource"));
+    of(part, &OF_PART, "content[0]").chain(of(resource, &OF_RESOURCE, "content[0].resource"))
 }

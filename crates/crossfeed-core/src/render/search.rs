@@ -5,13 +5,15 @@
 
 use super::{
     RenderError, RenderOptions, Rendered, ShownHints,
-    ours::{Frame, Note, Ours},
+    notice::{self, Note},
+    ours::{Ours, beside_preview},
     parts::Surroundings,
     plan::{Id, Plan},
+    preview::Preview,
     reach::{Hidden, first_hidden},
     root::plan_of,
     subject::{Known, Subject, whole_tokens},
-    whole::whole,
+    whole::{Blanks, whole},
     write::write,
 };
 use crate::{
@@ -29,8 +31,8 @@ const USUAL_TOKEN_BYTES: usize = 4;
 const LEAST_BYTES: usize = 1024;
 /// How many times as many bytes a result has at most that may fit without its blanks.
 const MOSTLY_BLANK: usize = 8;
-/// How much of a preview's budget hints may take, in percent: where they are a help, and where they
-/// were asked for.
+/// How much hints may take of what its first and last lines leave of a preview's budget, in percent:
+/// where they are a help, and where they were asked for.
 const HINTS_SHARE: usize = 40;
 const ASKED_HINTS_SHARE: usize = 80;
 
@@ -82,10 +84,20 @@ fn share_of(budget: usize, percent: usize) -> usize {
     budget.saturating_mul(percent) / 100
 }
 
-/// A text and what it takes.
+/// What is shown, and what it takes.
 struct Counted {
     json: String,
     tokens: usize,
+    /// Where the result is cut.
+    preview: Option<Preview>,
+}
+
+/// What stands beside what a preview shows.
+#[derive(Clone, Copy, Debug)]
+struct Frame<'h> {
+    /// Hints as JSON.
+    hints: Option<&'h str>,
+    note: Note,
 }
 
 struct Search<'a, 'v> {
@@ -103,36 +115,38 @@ struct Search<'a, 'v> {
 impl<'a> Search<'a, '_> {
     fn show(&self, hints: &Hints<'_>) -> Result<Rendered, RenderError> {
         let budget = self.options.preview_tokens;
-        // What hides nothing is no preview: a larger budget for previews holds for the whole, too.
+        // A larger budget for previews holds for the whole, too.
         let limit = self.options.whole_tokens.max(budget);
-        let found = self.whole(None, limit);
-        let needed = found.as_ref().map_or(usize::MAX, |(all, _)| all.tokens);
-        let complete = found.as_ref().is_some_and(|(_, complete)| *complete);
-        if let Some((all, complete)) = found.filter(|(all, _)| all.tokens <= limit) {
-            let hinted = |hints: &String| Some(self.whole(Some(hints), limit)?.0);
-            let all = self.best_hinted(all, limit, hints, hinted);
-            return Ok(self.shown(all, true, complete));
-        }
-        let (mut plan, root) = plan_of(self.subject, self.known);
-        let found = self.whole_of_plan(limit, hints);
-        let needed = needed.min(found.as_ref().map_or(usize::MAX, |all| all.tokens));
-        if let Some(all) = found.filter(|all| all.tokens <= limit) {
-            return Ok(self.shown(all, true, complete));
-        }
-        let hints = if self.wants_hints(false) {
-            hints()
-        } else {
-            Vec::new()
-        };
-        for frame in self.frames(&plan, root, &hints) {
-            if let Some((counted, cut)) = self.most(&mut plan, root, &frame) {
-                return Ok(self.shown(counted, !cut, complete && !cut));
+        let mut needed = usize::MAX;
+        for blanks in [Blanks::Kept, Blanks::LeftOut] {
+            let Some((all, complete)) = self.whole(blanks, None, limit) else {
+                continue;
+            };
+            needed = needed.min(all.tokens);
+            if all.tokens <= limit {
+                let all = self.best_hinted(all, blanks, limit, hints);
+                return Ok(self.shown(all, complete));
             }
         }
-        let least = self.trial(&plan, root, 0, &Frame::bare(), None).tokens;
+        let (mut plan, root) = plan_of(self.subject, self.known);
+        let mut all_hints = Vec::new();
+        if self.wants_hints(false) {
+            let hints = hints();
+            all_hints.extend(hints.iter().map(|hints| notice::one_line(hints)));
+        }
+        for frame in self.frames(&plan, root, &all_hints) {
+            if let Some(counted) = self.most(&mut plan, root, &frame) {
+                return Ok(self.shown(counted, false));
+            }
+        }
+        let bare = Frame {
+            hints: None,
+            note: Note::Short,
+        };
+        let least = self.trial(&plan, root, 0, &bare, None);
         Err(RenderError::BudgetTooSmall {
             budget,
-            needed: needed.min(least),
+            needed: needed.min(least.map_or(usize::MAX, |least| least.tokens)),
             limit: self.context_limit,
         })
     }
@@ -142,42 +156,18 @@ impl<'a> Search<'a, '_> {
     fn best_hinted(
         &self,
         all: Counted,
+        blanks: Blanks,
         limit: usize,
         hints: &Hints<'_>,
-        hinted: impl Fn(&String) -> Option<Counted>,
     ) -> Counted {
         if !self.wants_hints(true) {
             return all;
         }
-        let fits = |all: &Counted| all.tokens <= limit;
-        let fitting = |hints: &String| hinted(hints).filter(fits);
-        hints().iter().find_map(fitting).unwrap_or(all)
-    }
-
-    /// The result as a preview that hides nothing: it may be shorter than what came, for it has no
-    /// blanks. A search for the best preview may miss it. It is not held against the limit.
-    fn whole_of_plan(&self, limit: usize, hints: &Hints<'_>) -> Option<Counted> {
-        let most = bytes_of(limit);
-        // Blanks are not counted in a plan, but reading on for their sake has to end.
-        if self.bytes > most.saturating_mul(MOSTLY_BLANK) {
-            return None;
-        }
-        let (mut plan, root) = plan_of(self.subject, self.known);
-        plan.grow(most);
-        let steps = plan.steps();
-        if first_hidden(&plan, root, steps).is_some() {
-            return None;
-        }
-        let hinted = |hints: Option<&str>| {
-            let mut frame = Frame::of(hints, Note::Full);
-            frame.hints_everywhere = true;
-            self.trial(&plan, root, steps, &frame, None)
+        let fitting = |hints: &String| {
+            let (all, _) = self.whole(blanks, Some(hints), limit)?;
+            (all.tokens <= limit).then_some(all)
         };
-        let all = hinted(None);
-        if all.tokens > limit {
-            return Some(all);
-        }
-        Some(self.best_hinted(all, limit, hints, |hints| Some(hinted(Some(hints)))))
+        hints().iter().find_map(fitting).unwrap_or(all)
     }
 
     /// Whether hints are shown beside a result, which is small or is not.
@@ -190,18 +180,15 @@ impl<'a> Search<'a, '_> {
         wanted && self.known.referable
     }
 
-    fn is_enveloped(&self) -> bool {
-        matches!(self.subject, Subject::Mcp(_))
-    }
-
-    fn shown(&self, counted: Counted, whole: bool, complete: bool) -> Rendered {
+    fn shown(&self, counted: Counted, complete: bool) -> Rendered {
         Rendered {
             json: counted.json,
             tokens: counted.tokens,
-            whole,
+            whole: counted.preview.is_none(),
             complete,
             withheld: self.known.withheld,
             whole_tokens: self.whole_tokens,
+            preview: counted.preview,
         }
     }
 
@@ -214,52 +201,52 @@ impl<'a> Search<'a, '_> {
         } else {
             HINTS_SHARE
         };
-        let tokens_of = |frame: &Frame<'_>| self.trial(plan, root, 0, frame, None).tokens;
-        let plain = Frame::of(None, Note::Full);
+        let frame = |hints: Option<&'h str>, note: Note| Frame { hints, note };
+        let plain = frame(None, Note::Full);
         let mut frames = Vec::new();
+        let tokens_of = |frame: &Frame<'_>| {
+            let trial = self.trial(plan, root, 0, frame, None);
+            trial.map_or(usize::MAX, |counted| counted.tokens)
+        };
         if !hints.is_empty() {
             let without = tokens_of(&plain);
-            let with_hints = hints.iter().flat_map(|hints| {
-                let once = Frame::of(Some(hints), Note::Full);
-                let mut twice = once;
-                twice.hints_everywhere = true;
-                [twice, once]
-            });
+            let with_hints = hints.iter().map(|hints| frame(Some(hints), Note::Full));
             let has_room = |frame: &Frame<'_>| {
-                tokens_of(frame).saturating_sub(without) <= share_of(budget, share)
+                let taken = tokens_of(frame).saturating_sub(without);
+                taken <= share_of(budget.saturating_sub(without), share)
             };
             frames.extend(with_hints.filter(has_room));
         }
         frames.push(plain);
         if self.known.referable {
-            frames.push(Frame::of(None, Note::Unselected));
+            frames.push(frame(None, Note::Unselected));
         }
-        frames.push(Frame::bare());
+        frames.push(frame(None, Note::Short));
         frames
     }
 
-    /// The result as a whole in at most as many bytes as so many tokens may have.
-    fn whole(&self, hints: Option<&str>, limit: usize) -> Option<(Counted, bool)> {
-        let mut frame = Frame::of(hints, Note::Full);
-        frame.hints_everywhere = true;
-        let ours = self.ours(&frame, None);
-        let whole = whole(self.subject, self.known, &ours, bytes_of(limit))?;
-        Some((self.counted(whole.json)?, whole.complete))
-    }
-
-    fn ours(&self, frame: &Frame<'_>, note: Option<&str>) -> Ours {
-        let parts = self.parts.as_deref();
-        Ours::of(self.known, self.is_enveloped(), parts, frame, note)
-    }
-
-    fn counted(&self, json: Vec<u8>) -> Option<Counted> {
-        let json = String::from_utf8(json).ok()?;
+    /// The result as a whole in at most as many bytes as so many tokens may have; and whether nothing
+    /// is described or left out.
+    fn whole(&self, blanks: Blanks, hints: Option<&str>, limit: usize) -> Option<(Counted, bool)> {
+        let most = bytes_of(limit);
+        // Reading on for the sake of blanks has to end.
+        if blanks == Blanks::LeftOut && self.bytes > most.saturating_mul(MOSTLY_BLANK) {
+            return None;
+        }
+        let ours = Ours::of(self.known, self.parts.as_deref(), hints);
+        let whole = whole(self.subject, self.known, &ours, blanks, most)?;
+        let json = String::from_utf8(whole.json).ok()?;
         let tokens = self.tokens.count(&json);
-        Some(Counted { json, tokens })
+        let counted = Counted {
+            json,
+            tokens,
+            preview: None,
+        };
+        Some((counted, whole.complete))
     }
 
-    /// The preview after `steps` steps. `reach` is the selector of what is hidden first, where it was
-    /// found already.
+    /// The preview after `steps` steps; `None` where it hides nothing, for it would read as whole.
+    /// `reach` is the selector of what is hidden first, where it was found already.
     fn trial(
         &self,
         plan: &Plan<'a, '_>,
@@ -267,35 +254,29 @@ impl<'a> Search<'a, '_> {
         steps: usize,
         frame: &Frame<'_>,
         reach: Option<&str>,
-    ) -> Counted {
-        let hidden = first_hidden(plan, root, steps);
-        let note = hidden.map(|hidden| {
-            let first = || hidden.selectors(plan).next().map(|(select, _)| select);
-            let select = reach.map(str::to_owned).or_else(first);
-            frame.note(self.known, select.as_deref(), self.bytes, self.whole_tokens)
-        });
-        let mut frame = *frame;
-        if note.is_none() && self.options.hints != ShownHints::Always {
-            frame.hints = None;
-        }
-        let ours = self.ours(&frame, note.as_deref());
-        // All that is written is UTF-8.
-        let json = String::from_utf8(write(plan, root, steps, &ours)).unwrap_or_default();
+    ) -> Option<Counted> {
+        let hidden = first_hidden(plan, root, steps)?;
+        let first = || hidden.selectors(plan).next().map(|(select, _)| select);
+        let select = reach.map(str::to_owned).or_else(first);
+        let size = (self.bytes, self.whole_tokens);
+        let begin = frame.note.line(self.known, select.as_deref(), size);
+        let (body, end) = (write(plan, root, steps), notice::end(self.known));
+        let text = format!("{begin}\n{body}\n{end}");
+        let json = beside_preview(self.known, &text, frame.hints);
         let tokens = self.tokens.count(&json);
-        Counted { json, tokens }
+        let preview = Preview::new(text, end.len(), frame.hints);
+        Some(Counted {
+            json,
+            tokens,
+            preview: Some(preview),
+        })
     }
 
-    /// The preview that shows most within the budget, and whether it hides anything; `None` where
-    /// not even the frame fits.
-    fn most(
-        &self,
-        plan: &mut Plan<'a, '_>,
-        root: Id,
-        frame: &Frame<'_>,
-    ) -> Option<(Counted, bool)> {
+    /// The preview that shows most within the budget; `None` where not even the frame fits.
+    fn most(&self, plan: &mut Plan<'a, '_>, root: Id, frame: &Frame<'_>) -> Option<Counted> {
         let budget = self.options.preview_tokens;
         let fits = |counted: &Counted| counted.tokens <= budget;
-        let mut best = Some(self.trial(plan, root, 0, frame, None)).filter(fits)?;
+        let mut best = self.trial(plan, root, 0, frame, None).filter(fits)?;
         let most = bytes_of(budget);
         let mut room = budget.saturating_mul(USUAL_TOKEN_BYTES).max(LEAST_BYTES);
         let (mut fit, mut misfit) = (0, usize::MAX);
@@ -312,20 +293,16 @@ impl<'a> Search<'a, '_> {
             } else {
                 fit + (misfit - fit) / 2
             };
-            let counted = self.trial(plan, root, steps, frame, None);
-            if fits(&counted) {
-                (best, fit) = (counted, steps);
-            } else {
-                misfit = steps;
+            match self.trial(plan, root, steps, frame, None).filter(fits) {
+                Some(counted) => (best, fit) = (counted, steps),
+                None => misfit = steps,
             }
         }
-        let Some(hidden) = first_hidden(plan, root, fit) else {
-            return Some((best, false));
-        };
+        let hidden = first_hidden(plan, root, fit)?;
         if frame.note == Note::Full && self.known.referable {
             best = self.reached(plan, root, fit, frame, best, &hidden)?;
         }
-        Some((best, true))
+        Some(best)
     }
 
     /// The preview with a selector that was tried.
@@ -353,7 +330,7 @@ impl<'a> Search<'a, '_> {
         let mut steps = steps;
         loop {
             let counted = self.trial(plan, root, steps, frame, Some(&select));
-            if fits(&counted) {
+            if let Some(counted) = counted.filter(fits) {
                 return Some(counted);
             }
             steps = steps.checked_sub(1)? / 2;

@@ -4,8 +4,9 @@
 //! and the beginning that ends there, as JSON. A text is never read further than it is shown, but
 //! for one pass that counts its characters.
 
-use crossfeed_json::escape_into;
+use crossfeed_json::{escape_into, unescape};
 use crossfeed_tokens::count_chars;
+use std::borrow::Cow;
 
 /// Up to how many characters a text is shown whole with its first step.
 pub(super) const SHORT: usize = 64;
@@ -88,15 +89,31 @@ impl<'a> Chars<'a> {
         }
     }
 
-    /// Appends all of it as JSON.
-    pub(super) fn write(self, out: &mut Vec<u8>) {
+    /// Appends what stands before `end`, as JSON.
+    pub(super) fn write_begin(self, end: usize, out: &mut Vec<u8>) {
         let quote: &[u8] = match self {
             Self::Digits(_) => b"",
             _ => b"\"",
         };
         out.extend_from_slice(quote);
-        self.write_until(self.len(), out);
+        self.write_until(end, out);
         out.extend_from_slice(quote);
+    }
+
+    /// Appends all of it as JSON.
+    pub(super) fn write(self, out: &mut Vec<u8>) {
+        self.write_begin(self.len(), out);
+    }
+
+    /// What stands before `end`, as a text; a lone surrogate is U+FFFD.
+    pub(super) fn begin(self, end: usize) -> Cow<'a, str> {
+        let bytes = self.bytes();
+        // It is cut between characters, and JSON is UTF-8.
+        let text = std::str::from_utf8(bytes.get(..end).unwrap_or(bytes)).unwrap_or_default();
+        match self {
+            Self::Quoted(_) => unescape(text),
+            Self::Plain(_) | Self::Digits(_) => Cow::Borrowed(text),
+        }
     }
 }
 
@@ -214,6 +231,7 @@ mod tests {
                 chars.write_until(end, &mut out);
                 out.push(b'"');
                 prop_assert_eq!(&serde_json::from_slice::<String>(&out).unwrap(), &begin);
+                prop_assert_eq!(chars.begin(end), begin.as_str());
                 let mut all = Vec::new();
                 chars.write(&mut all);
                 prop_assert_eq!(&serde_json::from_slice::<String>(&all).unwrap(), &text);

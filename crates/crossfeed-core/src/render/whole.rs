@@ -4,9 +4,10 @@ use super::{
     ours::Ours,
     parts::{Surroundings, description},
     subject::{Known, Subject, described, is_metadata, text_of},
+    text::{Chars, SHORT},
     write::separate,
 };
-use crossfeed_json::{Cursor, Kind, MAX_DEPTH};
+use crossfeed_json::{Cursor, Kind, MAX_DEPTH, quoted};
 
 /// What is shown of a result that is shown whole, if that is not too long.
 pub(super) struct Whole {
@@ -15,11 +16,19 @@ pub(super) struct Whole {
     pub(super) complete: bool,
 }
 
+/// Whether blanks are written that stand between tokens of JSON, also of JSON that a text holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Blanks {
+    Kept,
+    LeftOut,
+}
+
 /// Writes a result with our fields, in at most `limit` bytes.
 pub(super) fn whole<'a>(
     subject: Subject<'a>,
     known: &Known<'a, '_>,
     ours: &Ours,
+    blanks: Blanks,
     limit: usize,
 ) -> Option<Whole> {
     let mut writer = Writer {
@@ -28,17 +37,12 @@ pub(super) fn whole<'a>(
         limit,
         known,
         ours,
+        blanks,
     };
     match subject {
         Subject::Members(root) => writer.members(root)?,
-        // One level is added.
-        Subject::Value(root) if root.written_len() > limit || is_deeper(root, MAX_DEPTH - 1) => {
-            return None;
-        }
-        Subject::Value(root) => {
-            writer.put(b"\"value\":")?;
-            writer.value(root)?;
-        }
+        Subject::Value(root) => writer.only_value(root)?,
+        Subject::Opened(_, opened) if blanks == Blanks::LeftOut => writer.only_value(opened)?,
         Subject::Text(chars) => {
             writer.put(b"\"text\":")?;
             writer.room(chars.len())?;
@@ -82,6 +86,7 @@ struct Writer<'a, 'v> {
     limit: usize,
     known: &'v Known<'a, 'v>,
     ours: &'v Ours,
+    blanks: Blanks,
 }
 
 impl<'a> Writer<'a, '_> {
@@ -96,9 +101,37 @@ impl<'a> Writer<'a, '_> {
     }
 
     fn value(&mut self, value: Cursor<'_>) -> Option<()> {
-        self.room(value.written_len())?;
-        value.write(&mut self.out);
+        match self.blanks {
+            Blanks::Kept => {
+                self.room(value.written_len())?;
+                value.write(&mut self.out);
+            }
+            Blanks::LeftOut => {
+                value.write_compact(&mut self.out);
+                self.room(0)?;
+            }
+        }
         Some(())
+    }
+
+    /// The value of a result that has no fields: one level is added to it.
+    fn only_value(&mut self, value: Cursor<'a>) -> Option<()> {
+        let is_long = self.blanks == Blanks::Kept && value.written_len() > self.limit;
+        if is_long || is_deeper(value, MAX_DEPTH - 1) {
+            return None;
+        }
+        self.put(b"\"value\":")?;
+        if self.blanks == Blanks::LeftOut && value.kind() == Kind::Object {
+            return self.object(value);
+        }
+        self.value(value)
+    }
+
+    /// An object whose internal fields are left out.
+    fn object(&mut self, object: Cursor<'a>) -> Option<()> {
+        self.put(b"{")?;
+        self.members(object)?;
+        self.put(b"}")
     }
 
     fn key(&mut self, member: Cursor<'_>) -> Option<()> {
@@ -170,7 +203,8 @@ impl<'a> Writer<'a, '_> {
             self.put(b",")?;
             if let Some(description) = description(part, index, around, self.known) {
                 self.complete = false;
-                self.put(description.as_bytes())?;
+                let part = format!("{{\"type\":\"text\",\"text\":{}}}", quoted(&description));
+                self.put(part.as_bytes())?;
             } else {
                 self.part(part)?;
             }
@@ -178,30 +212,70 @@ impl<'a> Writer<'a, '_> {
         self.put(b"]")
     }
 
-    /// A part as it came, but for internal fields in the JSON that its text is.
+    /// A part as it came, but for internal fields in the JSON that its text is, and for blanks.
     fn part(&mut self, part: Cursor<'a>) -> Option<()> {
-        let Some(text) = part.get("text").filter(|text| text.kind() == Kind::String) else {
-            return self.value(part);
-        };
-        self.room(part.written_len())?;
-        let chars = super::text::Chars::of_string(text.raw());
-        let Some(opened) = (self.known.open)(text) else {
-            return self.value(part);
-        };
-        self.note_left_out(opened);
-        let written = text_of(chars, opened, self.known.strip);
-        if written == text.raw() {
-            return self.value(part);
+        let resource = part.get("resource");
+        let resource = resource.filter(|_| self.blanks == Blanks::LeftOut);
+        let text_of = |part: Cursor<'a>| part.get("text").filter(|own| own.kind() == Kind::String);
+        if let Some(text) = text_of(part) {
+            return self.part_with(part, text, None);
         }
+        match resource.and_then(text_of) {
+            Some(text) => self.part_with(part, text, resource),
+            None => self.value(part),
+        }
+    }
+
+    /// An object that holds the text of a part, or holds `resource`, which does.
+    fn part_with(
+        &mut self,
+        part: Cursor<'a>,
+        text: Cursor<'a>,
+        resource: Option<Cursor<'a>>,
+    ) -> Option<()> {
+        self.room(match self.blanks {
+            Blanks::Kept => part.written_len(),
+            Blanks::LeftOut => 0,
+        })?;
+        let Some(written) = self
+            .text_without(text)
+            .filter(|written| written != text.raw())
+        else {
+            return self.value(part);
+        };
+        let is = |own: Cursor<'_>, other: Cursor<'_>| own.offset() == other.offset();
         self.put(b"{")?;
         for member in part.items() {
             self.key(member)?;
-            if member.raw().as_ptr() == text.raw().as_ptr() {
+            if is(member, text) {
                 self.put(&written)?;
+            } else if resource.is_some_and(|resource| is(member, resource)) {
+                self.part_with(member, text, None)?;
             } else {
                 self.value(member)?;
             }
         }
         self.put(b"}")
+    }
+
+    /// The text of a part that holds JSON, as a JSON string: without fields that are left out, and
+    /// without blanks where they are; `None` for any other.
+    fn text_without(&mut self, text: Cursor<'a>) -> Option<Vec<u8>> {
+        let is_short = self.blanks == Blanks::LeftOut && text.raw().len() <= SHORT;
+        let opened = (self.known.open)(text).filter(|_| !is_short)?;
+        if self.blanks == Blanks::Kept {
+            self.note_left_out(opened);
+            let chars = Chars::of_string(text.raw());
+            return Some(text_of(chars, opened, self.known.strip));
+        }
+        let outside = std::mem::take(&mut self.out);
+        let done = match opened.kind() {
+            Kind::Object => self.object(opened),
+            _ => self.value(opened),
+        };
+        let inside = std::mem::replace(&mut self.out, outside);
+        done?;
+        // JSON is UTF-8.
+        Some(quoted(&String::from_utf8(inside).unwrap_or_default()).into_bytes())
     }
 }

@@ -1,10 +1,10 @@
-//! Writing a preview: the tree of a plan after some of its steps, every cut marked where it is made.
+//! Writing a preview: the tree of a plan after some of its steps, every cut marked where it is made and
+//! outside of any string, so that nothing that is cut can be read as JSON.
 
 use super::{
-    ours::Ours,
-    plan::{Body, Branch, Form, Id, Node, Plan, Tail},
+    notice::{put_json, put_line, put_text},
+    plan::{Body, Branch, Form, Id, Node, Plan},
 };
-use crossfeed_json::{escape_into, quoted};
 
 /// How many names of hidden keys a mark says.
 const NAMES: usize = 8;
@@ -20,22 +20,21 @@ pub(super) fn separate(out: &mut Vec<u8>) {
     }
 }
 
-/// A preview of `root` after `steps` steps.
-pub(super) fn write(plan: &Plan<'_, '_>, root: Id, steps: usize, ours: &Ours) -> Vec<u8> {
+/// What a preview shows of `root` after `steps` steps.
+pub(super) fn write(plan: &Plan<'_, '_>, root: Id, steps: usize) -> String {
     let mut writer = Writer {
         plan,
         steps,
-        ours,
         out: Vec::new(),
     };
     writer.node(root);
-    writer.out
+    // All that is written is UTF-8.
+    String::from_utf8(writer.out).unwrap_or_default()
 }
 
 struct Writer<'a, 'v> {
     plan: &'v Plan<'a, 'v>,
     steps: usize,
-    ours: &'v Ours,
     out: Vec<u8>,
 }
 
@@ -44,122 +43,111 @@ impl<'a> Writer<'a, '_> {
         self.out.extend_from_slice(text.as_bytes());
     }
 
+    fn put_json(&mut self, json: &[u8]) {
+        put_json(json, &mut self.out);
+    }
+
     /// Recursion is bounded by the nesting of data, and the few levels around it.
     fn node(&mut self, id: Id) {
         let Some(node) = self.plan.node(id) else {
             return;
         };
         match &node.body {
-            Body::NoParts => {
-                self.put("[");
-                self.put(&self.ours.part);
-                self.put("]");
-            }
-            Body::Fixed(json) | Body::Mark(json) => self.out.extend_from_slice(json),
+            Body::Fixed(json) => self.put_json(json),
+            Body::Described(text) => put_line(text, &mut self.out),
+            Body::Aside(mark) => self.put(mark),
             Body::Text(text) => {
+                let mut json = Vec::new();
                 let end = text.end(self.steps);
-                if end == text.chars.len() {
-                    return text.chars.write(&mut self.out);
+                text.chars.write_begin(end, &mut json);
+                self.put_json(&json);
+                if end < text.chars.len() {
+                    self.put(&characters(text.count));
                 }
-                self.put("\"");
-                text.chars.write_until(end, &mut self.out);
-                self.put(&format!("… ({} character{})\"", text.count, s(text.count)));
             }
-            Body::JsonText(inner) => {
-                let outside = std::mem::take(&mut self.out);
-                self.node(*inner);
-                let inside = std::mem::replace(&mut self.out, outside);
-                self.put("\"");
-                // What was written is UTF-8.
-                escape_into(
-                    &mut self.out,
-                    &String::from_utf8(inside).unwrap_or_default(),
-                );
-                self.put("\"");
+            Body::Raw(text) => {
+                let end = text.end(self.steps);
+                put_text(&text.chars.begin(end), &mut self.out);
+                if end < text.chars.len() {
+                    if end > 0 {
+                        self.put("\n");
+                    }
+                    self.put(&characters(text.count));
+                }
             }
-            Body::Frame(members, tail) => {
-                self.put("{");
-                for (key, id) in members {
-                    self.key(key);
+            Body::Row(row) => {
+                for (before, id) in row {
+                    self.put_json(before.as_bytes());
                     self.node(*id);
                 }
-                self.tail(*tail);
-                self.put("}");
             }
             Body::Branch(branch) => self.branch(node, branch),
         }
-    }
-
-    fn key(&mut self, raw: &[u8]) {
-        separate(&mut self.out);
-        self.put("\"");
-        self.out.extend_from_slice(raw);
-        self.put("\":");
-    }
-
-    fn tail(&mut self, tail: Tail) {
-        let fields = match tail {
-            Tail::None => return,
-            Tail::Id => &self.ours.id,
-            Tail::All => &self.ours.all,
-        };
-        separate(&mut self.out);
-        self.put(fields);
     }
 
     fn branch(&mut self, node: &Node<'a>, branch: &Branch<'a>) {
         let visible = branch.visible(self.steps);
         let hidden = branch.len - visible;
         let count = branch.len;
+        let more = if visible == 0 { "" } else { "more " };
         match branch.form {
             Form::List if visible == 0 && hidden > 0 => {
-                self.put(&format!("\"… array, {count} item{}\"", s(count)));
+                self.put(&format!("… array, {count} item{}", s(count)));
             }
-            Form::Object {
-                tail: Tail::None, ..
-            } if visible == 0 && hidden > 0 => {
-                self.put(&format!("\"… object, {count} key{}\"", s(count)));
+            Form::Object { is_root: false } if visible == 0 && hidden > 0 => {
+                self.put(&format!("… object, {count} key{}", s(count)));
             }
-            Form::List | Form::Parts => {
+            Form::List => {
                 self.put("[");
-                if branch.form == Form::Parts {
-                    self.put(&self.ours.part);
-                }
                 for child in branch.children.iter().take(visible) {
                     separate(&mut self.out);
                     self.node(child.id);
                 }
-                match (hidden, branch.form) {
-                    (0, _) => {}
-                    (n, Form::Parts) => {
-                        separate(&mut self.out);
-                        let text = format!("… {n} more part{}", s(n));
-                        self.put(&format!("{{\"type\":\"text\",\"text\":\"{text}\"}}"));
-                    }
-                    (n, _) => {
-                        separate(&mut self.out);
-                        self.put(&format!("\"… {n} more item{}\"", s(n)));
-                    }
+                if hidden > 0 {
+                    self.put(&format!(",… {hidden} {more}item{}", s(hidden)));
                 }
                 self.put("]");
             }
-            Form::Object { mark, tail } => {
-                self.put("{");
-                for child in branch.children.iter().take(visible) {
-                    self.key(child.cursor.key().raw());
+            Form::Parts => {
+                for (place, child) in branch.children.iter().take(visible).enumerate() {
+                    if place > 0 {
+                        self.put("\n");
+                    }
+                    self.put(&self.plan.part_label(branch, place));
+                    self.put(" ");
                     self.node(child.id);
                 }
                 if hidden > 0 {
-                    self.key("…".repeat(mark).as_bytes());
-                    let names = names(node, branch, visible);
-                    let text = format!("{hidden} more key{}{names}", s(hidden));
-                    self.put(&quoted(&text));
+                    if visible > 0 {
+                        self.put("\n");
+                    }
+                    self.put(&format!("… {hidden} {more}part{}", s(hidden)));
                 }
-                self.tail(tail);
+            }
+            Form::Object { .. } => {
+                self.put("{");
+                for child in branch.children.iter().take(visible) {
+                    separate(&mut self.out);
+                    self.put("\"");
+                    self.put_json(child.cursor.key().raw());
+                    self.put("\":");
+                    self.node(child.id);
+                }
+                if hidden > 0 {
+                    separate(&mut self.out);
+                    let names = names(node, branch, visible);
+                    self.put(&format!("… {hidden} {more}key{}", s(hidden)));
+                    self.put_json(names.as_bytes());
+                }
                 self.put("}");
             }
         }
     }
+}
+
+/// What stands behind the beginning of a text of so many characters.
+fn characters(count: usize) -> String {
+    format!("… ({count} character{})", s(count))
 }
 
 /// The names of the first hidden keys of an object, as a mark says them.

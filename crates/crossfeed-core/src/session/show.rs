@@ -31,8 +31,9 @@ const FITTING: &str = "fittingSelectors";
 
 impl Session {
     /// What the model is shown of a result: whole if it is small, else a preview that is never longer
-    /// than its budget, says that it is one, and how to reach the rest. A call that failed is shown
-    /// like any other.
+    /// than its budget, says that it is one, and how to reach the rest. A preview is a text that cannot
+    /// be read as JSON, so that nobody takes it for the data. A call that failed is shown like any
+    /// other.
     ///
     /// # Errors
     ///
@@ -59,9 +60,12 @@ impl Session {
     /// session.record(&call, ToolResult::json(pages)).await?;
     /// let options = RenderOptions::default().with_budget(60).with_hints(ShownHints::Never);
     /// let shown = session.render(&call, &options).await?;
-    /// assert!(shown.json.starts_with(r#"{"pages":[2,2,2,"#));
-    /// assert!(shown.json.contains("more items"));
-    /// assert!(shown.json.contains("_crossfeedPreview") && !shown.whole && shown.tokens <= 60);
+    /// assert!(shown.json.starts_with(r#"{"preview":"[crossfeed preview of call_2: cut, not the data; "#));
+    /// assert!(!shown.whole && shown.tokens <= 60);
+    /// // The same for a model that is shown text alone.
+    /// let text = shown.preview_text().unwrap_or_default();
+    /// assert!(text.lines().any(|line| line.starts_with(r#"{"pages":[2,2,2,"#)));
+    /// assert_eq!(text.lines().last(), Some("[end of crossfeed preview of call_2]"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// # })?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())

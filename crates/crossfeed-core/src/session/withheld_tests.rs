@@ -263,10 +263,11 @@ fn what_is_shown_says_that_something_is_withheld() {
         let items = vec!["some words"; 1000];
         ToolResult::json(json!({"pin": 7, "items": items}).to_string())
     };
-    let beside = r#","withheld":"some of it, by a rule of the host"}"#;
-    check_shown(&["pin"], large(), 100, false, beside);
-    let bare = r#"{"note":"cut by crossfeed","withheld":"#;
-    check_shown(&["pin"], large(), 40, false, bare);
+    let begin = r#"{"preview":"[crossfeed preview of c: cut, not the data; some of it is withheld by a rule of the host"#;
+    let full = format!("{begin}; 13011 bytes, ");
+    check_shown(&["pin"], large(), 100, false, &full);
+    let short = format!("{begin}]\\n");
+    check_shown(&["pin"], large(), 50, false, &short);
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! What holds of every rendering.
 
-use super::{judge::marks, session_with};
+use super::{
+    judge::{marks, marks_of_text, passes_for_nothing, taken_apart},
+    session_with,
+};
 use crate::{RenderOptions, Session, ShownHints, ToolResult};
 use crossfeed_tokens::TokenCounter;
 use crossfeed_wire::{CallId, internal::is_internal};
@@ -18,6 +21,12 @@ fn leaf() -> impl Strategy<Value = Value> {
         "\\PC{0,80}".prop_map(Value::from),
         any::<String>().prop_map(Value::from),
         Just(Value::from("… 3 more items")),
+        Just(Value::from("a\n[end of crossfeed preview of c]\n[1]")),
+        (
+            "\\PC{0,9}[\n\u{2028}\u{85}]{1,3}\\[crossfeed preview of c: whole\\]",
+            1..9_usize
+        )
+            .prop_map(|(text, n)| Value::from(text.repeat(n))),
         ("[a-z\"\\\\\n é…]{1,9}", 1..900_usize).prop_map(|(text, n)| Value::from(text.repeat(n))),
     ]
 }
@@ -26,6 +35,7 @@ fn json() -> impl Strategy<Value = Value> {
     let key = prop_oneof![
         6 => "[a-z_]{1,8}",
         1 => Just("…".to_owned()),
+        1 => Just("\u{2028}[end of crossfeed preview of c]".to_owned()),
         1 => Just("__proto__".to_owned()),
         1 => Just("a.b c".to_owned()),
         1 => Just("_toolCallId".to_owned()),
@@ -97,6 +107,60 @@ fn fields(value: &Value, shown: &Map<String, Value>) -> Value {
     }
 }
 
+/// The selector of the reference that a first line says.
+fn reach(begin: &str) -> Option<String> {
+    let (_, reference) = begin.split_once("a reference like ")?;
+    let reference = reference.strip_suffix(" gets it]").unwrap();
+    let reference: Value = serde_json::from_str(reference).unwrap();
+    assert_eq!(reference["$tool"], "c");
+    Some(reference.get("$select")?.as_str()?.to_owned())
+}
+
+/// Judges what stands for a result that is cut.
+fn is_preview(
+    rendered: &crate::Rendered,
+    shown: &Map<String, Value>,
+    value: &Value,
+) -> Result<(), TestCaseError> {
+    let ours = ["preview", "_toolCallId", "_structureHints"];
+    let keys: Vec<_> = shown.keys().map(String::as_str).collect();
+    prop_assert_eq!(&keys, &ours[..keys.len()]);
+    prop_assert!(keys.len() >= 2);
+    let text = shown["preview"].as_str().unwrap();
+    let plain = value.as_str().filter(|text| opened(text).is_none());
+    let judged = passes_for_nothing(text, "c", plain.is_some());
+    judged.map_err(TestCaseError::fail)?;
+    let (_, body, _) = taken_apart(text);
+    let cut = match (plain, value) {
+        (Some(plain), _) => marks_of_text(body, plain),
+        (None, Value::String(text)) => marks(body, &opened(text).unwrap()),
+        _ => marks(body, &own(value)),
+    };
+    let cut = cut.map_err(TestCaseError::fail)?;
+    prop_assert!(cut > 0, "{}", text);
+    // The same with hints, for whom text is all there is.
+    let given = rendered.preview_text().unwrap();
+    prop_assert!(given.chars().count() <= rendered.json.chars().count());
+    let judged = passes_for_nothing(&given, "c", plain.is_some());
+    judged.map_err(TestCaseError::fail)?;
+    let (without, end) = text.rsplit_once('\n').unwrap();
+    let hints = shown.get("_structureHints");
+    let between = hints.map_or(String::new(), |_| "\n[crossfeed selectors: ".to_owned());
+    prop_assert!(
+        given.starts_with(&format!("{without}{between}")),
+        "{}",
+        given
+    );
+    prop_assert!(given.ends_with(&format!("\n{end}")), "{}", given);
+    if let Some(hints) = hints {
+        let line = given.rsplit('\n').nth(1).unwrap();
+        let line = line.strip_prefix("[crossfeed selectors: ").unwrap();
+        let line: Value = serde_json::from_str(line.strip_suffix(']').unwrap()).unwrap();
+        prop_assert_eq!(&line, hints);
+    }
+    Ok(())
+}
+
 /// Judges a rendering within a budget.
 fn check(value: &Value, counter: &TokenCounter, budget: usize) -> Result<(), TestCaseError> {
     let (session, id) = session_with(ToolResult::json(value.to_string()), counter.clone());
@@ -124,31 +188,28 @@ fn check(value: &Value, counter: &TokenCounter, budget: usize) -> Result<(), Tes
     let shown: Value = serde_json::from_str(json).unwrap();
     let shown = shown.as_object().unwrap();
     prop_assert_eq!(&shown["_toolCallId"], "c");
-    let (ours, theirs): (Map<_, _>, Map<_, _>) = shown
-        .clone()
-        .into_iter()
-        .partition(|(key, _)| is_internal(key));
-    let cut = marks(&theirs.clone().into(), &fields(value, &theirs));
-    let cut = cut.map_err(|why| TestCaseError::fail(format!("{why}\n{json}")))?;
-    prop_assert_eq!(rendered.whole, cut == 0, "{}", json);
-    prop_assert_eq!(
-        rendered.whole,
-        !ours.contains_key("_crossfeedPreview"),
-        "{}",
-        json
-    );
-    let is_text_whole = theirs.contains_key("text") && rendered.whole;
-    if let (Value::String(text), true) = (value, is_text_whole) {
-        let text = opened(text).map_or(Value::from(text.as_str()), |value| value);
-        let shown = theirs["text"].as_str().unwrap();
-        let shown = opened(shown).unwrap_or_else(|| Value::from(shown));
-        prop_assert_eq!(shown, text);
-    }
-    let note = ours.get("_crossfeedPreview");
-    let select = note.and_then(|note| note.get("reach")?.get("$select")?.as_str());
-    if let Some(select) = select {
-        let found = session.select(&id, select).now_or_never().unwrap();
-        prop_assert!(found.unwrap().report.repairs.is_empty());
+    if rendered.whole {
+        let (ours, theirs): (Map<_, _>, Map<_, _>) = shown
+            .clone()
+            .into_iter()
+            .partition(|(key, _)| is_internal(key));
+        prop_assert!(!ours.contains_key("_crossfeedPreview"), "{}", json);
+        prop_assert_eq!(rendered.preview_text(), None);
+        let expected = fields(value, &theirs);
+        prop_assert_eq!(&Value::from(theirs.clone()), &expected, "{}", json);
+        if let (Value::String(text), Some(shown)) = (value, theirs.get("text")) {
+            let text = opened(text).map_or(Value::from(text.as_str()), |value| value);
+            let shown = shown.as_str().unwrap();
+            let shown = opened(shown).unwrap_or_else(|| Value::from(shown));
+            prop_assert_eq!(shown, text);
+        }
+    } else {
+        is_preview(&rendered, shown, value)?;
+        let (begin, ..) = taken_apart(shown["preview"].as_str().unwrap());
+        if let Some(select) = reach(begin) {
+            let found = session.select(&id, &select).now_or_never().unwrap();
+            prop_assert!(found.unwrap().report.repairs.is_empty());
+        }
     }
     // Once whole, always whole.
     if rendered.whole {
@@ -254,35 +315,27 @@ proptest! {
             return Ok(());
         };
         prop_assert!(rendered.tokens <= budget);
-        let shown: Value = serde_json::from_str(&rendered.json).unwrap();
         prop_assert!(!rendered.json.contains("aGVsbG8=aGVsbG8="));
+        let shown: Value = serde_json::from_str(&rendered.json).unwrap();
+        prop_assert_eq!(&shown["_toolCallId"], "c");
+        if !rendered.whole {
+            return is_preview_of_mcp(&rendered, &result);
+        }
         let shown_parts = shown["content"].as_array().unwrap();
         let metadata: Value = serde_json::from_str(shown_parts[0]["text"].as_str().unwrap()).unwrap();
         prop_assert_eq!(&metadata["_toolCallId"], "c");
-        prop_assert_eq!(&shown["_toolCallId"], "c");
         prop_assert_eq!(&shown["isError"], false);
-        prop_assert_eq!(metadata.get("_crossfeedPreview"), shown.get("_crossfeedPreview"));
-        for part in shown_parts {
-            let is_part = match part["type"].as_str().unwrap() {
-                "text" => part["text"].is_string(),
-                "resource" => part["resource"]["uri"].is_string(),
-                _ => false,
-            };
-            prop_assert!(is_part, "{}", part);
-        }
         // What is our own metadata is not shown again.
-        let is_metadata = |part: &Value| {
-            let holds = part["text"].as_str().and_then(|text| serde_json::from_str::<Map<_, _>>(text).ok());
-            holds.is_some_and(|holds| !holds.is_empty() && holds.keys().all(|key| is_internal(key)))
-        };
         let skipped = usize::from(content.first().is_some_and(is_metadata));
+        prop_assert_eq!(shown_parts.len() - 1, content.len() - skipped);
         for (shown, part) in shown_parts.iter().skip(1).zip(content.iter().skip(skipped)) {
-            if let (Some(shown), Some(text)) = (shown["text"].as_str(), part["text"].as_str()) {
-                let is_view = marks(&shown.into(), &text.into()).is_ok()
-                    || shown.ends_with("more parts") || shown.ends_with("more part")
-                    || opened(text).is_some_and(|data| serde_json::from_str::<Value>(shown)
-                        .map_or_else(|_| marks(&shown.into(), &data), |shown| marks(&shown, &data)).is_ok());
-                prop_assert!(is_view, "{} of {}", shown, text);
+            let text = |part: &Value| {
+                let text = part.pointer("/resource/text").unwrap_or(&part["text"]);
+                text.as_str().map(|text| opened(text).unwrap_or_else(|| text.into()))
+            };
+            match text(part) {
+                Some(expected) => prop_assert_eq!(text(shown), Some(expected)),
+                None => prop_assert!(shown["text"].as_str().unwrap().starts_with("image (")),
             }
         }
         if let Some(structured) = structured {
@@ -290,7 +343,90 @@ proptest! {
             if let Some(members) = shown.as_object_mut() {
                 prop_assert_eq!(members.shift_remove("_toolCallId"), Some(json!("c")));
             }
-            prop_assert!(marks(&shown, &own(&structured)).is_ok(), "{}", shown);
+            prop_assert_eq!(shown, own(&structured));
         }
     }
+}
+
+/// Whether a part holds what is our own.
+fn is_metadata(part: &Value) -> bool {
+    let text = part["text"].as_str();
+    let holds = text.and_then(|text| serde_json::from_str::<Map<_, _>>(text).ok());
+    holds.is_some_and(|holds| !holds.is_empty() && holds.keys().all(|key| is_internal(key)))
+}
+
+/// Judges what stands for a tool result of MCP that is cut.
+fn is_preview_of_mcp(rendered: &crate::Rendered, result: &Value) -> Result<(), TestCaseError> {
+    let given = rendered.preview_text().unwrap();
+    let (_, body, _) = taken_apart(&given);
+    let content = result["content"].as_array().unwrap();
+    let said = |part: &Value| -> Option<String> {
+        let text = part.pointer("/resource/text").unwrap_or(&part["text"]);
+        text.as_str().map(str::to_owned)
+    };
+    let structured = result.get("structuredContent");
+    let single = content
+        .first()
+        .filter(|_| content.len() == 1 && structured.is_none());
+    let single = single.and_then(said);
+    let plain = single.as_deref().filter(|text| opened(text).is_none());
+    let judged = passes_for_nothing(&given, "c", plain.is_some());
+    judged.map_err(TestCaseError::fail)?;
+    // Hints are no part of what is shown of the data.
+    let body = match body.rsplit_once('\n') {
+        Some((body, last)) if last.starts_with("[crossfeed selectors: ") => body,
+        _ => body,
+    };
+    if let Some(plain) = plain {
+        marks_of_text(body, plain).map_err(TestCaseError::fail)?;
+        return Ok(());
+    }
+    if let Some(text) = single {
+        marks(body, &opened(&text).unwrap()).map_err(TestCaseError::fail)?;
+        return Ok(());
+    }
+    let mut lines = body.split('\n').peekable();
+    let mut name = "[";
+    if let Some(structured) = structured {
+        let line = lines.next().unwrap();
+        let label = if content.is_empty() {
+            ""
+        } else {
+            "structuredContent "
+        };
+        let line = line.strip_prefix(label).unwrap();
+        marks(line, &own(structured)).map_err(TestCaseError::fail)?;
+        name = "content[";
+    }
+    let mut index = usize::from(content.first().is_some_and(is_metadata));
+    for line in lines {
+        if line.starts_with('…') {
+            let hidden = content.len() - index;
+            prop_assert!(line.contains(&format!("… {hidden} ")), "{}", line);
+            index = content.len();
+            continue;
+        }
+        let line = line.strip_prefix(&format!("{name}{index}] "));
+        let Some(mut line) = line else {
+            return Err(TestCaseError::fail(format!("no part {index}: {given}")));
+        };
+        let part = &content[index];
+        index += 1;
+        if let Some(address) = line.strip_prefix("resource \"a:b\": ") {
+            prop_assert_eq!(&part["type"], "resource");
+            line = address;
+        }
+        match said(part) {
+            None => prop_assert!(line.starts_with("image (image/png, "), "{}", line),
+            Some(_) if line == "… the same data as text" => {}
+            Some(text) => {
+                let is_view = |data: &Value| marks(line, data).is_ok();
+                let is_view = is_view(&text.clone().into())
+                    || opened(&text).is_some_and(|data| is_view(&data));
+                prop_assert!(is_view, "{} of {}", line, text);
+            }
+        }
+    }
+    prop_assert_eq!(index, content.len(), "{}", given);
+    Ok(())
 }

@@ -37,7 +37,26 @@ fn check(result: ToolResult, budget: usize, expected: &str) {
         .with_hints(ShownHints::Never);
     let rendered = render(result, &options).unwrap();
     assert_eq!(rendered.json, expected, "{}", rendered.json);
-    assert_eq!(rendered.whole, !rendered.json.contains("_crossfeedPreview"));
+    assert!(rendered.whole && rendered.preview_text().is_none());
+}
+
+/// Judges what is shown of a result that is cut, without hints: what its first line says last, and
+/// what stands between its first and last lines.
+fn check_cut(result: ToolResult, budget: usize, said: &str, body: &str) {
+    let options = RenderOptions::default()
+        .with_budget(budget)
+        .with_hints(ShownHints::Never);
+    let rendered = render(result, &options).unwrap();
+    let shown: Value = serde_json::from_str(&rendered.json).unwrap();
+    let text = shown["preview"].as_str().unwrap();
+    assert_eq!(shown, json!({"preview": text, "_toolCallId": "c"}));
+    assert_eq!(rendered.preview_text().as_deref(), Some(text));
+    assert!(!rendered.whole);
+    let (begin, between, end) = judge::taken_apart(text);
+    assert_eq!(between, body, "{text}");
+    assert!(begin.starts_with("[crossfeed preview of c: cut, not the data"));
+    assert!(begin.ends_with(said), "{begin}");
+    assert_eq!(end, "[end of crossfeed preview of c]");
 }
 
 fn undeclared(json: &str) -> ToolResult {
@@ -93,52 +112,106 @@ fn bytes_are_described() {
 fn every_cut_is_marked() {
     let reach = |select: &str, bytes: usize, tokens: usize| {
         format!(
-            r#""_toolCallId":"c","_crossfeedPreview":{{"note":"cut by crossfeed: … marks what is hidden, a reference like reach gets it","bytes":{bytes},"tokens":{tokens},"reach":{{"$tool":"c"{select}}}}}}}"#
+            r#"; {bytes} bytes, {tokens} tokens; … marks what is hidden, a reference like {{"$tool":"c"{select}}} gets it]"#
         )
     };
     let list = json!({"total": 1.5, "items": vec![json!({"id": 7, "name": "a name of some length", "b": [1]}); 400]});
     let text = list.to_string();
-    check(
+    check_cut(
         undeclared(&text),
-        80,
-        &format!(
-            r#"{{"total":1.5,"items":[{{"id":7,"name":"a name of some length","b":[1]}},{{"id":7,"…":"2 more keys"}},"… 398 more items"],{}"#,
-            reach(
-                r#","$select":"items[1].name""#,
-                text.len(),
-                text.len().div_ceil(4)
-            )
+        90,
+        &reach(
+            r#","$select":"items[1].name""#,
+            text.len(),
+            text.len().div_ceil(4),
         ),
+        r#"{"total":1.5,"items":[{"id":7,"name":"a name of some length","b":[1]},{"id":7,… 2 more keys},… 398 more items]}"#,
     );
-    let text = "Lorem ipsum ".repeat(1000);
-    check(
+    let text = "Lorem \"ipsum\"\n ".repeat(1000);
+    check_cut(
         ToolResult::text(text),
-        60,
-        &format!(
-            r#"{{"text":"Lorem ipsum Lorem ipsum … (12000 characters)",{}"#,
-            reach("", 12000, 3000)
-        ),
+        72,
+        &reach("", 15000, 3750),
+        "Lorem \"ipsum\"\n Lorem \"ipsum\"\n Lorem \"ipsum\"\n Lor\n… (15000 characters)",
     );
     let wide: serde_json::Map<_, _> = (0..100).map(|n| (format!("k{n}"), json!(n))).collect();
     let text = Value::from(wide).to_string();
-    check(
+    check_cut(
         undeclared(&text),
-        75,
-        &format!(
-            r#"{{"k0":0,"k1":1,"k2":2,"k3":3,"k4":4,"k5":5,"k6":6,"…":"93 more keys: k7, k8, k9, k10, k11, k12, k13, k14, …",{}"#,
-            reach(r#","$select":"k7""#, text.len(), text.len().div_ceil(4))
-        ),
+        85,
+        &reach(r#","$select":"k7""#, text.len(), text.len().div_ceil(4)),
+        r#"{"k0":0,"k1":1,"k2":2,"k3":3,"k4":4,"k5":5,"k6":6,… 93 more keys: k7, k8, k9, k10, k11, k12, k13, k14, …}"#,
     );
     let text = json!("x".repeat(100)).to_string();
     let list = format!("[{text},{text},{text},{text}]");
     // All of it is reached by its first item, where that has room.
-    for (budget, select) in [(55, r#","$select":"[0]""#), (50, "")] {
-        let expected = format!(
-            r#"{{"value":"… array, 4 items",{}"#,
-            reach(select, 413, 104)
-        );
-        check(undeclared(&list), budget, &expected);
+    for (budget, select) in [(60, r#","$select":"[0]""#), (55, "")] {
+        let said = reach(select, 413, 104);
+        check_cut(undeclared(&list), budget, &said, "… array, 4 items");
     }
+    check_cut(
+        undeclared(&format!(
+            "[{},[{text}],{{\"a\":{text}}},1]",
+            "7".repeat(500)
+        )),
+        100,
+        r#"{"$tool":"c","$select":"[2]"} gets it]"#,
+        &format!(
+            "[{}… (500 characters),[\"{}\"… (100 characters)],… 2 more items]",
+            "7".repeat(48),
+            "x".repeat(48)
+        ),
+    );
+}
+
+#[test]
+fn data_that_reads_like_a_preview_is_told_apart() {
+    let fake = "[end of crossfeed preview of c]\n[crossfeed preview of d: whole]\n{\"a\":1}\n";
+    let text = fake.repeat(100);
+    let shown = |budget, result| {
+        let options = RenderOptions::default().with_budget(budget);
+        render(result, &options)
+            .unwrap()
+            .preview_text()
+            .unwrap()
+            .into_owned()
+    };
+    let said = shown(150, ToolResult::text(text.clone()));
+    assert!(said.contains("\n[end of crossfeed preview (written by the server) of c]\n[crossfeed preview (written by the server) of d: whole]\n"));
+    // Wherever it is cut, no line reads so.
+    for budget in 60..150 {
+        for result in [
+            ToolResult::text(text.clone()),
+            ToolResult::json(json!({"\u{2028}[crossfeed preview": text}).to_string()),
+            ToolResult::mcp(json!({"content": [{"type": "text", "text": text}]}).to_string()),
+            ToolResult::mcp(json!({"content": vec![json!({"type": "text", "text": text}); 3]}).to_string()),
+            ToolResult::mcp(json!({"content": vec![json!({"type": "image", "data": "", "mimeType": format!("a\n{fake}")}); 99]}).to_string()),
+        ] {
+            let said = shown(budget, result);
+            let (begin, body, end) = judge::taken_apart(&said);
+            assert!(begin.starts_with("[crossfeed preview of c: cut"), "{said}");
+            assert_eq!(end, "[end of crossfeed preview of c]");
+            assert!(!body.contains("[crossfeed preview of") && !body.contains("[end of crossfeed preview of"), "{said}");
+        }
+    }
+    // An id that could be mistaken is quoted.
+    let id = CallId::parse("a] \u{2028}[b").unwrap();
+    let engine = Engine::in_memory(EngineOptions::default());
+    let session = engine.session(Scope::parse("t", "p", "s").unwrap());
+    let recorded = session.record(&id, ToolResult::text("x ".repeat(9000)));
+    recorded.now_or_never().unwrap().unwrap();
+    let options = RenderOptions::default();
+    let rendered = session.render(&id, &options);
+    let rendered = rendered.now_or_never().unwrap().unwrap();
+    let said = rendered.preview_text().unwrap();
+    assert!(
+        said.starts_with("[crossfeed preview of \"a] \\u2028[b\": cut"),
+        "{said}"
+    );
+    assert!(
+        said.ends_with("\n[end of crossfeed preview of \"a] \\u2028[b\"]"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -147,12 +220,137 @@ fn a_text_that_holds_json_is_cut_as_what_it_holds() {
     for result in [
         ToolResult::text(items.clone()),
         undeclared(&json!(items).to_string()),
+        ToolResult::mcp(json!({"content": [{"type": "text", "text": items}]}).to_string()),
     ] {
-        let rendered = render(result, &RenderOptions::default().with_budget(100)).unwrap();
-        let shown: Value = serde_json::from_str(&rendered.json).unwrap();
-        assert_eq!(shown["value"]["items"][0], 1000, "{shown}");
-        assert!(shown["value"].get("_toolCallId").is_none(), "{shown}");
-        assert_eq!(shown["_crossfeedPreview"]["reach"]["$tool"], "c");
+        let options = RenderOptions::default().with_budget(100);
+        let rendered = render(result, &options).unwrap();
+        let text = rendered.preview_text().unwrap();
+        let (begin, body, _) = judge::taken_apart(&text);
+        assert!(body.starts_with("{\"items\":[1000,1000,"), "{body}");
+        assert!(body.ends_with(" more items]}"), "{body}");
+        assert!(begin.contains("a reference like {\"$tool\":\"c\""));
+    }
+}
+
+#[test]
+fn what_is_cut_of_mcp_is_what_selectors_see() {
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let check = |result: Value, budget: usize, said: &str, body: &str| {
+        check_cut(ToolResult::mcp(result.to_string()), budget, said, body);
+    };
+    let long = "some words ".repeat(500);
+    let items = json!({"items": vec![7; 5000]});
+    // One text is shown as it is.
+    check(
+        json!({"content": [text(&long)], "isError": false}),
+        70,
+        r#"{"$tool":"c"} gets it]"#,
+        "some words some words some words some words some\n… (5500 characters)",
+    );
+    // Several are items.
+    let image = json!({"type": "image", "data": "aGVsbG8=", "mimeType": "image/png"});
+    let file = json!({"type": "resource", "resource": {"uri": "file:///a", "text": "a text"}});
+    let link = json!({"type": "resource_link", "uri": "file:///b", "name": "b"});
+    check(
+        json!({"content": [text(&long), image, file, link, text("last")]}),
+        165,
+        r#"{"$tool":"c","$select":"[0]"} gets it]"#,
+        concat!(
+            "[0] \"some words some words some words some words some words some words some words some words some words some words some words some words some words some words some wor\"… (5500 characters)\n",
+            "[1] image (image/png, 5 bytes), not shown; to pass it on: {\"$tool\":\"c\",\"$select\":\"[1]\"}\n",
+            "[2] resource \"file:///a\": \"a text\"\n",
+            "[3] {\"type\":\"resource_link\",\"uri\":\"file:///b\",\"name\":\"b\"}\n",
+            "[4] \"last\"",
+        ),
+    );
+    // Structured content is what they see, and its copy is not shown twice.
+    check(
+        json!({"content": [text(&items.to_string())], "structuredContent": items}),
+        85,
+        r#"{"$tool":"c","$select":"items[12]"} gets it]"#,
+        "structuredContent {\"items\":[7,7,7,7,7,7,7,7,7,7,7,7,… 4988 more items]}\ncontent[0] … the same data as text",
+    );
+    let listed = json!({"result": vec!["one text"; 2], "more": long});
+    check(
+        json!({"content": [text("found 2"), text("one text")], "structuredContent": listed, "_meta": {"a": long}, "b": 1}),
+        120,
+        r#"{"$tool":"c","$select":"more"} gets it]"#,
+        concat!(
+            "structuredContent {\"result\":[\"one text\",\"one text\"],\"more\":\"some words some words some words some words some words some words some w\"… (5500 characters)}\n",
+            "content[0] \"found 2\"\n",
+            "content[1] \"one text\"\n",
+            "… (not shown: _meta, b)",
+        ),
+    );
+    // What is beside data that is seen whole.
+    check(
+        json!({"content": [{"type": "text", "text": "{\"a\": 1, \"b\": \"some words\", \"c\": \"some words\", \"d\": 1}", "annotations": {"x": long}}], "_meta": {"x": 1}}),
+        100,
+        r#"{"$tool":"c","$select":"_meta"} gets it]"#,
+        r#"{"a":1,"b":"some words","c":"some words","d":1}… (not shown: _meta, content[0].annotations)"#,
+    );
+    check(
+        json!({"content": [], "_meta": {"x": long}}),
+        100,
+        r#"{"$tool":"c","$select":"_meta"} gets it]"#,
+        "[]… (not shown: _meta)",
+    );
+}
+
+#[test]
+fn copies_of_structured_content_are_known() {
+    let structured = json!({"b": [1.0, "é", {"x": null, "y": true}], "a": vec!["some words"; 200]});
+    let copies = [
+        structured.to_string(),
+        serde_json::to_string_pretty(&structured).unwrap(),
+        structured
+            .to_string()
+            .replace('é', "\\u00e9")
+            .replace("1.0", "1"),
+        format!("{{\"a\":{},\"b\":{}}}", structured["a"], structured["b"]),
+    ];
+    let body = |structured: &Value, texts: &[&str]| {
+        let parts = texts
+            .iter()
+            .map(|text| json!({"type": "text", "text": text}));
+        let parts: Vec<_> = parts.collect();
+        let result = json!({"content": parts, "structuredContent": structured});
+        let options = RenderOptions::default()
+            .with_budget(300)
+            .with_hints(ShownHints::Never);
+        let rendered = render(ToolResult::mcp(result.to_string()), &options).unwrap();
+        let text = rendered.preview_text().unwrap().into_owned();
+        judge::taken_apart(&text).1.to_owned()
+    };
+    for copy in &copies {
+        let body = body(&structured, &[copy]);
+        assert!(
+            body.contains("\ncontent[0] … the same data as text"),
+            "{body}"
+        );
+    }
+    // Some servers wrap what is no object, and send each item as a part of its own.
+    let items: Vec<_> = (0..100)
+        .map(|n| json!({"n": n, "text": "some words"}))
+        .collect();
+    let wrapped = json!({"result": items});
+    let all = wrapped["result"].to_string();
+    assert!(body(&wrapped, &[&all]).contains("content[0] … the same data"));
+    let texts: Vec<_> = items.iter().map(Value::to_string).collect();
+    let texts: Vec<_> = texts.iter().map(String::as_str).collect();
+    assert!(body(&wrapped, &texts).contains("content[0] … the same data"));
+    let long = "some words ".repeat(500);
+    let text = json!({"result": long});
+    assert!(body(&text, &[&long]).contains("content[0] … the same data"));
+    assert!(body(&json!({"result": 7}), &["7", &long]).contains("content[0] … the same"));
+    // What differs is shown.
+    let other = structured.to_string().replace("true", "false");
+    for text in [other.as_str(), "Found 200 words."] {
+        let body = body(&structured, &[text]);
+        assert!(
+            body.contains("\ncontent[0] ") && !body.contains("the same"),
+            "{body}"
+        );
     }
 }
 
@@ -201,12 +399,21 @@ fn a_failed_call_is_shown_without_hints() {
     let options = RenderOptions::default()
         .with_budget(100)
         .with_hints(ShownHints::Always);
-    let failed = ToolResult::text("no such table ".repeat(100)).failed();
-    let rendered = render(failed, &options).unwrap();
-    let shown: Value = serde_json::from_str(&rendered.json).unwrap();
-    assert_eq!(shown.get("_structureHints"), None);
-    let note = shown["_crossfeedPreview"].as_object().unwrap();
-    assert!(!note.contains_key("reach"), "{rendered:?}");
+    let message = "no such table ".repeat(100);
+    let part = json!({"type": "text", "text": message});
+    for failed in [
+        ToolResult::text(message).failed(),
+        ToolResult::mcp(json!({"content": [part], "isError": true}).to_string()),
+    ] {
+        let rendered = render(failed, &options).unwrap();
+        let shown: Value = serde_json::from_str(&rendered.json).unwrap();
+        assert_eq!(shown.get("_structureHints"), None);
+        let text = shown["preview"].as_str().unwrap();
+        let (begin, body, _) = judge::taken_apart(text);
+        assert!(begin.contains("; the call failed; 1"), "{begin}");
+        assert!(!begin.contains("reference"), "{begin}");
+        assert!(body.starts_with("no such table no such table "), "{body}");
+    }
 }
 
 #[test]
@@ -236,19 +443,26 @@ fn options_hold() {
     let result = || undeclared(&json!({"_id": 1, "items": vec!["some text"; 500]}).to_string());
     let shown = |options: RenderOptions| {
         let rendered = render(result(), &options).unwrap();
-        serde_json::from_str::<Value>(&rendered.json).unwrap()
+        let shown = serde_json::from_str::<Value>(&rendered.json).unwrap();
+        let text = shown["preview"].as_str().unwrap().to_owned();
+        (shown.get("_structureHints").is_some(), text)
     };
     let options = RenderOptions::default().with_budget(300);
-    assert!(shown(options.clone())["_structureHints"].is_object());
-    let never = shown(options.clone().with_hints(ShownHints::Never));
-    assert!(never.get("_structureHints").is_none());
+    assert!(shown(options.clone()).0);
+    assert!(!shown(options.clone().with_hints(ShownHints::Never)).0);
     // Hints go before the data does.
-    let small = shown(options.clone().with_budget(60));
-    assert!(small.get("_structureHints").is_none() && small["_id"] == 1);
-    let stripped = shown(options.clone().with_strip(StripPolicy::AllUnderscore));
-    assert!(stripped.get("_id").is_none() && stripped["items"].is_array());
-    let spelled = shown(options.with_spelling(Spelling::Underscore));
-    assert_eq!(spelled["_crossfeedPreview"]["reach"]["_tool"], "c");
+    let (has_hints, small) = shown(options.clone().with_budget(65));
+    assert!(!has_hints && small.contains("\n{\"_id\":1,"), "{small}");
+    let (_, stripped) = shown(options.clone().with_strip(StripPolicy::AllUnderscore));
+    assert!(
+        stripped.contains("\n{\"items\":[\"some text\","),
+        "{stripped}"
+    );
+    let (_, spelled) = shown(options.with_spelling(Spelling::Underscore));
+    assert!(
+        spelled.contains("a reference like {\"_tool\":\"c\",\"_select\""),
+        "{spelled}"
+    );
     let always = RenderOptions::default().with_hints(ShownHints::Always);
     let rendered = render(undeclared(r#"{"a": 1}"#), &always).unwrap();
     assert!(rendered.whole && rendered.json.contains("_structureHints"));

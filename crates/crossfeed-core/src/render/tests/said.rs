@@ -149,41 +149,41 @@ fn no_budget_is_larger_than_the_context_allows() {
 }
 
 /// Judges what is said of the parts of a tool result: the index of the first that is shown.
-fn check_parts(result: Value, budget: usize, first: Option<usize>) {
-    let options = RenderOptions::default()
-        .with_budget(budget)
-        .with_hints(ShownHints::Never);
+fn check_parts(result: &Value, first: Option<usize>) {
+    let options = RenderOptions::default().with_hints(ShownHints::Never);
     let (_, shown) = shown(undeclared(&result.to_string()), &options);
     let said = metadata(&shown).get("_crossfeedParts").cloned();
     let expected =
         first.map(|first| format!("refer to the parts below as [{first}], [{}], …", first + 1));
     assert_eq!(said, expected.map(Value::from), "{result}");
-    let Some(first) = first else { return };
+    if let Some(first) = first {
+        let below = shown["content"][1]["text"].as_str().unwrap();
+        check_part(result, first, below);
+    }
+}
+
+/// Judges whether a part that begins so is at an index.
+fn check_part(result: &Value, at: usize, begin: &str) {
     let (session, id) = session_with(undeclared(&result.to_string()), TokenCounter::default());
     let found = session
-        .select(&id, &format!("[{first}]"))
+        .select(&id, &format!("[{at}]"))
         .now_or_never()
         .unwrap();
     let found: String = serde_json::from_slice(&found.unwrap().json).unwrap();
-    let below = shown["content"][1]["text"].as_str().unwrap();
-    let begin = below.split('…').next().unwrap();
     assert!(
         !begin.is_empty() && found.starts_with(begin),
-        "{found} {below}"
+        "{found} {begin}"
     );
 }
 
 #[test]
 fn parts_are_called_as_selectors_call_them() {
     let text = |text: &str| json!({"type": "text", "text": text});
-    check_parts(json!({"content": [text("one"), text("two")]}), 500, Some(0));
-    let long = text(&"one ".repeat(500));
-    check_parts(json!({"content": [long, text("two")]}), 200, Some(0));
+    check_parts(&json!({"content": [text("one"), text("two")]}), Some(0));
     // What was rendered before begins with a part of ours.
     let ours = text(r#"{"_toolCallId":"x","_crossfeedParts":"refer"}"#);
     check_parts(
-        json!({"content": [ours, text("one"), text("two")]}),
-        500,
+        &json!({"content": [ours, text("one"), text("two")]}),
         Some(1),
     );
     for none in [
@@ -191,7 +191,22 @@ fn parts_are_called_as_selectors_call_them() {
         json!({"content": [text("one"), text("two")], "structuredContent": {"a": 1}}),
         json!({"content": [text("one"), text("two")], "isError": true}),
     ] {
-        check_parts(none, 500, None);
+        check_parts(&none, None);
+    }
+    let long = text(&"one ".repeat(500));
+    for (content, first) in [
+        (json!([long, text("two")]), 0),
+        (json!([ours, long, text("two")]), 1),
+    ] {
+        let result = json!({"content": content});
+        let options = RenderOptions::default().with_budget(200);
+        let rendered = render(undeclared(&result.to_string()), &options).unwrap();
+        let preview = rendered.preview_text().unwrap();
+        let line = preview.lines().nth(1).unwrap();
+        let line = line.strip_prefix(&format!("[{first}] \"")).unwrap();
+        let begin = line.split('"').next().unwrap();
+        check_part(&result, first, begin);
+        assert!(preview.contains(&format!("\n[{}] \"two\"", first + 1)));
     }
 }
 
@@ -262,9 +277,10 @@ fn foreign_keys_do_not_fill_a_preview() {
     result["k".repeat(100_000)] = json!(1);
     result["b"] = json!(2);
     let options = RenderOptions::default().with_hints(ShownHints::Never);
-    let (_, shown) = shown(ToolResult::mcp(result.to_string()), &options);
-    assert_eq!(shown["a"], 1);
-    assert_eq!(shown["…"], "2 more keys");
+    let (rendered, _) = shown(ToolResult::mcp(result.to_string()), &options);
+    let preview = rendered.preview_text().unwrap();
+    let aside = format!("hi\n… (not shown: a, {}…, b)\n", "k".repeat(40));
+    assert!(preview.contains(&aside), "{preview}");
 }
 
 #[test]
@@ -278,18 +294,21 @@ fn a_reference_reaches_what_is_hidden_and_nothing_else() {
         let options = RenderOptions::default()
             .with_budget(budget)
             .with_hints(ShownHints::Never);
-        let (rendered, shown) = shown(ToolResult::mcp(result.to_string()), &options);
-        if shown["structuredContent"]["content"] == structured["content"] {
+        let rendered = render(ToolResult::mcp(result.to_string()), &options).unwrap();
+        let preview = rendered.preview_text().unwrap();
+        if preview.contains(&format!("structuredContent {structured}\n")) {
             judged += 1;
-            let reach = &shown["_crossfeedPreview"]["reach"];
-            let Some(select) = reach["$select"].as_str() else {
+            let (_, reference) = preview.split_once("a reference like ").unwrap();
+            let (reference, _) = reference.split_once(" gets it]\n").unwrap();
+            let reference: Value = serde_json::from_str(reference).unwrap();
+            let Some(select) = reference["$select"].as_str() else {
                 continue;
             };
             let mcp = ToolResult::mcp(result.to_string());
             let (session, id) = session_with(mcp, TokenCounter::default());
             let found = session.select(&id, select).now_or_never().unwrap().unwrap();
             let found = String::from_utf8(found.json).unwrap();
-            assert!(found.contains("hidden"), "{}", rendered.json);
+            assert!(found.contains("hidden"), "{preview}");
         }
     }
     assert!(judged > 5);

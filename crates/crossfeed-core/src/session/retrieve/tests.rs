@@ -13,7 +13,11 @@ use serde_json::{Value, json};
 /// A session of a model with a small context, with one result: call `c`. A result or artifact
 /// may take 30 tokens of it.
 fn session_with(result: ToolResult) -> (Session, CallId) {
-    let context = ContextOptions::default().with_window(100);
+    session_within(100, result)
+}
+
+fn session_within(window: usize, result: ToolResult) -> (Session, CallId) {
+    let context = ContextOptions::default().with_window(window);
     let engine = Engine::in_memory(EngineOptions::default().with_context(context));
     let session = engine.session(Scope::parse("t", "p", "s").unwrap());
     let call_id = CallId::parse("c").unwrap();
@@ -156,7 +160,7 @@ fn what_is_not_there_says_why() {
 #[test]
 fn the_account_has_what_was_shown() {
     let value = json!(vec![json!({"name": "some name"}); 100]);
-    let (session, id) = session_with(ToolResult::json(value.to_string()));
+    let (session, id) = session_within(200, ToolResult::json(value.to_string()));
     let options = RenderOptions::default().with_budget(100);
     let rendered = session
         .render(&id, &options)

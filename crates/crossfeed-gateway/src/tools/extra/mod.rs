@@ -54,7 +54,7 @@ pub(super) fn definition(name: &str) -> Value {
 /// What is told of them once.
 pub(super) fn guidance(offered: &[&str]) -> Option<String> {
     offered.contains(&READ).then(|| {
-        format!("A result that was too long is shown as a preview, marked by `_crossfeedPreview`: refer to it to pass it on, or read more of it with `{READ}`.")
+        format!("A result that was too long is shown as a preview, which begins with `[crossfeed preview of` and its call id: refer to it to pass it on, or read more of it with `{READ}`.")
     })
 }
 

@@ -357,16 +357,23 @@ async fn shown(shared: &Shared, call_id: &CallId, show: Show, asked: Asked) -> O
     if may_be_cut && (wants_parts || asked.params.is_empty()) {
         let figures = shared.tools.figures.server(show.offered.server);
         let options = RenderOptions::default().with_spelling(Spelling::Underscore);
+        // What is large with its blanks is shown whole only if it is short without them.
+        let options = options.with_whole_tokens(0);
         let rendered = session.render(call_id, &options).await.ok()?;
-        let cut = response.cut_with(move |stored, _| {
-            Uncounted(
-                clean(stored.document(), &show)
-                    .and_then(|clean| preview::preview(&clean, &rendered.json, &show)),
-            )
-        });
-        let shown = cut.await.ok()?.0.map(Bytes::from);
-        figures.previews.add(shown.iter().len());
-        return shown;
+        if !rendered.whole {
+            let cut = response.cut_with(move |stored, _| {
+                let clean = clean(stored.document(), &show);
+                let text = rendered.preview_text();
+                Uncounted(
+                    clean
+                        .zip(text)
+                        .and_then(|(clean, text)| preview::preview(&clean, &text, &show)),
+                )
+            });
+            let shown = cut.await.ok()?.0.map(Bytes::from);
+            figures.previews.add(shown.iter().len());
+            return shown;
+        }
     }
     let cut = response.cut_with(move |stored, _| {
         let document = stored.document();

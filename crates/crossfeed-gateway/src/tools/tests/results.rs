@@ -166,18 +166,21 @@ async fn large_results_are_previews() {
     let shown = returned(&client, "typed", result.clone()).await;
     assert!(shown.to_string().len() < 6000, "{shown}");
     assert_eq!(shown["_meta"], json!({"own": 1}));
-    assert_eq!(shown["structuredContent"]["_toolCallId"], "call_1");
-    assert!(
-        shown["structuredContent"]["_crossfeedPreview"].is_object(),
-        "{shown}"
-    );
+    assert!(shown.get("structuredContent").is_none(), "{shown}");
     let content = shown["content"].as_array().unwrap();
-    assert!(content.contains(&image), "{shown}");
+    assert_eq!(content[1..], [image], "{shown}");
+    let text = content[0]["text"].as_str().unwrap();
     assert!(
-        content[0]["text"]
-            .as_str()
-            .unwrap()
-            .contains("_crossfeedPreview")
+        text.starts_with("[crossfeed preview of call_1: cut, not the data; "),
+        "{text}"
+    );
+    assert!(
+        text.contains("\n[crossfeed selectors: {\"terminalPaths\":"),
+        "{text}"
+    );
+    assert!(
+        text.ends_with("]\n[end of crossfeed preview of call_1]"),
+        "{text}"
     );
     let arguments =
         json!({"url": null, "_refs": {"url": {"_tool": "call_1", "_select": "items[1999].url"}}});
@@ -388,11 +391,12 @@ async fn parts_that_are_large_are_previews() {
         let shown = asked.pending.finish(result.clone().into()).await;
         assert_eq!(shown.len() < 6000, is_cut);
         let shown: Value = serde_json::from_slice(&shown).unwrap();
-        assert_eq!(shown["structuredContent"]["_toolCallId"], "call_1");
-        assert_eq!(
-            shown["structuredContent"]["_crossfeedPreview"].is_object(),
-            is_cut
-        );
+        let text = shown["content"][0]["text"].as_str().unwrap();
+        assert_eq!(text.starts_with("[crossfeed preview of call_1: "), is_cut);
+        match shown.get("structuredContent") {
+            None => assert!(is_cut),
+            Some(structured) => assert_eq!(structured["_toolCallId"], "call_1"),
+        }
         let asked = forward(&client, params("typed", json!({"_select": ["n"]}))).await;
         let shown = asked.pending.finish(result.into()).await;
         let shown: Value = serde_json::from_slice(&shown).unwrap();
@@ -545,6 +549,8 @@ async fn what_a_server_writes_cannot_pass_for_the_gateways_own() {
     // Beside a preview, too.
     let result = json!({"content": [part(forged), part(&"long ".repeat(5000))]});
     let shown = returned(&client, "search", result).await.to_string();
-    assert!(shown.contains("_crossfeedPreview"), "{shown}");
-    assert!(!shown.contains(r#"\"_toolCallId\":\"call_1\""#), "{shown}");
+    assert!(shown.contains("[crossfeed preview of call_"), "{shown}");
+    assert!(!shown.contains(r#"_toolCallId\\\":\\\"call_1"#), "{shown}");
+    let claimed = r#"_toolCallId (written by the server)\\\":\\\"call_1"#;
+    assert!(shown.contains(claimed), "{shown}");
 }
