@@ -31,9 +31,11 @@ const USUAL_TOKEN_BYTES: usize = 4;
 const LEAST_BYTES: usize = 1024;
 /// How many times as many bytes a result has at most that may fit without its blanks.
 const MOSTLY_BLANK: usize = 8;
-/// How much hints may take of what its first and last lines leave of a preview's budget, in percent:
-/// where they are a help, and where they were asked for.
+/// How much of a preview's budget hints may take where they are a help, and how much they leave to
+/// the data, in percent.
 const HINTS_SHARE: usize = 40;
+const DATA_SHARE: usize = 25;
+/// How much hints that were asked for may take of what a preview's first and last lines leave.
 const ASKED_HINTS_SHARE: usize = 80;
 
 /// Why nothing is shown.
@@ -196,11 +198,6 @@ impl<'a> Search<'a, '_> {
     fn frames<'h>(&self, plan: &Plan<'a, '_>, root: Id, hints: &'h [String]) -> Vec<Frame<'h>> {
         let budget = self.options.preview_tokens;
         let asked = self.options.hints == ShownHints::Always || self.options.fitting.is_some();
-        let share = if asked {
-            ASKED_HINTS_SHARE
-        } else {
-            HINTS_SHARE
-        };
         let frame = |hints: Option<&'h str>, note: Note| Frame { hints, note };
         let plain = frame(None, Note::Full);
         let mut frames = Vec::new();
@@ -212,8 +209,14 @@ impl<'a> Search<'a, '_> {
             let without = tokens_of(&plain);
             let with_hints = hints.iter().map(|hints| frame(Some(hints), Note::Full));
             let has_room = |frame: &Frame<'_>| {
-                let taken = tokens_of(frame).saturating_sub(without);
-                taken <= share_of(budget.saturating_sub(without), share)
+                let with = tokens_of(frame);
+                let taken = with.saturating_sub(without);
+                if asked {
+                    let left = budget.saturating_sub(without);
+                    return taken <= share_of(left, ASKED_HINTS_SHARE);
+                }
+                let left = budget.saturating_sub(with);
+                taken <= share_of(budget, HINTS_SHARE) && left >= share_of(budget, DATA_SHARE)
             };
             frames.extend(with_hints.filter(has_room));
         }
