@@ -1,5 +1,6 @@
 mod apart;
 mod beginning;
+mod conversations;
 mod eras;
 mod fake;
 mod figures;
