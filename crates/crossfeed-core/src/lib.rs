@@ -50,6 +50,7 @@ pub use artifact::{ArtifactError, Component, ComponentError, Created, Misfit, Ne
 pub use context::{ContextOptions, Outline, Oversized, Retrieved};
 pub use crossfeed_jmespath::Memory;
 pub use crossfeed_schema::SchemaError;
+pub use crossfeed_wire::View;
 pub use engine::{Engine, EngineOptions};
 pub use error::{Error, Failure, LookupError, ResolveError};
 pub use flight::BeginError;

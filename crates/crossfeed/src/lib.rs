@@ -65,5 +65,5 @@ pub use crossfeed_store_sqlite as store_sqlite;
 pub use crossfeed_tokens::{TokenCounter, estimated_tokens};
 pub use crossfeed_wire::{
     self as wire, ArtifactId, CallId, ErrorBody, ErrorCode, ErrorReport, Fault, Pointer, Scope,
-    TraceContext,
+    TraceContext, View,
 };

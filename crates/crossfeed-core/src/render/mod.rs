@@ -35,7 +35,7 @@ pub(crate) use subject::{Known, whole_tokens};
 
 use crate::{hint::HintDetail, strip::StripPolicy};
 use crossfeed_schema::Spelling;
-use crossfeed_wire::{ErrorCode, Fault};
+use crossfeed_wire::{ErrorCode, Fault, View};
 use std::{borrow::Cow, fmt};
 
 /// How a result is shown. However large the budgets are, what is shown takes no more than
@@ -43,6 +43,9 @@ use std::{borrow::Cow, fmt};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RenderOptions {
+    /// Who reads it: a model by default. A program gets the result as it was recorded, whatever the
+    /// other options say; [`View::Ask`] is [`View::Model`] here.
+    pub view: View,
     /// Up to how many tokens a result is shown whole: 2000, one percent of a common context.
     pub whole_tokens: usize,
     /// The most tokens of a preview: 500, some records of most results.
@@ -63,6 +66,7 @@ pub struct RenderOptions {
 impl Default for RenderOptions {
     fn default() -> Self {
         Self {
+            view: View::Model,
             whole_tokens: 2000,
             preview_tokens: 500,
             hints: ShownHints::default(),
@@ -75,6 +79,13 @@ impl Default for RenderOptions {
 }
 
 impl RenderOptions {
+    /// The options for another reader.
+    #[must_use]
+    pub fn with_view(mut self, view: View) -> Self {
+        self.view = view;
+        self
+    }
+
     /// The options with one budget for all: whole up to so many tokens, else a preview of at most as
     /// many.
     #[must_use]
@@ -151,9 +162,11 @@ pub enum ShownHints {
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rendered {
-    /// One JSON object: the result's own fields, or where it was cut `preview`, a text; then ours.
+    /// One JSON object: the result's own fields, or where it was cut `preview`, a text; then ours. For
+    /// a program the recorded bytes, which are whatever was recorded; of bytes what a reference passes.
     pub json: String,
-    /// The tokens of that, by the session's counter.
+    /// The tokens of that, by the session's counter. What a program reads does not enter the context:
+    /// it has none, and is counted nowhere.
     pub tokens: usize,
     /// Whether nothing was cut: there is no preview. Binary data is described,
     /// and keys are left out under [`StripPolicy::AllUnderscore`], all the same.
@@ -161,16 +174,29 @@ pub struct Rendered {
     /// Whether the model has seen all of the result's data that it may: nothing was cut, described or
     /// left out.
     pub complete: bool,
-    /// Whether some of the result may never be revealed and was taken out before. What is shown says
-    /// so.
+    /// Whether some of the result may never be revealed and was taken out before. What a model is shown
+    /// says so.
     pub withheld: bool,
     /// The tokens that the result would have taken as it came; of binary data only what describes it
-    /// is counted.
+    /// is counted, and nothing for a program.
     pub whole_tokens: usize,
     preview: Option<preview::Preview>,
 }
 
 impl Rendered {
+    /// What a program gets, who reads all that it may.
+    pub(crate) fn for_program(json: String, withheld: bool) -> Self {
+        Self {
+            json,
+            tokens: 0,
+            whole: true,
+            complete: false,
+            withheld,
+            whole_tokens: 0,
+            preview: None,
+        }
+    }
+
     /// What a host gives a model that is shown text alone, where the result was cut: the preview, with
     /// hints in the line before its last. `None` where the result is shown whole.
     ///

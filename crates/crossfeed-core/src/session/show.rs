@@ -20,7 +20,8 @@ use crate::{
 };
 use crossfeed_jmespath::{Arena, Budget, Kind, View};
 use crossfeed_json::Cursor;
-use crossfeed_wire::CallId;
+use crossfeed_store::ResultKind;
+use crossfeed_wire::{CallId, View as Reader};
 use serde_json::{Value, json};
 use std::{borrow::Cow, cell::Cell, sync::Arc};
 
@@ -34,6 +35,9 @@ impl Session {
     /// than its budget, says that it is one, and how to reach the rest. A preview is a text that cannot
     /// be read as JSON, so that nobody takes it for the data. A call that failed is shown like any
     /// other.
+    ///
+    /// For a program ([`View::Program`](crossfeed_wire::View)) it is what was recorded, byte for byte and of
+    /// any size, without fields of the engine's, and not counted as shown.
     ///
     /// # Errors
     ///
@@ -99,6 +103,16 @@ impl Session {
         options: &RenderOptions,
     ) -> Result<Rendered, Failure> {
         let stored = self.found(call_id).await?;
+        if options.view == Reader::Program {
+            let small = is_small_result(&stored);
+            let inner = Arc::clone(self.inner());
+            let work = move |whole: &Whole, arena: &Arena| {
+                let stored = &whole.shown(&inner.options.reveal)?;
+                inner.for_program((stored, arena), whole.hides_from(stored))
+            };
+            let rendered = self.work_on_whole(call_id, stored, small, work).await;
+            return rendered.map_err(|error: Error| Failure::of_call(call_id, error));
+        }
         let small = is_small_result(&stored) && options.preview_tokens <= SMALL_TOKENS;
         let account = self.account();
         let (inner, books) = (Arc::clone(self.inner()), Arc::clone(&account));
@@ -193,6 +207,33 @@ struct Hinted {
 }
 
 impl Inner {
+    /// What is stored, byte for byte. It is not read, unless it is no text: that has the form in which
+    /// a reference passes it.
+    fn for_program(
+        &self,
+        (stored, arena): (&Stored, &Arena),
+        withheld: bool,
+    ) -> Result<Rendered, Error> {
+        let raw = stored.document().raw();
+        let is_bytes =
+            matches!(stored, Stored::Result(result) if result.kind() == ResultKind::Bytes);
+        let text = std::str::from_utf8(raw).ok().filter(|_| !is_bytes);
+        let json = match text {
+            Some(text) => text.to_owned(),
+            None => {
+                let budget = self.fill_limits().budget(stored, arena);
+                let views = stored.views(arena, &budget).map_err(LimitError::from)?;
+                let mut json = Vec::new();
+                let limit = usize::MAX;
+                let written = views.bare.write(&mut json, limit);
+                written.map_err(|_| LimitError::TooLarge { limit })?;
+                // JSON is UTF-8.
+                String::from_utf8(json).unwrap_or_default()
+            }
+        };
+        Ok(Rendered::for_program(json, withheld))
+    }
+
     fn show(
         &self,
         call_id: &CallId,

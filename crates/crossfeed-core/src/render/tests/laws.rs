@@ -31,7 +31,7 @@ fn leaf() -> impl Strategy<Value = Value> {
     ]
 }
 
-fn json() -> impl Strategy<Value = Value> {
+pub(super) fn json() -> impl Strategy<Value = Value> {
     let key = prop_oneof![
         6 => "[a-z_]{1,8}",
         1 => Just("…".to_owned()),

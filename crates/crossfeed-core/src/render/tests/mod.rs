@@ -2,6 +2,7 @@
 
 mod judge;
 mod laws;
+mod program;
 mod said;
 
 use super::{RenderOptions, Rendered, ShownHints};
