@@ -62,10 +62,10 @@ impl Session {
     /// let pages = format!(r#"{{"pages": [{}1]}}"#, "2, ".repeat(9999));
     /// let call = CallId::parse("call_2")?;
     /// session.record(&call, ToolResult::json(pages)).await?;
-    /// let options = RenderOptions::default().with_budget(60).with_hints(ShownHints::Never);
+    /// let options = RenderOptions::default().with_budget(80).with_hints(ShownHints::Never);
     /// let shown = session.render(&call, &options).await?;
     /// assert!(shown.json.starts_with(r#"{"preview":"[crossfeed preview of call_2: cut, not the data; "#));
-    /// assert!(!shown.whole && shown.tokens <= 60);
+    /// assert!(!shown.whole && shown.tokens <= 80);
     /// // The same for a model that is shown text alone.
     /// let text = shown.preview_text().unwrap_or_default();
     /// assert!(text.lines().any(|line| line.starts_with(r#"{"pages":[2,2,2,"#)));
