@@ -9,7 +9,7 @@ pub const TOOL_CALL_ID: &str = "_toolCallId";
 /// The selectors that work on a result, offered to the model beside it.
 pub const STRUCTURE_HINTS: &str = "_structureHints";
 
-/// What says that crossfeed cut what is shown of a result, how much there is, and how to reach it.
+/// What says that something of a result is withheld.
 pub const PREVIEW: &str = "_crossfeedPreview";
 
 /// What says how the parts of a tool result of MCP are referred to that are shown below it.
