@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::Outcome;
 use crate::http::{Connection, Place};
-use crate::messages::{Asked, call, check, id_of};
+use crate::messages::{Asked, LARGE, LARGER, call, check, id_of};
 use crate::racers::{Running, Way};
 
 /// How many calls are under way at once where it is not one.
@@ -52,6 +52,8 @@ pub(crate) struct Row {
     pub(crate) throughput: Vec<f64>,
     pub(crate) prose: Vec<f64>,
     pub(crate) records: Vec<f64>,
+    pub(crate) larger_prose: Vec<f64>,
+    pub(crate) larger_records: Vec<f64>,
     broken: bool,
 }
 
@@ -69,6 +71,8 @@ impl Row {
             throughput: Vec::new(),
             prose: Vec::new(),
             records: Vec::new(),
+            larger_prose: Vec::new(),
+            larger_records: Vec::new(),
             broken: false,
         }
     }
@@ -98,11 +102,31 @@ impl Row {
             .push(at_once.len() as f64 / began.elapsed().as_secs_f64());
         self.at_once_p50.push(percentile(&at_once, 50));
         self.at_once_p99.push(percentile(&at_once, 99));
-        let prose = self.one_by_one(pace.large_calls, Asked::Prose)?;
-        self.prose.push(percentile(&prose, 50) / 1_000.0);
-        let records = self.one_by_one(pace.large_calls, Asked::Records)?;
-        self.records.push(percentile(&records, 50) / 1_000.0);
+        let calls = pace.large_calls;
+        let prose = self.large(calls, Asked::Prose(LARGE))?;
+        self.prose.push(prose);
+        let records = self.large(calls, Asked::Records(LARGE))?;
+        self.records.push(records);
+        if self.passes_larger() {
+            let calls = calls.div_ceil(2);
+            let prose = self.large(calls, Asked::Prose(LARGER))?;
+            self.larger_prose.push(prose);
+            let records = self.large(calls, Asked::Records(LARGER))?;
+            self.larger_records.push(records);
+        }
         Ok(())
+    }
+
+    /// Whether it is one of those that are compared by what larger results take: not all of the others pass them.
+    fn passes_larger(&self) -> bool {
+        let names = ["direct", "lines copied", "crossfeed"];
+        names.iter().any(|name| self.name().starts_with(name))
+    }
+
+    /// The median of calls with a large result, in milliseconds.
+    fn large(&mut self, calls: usize, asked: Asked) -> Outcome<f64> {
+        let took = self.one_by_one(calls, asked)?;
+        Ok(percentile(&took, 50) / 1_000.0)
     }
 
     fn ids(&mut self, count: usize) -> std::ops::Range<usize> {

@@ -7,7 +7,8 @@ pub(crate) const INITIALIZED: &[u8] =
     b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
 
 const SMALL: usize = 1_000;
-const LARGE: usize = 1_000_000;
+pub(crate) const LARGE: usize = 1_000_000;
+pub(crate) const LARGER: usize = 10 * LARGE;
 
 /// Whether a message answers something.
 pub(crate) fn is_answer(message: &[u8]) -> bool {
@@ -37,10 +38,10 @@ pub(crate) fn check(answer: &[u8]) -> Outcome<()> {
 pub(crate) enum Asked {
     /// 1 KB of text, which is sent first.
     Echo,
-    /// 1 MB of prose.
-    Prose,
-    /// 1 MB of records as the JSON text that most servers give.
-    Records,
+    /// So many bytes of prose.
+    Prose(usize),
+    /// So many bytes of records as the JSON text that most servers give.
+    Records(usize),
 }
 
 /// A call, as a line.
@@ -50,11 +51,11 @@ pub(crate) fn call(prefix: &str, id: usize, asked: Asked) -> Vec<u8> {
         Asked::Echo => {
             serde_json::json!({ "name": name("echo"), "arguments": { "message": "x".repeat(SMALL) } })
         }
-        Asked::Prose => {
-            serde_json::json!({ "name": name("large_text"), "arguments": { "bytes": LARGE } })
+        Asked::Prose(bytes) => {
+            serde_json::json!({ "name": name("large_text"), "arguments": { "bytes": bytes } })
         }
-        Asked::Records => {
-            serde_json::json!({ "name": name("records_text"), "arguments": { "bytes": LARGE } })
+        Asked::Records(bytes) => {
+            serde_json::json!({ "name": name("records_text"), "arguments": { "bytes": bytes } })
         }
     };
     let message =

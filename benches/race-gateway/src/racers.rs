@@ -85,9 +85,9 @@ pub(crate) fn all(programs: &Programs) -> Outcome<Vec<Racer>> {
     let bin = |path: &str| text(&programs.peers.join(path));
     let node = text(&programs.peers.join("node"));
     let python = bin("python/bin/python");
-    let plain = programs.peers.join("no-previews.json");
+    let plain = programs.peers.join("programs.json");
     fs::create_dir_all(&programs.peers)?;
-    let server = serde_json::json!({ "command": fixture, "args": ["--stdio"], "previews": false });
+    let server = serde_json::json!({ "command": fixture, "args": ["--stdio"], "view": "program" });
     fs::write(
         &plain,
         serde_json::json!({ "mcpServers": { "fixture": server } }).to_string(),
@@ -114,7 +114,7 @@ pub(crate) fn all(programs: &Programs) -> Outcome<Vec<Racer>> {
         ])
     })?);
     racers.push(racer(
-        "crossfeed without previews, stdio to stdio",
+        "crossfeed for programs, stdio to stdio",
         false,
         &|_| {
             words(&[
@@ -149,7 +149,7 @@ pub(crate) fn all(programs: &Programs) -> Outcome<Vec<Racer>> {
         ])
     })?);
     racers.push(racer(
-        "crossfeed without previews, HTTP to stdio",
+        "crossfeed for programs, HTTP to stdio",
         true,
         &|port| {
             let listen = format!("127.0.0.1:{port}");

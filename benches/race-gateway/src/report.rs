@@ -21,7 +21,7 @@ pub(crate) fn report(rows: &[Row], out: &mut impl io::Write) -> io::Result<()> {
 }
 
 impl Row {
-    pub(crate) const HEAD: &'static str = "| Racer | p50, µs | added, µs | p99, µs | p50 at 16, µs | p99 at 16, µs | calls/s at 16 | 1 MB of prose, ms | 1 MB of JSON, ms | idle, MiB | most, MiB |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|";
+    pub(crate) const HEAD: &'static str = "| Racer | p50, µs | added, µs | p99, µs | p50 at 16, µs | p99 at 16, µs | calls/s at 16 | 1 MB of prose, ms | 1 MB of JSON, ms | 10 MB of prose, ms | 10 MB of JSON, ms | idle, MiB | most, MiB |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|";
 
     /// Whether its client speaks HTTP.
     fn is_http(&self) -> bool {
@@ -49,8 +49,12 @@ impl Row {
             kib.map_or_else(|| "?".into(), |kib| format!("{:.1}", kib as f64 / 1_024.0))
         };
         let added = self.added(rows);
+        let larger = |took: &[f64]| match took {
+            [] => String::new(),
+            took => format!("{:.1}", median(took)),
+        };
         format!(
-            "| {} | {:.0} | {} | {:.0} | {:.0} | {:.0} | {:.0} | {:.2} | {:.2} | {} | {} |",
+            "| {} | {:.0} | {} | {:.0} | {:.0} | {:.0} | {:.0} | {:.2} | {:.2} | {} | {} | {} | {} |",
             self.name(),
             median(&self.p50),
             added.map_or_else(String::new, |added| format!("{added:.0}")),
@@ -60,6 +64,8 @@ impl Row {
             median(&self.throughput),
             median(&self.prose),
             median(&self.records),
+            larger(&self.larger_prose),
+            larger(&self.larger_records),
             mib(self.idle),
             mib(self.racer.memory(true)),
         )
@@ -86,6 +92,25 @@ impl Row {
             median(&self.at_once_p99),
             5.0 * at_once,
         );
+        let copier = rows
+            .iter()
+            .find(|row| row.name().starts_with("lines copied"));
+        if let Some(copier) = copier.filter(|_| self.is_for_programs() && !self.is_http()) {
+            let sizes = [
+                ("1 MB of prose", &self.prose, &copier.prose),
+                ("1 MB of JSON", &self.records, &copier.records),
+                ("10 MB of prose", &self.larger_prose, &copier.larger_prose),
+                (
+                    "10 MB of JSON",
+                    &self.larger_records,
+                    &copier.larger_records,
+                ),
+            ];
+            for (what, own, copied) in sizes {
+                let what = format!("{what}, ms, by one and a half times what copying lines takes");
+                target(&what, median(own), 1.5 * median(copied));
+            }
+        }
         let idle = self.idle.map_or(f64::NAN, |kib| kib as f64 / 1_024.0);
         target("idle, MiB", idle, 32.0);
         let rivals = rows
@@ -102,6 +127,11 @@ impl Row {
             );
         }
         targets
+    }
+
+    /// Whether it hands all results to programs.
+    fn is_for_programs(&self) -> bool {
+        self.name().starts_with("crossfeed for programs")
     }
 
     fn is_ours(&self) -> bool {

@@ -27,6 +27,9 @@ mod schemas;
 mod shown;
 #[path = "cli/traces.rs"]
 mod traces;
+#[cfg(unix)]
+#[path = "cli/views.rs"]
+mod views;
 
 use std::{
     fs,

@@ -1,7 +1,11 @@
 //! The arguments of the commands about the gateway.
 
 use clap::{Args, ValueEnum, builder::PossibleValuesParser};
-use crossfeed::schema::{Profile, Style};
+use crossfeed::{
+    View,
+    schema::{Profile, Style},
+};
+use crossfeed_gateway::config::ViewChoice;
 use std::{ffi::OsString, net::SocketAddr, path::PathBuf};
 
 /// Stand between an MCP client and MCP servers, so that tools' outputs can be passed on
@@ -60,6 +64,12 @@ pub(crate) struct Gateway {
     /// How tools are rewritten where the configuration does not say: a provider, or a style
     #[arg(long, value_name = "NAME", value_parser = profile())]
     pub(crate) profile: Option<String>,
+    /// How results are handed to clients where the configuration says so neither of them nor of the server
+    ///
+    /// A model gets small results whole and large ones as a preview, a program everything; `ask` is for
+    /// models that sometimes write scripts.
+    #[arg(long, value_name = "VIEW")]
+    pub(crate) view: Option<ViewName>,
     /// Reach every server, print what its tools would look like and cost, and end
     #[arg(long, conflicts_with_all = ["listen", "login"])]
     pub(crate) check: bool,
@@ -87,6 +97,30 @@ pub(crate) struct Gateway {
     /// The command that is the one server, and its arguments
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["config", "url"])]
     pub(crate) command: Vec<OsString>,
+}
+
+/// How results are handed to clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ViewName {
+    /// By the table of known clients; an unknown one has a model that reads
+    Auto,
+    /// For a model that reads
+    Model,
+    /// For a program that reads
+    Program,
+    /// For a model that may ask for a whole result
+    Ask,
+}
+
+impl From<ViewName> for ViewChoice {
+    fn from(name: ViewName) -> Self {
+        match name {
+            ViewName::Auto => Self::Auto,
+            ViewName::Model => Self::Always(View::Model),
+            ViewName::Program => Self::Always(View::Program),
+            ViewName::Ask => Self::Always(View::Ask),
+        }
+    }
 }
 
 /// What is logged.

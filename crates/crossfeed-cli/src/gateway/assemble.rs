@@ -74,6 +74,9 @@ pub(super) fn config(
                 .to_owned(),
         ));
     }
+    if let Some(view) = args.view {
+        config = config.with_view(view.into());
+    }
     if let (Some(profile), None) = (&args.profile, &config.profile) {
         config = config.with_profile(profile);
     }

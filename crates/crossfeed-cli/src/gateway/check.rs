@@ -8,6 +8,7 @@ use super::{
     heard::Heard,
     probe::{Probed, Unanswered, probe},
     protocol_paths::of_protocol,
+    views,
 };
 use crate::report::Stop;
 use bytes::Bytes;
@@ -147,6 +148,7 @@ pub(super) async fn run(
         }
         false => {
             write(&checked, &own, out)?;
+            views::write(&views::views(&config), out)?;
             for (rule, by) in overruled(&config.flows) {
                 let (rule, by) = (rule.escape_debug(), by.escape_debug());
                 writeln!(
@@ -411,6 +413,7 @@ fn as_json(
         "own": own,
         "overruled": overruled,
         "limits": limits,
+        "views": views::as_json(&views::views(config)),
         "total": {"tools": tools, "tokens_before": before, "tokens_after": after},
     })
 }

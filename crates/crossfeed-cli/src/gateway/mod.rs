@@ -17,6 +17,7 @@ mod protocol_paths;
 mod serve;
 mod signals;
 mod telemetry;
+mod views;
 
 use crate::{
     cli,

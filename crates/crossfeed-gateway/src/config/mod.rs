@@ -10,6 +10,7 @@ mod jsonc;
 mod machine;
 pub(crate) mod node;
 mod read;
+mod view;
 
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,7 @@ pub use error::{ConfigError, Problem};
 pub use machine::Machine;
 pub(crate) use read::nearest;
 pub use read::{Format, Sources};
+pub use view::{ChosenView, ClientConfig, ClientName, ViewChoice, ViewReason};
 
 use crate::pattern::{covers, may_fit, overlaps};
 use crossfeed_projection::{Path as FieldPath, RevealRules};
@@ -46,6 +48,10 @@ pub struct GatewayConfig {
     pub flows: Vec<FlowRule>,
     /// The profile of servers that name none; none means by the client's name, else `refs`.
     pub profile: Option<String>,
+    /// How results are handed to clients, where neither a client's entry nor a server's says so.
+    pub view: ViewChoice,
+    /// What is said of clients by the names that they give themselves, in the order of the file.
+    pub clients: Vec<ClientConfig>,
     /// Tokens of the model's context window, by which is judged what may enter it.
     pub context_window: Option<usize>,
     /// The bearer tokens of clients over HTTP, wherever it listens.
@@ -129,6 +135,13 @@ impl GatewayConfig {
         self
     }
 
+    /// The same with another view, where neither a client's entry nor a server's says so.
+    #[must_use]
+    pub fn with_view(mut self, view: ViewChoice) -> Self {
+        self.view = view;
+        self
+    }
+
     /// The token of a holder, with what it may do.
     pub(crate) fn holder(&self, name: &str) -> Option<&TokenConfig> {
         self.tokens.iter().find(|token| token.name == name)
@@ -177,8 +190,8 @@ pub struct ServerConfig {
     pub profile: Option<String>,
     /// Whether `_select` and `_fields` are added to its tools.
     pub projection: bool,
-    /// Whether its results are shown as previews when they are large.
-    pub previews: bool,
+    /// How its results are handed to clients whose entry does not say so.
+    pub view: Option<ViewChoice>,
     /// Patterns of its tools that take no references and whose results are not kept.
     pub never_chain: Vec<String>,
     /// Paths of what clients never see of it, beside those for all servers.
@@ -206,7 +219,7 @@ impl ServerConfig {
             transport,
             profile: None,
             projection: false,
-            previews: true,
+            view: None,
             never_chain: Vec::new(),
             never: Vec::new(),
             withheld: Arc::default(),

@@ -1,6 +1,8 @@
 //! Configurations that are read, and those that are refused.
 
-use super::{Format, GatewayConfig, Grant, Prefix, Sources, TransportConfig, Unlisted, jsonc};
+use super::{
+    Format, GatewayConfig, Grant, Prefix, Sources, TransportConfig, Unlisted, ViewChoice, jsonc,
+};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -83,7 +85,7 @@ insecure = true
 oauth = { client_id = "abc", scopes = ["read"], directory = "tokens" }
 profile = "refs-list"
 projection = true
-previews = false
+view = "program"
 neverChain = true
 disabled = true
 
@@ -151,7 +153,7 @@ fn every_key_is_read() {
     assert_eq!(zoo.allow, ["get_*", "login"]);
     assert_eq!(zoo.deny, ["get_secret"]);
     assert_eq!(zoo.timeout, Some(Duration::from_secs(30)));
-    assert!(zoo.previews && !zoo.projection && !zoo.disabled);
+    assert!(zoo.view.is_none() && !zoo.projection && !zoo.disabled);
 
     let TransportConfig::Http {
         url,
@@ -171,7 +173,9 @@ fn every_key_is_read() {
     assert_eq!(oauth.client_id.as_deref(), Some("abc"));
     assert_eq!(oauth.scopes, ["read"]);
     assert_eq!(alpha.profile.as_deref(), Some("refs-list"));
-    assert!(!alpha.previews && alpha.projection && alpha.disabled);
+    let program = ViewChoice::Always(crossfeed_wire::View::Program);
+    assert_eq!(alpha.view, Some(program));
+    assert!(alpha.projection && alpha.disabled);
     assert_eq!(alpha.never_chain, ["*"]);
 
     let flows: Vec<_> = config
@@ -466,7 +470,7 @@ fn a_misspelled_key_of_a_rule_refuses_the_configuration() {
         ),
         (
             "mcpServers.a",
-            &["allow", "deny", "neverChain", "never", "previews"],
+            &["allow", "deny", "neverChain", "never", "view"],
         ),
         ("tokens.ada", &["servers", "tools", "rate"]),
         ("listen", &["hosts", "origins"]),
@@ -858,4 +862,46 @@ fn the_nearest_word_is_looked_for_among_few() {
     let mut many = vec![&*other; 1000];
     many.push(&longest);
     check(&longest, &many, None);
+}
+
+#[test]
+fn views_are_chosen_by_client_and_by_server() {
+    let read = |rest: &str| {
+        let text = format!("view = \"ask\"\n[mcpServers.a]\ncommand = \"x\"\n{rest}");
+        GatewayConfig::parse(&text, Format::Toml, &Sources::default())
+    };
+    let config = read(
+        "view = \"auto\"\n[clients.\"My Bot\"]\nversion = \"1.*\"\nview = \"program\"\nreferences = false",
+    )
+    .unwrap();
+    assert_eq!(config.view, ViewChoice::Always(crossfeed_wire::View::Ask));
+    assert_eq!(config.servers[0].view, Some(ViewChoice::Auto));
+    let bot = &config.clients[0];
+    assert_eq!(
+        (bot.name.as_str(), bot.version.as_deref()),
+        ("My Bot", Some("1.*"))
+    );
+    assert!(!bot.references);
+    for (wrong, says) in [
+        (
+            "previews = false",
+            "`view = \"program\"` in place of `previews = false`",
+        ),
+        (
+            "view = \"whole\"",
+            "\"auto\" or \"model\" or \"program\" or \"ask\"",
+        ),
+        (
+            "[clients.a]\nview = \"ask\"\n[clients.A]\nview = \"ask\"",
+            "without regard to case",
+        ),
+        ("[clients.a]\nviews = \"ask\"", "the key is unknown"),
+        (
+            "[clients.\"\"]\nview = \"ask\"",
+            "the name of the client is empty",
+        ),
+    ] {
+        let error = read(wrong).unwrap_err().to_string();
+        assert!(error.contains(says), "{wrong}: {error}");
+    }
 }

@@ -6,9 +6,12 @@
 use super::{Client, fault, read, side::Side};
 use crate::{
     Revision,
+    config::ClientName,
     message::{Message, RpcError},
+    tools::client_name,
 };
 use bytes::Bytes;
+use crossfeed_json::Document;
 use serde_json::{Map, Value, json};
 use std::{sync::Arc, time::Duration};
 
@@ -29,7 +32,7 @@ impl Client {
                 .unwrap_or_else(|| Bytes::from_static(b"{}"));
             let asked = read::string(&params, &["protocolVersion"]);
             let revision = negotiated(asked.as_deref());
-            let name = read::string(&params, &["clientInfo", "name"]);
+            let name = client_of(&params);
             let quoted = json!(revision.as_str()).to_string();
             let params = if asked.as_deref() == Some(revision.as_str()) {
                 params
@@ -54,6 +57,12 @@ impl Client {
             }
         });
     }
+}
+
+/// What the client says that it is.
+fn client_of(params: &Bytes) -> Option<ClientName> {
+    let document = Document::new(params.clone());
+    client_name(document.root().ok()?.get("clientInfo")?)
 }
 
 /// The revision of a session: what the client asks for, if it is one with sessions; older ones get the

@@ -57,8 +57,19 @@ impl Request {
             let error = RpcError::new(code::INVALID_PARAMS, "unknown cursor: there is one page");
             return self.client.refuse(self.serial, &error).await;
         }
-        let fetch = self.fetch(params.as_ref(), true);
-        match self.side.listing.take(|| true, fetch).await {
+        let asked = match self.side.tools.asked(params.as_ref()) {
+            Ok(asked) => asked,
+            Err(error) => return self.client.refuse(self.serial, &error).await,
+        };
+        let listed = loop {
+            let fetch = self.fetch(params.as_ref(), true);
+            let listed = self.side.listing.take(|| true, fetch).await;
+            // A list that others asked for may be made for another reader.
+            if listed.is_some() || self.side.tools.is_listed_for(&asked) {
+                break listed;
+            }
+        };
+        match listed {
             Some(Ok(list)) => self.client.respond(self.serial, &list).await,
             Some(Err((link, failure))) => self.fail(&link, failure).await,
             None => match self.side.tools.relisted() {
@@ -99,7 +110,9 @@ impl Request {
                 ),
             }
         }
-        let list = side.tools.list_within(&lists, is_asked_for).await;
+        // What asks for a view that there is none of was refused before.
+        let asked = side.tools.asked(params).unwrap_or_default();
+        let list = side.tools.list_within(&lists, is_asked_for, &asked).await;
         let longest = lists.iter().max_by_key(|list| list.bytes());
         let longest = longest.and_then(|list| side.link(list.server));
         let list = match (list, longest) {

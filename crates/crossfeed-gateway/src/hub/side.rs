@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     Revision,
+    config::ClientName,
     message::Message,
     tools::{
         Caller, ClientTools,
@@ -83,7 +84,7 @@ impl Side {
         revision: Revision,
         method: &'static str,
         params: &Bytes,
-        name: Option<String>,
+        name: Option<ClientName>,
     ) -> Arc<Self> {
         let gateway = client.gateway();
         let links: Vec<Arc<Link>> = gateway
@@ -98,7 +99,7 @@ impl Side {
         }
         let caller = Caller::new(client.principal().clone(), client.session_key(), revision);
         let caller = match name {
-            Some(name) => caller.with_client_name(name),
+            Some(name) => caller.with_client(name),
             None => caller,
         };
         Arc::new(Self {
@@ -118,10 +119,10 @@ impl Side {
     }
 
     /// Connections for requests without a session, the first of which has these parameters.
-    pub(super) fn stateless(client: &Arc<Client>, name: Option<&str>) -> Arc<Self> {
+    pub(super) fn stateless(client: &Arc<Client>, name: Option<&ClientName>) -> Arc<Self> {
         let revision = Revision::V2026_07_28;
         // What differs between clients must not be said for all of them.
-        let name = name.filter(|_| !client.is_shared()).map(str::to_owned);
+        let name = name.filter(|_| !client.is_shared()).cloned();
         let own = Bytes::from(
             serde_json::json!({"_meta": {
                 (crate::meta::PROTOCOL_VERSION): revision.as_str(),

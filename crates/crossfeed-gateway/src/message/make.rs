@@ -1,6 +1,7 @@
 //! Messages that the gateway makes.
 
 use super::{Id, Kind, Message, RpcError, envelope::Envelope};
+use crate::apart::LARGE;
 use bytes::Bytes;
 use std::ops::Range;
 
@@ -64,6 +65,9 @@ impl Message {
     /// The answer to a request; `result` is JSON.
     #[must_use]
     pub fn response(id: &Id, result: &Bytes) -> Self {
+        if result.len() > LARGE {
+            return Self::around(id, result);
+        }
         let mut maker = Maker::default();
         maker.put(br#"{"jsonrpc":"2.0","id":"#);
         let at = maker.put(id.raw());
@@ -71,6 +75,30 @@ impl Message {
         let body = maker.put(result);
         maker.put(b"}");
         maker.done(Kind::Response, None, Some((id.clone(), at)), Some(body))
+    }
+
+    /// The same, sharing the bytes of the result.
+    fn around(id: &Id, result: &Bytes) -> Self {
+        let before = [
+            br#"{"jsonrpc":"2.0","id":"#,
+            &id.raw()[..],
+            br#","result":"#,
+        ]
+        .concat();
+        let end = result.len();
+        Message {
+            raw: result.clone(),
+            envelope: Envelope {
+                kind: Kind::Response,
+                method: None,
+                id: Some(id.clone()),
+                id_at: None,
+                body: Some(0..end),
+                params: None,
+            },
+            edits: vec![(0..0, before.into()), (end..end, Bytes::from_static(b"}"))],
+            is_unread: true,
+        }
     }
 
     /// The answer to a request that failed; without an id where it could not be read.

@@ -229,6 +229,9 @@ impl Message {
     /// The same message with another id; of a message without one, itself.
     #[must_use]
     pub fn with_id(mut self, id: Id) -> Self {
+        if let (None, Some(_), Some(result)) = (&self.envelope.id_at, self.id(), self.result()) {
+            return Self::response(&id, &result);
+        }
         if let Some(range) = self.envelope.id_at.clone() {
             self.edit(range, id.raw().clone());
             self.envelope.id = Some(id);
@@ -260,7 +263,7 @@ impl Message {
     fn edit(&mut self, range: Range<usize>, with: Bytes) {
         let at = self
             .edits
-            .partition_point(|(edited, _)| edited.start < range.start);
+            .partition_point(|(edited, _)| (edited.start, edited.end) < (range.start, range.end));
         match self.edits.get_mut(at) {
             Some((edited, there)) if *edited == range => *there = with,
             _ => self.edits.insert(at, (range, with)),

@@ -199,3 +199,26 @@ fn members_of_params_are_found_behind_another_token() {
     assert_eq!(message.param(Param::Name).unwrap(), "1");
     assert_eq!(message.param(Param::Uri), None);
 }
+
+/// A long result is shared, and the message is the same as one that holds a copy.
+#[test]
+fn long_answers_are_like_short_ones() {
+    let id = |raw: &'static str| Id::parse(Bytes::from_static(raw.as_bytes())).unwrap();
+    for length in [10, 100_000] {
+        let result = Bytes::from(format!("[\"{}\"]", "x".repeat(length)));
+        let text = |message: &Message| String::from_utf8(message.to_bytes().to_vec()).unwrap();
+        let whole =
+            |id: &str, result: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
+        let plain = String::from_utf8(result.to_vec()).unwrap();
+        let made = Message::response(&id("7"), &result);
+        assert_eq!(text(&made), whole("7", &plain));
+        assert_eq!(made.len(), text(&made).len());
+        assert_eq!(made.result().unwrap(), result);
+        let other = made.clone().with_id(id("\"b\""));
+        assert_eq!(text(&other), whole("\"b\"", &plain));
+        assert_eq!(other.id().unwrap().raw(), "\"b\"");
+        let changed = made.with_body("{}");
+        assert_eq!(text(&changed), whole("7", "{}"));
+        assert_eq!(text(&changed.with_id(id("8"))), whole("8", "{}"));
+    }
+}

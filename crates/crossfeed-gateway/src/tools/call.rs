@@ -16,8 +16,9 @@ use super::{
     flow::{self, FlowError, Sources},
     list::Offered,
     params::Params,
+    reader::Asked,
     refusal,
-    result::{self, Kept},
+    result::{self, Kept, Passing},
     room,
 };
 use crate::{
@@ -34,7 +35,7 @@ use crossfeed_json::{Cursor, Document, Kind, quoted};
 use crossfeed_mcp::TraceMeta;
 use crossfeed_projection::ProjectionRequest;
 use crossfeed_store::Tombstone;
-use crossfeed_wire::{ErrorBody, ErrorCode};
+use crossfeed_wire::{ErrorBody, ErrorCode, View};
 use std::sync::Arc;
 
 /// Calls that a client may have made before it connected again.
@@ -45,21 +46,13 @@ const MEMBERS: usize = 1_000;
 const KEY: usize = 4 << 10;
 
 /// Arguments that may be sent.
+#[derive(Default)]
 struct Ready {
     /// None where they are to be sent as they came.
     arguments: Option<Bytes>,
     sources: Sources,
     projection: Option<ProjectionRequest>,
-}
-
-impl Ready {
-    fn as_it_came() -> Self {
-        Self {
-            arguments: None,
-            sources: Sources::default(),
-            projection: None,
-        }
-    }
+    wants_whole: bool,
 }
 
 /// What becomes of a call by these `params`.
@@ -92,6 +85,10 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
         return invalid(format!("the params of tools/call have {key} twice"));
     }
     let shared = &shared.of_call(root);
+    let said = match Asked::of(root, shared.is_stateless()) {
+        Ok(said) => said,
+        Err(message) => return invalid(message),
+    };
     let listing = shared.listing();
     let written = params.arguments();
     let arguments = written.clone().filter(|own| *own != "null");
@@ -101,7 +98,7 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
     {
         return Call::Answered(extra::answer(shared, &name, arguments).await);
     }
-    let offered = match shared.find(&name) {
+    let offered = match shared.find(&name, &said) {
         Known::Tool(offered) => offered,
         Known::Nothing => return invalid(format!("unknown tool: {}", quoted(&name))),
         Known::NotSent => {
@@ -138,6 +135,7 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
             arguments: round.arguments,
             sources: round.sources,
             projection: round.projection,
+            wants_whole: round.wants_whole,
         }),
         (None, Some(arguments)) => {
             let ready = ready(shared, flying, &offered, arguments.clone()).await;
@@ -148,7 +146,7 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
                 refusal::of_bodies(bodies, shared.privacy())
             })
         }
-        (None, None) => Ok(Ready::as_it_came()),
+        (None, None) => Ok(Ready::default()),
     };
     let mut ready = match ready {
         Ok(ready) => ready,
@@ -181,10 +179,17 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
     if let Some((bytes, at)) = resolved.zip(at) {
         ready.arguments = Some(sent.slice(at..at + bytes));
     }
+    let view = match ready.wants_whole {
+        true => View::Program,
+        false => shared.view(offered.server, &said),
+    };
     let kept = in_flight.map(|in_flight| Kept {
         shared: Arc::clone(shared),
         in_flight,
         offered: Arc::clone(&offered),
+        view,
+        shows: shared.shows(&said),
+        wants_whole: ready.wants_whole,
         sources: ready.sources,
         projection: ready.projection,
         asked,
@@ -197,9 +202,12 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
         headers,
         pending: Pending {
             kept: kept.map(Box::new),
-            is_stateless: shared.is_stateless(),
+            passing: Passing {
+                view,
+                is_stateless: shared.is_stateless(),
+                withholds: offered.withholds(),
+            },
             is_repeatable: offered.prepared.listed().is_repeatable(),
-            withholds: offered.withholds(),
         },
     })
 }
@@ -305,7 +313,7 @@ async fn ready(
     let looked_at = apart(written.len(), move || (may_be_ours(&came), is_text(&came)));
     let (may_be_ours, is_text) = looked_at.await;
     if is_as_shown && !may_be_ours {
-        return Ok(Ready::as_it_came());
+        return Ok(Ready::default());
     }
     if is_text {
         let mut body = ErrorBody::new(
@@ -364,6 +372,7 @@ async fn ready(
         arguments: changed.map(|bytes| charge.hold(bytes)),
         sources,
         projection: resolved.projection,
+        wants_whole: resolved.whole,
     })
 }
 
@@ -383,10 +392,11 @@ fn allowed(
                 let mut sources = lineage.iter().map(|link| &link.source);
                 let source = sources.find(|source| source.call_id == call_id);
                 let tool = source.and_then(|source| source.tool.as_deref());
-                let is_repeatable = tool.is_some_and(|tool| match shared.find(tool) {
-                    Known::Tool(offered) => offered.prepared.listed().is_repeatable(),
-                    Known::Nothing | Known::NotSent => false,
-                });
+                let is_repeatable =
+                    tool.is_some_and(|tool| match shared.find(tool, &Asked::default()) {
+                        Known::Tool(offered) => offered.prepared.listed().is_repeatable(),
+                        Known::Nothing | Known::NotSent => false,
+                    });
                 FlowError::Forgotten {
                     call_id,
                     is_repeatable,
@@ -436,7 +446,7 @@ async fn unkept(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<R
         return None;
     }
     if !offered.is_chained && resolved.projection.is_none() && !resolved.whole {
-        return Some(Ready::as_it_came());
+        return Some(Ready::default());
     }
     Some(unjudged(resolved, written).await)
 }
@@ -459,7 +469,8 @@ async fn unjudged(resolved: ResolvedJson, written: &Bytes) -> Ready {
     Ready {
         arguments: changed(length, resolved.arguments, written.clone()).await,
         projection: resolved.projection,
-        ..Ready::as_it_came()
+        wants_whole: resolved.whole,
+        ..Ready::default()
     }
 }
 

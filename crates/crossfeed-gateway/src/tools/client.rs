@@ -13,6 +13,7 @@ use super::{
     params::Params,
     place::{Place, conversation},
     profile::Choice,
+    reader::{self, Asked},
     refusal::Privacy,
     result::Kept,
     room,
@@ -21,20 +22,22 @@ use super::{
 use crate::{
     apart::{apart, indexed},
     budget::{Account, Charge, Purpose, UNCHARGED},
+    config::ClientName,
     downstream::Principal,
     message::{RpcError, code},
     upstream::Header,
 };
 use bytes::Bytes;
 use crossfeed_core::{Memory, Session};
-use crossfeed_json::Cursor;
+use crossfeed_json::{Cursor, Document};
+use crossfeed_mcp::Shows;
 use crossfeed_projection::ProjectionRequest;
 use crossfeed_schema::guidance;
-use crossfeed_wire::{CallId, ErrorBody, Scope};
+use crossfeed_wire::{CallId, ErrorBody, Scope, View};
 use lru::LruCache;
 use sha2::{Digest as _, Sha256};
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     hash::{BuildHasher as _, RandomState},
     num::NonZeroUsize,
     ops::Deref,
@@ -101,10 +104,26 @@ struct Shown {
     sent: Arc<Bindings>,
     /// Of each server, the last listing that has its tools: it keeps them while it is away.
     last: HashMap<usize, Arc<Listing>>,
+    /// What the request said of who reads that the listing was made for.
+    asked: Asked,
+    /// The listings of other such requests, as far as they are remembered.
+    others: Vec<(Asked, Arc<Listing>)>,
 }
 
+/// How many of them are remembered.
+const OTHERS: usize = 8;
+
 impl Shown {
-    fn put(&mut self, listing: &Arc<Listing>, is_asked_for: bool) {
+    fn put(&mut self, listing: &Arc<Listing>, is_asked_for: bool, asked: &Asked) {
+        if self.asked != *asked {
+            let before = std::mem::replace(&mut self.asked, asked.clone());
+            self.others
+                .retain(|(own, _)| *own != before && own != asked);
+            self.others
+                .extend(self.listing.take().map(|own| (before, own)));
+            let surplus = self.others.len().saturating_sub(OTHERS);
+            self.others.drain(..surplus);
+        }
         for server in listing.servers() {
             self.last.insert(server, Arc::clone(listing));
         }
@@ -114,6 +133,15 @@ impl Shown {
         }
         self.listing = Some(Arc::clone(listing));
         self.is_current = true;
+    }
+
+    /// The tool as it was listed for such a request, if it was.
+    fn as_listed_for(&self, asked: &Asked, name: &str, tool: &Arc<Offered>) -> Arc<Offered> {
+        let own = self.others.iter().find(|(own, _)| own == asked);
+        let own = own.filter(|_| *asked != self.asked);
+        let own = own.and_then(|(_, listing)| listing.find(name));
+        let same = own.filter(|own| own.source == tool.source);
+        Arc::clone(same.unwrap_or(tool))
     }
 }
 
@@ -140,6 +168,8 @@ pub(super) struct Round {
     pub(super) projection: Option<ProjectionRequest>,
     /// Where the call began.
     place: Arc<Place>,
+    /// Whether all of it was asked for.
+    pub(super) wants_whole: bool,
 }
 
 impl Round {
@@ -268,7 +298,7 @@ impl OfClient {
 
     /// The tool that a name stands for: the one of the server that the name came from, be it there or not.
     /// With one server there is no other that it could be.
-    pub(super) fn find(&self, name: &str) -> Known {
+    pub(super) fn find(&self, name: &str, asked: &Asked) -> Known {
         let shown = lock(&self.listing);
         let listed = shown
             .listing
@@ -288,7 +318,28 @@ impl OfClient {
                 last.and_then(|listing| listing.find(name))
             }
         };
-        found.map_or(Known::Nothing, |tool| Known::Tool(Arc::clone(tool)))
+        found.map_or(Known::Nothing, |tool| {
+            Known::Tool(shown.as_listed_for(asked, name, tool))
+        })
+    }
+
+    /// The view of a server's results, for who makes a request that says this of itself.
+    pub(super) fn view(&self, server: usize, asked: &Asked) -> View {
+        let audience = &self.audience;
+        let config = &self.tools.config;
+        match config.servers.get(server) {
+            Some(_) if asked.is_empty() => audience.view(config, server),
+            Some(own) => asked.view(config, own, audience.client.as_ref()),
+            None => View::default(),
+        }
+    }
+
+    /// Which part of a result a client shows its model, for who makes a request that says this of itself.
+    pub(super) fn shows(&self, asked: &Asked) -> Shows {
+        let client = asked.client.as_ref().or(self.audience.client.as_ref());
+        client
+            .and_then(ClientName::known)
+            .map_or_else(Shows::default, |known| known.shows)
     }
 
     /// Whether the client's revision is without sessions.
@@ -305,6 +356,7 @@ impl OfClient {
             sources: kept.sources,
             projection: kept.projection,
             place: Arc::clone(&kept.shared.place),
+            wants_whole: kept.wants_whole,
         };
         // What is longer was charged when it was built.
         let short = round.arguments.take_if(|own| own.len() <= UNCHARGED);
@@ -385,7 +437,8 @@ impl ClientTools {
         let is_named = principal.name().is_some();
         let holder = principal.name().and_then(|name| tools.config.holder(name));
         let audience = Audience {
-            client_name: caller.client_name.clone(),
+            client: caller.client.clone(),
+            asked: Asked::default(),
             revision: caller.revision,
             may_list: session.is_some() || is_named,
             tools: holder.map_or_else(Vec::new, |holder| holder.tools.clone()),
@@ -419,7 +472,9 @@ impl ClientTools {
     /// The one `tools/list` result for all servers' lists; and from here on calls are understood by it.
     pub async fn list(&self, lists: &[ServerList]) -> Bytes {
         let room = self.shared.account.nothing();
-        self.listed(lists, true, room).await.bytes.clone()
+        let asked = Asked::default();
+        let listing = self.listed(lists, true, &asked, room);
+        listing.await.bytes.clone()
     }
 
     /// The same, if there is room for it. A client that did not ask for it learns of no name by it that it
@@ -428,9 +483,34 @@ impl ClientTools {
         &self,
         lists: &[ServerList],
         is_asked_for: bool,
+        asked: &Asked,
     ) -> Option<Bytes> {
         let room = Listings::room(&self.shared.account, lists)?;
-        Some(self.listed(lists, is_asked_for, room).await.bytes.clone())
+        let listing = self.listed(lists, is_asked_for, asked, room);
+        Some(listing.await.bytes.clone())
+    }
+
+    /// What the `params` of a request say of who reads.
+    ///
+    /// # Errors
+    ///
+    /// A view that there is none of.
+    pub(crate) fn asked(&self, params: Option<&Bytes>) -> Result<Asked, RpcError> {
+        let Some(params) = params else {
+            return Ok(Asked::default());
+        };
+        let document = Document::new(params.clone());
+        let asked = document.root().map(|root| {
+            let asked = Asked::of(root, self.shared.is_stateless());
+            asked.map_err(|message| RpcError::new(code::INVALID_PARAMS, message))
+        });
+        asked.unwrap_or_else(|_| Ok(Asked::default()))
+    }
+
+    /// Whether the list that was shown last was made for such a request.
+    pub(crate) fn is_listed_for(&self, asked: &Asked) -> bool {
+        let shown = lock(&self.shared.listing);
+        shown.listing.is_none() || shown.asked == *asked
     }
 
     /// The list as it was shown last, for a client that asks for it: it was fetched since.
@@ -438,12 +518,19 @@ impl ClientTools {
         let mut shown = lock(&self.shared.listing);
         let listing = shown.listing.clone()?;
         let is_current = shown.is_current;
-        shown.put(&listing, true);
+        let asked = shown.asked.clone();
+        shown.put(&listing, true, &asked);
         shown.is_current = is_current;
         Some(listing.bytes.clone())
     }
 
-    async fn listed(&self, lists: &[ServerList], is_asked_for: bool, room: Charge) -> Arc<Listing> {
+    async fn listed(
+        &self,
+        lists: &[ServerList],
+        is_asked_for: bool,
+        asked: &Asked,
+        room: Charge,
+    ) -> Arc<Listing> {
         let Tools {
             engine,
             config,
@@ -459,10 +546,14 @@ impl ClientTools {
             naming: Arc::clone(naming),
             before: before.unwrap_or_default(),
         };
+        let audience = Audience {
+            asked: asked.clone(),
+            ..self.shared.audience.clone()
+        };
         let listing = listings
-            .get(engine, config, lists, &self.shared.audience, names, room)
+            .get(engine, config, lists, &audience, names, room)
             .await;
-        lock(&self.shared.listing).put(&listing, is_asked_for);
+        lock(&self.shared.listing).put(&listing, is_asked_for, asked);
         listing
     }
 
@@ -518,7 +609,7 @@ impl ClientTools {
     ///
     /// There is no memory to read these.
     pub async fn headers(&self, tool: &str, params: &Bytes) -> Result<Vec<Header>, RpcError> {
-        let Known::Tool(offered) = self.shared.find(tool) else {
+        let Known::Tool(offered) = self.shared.find(tool, &Asked::default()) else {
             return Ok(Vec::new());
         };
         if offered.headers.is_empty() {
@@ -554,6 +645,9 @@ impl ClientTools {
     #[must_use]
     pub fn guidance(&self) -> String {
         let config = &self.shared.tools.config;
+        if !config.admits_references(self.shared.audience.client.as_ref()) {
+            return String::new();
+        }
         let choices = super::list::choices(config, &self.shared.audience);
         let mut styles = Vec::new();
         for style in choices.into_iter().filter_map(Choice::style) {
@@ -565,8 +659,15 @@ impl ClientTools {
             .into_iter()
             .map(|(style, spelling)| guidance(style, spelling, false));
         let extra = extra::offered(config.extra_tools, self.shared.audience.may_list);
+        let servers = config.servers.iter().enumerate();
+        let views: HashSet<View> = servers
+            .filter(|(_, server)| !server.disabled)
+            .map(|(index, _)| self.shared.view(index, &Asked::default()))
+            .collect();
+        let of_views = View::ALL.into_iter().filter(|view| views.contains(view));
         texts
             .chain(extra::guidance(&extra))
+            .chain(of_views.filter_map(reader::guidance).map(str::to_owned))
             .collect::<Vec<_>>()
             .join("\n\n")
     }

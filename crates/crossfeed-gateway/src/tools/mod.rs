@@ -15,6 +15,7 @@ mod members;
 mod params;
 mod place;
 mod profile;
+mod reader;
 mod refusal;
 pub(crate) mod result;
 mod room;
@@ -25,11 +26,12 @@ mod tests;
 pub use client::ClientTools;
 pub use list::{ToolReport, UnmatchedPattern};
 pub use profile::is_profile;
+pub(crate) use reader::client_name;
 
 use crate::{
     Revision,
     budget::Budget,
-    config::GatewayConfig,
+    config::{ClientName, GatewayConfig},
     downstream::Principal,
     message::RpcError,
     metrics::{Figures, Metrics},
@@ -72,8 +74,8 @@ pub struct Caller {
     /// What tells its session from all others, unguessable; none where the protocol has no sessions, so
     /// that call ids must be.
     pub session: Option<String>,
-    /// The name that the client gives itself.
-    pub client_name: Option<String>,
+    /// What the client says that it is.
+    pub client: Option<ClientName>,
     /// The revision that is spoken with it.
     pub revision: Revision,
 }
@@ -85,15 +87,15 @@ impl Caller {
         Self {
             principal,
             session,
-            client_name: None,
+            client: None,
             revision,
         }
     }
 
-    /// The same with the name that the client gives itself.
+    /// The same with what the client says that it is.
     #[must_use]
-    pub fn with_client_name(mut self, name: impl Into<String>) -> Self {
-        self.client_name = Some(name.into());
+    pub fn with_client(mut self, client: ClientName) -> Self {
+        self.client = Some(client);
         self
     }
 }
@@ -207,12 +209,9 @@ pub struct Forward {
 pub struct Pending {
     /// None where the result is not kept.
     kept: Option<Box<result::Kept>>,
-    /// Whether the client's revision is without sessions.
-    is_stateless: bool,
+    passing: result::Passing,
     /// Whether its tool says that a call may be made again without harm.
     is_repeatable: bool,
-    /// Whether something of its result may be withheld.
-    withholds: bool,
 }
 
 impl Pending {
@@ -225,7 +224,7 @@ impl Pending {
     pub async fn finish(self, result: Bytes) -> Bytes {
         match self.kept {
             Some(kept) => kept.finish(result).await,
-            None => result::pass_on(result, self.is_stateless, self.withholds).await,
+            None => result::pass_on(result, self.passing).await,
         }
     }
 

@@ -16,7 +16,8 @@
 use super::{
     client::{ClientTools, OfClient, Shared},
     place::Place,
-    result::{Again, Kept, pass_on},
+    reader::Asked,
+    result::{Again, Kept, Passing, pass_on},
 };
 use crate::apart::{apart, indexed};
 use bytes::Bytes;
@@ -165,7 +166,12 @@ pub(super) async fn result(
     let task = shared.task(server, task_id);
     let config = shared.tools.config.servers.get(server);
     let withholds = config.is_some_and(|config| !config.withheld.never_is_empty());
-    let pass_on = |said| pass_on(said, shared.is_stateless(), withholds);
+    let passing = Passing {
+        view: shared.view(server, &Asked::default()),
+        is_stateless: shared.is_stateless(),
+        withholds,
+    };
+    let pass_on = |said| pass_on(said, passing);
     let (member, inner) = match holds(root) {
         Holds::All => (None, said.clone()),
         Holds::Member(inner) => (Some(inner), inner.shared()),

@@ -5,11 +5,13 @@
 
 use super::Reader;
 use crate::config::{
+    ViewChoice,
     expand::expand,
     node::{Entry, Node, Value},
 };
 use crossfeed_projection::{MAX_PATHS, Path};
 use crossfeed_schema::{Profile, Style};
+use crossfeed_wire::View;
 use std::time::Duration;
 
 /// How like a word must be to be offered, of 1.
@@ -121,6 +123,18 @@ impl<'n> Fields<'n> {
             wrong(reader, &self.at(key), node, &words.join(" or "));
         }
         known.map(|(_, value)| *value)
+    }
+
+    /// How results are handed to clients.
+    pub(super) fn view(
+        &mut self,
+        reader: &mut Reader<'_>,
+        key: &'static str,
+    ) -> Option<ViewChoice> {
+        let auto = ("auto", ViewChoice::Auto);
+        let views = View::ALL.map(|view| (view.as_str(), ViewChoice::Always(view)));
+        let [model, program, ask] = views;
+        self.word(reader, key, &[auto, model, program, ask])
     }
 
     /// A list of texts.

@@ -3,6 +3,7 @@
 //! What comes in: a document as text. What goes out: the configuration, or every problem with its place.
 //! Deliberately not here: how values are spelled ([`fields`]), and what a server may say ([`server`]).
 
+mod clients;
 mod fields;
 mod flows;
 mod limits;
@@ -192,6 +193,10 @@ fn config(reader: &mut Reader<'_>, document: &Node) -> GatewayConfig {
         config.flows = flows::flows(reader, node, &config.servers);
     }
     config.profile = fields.profile(reader, "profile");
+    config.view = fields.view(reader, "view").unwrap_or_default();
+    if let Some(node) = fields.take("clients") {
+        config.clients = clients::clients(reader, node);
+    }
     let prefixes = [
         ("always", Prefix::Always),
         ("collisions", Prefix::Collisions),

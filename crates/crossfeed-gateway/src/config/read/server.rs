@@ -66,7 +66,12 @@ fn server(
     let transport = transport(reader, &mut fields, at, node);
     let profile = fields.profile(reader, "profile");
     let projection = fields.truth(reader, "projection", false);
-    let previews = fields.truth(reader, "previews", true);
+    let view = fields.view(reader, "view");
+    if let Some(node) = fields.take("previews") {
+        let what = "`previews` is `view` now: write `view = \"program\"` in place of `previews = false`, and leave \
+                    `previews = true` out";
+        reader.problem(&fields.at("previews"), node.span.start, what);
+    }
     let never_chain = match fields.take("neverChain") {
         Some(Node {
             value: Value::Bool(true),
@@ -100,7 +105,7 @@ fn server(
     Some(ServerConfig {
         profile,
         projection,
-        previews,
+        view,
         never_chain,
         never: own,
         withheld: Arc::new(withheld),

@@ -8,6 +8,7 @@ use crate::{
     Revision,
     apart::apart,
     budget::{Purpose, UNCHARGED},
+    config::ClientName,
     downstream::{LISTEN, Outlet},
     hub::{
         advance::advance,
@@ -19,6 +20,7 @@ use crate::{
     lookalike::is_lookalike,
     message::{Id, Message, Param, RpcError, Token, code},
     meta,
+    tools::client_name,
 };
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document};
@@ -51,8 +53,8 @@ enum Admission {
 #[derive(Default)]
 struct About {
     revision: Option<String>,
-    /// The name of the client.
-    client: Option<String>,
+    /// What the client says that it is.
+    client: Option<ClientName>,
     /// Where its progress token is within `_meta`, and the token, unless it is too long to keep.
     token: Option<(Range<usize>, Option<Token>)>,
 }
@@ -79,7 +81,7 @@ impl About {
         let revision = root.get(meta::PROTOCOL_VERSION).and_then(text);
         let client = root.get(meta::CLIENT_INFO).filter(|_| revision.is_some());
         Self {
-            client: client.and_then(|client| text(client.get("name")?)),
+            client: client.and_then(client_name),
             revision,
             token,
         }
@@ -195,7 +197,7 @@ impl Client {
                 Some(side) => Some(Arc::clone(side)),
                 None if method == "server/discover" || self.is_shared || says.is_some() => {
                     Some(Arc::clone(state.stateless.get_or_insert_with(|| {
-                        Side::stateless(self, about.client.as_deref())
+                        Side::stateless(self, about.client.as_ref())
                     })))
                 }
                 None if method == "ping" => return Admission::Ping,

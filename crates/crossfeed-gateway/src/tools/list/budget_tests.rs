@@ -1,6 +1,6 @@
 //! Lists that take much: what they cost others, and what of them is worked on.
 
-use super::super::{Caller, ClientTools, ServerList, Tools};
+use super::super::{Caller, ClientTools, ServerList, Tools, reader::Asked};
 use crate::{
     Revision,
     budget::Budget,
@@ -212,18 +212,27 @@ async fn a_large_list_is_charged_to_who_has_it() {
     let tools = tools(None).with_budget(&budget);
     let list = |bytes: usize| [page(&[tool("a", &"x".repeat(bytes))])];
     let one = client(&tools);
-    let listed = one.list_within(&list(1 << 20), true).await;
+    let asked = Asked::default();
+    let listed = one.list_within(&list(1 << 20), true, &asked).await;
     assert!(listed.is_some_and(|listed| listed.len() > 1 << 20));
     let held = budget.held();
     assert!((1 << 20..2 << 20).contains(&held), "{held}");
     // What there is no room for is not made; what was listed stays.
-    assert!(one.list_within(&list(6 << 20), true).await.is_none());
+    assert!(
+        one.list_within(&list(6 << 20), true, &asked)
+            .await
+            .is_none()
+    );
     assert_eq!(budget.held(), held);
     // Nothing keeps it when the client is gone.
     drop(one);
     assert_eq!(budget.held(), 0);
     let two = client(&tools);
-    assert!(two.list_within(&list(100 << 10), true).await.is_some());
+    assert!(
+        two.list_within(&list(100 << 10), true, &asked)
+            .await
+            .is_some()
+    );
     assert_eq!(budget.held(), 0);
 }
 

@@ -12,7 +12,6 @@
 mod headers;
 mod join;
 pub(crate) mod names;
-mod output;
 mod report;
 mod rewriter;
 mod root;
@@ -30,16 +29,17 @@ pub use report::ToolReport;
 pub(super) use tool::Offered;
 pub use unmatched::UnmatchedPattern;
 
-use super::{ServerList, extra, profile::Choice};
+use super::{ServerList, extra, profile::Choice, reader::Asked};
 use crate::{
     Revision,
     apart::{LARGE, apart, cpu_time},
     budget::{Account, Charge, Purpose},
-    config::GatewayConfig,
+    config::{ClientName, GatewayConfig},
 };
 use bytes::Bytes;
 use crossfeed_core::Engine;
 use crossfeed_json::{Cursor, Document};
+use crossfeed_wire::View;
 use futures_util::future::join_all;
 use lru::LruCache;
 use names::{Bindings, Naming};
@@ -56,12 +56,48 @@ use tokio::sync::Semaphore;
 /// Who is listed to, as far as the list depends on it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Audience {
-    pub(super) client_name: Option<String>,
+    pub(super) client: Option<ClientName>,
+    /// What this one request says of who reads.
+    pub(super) asked: Asked,
     pub(super) revision: Revision,
     /// Whether it may list results.
     pub(super) may_list: bool,
     /// Patterns `server/tool` of the tools that it may use; none means all.
     pub(super) tools: Vec<String>,
+}
+
+impl Audience {
+    /// The view of a server's results.
+    pub(super) fn view(&self, config: &GatewayConfig, server: usize) -> View {
+        let own = config.servers.get(server);
+        own.map_or_else(View::default, |own| {
+            self.asked.view(config, own, self.client.as_ref())
+        })
+    }
+
+    /// How the tools of a server are rewritten.
+    fn terms(&self, config: &GatewayConfig, server: usize) -> Terms {
+        Terms {
+            choice: choice(config, server, self),
+            may_ask: self.view(config, server) == View::Ask,
+            takes_references: config.admits_references(self.reader()),
+        }
+    }
+
+    /// Who is known to read.
+    fn reader(&self) -> Option<&ClientName> {
+        self.asked.client.as_ref().or(self.client.as_ref())
+    }
+}
+
+/// How the tools of a server are rewritten for a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Terms {
+    pub(super) choice: Choice,
+    /// Whether each call may ask for the whole result.
+    pub(super) may_ask: bool,
+    /// Whether tools take references from the client.
+    pub(super) takes_references: bool,
 }
 
 /// What is listed.
@@ -190,7 +226,7 @@ impl Listings {
                 engine: engine.clone(),
                 config: Arc::clone(config),
                 server: list.server,
-                choice: choice(config, list.server, &audience),
+                terms: audience.terms(config, list.server),
                 pages: list.pages.clone(),
                 audience: Arc::clone(&audience),
             };
@@ -283,7 +319,14 @@ fn digest(config: &GatewayConfig, lists: &[ServerList], audience: &Audience) -> 
     }
     digest.update([0]);
     for list in lists {
-        digest.update(choice(config, list.server, audience).as_str());
+        let Terms {
+            choice,
+            takes_references,
+            ..
+        } = audience.terms(config, list.server);
+        digest.update(choice.as_str());
+        digest.update(audience.view(config, list.server).as_str());
+        digest.update([0, u8::from(takes_references)]);
         digest.update(list.server.to_le_bytes());
         for page in &list.pages {
             digest.update(page.len().to_le_bytes());
@@ -299,7 +342,7 @@ fn choice(config: &GatewayConfig, server: usize, audience: &Audience) -> Choice 
     let own = own.and_then(|server| server.profile.as_deref());
     Choice::of(
         [own, config.profile.as_deref()],
-        audience.client_name.as_deref(),
+        audience.client.as_ref().map(|client| client.name.as_str()),
     )
 }
 
@@ -337,6 +380,7 @@ fn listing(
             continue;
         };
         let choice = choice(config, list.server, audience);
+        let view = audience.view(config, list.server);
         let names: Vec<_> = rewriting.names.iter().map(String::as_str).collect();
         unmatched.extend(unmatched::unmatched(list.server, server, &names));
         let raw = pages
@@ -349,7 +393,7 @@ fn listing(
             match tool {
                 Ok(tool) => {
                     reports.push(None);
-                    tools.push((list.server, choice, tool));
+                    tools.push((list.server, (choice, view), tool));
                 }
                 Err(name) => reports.push(Some(ToolReport::left_out(list.server, name))),
             }
@@ -361,7 +405,7 @@ fn listing(
         .map(|(server, _, tool)| (*server, tool.shown.as_str()))
         .collect();
     // Where nothing can be called there is nothing to refer to.
-    let extra = match own.is_empty() {
+    let extra = match own.is_empty() || !config.admits_references(audience.reader()) {
         true => Vec::new(),
         false => extra::offered(config.extra_tools, audience.may_list),
     };
@@ -373,7 +417,7 @@ fn listing(
         .iter()
         .map(|name| extra::definition(name).to_string().into())
         .collect();
-    for ((index, choice, tool), name) in tools.into_iter().zip(shown) {
+    for ((index, (choice, view), tool), name) in tools.into_iter().zip(shown) {
         let tool = tool.tool;
         let report = pending.next();
         let Some(name) = name else {
@@ -387,7 +431,13 @@ fn listing(
         if let Some(report) = report {
             *report = Some(ToolReport::of(index, &tool, &name));
         }
-        written.push(tool.written_as(&name, choice, (&extra, audience.revision)));
+        let to = tool::Audience {
+            choice,
+            view,
+            revision: audience.revision,
+            has_inspector: extra.contains(&extra::INSPECT),
+        };
+        written.push(tool.written_as(&name, to));
         let offered = &tool.offered;
         found.entry(name).or_insert_with(|| Arc::clone(offered));
     }

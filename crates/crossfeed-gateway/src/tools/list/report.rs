@@ -66,7 +66,6 @@ impl ToolReport {
         if listed.folded() > 0 {
             notices.push(format!("{} places take JSON text", listed.folded()));
         }
-        notices.extend(tool.output_notice().map(str::to_owned));
         Self {
             server,
             name: listed.name().to_owned(),

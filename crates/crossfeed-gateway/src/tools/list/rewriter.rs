@@ -9,7 +9,7 @@
 //! - A list takes as much processor time as its server has left, and a server gets that back slowly. What
 //!   is beyond is listed as it came: it takes no references, and its output schema is left out.
 
-use super::{super::profile::Choice, Audience, tool::Rewritten};
+use super::{Audience, Terms, tool::Rewritten};
 use crate::{
     apart::cpu_time,
     config::{GatewayConfig, ServerConfig},
@@ -79,7 +79,7 @@ pub(super) struct Job {
     pub(super) config: Arc<GatewayConfig>,
     /// Which server, by its place in the configuration.
     pub(super) server: usize,
-    pub(super) choice: Choice,
+    pub(super) terms: Terms,
     pub(super) pages: Vec<Bytes>,
     pub(super) audience: Arc<Audience>,
 }
@@ -180,7 +180,10 @@ impl State {
             .map(|(name, raw)| job.offers(server, name).then_some((name.as_str(), raw)))
             .collect();
         let own: Vec<_> = offered.iter().flatten().copied().collect();
-        let shown = job.choice.shown_names(own.iter().map(|(name, _)| *name));
+        let shown = job
+            .terms
+            .choice
+            .shown_names(own.iter().map(|(name, _)| *name));
         let left = self.allowance.left(Instant::now());
         let until = began.saturating_add(left);
         let is_over = Stop::when(move || cpu_time() >= until);
@@ -218,7 +221,7 @@ impl State {
         own: &[(&str, &Bytes)],
         is_over: &Stop,
     ) -> (Vec<Option<Arc<Rewritten>>>, Skipped) {
-        let base = job.choice.options().with_stop(is_over.clone());
+        let base = job.terms.choice.options().with_stop(is_over.clone());
         let mut skipped = Skipped::default();
         let mut room = MAX_LIST_BYTES;
         let mut fits = |raw: &Bytes| {
@@ -226,7 +229,7 @@ impl State {
             room -= if fits { raw.len() } else { 0 };
             fits
         };
-        if !job.choice.is_each_alone() {
+        if !job.terms.choice.is_each_alone() {
             let fitting: Vec<_> = own.iter().map(|(_, raw)| fits(raw)).collect();
             let all = self.together(job, server, own, &fitting, base);
             for (tool, fits) in all.iter().zip(&fitting) {
@@ -241,7 +244,7 @@ impl State {
                 skipped.for_size += 1;
                 return unjudged(job, server, name, raw);
             }
-            let key = key(job.choice, raw);
+            let key = key(job.terms, raw);
             if let Some(kept) = self.tools.get(&key) {
                 return Some(Arc::clone(kept));
             }
@@ -273,7 +276,7 @@ impl State {
         {
             self.worked += 1;
         }
-        let options = with_tool(base.clone(), server, name);
+        let options = job.with_tool(base.clone(), server, name);
         // What is kept must not keep alive the page that it came in.
         let raw = Bytes::copy_from_slice(raw);
         let own = declaration(&raw);
@@ -292,9 +295,9 @@ impl State {
     ) -> Vec<Option<Arc<Rewritten>>> {
         let judged = own.iter().zip(fitting);
         let judged = judged.filter_map(|(own, fits)| fits.then_some(*own));
-        let options = judged
-            .clone()
-            .fold(base, |options, (name, _)| with_tool(options, server, name));
+        let options = judged.clone().fold(base, |options, (name, _)| {
+            job.with_tool(options, server, name)
+        });
         let declared: Vec<_> = judged.map(|(_, raw)| declaration(raw)).collect();
         let listed = rewritten(declared.clone(), &options);
         let mut listed = declared.into_iter().zip(listed);
@@ -369,10 +372,10 @@ impl Allowance {
 }
 
 /// What a rewritten tool depends on, but for the configuration, which never changes.
-fn key(choice: Choice, raw: &Bytes) -> [u8; 32] {
+fn key(terms: Terms, raw: &Bytes) -> [u8; 32] {
     let mut digest = Sha256::new();
-    digest.update(choice.as_str());
-    digest.update([0]);
+    digest.update(terms.choice.as_str());
+    digest.update([0, u8::from(terms.may_ask), u8::from(terms.takes_references)]);
     digest.update(raw);
     digest.finalize().into()
 }
@@ -402,17 +405,25 @@ impl Job {
             && !fits_any(&server.deny, name)
             && (patterns.is_empty() || fits_any(patterns, &format!("{}/{name}", server.name)))
     }
-}
 
-fn with_tool(mut options: ListOptions, server: &ServerConfig, name: &str) -> ListOptions {
-    if fits_any(&server.never_chain, name) {
-        options = options.with_never(name);
+    fn with_tool(
+        &self,
+        mut options: ListOptions,
+        server: &ServerConfig,
+        name: &str,
+    ) -> ListOptions {
+        if !self.terms.takes_references || fits_any(&server.never_chain, name) {
+            options = options.with_never(name);
+        }
+        if self.terms.may_ask {
+            options = options.with_whole(name);
+        }
+        if server.projection {
+            let reflection = Reflection::new().with_rules(Arc::clone(&server.withheld));
+            options = options.with_reflection(name, reflection);
+        }
+        options
     }
-    if server.projection {
-        let reflection = Reflection::new().with_rules(Arc::clone(&server.withheld));
-        options = options.with_reflection(name, reflection);
-    }
-    options
 }
 
 fn rewritten(tools: Vec<Value>, options: &ListOptions) -> Vec<ListedTool> {
@@ -453,7 +464,8 @@ fn unjudged(job: &Job, server: &ServerConfig, name: &str, raw: &Bytes) -> Option
     let schema = schema.map_or_else(|| json!({}), Cursor::to_nearest_value);
     own.insert("inputSchema".to_owned(), schema);
     let own = Value::Object(own);
-    let options = with_tool(ListOptions::default(), server, name).with_stop(Stop::when(|| true));
+    let options = ListOptions::default().with_stop(Stop::when(|| true));
+    let options = job.with_tool(options, server, name);
     let listed = rewritten(vec![own.clone()], &options).pop()?;
     Some(finished(job, server, (raw.clone(), own, listed), &options))
 }

@@ -3,11 +3,11 @@
 //! What comes in: a tool of a server, rewritten. What goes out: its bytes in the list, and what must be
 //! known of it when it is called.
 
-use super::{HeaderParameter, output, root, said};
+use super::{HeaderParameter, root, said};
 use crate::{
     Revision,
     config::ServerConfig,
-    tools::{extra, members::take_out, profile::Choice},
+    tools::{members::take_out, profile::Choice},
     upstream::Header,
 };
 use bytes::Bytes;
@@ -15,11 +15,9 @@ use crossfeed_core::{Engine, PreparedTool};
 use crossfeed_json::{Cursor, Document, Edits, quoted};
 use crossfeed_projection::{Projection, RevealRules};
 use crossfeed_schema::{ListedTool, OutputSchema, SchemaError, projected_schema};
-use serde_json::{Value, json};
+use crossfeed_wire::View;
+use serde_json::Value;
 use std::sync::Arc;
-
-/// Whether a value conforms to an output schema.
-type Judge = Box<dyn Fn(&Value) -> bool + Send + Sync>;
 
 /// An output schema without what the configuration withholds; none where that cannot be told.
 fn without(schema: &Value, rules: &Arc<RevealRules>) -> Option<Value> {
@@ -30,17 +28,34 @@ fn without(schema: &Value, rules: &Arc<RevealRules>) -> Option<Value> {
     projected_schema(schema, &projection).ok()
 }
 
+/// Who a tool is listed to.
+#[derive(Clone, Copy)]
+pub(super) struct Audience {
+    pub(super) choice: Choice,
+    pub(super) view: View,
+    pub(super) revision: Revision,
+    /// Whether the gateway's own tool that looks into output schemas is listed, too.
+    pub(super) has_inspector: bool,
+}
+
+/// What is listed as a tool's output schema.
+enum Output {
+    AsItCame,
+    /// Its own without what is withheld.
+    Without(Value),
+    None,
+}
+
+const OUTPUT: &str = "outputSchema";
+
 /// A tool of a server, rewritten.
 pub(super) struct Rewritten {
     /// As it came.
     pub(super) raw: Bytes,
     /// The same without what is no matter of ours.
     own: Value,
-    /// The output schema that is listed in place of its own, if one is, without what is withheld.
-    output: Option<Value>,
-    /// Whether its own output schema is listed: what a page reads is left alone, and so is what nobody
-    /// refers to.
-    keeps_output: bool,
+    /// Whether its results are never cut: what a page reads is left alone, and so is what nobody refers to.
+    is_whole: bool,
     pub(super) offered: Arc<Offered>,
 }
 
@@ -58,23 +73,15 @@ pub(in crate::tools) struct Offered {
     pub(in crate::tools) is_chained: bool,
     /// Whether a page of its own reads its results.
     pub(in crate::tools) has_page: bool,
-    /// Whether large results are shown as previews.
-    pub(in crate::tools) previews: bool,
     /// What of its results the configuration withholds.
     pub(in crate::tools) withheld: Arc<RevealRules>,
     /// What it says that it returns.
     pub(in crate::tools) output: Option<OutputSchema>,
     /// What is to be known to project its results, where they may be.
     pub(in crate::tools) projected: Option<crossfeed_mcp::Tool>,
-    judge: Option<Judge>,
 }
 
 impl Offered {
-    /// Whether an output schema is listed, so that clients ask for structured content.
-    pub(in crate::tools) fn has_output(&self) -> bool {
-        self.judge.is_some()
-    }
-
     /// Whether something of its results may be withheld.
     pub(in crate::tools) fn withholds(&self) -> bool {
         !self.withheld.never_is_empty()
@@ -84,11 +91,6 @@ impl Offered {
     pub(in crate::tools) fn headers_of(&self, arguments: Cursor<'_>) -> Vec<Header> {
         let parameters = self.headers.iter();
         parameters.filter_map(|own| own.header(arguments)).collect()
-    }
-
-    /// Whether structured content conforms to what is listed.
-    pub(in crate::tools) fn admits(&self, structured: &Value) -> bool {
-        self.judge.as_ref().is_none_or(|judge| judge(structured))
     }
 }
 
@@ -101,13 +103,7 @@ impl Rewritten {
         is_chained: bool,
     ) -> Self {
         let described = crossfeed_mcp::Tool::read(&own);
-        let keeps_output = described.has_page || !is_chained;
-        let own_output = own.get("outputSchema");
-        let shown_output = own_output.and_then(|own| without(own, &server.withheld));
-        let judge = shown_output.as_ref().filter(|_| !keeps_output);
-        let output = judge.and_then(output::safe);
-        let judge = output.as_ref();
-        let judge = judge.and_then(|schema| crossfeed_schema::compile(schema).ok());
+        let is_whole = described.has_page || !is_chained;
         let source = format!("{}/{}", server.name, listed.name());
         let offered = Offered {
             server: index,
@@ -115,25 +111,18 @@ impl Rewritten {
             headers: HeaderParameter::of(listed.input_schema()),
             is_chained,
             has_page: described.has_page,
-            previews: server.previews,
             withheld: Arc::clone(&server.withheld),
-            output: own_output
+            output: own
+                .get("outputSchema")
                 .cloned()
                 .map(|own| OutputSchema::new(own).without(&server.withheld)),
             projected: server.projection.then_some(described),
-            judge: judge.map(|judge| -> Judge { Box::new(move |value| judge.is_valid(value)) }),
             prepared: engine.prepare(listed),
-        };
-        let output = if keeps_output {
-            shown_output.filter(|_| offered.withholds())
-        } else {
-            output
         };
         Self {
             raw,
             own,
-            output,
-            keeps_output,
+            is_whole,
             offered: Arc::new(offered),
         }
     }
@@ -147,51 +136,66 @@ impl Rewritten {
         matches!(self.listed().error(), Some(SchemaError::Unjudged))
     }
 
-    /// What becomes of the output schema, where it is not listed as it came.
-    pub(super) fn output_notice(&self) -> Option<&'static str> {
-        let own = self.own.get("outputSchema")?;
-        if self.keeps_output {
-            return None;
+    /// Its bytes in the list, under a name.
+    pub(super) fn written_as(&self, name: &str, to: Audience) -> Bytes {
+        let document = Document::new(self.raw.clone());
+        let Ok(root) = document.root() else {
+            return self.raw.clone();
+        };
+        let mut edits = Edits::new(document.raw());
+        if self.own.get("name").and_then(Value::as_str) != Some(name) {
+            edits.put(root, "name", quoted(name));
         }
-        match &self.output {
-            None => Some("its output schema is not listed: clients would refuse it"),
-            Some(safe) if safe != own => Some("its output schema is listed wider"),
-            Some(_) => None,
+        if let Some(description) = self.description(name, to) {
+            edits.put(root, "description", quoted(&description));
+        }
+        let shown = self.listed().shown_schema();
+        let is_rewritten = self.own.get("inputSchema") != Some(shown);
+        if self.listed().error().is_none() && is_rewritten {
+            let keeps_root = to.revision.is_stateless() && to.choice.keeps_roots();
+            let combined = self.combined_root().filter(|_| keeps_root);
+            let shown = combined.as_ref().unwrap_or(shown);
+            edits.put(root, "inputSchema", shown.to_string());
+        }
+        match self.output(root, to) {
+            Output::AsItCame => {}
+            Output::Without(schema) => edits.put(root, OUTPUT, schema.to_string()),
+            Output::None => take_out(&mut edits, root, |key| key == OUTPUT),
+        }
+        match edits.done() {
+            std::borrow::Cow::Borrowed(_) => self.raw.clone(),
+            std::borrow::Cow::Owned(bytes) => bytes.into(),
         }
     }
 
-    /// Its bytes in the list, under a name.
-    pub(super) fn written_as(
-        &self,
-        name: &str,
-        choice: Choice,
-        (extra, revision): (&[&str], Revision),
-    ) -> Bytes {
-        let own_output = self.own.get("outputSchema");
-        let listed_output = if self.keeps_output {
-            let own = own_output.filter(|_| !self.offered.withholds());
-            // Before 2026-07-28 a client refuses the whole list for any other root.
-            self.output
-                .as_ref()
-                .or(own)
-                .filter(|own| revision.is_stateless() || own.get("type") == Some(&json!("object")))
-        } else {
-            self.output.as_ref()
+    /// The description with the fields of the output schema, where that is not listed.
+    fn description(&self, name: &str, to: Audience) -> Option<String> {
+        let output = self.offered.output.as_ref();
+        let output = output.filter(|_| self.offered.is_chained && to.view != View::Program)?;
+        let own = self.own.get("description").and_then(Value::as_str);
+        said::description(own, output, name, to.has_inspector, to.choice.description())
+    }
+
+    /// What is listed as the output schema. Where results may be cut there is none: clients refuse a result
+    /// that does not conform to one, and a preview does not.
+    fn output(&self, tool: Cursor<'_>, to: Audience) -> Output {
+        let Some(own) = tool.get(OUTPUT) else {
+            return Output::AsItCame;
         };
-        let says = self.offered.output.as_ref();
-        let says = says.filter(|_| self.offered.is_chained);
-        let description = says.and_then(|output| {
-            let own = self.own.get("description").and_then(Value::as_str);
-            let has_inspector = extra.contains(&extra::INSPECT);
-            said::description(own, output, name, has_inspector, choice.description())
-        });
-        self.written(
-            name,
-            description.as_deref(),
-            own_output,
-            listed_output,
-            revision.is_stateless() && choice.keeps_roots(),
-        )
+        if !self.is_whole && to.view != View::Program {
+            return Output::None;
+        }
+        // Before 2026-07-28 a client refuses the whole list for any other root.
+        let kind = own.get("type").and_then(Cursor::as_str);
+        if !to.revision.is_stateless() && kind.as_deref() != Some("object") {
+            return Output::None;
+        }
+        if !self.offered.withholds() {
+            return Output::AsItCame;
+        }
+        let shown = self.own.get(OUTPUT);
+        let shown = shown.and_then(|own| without(own, &self.offered.withheld));
+        shown.map_or(Output::None, Output::Without)
     }
 
     /// The shown schema with what the tool's own root combines, where its parameters are shown by
@@ -201,44 +205,5 @@ impl Rewritten {
         let is_plain = listed.names().is_empty() && listed.folded() == 0;
         listed.references().filter(|_| is_plain)?;
         root::combined(self.own.get("inputSchema")?, listed.shown_schema())
-    }
-
-    fn written(
-        &self,
-        name: &str,
-        description: Option<&str>,
-        own_output: Option<&Value>,
-        listed_output: Option<&Value>,
-        keeps_root: bool,
-    ) -> Bytes {
-        let document = Document::new(self.raw.clone());
-        let Ok(root) = document.root() else {
-            return self.raw.clone();
-        };
-        let mut edits = Edits::new(document.raw());
-        if self.own.get("name").and_then(Value::as_str) != Some(name) {
-            edits.put(root, "name", quoted(name));
-        }
-        if let Some(description) = description {
-            edits.put(root, "description", quoted(description));
-        }
-        let shown = self.listed().shown_schema();
-        let is_rewritten = self.own.get("inputSchema") != Some(shown);
-        if self.listed().error().is_none() && is_rewritten {
-            let combined = self.combined_root().filter(|_| keeps_root);
-            let shown = combined.as_ref().unwrap_or(shown);
-            edits.put(root, "inputSchema", shown.to_string());
-        }
-        match listed_output {
-            Some(schema) if own_output != Some(schema) => {
-                edits.put(root, "outputSchema", schema.to_string());
-            }
-            Some(_) => {}
-            None => take_out(&mut edits, root, |key| key == "outputSchema"),
-        }
-        match edits.done() {
-            std::borrow::Cow::Borrowed(_) => self.raw.clone(),
-            std::borrow::Cow::Owned(bytes) => bytes.into(),
-        }
     }
 }

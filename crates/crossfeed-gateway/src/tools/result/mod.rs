@@ -8,34 +8,37 @@
 //!
 //! - What a call failed with is passed on byte for byte, but for what another said under our keys of
 //!   `_meta`, and for structured content that the client refuses; and nothing can refer to it.
-//! - What is shown conforms to the output schema that was listed.
-//! - The call id, and that something was cut, is said in `content` and in `structuredContent`.
-//! - What a server writes cannot be mistaken for that: members of its own with such keys are marked.
+//! - A program gets the bytes that the server gave, whatever they are; all that is said to it stands in `_meta`.
+//! - What a model is shown in place of a large result is text that does not parse as its data.
+//! - What a server writes cannot be mistaken for what the gateway says: members of its own with such keys are
+//!   marked, or taken out of `_meta`.
 //! - What is no result yet (input is required, a task runs) is not recorded.
 
 mod foreign;
 mod passed;
 mod preview;
+mod program;
 mod whole;
 
 pub(crate) use foreign::of_server;
-pub(super) use passed::on as pass_on;
 pub(crate) use passed::unclaimed;
-pub(super) use preview::AS_TEXT;
+pub(super) use passed::{Passing, on as pass_on};
 
 use super::{client::Shared, flow::Sources, list::Offered, refusal, room};
 use crate::{
-    apart::apart,
+    apart::{LARGE, apart},
     budget::{Charge, UNCHARGED},
     members, metrics,
 };
 use bytes::Bytes;
 use crossfeed_core::{InFlight, ProjectOptions, RenderOptions, ToolResult};
 use crossfeed_json::{Cursor, Document, Edits, Kind};
+use crossfeed_mcp::Shows;
 use crossfeed_projection::ProjectionRequest;
 use crossfeed_schema::Spelling;
 use crossfeed_tokens::TokenCounter;
-use crossfeed_wire::{CallId, ErrorBody};
+use crossfeed_wire::{CallId, ErrorBody, View};
+use program::{Outline, Said};
 use serde_json::Value;
 use std::sync::Arc;
 use whole::{Clean, Held, clean, whole};
@@ -46,7 +49,9 @@ const ASKED: [&str; 2] = [crossfeed_mcp::KEY, crossfeed_mcp::BARE_KEY];
 const SLIM: usize = UNCHARGED;
 
 /// How a result is shown.
+#[derive(Clone)]
 pub(super) struct Show {
+    pub(super) view: View,
     pub(super) offered: Arc<Offered>,
     /// What refers to it; none where nothing can.
     pub(super) call_id: Option<String>,
@@ -57,12 +62,19 @@ pub(super) struct Show {
 }
 
 impl Show {
-    fn again(&self) -> Self {
-        Self {
-            offered: Arc::clone(&self.offered),
-            call_id: self.call_id.clone(),
-            note: self.note.clone(),
-            is_stateless: self.is_stateless,
+    fn is_for_program(&self) -> bool {
+        self.view == View::Program
+    }
+
+    fn may_be_cut(&self) -> bool {
+        !self.is_for_program() && !self.offered.has_page
+    }
+
+    /// What is said to a program.
+    fn said(&self) -> Said<'_> {
+        Said {
+            call_id: self.call_id.as_deref(),
+            notice: self.note.as_deref(),
         }
     }
 }
@@ -72,10 +84,16 @@ pub(super) struct Kept {
     pub(super) shared: Arc<Shared>,
     pub(super) in_flight: InFlight,
     pub(super) offered: Arc<Offered>,
+    /// Who reads its result.
+    pub(super) view: View,
+    /// Which part of it the client shows its model.
+    pub(super) shows: Shows,
     /// Whose data its arguments hold.
     pub(super) sources: Sources,
     /// What was asked of the result by parameters of ours.
     pub(super) projection: Option<ProjectionRequest>,
+    /// Whether all of it was, whatever its size.
+    pub(super) wants_whole: bool,
     /// A digest of the name and the arguments as the client wrote them.
     pub(super) asked: Option<u64>,
     /// Of the `params` what [asks for parts](asked_of) of the result.
@@ -102,7 +120,7 @@ enum Answer {
 }
 
 impl Answer {
-    fn of(root: Cursor<'_>) -> Self {
+    fn of(root: Cursor<'_>, shows: Shows) -> Self {
         let text = |at: Cursor<'_>, key: &str| Some(at.get(key)?.as_str()?.into_owned());
         let kind = text(root, "resultType");
         if kind.as_deref() == Some("input_required") {
@@ -124,7 +142,7 @@ impl Answer {
             Some(task) if !has_content => Self::Task(task),
             // Also with nothing in it: clients refuse one without content, so that it gets some.
             _ if kind.is_none_or(|kind| kind == "complete") => Self::Result {
-                is_large: is_large(root),
+                is_large: is_large(root, shows),
             },
             _ => Self::Other,
         }
@@ -134,7 +152,16 @@ impl Answer {
 impl Kept {
     /// The answer as the client is to see it.
     pub(super) async fn finish(self, result: Bytes) -> Bytes {
-        let (answer, read, _room) = answer(&self.shared, &result).await;
+        let passing = Passing {
+            view: self.view,
+            is_stateless: self.shared.is_stateless(),
+            withholds: self.offered.withholds(),
+        };
+        let is_plain = self.projection.is_none() && self.params.is_empty();
+        let (answer, read, _room) = match self.view == View::Program && is_plain {
+            true => skimmed(&self.shared, &result).await,
+            false => answer(&self.shared, &result, self.shows).await,
+        };
         match answer {
             Answer::Unread => {
                 let shared = Arc::clone(&self.shared);
@@ -142,22 +169,18 @@ impl Kept {
                 note(failed.await.err());
                 room::unread(&shared)
             }
-            Answer::Other => {
-                passed::on(result, self.shared.is_stateless(), self.offered.withholds()).await
-            }
+            Answer::Other => passed::on(result, passing).await,
             Answer::InputRequired(state) => {
                 let shared = Arc::clone(&self.shared);
-                let withholds = self.offered.withholds();
                 if let Some(state) = state {
                     shared.remember_round(&state, self);
                 }
-                passed::on(result, shared.is_stateless(), withholds).await
+                passed::on(result, passing).await
             }
             Answer::Task(task) => {
                 let shared = Arc::clone(&self.shared);
-                let withholds = self.offered.withholds();
                 shared.remember_task(task, self);
-                passed::on(result, shared.is_stateless(), withholds).await
+                passed::on(result, passing).await
             }
             Answer::Failure => {
                 let shared = Arc::clone(&self.shared);
@@ -165,7 +188,7 @@ impl Kept {
                 note(self.in_flight.complete(failed).await.err());
                 let figures = shared.tools.figures.server(self.offered.server);
                 figures.result(metrics::Kept::Failed);
-                passed::on(result, shared.is_stateless(), self.offered.withholds()).await
+                passed::on(result, passing).await
             }
             Answer::Result { is_large } => self.shown(result, read, is_large).await,
         }
@@ -185,6 +208,8 @@ impl Kept {
         Again {
             call_id: self.in_flight.call_id().clone(),
             offered: Arc::clone(&self.offered),
+            view: self.view,
+            shows: self.shows,
             projection: self.projection.clone(),
             params: self.params.clone(),
         }
@@ -201,6 +226,7 @@ impl Kept {
             shared,
             in_flight,
             offered,
+            view,
             sources,
             projection,
             params,
@@ -212,6 +238,7 @@ impl Kept {
         let recorded = in_flight.complete(ToolResult::mcp_document(read)).await;
         drop(in_flight);
         let mut show = Show {
+            view,
             offered: Arc::clone(&offered),
             call_id: None,
             note: None,
@@ -231,13 +258,26 @@ impl Kept {
                 return unrecorded(result, show).await;
             }
         }
-        shared.learn(&call_id, &offered);
-        let is_cut = offered.previews && !offered.has_page && is_large;
+        // What a program reads gets no index for that where it is large.
+        if view != View::Program || result.len() <= LARGE {
+            shared.learn(&call_id, &offered);
+        }
+        let is_cut = show.may_be_cut() && is_large;
         let is_cut = is_cut && (projection.is_some() || params.is_empty());
         // A preview is short.
         let needed = if is_cut { 0 } else { result.len() };
         let Some(mut charge) = room::to_show(&shared, needed) else {
             return room::unshown(&shared, &call_id);
+        };
+        if view == View::Program && projection.is_none() && params.is_empty() {
+            let shown = for_program(result, show).await;
+            charge.keep(shown.len());
+            return charge.hold(shown);
+        }
+        let passing = Passing {
+            view,
+            is_stateless: shared.is_stateless(),
+            withholds: offered.withholds(),
         };
         let asked = Asked {
             projection,
@@ -249,7 +289,7 @@ impl Kept {
                 charge.keep(shown.len());
                 charge.hold(shown)
             }
-            None => passed::on(result, shared.is_stateless(), offered.withholds()).await,
+            None => passed::on(result, passing).await,
         }
     }
 }
@@ -259,6 +299,8 @@ impl Kept {
 pub(super) struct Again {
     call_id: CallId,
     offered: Arc<Offered>,
+    view: View,
+    shows: Shows,
     projection: Option<ProjectionRequest>,
     params: Bytes,
 }
@@ -266,15 +308,21 @@ pub(super) struct Again {
 impl Again {
     /// The result as the client is to see it; with its call id only if it is the one that was recorded.
     pub(super) async fn shown(&self, shared: &Shared, result: Bytes, is_same: bool) -> Bytes {
-        let (answer, _, _room) = answer(shared, &result).await;
+        let (answer, _, _room) = answer(shared, &result, self.shows).await;
         let is_large = match answer {
             Answer::Result { is_large } => is_large,
             Answer::Unread => return room::unread(shared),
             _ => {
-                return passed::on(result, shared.is_stateless(), self.offered.withholds()).await;
+                let passing = Passing {
+                    view: self.view,
+                    is_stateless: shared.is_stateless(),
+                    withholds: self.offered.withholds(),
+                };
+                return passed::on(result, passing).await;
             }
         };
         let mut show = Show {
+            view: self.view,
             offered: Arc::clone(&self.offered),
             call_id: Some(self.call_id.to_string()),
             note: None,
@@ -286,7 +334,7 @@ impl Again {
                 params: self.params.clone(),
                 is_large,
             };
-            if let Some(shown) = shown(shared, &self.call_id, show.again(), asked).await {
+            if let Some(shown) = shown(shared, &self.call_id, show.clone(), asked).await {
                 return shown;
             }
         }
@@ -297,14 +345,14 @@ impl Again {
 }
 
 /// What an answer is, and its document, which is indexed by then; with the room that its index takes.
-async fn answer(shared: &Shared, result: &Bytes) -> (Answer, Document, Charge) {
+async fn answer(shared: &Shared, result: &Bytes, shows: Shows) -> (Answer, Document, Charge) {
     let document = Document::new(result.clone());
     let Some(room) = room::to_read_result(shared, result).await else {
         return (Answer::Unread, document, shared.account.nothing());
     };
     let read = apart(result.len(), move || {
         let answer = match document.root() {
-            Ok(root) if root.kind() == Kind::Object => Answer::of(root),
+            Ok(root) if root.kind() == Kind::Object => Answer::of(root, shows),
             _ => Answer::Other,
         };
         Some((answer, document))
@@ -312,6 +360,23 @@ async fn answer(shared: &Shared, result: &Bytes) -> (Answer, Document, Charge) {
     let unread = || (Answer::Other, Document::new(result.clone()));
     let (answer, document) = read.await.unwrap_or_else(unread);
     (answer, document, room)
+}
+
+/// The same for a program, without an index.
+async fn skimmed(shared: &Shared, result: &Bytes) -> (Answer, Document, Charge) {
+    let document = Document::new(result.clone());
+    let skimmed = result.clone();
+    let answer = apart(result.len(), move || {
+        let outline = Outline::of(&skimmed);
+        let root = outline.as_ref().and_then(|own| own.skeleton.root().ok());
+        root.map_or(Answer::Other, |root| Answer::of(root, Shows::Unknown))
+    });
+    (answer.await, document, shared.account.nothing())
+}
+
+/// A result as a program reads it.
+async fn for_program(result: Bytes, show: Show) -> Bytes {
+    apart(result.len(), move || program::shown(&result, &show)).await
 }
 
 /// What was asked of a result.
@@ -326,15 +391,22 @@ struct Asked {
 
 /// What could not be recorded, whole.
 async fn unrecorded(result: Bytes, show: Show) -> Bytes {
+    if show.is_for_program() {
+        return for_program(result, show).await;
+    }
     let came = result.clone();
-    let (is_stateless, withholds) = (show.is_stateless, show.offered.withholds());
+    let passing = Passing {
+        view: show.view,
+        is_stateless: show.is_stateless,
+        withholds: show.offered.withholds(),
+    };
     let made = apart(result.len(), move || {
         let document = Document::new(result);
         whole(&clean(&document, &show)?, &show)
     });
     match made.await {
         Some(made) => made.into(),
-        None => passed::on(came, is_stateless, withholds).await,
+        None => passed::on(came, passing).await,
     }
 }
 
@@ -343,7 +415,7 @@ const TOKEN_BYTES: usize = 16;
 /// A recorded result as it is shown.
 async fn shown(shared: &Shared, call_id: &CallId, show: Show, asked: Asked) -> Option<Bytes> {
     let session = shared.session();
-    let may_be_cut = show.offered.previews && !show.offered.has_page && asked.is_large;
+    let may_be_cut = show.may_be_cut() && asked.is_large;
     let wants_parts = asked.projection.is_some();
     if let Some(request) = asked.projection {
         let parts = projected(shared, call_id, &show, request).await;
@@ -403,14 +475,23 @@ impl AsRef<[u8]> for Uncounted {
 }
 
 /// Whether a result is more than is shown whole. Text and structure say the same mostly, and a client
-/// shows one of them: so the larger counts. Binary data is no text.
-fn is_large(root: Cursor<'_>) -> bool {
+/// shows one of them: so that one counts, or the larger where it is not known. Binary data is no text.
+fn is_large(root: Cursor<'_>, shows: Shows) -> bool {
     let most = RenderOptions::default().whole_tokens;
     if root.raw().len() <= most {
         return false;
     }
     let count = |value: Cursor<'_>| tokens(value.raw());
-    let structured = root.get(whole::STRUCTURED).map_or(0, count);
+    let structured = root.get(whole::STRUCTURED);
+    let (shows_texts, shows_structure) = match (shows, structured.map(Cursor::kind)) {
+        (Shows::Content, _) => (true, false),
+        (Shows::Structured, Some(Kind::Object)) => (false, true),
+        _ => (true, true),
+    };
+    let structured = structured.filter(|_| shows_structure).map_or(0, count);
+    if structured > most || !shows_texts {
+        return structured > most;
+    }
     let parts = root.get(whole::CONTENT).into_iter().flat_map(Cursor::items);
     let texts = parts.map(|part| {
         let kind = part.get("type").and_then(Cursor::as_str);
@@ -420,7 +501,7 @@ fn is_large(root: Cursor<'_>) -> bool {
             _ => count(part),
         }
     });
-    texts.sum::<usize>().max(structured) > most
+    texts.sum::<usize>() > most
 }
 
 /// The tokens of a text, of which more than are shown whole are not counted.

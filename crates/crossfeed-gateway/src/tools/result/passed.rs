@@ -4,7 +4,7 @@
 //! bytes, but for what the client would refuse it for, and for what only the gateway may say.
 
 use super::{
-    apart, foreign,
+    apart, foreign, program,
     whole::{CONTENT, OURS, STRUCTURED, take_claims, text_part},
 };
 use crate::{
@@ -13,18 +13,35 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_json::{Document, Edits, Kind};
+use crossfeed_wire::View;
 use std::borrow::Cow;
 
-/// A result without what another says under our keys, as the client takes it. Of a server with
-/// `withholds` the mark of what was withheld stays.
-pub(in crate::tools) async fn on(result: Bytes, is_stateless: bool, withholds: bool) -> Bytes {
+/// How results are passed on.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::tools) struct Passing {
+    pub(in crate::tools) view: View,
+    /// Whether the client's revision is without sessions.
+    pub(in crate::tools) is_stateless: bool,
+    /// Whether something of the server's results may be withheld: then the mark of it stays.
+    pub(in crate::tools) withholds: bool,
+}
+
+/// A result without what another says under our keys, as the client takes it.
+pub(in crate::tools) async fn on(result: Bytes, passing: Passing) -> Bytes {
+    let Passing {
+        view,
+        is_stateless,
+        withholds,
+    } = passing;
     changed(result, move |result| {
-        let result = marked(if is_stateless {
-            result
-        } else {
-            with_object(result)
-        });
-        without_ours(result, withholds)
+        let result = match is_stateless {
+            true => result,
+            false => with_object(result),
+        };
+        match view {
+            View::Program => program::unclaimed(result, withholds),
+            _ => without_ours(marked(result), withholds),
+        }
     })
     .await
 }
@@ -78,7 +95,7 @@ fn without_ours(result: Bytes, withholds: bool) -> Bytes {
 
 /// Before 2026-07-28 structured content is an object or nothing. What it was else is said as a text,
 /// unless there is other content.
-fn with_object(result: Bytes) -> Bytes {
+pub(super) fn with_object(result: Bytes) -> Bytes {
     if !may_hold(&result, STRUCTURED) {
         return result;
     }

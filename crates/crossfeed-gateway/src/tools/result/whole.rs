@@ -4,7 +4,7 @@
 //! behind its own and in its structured content, so that every part stays at its place; and structured
 //! content that conforms to what is listed, or a text in its place.
 
-use super::{Show, foreign};
+use super::{Show, foreign, program};
 use crate::{
     members::{may_hold, put_all},
     tools::members::take_out,
@@ -85,18 +85,21 @@ pub(super) fn clean<'d>(document: &'d Document, show: &Show) -> Option<Clean<'d>
         .ok()
         .filter(|root| root.kind() == Kind::Object)?;
     let mut edits = Edits::new(document.raw());
-    take_claims(&mut edits, root, show.offered.withholds());
+    if !show.is_for_program() {
+        take_claims(&mut edits, root, show.offered.withholds());
+        foreign::mark(&mut edits, root);
+    }
     let is_kept = |own: &Cursor<'_>| {
         own.kind() == Kind::Object || (show.offered.has_page && show.is_stateless)
     };
-    foreign::mark(&mut edits, root);
     let refused = root.get(STRUCTURED).filter(|own| !is_kept(own));
     let mut text = None;
     if let Some(own) = refused {
         take_out(&mut edits, root, |key| key == STRUCTURED);
         if own.kind() != Kind::Null {
             let own = String::from_utf8_lossy(own.raw());
-            text = Some(foreign::marked(&own).unwrap_or_else(|| own.into_owned()));
+            let marked = foreign::marked(&own).filter(|_| !show.is_for_program());
+            text = Some(marked.unwrap_or_else(|| own.into_owned()));
         }
     }
     let document = match edits.done() {
@@ -108,34 +111,17 @@ pub(super) fn clean<'d>(document: &'d Document, show: &Show) -> Option<Clean<'d>
 
 /// The result as it is shown.
 pub(super) fn whole(clean: &Clean<'_>, show: &Show) -> Option<Vec<u8>> {
+    if show.is_for_program() {
+        let document = clean.document.raw().clone();
+        return Some(program::shown(&document, show).into());
+    }
     let root = clean.document.root().ok()?;
     let mut edits = Edits::new(clean.document.raw());
     let own = root.get(STRUCTURED);
     let mut text = clean.text.clone();
     let mut put = Vec::new();
-    match own {
-        _ if show.offered.has_page => {}
-        Some(own) => {
-            let conforms = !show.offered.has_output() || {
-                let mut value = own.to_nearest_value();
-                if let (Some(members), Some(id)) = (value.as_object_mut(), &show.call_id) {
-                    members.insert(internal::TOOL_CALL_ID.to_owned(), json!(id));
-                }
-                show.offered.admits(&value)
-            };
-            match (conforms, &show.call_id) {
-                (true, Some(id)) => edits.put(own, internal::TOOL_CALL_ID, quoted(id)),
-                (true, None) => {}
-                (false, _) => {
-                    text = Some(String::from_utf8_lossy(own.raw()).into_owned());
-                    edits.replace(own, ours(show).to_string());
-                }
-            }
-        }
-        None if show.offered.has_output() => {
-            put.push((STRUCTURED, ours(show).to_string()));
-        }
-        None => {}
+    if let (Some(own), Some(id), false) = (own, &show.call_id, show.offered.has_page) {
+        edits.put(own, internal::TOOL_CALL_ID, quoted(id));
     }
     let content = root.get(CONTENT).filter(|own| own.kind() == Kind::Array);
     let parts = content.and_then(Cursor::len).unwrap_or_default();
@@ -181,13 +167,6 @@ fn says(content: Cursor<'_>, structured: &str) -> bool {
 /// A part of content.
 pub(super) fn text_part(text: &str) -> String {
     format!("{{\"type\":\"text\",\"text\":{}}}", quoted(text))
-}
-
-/// Structured content that says no more than the call id: no schema that is listed refuses it.
-fn ours(show: &Show) -> Value {
-    let id = show.call_id.iter();
-    let id = id.map(|id| (internal::TOOL_CALL_ID.to_owned(), json!(id)));
-    Value::Object(id.collect::<Map<_, _>>())
 }
 
 /// What a model is told of a result of which something was withheld.

@@ -83,43 +83,29 @@ proptest! {
         prop_assert_eq!(String::from_utf8_lossy(&shown), failed);
     }
 
-    /// Whatever a server returns, a client that validates takes it, and one that reads only one copy
-    /// knows how to refer to it.
+    /// Whatever a server returns, a client that reads only one copy knows how to refer to it; and nothing that was
+    /// cut can be parsed.
     #[test]
-    fn what_is_shown_is_accepted(result in any_result(), name in "typed|search") {
+    fn what_is_shown_is_whole_or_no_data(result in any_result(), name in "typed|search") {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let shown = runtime.block_on(async {
             let client = one().await;
             returned(&client, &name, result.clone()).await
         });
-        let id = |value: &Value| value.get("_toolCallId").cloned();
         let content = shown["content"].as_array().unwrap();
-        let text = |part: &Value| part.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let preview = content.first().map(text).filter(|text| text.starts_with("[crossfeed preview of "));
-        if let Some(preview) = preview {
-            // What is cut is in no place where a program looks for data, and cannot be read as data.
-            prop_assert!(preview.starts_with("[crossfeed preview of call_1: cut, not the data; "), "{}", shown);
-            prop_assert!(preview.ends_with("\n[end of crossfeed preview of call_1]"), "{}", shown);
+        let texts = || content.iter().filter_map(|part| part.get("text")?.as_str());
+        let parsed = || texts().filter_map(|text| serde_json::from_str::<Value>(text).ok());
+        let id = |value: &Value| value.get("_toolCallId").cloned();
+        if texts().next().is_some_and(|text| text.starts_with("[crossfeed preview of call_1")) {
             prop_assert!(shown.get("structuredContent").is_none(), "{}", shown);
-            prop_assert!(content.iter().all(|part| serde_json::from_str::<Value>(&text(part)).is_err()), "{}", shown);
-            return Ok(());
-        }
-        let in_parts = content.iter().any(|part| {
-            serde_json::from_str::<Value>(&text(part)).is_ok_and(|told| id(&told) == Some(json!("call_1")))
-        });
-        prop_assert!(in_parts, "{}", shown);
-        match shown.get("structuredContent") {
-            Some(structured) => {
-                prop_assert!(structured.is_object(), "{}", shown);
+            prop_assert!(parsed().next().is_none(), "{}", shown);
+        } else {
+            prop_assert!(parsed().any(|told| id(&told) == Some(json!("call_1"))), "{}", shown);
+            let came = result["content"].as_array().cloned().unwrap_or_default();
+            prop_assert!(came.iter().all(|part| content.contains(part) || part.to_string().contains("_toolCallId")), "{}", shown);
+            if let Some(structured) = shown.get("structuredContent") {
                 prop_assert_eq!(id(structured), Some(json!("call_1")));
-                if name == "typed" {
-                    let listed = json!({"type": "object", "properties": {
-                        "items": {"type": "array", "items": {"type": "object"}}, "n": {"type": "integer"}}});
-                    let judge = crossfeed_schema::compile(&listed).unwrap();
-                    prop_assert!(judge.is_valid(structured), "{}", shown);
-                }
             }
-            None => prop_assert!(name != "typed"),
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Results: what is shown of them, and what is kept.
 
 use super::*;
+use crate::config::ViewChoice;
+use crossfeed_wire::View;
 
 /// What a client sees of a result of `name`.
 async fn check(name: &str, result: Value, expected: Value) {
@@ -79,24 +81,11 @@ async fn what_clients_refuse_is_not_sent() {
         json!({"content": [said("[1]"), id]}),
     )
     .await;
-    // A tool with an output schema gives what conforms to it.
-    let ours = json!({"_toolCallId": "call_1"});
+    // No output schema is listed that it would have to conform to.
     check(
         "typed",
-        json!({"content": [said("x")]}),
-        json!({"content": [said("x"), id], "structuredContent": ours}),
-    )
-    .await;
-    check(
-        "typed",
-        json!({"structuredContent": {"n": "no"}}),
-        json!({"structuredContent": ours, "content": [said("{\"n\":\"no\"}"), id]}),
-    )
-    .await;
-    check(
-        "typed",
-        json!({"structuredContent": {"items": [{}], "n": 1}, "content": []}),
-        json!({"structuredContent": {"items": [{}], "n": 1, "_toolCallId": "call_1"}, "content": [said("{\"items\":[{}],\"n\":1}"), id]}),
+        json!({"structuredContent": {"n": "no"}, "content": [said("x")]}),
+        json!({"structuredContent": {"n": "no", "_toolCallId": "call_1"}, "content": [said("x"), id]}),
     )
     .await;
     // What another says under our keys is not passed on.
@@ -182,6 +171,7 @@ async fn large_results_are_previews() {
         text.ends_with("]\n[end of crossfeed preview of call_1]"),
         "{text}"
     );
+    assert!(serde_json::from_str::<Value>(text).is_err());
     let arguments =
         json!({"url": null, "_refs": {"url": {"_tool": "call_1", "_select": "items[1999].url"}}});
     let forward = forward(&client, params("fetch", arguments)).await;
@@ -242,15 +232,6 @@ async fn what_is_left_out_of_structure_is_told() {
     let id = id_part("call_1");
     let said = |text: &str| json!({"type": "text", "text": text});
     let done = said("Done");
-    check(
-        "typed",
-        json!({"content": [done], "structuredContent": {"n": "x", "important": 1}}),
-        json!({
-            "content": [done, said("{\"n\":\"x\",\"important\":1}"), id],
-            "structuredContent": {"_toolCallId": "call_1"},
-        }),
-    )
-    .await;
     let parts = id_part_of_many("call_1");
     check(
         "search",
@@ -266,30 +247,6 @@ async fn what_is_left_out_of_structure_is_told() {
         json!({"content": [same, id]}),
     )
     .await;
-}
-
-/// The call id is no number, and conforms all the same.
-#[tokio::test]
-async fn fields_of_ours_are_refused_by_no_schema() {
-    for output in [
-        json!({"type": "object", "patternProperties": {".*": {"type": "number"}}}),
-        json!({"type": "object", "properties": {"_toolCallId": {"type": "integer"}, "_crossfeedText": false}}),
-    ] {
-        let tool =
-            json!([{"name": "t", "inputSchema": {"type": "object"}, "outputSchema": output}]);
-        let world = World::new(vec![(server("a"), tool)], Vec::new());
-        let client = world.client(local()).await;
-        let listed: Value = serde_json::from_slice(&client.list(&world.lists).await).unwrap();
-        let listed = listed["tools"].as_array().unwrap();
-        let listed = listed.iter().find(|tool| tool["name"] == "t").unwrap();
-        let shown = returned(&client, "t", json!({"structuredContent": {"a": 1}})).await;
-        assert_eq!(
-            shown["structuredContent"],
-            json!({"a": 1, "_toolCallId": "call_1"})
-        );
-        let judge = crossfeed_schema::compile(&listed["outputSchema"]).unwrap();
-        assert!(judge.is_valid(&shown["structuredContent"]), "{listed}");
-    }
 }
 
 #[tokio::test]
@@ -378,10 +335,10 @@ async fn parts_of_a_result_can_be_asked_for() {
 /// What is asked for may be as large as what it is a part of.
 #[tokio::test]
 async fn parts_that_are_large_are_previews() {
-    for (previews, is_cut) in [(true, true), (false, false)] {
+    for (view, is_cut) in [(View::Model, true), (View::Program, false)] {
         let mut config = server("a");
         config.projection = true;
-        config.previews = previews;
+        config.view = Some(ViewChoice::Always(view));
         let client = World::new(vec![(config, tools())], Vec::new())
             .client(local())
             .await;
@@ -391,19 +348,21 @@ async fn parts_that_are_large_are_previews() {
         let shown = asked.pending.finish(result.clone().into()).await;
         assert_eq!(shown.len() < 6000, is_cut);
         let shown: Value = serde_json::from_slice(&shown).unwrap();
-        let text = shown["content"][0]["text"].as_str().unwrap();
-        assert_eq!(text.starts_with("[crossfeed preview of call_1: "), is_cut);
-        match shown.get("structuredContent") {
-            None => assert!(is_cut),
-            Some(structured) => assert_eq!(structured["_toolCallId"], "call_1"),
+        match is_cut {
+            true => assert!(shown.get("structuredContent").is_none(), "{shown}"),
+            false => {
+                assert_eq!(shown["structuredContent"], json!({"items": items}));
+                assert_eq!(shown["_meta"], json!({"dev.crossfeed/callId": "call_1"}));
+            }
         }
         let asked = forward(&client, params("typed", json!({"_select": ["n"]}))).await;
         let shown = asked.pending.finish(result.into()).await;
         let shown: Value = serde_json::from_slice(&shown).unwrap();
-        assert_eq!(
-            shown["structuredContent"],
-            json!({"n": 2, "_toolCallId": "call_2"})
-        );
+        let expected = match is_cut {
+            true => json!({"n": 2, "_toolCallId": "call_2"}),
+            false => json!({"n": 2}),
+        };
+        assert_eq!(shown["structuredContent"], expected);
     }
 }
 
@@ -438,7 +397,7 @@ async fn a_task_that_is_asked_for_again_shows_the_same() {
     let shown: Value = serde_json::from_slice(&first).unwrap();
     assert_eq!(
         (&shown["structuredContent"], &shown["_meta"]),
-        (&json!({"_toolCallId": "call_1"}), &json!({}))
+        (&json!({"n": "x", "_toolCallId": "call_1"}), &json!({}))
     );
     // Another result is not what is kept.
     let other = client.task_result(0, "t0", result("y")).await;
@@ -459,10 +418,7 @@ async fn a_task_may_end_with_nothing() {
     let done = json!({"taskId": "t0", "status": "completed", "result": {}}).to_string();
     let shown = client.task_result(0, "t0", done.into()).await;
     let shown: Value = serde_json::from_slice(&shown).unwrap();
-    assert_eq!(
-        shown["result"]["structuredContent"],
-        json!({"_toolCallId": "call_1"})
-    );
+    assert_eq!(shown["result"], json!({"content": [id_part("call_1")]}));
 }
 
 /// Tasks that nobody ends leave room for calls.

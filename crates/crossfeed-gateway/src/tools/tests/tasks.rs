@@ -58,7 +58,7 @@ async fn another_result_of_the_same_task_is_not_referred_to() {
         !text.contains("_toolCallId") && !text.contains("dev.crossfeed/error"),
         "{text}"
     );
-    assert_eq!(shown["structuredContent"], json!({}));
+    assert_eq!(shown["structuredContent"], json!({"n": "bad"}));
     // The first one is what is referred to.
     let reference =
         json!({"url": null, "_refs": {"url": {"_tool": "call_1", "_select": "to_string(items)"}}});

@@ -1,0 +1,163 @@
+//! How results are handed to a client, and who decides it.
+//!
+//! What comes in: what the configuration says, and the name that a client gives itself. What goes out: the
+//! view of each server's results, and why it is that one. The order is normative in `specs/views.md`.
+
+use super::{GatewayConfig, ServerConfig};
+use crate::pattern::fits;
+use crossfeed_mcp::Client;
+use crossfeed_wire::View;
+use std::fmt;
+
+/// What a configuration says of views.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ViewChoice {
+    /// By the table of known clients, which is in `specs/clients.md`.
+    #[default]
+    Auto,
+    /// This one.
+    Always(View),
+}
+
+impl ViewChoice {
+    /// The view for a client, where this choice was made.
+    pub(crate) fn of(self, client: Option<&ClientName>) -> ChosenView {
+        let (view, reason) = match (self, client.and_then(ClientName::known)) {
+            (Self::Always(view), _) => (view, ViewReason::Everywhere),
+            (Self::Auto, Some(known)) => (known.view, ViewReason::Table),
+            (Self::Auto, None) => (View::default(), ViewReason::Unknown),
+        };
+        ChosenView { view, reason }
+    }
+}
+
+/// What a configuration says of clients of one name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClientConfig {
+    /// The name that they give themselves, in any case of letters.
+    pub name: String,
+    /// A pattern of their versions; none means all.
+    pub version: Option<String>,
+    /// How results are handed to them.
+    pub view: Option<ViewChoice>,
+    /// Whether tools take references from them. Where they do not, tools are listed as they came, and no
+    /// results are kept.
+    pub references: bool,
+}
+
+impl ClientConfig {
+    /// What is said of clients of this name, with every option at its default.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            version: None,
+            view: None,
+            references: true,
+        }
+    }
+
+    fn is_of(&self, client: &ClientName) -> bool {
+        let version = client.version.as_deref().unwrap_or_default();
+        let fits_version = |pattern: &String| fits(pattern, version);
+        self.name.eq_ignore_ascii_case(&client.name) && self.version.iter().all(fits_version)
+    }
+}
+
+/// What a client says that it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct ClientName {
+    /// The name in its `clientInfo`.
+    pub name: String,
+    /// The version there.
+    pub version: Option<String>,
+}
+
+impl ClientName {
+    /// A client of this name.
+    #[must_use]
+    pub fn new(name: impl Into<String>, version: Option<String>) -> Self {
+        Self {
+            name: name.into(),
+            version,
+        }
+    }
+
+    /// Its row in the table of known clients.
+    pub(crate) fn known(&self) -> Option<&'static Client> {
+        Client::find(&self.name, self.version.as_deref())
+    }
+}
+
+/// The view of a server's results, and why it is that one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ChosenView {
+    /// The view.
+    pub view: View,
+    /// Who decided it.
+    pub reason: ViewReason,
+}
+
+/// Who decided a view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ViewReason {
+    /// The client's entry in the configuration.
+    Client,
+    /// The server's entry.
+    Server,
+    /// The configuration as a whole, or the command line.
+    Everywhere,
+    /// The table of known clients.
+    Table,
+    /// The client is not in the table.
+    Unknown,
+}
+
+impl fmt::Display for ViewReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Client => "its entry in `clients`",
+            Self::Server => "the server's `view`",
+            Self::Everywhere => "`--view`, or the `view` of the configuration",
+            Self::Table => "the table of known clients",
+            Self::Unknown => "no entry for it",
+        })
+    }
+}
+
+impl GatewayConfig {
+    /// The first entry that is about a client.
+    fn client(&self, client: Option<&ClientName>) -> Option<&ClientConfig> {
+        let client = client?;
+        self.clients.iter().find(|entry| entry.is_of(client))
+    }
+
+    /// Whether tools take references from a client.
+    pub(crate) fn admits_references(&self, client: Option<&ClientName>) -> bool {
+        self.client(client).is_none_or(|entry| entry.references)
+    }
+
+    /// The view that a client gets of a server's results where no request asks for another.
+    #[must_use]
+    pub fn view_of(&self, server: &ServerConfig, client: Option<&ClientName>) -> ChosenView {
+        let entry = self.client(client).and_then(|entry| entry.view);
+        let said = [
+            (entry, ViewReason::Client),
+            (server.view, ViewReason::Server),
+            (Some(self.view), ViewReason::Everywhere),
+        ];
+        let mut said = said
+            .into_iter()
+            .filter_map(|(choice, reason)| Some((choice?, reason)));
+        let (choice, reason) = said.next().unwrap_or((self.view, ViewReason::Everywhere));
+        match choice {
+            ViewChoice::Always(view) => ChosenView { view, reason },
+            ViewChoice::Auto => choice.of(client),
+        }
+    }
+}

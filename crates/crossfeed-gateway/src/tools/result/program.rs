@@ -1,0 +1,318 @@
+//! Results that a program reads: the bytes that the server gave.
+//!
+//! What comes in: a result as it came. What goes out: the same bytes, with the call id and whatever else the
+//! gateway has to say in `_meta`, under `dev.crossfeed/…`. Deliberately not here: what never reaches a client,
+//! which was taken out when the result arrived.
+//!
+//! # What holds
+//!
+//! - Only the result's own `_meta` changes: of it the members that only the gateway may write.
+//! - What is looked at is the outermost object; no index is built of what is in it.
+
+use super::{
+    Show,
+    passed::with_object,
+    whole::{CONTENT, META, OURS, STRUCTURED, is_claim},
+};
+use crate::{
+    members::{may_hold, object},
+    tools::members::take_out,
+};
+use bytes::Bytes;
+use crossfeed_json::{Document, Edits, Kind, Quoted, TokenVisitor, quoted, read_tokens};
+use std::ops::Range;
+
+/// The members of a result that are looked at.
+const LOOKED_AT: [&str; 8] = [
+    "isError",
+    "resultType",
+    "requestState",
+    "task",
+    "taskId",
+    CONTENT,
+    STRUCTURED,
+    META,
+];
+/// Those of which only the kind is.
+const LONG: [&str; 2] = [CONTENT, STRUCTURED];
+/// What the gateway says beside a result.
+const CALL_ID: &str = "dev.crossfeed/callId";
+const NOTICES: &str = "dev.crossfeed/notices";
+
+/// Where the members of a result are.
+pub(super) struct Outline {
+    /// The result with stand-ins for what is long in it.
+    pub(super) skeleton: Document,
+    /// Where its `_meta` is.
+    meta: Option<Range<usize>>,
+    /// Where its last brace is.
+    end: usize,
+    /// Whether it has no member at all.
+    is_empty: bool,
+    /// Whether its structured content is none that a client with a session takes.
+    pub(super) has_odd_structure: bool,
+}
+
+impl Outline {
+    /// The outline of a result; none where it is no object.
+    pub(super) fn of(result: &Bytes) -> Option<Self> {
+        let text = std::str::from_utf8(result).ok()?;
+        let mut reader = Reader {
+            text: result,
+            depth: 0,
+            key: None,
+            is_empty: true,
+            members: Vec::new(),
+        };
+        read_tokens(text, &mut reader).ok()?;
+        let end = result.iter().rposition(|byte| *byte == b'}')?;
+        if !text.trim_start().starts_with('{') {
+            return None;
+        }
+        let mut said = Vec::new();
+        let mut meta = None;
+        let mut has_odd_structure = false;
+        for (key, range) in &reader.members {
+            let raw = &result[range.clone()];
+            match *key {
+                META => meta = Some(range.clone()),
+                key if LONG.contains(&key) => {
+                    has_odd_structure |= key == STRUCTURED && raw.first() != Some(&b'{');
+                    said.push((key, stand_in(raw)));
+                }
+                key => said.push((key, raw)),
+            }
+        }
+        Some(Self {
+            skeleton: Document::new(object(&said)),
+            meta,
+            end,
+            is_empty: reader.is_empty,
+            has_odd_structure,
+        })
+    }
+}
+
+/// A short value of the same kind.
+fn stand_in(raw: &[u8]) -> &'static [u8] {
+    match raw.first() {
+        Some(b'[') => b"[]",
+        Some(b'{') => b"{}",
+        Some(b'"') => b"\"\"",
+        _ => b"null",
+    }
+}
+
+/// Finds the members of the outermost object that are asked for.
+struct Reader<'t> {
+    text: &'t [u8],
+    depth: usize,
+    /// The member whose value comes, and where that begins.
+    key: Option<(&'static str, usize)>,
+    is_empty: bool,
+    members: Vec<(&'static str, Range<usize>)>,
+}
+
+impl TokenVisitor for Reader<'_> {
+    fn open(&mut self, _: usize) {
+        self.depth += 1;
+    }
+
+    fn close(&mut self, _: usize) {
+        self.depth -= 1;
+    }
+
+    fn key(&mut self, key: Quoted<'_>) {
+        if self.depth != 1 {
+            return;
+        }
+        self.is_empty = false;
+        let name = key.text();
+        let name = LOOKED_AT.into_iter().find(|looked_at| *looked_at == name);
+        self.key = name.and_then(|name| {
+            // Behind the closing quote stand a colon and blanks.
+            let behind = key.start() + key.raw().len() + 1;
+            let mut rest = self.text.get(behind..)?.iter();
+            let blanks = rest.position(|byte| !b" \t\n\r:".contains(byte))?;
+            Some((name, behind + blanks))
+        });
+    }
+
+    fn value_end(&mut self, end: usize) {
+        if self.depth == 1
+            && let Some((name, start)) = self.key.take()
+        {
+            self.members.push((name, start..end));
+        }
+    }
+}
+
+/// What the gateway says beside a result.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Said<'s> {
+    pub(super) call_id: Option<&'s str>,
+    pub(super) notice: Option<&'s str>,
+}
+
+/// A result as it is shown.
+pub(super) fn shown(result: &Bytes, show: &Show) -> Bytes {
+    let Some(outline) = Outline::of(result) else {
+        return result.clone();
+    };
+    let withholds = show.offered.withholds();
+    if outline.has_odd_structure && !show.is_stateless {
+        let result = with_object(result.clone());
+        return match Outline::of(&result) {
+            Some(outline) => with_said(&result, &outline, show.said(), withholds),
+            None => result,
+        };
+    }
+    with_said(result, &outline, show.said(), withholds)
+}
+
+/// A result of which nothing is said, without what the server says in the gateway's place.
+pub(super) fn unclaimed(result: Bytes, withholds: bool) -> Bytes {
+    if !may_hold(&result, OURS) {
+        return result;
+    }
+    match Outline::of(&result) {
+        Some(outline) => with_said(&result, &outline, Said::default(), withholds),
+        None => result,
+    }
+}
+
+/// The result with what the gateway says in its `_meta`, and without what the server says there in its place.
+pub(super) fn with_said(
+    result: &Bytes,
+    outline: &Outline,
+    said: Said<'_>,
+    withholds: bool,
+) -> Bytes {
+    let mut ours = Vec::new();
+    if let Some(id) = said.call_id {
+        ours.push((CALL_ID, quoted(id)));
+    }
+    if let Some(notice) = said.notice {
+        ours.push((NOTICES, format!("[{}]", quoted(notice))));
+    }
+    let (at, meta) = match &outline.meta {
+        Some(range) => {
+            let came = result.slice(range.clone());
+            match with_ours(&came, &ours, withholds) {
+                Some(meta) => (range.clone(), meta),
+                None => return result.clone(),
+            }
+        }
+        None if ours.is_empty() => return result.clone(),
+        None => {
+            let comma = if outline.is_empty { "" } else { "," };
+            let mut meta = format!("{comma}{}:", quoted(META)).into_bytes();
+            meta.extend_from_slice(&object(&ours));
+            (outline.end..outline.end, meta)
+        }
+    };
+    let mut with = Vec::with_capacity(result.len() + meta.len());
+    with.extend_from_slice(&result[..at.start]);
+    with.extend_from_slice(&meta);
+    with.extend_from_slice(&result[at.end..]);
+    with.into()
+}
+
+/// A `_meta` with members of ours and without those that another wrote; none where it stays as it came.
+fn with_ours(meta: &Bytes, ours: &[(&str, String)], withholds: bool) -> Option<Vec<u8>> {
+    let document = Document::new(meta.clone());
+    let root = document.root().ok();
+    let Some(root) = root.filter(|root| root.kind() == Kind::Object) else {
+        // Nothing can be put into it.
+        return (!ours.is_empty()).then(|| object(ours).into());
+    };
+    let mut edits = Edits::new(document.raw());
+    take_out(&mut edits, root, |key| is_claim(key, withholds));
+    let clean = edits.done().into_owned();
+    if ours.is_empty() {
+        return (clean != *meta).then_some(clean);
+    }
+    let document = Document::new(clean);
+    let root = document.root().ok()?;
+    let mut edits = Edits::new(document.raw());
+    crate::members::put_all(&mut edits, root, ours);
+    Some(edits.done().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Outline, Said, with_said};
+    use bytes::Bytes;
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    fn said(result: &str, call_id: Option<&str>, notice: Option<&str>) -> String {
+        let result = Bytes::from(result.to_owned());
+        let outline = Outline::of(&result).unwrap();
+        let with = with_said(&result, &outline, Said { call_id, notice }, false);
+        String::from_utf8(with.to_vec()).unwrap()
+    }
+
+    #[test]
+    fn only_meta_changes() {
+        for (came, shown) in [
+            ("{}", r#"{"_meta":{"dev.crossfeed/callId":"c"}}"#),
+            (
+                "{ \"content\" : [ 1.50 ] }\n",
+                "{ \"content\" : [ 1.50 ] ,\"_meta\":{\"dev.crossfeed/callId\":\"c\"}}\n",
+            ),
+            (
+                r#"{"_meta": {"a": 1}, "content":[]}"#,
+                r#"{"_meta": {"a": 1,"dev.crossfeed/callId":"c"}, "content":[]}"#,
+            ),
+            (
+                r#"{"\u005fmeta":{"dev.crossfeed/callId":"forged","dev.crossfeed/notices":["x"]},"content":[]}"#,
+                r#"{"\u005fmeta":{"dev.crossfeed/callId":"c"},"content":[]}"#,
+            ),
+            (
+                r#"{"_meta":null,"content":[{"_meta":{"dev.crossfeed/callId":"of a part"}}]}"#,
+                r#"{"_meta":{"dev.crossfeed/callId":"c"},"content":[{"_meta":{"dev.crossfeed/callId":"of a part"}}]}"#,
+            ),
+        ] {
+            assert_eq!(said(came, Some("c"), None), shown);
+        }
+        let noted = said(r#"{"content":[]}"#, None, Some("not kept"));
+        assert_eq!(
+            noted,
+            r#"{"content":[],"_meta":{"dev.crossfeed/notices":["not kept"]}}"#
+        );
+        let plain = r#"{"content":[], "_meta":{"b":[2]}}"#;
+        assert_eq!(said(plain, None, None), plain);
+    }
+
+    #[test]
+    fn what_is_no_object_has_no_outline() {
+        for json in ["[]", "1", "\"{}\"", "null", "{", ""] {
+            assert!(Outline::of(&Bytes::from(json)).is_none(), "{json}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn all_else_is_what_came(
+            text in ".*",
+            structured in proptest::option::of(proptest::collection::btree_map("[a-c_]{0,6}", any::<i64>(), 0..4)),
+            meta in proptest::option::of(proptest::collection::btree_map("[a-c./]{0,6}", any::<bool>(), 0..3)),
+        ) {
+            let mut came = json!({"content": [{"type": "text", "text": text}]});
+            if let Some(structured) = structured {
+                came["structuredContent"] = json!(structured);
+            }
+            if let Some(meta) = meta {
+                came["_meta"] = json!(meta);
+            }
+            let mut shown: Value = serde_json::from_str(&said(&came.to_string(), Some("c"), None)).unwrap();
+            let own = shown["_meta"].as_object_mut().unwrap();
+            prop_assert_eq!(own.remove("dev.crossfeed/callId"), Some(json!("c")));
+            if own.is_empty() && came.get("_meta").is_none() {
+                shown.as_object_mut().unwrap().remove("_meta");
+            }
+            prop_assert_eq!(shown, came);
+        }
+    }
+}
