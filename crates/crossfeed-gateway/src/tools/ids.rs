@@ -1,7 +1,7 @@
 //! The ids that calls get.
 //!
-//! What comes in: who calls. What goes out: ids, short where a session keeps them apart; else signed and
-//! unguessable, since whoever knows one can read what it stands for.
+//! What comes in: who calls. What goes out: ids, short where a session or a conversation keeps them apart;
+//! else signed and unguessable, since whoever knows one can read what it stands for.
 
 use crate::downstream::Principal;
 use crossfeed_wire::{CallId, Scope};

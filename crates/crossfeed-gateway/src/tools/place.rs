@@ -34,6 +34,8 @@ const MAX_CONVERSATIONS: NonZeroUsize = match NonZeroUsize::new(1024) {
 };
 /// Bytes of a conversation's id; a longer one is none.
 const MAX_ID: usize = 1024;
+/// Members of `_meta` that are looked at: to look through more would keep others waiting.
+const MAX_MEMBERS: usize = 1000;
 /// Where the results of some calls live.
 pub(super) struct Place {
     pub(super) session: Session,
@@ -73,9 +75,19 @@ type Digested = [u8; 32];
 /// The conversation that a call belongs to, by its `params`, if the client says so. A key counts whichever client
 /// sends it: what it leads to is the principal's own.
 pub(super) fn conversation(params: Cursor<'_>) -> Option<Digested> {
-    let meta = params.get("_meta")?;
-    Client::CONVERSATION_KEYS.iter().find_map(|key| {
-        let id = meta.get(key)?;
+    let mut named = [None; Client::CONVERSATION_KEYS.len()];
+    let members = params.get("_meta")?.written_members();
+    let members = members.take(MAX_MEMBERS);
+    for member in members.filter(|member| member.key.raw().len() <= MAX_ID) {
+        let key = member.key.text();
+        let mut known = Client::CONVERSATION_KEYS.iter().zip(&mut named);
+        if let Some((_, named)) = known.find(|(known, _)| **known == key) {
+            *named = Some(member.value);
+        }
+    }
+    let mut named = Client::CONVERSATION_KEYS.iter().zip(named);
+    named.find_map(|(key, id)| {
+        let id = id?;
         // Each sign may be written as an escape of six bytes.
         let id = (id.raw().len() <= 6 * MAX_ID + 2).then(|| id.string_bytes())??;
         (1..=MAX_ID).contains(&id.len()).then(|| {

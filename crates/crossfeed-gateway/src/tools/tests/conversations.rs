@@ -246,11 +246,46 @@ async fn what_names_no_conversation_is_ignored() {
             format!("call_{count}")
         );
     }
-    let unknown = with_meta("search", &json!({}), ("thread_id", r#""t""#));
-    assert_eq!(
-        recorded(&client, unknown, "x").await,
-        format!("call_{}", count + 1)
-    );
+    let behind: String = (0..1000).map(|n| format!(r#""k{n}":0,"#)).collect();
+    for members in [
+        r#""thread_id":"t""#,
+        r#""ThreadId":"t""#,
+        &format!(r#"{behind}"threadId":"t""#),
+    ] {
+        let params = format!(r#"{{"name":"search","arguments":{{}},"_meta":{{{members}}}}}"#);
+        count += 1;
+        assert_eq!(
+            recorded(&client, params.into(), "x").await,
+            format!("call_{count}")
+        );
+    }
+}
+
+/// Of several members the first key of the table counts that names a conversation; of one key its last value.
+#[tokio::test]
+async fn one_of_several_members_names_the_conversation() {
+    let world = world();
+    let client = world.client(caller(named("a"), None)).await;
+    assert_eq!(in_thread_recorded(&client, "t", "one").await, "call_1");
+    let code = ("vscode.conversationId", r#""c""#);
+    let other = recorded(&client, with_meta("search", &json!({}), code), "two");
+    assert_eq!(other.await, "call_1");
+    let behind: String = (0..990).map(|n| format!(r#""k{n}":0,"#)).collect();
+    for (members, expected) in [
+        (r#""vscode.conversationId":"c","threadId":"t""#, "one"),
+        (r#""threadId":"t","vscode.conversationId":"c""#, "one"),
+        (r#""threadId":"","vscode.conversationId":"c""#, "two"),
+        (r#""threadId":7,"vscode.conversationId":"c""#, "two"),
+        (r#""threadId":"u","threadId":"t""#, "one"),
+        (&format!(r#"{behind}"threadId":"t""#), "one"),
+    ] {
+        let params = format!(
+            r#"{{"name":"search","arguments":{{"q":{{"$tool":"call_1"}}}},"_meta":{{{members}}}}}"#
+        );
+        let sent = forward(&client, params.into()).await.params;
+        let sent: Value = serde_json::from_slice(&sent).unwrap();
+        assert_eq!(sent["arguments"]["q"], expected, "{members}");
+    }
 }
 
 /// Each of these is a conversation of its own, however it is written.
