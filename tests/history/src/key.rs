@@ -53,12 +53,23 @@ pub(crate) fn keys(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Every call id that the gateway gave in a text: what stands behind `_toolCallId`, however often that was escaped.
+/// What stands before a call id: beside a result that is shown whole, at the beginning of a preview, and
+/// in the `_meta` of what a program reads.
+const BEFORE_ID: [&str; 3] = [
+    "_toolCallId",
+    "[crossfeed preview of",
+    "dev.crossfeed/callId",
+];
+
+/// Every call id that the gateway gave in a text, however often what stands before it was escaped.
 pub(crate) fn call_ids(text: &str) -> BTreeSet<String> {
-    const MEMBER: &str = "_toolCallId";
-    text.match_indices(MEMBER)
-        .filter_map(|(start, _)| {
-            let rest = text.get(start + MEMBER.len()..)?;
+    let places = BEFORE_ID.iter().flat_map(|before| {
+        let found = text.match_indices(before);
+        found.map(|(start, before)| start + before.len())
+    });
+    places
+        .filter_map(|start| {
+            let rest = text.get(start..)?;
             let id = rest.trim_start_matches(['\\', '"', ':', ' ']);
             let end = id.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))?;
             (end > 0).then(|| id[..end].to_owned())
@@ -91,10 +102,11 @@ mod tests {
 
     #[test]
     fn call_ids_are_found_through_escapes() {
-        let text = r#"{"a":{"_toolCallId":"call_7"},"text":"{\"_toolCallId\": \"abc2\"}"}"#;
+        let text = r#"{"a":{"_toolCallId":"call_7"},"text":"{\"_toolCallId\": \"abc2\"}","_meta":{"dev.crossfeed/callId":"call_8"},
+            "preview":"[crossfeed preview of call_9: cut, not the data]\n[1,… 2 more items]\n[end of crossfeed preview of call_9]"}"#;
         assert_eq!(
             call_ids(text).into_iter().collect::<Vec<_>>(),
-            ["abc2", "call_7"]
+            ["abc2", "call_7", "call_8", "call_9"]
         );
     }
 }

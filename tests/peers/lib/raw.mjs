@@ -128,9 +128,9 @@ export class Raw {
   }
 }
 
-/** The id that a shown result names itself by, in the text that a model reads. */
+/** The id that a shown result names itself by, in the text that a model reads: behind it, or in front of a preview. */
 export function callId(result) {
-  const id = /"_toolCallId":"([A-Za-z0-9_]+)"/.exec(text(result))?.[1];
+  const id = /"_toolCallId":"(\w+)"|^\[crossfeed preview of (\w+):/m.exec(text(result))?.slice(1).find(Boolean);
   if (!id) throw new Error(`no call id in ${JSON.stringify(result).slice(0, 300)}`);
   return id;
 }

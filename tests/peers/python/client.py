@@ -43,9 +43,9 @@ def text(result):
 
 def call_id(result):
     said = text(result)
-    found = re.search(r'"_toolCallId":"([A-Za-z0-9_]+)"', said)
+    found = re.search(r'"_toolCallId":"(\w+)"|^\[crossfeed preview of (\w+):', said, re.M)
     assert found, f"no call id in {said[:300]}"
-    return found.group(1)
+    return found[1] or found[2]
 
 
 def reference(call, select=None):
@@ -276,4 +276,5 @@ async def main():
         await {"servers": servers, "everything": everything, "mistakes": mistakes}[theme](client, era)
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    asyncio.run(main())
