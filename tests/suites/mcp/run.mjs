@@ -33,7 +33,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const work = mkdtempSync(join(tmpdir(), 'crossfeed-mcp-'));
 const everything = !options.client && !options.login && !options.differences;
 
-// What stands behind the gateway. `eras`: of the server; a suite of the other era goes over the bridge.
+// What stands behind the gateway, and how it hands out results. A suite of another era than the server's goes over the bridge.
 const stdio = (...more) => ({ command: options.fixture, args: ['--stdio', ...more] });
 const memory = {
   command: process.execPath,
@@ -48,6 +48,8 @@ const shapes = [
   { name: 'HTTP, session only', servers: async (start) => ({ fixture: { url: await start('--era', 'session') } }) },
   { name: 'HTTP, stateless only', servers: async (start) => ({ fixture: { url: await start('--era', 'stateless') } }) },
   { name: 'stdio, beside another server', servers: async () => ({ fixture: stdio(), memory }) },
+  { name: 'stdio, results for programs', view: 'program', servers: async () => ({ fixture: stdio() }) },
+  { name: 'HTTP, results for programs', view: 'program', servers: async (start) => ({ fixture: { url: await start() } }) },
 ];
 
 let failed = false;
@@ -99,7 +101,8 @@ async function conformance(known) {
       };
       const folder = join(work, `${suite.name}, ${shape.name}`);
       try {
-        const gateway = await startGateway(options.gateway, { mcpServers: await shape.servers(start), prefix: 'collisions' }, folder);
+        const config = { mcpServers: await shape.servers(start), prefix: 'collisions', ...(shape.view ? { view: shape.view } : {}) };
+        const gateway = await startGateway(options.gateway, config, folder);
         started.unshift(gateway);
         const through = await runSuite(suite, gateway.url, options.cache, folder);
         results.push({ suite, shape: shape.name, run: through, unlike: compare(direct, through, suite, shape.name, known) });
