@@ -26,9 +26,15 @@ export function ask(method, params) {
   });
 }
 
+/** A tool as it is listed. */
+function listed([name, { definition, outputSchema }]) {
+  const json = JSON.stringify({ name, ...definition });
+  return outputSchema ? `${json.slice(0, -1)},"outputSchema":${outputSchema}}` : json;
+}
+
 /**
- * Serves tools: name → `{ definition, call(args, request, raw) }`. A call gives a result, or nothing where
- * it writes for itself.
+ * Serves tools: name → `{ definition, outputSchema, call(args, request, raw) }`; the schema is JSON text. A call
+ * gives a result, or nothing where it writes for itself.
  */
 export function serve({ name, tools, onNote = () => {}, onInitialize = () => {}, onEnd = () => process.exit(0), instructions }) {
   let rest = [];
@@ -77,7 +83,7 @@ export function serve({ name, tools, onNote = () => {}, onInitialize = () => {},
         give({});
         return;
       case 'tools/list':
-        give({ tools: Object.entries(tools).map(([tool, { definition }]) => ({ name: tool, ...definition })) });
+        write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"tools":[${Object.entries(tools).map(listed).join()}]}}`);
         return;
       case 'tools/call': {
         const tool = tools[params.name];
