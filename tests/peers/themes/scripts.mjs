@@ -335,8 +335,8 @@ async function python(t, sizes) {
   });
   const { command: direct, args: directly } = command(servers, { direct: true });
   const run = (mode, where, target) => {
-    // Before 2026-07-28 a long answer over HTTP is an event, of which this client takes 1 MiB.
-    const taken = sizes.filter((size) => mode !== 'legacy' || where !== 'HTTP' || SIZES[size] < 500_000);
+    // An answer over HTTP that takes its time is an event, of which this client takes 1 MiB.
+    const taken = sizes.filter((size) => where !== 'HTTP' || SIZES[size] < 500_000);
     const env = { PEERS_DIRECTLY: JSON.stringify([direct, ...directly]), PEERS_SIZES: JSON.stringify(taken.map((size) => [size, SIZES[size]])) };
     return follow(t, `Python, ${mode}, ${where}`, join(PYTHON, 'bin', 'python'), [PROGRAM, mode, ...target], { env, patience: 600_000 });
   };
