@@ -14,7 +14,7 @@ use super::{
 use crate::{
     apart::apart,
     message::{Message, Param, RpcError, code},
-    tools::{Call, ServerList},
+    tools::{Call, Relisted, ServerList},
     upstream::UpstreamError,
 };
 use bytes::Bytes;
@@ -61,24 +61,20 @@ impl Request {
             Ok(asked) => asked,
             Err(error) => return self.client.refuse(self.serial, &error).await,
         };
-        let listed = loop {
+        loop {
             let fetch = self.fetch(params.as_ref(), true);
-            let listed = self.side.listing.take(|| true, fetch).await;
-            // A list that others asked for may be made for another reader.
-            if listed.is_some() || self.side.tools.is_listed_for(&asked) {
-                break listed;
-            }
-        };
-        match listed {
-            Some(Ok(list)) => self.client.respond(self.serial, &list).await,
-            Some(Err((link, failure))) => self.fail(&link, failure).await,
-            None => match self.side.tools.relisted() {
-                Some(list) => self.client.respond(self.serial, &list).await,
-                None => {
-                    let error = RpcError::new(code::INTERNAL, "the session has ended");
-                    self.client.refuse(self.serial, &error).await;
-                }
-            },
+            return match self.side.listing.take(|| true, fetch).await {
+                Some(Ok(list)) => self.client.respond(self.serial, &list).await,
+                Some(Err((link, failure))) => self.fail(&link, failure).await,
+                None => match self.side.tools.relisted(&asked) {
+                    Relisted::Here(list) => self.client.respond(self.serial, &list).await,
+                    Relisted::ForAnother => continue,
+                    Relisted::Nothing => {
+                        let error = RpcError::new(code::INTERNAL, "the session has ended");
+                        self.client.refuse(self.serial, &error).await;
+                    }
+                },
+            };
         }
     }
 

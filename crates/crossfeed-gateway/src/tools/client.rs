@@ -53,6 +53,15 @@ const REMEMBERED: NonZeroUsize = match NonZeroUsize::new(256) {
 /// Bytes of arguments that are kept of calls that wait for the client to say more.
 const ROUND_BYTES: usize = 16 << 20;
 
+/// A list that another request of the client fetched.
+pub(crate) enum Relisted {
+    Here(Bytes),
+    /// It was made for another reader.
+    ForAnother,
+    /// The client is gone.
+    Nothing,
+}
+
 /// The tools of one client: what it was shown, what it recorded.
 pub struct ClientTools {
     pub(super) shared: Arc<Shared>,
@@ -507,21 +516,19 @@ impl ClientTools {
         asked.unwrap_or_else(|_| Ok(Asked::default()))
     }
 
-    /// Whether the list that was shown last was made for such a request.
-    pub(crate) fn is_listed_for(&self, asked: &Asked) -> bool {
-        let shown = lock(&self.shared.listing);
-        shown.listing.is_none() || shown.asked == *asked
-    }
-
-    /// The list as it was shown last, for a client that asks for it: it was fetched since.
-    pub(crate) fn relisted(&self) -> Option<Bytes> {
+    /// The list as it was shown last, for a client that asks for it in such a request: it was fetched since.
+    pub(crate) fn relisted(&self, asked: &Asked) -> Relisted {
         let mut shown = lock(&self.shared.listing);
-        let listing = shown.listing.clone()?;
+        let Some(listing) = shown.listing.clone() else {
+            return Relisted::Nothing;
+        };
+        if shown.asked != *asked {
+            return Relisted::ForAnother;
+        }
         let is_current = shown.is_current;
-        let asked = shown.asked.clone();
-        shown.put(&listing, true, &asked);
+        shown.put(&listing, true, asked);
         shown.is_current = is_current;
-        Some(listing.bytes.clone())
+        Relisted::Here(listing.bytes.clone())
     }
 
     async fn listed(

@@ -24,6 +24,7 @@ mod tasks;
 mod tests;
 
 pub use client::ClientTools;
+pub(crate) use client::Relisted;
 pub use list::{ToolReport, UnmatchedPattern};
 pub use profile::is_profile;
 pub(crate) use reader::client_name;

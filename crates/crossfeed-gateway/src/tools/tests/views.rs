@@ -1,7 +1,10 @@
 //! Who reads a result: what each view lists, and what it hands out.
 
 use super::*;
-use crate::config::{ClientConfig, ClientName, ViewChoice};
+use crate::{
+    config::{ClientConfig, ClientName, ViewChoice},
+    tools::Relisted,
+};
 use crossfeed_wire::View;
 
 fn always(view: View) -> ViewChoice {
@@ -316,4 +319,30 @@ async fn what_the_model_is_shown_counts() {
             assert_eq!(is_shorter, is_cut, "{shown}");
         }
     }
+}
+
+/// Who waited for a list that another reader's request fetched does not get that one.
+#[tokio::test]
+async fn a_list_is_shared_by_requests_of_one_reader() {
+    let world = world(View::Model);
+    let client = world.client(local()).await;
+    let params = Bytes::from(r#"{"_meta":{"dev.crossfeed/view":"program"}}"#);
+    let program = client.asked(Some(&params)).unwrap();
+    let model = client.asked(None).unwrap();
+    assert!(matches!(client.relisted(&model), Relisted::Here(_)));
+    assert!(matches!(client.relisted(&program), Relisted::ForAnother));
+    client
+        .list_within(&world.lists, true, &program)
+        .await
+        .unwrap();
+    assert!(matches!(client.relisted(&model), Relisted::ForAnother));
+    let Relisted::Here(list) = client.relisted(&program) else {
+        panic!("it was listed");
+    };
+    assert!(
+        String::from_utf8_lossy(&list)
+            .contains("outputSchema\":{\"type\":\"object\",\"properties\":{\"items\"")
+    );
+    client.close().await;
+    assert!(matches!(client.relisted(&program), Relisted::Nothing));
 }
