@@ -57,7 +57,9 @@ pub use flight::BeginError;
 pub use hint::{HintDetail, StructureHints};
 pub use project::{ProjectOptions, Projected, infer_schema};
 pub use record::ToolResult;
-pub use render::{RenderError, RenderOptions, Rendered, ShownHints};
+pub use render::{
+    RenderError, RenderOptions, Rendered, ShownHints, may_hold_notices, without_notices,
+};
 pub use resolve::{LimitError, Link, MalformedReference, Source, SplicedJson};
 pub use reveal::{RevealError, RevealPolicy};
 pub use select::{Answered, Notice, SelectError, SelectOptions, SelectReport};

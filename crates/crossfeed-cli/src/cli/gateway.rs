@@ -20,6 +20,7 @@ Examples:
   crossfeed gateway -- npx -y @modelcontextprotocol/server-filesystem /tmp
   crossfeed gateway --env GITHUB_TOKEN -- docker run -i --rm -e GITHUB_TOKEN ghcr.io/github/github-mcp-server
   crossfeed gateway --url https://mcp.example.com/mcp
+  crossfeed gateway --view program -- uvx mcp-server-git
   crossfeed gateway --config gateway.toml --check
   crossfeed gateway --config gateway.toml --listen 127.0.0.1:8807
   crossfeed gateway --config gateway.toml --listen 127.0.0.1:8807 --print-client-config
@@ -64,10 +65,11 @@ pub(crate) struct Gateway {
     /// How tools are rewritten where the configuration does not say: a provider, or a style
     #[arg(long, value_name = "NAME", value_parser = profile())]
     pub(crate) profile: Option<String>,
-    /// How results are handed to clients where the configuration says so neither of them nor of the server
+    /// How results are handed to clients, unless the configuration says so for the client or the server
     ///
-    /// A model gets small results whole and large ones as a preview, a program everything; `ask` is for
-    /// models that sometimes write scripts.
+    /// A model gets small results whole and large ones as a preview; a program gets everything as the server
+    /// gave it; `ask` is for models that sometimes write scripts. It replaces the `view` at the top of the
+    /// configuration; `auto`, the default, goes by the client's name.
     #[arg(long, value_name = "VIEW")]
     pub(crate) view: Option<ViewName>,
     /// Reach every server, print what its tools would look like and cost, and end

@@ -26,8 +26,8 @@ fn a_check_says_which_view_each_client_gets_and_why() {
     assert_eq!(status, 0, "{out}{err}");
     for line in [
         "view of Bot: program, by its entry in `clients`\n",
-        "view of claude-code: ask, by `--view`, or the `view` of the configuration\n",
-        "view of any other client: ask, by `--view`, or the `view` of the configuration\n",
+        "view of claude-code: ask, by `--view`, else the `view` at the top of the configuration\n",
+        "view of any other client: ask, by `--view`, else the `view` at the top of the configuration\n",
     ] {
         assert!(out.contains(line), "{line}: {out}");
     }
@@ -44,7 +44,11 @@ fn a_check_says_which_view_each_client_gets_and_why() {
         "ask",
         "the table of known clients",
     );
-    row(Value::Null, "model", "no entry for it");
+    row(
+        Value::Null,
+        "model",
+        "default, as it is not in the table of known clients",
+    );
 }
 
 #[test]

@@ -30,6 +30,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub use notice::{may_hold_notices, without_notices};
 pub(crate) use search::{Trouble, show};
 pub(crate) use subject::{Known, whole_tokens};
 

@@ -1,13 +1,17 @@
 //! A result shown whole: the values as they came, with our fields.
+//!
+//! Nothing in it reads like a line of a preview: in a text of a part such words say that the server wrote
+//! them, in any other string their bracket is an escape.
 
 use super::{
+    notice::{is_escaped, may_hold_notices, put_escaped, without_notices},
     ours::Ours,
     parts::{Surroundings, description},
     subject::{Known, Subject, described, is_metadata, text_of},
     text::{Chars, SHORT},
     write::separate,
 };
-use crossfeed_json::{Cursor, Kind, MAX_DEPTH, quoted};
+use crossfeed_json::{Cursor, Document, Edits, Kind, MAX_DEPTH, quoted};
 
 /// What is shown of a result that is shown whole, if that is not too long.
 pub(super) struct Whole {
@@ -63,6 +67,11 @@ pub(super) fn whole<'a>(
     separate(&mut writer.out);
     writer.put(ours.all.as_bytes())?;
     writer.put(b"}")?;
+    if is_escaped(&writer.out) {
+        let written = std::mem::take(&mut writer.out);
+        put_escaped(&written, &mut writer.out);
+        writer.room(0)?;
+    }
     Some(Whole {
         complete: writer.complete,
         json: writer.out,
@@ -203,10 +212,13 @@ impl<'a> Writer<'a, '_> {
             self.put(b",")?;
             if let Some(description) = description(part, index, around, self.known) {
                 self.complete = false;
+                let description = without_notices(&description).unwrap_or(description);
                 let part = format!("{{\"type\":\"text\",\"text\":{}}}", quoted(&description));
                 self.put(part.as_bytes())?;
             } else {
+                let begin = self.out.len();
                 self.part(part)?;
+                self.mark_part(begin)?;
             }
         }
         self.put(b"]")
@@ -224,6 +236,29 @@ impl<'a> Writer<'a, '_> {
             Some(text) => self.part_with(part, text, resource),
             None => self.value(part),
         }
+    }
+
+    /// In the texts of the part that was written last, what reads like one of our lines says that it is
+    /// none.
+    fn mark_part(&mut self, begin: usize) -> Option<()> {
+        let written = self.out.get(begin..).unwrap_or_default();
+        if !may_hold_notices(written) {
+            return Some(());
+        }
+        let document = Document::new(written.to_vec());
+        let mut edits = Edits::new(document.raw());
+        let part = document.root().ok();
+        let resource = part.and_then(|part| part.get("resource"));
+        for holder in part.into_iter().chain(resource) {
+            let text = holder.get("text");
+            let marked = text.and_then(|own| Some((own, without_notices(&own.as_str()?)?)));
+            if let Some((own, marked)) = marked {
+                edits.replace(own, quoted(&marked));
+            }
+        }
+        let marked = edits.done();
+        self.out.truncate(begin);
+        self.put(&marked)
     }
 
     /// An object that holds the text of a part, or holds `resource`, which does.

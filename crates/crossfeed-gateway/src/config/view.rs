@@ -1,7 +1,7 @@
 //! How results are handed to a client, and who decides it.
 //!
 //! What comes in: what the configuration says, and the name that a client gives itself. What goes out: the
-//! view of each server's results, and why it is that one. The order is normative in `specs/views.md`.
+//! view of each server's results, and why it is that one. The order is normative in `specs/gateway-tools.md`.
 
 use super::{GatewayConfig, ServerConfig};
 use crate::pattern::fits;
@@ -36,7 +36,7 @@ impl ViewChoice {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClientConfig {
-    /// The name that they give themselves, in any case of letters.
+    /// A pattern of the names that they give themselves, in any case of letters.
     pub name: String,
     /// A pattern of their versions; none means all.
     pub version: Option<String>,
@@ -60,9 +60,14 @@ impl ClientConfig {
     }
 
     fn is_of(&self, client: &ClientName) -> bool {
-        let version = client.version.as_deref().unwrap_or_default();
-        let fits_version = |pattern: &String| fits(pattern, version);
-        self.name.eq_ignore_ascii_case(&client.name) && self.version.iter().all(fits_version)
+        let fits_version = |pattern: &String| {
+            let version = client.version.as_deref();
+            version.is_some_and(|version| fits(pattern, version))
+        };
+        // As in the table of known clients: a bridge appends what it is.
+        let name = client.name.split(" (via ").next().unwrap_or_default();
+        let (pattern, name) = (self.name.to_lowercase(), name.to_lowercase());
+        fits(&pattern, &name) && self.version.iter().all(fits_version)
     }
 }
 
@@ -123,9 +128,9 @@ impl fmt::Display for ViewReason {
         f.write_str(match self {
             Self::Client => "its entry in `clients`",
             Self::Server => "the server's `view`",
-            Self::Everywhere => "`--view`, or the `view` of the configuration",
+            Self::Everywhere => "`--view`, else the `view` at the top of the configuration",
             Self::Table => "the table of known clients",
-            Self::Unknown => "no entry for it",
+            Self::Unknown => "default, as it is not in the table of known clients",
         })
     }
 }

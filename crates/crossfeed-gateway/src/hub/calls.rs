@@ -14,7 +14,7 @@ use super::{
 use crate::{
     apart::apart,
     message::{Message, Param, RpcError, code},
-    tools::{Call, Relisted, ServerList},
+    tools::{Call, Reader, Relisted, ServerList},
     upstream::UpstreamError,
 };
 use bytes::Bytes;
@@ -57,24 +57,27 @@ impl Request {
             let error = RpcError::new(code::INVALID_PARAMS, "unknown cursor: there is one page");
             return self.client.refuse(self.serial, &error).await;
         }
-        let asked = match self.side.tools.asked(params.as_ref()) {
-            Ok(asked) => asked,
+        let meta = message.param(Param::Meta);
+        let reader = match self.side.tools.reader(meta.as_ref()) {
+            Ok(reader) => reader,
             Err(error) => return self.client.refuse(self.serial, &error).await,
         };
-        loop {
-            let fetch = self.fetch(params.as_ref(), true);
-            return match self.side.listing.take(|| true, fetch).await {
-                Some(Ok(list)) => self.client.respond(self.serial, &list).await,
-                Some(Err((link, failure))) => self.fail(&link, failure).await,
-                None => match self.side.tools.relisted(&asked) {
-                    Relisted::Here(list) => self.client.respond(self.serial, &list).await,
-                    Relisted::ForAnother => continue,
-                    Relisted::Nothing => {
-                        let error = RpcError::new(code::INTERNAL, "the session has ended");
-                        self.client.refuse(self.serial, &error).await;
-                    }
-                },
-            };
+        let fetch = || self.fetch(params.as_ref(), true, &reader);
+        let turns = &self.side.listing;
+        let fetched = match turns.take(|| true, fetch()).await {
+            Some(fetched) => fetched,
+            None => match self.side.tools.relisted(&reader) {
+                Relisted::Here(list) => Ok(list),
+                Relisted::ForAnother => turns.take_own(fetch()).await,
+                Relisted::Nothing => {
+                    let error = RpcError::new(code::INTERNAL, "the session has ended");
+                    return self.client.refuse(self.serial, &error).await;
+                }
+            },
+        };
+        match fetched {
+            Ok(list) => self.client.respond(self.serial, &list).await,
+            Err((link, failure)) => self.fail(&link, failure).await,
         }
     }
 
@@ -84,6 +87,7 @@ impl Request {
         &self,
         params: Option<&Bytes>,
         is_asked_for: bool,
+        reader: &Arc<Reader>,
     ) -> Result<Bytes, (Arc<Link>, Failure)> {
         let side = &self.side;
         if side.only().is_none() {
@@ -106,9 +110,7 @@ impl Request {
                 ),
             }
         }
-        // What asks for a view that there is none of was refused before.
-        let asked = side.tools.asked(params).unwrap_or_default();
-        let list = side.tools.list_within(&lists, is_asked_for, &asked).await;
+        let list = side.tools.list_within(&lists, is_asked_for, reader).await;
         let longest = lists.iter().max_by_key(|list| list.bytes());
         let longest = longest.and_then(|list| side.link(list.server));
         let list = match (list, longest) {
@@ -231,7 +233,12 @@ impl Request {
         let params = message
             .params()
             .unwrap_or_else(|| Bytes::from_static(b"{}"));
-        if !self.side.tools.is_listed() {
+        let own = message.param(Param::Meta);
+        let reader = match self.side.tools.reader(own.as_ref()) {
+            Ok(reader) => reader,
+            Err(error) => return self.client.refuse(self.serial, &error).await,
+        };
+        if !self.side.tools.is_listed_for(&reader) {
             // Without sessions each request says who asks; nothing else of the call is said.
             let meta = match self.side.revision.is_stateless() {
                 true => asking(&message).await,
@@ -239,14 +246,14 @@ impl Request {
             };
             let fetch = async {
                 for _ in 0..ATTEMPTS {
-                    self.fetch(meta.as_ref(), false).await?;
-                    if self.side.tools.is_listed() {
+                    self.fetch(meta.as_ref(), false, &reader).await?;
+                    if self.side.tools.is_listed_for(&reader) {
                         break;
                     }
                 }
                 Ok(())
             };
-            let is_needed = || !self.side.tools.is_listed();
+            let is_needed = || !self.side.tools.is_listed_for(&reader);
             let fetched = self.side.listing.take(is_needed, fetch).await;
             if let Some(Err::<(), (Arc<Link>, Failure)>((link, failure))) = fetched {
                 return self.fail_call(&link, failure).await;

@@ -319,7 +319,11 @@ impl Request {
 
     /// `server/discover`: of one server its own answer, of several what they are together.
     async fn discover(self, message: Message) {
-        let guidance = self.side.tools.guidance();
+        let meta = message.param(Param::Meta);
+        let guidance = match self.side.tools.reader(meta.as_ref()) {
+            Ok(reader) => self.side.tools.guidance_for(&reader),
+            Err(error) => return self.client.refuse(self.serial, &error).await,
+        };
         if let Some(link) = self.side.only().cloned() {
             let answer = link.pass(Some(self.serial), message).await.await;
             match answer.unwrap_or_else(|_| Err(cancelled())) {

@@ -4,7 +4,7 @@
 //! more that waits, however many requests need it and however often a server says that its lists changed.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, MutexGuard};
 
 /// The fetches of one kind of lists.
 #[derive(Default)]
@@ -23,16 +23,32 @@ impl Turns {
         fetch: impl Future<Output = Result<T, E>>,
     ) -> Option<Result<T, E>> {
         let before = self.begun.load(Ordering::Relaxed);
-        let mut succeeded = self.succeeded.lock().await;
+        let succeeded = self.succeeded.lock().await;
         if *succeeded > before || !is_needed() {
             return None;
         }
+        Some(self.fetched(succeeded, fetch).await)
+    }
+
+    /// Fetches once no other fetch runs, for who can do nothing with what others fetch.
+    pub(super) async fn take_own<T, E>(
+        &self,
+        fetch: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
+        self.fetched(self.succeeded.lock().await, fetch).await
+    }
+
+    async fn fetched<T, E>(
+        &self,
+        mut succeeded: MutexGuard<'_, u64>,
+        fetch: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
         let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
         let fetched = fetch.await;
         if fetched.is_ok() {
             *succeeded = number;
         }
-        Some(fetched)
+        fetched
     }
 }
 

@@ -85,11 +85,14 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
         return invalid(format!("the params of tools/call have {key} twice"));
     }
     let shared = &shared.of_call(root);
-    let said = match Asked::of(root, shared.is_stateless()) {
-        Ok(said) => said,
+    let said = root.get("_meta");
+    let said = said.map(|said| Asked::of(said, shared.is_stateless()));
+    let said = match said.transpose() {
+        Ok(said) => said.unwrap_or_default(),
         Err(message) => return invalid(message),
     };
-    let listing = shared.listing();
+    let reader = shared.reader(&said);
+    let listing = shared.listing_for(&reader);
     let written = params.arguments();
     let arguments = written.clone().filter(|own| *own != "null");
     if listing
@@ -98,7 +101,7 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
     {
         return Call::Answered(extra::answer(shared, &name, arguments).await);
     }
-    let offered = match shared.find(&name, &said) {
+    let offered = match shared.find(&name, &reader) {
         Known::Tool(offered) => offered,
         Known::Nothing => return invalid(format!("unknown tool: {}", quoted(&name))),
         Known::NotSent => {
@@ -181,7 +184,7 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
     }
     let view = match ready.wants_whole {
         true => View::Program,
-        false => shared.view(offered.server, &said),
+        false => reader.view(offered.server),
     };
     let kept = in_flight.map(|in_flight| Kept {
         shared: Arc::clone(shared),
@@ -393,7 +396,7 @@ fn allowed(
                 let source = sources.find(|source| source.call_id == call_id);
                 let tool = source.and_then(|source| source.tool.as_deref());
                 let is_repeatable =
-                    tool.is_some_and(|tool| match shared.find(tool, &Asked::default()) {
+                    tool.is_some_and(|tool| match shared.find(tool, shared.usual_reader()) {
                         Known::Tool(offered) => offered.prepared.listed().is_repeatable(),
                         Known::Nothing | Known::NotSent => false,
                     });

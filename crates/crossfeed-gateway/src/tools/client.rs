@@ -13,7 +13,7 @@ use super::{
     params::Params,
     place::{Place, conversation},
     profile::Choice,
-    reader::{self, Asked},
+    reader::{self, Asked, Reader},
     refusal::Privacy,
     result::Kept,
     room,
@@ -37,7 +37,7 @@ use crossfeed_wire::{CallId, ErrorBody, Scope, View};
 use lru::LruCache;
 use sha2::{Digest as _, Sha256};
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     hash::{BuildHasher as _, RandomState},
     num::NonZeroUsize,
     ops::Deref,
@@ -113,23 +113,21 @@ struct Shown {
     sent: Arc<Bindings>,
     /// Of each server, the last listing that has its tools: it keeps them while it is away.
     last: HashMap<usize, Arc<Listing>>,
-    /// What the request said of who reads that the listing was made for.
-    asked: Asked,
-    /// The listings of other such requests, as far as they are remembered.
-    others: Vec<(Asked, Arc<Listing>)>,
+    /// Who reads what the listing was made for.
+    reader: Option<Arc<Reader>>,
+    /// The listings for other readers, as far as they are remembered.
+    others: Vec<(Arc<Reader>, Arc<Listing>)>,
 }
 
 /// How many of them are remembered.
 const OTHERS: usize = 8;
 
 impl Shown {
-    fn put(&mut self, listing: &Arc<Listing>, is_asked_for: bool, asked: &Asked) {
-        if self.asked != *asked {
-            let before = std::mem::replace(&mut self.asked, asked.clone());
-            self.others
-                .retain(|(own, _)| *own != before && own != asked);
-            self.others
-                .extend(self.listing.take().map(|own| (before, own)));
+    fn put(&mut self, listing: &Arc<Listing>, is_asked_for: bool, reader: &Arc<Reader>) {
+        if !self.is_for(reader) {
+            let before = self.reader.replace(Arc::clone(reader));
+            self.others.retain(|(own, _)| own != reader);
+            self.others.extend(before.zip(self.listing.take()));
             let surplus = self.others.len().saturating_sub(OTHERS);
             self.others.drain(..surplus);
         }
@@ -144,13 +142,23 @@ impl Shown {
         self.is_current = true;
     }
 
-    /// The tool as it was listed for such a request, if it was.
-    fn as_listed_for(&self, asked: &Asked, name: &str, tool: &Arc<Offered>) -> Arc<Offered> {
-        let own = self.others.iter().find(|(own, _)| own == asked);
-        let own = own.filter(|_| *asked != self.asked);
-        let own = own.and_then(|(_, listing)| listing.find(name));
-        let same = own.filter(|own| own.source == tool.source);
-        Arc::clone(same.unwrap_or(tool))
+    fn is_for(&self, reader: &Arc<Reader>) -> bool {
+        self.reader.as_ref() == Some(reader)
+    }
+
+    /// What was listed for a reader.
+    fn listing_for(&self, reader: &Arc<Reader>) -> Option<&Arc<Listing>> {
+        let mut others = self.others.iter();
+        match self.is_for(reader) {
+            true => self.listing.as_ref(),
+            false => others.find_map(|(own, listing)| (own == reader).then_some(listing)),
+        }
+    }
+
+    /// The lists may have changed.
+    fn forget(&mut self) {
+        self.is_current = false;
+        self.others.clear();
     }
 }
 
@@ -305,14 +313,37 @@ impl OfClient {
         lock(&self.listing).listing.clone()
     }
 
+    /// The same as it was listed for a reader. Where that could not be fetched it is what others were listed.
+    pub(super) fn listing_for(&self, reader: &Arc<Reader>) -> Option<Arc<Listing>> {
+        let shown = lock(&self.listing);
+        let listing = shown.listing_for(reader).or(shown.listing.as_ref());
+        listing.cloned()
+    }
+
+    /// Who reads what a request brings that says nothing of it.
+    pub(super) fn usual_reader(&self) -> &Arc<Reader> {
+        &self.audience.reader
+    }
+
+    /// Who reads what a request brings that says this of itself. In the era without sessions only the request says
+    /// which client it is from.
+    pub(super) fn reader(&self, asked: &Asked) -> Arc<Reader> {
+        if asked.is_empty() {
+            return Arc::clone(&self.audience.reader);
+        }
+        let client = match self.is_stateless() {
+            true => asked.client.as_ref(),
+            false => self.audience.client.as_ref(),
+        };
+        Arc::new(asked.reader(&self.tools.config, client))
+    }
+
     /// The tool that a name stands for: the one of the server that the name came from, be it there or not.
     /// With one server there is no other that it could be.
-    pub(super) fn find(&self, name: &str, asked: &Asked) -> Known {
+    pub(super) fn find(&self, name: &str, reader: &Arc<Reader>) -> Known {
         let shown = lock(&self.listing);
-        let listed = shown
-            .listing
-            .as_ref()
-            .and_then(|listing| listing.find(name));
+        let listing = shown.listing_for(reader).or(shown.listing.as_ref());
+        let listed = listing.and_then(|listing| listing.find(name));
         let owner = shown.sent.owner(name).map(|(server, _)| server);
         let found = match (listed, owner) {
             (Some(tool), _) if self.tools.naming.is_sole() => Some(tool),
@@ -327,25 +358,15 @@ impl OfClient {
                 last.and_then(|listing| listing.find(name))
             }
         };
-        found.map_or(Known::Nothing, |tool| {
-            Known::Tool(shown.as_listed_for(asked, name, tool))
-        })
-    }
-
-    /// The view of a server's results, for who makes a request that says this of itself.
-    pub(super) fn view(&self, server: usize, asked: &Asked) -> View {
-        let audience = &self.audience;
-        let config = &self.tools.config;
-        match config.servers.get(server) {
-            Some(_) if asked.is_empty() => audience.view(config, server),
-            Some(own) => asked.view(config, own, audience.client.as_ref()),
-            None => View::default(),
-        }
+        found.map_or(Known::Nothing, |tool| Known::Tool(Arc::clone(tool)))
     }
 
     /// Which part of a result a client shows its model, for who makes a request that says this of itself.
     pub(super) fn shows(&self, asked: &Asked) -> Shows {
-        let client = asked.client.as_ref().or(self.audience.client.as_ref());
+        let client = match self.is_stateless() {
+            true => asked.client.as_ref(),
+            false => self.audience.client.as_ref(),
+        };
         client
             .and_then(ClientName::known)
             .map_or_else(Shows::default, |known| known.shows)
@@ -445,9 +466,13 @@ impl ClientTools {
         } = caller;
         let is_named = principal.name().is_some();
         let holder = principal.name().and_then(|name| tools.config.holder(name));
+        // Without sessions only a request says which client it is from.
+        let known = caller.client.as_ref();
+        let known = known.filter(|_| !caller.revision.is_stateless());
+        let reader = Arc::new(Reader::new(&tools.config, known, None));
         let audience = Audience {
             client: caller.client.clone(),
-            asked: Asked::default(),
+            reader,
             revision: caller.revision,
             may_list: session.is_some() || is_named,
             tools: holder.map_or_else(Vec::new, |holder| holder.tools.clone()),
@@ -481,8 +506,8 @@ impl ClientTools {
     /// The one `tools/list` result for all servers' lists; and from here on calls are understood by it.
     pub async fn list(&self, lists: &[ServerList]) -> Bytes {
         let room = self.shared.account.nothing();
-        let asked = Asked::default();
-        let listing = self.listed(lists, true, &asked, room);
+        let reader = Arc::clone(&self.shared.audience.reader);
+        let listing = self.listed(lists, true, &reader, room);
         listing.await.bytes.clone()
     }
 
@@ -492,41 +517,39 @@ impl ClientTools {
         &self,
         lists: &[ServerList],
         is_asked_for: bool,
-        asked: &Asked,
+        reader: &Arc<Reader>,
     ) -> Option<Bytes> {
         let room = Listings::room(&self.shared.account, lists)?;
-        let listing = self.listed(lists, is_asked_for, asked, room);
+        let listing = self.listed(lists, is_asked_for, reader, room);
         Some(listing.await.bytes.clone())
     }
 
-    /// What the `params` of a request say of who reads.
+    /// Who reads what a request brings, by its `_meta`.
     ///
     /// # Errors
     ///
     /// A view that there is none of.
-    pub(crate) fn asked(&self, params: Option<&Bytes>) -> Result<Asked, RpcError> {
-        let Some(params) = params else {
-            return Ok(Asked::default());
-        };
-        let document = Document::new(params.clone());
-        let asked = document.root().map(|root| {
-            let asked = Asked::of(root, self.shared.is_stateless());
-            asked.map_err(|message| RpcError::new(code::INVALID_PARAMS, message))
-        });
-        asked.unwrap_or_else(|_| Ok(Asked::default()))
+    pub(crate) fn reader(&self, meta: Option<&Bytes>) -> Result<Arc<Reader>, RpcError> {
+        let document = meta.map(|meta| Document::new(meta.clone()));
+        let root = document.as_ref().and_then(|meta| meta.root().ok());
+        let asked = root.map(|root| Asked::of(root, self.shared.is_stateless()));
+        let asked = asked
+            .transpose()
+            .map_err(|message| RpcError::new(code::INVALID_PARAMS, message))?;
+        Ok(self.shared.client.reader(&asked.unwrap_or_default()))
     }
 
     /// The list as it was shown last, for a client that asks for it in such a request: it was fetched since.
-    pub(crate) fn relisted(&self, asked: &Asked) -> Relisted {
+    pub(crate) fn relisted(&self, reader: &Arc<Reader>) -> Relisted {
         let mut shown = lock(&self.shared.listing);
         let Some(listing) = shown.listing.clone() else {
             return Relisted::Nothing;
         };
-        if shown.asked != *asked {
+        if !shown.is_for(reader) {
             return Relisted::ForAnother;
         }
         let is_current = shown.is_current;
-        shown.put(&listing, true, asked);
+        shown.put(&listing, true, reader);
         shown.is_current = is_current;
         Relisted::Here(listing.bytes.clone())
     }
@@ -535,7 +558,7 @@ impl ClientTools {
         &self,
         lists: &[ServerList],
         is_asked_for: bool,
-        asked: &Asked,
+        reader: &Arc<Reader>,
         room: Charge,
     ) -> Arc<Listing> {
         let Tools {
@@ -554,13 +577,13 @@ impl ClientTools {
             before: before.unwrap_or_default(),
         };
         let audience = Audience {
-            asked: asked.clone(),
+            reader: Arc::clone(reader),
             ..self.shared.audience.clone()
         };
         let listing = listings
             .get(engine, config, lists, &audience, names, room)
             .await;
-        lock(&self.shared.listing).put(&listing, is_asked_for, asked);
+        lock(&self.shared.listing).put(&listing, is_asked_for, reader);
         listing
     }
 
@@ -568,6 +591,12 @@ impl ClientTools {
     #[must_use]
     pub fn is_listed(&self) -> bool {
         lock(&self.shared.listing).is_current
+    }
+
+    /// Whether that was so for a reader.
+    pub(crate) fn is_listed_for(&self, reader: &Arc<Reader>) -> bool {
+        let shown = lock(&self.shared.listing);
+        shown.is_current && shown.listing_for(reader).is_some()
     }
 
     /// What became of each tool of the lists that were listed last, in their order; those left out too.
@@ -606,7 +635,7 @@ impl ClientTools {
 
     /// A server's list changed: the next call needs a new one, if it can be had.
     pub fn forget_list(&self) {
-        lock(&self.shared.listing).is_current = false;
+        lock(&self.shared.listing).forget();
     }
 
     /// The headers that go along with a call of a tool (`x-mcp-header`), by its `params`. Those of a tool that
@@ -616,7 +645,8 @@ impl ClientTools {
     ///
     /// There is no memory to read these.
     pub async fn headers(&self, tool: &str, params: &Bytes) -> Result<Vec<Header>, RpcError> {
-        let Known::Tool(offered) = self.shared.find(tool, &Asked::default()) else {
+        let reader = &self.shared.audience.reader;
+        let Known::Tool(offered) = self.shared.find(tool, reader) else {
             return Ok(Vec::new());
         };
         if offered.headers.is_empty() {
@@ -651,8 +681,13 @@ impl ClientTools {
     /// What the instructions of the server say beside those of the servers behind it.
     #[must_use]
     pub fn guidance(&self) -> String {
+        self.guidance_for(&self.shared.audience.reader)
+    }
+
+    /// The same for who reads what a request brings.
+    pub(crate) fn guidance_for(&self, reader: &Reader) -> String {
         let config = &self.shared.tools.config;
-        if !config.admits_references(self.shared.audience.client.as_ref()) {
+        if !reader.takes_references {
             return String::new();
         }
         let choices = super::list::choices(config, &self.shared.audience);
@@ -666,15 +701,12 @@ impl ClientTools {
             .into_iter()
             .map(|(style, spelling)| guidance(style, spelling, false));
         let extra = extra::offered(config.extra_tools, self.shared.audience.may_list);
-        let servers = config.servers.iter().enumerate();
-        let views: HashSet<View> = servers
-            .filter(|(_, server)| !server.disabled)
-            .map(|(index, _)| self.shared.view(index, &Asked::default()))
-            .collect();
-        let of_views = View::ALL.into_iter().filter(|view| views.contains(view));
+        let has_previews = reader.views().any(|view| view != View::Program);
+        let of_previews = has_previews.then(|| extra::guidance(&extra)).flatten();
+        let of_views = reader.views().filter_map(reader::guidance);
         texts
-            .chain(extra::guidance(&extra))
-            .chain(of_views.filter_map(reader::guidance).map(str::to_owned))
+            .chain(of_previews)
+            .chain(of_views.map(str::to_owned))
             .collect::<Vec<_>>()
             .join("\n\n")
     }

@@ -27,7 +27,7 @@ pub use client::ClientTools;
 pub(crate) use client::Relisted;
 pub use list::{ToolReport, UnmatchedPattern};
 pub use profile::is_profile;
-pub(crate) use reader::client_name;
+pub(crate) use reader::{Reader, client_name};
 
 use crate::{
     Revision,

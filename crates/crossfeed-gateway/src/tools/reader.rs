@@ -1,11 +1,11 @@
 //! Who reads the results of a request, as far as the request itself says so.
 //!
-//! What comes in: the `_meta` of a `tools/list` or a `tools/call`. What goes out: the view that it asks for,
-//! and, in the era without sessions, the client that it names. Deliberately not here: who else has a say
+//! What comes in: the `_meta` of a `tools/list` or a `tools/call`. What goes out: the view of each server's
+//! results, and whether tools take references. Deliberately not here: what the configuration says of it
 //! ([`GatewayConfig::view_of`](crate::config::GatewayConfig::view_of)).
 
 use crate::{
-    config::{ClientName, GatewayConfig, ServerConfig, ViewChoice},
+    config::{ClientName, GatewayConfig, ViewChoice},
     meta,
 };
 use crossfeed_json::{Cursor, Kind};
@@ -17,23 +17,59 @@ const VIEW: &str = "dev.crossfeed/view";
 const LONGEST: usize = 256;
 
 /// What a request says of who reads its results.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Asked {
-    pub(super) view: Option<ViewChoice>,
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Asked {
+    view: Option<ViewChoice>,
     /// Only in the era without sessions, where each request says it.
     pub(super) client: Option<ClientName>,
 }
 
+/// Who reads results, as far as lists and results depend on it. Few are unlike: clients of other names are the
+/// same reader where nothing is said of either.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Reader {
+    /// Of each server, by its place in the configuration.
+    views: Vec<View>,
+    pub(super) takes_references: bool,
+}
+
+impl Reader {
+    /// The reader of a client's results; `asked` is the view that a request asks for.
+    pub(super) fn new(
+        config: &GatewayConfig,
+        client: Option<&ClientName>,
+        asked: Option<ViewChoice>,
+    ) -> Self {
+        let view = |server| match asked {
+            Some(choice) => choice.of(client).view,
+            None => config.view_of(server, client).view,
+        };
+        Self {
+            views: config.servers.iter().map(view).collect(),
+            takes_references: config.admits_references(client),
+        }
+    }
+
+    /// The view of a server's results.
+    pub(super) fn view(&self, server: usize) -> View {
+        self.views.get(server).copied().unwrap_or_default()
+    }
+
+    /// The views that there are, each once.
+    pub(super) fn views(&self) -> impl Iterator<Item = View> {
+        View::ALL
+            .into_iter()
+            .filter(|view| self.views.contains(view))
+    }
+}
+
 impl Asked {
-    /// What the `params` of a request say.
+    /// What the `_meta` of a request says.
     ///
     /// # Errors
     ///
     /// A text that says which views there are, where it asks for another.
-    pub(super) fn of(params: Cursor<'_>, is_stateless: bool) -> Result<Self, String> {
-        let Some(said) = params.get("_meta") else {
-            return Ok(Self::default());
-        };
+    pub(super) fn of(said: Cursor<'_>, is_stateless: bool) -> Result<Self, String> {
         let view = said.get(VIEW).filter(|own| own.kind() != Kind::Null);
         let view = view.map(|own| {
             let word = own.as_str();
@@ -53,23 +89,13 @@ impl Asked {
         })
     }
 
-    /// The view of a server's results, for a client that says it is this one where the request does not.
-    pub(super) fn view(
-        &self,
-        config: &GatewayConfig,
-        server: &ServerConfig,
-        client: Option<&ClientName>,
-    ) -> View {
-        let client = self.client.as_ref().or(client);
-        match self.view {
-            Some(choice) => choice.of(client).view,
-            None => config.view_of(server, client).view,
-        }
-    }
-
     /// Whether the request says nothing of it.
     pub(super) fn is_empty(&self) -> bool {
         self.view.is_none() && self.client.is_none()
+    }
+
+    pub(super) fn reader(&self, config: &GatewayConfig, client: Option<&ClientName>) -> Reader {
+        Reader::new(config, client, self.view)
     }
 }
 

@@ -16,7 +16,6 @@
 use super::{
     client::{ClientTools, OfClient, Shared},
     place::Place,
-    reader::Asked,
     result::{Again, Kept, Passing, pass_on},
 };
 use crate::apart::{apart, indexed};
@@ -167,7 +166,7 @@ pub(super) async fn result(
     let config = shared.tools.config.servers.get(server);
     let withholds = config.is_some_and(|config| !config.withheld.never_is_empty());
     let passing = Passing {
-        view: shared.view(server, &Asked::default()),
+        view: shared.usual_reader().view(server),
         is_stateless: shared.is_stateless(),
         withholds,
     };

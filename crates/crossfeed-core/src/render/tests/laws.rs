@@ -4,7 +4,7 @@ use super::{
     judge::{marks, marks_of_text, passes_for_nothing, taken_apart},
     session_with,
 };
-use crate::{RenderOptions, Session, ShownHints, ToolResult};
+use crate::{RenderOptions, Session, ShownHints, ToolResult, without_notices};
 use crossfeed_tokens::TokenCounter;
 use crossfeed_wire::{CallId, internal::is_internal};
 use futures_util::FutureExt;
@@ -189,6 +189,7 @@ fn check(value: &Value, counter: &TokenCounter, budget: usize) -> Result<(), Tes
     let shown = shown.as_object().unwrap();
     prop_assert_eq!(&shown["_toolCallId"], "c");
     if rendered.whole {
+        prop_assert_eq!(without_notices(json), None);
         let (ours, theirs): (Map<_, _>, Map<_, _>) = shown
             .clone()
             .into_iter()
@@ -331,8 +332,13 @@ proptest! {
         for (shown, part) in shown_parts.iter().skip(1).zip(content.iter().skip(skipped)) {
             let text = |part: &Value| {
                 let text = part.pointer("/resource/text").unwrap_or(&part["text"]);
-                text.as_str().map(|text| opened(text).unwrap_or_else(|| text.into()))
+                // What reads like ours is marked.
+                let text = text.as_str()?.replace(" (written by the server)", "");
+                Some(opened(&text).unwrap_or_else(|| text.into()))
             };
+            if let Some(shown) = shown["text"].as_str() {
+                prop_assert_eq!(without_notices(shown), None);
+            }
             match text(part) {
                 Some(expected) => prop_assert_eq!(text(shown), Some(expected)),
                 None => prop_assert!(shown["text"].as_str().unwrap().starts_with("image (")),

@@ -137,6 +137,19 @@ impl<'n> Fields<'n> {
         self.word(reader, key, &[auto, model, program, ask])
     }
 
+    /// Says what stands for a key that there was.
+    pub(super) fn refuse_previews(&mut self, reader: &mut Reader<'_>) {
+        const OLD: &str = "previews";
+        let at = self.at(OLD);
+        let own = self.entries.iter().zip(&mut self.taken);
+        for (entry, taken) in own.filter(|(entry, _)| entry.key == OLD) {
+            *taken = true;
+            let what = "`previews` is `view` now: write `view = \"program\"` in place of `previews = false`, and leave \
+                        `previews = true` out";
+            reader.problem(&at, entry.key_span.start, what);
+        }
+    }
+
     /// A list of texts.
     pub(super) fn texts(&mut self, reader: &mut Reader<'_>, key: &'static str) -> Vec<String> {
         match self.take(key) {

@@ -194,6 +194,7 @@ fn config(reader: &mut Reader<'_>, document: &Node) -> GatewayConfig {
     }
     config.profile = fields.profile(reader, "profile");
     config.view = fields.view(reader, "view").unwrap_or_default();
+    fields.refuse_previews(reader);
     if let Some(node) = fields.take("clients") {
         config.clients = clients::clients(reader, node);
     }

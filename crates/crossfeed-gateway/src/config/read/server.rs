@@ -67,11 +67,7 @@ fn server(
     let profile = fields.profile(reader, "profile");
     let projection = fields.truth(reader, "projection", false);
     let view = fields.view(reader, "view");
-    if let Some(node) = fields.take("previews") {
-        let what = "`previews` is `view` now: write `view = \"program\"` in place of `previews = false`, and leave \
-                    `previews = true` out";
-        reader.problem(&fields.at("previews"), node.span.start, what);
-    }
+    fields.refuse_previews(reader);
     let never_chain = match fields.take("neverChain") {
         Some(Node {
             value: Value::Bool(true),

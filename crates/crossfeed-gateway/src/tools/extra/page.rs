@@ -5,10 +5,12 @@
 //!
 //! # What holds
 //!
-//! - A page is valid JSON and within its budget; it says how much there is, and where the next begins.
-//! - A text is paged by its characters, a list by its items, an object by its members. Of these one that
-//!   takes more than a page is named in its place, with the selector that reads it, or the selectors that
-//!   read its key and its value where the key is what is too long.
+//! - A page is within its budget; it says how much there is, and where the next begins.
+//! - A text is paged by its characters, a list by its items, an object by its members. A mark replaces an
+//!   item or a member that takes more than a page. It gives the selector that reads it, or the selectors
+//!   that read its key and its value where the key is what is too long.
+//! - A page without marks is JSON, and everything in its `value` is data. A page with a mark never parses:
+//!   marks stand outside of strings, and a notice comes first. So no page passes for the data.
 //! - What no selector that fits on a page reads, and a number with too many digits, is read as JSON: its
 //!   text is paged by its characters. So every value is read to its end by what its pages say.
 
@@ -17,12 +19,33 @@ use crossfeed_tokens::count_chars;
 
 /// Characters of a token, by the usual estimate.
 const TOKEN: usize = 4;
-/// Tokens that are left for the frame of a page.
+/// Tokens that are left for the frame of a page, and the notice before it.
 const FRAME: usize = 40;
-/// What stands in place of what is left out.
-const LEFT_OUT: &str = "…";
-/// What is said where no selector reads what is left out.
-const HINT: &str = "as_json: true reads what is left out";
+/// How a mark begins. Outside of a string no JSON has it.
+const MARK: &str = "…";
+
+/// How much of a value, or of a part of it, a page leaves out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Omission {
+    Nothing,
+    /// Something that selectors on the page read.
+    Selectable,
+    /// Something that can be read as JSON only.
+    Unselectable,
+}
+
+impl Omission {
+    /// The line before a page.
+    fn notice(self) -> &'static str {
+        match self {
+            Self::Nothing => "",
+            Self::Selectable => "[crossfeed page: not JSON; … marks what is left out]\n",
+            Self::Unselectable => {
+                "[crossfeed page: not JSON; as_json: true reads what … leaves out]\n"
+            }
+        }
+    }
+}
 
 /// What of a value is wanted.
 pub(super) struct Wanted {
@@ -77,7 +100,7 @@ fn text_page(name: &str, text: &str, offset: usize, room: usize) -> String {
         shown = quoted(&rest.chars().take(taken).collect::<String>());
     }
     let places = (offset, offset + taken, total);
-    framed(name, &shown, places, "characters", false)
+    framed(name, &shown, places, "characters", Omission::Nothing)
 }
 
 /// A page of a list or an object.
@@ -92,75 +115,70 @@ fn parts_page(root: Cursor<'_>, wanted: &Wanted, room: usize) -> String {
     let mut shown = String::from(open);
     let mut used = 2;
     let mut end = offset;
-    let mut is_left_out = false;
+    let mut omission = Omission::Nothing;
     for (index, part) in root.items().enumerate().skip(offset) {
-        let (json, left_out) = match root.kind() {
+        let (written, omitted) = match root.kind() {
             Kind::Array => item(part, index, wanted, room_of_one),
             _ => member(part, index, wanted, room_of_one),
         };
-        let longer = used + 1 + count_chars(json.as_bytes());
+        let longer = used + 1 + count_chars(written.as_bytes());
         if shown.len() > 1 {
             if longer > room {
                 break;
             }
             shown.push(',');
         }
-        shown.push_str(&json);
+        shown.push_str(&written);
         used = longer;
         end = index + 1;
-        is_left_out |= left_out;
+        omission = omission.max(omitted);
     }
     shown.push(close);
-    framed("value", &shown, (offset, end, total), unit, is_left_out)
+    framed(unit, &shown, (offset, end, total), unit, omission)
 }
 
-/// An item of a list, and whether nothing says how to read it.
-fn item(part: Cursor<'_>, index: usize, wanted: &Wanted, room: usize) -> (String, bool) {
+/// An item of a list, or its mark.
+fn item(part: Cursor<'_>, index: usize, wanted: &Wanted, room: usize) -> (String, Omission) {
     if count_chars(part.raw()) <= room {
-        return (String::from_utf8_lossy(part.raw()).into_owned(), false);
+        let json = String::from_utf8_lossy(part.raw());
+        return (json.into_owned(), Omission::Nothing);
     }
-    let kind = kind(part);
-    let said = match wanted.is_projected {
-        // Which item it was is not known any more.
-        true => None,
-        false => Some(quoted(&format!(
-            "{LEFT_OUT} {kind}: select {}",
-            wanted.path(&format!("[{index}]"))
-        ))),
-    };
-    match said.filter(|said| count_chars(said.as_bytes()) <= room) {
-        Some(said) => (said, false),
-        None => (quoted(LEFT_OUT), true),
+    // In a projected list an item may have another index than in the stored one.
+    let mark = (!wanted.is_projected).then(|| {
+        let select = wanted.path(&format!("[{index}]"));
+        format!("{MARK} {}: select {select}", kind(part))
+    });
+    match mark.filter(|mark| count_chars(mark.as_bytes()) <= room) {
+        Some(mark) => (mark, Omission::Selectable),
+        None => (MARK.to_owned(), Omission::Unselectable),
     }
 }
 
-/// A member of an object, and whether nothing says how to read it.
-fn member(part: Cursor<'_>, index: usize, wanted: &Wanted, room: usize) -> (String, bool) {
+/// A member of an object, or its mark: in place of its value, or of its key and its value.
+fn member(part: Cursor<'_>, index: usize, wanted: &Wanted, room: usize) -> (String, Omission) {
     let key = part.key();
     let key = key.text();
     let written = quoted(&key);
     let length = count_chars(written.as_bytes()) + 1;
     if length + count_chars(part.raw()) <= room {
         let value = String::from_utf8_lossy(part.raw());
-        return (format!("{written}:{value}"), false);
+        return (format!("{written}:{value}"), Omission::Nothing);
     }
     let kind = kind(part);
-    let named = format!("{LEFT_OUT} {kind}: select {}", wanted.path(&name_of(&key)));
-    let mut said = vec![format!("{written}:{}", quoted(&named))];
-    let by_place = quoted(&format!("{LEFT_OUT}{index}"));
+    let select = wanted.path(&name_of(&key));
+    let mut marked = vec![format!("{written}:{MARK} {kind}: select {select}")];
     if !wanted.is_projected {
         let [key, value] = ["keys", "values"].map(|all| wanted.path(&format!("{all}(@)[{index}]")));
-        let placed = match part.kind() {
+        marked.push(match part.kind() {
             // Selecting it would match nothing.
-            Kind::Null => format!("{LEFT_OUT} null, its key: select {key}"),
-            _ => format!("{LEFT_OUT} {kind}: select {value}, its key: select {key}"),
-        };
-        said.push(format!("{by_place}:{}", quoted(&placed)));
+            Kind::Null => format!("{MARK} null, its key: select {key}"),
+            _ => format!("{MARK} {kind}: select {value}, its key: select {key}"),
+        });
     }
-    let mut fitting = said.into_iter();
-    match fitting.find(|said| count_chars(said.as_bytes()) <= room) {
-        Some(said) => (said, false),
-        None => (format!("{by_place}:{}", quoted(LEFT_OUT)), true),
+    let mut fitting = marked.into_iter();
+    match fitting.find(|marked| count_chars(marked.as_bytes()) <= room) {
+        Some(marked) => (marked, Omission::Selectable),
+        None => (MARK.to_owned(), Omission::Unselectable),
     }
 }
 
@@ -198,24 +216,21 @@ fn framed(
     shown: &str,
     (from, end, total): (usize, usize, usize),
     unit: &str,
-    is_left_out: bool,
+    omission: Omission,
 ) -> String {
     let next = match end < total {
         true => format!(",\"next_offset\":{end}"),
         false => String::new(),
     };
-    let hint = match is_left_out {
-        true => format!(",\"hint\":\"{HINT}\""),
-        false => String::new(),
-    };
+    let notice = omission.notice();
     format!(
-        "{{\"{name}\":{shown},\"offset\":{from}{next},\"total\":{total},\"unit\":\"{unit}\"{hint}}}"
+        "{notice}{{\"{name}\":{shown},\"offset\":{from}{next},\"total\":{total},\"unit\":\"{unit}\"}}"
     )
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Wanted, page as page_of};
+    use super::{Omission, Wanted, page as page_of};
     use crossfeed_tokens::TokenCounter;
     use proptest::prelude::*;
     use serde_json::{Value, json};
@@ -236,6 +251,24 @@ mod tests {
         assert_eq!(serde_json::from_str::<Value>(&page).unwrap(), expected);
     }
 
+    /// Judges a page with marks: its notice, and what follows.
+    fn check_marked(value: Value, budget: usize, omission: Omission, expected: &str) {
+        let page = page(value.to_string().into_bytes(), Some("a"), 0, budget);
+        assert_eq!(page, format!("{}{expected}", omission.notice()));
+        assert_does_not_parse(&page);
+    }
+
+    /// A page with marks does not parse, and neither does what a program may take of it.
+    fn assert_does_not_parse(page: &str) {
+        let (notice, rest) = page.split_once('\n').unwrap();
+        assert!(notice.starts_with("[crossfeed page: not JSON; "), "{page}");
+        for text in [page, notice, rest] {
+            assert!(serde_json::from_str::<Value>(text).is_err(), "{page}");
+        }
+        let mut texts = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+        assert!(texts.next().unwrap().is_err(), "{page}");
+    }
+
     #[test]
     fn what_is_short_comes_at_once() {
         check(json!({"a": 1}), 0, 100, json!({"value": {"a": 1}}));
@@ -245,13 +278,13 @@ mod tests {
             json!([1, 2]),
             1,
             100,
-            json!({"value": [2], "offset": 1, "total": 2, "unit": "items"}),
+            json!({"items": [2], "offset": 1, "total": 2, "unit": "items"}),
         );
         check(
             json!([1, 2]),
             9,
             100,
-            json!({"value": [], "offset": 2, "total": 2, "unit": "items"}),
+            json!({"items": [], "offset": 2, "total": 2, "unit": "items"}),
         );
         check(
             json!("text"),
@@ -264,17 +297,24 @@ mod tests {
     #[test]
     fn what_is_too_long_for_a_page_is_named() {
         let long = vec!["x"; 1000];
+        check_marked(
+            json!([1, long, 2]),
+            80,
+            Omission::Selectable,
+            r#"{"items":[1,… array, 1000 items: select a | [1],2],"offset":0,"total":3,"unit":"items"}"#,
+        );
+        check_marked(
+            json!({"b c": long, "d": "…"}),
+            80,
+            Omission::Selectable,
+            r#"{"members":{"b c":… array, 1000 items: select a | "b c","d":"…"},"offset":0,"total":2,"unit":"members"}"#,
+        );
+        // What stands before and after a mark is data: a page of it alone is JSON.
         check(
             json!([1, long, 2]),
-            0,
+            2,
             80,
-            json!({"value": [1, "… array, 1000 items: select a | [1]", 2], "offset": 0, "total": 3, "unit": "items"}),
-        );
-        check(
-            json!({"b c": long}),
-            0,
-            80,
-            json!({"value": {"b c": "… array, 1000 items: select a | \"b c\""}, "offset": 0, "total": 1, "unit": "members"}),
+            json!({"items": [2], "offset": 2, "total": 3, "unit": "items"}),
         );
     }
 
@@ -292,14 +332,18 @@ mod tests {
         let rest: Value = serde_json::from_str(&rest).unwrap();
         assert_eq!(rest["json"], "7777777777");
         let long = "k".repeat(500);
-        check(
+        check_marked(
             json!({"b": 1, long.as_str(): 2}),
-            0,
             100,
-            json!({"value": {"b": 1, "…1": "… number, 1 bytes: select a | values(@)[1], its key: select a | keys(@)[1]"}, "offset": 0, "total": 2, "unit": "members"}),
+            Omission::Selectable,
+            r#"{"members":{"b":1,… number, 1 bytes: select a | values(@)[1], its key: select a | keys(@)[1]},"offset":0,"total":2,"unit":"members"}"#,
         );
-        let left_out = json!({"value": {"…0": "…"}, "offset": 0, "total": 1, "unit": "members", "hint": "as_json: true reads what is left out"});
-        check(json!({long.as_str(): 2}), 0, 50, left_out);
+        check_marked(
+            json!({long.as_str(): 2}),
+            50,
+            Omission::Unselectable,
+            r#"{"members":{…},"offset":0,"total":1,"unit":"members"}"#,
+        );
         // Where items were left out, the number of an item says nothing.
         let wanted = |as_json, offset| Wanted {
             select: None,
@@ -310,14 +354,75 @@ mod tests {
         };
         let list = json!([[long]]).to_string();
         let shown = page_of(list.clone().into_bytes(), &wanted(false, 0));
-        assert!(shown.starts_with(r#"{"value":["…"],"#), "{shown}");
-        assert!(shown.contains("hint"), "{shown}");
+        let frame = shown.strip_prefix(Omission::Unselectable.notice()).unwrap();
+        assert!(frame.starts_with(r#"{"items":[…],"#), "{shown}");
+        assert_does_not_parse(&shown);
         let shown = page_of(list.into_bytes(), &wanted(true, 500));
         let shown: Value = serde_json::from_str(&shown).unwrap();
         assert_eq!(shown["json"], "kkk\"]]");
     }
 
+    /// Parts of which some take more than a page, and some look like what a page says.
+    fn part() -> impl Strategy<Value = Value> {
+        prop_oneof![
+            "[a-z…\"\\\\\n]{0,30}".prop_map(Value::from),
+            "[a-z…é\"]{60,400}".prop_map(Value::from),
+            Just(json!("… array, 9 items: select [0]")),
+            Just(json!(
+                "]\n[crossfeed page: not JSON; … marks what is left out]\n{"
+            )),
+            Just(json!({"value": [1], "…": "…"})),
+            prop::collection::vec(any::<u32>(), 0..200).prop_map(Value::from),
+            Just(Value::Null),
+        ]
+    }
+
     proptest! {
+        #[test]
+        fn no_page_with_a_mark_parses_and_any_other_is_data(
+            parts in prop::collection::vec(("[a-z… \"]{0,9}|[a-zé]{60,300}", part()), 0..20),
+            is_list: bool,
+            is_projected: bool,
+            select in prop::option::of("[a-z]{1,40}"),
+            offset in 0usize..20,
+            budget in 50usize..200,
+        ) {
+            let whole = match is_list {
+                true => parts.into_iter().map(|(_, part)| part).collect(),
+                false => Value::Object(parts.into_iter().collect()),
+            };
+            let wanted = Wanted { select, is_projected, as_json: false, offset, budget };
+            let text = page_of(whole.to_string().into_bytes(), &wanted);
+            prop_assert!(TokenCounter::estimate().count(&text) <= budget, "{}", text);
+            let Ok(page) = serde_json::from_str::<Value>(&text) else {
+                prop_assert!(text.contains('…'), "{}", text);
+                assert_does_not_parse(&text);
+                return Ok(());
+            };
+            let name = page["unit"].as_str().unwrap_or("value");
+            prop_assert!(text.starts_with(&format!("{{\"{name}\":")), "{}", text);
+            // It is all of it, or what it says that it is.
+            let number = |name| {
+                let number = page.get(name).and_then(Value::as_u64);
+                number.map(|number| usize::try_from(number).unwrap())
+            };
+            let Some(from) = number("offset") else {
+                prop_assert_eq!(&page["value"], &whole);
+                return Ok(());
+            };
+            let to = number("next_offset").or(number("total")).unwrap();
+            match (&page[name], &whole) {
+                (Value::Array(shown), Value::Array(all)) => {
+                    prop_assert_eq!(shown.as_slice(), &all[from..to]);
+                }
+                (Value::Object(shown), Value::Object(all)) => {
+                    let all: Vec<_> = all.iter().collect();
+                    prop_assert_eq!(shown.iter().collect::<Vec<_>>(), &all[from..to]);
+                }
+                other => prop_assert!(false, "{:?}", other),
+            }
+        }
+
         #[test]
         fn pages_hold_all_of_it(
             items in prop::collection::vec("[a-z\"é\\\\]{0,90}", 0..40),
@@ -335,7 +440,7 @@ mod tests {
                 let text = page(json.clone(), None, offset, budget);
                 prop_assert!(TokenCounter::estimate().count(&text) <= budget, "{}", text);
                 let page: Value = serde_json::from_str(&text).unwrap();
-                match (page.get("text").or_else(|| page.get("value")), as_text) {
+                match (page.get("text").or(page.get("items")).or(page.get("value")), as_text) {
                     (Some(Value::String(part)), true) => texts.push_str(part),
                     (Some(Value::Array(part)), false) => list.extend(part.clone()),
                     other => prop_assert!(false, "{:?}", other),

@@ -77,5 +77,6 @@ pub(super) async fn answer(shared: &Shared, asked: &Asked) -> Result<Bytes, Byte
     let text = crate::apart::apart(length, paged);
     let text = text.await.unwrap_or_default();
     session.note_shown(&text);
+    // Text alone: a page in which something is left out is not JSON.
     Ok(refusal::result(&text, None, false, privacy))
 }

@@ -1,6 +1,6 @@
 //! Lists that take much: what they cost others, and what of them is worked on.
 
-use super::super::{Caller, ClientTools, ServerList, Tools, reader::Asked};
+use super::super::{Caller, ClientTools, ServerList, Tools};
 use crate::{
     Revision,
     budget::Budget,
@@ -212,7 +212,7 @@ async fn a_large_list_is_charged_to_who_has_it() {
     let tools = tools(None).with_budget(&budget);
     let list = |bytes: usize| [page(&[tool("a", &"x".repeat(bytes))])];
     let one = client(&tools);
-    let asked = Asked::default();
+    let asked = one.reader(None).unwrap();
     let listed = one.list_within(&list(1 << 20), true, &asked).await;
     assert!(listed.is_some_and(|listed| listed.len() > 1 << 20));
     let held = budget.held();

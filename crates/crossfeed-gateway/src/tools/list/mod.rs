@@ -29,7 +29,7 @@ pub use report::ToolReport;
 pub(super) use tool::Offered;
 pub use unmatched::UnmatchedPattern;
 
-use super::{ServerList, extra, profile::Choice, reader::Asked};
+use super::{ServerList, extra, profile::Choice, reader::Reader};
 use crate::{
     Revision,
     apart::{LARGE, apart, cpu_time},
@@ -57,8 +57,8 @@ use tokio::sync::Semaphore;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Audience {
     pub(super) client: Option<ClientName>,
-    /// What this one request says of who reads.
-    pub(super) asked: Asked,
+    /// Who reads results.
+    pub(super) reader: Arc<Reader>,
     pub(super) revision: Revision,
     /// Whether it may list results.
     pub(super) may_list: bool,
@@ -67,26 +67,13 @@ pub(super) struct Audience {
 }
 
 impl Audience {
-    /// The view of a server's results.
-    pub(super) fn view(&self, config: &GatewayConfig, server: usize) -> View {
-        let own = config.servers.get(server);
-        own.map_or_else(View::default, |own| {
-            self.asked.view(config, own, self.client.as_ref())
-        })
-    }
-
     /// How the tools of a server are rewritten.
     fn terms(&self, config: &GatewayConfig, server: usize) -> Terms {
         Terms {
             choice: choice(config, server, self),
-            may_ask: self.view(config, server) == View::Ask,
-            takes_references: config.admits_references(self.reader()),
+            view: self.reader.view(server),
+            takes_references: self.reader.takes_references,
         }
-    }
-
-    /// Who is known to read.
-    fn reader(&self) -> Option<&ClientName> {
-        self.asked.client.as_ref().or(self.client.as_ref())
     }
 }
 
@@ -94,8 +81,8 @@ impl Audience {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Terms {
     pub(super) choice: Choice,
-    /// Whether each call may ask for the whole result.
-    pub(super) may_ask: bool,
+    /// How results are handed out.
+    pub(super) view: View,
     /// Whether tools take references from the client.
     pub(super) takes_references: bool,
 }
@@ -319,14 +306,10 @@ fn digest(config: &GatewayConfig, lists: &[ServerList], audience: &Audience) -> 
     }
     digest.update([0]);
     for list in lists {
-        let Terms {
-            choice,
-            takes_references,
-            ..
-        } = audience.terms(config, list.server);
-        digest.update(choice.as_str());
-        digest.update(audience.view(config, list.server).as_str());
-        digest.update([0, u8::from(takes_references)]);
+        let terms = audience.terms(config, list.server);
+        digest.update(terms.choice.as_str());
+        digest.update(terms.view.as_str());
+        digest.update([0, u8::from(terms.takes_references)]);
         digest.update(list.server.to_le_bytes());
         for page in &list.pages {
             digest.update(page.len().to_le_bytes());
@@ -380,7 +363,7 @@ fn listing(
             continue;
         };
         let choice = choice(config, list.server, audience);
-        let view = audience.view(config, list.server);
+        let view = audience.reader.view(list.server);
         let names: Vec<_> = rewriting.names.iter().map(String::as_str).collect();
         unmatched.extend(unmatched::unmatched(list.server, server, &names));
         let raw = pages
@@ -405,7 +388,7 @@ fn listing(
         .map(|(server, _, tool)| (*server, tool.shown.as_str()))
         .collect();
     // Where nothing can be called there is nothing to refer to.
-    let extra = match own.is_empty() || !config.admits_references(audience.reader()) {
+    let extra = match own.is_empty() || !audience.reader.takes_references {
         true => Vec::new(),
         false => extra::offered(config.extra_tools, audience.may_list),
     };

@@ -21,6 +21,7 @@ use crossfeed_json::{Cursor, Document, Kind};
 use crossfeed_schema::{
     CHAIN_MARK, ListOptions, ListedTool, Reflection, Stop, ToolList, rewrite_tools,
 };
+use crossfeed_wire::View;
 use lru::LruCache;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
@@ -276,7 +277,7 @@ impl State {
         {
             self.worked += 1;
         }
-        let options = job.with_tool(base.clone(), server, name);
+        let options = job.with_tool(base.clone(), server, (name, raw));
         // What is kept must not keep alive the page that it came in.
         let raw = Bytes::copy_from_slice(raw);
         let own = declaration(&raw);
@@ -295,9 +296,9 @@ impl State {
     ) -> Vec<Option<Arc<Rewritten>>> {
         let judged = own.iter().zip(fitting);
         let judged = judged.filter_map(|(own, fits)| fits.then_some(*own));
-        let options = judged.clone().fold(base, |options, (name, _)| {
-            job.with_tool(options, server, name)
-        });
+        let options = judged
+            .clone()
+            .fold(base, |options, own| job.with_tool(options, server, own));
         let declared: Vec<_> = judged.map(|(_, raw)| declaration(raw)).collect();
         let listed = rewritten(declared.clone(), &options);
         let mut listed = declared.into_iter().zip(listed);
@@ -375,7 +376,9 @@ impl Allowance {
 fn key(terms: Terms, raw: &Bytes) -> [u8; 32] {
     let mut digest = Sha256::new();
     digest.update(terms.choice.as_str());
-    digest.update([0, u8::from(terms.may_ask), u8::from(terms.takes_references)]);
+    digest.update([0, u8::from(terms.takes_references)]);
+    digest.update(terms.view.as_str());
+    digest.update([0]);
     digest.update(raw);
     digest.finalize().into()
 }
@@ -410,15 +413,17 @@ impl Job {
         &self,
         mut options: ListOptions,
         server: &ServerConfig,
-        name: &str,
+        (name, raw): (&str, &Bytes),
     ) -> ListOptions {
+        // Of a tool that says of itself that it is never chained, no result is kept or cut.
+        let may_be_marked = memchr::memmem::find(raw, CHAIN_MARK.as_bytes()).is_some();
         if !self.terms.takes_references || fits_any(&server.never_chain, name) {
             options = options.with_never(name);
-        }
-        if self.terms.may_ask {
+        } else if self.terms.view == View::Ask && !may_be_marked {
             options = options.with_whole(name);
         }
-        if server.projection {
+        // A program gets everything: a part of it would not conform to the schema that is listed.
+        if server.projection && self.terms.view != View::Program {
             let reflection = Reflection::new().with_rules(Arc::clone(&server.withheld));
             options = options.with_reflection(name, reflection);
         }
@@ -465,7 +470,7 @@ fn unjudged(job: &Job, server: &ServerConfig, name: &str, raw: &Bytes) -> Option
     own.insert("inputSchema".to_owned(), schema);
     let own = Value::Object(own);
     let options = ListOptions::default().with_stop(Stop::when(|| true));
-    let options = job.with_tool(options, server, name);
+    let options = job.with_tool(options, server, (name, raw));
     let listed = rewritten(vec![own.clone()], &options).pop()?;
     Some(finished(job, server, (raw.clone(), own, listed), &options))
 }

@@ -29,6 +29,7 @@ use crate::{
     apart::{LARGE, apart},
     budget::{Charge, UNCHARGED},
     members, metrics,
+    withhold::WITHHELD_MARK,
 };
 use bytes::Bytes;
 use crossfeed_core::{InFlight, ProjectOptions, RenderOptions, ToolResult};
@@ -75,6 +76,7 @@ impl Show {
         Said {
             call_id: self.call_id.as_deref(),
             notice: self.note.as_deref(),
+            keeps: None,
         }
     }
 }
@@ -376,7 +378,7 @@ async fn skimmed(shared: &Shared, result: &Bytes) -> (Answer, Document, Charge) 
 
 /// A result as a program reads it.
 async fn for_program(result: Bytes, show: Show) -> Bytes {
-    apart(result.len(), move || program::shown(&result, &show)).await
+    apart(result.len(), move || program::shown(&result, &show, None)).await
 }
 
 /// What was asked of a result.
@@ -421,7 +423,10 @@ async fn shown(shared: &Shared, call_id: &CallId, show: Show, asked: Asked) -> O
         let parts = projected(shared, call_id, &show, request).await;
         match parts {
             Ok(parts) if may_be_cut && is_long(parts.as_bytes()) => {}
-            Ok(parts) => return of_parts(&parts, &show),
+            Ok(parts) => {
+                let is_withheld = is_withheld(shared, call_id, &show).await;
+                return of_parts(&parts, &show, is_withheld);
+            }
             Err(refused) => return Some(refused),
         }
     }
@@ -450,6 +455,11 @@ async fn shown(shared: &Shared, call_id: &CallId, show: Show, asked: Asked) -> O
     let cut = response.cut_with(move |stored, _| {
         let document = stored.document();
         let cut = asked_in_meta(&show.offered, &asked.params, document);
+        if show.is_for_program() {
+            let raw = cut.as_ref().unwrap_or(document).raw();
+            let projected = cut.is_some().then_some(crossfeed_mcp::KEY);
+            return program::shown(raw, &show, projected).into();
+        }
         let clean = clean(cut.as_ref().unwrap_or(document), &show);
         let clean = match (clean, &cut) {
             (Some(clean), Some(cut)) => Some(with_reply(clean, cut)),
@@ -599,17 +609,43 @@ async fn projected(
     }
 }
 
+/// Whether something of a recorded result was withheld.
+async fn is_withheld(shared: &Shared, call_id: &CallId, show: &Show) -> bool {
+    if !show.offered.withholds() {
+        return false;
+    }
+    let Ok(response) = shared.session().response(call_id).await else {
+        return false;
+    };
+    let marked = response.cut_with(|stored, _| {
+        let root = stored.document().root().ok();
+        let meta = root.and_then(|root| root.get(whole::META));
+        let is_marked = meta.is_some_and(|meta| meta.get(WITHHELD_MARK).is_some());
+        Uncounted(is_marked.then(Vec::new))
+    });
+    marked.await.is_ok_and(|marked| marked.0.is_some())
+}
+
 /// What the model asked for, as a result.
-fn of_parts(text: &str, show: &Show) -> Option<Bytes> {
+fn of_parts(text: &str, show: &Show, is_withheld: bool) -> Option<Bytes> {
     let mut result = format!("{{\"content\":[{}]", whole::text_part(text));
     if text.trim_start().starts_with('{') {
         result.push_str(&format!(",\"{}\":{text}", whole::STRUCTURED));
+    }
+    if is_withheld {
+        result.push_str(&format!(
+            ",\"{}\":{{\"{WITHHELD_MARK}\":true}}",
+            whole::META
+        ));
     }
     if show.is_stateless {
         result.push_str(",\"resultType\":\"complete\"");
     }
     result.push('}');
     let document = Document::new(result);
+    if show.is_for_program() {
+        return Some(program::shown(document.raw(), show, None));
+    }
     whole(&clean(&document, show)?, show).map(Bytes::from)
 }
 

@@ -83,7 +83,8 @@ fn without_ours(result: Bytes, withholds: bool) -> Bytes {
     }
     let document = Document::new(result.clone());
     let Ok(root) = document.root() else {
-        return result;
+        // It nests too deep to be looked through.
+        return program::unclaimed(result, withholds);
     };
     let mut edits = Edits::new(document.raw());
     take_claims(&mut edits, root, withholds);

@@ -7,7 +7,7 @@
 
 use super::{
     Show, foreign,
-    whole::{CONTENT, Clean, STRUCTURED, text_part, withheld_note},
+    whole::{CONTENT, Clean, META, text_part, withheld_note},
 };
 use crate::members::object;
 use crossfeed_json::Cursor;
@@ -18,22 +18,23 @@ const KEPT: usize = 16;
 /// The result as it is shown; `text` is the engine's preview.
 pub(super) fn preview(clean: &Clean<'_>, text: &str, show: &Show) -> Option<Vec<u8>> {
     let root = clean.document.root().ok()?;
-    // Nothing of the server's own passes for the gateway's.
-    let marked = foreign::marked(text);
+    // Nothing of the server's own passes for the gateway's. The lines around it are the engine's, which has
+    // marked those of the server in what stands between.
+    let marked = foreign::marked_keys(text);
     let mut parts = vec![text_part(marked.as_deref().unwrap_or(text))];
     parts.extend(media(root));
     parts.extend(withheld_note(root, show).map(text_part));
     let content = format!("[{}]", parts.join(","));
-    let kept = root
-        .members()
-        .filter(|(key, _)| !matches!(&*key.text(), CONTENT | STRUCTURED));
-    let kept: Vec<_> = kept.map(|(key, value)| (key.text(), value.raw())).collect();
+    // Of all others the preview says that they are not shown.
+    let kept = [META, "resultType", "isError"];
+    let kept = kept.map(|key| Some((key, root.get(key)?.raw())));
     let mut members = vec![(CONTENT, content.as_bytes())];
-    members.extend(kept.iter().map(|(key, value)| (&**key, *value)));
+    members.extend(kept.into_iter().flatten());
     Some(object(&members).into())
 }
 
-/// The images and sounds of a result, as they came.
+/// The images and sounds of a result, as they came; none where there are too many, since some of them could be
+/// taken for all.
 fn media(root: Cursor<'_>) -> impl Iterator<Item = String> {
     let content = root.get(CONTENT);
     let items = content.into_iter().flat_map(Cursor::items);
@@ -41,7 +42,8 @@ fn media(root: Cursor<'_>) -> impl Iterator<Item = String> {
         let kind = part.get("type").and_then(Cursor::as_str);
         matches!(kind.as_deref(), Some("image" | "audio"))
     });
-    media
-        .take(KEPT)
-        .map(|part| String::from_utf8_lossy(part.raw()).into_owned())
+    let media: Vec<_> = media.take(KEPT + 1).collect();
+    let kept = media.len() <= KEPT;
+    let media = media.into_iter().filter(move |_| kept);
+    media.map(|part| String::from_utf8_lossy(part.raw()).into_owned())
 }

@@ -14,19 +14,16 @@ use super::{
     passed::with_object,
     whole::{CONTENT, META, OURS, STRUCTURED, is_claim},
 };
-use crate::{
-    members::{may_hold, object},
-    tools::members::take_out,
-};
+use crate::members::{may_hold, object};
 use bytes::Bytes;
-use crossfeed_json::{Document, Edits, Kind, Quoted, TokenVisitor, quoted, read_tokens};
+use crossfeed_json::{Document, Quoted, TokenVisitor, quoted, read_tokens};
 use std::ops::Range;
 
 /// The members of a result that are looked at.
 const LOOKED_AT: [&str; 8] = [
     "isError",
     "resultType",
-    "requestState",
+    STATE,
     "task",
     "taskId",
     CONTENT,
@@ -35,6 +32,9 @@ const LOOKED_AT: [&str; 8] = [
 ];
 /// Those of which only the kind is.
 const LONG: [&str; 2] = [CONTENT, STRUCTURED];
+/// Bytes of a value that is looked at; what is longer says nothing that is understood. A state is known by all of it.
+const SHORT: usize = 64 << 10;
+const STATE: &str = "requestState";
 /// What the gateway says beside a result.
 const CALL_ID: &str = "dev.crossfeed/callId";
 const NOTICES: &str = "dev.crossfeed/notices";
@@ -43,8 +43,8 @@ const NOTICES: &str = "dev.crossfeed/notices";
 pub(super) struct Outline {
     /// The result with stand-ins for what is long in it.
     pub(super) skeleton: Document,
-    /// Where its `_meta` is.
-    meta: Option<Range<usize>>,
+    /// Where its `_meta` is; each, where there are several.
+    meta: Vec<Range<usize>>,
     /// Where its last brace is.
     end: usize,
     /// Whether it has no member at all.
@@ -70,16 +70,17 @@ impl Outline {
             return None;
         }
         let mut said = Vec::new();
-        let mut meta = None;
+        let mut meta = Vec::new();
         let mut has_odd_structure = false;
         for (key, range) in &reader.members {
             let raw = &result[range.clone()];
             match *key {
-                META => meta = Some(range.clone()),
+                META => meta.push(range.clone()),
                 key if LONG.contains(&key) => {
                     has_odd_structure |= key == STRUCTURED && raw.first() != Some(&b'{');
                     said.push((key, stand_in(raw)));
                 }
+                key if key != STATE && raw.len() > SHORT => said.push((key, stand_in(raw))),
                 key => said.push((key, raw)),
             }
         }
@@ -152,22 +153,28 @@ impl TokenVisitor for Reader<'_> {
 pub(super) struct Said<'s> {
     pub(super) call_id: Option<&'s str>,
     pub(super) notice: Option<&'s str>,
+    /// A member that the gateway said before.
+    pub(super) keeps: Option<&'static str>,
 }
 
-/// A result as it is shown.
-pub(super) fn shown(result: &Bytes, show: &Show) -> Bytes {
+/// A result as it is shown; `keeps` is a member of `_meta` that the gateway said before.
+pub(super) fn shown(result: &Bytes, show: &Show, keeps: Option<&'static str>) -> Bytes {
     let Some(outline) = Outline::of(result) else {
         return result.clone();
     };
     let withholds = show.offered.withholds();
+    let said = Said {
+        keeps,
+        ..show.said()
+    };
     if outline.has_odd_structure && !show.is_stateless {
         let result = with_object(result.clone());
         return match Outline::of(&result) {
-            Some(outline) => with_said(&result, &outline, show.said(), withholds),
+            Some(outline) => with_said(&result, &outline, said, withholds),
             None => result,
         };
     }
-    with_said(result, &outline, show.said(), withholds)
+    with_said(result, &outline, said, withholds)
 }
 
 /// A result of which nothing is said, without what the server says in the gateway's place.
@@ -195,48 +202,108 @@ pub(super) fn with_said(
     if let Some(notice) = said.notice {
         ours.push((NOTICES, format!("[{}]", quoted(notice))));
     }
-    let (at, meta) = match &outline.meta {
-        Some(range) => {
-            let came = result.slice(range.clone());
-            match with_ours(&came, &ours, withholds) {
-                Some(meta) => (range.clone(), meta),
-                None => return result.clone(),
-            }
+    let is_claim = |key: &str| is_claim(key, withholds) && said.keeps != Some(key);
+    let mut changes = Vec::new();
+    let last = outline.meta.len().saturating_sub(1);
+    for (index, range) in outline.meta.iter().enumerate() {
+        // Most readers go by the last of several.
+        let ours = if index == last { &ours[..] } else { &[] };
+        if let Some(meta) = with_ours(&result[range.clone()], ours, is_claim) {
+            changes.push((range.clone(), meta));
         }
-        None if ours.is_empty() => return result.clone(),
-        None => {
-            let comma = if outline.is_empty { "" } else { "," };
-            let mut meta = format!("{comma}{}:", quoted(META)).into_bytes();
-            meta.extend_from_slice(&object(&ours));
-            (outline.end..outline.end, meta)
-        }
-    };
-    let mut with = Vec::with_capacity(result.len() + meta.len());
-    with.extend_from_slice(&result[..at.start]);
-    with.extend_from_slice(&meta);
-    with.extend_from_slice(&result[at.end..]);
+    }
+    if outline.meta.is_empty() && !ours.is_empty() {
+        let comma = if outline.is_empty { "" } else { "," };
+        let mut meta = format!("{comma}{}:", quoted(META)).into_bytes();
+        meta.extend_from_slice(&object(&ours));
+        changes.push((outline.end..outline.end, meta));
+    }
+    if changes.is_empty() {
+        return result.clone();
+    }
+    let more: usize = changes.iter().map(|(_, with)| with.len()).sum();
+    let mut with = Vec::with_capacity(result.len() + more);
+    let mut from = 0;
+    for (range, change) in changes {
+        with.extend_from_slice(&result[from..range.start]);
+        with.extend_from_slice(&change);
+        from = range.end;
+    }
+    with.extend_from_slice(&result[from..]);
     with.into()
 }
 
-/// A `_meta` with members of ours and without those that another wrote; none where it stays as it came.
-fn with_ours(meta: &Bytes, ours: &[(&str, String)], withholds: bool) -> Option<Vec<u8>> {
-    let document = Document::new(meta.clone());
-    let root = document.root().ok();
-    let Some(root) = root.filter(|root| root.kind() == Kind::Object) else {
+/// A `_meta` with members of ours and without claims of others, however deep it nests; none where it stays as it
+/// came.
+fn with_ours(
+    meta: &[u8],
+    ours: &[(&str, String)],
+    is_claim: impl Fn(&str) -> bool,
+) -> Option<Vec<u8>> {
+    let mut reader = Claims {
+        depth: 0,
+        start: None,
+        members: Vec::new(),
+        is_claim,
+    };
+    let is_object = meta.first() == Some(&b'{');
+    let text = std::str::from_utf8(meta).ok().filter(|_| is_object);
+    if text.is_none_or(|text| read_tokens(text, &mut reader).is_err()) {
         // Nothing can be put into it.
         return (!ours.is_empty()).then(|| object(ours).into());
-    };
-    let mut edits = Edits::new(document.raw());
-    take_out(&mut edits, root, |key| is_claim(key, withholds));
-    let clean = edits.done().into_owned();
-    if ours.is_empty() {
-        return (clean != *meta).then_some(clean);
     }
-    let document = Document::new(clean);
-    let root = document.root().ok()?;
-    let mut edits = Edits::new(document.raw());
-    crate::members::put_all(&mut edits, root, ours);
-    Some(edits.done().into_owned())
+    let has_claims = reader.members.iter().any(Option::is_none);
+    if ours.is_empty() && !has_claims {
+        return None;
+    }
+    let mut with = vec![b'{'];
+    for range in reader.members.into_iter().flatten() {
+        with.extend_from_slice(&meta[range]);
+        with.push(b',');
+    }
+    for (key, value) in ours {
+        with.extend_from_slice(format!("{}:{value},", quoted(key)).as_bytes());
+    }
+    if with.len() > 1 {
+        with.pop();
+    }
+    with.push(b'}');
+    Some(with)
+}
+
+/// Finds the members of an object, and which of them are claims.
+struct Claims<F> {
+    depth: usize,
+    /// Where the member begins whose value comes, and whether it is a claim.
+    start: Option<(usize, bool)>,
+    /// Where members are; none for a claim.
+    members: Vec<Option<Range<usize>>>,
+    is_claim: F,
+}
+
+impl<F: Fn(&str) -> bool> TokenVisitor for Claims<F> {
+    fn open(&mut self, _: usize) {
+        self.depth += 1;
+    }
+
+    fn close(&mut self, _: usize) {
+        self.depth -= 1;
+    }
+
+    fn key(&mut self, key: Quoted<'_>) {
+        if self.depth == 1 {
+            // The quote before it is part of the member.
+            self.start = Some((key.start() - 1, (self.is_claim)(&key.text())));
+        }
+    }
+
+    fn value_end(&mut self, end: usize) {
+        if self.depth == 1
+            && let Some((start, is_claim)) = self.start.take()
+        {
+            self.members.push((!is_claim).then_some(start..end));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -249,7 +316,12 @@ mod tests {
     fn said(result: &str, call_id: Option<&str>, notice: Option<&str>) -> String {
         let result = Bytes::from(result.to_owned());
         let outline = Outline::of(&result).unwrap();
-        let with = with_said(&result, &outline, Said { call_id, notice }, false);
+        let said = Said {
+            call_id,
+            notice,
+            ..Said::default()
+        };
+        let with = with_said(&result, &outline, said, false);
         String::from_utf8(with.to_vec()).unwrap()
     }
 
@@ -270,6 +342,10 @@ mod tests {
                 r#"{"\u005fmeta":{"dev.crossfeed/callId":"c"},"content":[]}"#,
             ),
             (
+                r#"{"_meta":{"dev.crossfeed/callId":"first","a":1},"_meta":{"b":[2] }}"#,
+                r#"{"_meta":{"a":1},"_meta":{"b":[2],"dev.crossfeed/callId":"c"}}"#,
+            ),
+            (
                 r#"{"_meta":null,"content":[{"_meta":{"dev.crossfeed/callId":"of a part"}}]}"#,
                 r#"{"_meta":{"dev.crossfeed/callId":"c"},"content":[{"_meta":{"dev.crossfeed/callId":"of a part"}}]}"#,
             ),
@@ -283,6 +359,23 @@ mod tests {
         );
         let plain = r#"{"content":[], "_meta":{"b":[2]}}"#;
         assert_eq!(said(plain, None, None), plain);
+    }
+
+    #[test]
+    fn what_nests_deep_stays() {
+        let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+        for (came, shown) in [
+            (
+                format!(r#"{{"_meta":{{"x":{deep},"dev.crossfeed/error":1}},"content":[]}}"#),
+                format!(r#"{{"_meta":{{"x":{deep},"dev.crossfeed/callId":"c"}},"content":[]}}"#),
+            ),
+            (
+                format!(r#"{{"content":{deep}}}"#),
+                format!(r#"{{"content":{deep},"_meta":{{"dev.crossfeed/callId":"c"}}}}"#),
+            ),
+        ] {
+            assert_eq!(said(&came, Some("c"), None), shown);
+        }
     }
 
     #[test]

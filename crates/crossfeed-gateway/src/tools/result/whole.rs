@@ -4,7 +4,7 @@
 //! behind its own and in its structured content, so that every part stays at its place; and structured
 //! content that conforms to what is listed, or a text in its place.
 
-use super::{Show, foreign, program};
+use super::{Show, foreign};
 use crate::{
     members::{may_hold, put_all},
     tools::members::take_out,
@@ -85,10 +85,8 @@ pub(super) fn clean<'d>(document: &'d Document, show: &Show) -> Option<Clean<'d>
         .ok()
         .filter(|root| root.kind() == Kind::Object)?;
     let mut edits = Edits::new(document.raw());
-    if !show.is_for_program() {
-        take_claims(&mut edits, root, show.offered.withholds());
-        foreign::mark(&mut edits, root);
-    }
+    take_claims(&mut edits, root, show.offered.withholds());
+    foreign::mark(&mut edits, root);
     let is_kept = |own: &Cursor<'_>| {
         own.kind() == Kind::Object || (show.offered.has_page && show.is_stateless)
     };
@@ -98,8 +96,7 @@ pub(super) fn clean<'d>(document: &'d Document, show: &Show) -> Option<Clean<'d>
         take_out(&mut edits, root, |key| key == STRUCTURED);
         if own.kind() != Kind::Null {
             let own = String::from_utf8_lossy(own.raw());
-            let marked = foreign::marked(&own).filter(|_| !show.is_for_program());
-            text = Some(marked.unwrap_or_else(|| own.into_owned()));
+            text = Some(foreign::marked(&own).unwrap_or_else(|| own.into_owned()));
         }
     }
     let document = match edits.done() {
@@ -111,10 +108,6 @@ pub(super) fn clean<'d>(document: &'d Document, show: &Show) -> Option<Clean<'d>
 
 /// The result as it is shown.
 pub(super) fn whole(clean: &Clean<'_>, show: &Show) -> Option<Vec<u8>> {
-    if show.is_for_program() {
-        let document = clean.document.raw().clone();
-        return Some(program::shown(&document, show).into());
-    }
     let root = clean.document.root().ok()?;
     let mut edits = Edits::new(clean.document.raw());
     let own = root.get(STRUCTURED);

@@ -38,13 +38,13 @@ async fn stored_results_can_be_read() {
     );
     let page = read(json!({"call_id": "call_1", "select": "items[*].id", "max_tokens": 100})).await;
     assert_eq!(
-        (&page["value"][1], &page["total"]),
+        (&page["items"][1], &page["total"]),
         (&json!(1), &json!(2000))
     );
     let page =
         read(json!({"call_id": "call_1", "select": "items[*].id", "offset": page["next_offset"]}))
             .await;
-    assert_eq!(page["value"][0], page["offset"]);
+    assert_eq!(page["items"][0], page["offset"]);
     let page =
         read(json!({"call_id": "call_1", "fields": ["items[].id"], "select": "items[:2]"})).await;
     assert_eq!(page["value"], json!([{}, {}]));
@@ -101,6 +101,23 @@ async fn stored_results_can_be_read() {
     client.close().await;
     let list = client.shared.session().results().await.unwrap();
     assert!(list.is_empty());
+}
+
+#[tokio::test]
+async fn a_page_in_which_something_is_left_out_is_text_alone() {
+    let client = one().await;
+    let result = json!({"structuredContent": {"items": ["x", "y".repeat(9000), "z"]}});
+    returned(&client, "search", result).await;
+    let arguments = json!({"call_id": "call_1", "select": "items"});
+    let answer = answered(&client, params("read_result", arguments)).await;
+    let page = "[crossfeed page: not JSON; … marks what is left out]\n\
+        {\"value\":[\"x\",… string, 9002 bytes: select items | [1],\"z\"],\
+        \"offset\":0,\"total\":3,\"unit\":\"items\"}";
+    assert_eq!(answer["content"], json!([{"type": "text", "text": page}]));
+    assert_eq!(answer.get("structuredContent"), None);
+    // Nothing else is promised.
+    let listed = crate::tools::extra::definition("read_result");
+    assert_eq!(listed.get("outputSchema"), None);
 }
 
 #[tokio::test]
@@ -214,6 +231,49 @@ fn document() -> impl Strategy<Value = String> {
     })
 }
 
+/// A page with its marks as strings, and a key of its own for each that replaces a key, too.
+fn quoted_marks(page: &str) -> String {
+    let is_object = page.starts_with("{\"value\":{");
+    let mut out = String::new();
+    let (mut is_string, mut is_escaped) = (false, false);
+    // The mark that is being read, and how deep in brackets of its selectors.
+    let mut mark: Option<String> = None;
+    let mut depth = 0;
+    let mut chars = page.chars().peekable();
+    while let Some(c) = chars.next() {
+        let is_outside = !is_string;
+        if is_string {
+            is_string = is_escaped || c != '"';
+            is_escaped = c == '\\' && !is_escaped;
+        } else {
+            is_string = c == '"';
+        }
+        if is_outside && c == '…' && mark.is_none() {
+            if is_object && out.ends_with(['{', ',']) {
+                out.push_str(&format!("\"{}\":", out.len()));
+            }
+            mark = Some(String::new());
+        }
+        let ends = match c {
+            // Within a mark a blank follows.
+            ',' => chars.peek() != Some(&' '),
+            _ => matches!(c, ']' | '}'),
+        };
+        if is_outside && ends && depth == 0 {
+            out.extend(mark.take().map(|mark| quoted(&mark)));
+        }
+        if is_outside && mark.is_some() {
+            match c {
+                '[' | '(' => depth += 1,
+                ']' | ')' => depth -= 1,
+                _ => {}
+            }
+        }
+        mark.as_mut().unwrap_or(&mut out).push(c);
+    }
+    out
+}
+
 /// A reader that does what pages say, and nothing else.
 struct Reader<'c> {
     client: &'c ClientTools,
@@ -242,17 +302,25 @@ impl Reader<'_> {
             let page = answer["content"][0]["text"].as_str().unwrap().to_owned();
             let tokens = TokenCounter::estimate().count(&page);
             assert!(tokens <= self.max_tokens, "{tokens}: {page}");
+            // A page in which something is left out says so first, and does not parse.
+            let (notice, page) = match page.split_once('\n') {
+                Some((notice, page)) if notice.starts_with("[crossfeed page: ") => {
+                    assert!(Document::new(page.to_owned()).root().is_err(), "{page}");
+                    (notice, quoted_marks(page))
+                }
+                _ => ("", page),
+            };
             let page = Document::new(page);
             let page = page.root().unwrap();
             let member = |name| page.get(name);
             if let Some(piece) = member("text").or(member("json")) {
                 text.push_str(&piece.as_str().unwrap());
             }
-            let value = member("value");
+            let value = ["value", "items", "members"].into_iter().find_map(member);
             if let (Some(value), None) = (value, member("offset")) {
                 return String::from_utf8_lossy(value.raw()).into_owned();
             }
-            if member("hint").is_some() {
+            if notice.contains("as_json: true") {
                 return Box::pin(self.all(select, true)).await;
             }
             for part in value.into_iter().flat_map(|value| value.items()) {

@@ -326,9 +326,9 @@ async fn what_the_model_is_shown_counts() {
 async fn a_list_is_shared_by_requests_of_one_reader() {
     let world = world(View::Model);
     let client = world.client(local()).await;
-    let params = Bytes::from(r#"{"_meta":{"dev.crossfeed/view":"program"}}"#);
-    let program = client.asked(Some(&params)).unwrap();
-    let model = client.asked(None).unwrap();
+    let meta = Bytes::from(r#"{"dev.crossfeed/view":"program"}"#);
+    let program = client.reader(Some(&meta)).unwrap();
+    let model = client.reader(None).unwrap();
     assert!(matches!(client.relisted(&model), Relisted::Here(_)));
     assert!(matches!(client.relisted(&program), Relisted::ForAnother));
     client
@@ -345,4 +345,75 @@ async fn a_list_is_shared_by_requests_of_one_reader() {
     );
     client.close().await;
     assert!(matches!(client.relisted(&program), Relisted::Nothing));
+}
+
+fn wanted(view: &str) -> Value {
+    json!({"dev.crossfeed/view": view})
+}
+
+/// What is projected says so to a program, too, and that something was withheld.
+#[tokio::test]
+async fn a_program_is_told_what_is_left_out() {
+    let mut config = server("a");
+    config.projection = true;
+    let client = World::new(vec![(config, tools())], Vec::new())
+        .client(local())
+        .await;
+    let mut meta = wanted("program");
+    meta["projection"] = json!({"mode": "include", "fields": ["n"]});
+    let result = r#"{"content":[],"structuredContent":{"n":1,"items":[]}}"#;
+    let shown = handed_out(&client, json!({"name": "typed", "_meta": meta}), result).await;
+    let shown: Value = serde_json::from_slice(&shown).unwrap();
+    assert_eq!(shown["structuredContent"], json!({"n": 1}));
+    assert_eq!(shown["_meta"]["dev.crossfeed/callId"], "call_1");
+    assert_eq!(
+        shown["_meta"][crossfeed_mcp::KEY]["applied"],
+        json!(true),
+        "{shown}"
+    );
+    let projection = json!({"mode": "no such mode"});
+    let meta = json!({"dev.crossfeed/view": "program", "projection": projection});
+    let odd = r#"{"content":[],"structuredContent":[1,2,3]}"#;
+    let shown = handed_out(&client, json!({"name": "search", "_meta": meta}), odd).await;
+    assert!(
+        String::from_utf8_lossy(&shown).contains("[1,2,3]"),
+        "{shown:?}"
+    );
+}
+
+/// Who is not told of a change by others is.
+#[tokio::test]
+async fn a_change_is_heard_by_all_readers() {
+    let mut world = world(View::Model);
+    let client = world.client(local()).await;
+    let ask = client
+        .reader(Some(&wanted("ask").to_string().into()))
+        .unwrap();
+    let model = client.reader(None).unwrap();
+    client.list_within(&world.lists, true, &ask).await.unwrap();
+    assert!(client.is_listed_for(&model) && client.is_listed_for(&ask));
+    client.forget_list();
+    assert!(!client.is_listed_for(&model) && !client.is_listed_for(&ask));
+    let page = r#"{"tools":[{"name":"other","inputSchema":{"type":"object"}}]}"#;
+    world.lists = vec![ServerList::new(0, vec![page.into()])];
+    client.list_within(&world.lists, true, &ask).await.unwrap();
+    assert!(!client.is_listed_for(&model));
+}
+
+/// Clients of which nothing is said are one reader, however many names they have.
+#[tokio::test]
+async fn readers_are_few() {
+    let world = world(View::Model);
+    let client = world
+        .client(Caller::new(Principal::Local, None, Revision::V2026_07_28))
+        .await;
+    let named = |name: &str| {
+        let meta = json!({"io.modelcontextprotocol/clientInfo": {"name": name, "version": "1"}});
+        client.reader(Some(&meta.to_string().into())).unwrap()
+    };
+    let one = named("one");
+    for n in 0..20 {
+        assert_eq!(named(&format!("client {n}")), one);
+    }
+    assert!(client.is_listed_for(&one));
 }
