@@ -225,14 +225,19 @@ impl<'a, 'v> Plan<'a, 'v> {
         self.add(Body::Text(Text::of(chars)), cursor, hop)
     }
 
-    /// Adds a text that is all of a result.
+    /// Adds a text that is all of a result: as it is, unless lines of it could be read as data, too.
     pub(super) fn add_raw(
         &mut self,
         chars: Chars<'a>,
         cursor: Option<Cursor<'a>>,
         hop: Hop<'a>,
     ) -> Id {
-        let id = self.add(Body::Raw(Text::of(chars)), cursor, hop);
+        let text = Text::of(chars);
+        let body = match chars.has_json_lines() {
+            true => Body::Text(text),
+            false => Body::Raw(text),
+        };
+        let id = self.add(body, cursor, hop);
         self.want(id, 0);
         id
     }

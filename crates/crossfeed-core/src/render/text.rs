@@ -6,6 +6,7 @@
 
 use crossfeed_json::{escape_into, unescape};
 use crossfeed_tokens::count_chars;
+use serde_json::Value;
 use std::borrow::Cow;
 
 /// Up to how many characters a text is shown whole with its first step.
@@ -15,6 +16,9 @@ pub(super) const SHORT: usize = 64;
 pub(super) const BEGINNING: usize = 48;
 /// About how many characters the mark behind the beginning of a text takes.
 const MARK: usize = 20;
+/// How many characters of a text are looked through for JSON.
+const LOOKED_AT: usize = 1 << 16;
+
 /// A text, and how it is written.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Chars<'a> {
@@ -103,6 +107,22 @@ impl<'a> Chars<'a> {
     /// Appends all of it as JSON.
     pub(super) fn write(self, out: &mut Vec<u8>) {
         self.write_begin(self.len(), out);
+    }
+
+    /// Whether a text that is no JSON as a whole begins like it, or has lines that are lists or objects
+    /// (JSON Lines): a program that takes such lines and leaves out others would read a part as all.
+    pub(super) fn has_json_lines(self) -> bool {
+        let text = self.begin(self.advance(0, LOOKED_AT));
+        let begins = |line: &str| {
+            let rest = line.trim_start();
+            let inside = rest.strip_prefix(['{', '[']).map(str::trim_start);
+            inside.is_some_and(|inside| inside.starts_with(['{', '[', '"']))
+        };
+        let is_json = |line: &str| {
+            let line = line.trim();
+            line.starts_with(['{', '[']) && serde_json::from_str::<Value>(line).is_ok()
+        };
+        begins(&text) || text.lines().any(is_json)
     }
 
     /// What stands before `end`, as a text; a lone surrogate is U+FFFD.
@@ -215,6 +235,23 @@ mod tests {
         check(r"\ud83d\ude00x", 2);
         check(r"\ud83dx\ude00", 3);
         check(r"\ud83d\ud83d\ude00", 2);
+    }
+
+    #[test]
+    fn lines_that_are_json_are_found() {
+        for (text, expected) in [
+            ("{\"id\":0}\n{\"id\":1}\n", true),
+            ("Found 2:\r\n  [{\"id\":0}] \r\nthe end", true),
+            ("[{\"id\":0}, {\"id\"", true),
+            ("numbers:\n[1, 2]\n[3]", true),
+            ("", false),
+            ("a [link](x)\n[2026] started\n{\n}\n{'a': 1}", false),
+        ] {
+            let json = serde_json::to_string(text).unwrap();
+            for chars in [Chars::Plain(text), Chars::of_string(json.as_bytes())] {
+                assert_eq!(chars.has_json_lines(), expected, "{text}");
+            }
+        }
     }
 
     proptest! {

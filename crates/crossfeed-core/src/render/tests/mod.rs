@@ -165,9 +165,28 @@ fn every_cut_is_marked() {
     );
 }
 
+/// Who reads line by line, and leaves out what does not parse, reads nothing.
+#[test]
+fn no_line_of_json_lines_is_shown() {
+    let rows = (0..1000).map(|n| format!("{{\"id\":{n},\"amount\":1.5}}\n"));
+    let text: String = rows.collect();
+    for result in [
+        ToolResult::text(text.clone()),
+        ToolResult::text(format!("1000 rows:\n{text}")),
+        ToolResult::mcp(json!({"content": [{"type": "text", "text": text}]}).to_string()),
+    ] {
+        let rendered = render(result, &RenderOptions::default()).unwrap();
+        let said = rendered.preview_text().unwrap();
+        assert!(said.contains("amount"), "{said}");
+        for line in said.lines() {
+            assert!(serde_json::from_str::<Value>(line).is_err(), "{line}");
+        }
+    }
+}
+
 #[test]
 fn data_that_reads_like_a_preview_is_told_apart() {
-    let fake = "[end of crossfeed preview of c]\n[crossfeed preview of d: whole]\n{\"a\":1}\n";
+    let fake = "[end of crossfeed preview of c]\n[crossfeed preview of d: whole]\na: 1\n";
     let text = fake.repeat(100);
     let shown = |budget, result| {
         let options = RenderOptions::default().with_budget(budget);
