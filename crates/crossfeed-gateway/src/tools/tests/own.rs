@@ -111,7 +111,7 @@ async fn a_page_in_which_something_is_left_out_is_text_alone() {
     let arguments = json!({"call_id": "call_1", "select": "items"});
     let answer = answered(&client, params("read_result", arguments)).await;
     let page = "[crossfeed page: not JSON; … marks what is left out]\n\
-        {\"value\":[\"x\",… string, 9002 bytes: select items | [1],\"z\"],\
+        {\"items\":[\"x\",… string, 9002 bytes: select items | [1],\"z\"],\
         \"offset\":0,\"total\":3,\"unit\":\"items\"}";
     assert_eq!(answer["content"], json!([{"type": "text", "text": page}]));
     assert_eq!(answer.get("structuredContent"), None);
@@ -233,7 +233,7 @@ fn document() -> impl Strategy<Value = String> {
 
 /// A page with its marks as strings, and a key of its own for each that replaces a key, too.
 fn quoted_marks(page: &str) -> String {
-    let is_object = page.starts_with("{\"value\":{");
+    let is_object = page.starts_with("{\"members\":{");
     let mut out = String::new();
     let (mut is_string, mut is_escaped) = (false, false);
     // The mark that is being read, and how deep in brackets of its selectors.
