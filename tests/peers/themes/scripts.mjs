@@ -168,7 +168,7 @@ async function models(t, what, direct, expect, client, sizes) {
     const found = [];
     for (let offset = 0; offset !== null && offset !== undefined; ) {
       const page = JSON.parse((await call('read_result', { call_id: id, select: 'rows', offset })).content[0].text);
-      found.push(...page.value);
+      found.push(...page.items);
       offset = page.next_offset;
     }
     assert.deepEqual(found, rows);
