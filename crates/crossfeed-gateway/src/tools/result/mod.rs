@@ -160,9 +160,22 @@ impl Kept {
             withholds: self.offered.withholds(),
         };
         let is_plain = self.projection.is_none() && self.params.is_empty();
-        let (answer, read, _room) = match self.view == View::Program && is_plain {
-            true => skimmed(&self.shared, &result).await,
-            false => answer(&self.shared, &result, self.shows).await,
+        let (answer, read, _room, ahead) = match self.view == View::Program && is_plain {
+            true => {
+                let show = Show {
+                    view: self.view,
+                    offered: Arc::clone(&self.offered),
+                    call_id: Some(self.in_flight.call_id().to_string()),
+                    note: None,
+                    is_stateless: self.shared.is_stateless(),
+                };
+                let (answer, read, ahead) = skimmed(&self.shared, &result, show).await;
+                (answer, read, self.shared.account.nothing(), ahead)
+            }
+            false => {
+                let (answer, read, room) = answer(&self.shared, &result, self.shows).await;
+                (answer, read, room, None)
+            }
         };
         match answer {
             Answer::Unread => {
@@ -192,7 +205,7 @@ impl Kept {
                 figures.result(metrics::Kept::Failed);
                 passed::on(result, passing).await
             }
-            Answer::Result { is_large } => self.shown(result, read, is_large).await,
+            Answer::Result { is_large } => self.shown(result, read, is_large, ahead).await,
         }
     }
 
@@ -222,8 +235,15 @@ impl Kept {
         note(self.in_flight.fail(message).await.err());
     }
 
-    /// What `result` is shown as, which was `read` before: one index serves all.
-    async fn shown(self, result: Bytes, read: Document, is_large: bool) -> Bytes {
+    /// What `result` is shown as, which was `read` before: one index serves all. `ahead` is what a program gets if
+    /// it can be recorded.
+    async fn shown(
+        self,
+        result: Bytes,
+        read: Document,
+        is_large: bool,
+        ahead: Option<Bytes>,
+    ) -> Bytes {
         let Self {
             shared,
             in_flight,
@@ -263,6 +283,9 @@ impl Kept {
         // What a program reads gets no index for that where it is large.
         if view != View::Program || result.len() <= LARGE {
             shared.learn(&call_id, &offered);
+        }
+        if let Some(ahead) = ahead {
+            return ahead;
         }
         let is_cut = show.may_be_cut() && is_large;
         let is_cut = is_cut && (projection.is_some() || params.is_empty());
@@ -364,16 +387,30 @@ async fn answer(shared: &Shared, result: &Bytes, shows: Shows) -> (Answer, Docum
     (answer, document, room)
 }
 
-/// The same for a program, without an index.
-async fn skimmed(shared: &Shared, result: &Bytes) -> (Answer, Document, Charge) {
+/// The same for a program, without an index; and what it gets, if there is room for that and the result can be
+/// recorded.
+async fn skimmed(shared: &Shared, result: &Bytes, show: Show) -> (Answer, Document, Option<Bytes>) {
     let document = Document::new(result.clone());
+    let charge = room::to_show(shared, result.len());
+    let has_room = charge.is_some();
     let skimmed = result.clone();
-    let answer = apart(result.len(), move || {
-        let outline = Outline::of(&skimmed);
-        let root = outline.as_ref().and_then(|own| own.skeleton.root().ok());
-        root.map_or(Answer::Other, |root| Answer::of(root, Shows::Unknown))
+    let (answer, ahead) = apart(result.len(), move || {
+        let Some(outline) = Outline::of(&skimmed) else {
+            return (Answer::Other, None);
+        };
+        let root = outline.skeleton.root();
+        let answer = root.map_or(Answer::Other, |root| Answer::of(root, Shows::Unknown));
+        let is_shown = has_room && matches!(answer, Answer::Result { .. });
+        let shown = || program::shown_by(&skimmed, &outline, &show, None);
+        let ahead = is_shown.then(shown);
+        (answer, ahead)
+    })
+    .await;
+    let ahead = ahead.zip(charge).map(|(ahead, mut charge)| {
+        charge.keep(ahead.len());
+        charge.hold(ahead)
     });
-    (answer.await, document, shared.account.nothing())
+    (answer, document, ahead)
 }
 
 /// A result as a program reads it.

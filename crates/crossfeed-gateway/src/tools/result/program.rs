@@ -159,9 +159,19 @@ pub(super) struct Said<'s> {
 
 /// A result as it is shown; `keeps` is a member of `_meta` that the gateway said before.
 pub(super) fn shown(result: &Bytes, show: &Show, keeps: Option<&'static str>) -> Bytes {
-    let Some(outline) = Outline::of(result) else {
-        return result.clone();
-    };
+    match Outline::of(result) {
+        Some(outline) => shown_by(result, &outline, show, keeps),
+        None => result.clone(),
+    }
+}
+
+/// The same by its outline.
+pub(super) fn shown_by(
+    result: &Bytes,
+    outline: &Outline,
+    show: &Show,
+    keeps: Option<&'static str>,
+) -> Bytes {
     let withholds = show.offered.withholds();
     let said = Said {
         keeps,
@@ -174,7 +184,7 @@ pub(super) fn shown(result: &Bytes, show: &Show, keeps: Option<&'static str>) ->
             None => result,
         };
     }
-    with_said(result, &outline, said, withholds)
+    with_said(result, outline, said, withholds)
 }
 
 /// A result of which nothing is said, without what the server says in the gateway's place.
