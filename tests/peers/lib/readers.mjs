@@ -7,9 +7,8 @@ import vm from 'node:vm';
 
 const texts = (result) => (result.content ?? []).filter((part) => part.type === 'text').map((part) => part.text);
 const from = (text, opening, closing) => text.slice(text.search(opening), text.lastIndexOf(closing) + 1);
-/** Up to where the value that begins the text goes, by its brackets. */
-const balanced = (text) => {
-  let depth = 0;
+/** Tells of each bracket outside of strings, until something comes of it: that, or else whether the text ends within a string. */
+const brackets = (text, see) => {
   let quoted = false;
   for (let at = 0; at < text.length; at += 1) {
     const c = text[at];
@@ -17,25 +16,31 @@ const balanced = (text) => {
       if (c === '\\') at += 1;
       else if (c === '"') quoted = false;
     } else if (c === '"') quoted = true;
-    else if (c === '{' || c === '[') depth += 1;
-    else if ((c === '}' || c === ']') && (depth -= 1) === 0) return text.slice(0, at + 1);
+    else if ('{[}]'.includes(c)) {
+      const end = see(c, at);
+      if (end !== undefined) return end;
+    }
   }
+  return quoted;
+};
+/** Up to where the value that begins the text goes, by its brackets. */
+const balanced = (text) => {
+  let depth = 0;
+  const end = brackets(text, (c, at) => {
+    if ('{['.includes(c)) depth += 1;
+    else if ((depth -= 1) === 0) return at + 1;
+  });
+  if (typeof end === 'number') return text.slice(0, end);
   throw new Error('it does not end');
 };
 /** A value that was cut off, as readers of what a model is still writing complete it. */
 const completed = (text) => {
   const open = [];
-  let quoted = false;
-  for (let at = 0; at < text.length; at += 1) {
-    const c = text[at];
-    if (quoted) {
-      if (c === '\\') at += 1;
-      else if (c === '"') quoted = false;
-    } else if (c === '"') quoted = true;
-    else if (c === '{') open.push('}');
+  const quoted = brackets(text, (c) => {
+    if (c === '{') open.push('}');
     else if (c === '[') open.push(']');
-    else if (c === '}' || c === ']') open.pop();
-  }
+    else open.pop();
+  });
   return JSON.parse(text.replace(/,\s*$/, '') + (quoted ? '"' : '') + open.reverse().join(''));
 };
 const nothing = vm.createContext(Object.create(null));
