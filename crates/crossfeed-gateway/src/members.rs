@@ -4,7 +4,7 @@
 //! members set and every other byte kept. Deliberately not here: what members mean.
 
 use bytes::Bytes;
-use crossfeed_json::{Cursor, Document, Edits, quoted};
+use crossfeed_json::{Cursor, Document, Edits, Quoted, quoted};
 use memchr::memmem;
 
 /// Whether a key can be there: the bytes hold it, or an escape that may hide it.
@@ -20,6 +20,14 @@ pub(crate) fn may_hold(json: &[u8], key: &str) -> bool {
 pub(crate) fn may_hide(json: &[u8]) -> bool {
     let mut escapes = memmem::find_iter(json, b"\\u00");
     escapes.any(|at| matches!(json.get(at + 4), Some(b'2'..=b'7')))
+}
+
+/// Where the value of a key begins: behind the key stand its closing quote, a colon, and blanks around it.
+pub(crate) fn value_start(json: &[u8], key: &Quoted<'_>) -> Option<usize> {
+    let behind = key.start() + key.raw().len() + 1;
+    let mut rest = json.get(behind..)?.iter();
+    let skipped = rest.position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b':'))?;
+    Some(behind + skipped)
 }
 
 /// What a path of keys leads to.

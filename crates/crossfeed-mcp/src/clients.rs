@@ -170,8 +170,14 @@ impl Client {
     /// `claude-ai (via mcp-remote 0.1.37)`, is ignored.
     #[must_use]
     pub fn find(name: &str, version: Option<&str>) -> Option<&'static Self> {
-        let name = name.split_once(" (via ").map_or(name, |(name, _)| name);
+        let name = Self::own_name(name);
         Self::ALL.iter().find(|client| client.fits(name, version))
+    }
+
+    /// A name without what a bridge appends to it: `claude-ai (via mcp-remote 0.1.37)`.
+    #[must_use]
+    pub fn own_name(name: &str) -> &str {
+        name.split_once(" (via ").map_or(name, |(name, _)| name)
     }
 
     fn fits(&self, name: &str, version: Option<&str>) -> bool {

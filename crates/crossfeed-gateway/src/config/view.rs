@@ -21,6 +21,14 @@ pub enum ViewChoice {
 }
 
 impl ViewChoice {
+    /// The choice of a word: `auto`, or the name of a view.
+    pub(crate) fn of_word(word: &str) -> Option<Self> {
+        match word {
+            "auto" => Some(Self::Auto),
+            word => word.parse().ok().map(Self::Always),
+        }
+    }
+
     /// The view for a client, where this choice was made.
     pub(crate) fn of(self, client: Option<&ClientName>) -> ChosenView {
         let (view, reason) = match (self, client.and_then(ClientName::known)) {
@@ -64,8 +72,7 @@ impl ClientConfig {
             let version = client.version.as_deref();
             version.is_some_and(|version| fits(pattern, version))
         };
-        // As in the table of known clients: a bridge appends what it is.
-        let name = client.name.split(" (via ").next().unwrap_or_default();
+        let name = Client::own_name(&client.name);
         let (pattern, name) = (self.name.to_lowercase(), name.to_lowercase());
         fits(&pattern, &name) && self.version.iter().all(fits_version)
     }

@@ -1,6 +1,7 @@
 //! The members of the outermost object, found in one pass.
 
 use super::{Id, Kind, MessageError, Param};
+use crate::members::value_start;
 use bytes::Bytes;
 use crossfeed_json::{JsonError, JsonErrorKind, Quoted, TokenVisitor, read_tokens, unescape};
 use std::ops::Range;
@@ -45,17 +46,6 @@ struct Reader<'t> {
     twice: bool,
 }
 
-impl Reader<'_> {
-    /// Where the value of a key begins: behind the key stand its closing quote, a colon, and blanks around it.
-    fn behind(&self, key: &Quoted<'_>) -> Option<usize> {
-        let behind = key.start() + key.raw().len() + 1;
-        let value = self.text[behind..]
-            .iter()
-            .position(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b':'));
-        value.map(|skipped| behind + skipped)
-    }
-}
-
 impl TokenVisitor for Reader<'_> {
     fn open(&mut self, at: usize) {
         if self.depth == 0 {
@@ -72,7 +62,7 @@ impl TokenVisitor for Reader<'_> {
         if self.depth == 2 && matches!(self.current, Some((Member::Params, _))) {
             let name = key.text();
             let param = Param::ALL.into_iter().find(|param| param.key() == name);
-            self.param = param.and_then(|param| Some((param, self.behind(&key)?)));
+            self.param = param.and_then(|param| Some((param, value_start(self.text, &key)?)));
         }
         if self.depth != 1 {
             return;
@@ -89,7 +79,7 @@ impl TokenVisitor for Reader<'_> {
                 return;
             }
         };
-        self.current = self.behind(&key).map(|at| (member, at));
+        self.current = value_start(self.text, &key).map(|at| (member, at));
     }
 
     fn value_end(&mut self, end: usize) {

@@ -325,17 +325,22 @@ impl OfClient {
         &self.audience.reader
     }
 
-    /// Who reads what a request brings that says this of itself. In the era without sessions only the request says
-    /// which client it is from.
+    /// The client that a request is from that says this of itself. In the era without sessions only the request
+    /// says it.
+    fn client_of<'a>(&'a self, asked: &'a Asked) -> Option<&'a ClientName> {
+        match self.is_stateless() {
+            true => asked.client.as_ref(),
+            false => self.audience.client.as_ref(),
+        }
+    }
+
+    /// Who reads what a request brings that says this of itself.
     pub(super) fn reader(&self, asked: &Asked) -> Arc<Reader> {
         if asked.is_empty() {
             return Arc::clone(&self.audience.reader);
         }
-        let client = match self.is_stateless() {
-            true => asked.client.as_ref(),
-            false => self.audience.client.as_ref(),
-        };
-        Arc::new(asked.reader(&self.tools.config, client))
+        let reader = Reader::new(&self.tools.config, self.client_of(asked), asked.view);
+        Arc::new(reader)
     }
 
     /// The tool that a name stands for: the one of the server that the name came from, be it there or not.
@@ -363,11 +368,7 @@ impl OfClient {
 
     /// Which part of a result a client shows its model, for who makes a request that says this of itself.
     pub(super) fn shows(&self, asked: &Asked) -> Shows {
-        let client = match self.is_stateless() {
-            true => asked.client.as_ref(),
-            false => self.audience.client.as_ref(),
-        };
-        client
+        self.client_of(asked)
             .and_then(ClientName::known)
             .map_or_else(Shows::default, |known| known.shows)
     }
@@ -530,6 +531,8 @@ impl ClientTools {
     ///
     /// A view that there is none of.
     pub(crate) fn reader(&self, meta: Option<&Bytes>) -> Result<Arc<Reader>, RpcError> {
+        // Most say nothing of it, and need no index.
+        let meta = meta.filter(|meta| reader::may_say(meta, self.shared.is_stateless()));
         let document = meta.map(|meta| Document::new(meta.clone()));
         let root = document.as_ref().and_then(|meta| meta.root().ok());
         let asked = root.map(|root| Asked::of(root, self.shared.is_stateless()));

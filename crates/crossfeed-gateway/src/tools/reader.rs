@@ -6,6 +6,7 @@
 
 use crate::{
     config::{ClientName, GatewayConfig, ViewChoice},
+    members::may_hold,
     meta,
 };
 use crossfeed_json::{Cursor, Kind};
@@ -19,7 +20,7 @@ const LONGEST: usize = 256;
 /// What a request says of who reads its results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Asked {
-    view: Option<ViewChoice>,
+    pub(super) view: Option<ViewChoice>,
     /// Only in the era without sessions, where each request says it.
     pub(super) client: Option<ClientName>,
 }
@@ -73,11 +74,7 @@ impl Asked {
         let view = said.get(VIEW).filter(|own| own.kind() != Kind::Null);
         let view = view.map(|own| {
             let word = own.as_str();
-            let word = word.as_deref();
-            let view = match word {
-                Some("auto") => Some(ViewChoice::Auto),
-                word => word.and_then(|word| Some(ViewChoice::Always(word.parse::<View>().ok()?))),
-            };
+            let view = word.and_then(|word| ViewChoice::of_word(&word));
             view.ok_or_else(|| {
                 format!("`_meta[\"{VIEW}\"]` is not \"auto\", \"model\", \"program\" or \"ask\"")
             })
@@ -93,10 +90,11 @@ impl Asked {
     pub(super) fn is_empty(&self) -> bool {
         self.view.is_none() && self.client.is_none()
     }
+}
 
-    pub(super) fn reader(&self, config: &GatewayConfig, client: Option<&ClientName>) -> Reader {
-        Reader::new(config, client, self.view)
-    }
+/// Whether the `_meta` of a request may say who reads.
+pub(super) fn may_say(said: &[u8], is_stateless: bool) -> bool {
+    may_hold(said, VIEW) || (is_stateless && may_hold(said, meta::CLIENT_INFO))
 }
 
 /// What is told once of a view.

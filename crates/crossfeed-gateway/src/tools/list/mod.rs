@@ -87,6 +87,16 @@ pub(super) struct Terms {
     pub(super) takes_references: bool,
 }
 
+impl Terms {
+    /// Adds them to a digest of what a listing depends on.
+    fn add_to(self, digest: &mut Sha256) {
+        digest.update(self.choice.as_str());
+        digest.update([0, u8::from(self.takes_references)]);
+        digest.update(self.view.as_str());
+        digest.update([0]);
+    }
+}
+
 /// What is listed.
 pub(super) struct Listing {
     /// The result of `tools/list`.
@@ -306,10 +316,7 @@ fn digest(config: &GatewayConfig, lists: &[ServerList], audience: &Audience) -> 
     }
     digest.update([0]);
     for list in lists {
-        let terms = audience.terms(config, list.server);
-        digest.update(terms.choice.as_str());
-        digest.update(terms.view.as_str());
-        digest.update([0, u8::from(terms.takes_references)]);
+        audience.terms(config, list.server).add_to(&mut digest);
         digest.update(list.server.to_le_bytes());
         for page in &list.pages {
             digest.update(page.len().to_le_bytes());

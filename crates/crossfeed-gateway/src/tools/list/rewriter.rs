@@ -375,10 +375,7 @@ impl Allowance {
 /// What a rewritten tool depends on, but for the configuration, which never changes.
 fn key(terms: Terms, raw: &Bytes) -> [u8; 32] {
     let mut digest = Sha256::new();
-    digest.update(terms.choice.as_str());
-    digest.update([0, u8::from(terms.takes_references)]);
-    digest.update(terms.view.as_str());
-    digest.update([0]);
+    terms.add_to(&mut digest);
     digest.update(raw);
     digest.finalize().into()
 }

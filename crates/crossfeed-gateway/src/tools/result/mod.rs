@@ -71,6 +71,15 @@ impl Show {
         !self.is_for_program() && !self.offered.has_page
     }
 
+    /// The same for what is passed on.
+    fn passing(&self) -> Passing {
+        Passing {
+            view: self.view,
+            is_stateless: self.is_stateless,
+            withholds: self.offered.withholds(),
+        }
+    }
+
     /// What is said to a program.
     fn said(&self) -> Said<'_> {
         Said {
@@ -154,22 +163,18 @@ impl Answer {
 impl Kept {
     /// The answer as the client is to see it.
     pub(super) async fn finish(self, result: Bytes) -> Bytes {
-        let passing = Passing {
+        let show = Show {
             view: self.view,
+            offered: Arc::clone(&self.offered),
+            call_id: Some(self.in_flight.call_id().to_string()),
+            note: None,
             is_stateless: self.shared.is_stateless(),
-            withholds: self.offered.withholds(),
         };
+        let passing = show.passing();
         let is_plain = self.projection.is_none() && self.params.is_empty();
         let (answer, read, _room, ahead) = match self.view == View::Program && is_plain {
             true => {
-                let show = Show {
-                    view: self.view,
-                    offered: Arc::clone(&self.offered),
-                    call_id: Some(self.in_flight.call_id().to_string()),
-                    note: None,
-                    is_stateless: self.shared.is_stateless(),
-                };
-                let (answer, read, ahead) = skimmed(&self.shared, &result, show).await;
+                let (answer, read, ahead) = skimmed(&self.shared, &result, show.clone()).await;
                 (answer, read, self.shared.account.nothing(), ahead)
             }
             false => {
@@ -205,7 +210,7 @@ impl Kept {
                 figures.result(metrics::Kept::Failed);
                 passed::on(result, passing).await
             }
-            Answer::Result { is_large } => self.shown(result, read, is_large, ahead).await,
+            Answer::Result { is_large } => self.shown(result, read, show, (is_large, ahead)).await,
         }
     }
 
@@ -241,8 +246,8 @@ impl Kept {
         self,
         result: Bytes,
         read: Document,
-        is_large: bool,
-        ahead: Option<Bytes>,
+        mut show: Show,
+        (is_large, ahead): (bool, Option<Bytes>),
     ) -> Bytes {
         let Self {
             shared,
@@ -259,23 +264,16 @@ impl Kept {
         shared.remember_sources(&call_id, &offered.source, &sources);
         let recorded = in_flight.complete(ToolResult::mcp_document(read)).await;
         drop(in_flight);
-        let mut show = Show {
-            view,
-            offered: Arc::clone(&offered),
-            call_id: None,
-            note: None,
-            is_stateless: shared.is_stateless(),
-        };
         let figures = shared.tools.figures.server(offered.server);
         match recorded {
             Ok(_) => {
                 figures.result(metrics::Kept::Recorded);
-                show.call_id = Some(call_id.to_string());
             }
             Err(error) => {
                 figures.result(metrics::Kept::Refused);
                 let why = error.to_string();
                 note(Some(error));
+                show.call_id = None;
                 show.note = Some(format!("this result cannot be referred to: {why}"));
                 return unrecorded(result, show).await;
             }
@@ -299,11 +297,7 @@ impl Kept {
             charge.keep(shown.len());
             return charge.hold(shown);
         }
-        let passing = Passing {
-            view,
-            is_stateless: shared.is_stateless(),
-            withholds: offered.withholds(),
-        };
+        let passing = show.passing();
         let asked = Asked {
             projection,
             params,
@@ -334,24 +328,17 @@ impl Again {
     /// The result as the client is to see it; with its call id only if it is the one that was recorded.
     pub(super) async fn shown(&self, shared: &Shared, result: Bytes, is_same: bool) -> Bytes {
         let (answer, _, _room) = answer(shared, &result, self.shows).await;
-        let is_large = match answer {
-            Answer::Result { is_large } => is_large,
-            Answer::Unread => return room::unread(shared),
-            _ => {
-                let passing = Passing {
-                    view: self.view,
-                    is_stateless: shared.is_stateless(),
-                    withholds: self.offered.withholds(),
-                };
-                return passed::on(result, passing).await;
-            }
-        };
         let mut show = Show {
             view: self.view,
             offered: Arc::clone(&self.offered),
             call_id: Some(self.call_id.to_string()),
             note: None,
             is_stateless: shared.is_stateless(),
+        };
+        let is_large = match answer {
+            Answer::Result { is_large } => is_large,
+            Answer::Unread => return room::unread(shared),
+            _ => return passed::on(result, show.passing()).await,
         };
         if is_same && shared.session().response(&self.call_id).await.is_ok() {
             let asked = Asked {
@@ -434,11 +421,7 @@ async fn unrecorded(result: Bytes, show: Show) -> Bytes {
         return for_program(result, show).await;
     }
     let came = result.clone();
-    let passing = Passing {
-        view: show.view,
-        is_stateless: show.is_stateless,
-        withholds: show.offered.withholds(),
-    };
+    let passing = show.passing();
     let made = apart(result.len(), move || {
         let document = Document::new(result);
         whole(&clean(&document, &show)?, &show)

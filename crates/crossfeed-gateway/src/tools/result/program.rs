@@ -14,7 +14,7 @@ use super::{
     passed::with_object,
     whole::{CONTENT, META, OURS, STRUCTURED, is_claim},
 };
-use crate::members::{may_hold, object};
+use crate::members::{may_hold, object, value_start};
 use bytes::Bytes;
 use crossfeed_json::{Document, Quoted, TokenVisitor, quoted, read_tokens};
 use std::ops::Range;
@@ -57,14 +57,8 @@ impl Outline {
     /// The outline of a result; none where it is no object.
     pub(super) fn of(result: &Bytes) -> Option<Self> {
         let text = std::str::from_utf8(result).ok()?;
-        let mut reader = Reader {
-            text: result,
-            depth: 0,
-            key: None,
-            is_empty: true,
-            members: Vec::new(),
-        };
-        read_tokens(text, &mut reader).ok()?;
+        let looked_at = |name: &str| LOOKED_AT.into_iter().find(|key| *key == name);
+        let (members, is_empty) = Members::of(text, looked_at)?;
         let end = result.iter().rposition(|byte| *byte == b'}')?;
         if !text.trim_start().starts_with('{') {
             return None;
@@ -72,10 +66,10 @@ impl Outline {
         let mut said = Vec::new();
         let mut meta = Vec::new();
         let mut has_odd_structure = false;
-        for (key, range) in &reader.members {
-            let raw = &result[range.clone()];
-            match *key {
-                META => meta.push(range.clone()),
+        for member in members {
+            let raw = &result[member.value.clone()];
+            match member.of_key {
+                META => meta.push(member.value),
                 key if LONG.contains(&key) => {
                     has_odd_structure |= key == STRUCTURED && raw.first() != Some(&b'{');
                     said.push((key, stand_in(raw)));
@@ -88,7 +82,7 @@ impl Outline {
             skeleton: Document::new(object(&said)),
             meta,
             end,
-            is_empty: reader.is_empty,
+            is_empty,
             has_odd_structure,
         })
     }
@@ -104,17 +98,42 @@ fn stand_in(raw: &[u8]) -> &'static [u8] {
     }
 }
 
-/// Finds the members of the outermost object that are asked for.
-struct Reader<'t> {
+/// Finds the members of the outermost object.
+struct Members<'t, T, F> {
     text: &'t [u8],
+    /// What is made of a key; none where its member is not wanted.
+    read: F,
     depth: usize,
-    /// The member whose value comes, and where that begins.
-    key: Option<(&'static str, usize)>,
     is_empty: bool,
-    members: Vec<(&'static str, Range<usize>)>,
+    /// The member whose value comes.
+    next: Option<Member<T>>,
+    found: Vec<Member<T>>,
 }
 
-impl TokenVisitor for Reader<'_> {
+struct Member<T> {
+    of_key: T,
+    /// With its key.
+    whole: Range<usize>,
+    value: Range<usize>,
+}
+
+impl<'t, T, F: Fn(&str) -> Option<T>> Members<'t, T, F> {
+    /// The members, if it is JSON; and whether there are none at all.
+    fn of(text: &'t str, read: F) -> Option<(Vec<Member<T>>, bool)> {
+        let mut members = Self {
+            text: text.as_bytes(),
+            read,
+            depth: 0,
+            is_empty: true,
+            next: None,
+            found: Vec::new(),
+        };
+        read_tokens(text, &mut members).ok()?;
+        Some((members.found, members.is_empty))
+    }
+}
+
+impl<T, F: Fn(&str) -> Option<T>> TokenVisitor for Members<'_, T, F> {
     fn open(&mut self, _: usize) {
         self.depth += 1;
     }
@@ -128,22 +147,23 @@ impl TokenVisitor for Reader<'_> {
             return;
         }
         self.is_empty = false;
-        let name = key.text();
-        let name = LOOKED_AT.into_iter().find(|looked_at| *looked_at == name);
-        self.key = name.and_then(|name| {
-            // Behind the closing quote stand a colon and blanks.
-            let behind = key.start() + key.raw().len() + 1;
-            let mut rest = self.text.get(behind..)?.iter();
-            let blanks = rest.position(|byte| !b" \t\n\r:".contains(byte))?;
-            Some((name, behind + blanks))
+        let value = value_start(self.text, &key);
+        let of_key = (self.read)(&key.text());
+        self.next = of_key.zip(value).map(|(of_key, value)| Member {
+            of_key,
+            // The quote before it is part of the member.
+            whole: key.start() - 1..value,
+            value: value..value,
         });
     }
 
     fn value_end(&mut self, end: usize) {
         if self.depth == 1
-            && let Some((name, start)) = self.key.take()
+            && let Some(mut member) = self.next.take()
         {
-            self.members.push((name, start..end));
+            member.whole.end = end;
+            member.value.end = end;
+            self.found.push(member);
         }
     }
 }
@@ -250,25 +270,20 @@ fn with_ours(
     ours: &[(&str, String)],
     is_claim: impl Fn(&str) -> bool,
 ) -> Option<Vec<u8>> {
-    let mut reader = Claims {
-        depth: 0,
-        start: None,
-        members: Vec::new(),
-        is_claim,
-    };
     let is_object = meta.first() == Some(&b'{');
     let text = std::str::from_utf8(meta).ok().filter(|_| is_object);
-    if text.is_none_or(|text| read_tokens(text, &mut reader).is_err()) {
+    let members = text.and_then(|text| Members::of(text, |key| Some(is_claim(key))));
+    let Some((members, _)) = members else {
         // Nothing can be put into it.
         return (!ours.is_empty()).then(|| object(ours).into());
-    }
-    let has_claims = reader.members.iter().any(Option::is_none);
+    };
+    let has_claims = members.iter().any(|member| member.of_key);
     if ours.is_empty() && !has_claims {
         return None;
     }
     let mut with = vec![b'{'];
-    for range in reader.members.into_iter().flatten() {
-        with.extend_from_slice(&meta[range]);
+    for member in members.into_iter().filter(|member| !member.of_key) {
+        with.extend_from_slice(&meta[member.whole]);
         with.push(b',');
     }
     for (key, value) in ours {
@@ -279,41 +294,6 @@ fn with_ours(
     }
     with.push(b'}');
     Some(with)
-}
-
-/// Finds the members of an object, and which of them are claims.
-struct Claims<F> {
-    depth: usize,
-    /// Where the member begins whose value comes, and whether it is a claim.
-    start: Option<(usize, bool)>,
-    /// Where members are; none for a claim.
-    members: Vec<Option<Range<usize>>>,
-    is_claim: F,
-}
-
-impl<F: Fn(&str) -> bool> TokenVisitor for Claims<F> {
-    fn open(&mut self, _: usize) {
-        self.depth += 1;
-    }
-
-    fn close(&mut self, _: usize) {
-        self.depth -= 1;
-    }
-
-    fn key(&mut self, key: Quoted<'_>) {
-        if self.depth == 1 {
-            // The quote before it is part of the member.
-            self.start = Some((key.start() - 1, (self.is_claim)(&key.text())));
-        }
-    }
-
-    fn value_end(&mut self, end: usize) {
-        if self.depth == 1
-            && let Some((start, is_claim)) = self.start.take()
-        {
-            self.members.push((!is_claim).then_some(start..end));
-        }
-    }
 }
 
 #[cfg(test)]
