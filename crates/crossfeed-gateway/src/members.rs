@@ -6,6 +6,45 @@
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, Edits, Quoted, quoted};
 use memchr::memmem;
+use std::ops::Range;
+
+/// A member of an object, and where it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Member<K> {
+    pub(crate) key: K,
+    /// With its key.
+    pub(crate) whole: Range<usize>,
+    pub(crate) value: Range<usize>,
+}
+
+impl<K> Member<K> {
+    /// One whose value begins at a place, and is not read yet.
+    pub(crate) fn begin(key: K, written: &Quoted<'_>, value: usize) -> Self {
+        Self {
+            key,
+            // The quote before it is part of the member.
+            whole: written.start() - 1..value,
+            value: value..value,
+        }
+    }
+
+    /// The same, counted from a place.
+    pub(crate) fn within(self, from: usize) -> Self {
+        let less = |range: Range<usize>| range.start - from..range.end - from;
+        Self {
+            key: self.key,
+            whole: less(self.whole),
+            value: less(self.value),
+        }
+    }
+
+    /// The same with the end of its value.
+    pub(crate) fn ended(mut self, end: usize) -> Self {
+        self.whole.end = end;
+        self.value.end = end;
+        self
+    }
+}
 
 /// Whether a key can be there: the bytes hold it, or an escape that may hide it.
 pub(crate) fn may_hold(json: &[u8], key: &str) -> bool {

@@ -512,7 +512,7 @@ async fn answered(link: &Arc<Link>, waiting: Waiting, message: Message) {
         Waiting::Forward { serial } => {
             let mut message = message;
             if let Some(result) = message.result() {
-                client.learn(link, serial, &result).await;
+                client.learn(link, serial, &message).await;
                 if let Some(result) = unclaimed(result, link.withholds).await {
                     message = message.with_body(result);
                 }
@@ -540,12 +540,13 @@ async fn answered(link: &Arc<Link>, waiting: Waiting, message: Message) {
                 let since = Instant::now();
                 let (side, link) = (client.side_of(link), Arc::clone(link));
                 let work = Box::pin(async move {
-                    client.learn(&link, serial, &result).await;
+                    client.learn(&link, serial, &message).await;
                     if let Some(side) = side {
                         side.learn_links(&link, &result).await;
                     }
-                    let shown = pending.finish(result).await;
-                    client.answer(serial, message.with_body(shown)).await;
+                    drop(result);
+                    let answer = pending.answer(message).await;
+                    client.answer(serial, answer).await;
                     client.gateway().figures().after.took(since.elapsed());
                 });
                 if is_large {

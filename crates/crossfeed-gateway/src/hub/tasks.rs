@@ -20,7 +20,7 @@ use crate::{
     config::Unlisted,
     downstream::Principal,
     members::at,
-    message::{Message, RpcError, code},
+    message::{Message, ResultMember, RpcError, code},
     meta,
 };
 use bytes::Bytes;
@@ -227,9 +227,14 @@ fn begun_by(result: &Bytes) -> Option<String> {
 
 impl Client {
     /// What is to be known of the result of a request: the task that it stands for.
-    pub(in crate::hub) async fn learn(&self, link: &Link, serial: u64, result: &Bytes) {
-        let json = result.clone();
-        if let Some(task) = apart(result.len(), move || begun_by(&json)).await {
+    pub(in crate::hub) async fn learn(&self, link: &Link, serial: u64, message: &Message) {
+        let names_task = |member: &ResultMember| matches!(member.key, "task" | ID);
+        let members = message.of_result();
+        if members.is_some_and(|members| !members.iter().any(names_task)) {
+            return;
+        }
+        let json = message.result().unwrap_or_default();
+        if let Some(task) = apart(json.len(), move || begun_by(&json)).await {
             self.tasks().begun(link.server, &task);
             self.goes_on(serial);
         }

@@ -1,7 +1,7 @@
 //! The members of the outermost object, found in one pass.
 
-use super::{Id, Kind, MessageError, Param};
-use crate::members::value_start;
+use super::{Id, Kind, MessageError, OF_RESULTS, Param, ResultMember};
+use crate::members::{Member as Found, value_start};
 use bytes::Bytes;
 use crossfeed_json::{JsonError, JsonErrorKind, Quoted, TokenVisitor, read_tokens, unescape};
 use std::ops::Range;
@@ -16,6 +16,8 @@ pub(super) struct Envelope {
     pub(super) body: Option<Range<usize>>,
     /// Where members of `params` are, within these; none where it has none of them.
     pub(super) params: Option<Box<Params>>,
+    /// Where members of `result` are, within it.
+    pub(super) result: Vec<ResultMember>,
 }
 
 /// Where members of `params` are, by [`Param`](super::Param). Of several of the same name, the last counts.
@@ -33,7 +35,7 @@ enum Member {
 
 const MEMBERS: usize = 6;
 
-/// Looks at the members of the outermost object, and of its `params`.
+/// Looks at the members of the outermost object, and of its `params` and `result`.
 struct Reader<'t> {
     text: &'t [u8],
     depth: usize,
@@ -43,6 +45,9 @@ struct Reader<'t> {
     /// The member of `params` whose value comes, and where that begins.
     param: Option<(Param, usize)>,
     params: Option<Box<Params>>,
+    /// The member of `result` whose value comes.
+    of_result: Option<ResultMember>,
+    result: Vec<ResultMember>,
     twice: bool,
 }
 
@@ -59,13 +64,22 @@ impl TokenVisitor for Reader<'_> {
     }
 
     fn key(&mut self, key: Quoted<'_>) {
-        if self.depth == 2 && matches!(self.current, Some((Member::Params, _))) {
-            let name = key.text();
-            let param = Param::ALL.into_iter().find(|param| param.key() == name);
-            self.param = param.and_then(|param| Some((param, value_start(self.text, &key)?)));
-        }
-        if self.depth != 1 {
-            return;
+        match (self.depth, &self.current) {
+            (1, _) => {}
+            (2, Some((Member::Params, _))) => {
+                let name = key.text();
+                let param = Param::ALL.into_iter().find(|param| param.key() == name);
+                self.param = param.and_then(|param| Some((param, value_start(self.text, &key)?)));
+                return;
+            }
+            (2, Some((Member::Result, _))) => {
+                let name = key.text();
+                let known = OF_RESULTS.into_iter().find(|known| *known == name);
+                let begun = known.zip(value_start(self.text, &key));
+                self.of_result = begun.map(|(known, at)| Found::begin(known, &key, at));
+                return;
+            }
+            _ => return,
         }
         let member = match &*key.text() {
             "jsonrpc" => Member::Version,
@@ -88,6 +102,11 @@ impl TokenVisitor for Reader<'_> {
         {
             let params = self.params.get_or_insert_default();
             params[param as usize] = Some(at - from..end - from);
+        }
+        if self.depth == 2
+            && let (Some(member), Some((_, from))) = (self.of_result.take(), self.current)
+        {
+            self.result.push(member.ended(end).within(from));
         }
         if self.depth != 1 {
             return;
@@ -124,6 +143,8 @@ pub(super) fn read(raw: &Bytes) -> Result<Envelope, MessageError> {
         found: Default::default(),
         param: None,
         params: None,
+        of_result: None,
+        result: Vec::new(),
         twice: false,
     };
     read_tokens(text, &mut reader).map_err(MessageError::NotJson)?;
@@ -131,6 +152,7 @@ pub(super) fn read(raw: &Bytes) -> Result<Envelope, MessageError> {
         is_object,
         found: [version, id_at, method, params, result, error],
         params: members,
+        result: of_result,
         twice,
         ..
     } = reader;
@@ -178,6 +200,7 @@ pub(super) fn read(raw: &Bytes) -> Result<Envelope, MessageError> {
         id_at,
         body,
         params: members,
+        result: of_result,
     })
 }
 

@@ -4,6 +4,7 @@
 //! and the message again, with another id or another body where the gateway sets one, in pieces that
 //! share the bytes that came. Deliberately not here: what methods mean.
 
+mod body;
 mod envelope;
 mod error;
 mod id;
@@ -13,11 +14,15 @@ mod token;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use body::{Body, Edits, over};
 pub use error::{MessageError, RpcError, code};
 pub use id::Id;
 pub(crate) use token::Token;
 
-use crate::{apart::apart, members::at};
+use crate::{
+    apart::apart,
+    members::{Member, at},
+};
 use bytes::{Buf, Bytes};
 use crossfeed_json::Document;
 use envelope::Envelope;
@@ -67,6 +72,21 @@ impl Param {
     }
 }
 
+/// Members of results by which it is known what they are, and what stands around their data.
+pub(crate) const OF_RESULTS: [&str; 8] = [
+    "isError",
+    "resultType",
+    "requestState",
+    "task",
+    "taskId",
+    "content",
+    "structuredContent",
+    "_meta",
+];
+
+/// One of them, and where it is in its result.
+pub(crate) type ResultMember = Member<&'static str>;
+
 /// One message.
 ///
 /// # Invariants
@@ -78,7 +98,7 @@ pub struct Message {
     raw: Bytes,
     envelope: Envelope,
     /// What stands instead of parts of `raw`, in the order of the ranges, which do not overlap.
-    edits: Vec<(Range<usize>, Bytes)>,
+    edits: Edits,
     /// Whether it is not known where members of `params` are.
     is_unread: bool,
 }
@@ -130,14 +150,24 @@ impl Message {
         self.envelope.id.as_ref()
     }
 
-    /// The bytes of `params`, `result` or `error`, as they will be sent. Shared, not copied.
+    /// The bytes of `params`, `result` or `error`, as they will be sent. Shared, and copied only where something
+    /// was changed within them.
     #[must_use]
     pub fn body(&self) -> Option<Bytes> {
         let range = self.envelope.body.clone()?;
-        match self.edits.iter().find(|(edited, _)| *edited == range) {
-            Some((_, with)) => Some(with.clone()),
-            None => Some(self.raw.slice(range)),
+        if let Some((_, with)) = self.edits.iter().find(|(edited, _)| *edited == range) {
+            return Some(with.clone());
         }
+        let is_within = |at: &Range<usize>| range.start < at.start && at.end < range.end;
+        let within = self.edits.iter().filter(|(at, _)| is_within(at));
+        let less = |at: &Range<usize>| at.start - range.start..at.end - range.start;
+        let edits: Vec<_> = within.map(|(at, with)| (less(at), with.clone())).collect();
+        let came = self.raw.slice(range.clone());
+        Some(if edits.is_empty() {
+            came
+        } else {
+            over(&came, &edits)
+        })
     }
 
     /// The bytes of `params`.
@@ -208,6 +238,12 @@ impl Message {
             .flatten()
     }
 
+    /// Where members of `result` are; none where that is not known.
+    pub(crate) fn of_result(&self) -> Option<&[ResultMember]> {
+        let is_known = self.kind() == Kind::Response && !self.is_unread;
+        is_known.then_some(&self.envelope.result)
+    }
+
     /// The bytes of `error`.
     #[must_use]
     pub fn error(&self) -> Option<Bytes> {
@@ -229,14 +265,18 @@ impl Message {
     /// The same message with another id; of a message without one, itself.
     #[must_use]
     pub fn with_id(mut self, id: Id) -> Self {
-        if let (None, Some(_), Some(result)) = (&self.envelope.id_at, self.id(), self.result()) {
-            return Self::response(&id, &result);
+        match (self.envelope.id_at.clone(), self.id()) {
+            (Some(range), _) => {
+                self.edit(range, id.raw().clone());
+                self.envelope.id = Some(id);
+                self
+            }
+            (None, Some(_)) => match self.result() {
+                Some(result) => Self::response(&id, &result),
+                None => self,
+            },
+            (None, None) => self,
         }
-        if let Some(range) = self.envelope.id_at.clone() {
-            self.edit(range, id.raw().clone());
-            self.envelope.id = Some(id);
-        }
-        self
     }
 
     /// The same message with another body: `params`, `result` or `error`, whichever it has. A request
@@ -250,6 +290,27 @@ impl Message {
             None => return self.with_params_added(&json),
         }
         self
+    }
+
+    /// The same message with a body that is new, or changed.
+    pub(crate) fn with(mut self, body: Body) -> Self {
+        let edits = match body {
+            Body::Other(json) => return self.with_body(json),
+            Body::Edited(edits) => edits,
+        };
+        match self.envelope.body.clone() {
+            Some(range) if !self.is_unread => {
+                self.is_unread = true;
+                for (at, with) in edits {
+                    self.edit(range.start + at.start..range.start + at.end, with);
+                }
+                self
+            }
+            _ => {
+                let came = self.body().unwrap_or_default();
+                self.with_body(over(&came, &edits))
+            }
+        }
     }
 
     fn with_params_added(&self, json: &Bytes) -> Self {
@@ -295,14 +356,7 @@ impl Message {
     /// The bytes to send in one piece; copied only where parts were set.
     #[must_use]
     pub fn to_bytes(&self) -> Bytes {
-        if self.edits.is_empty() {
-            return self.raw.clone();
-        }
-        let mut whole = Vec::with_capacity(self.len());
-        for piece in self.pieces() {
-            whole.extend_from_slice(&piece);
-        }
-        whole.into()
+        over(&self.raw, &self.edits)
     }
 }
 

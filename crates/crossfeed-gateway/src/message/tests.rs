@@ -222,3 +222,61 @@ fn long_answers_are_like_short_ones() {
         assert_eq!(text(&changed.with_id(id("8"))), whole("8", "{}"));
     }
 }
+
+/// Members of results are found where they stand; changes within a result share the rest of it.
+#[test]
+fn results_are_changed_where_they_stand() {
+    for (result, expected) in [
+        (
+            r#"{"a":{"_meta":1},"content" : [ {"task":[2]} ],"\u005fmeta":{"x":1} }"#,
+            vec![("content", r#"[ {"task":[2]} ]"#), ("_meta", r#"{"x":1}"#)],
+        ),
+        (
+            r#"{"_meta":null,"isError":false,"_meta":{}}"#,
+            vec![("_meta", "null"), ("isError", "false"), ("_meta", "{}")],
+        ),
+        ("{}", vec![]),
+        (r#"["_meta",{"_meta":1}]"#, vec![]),
+    ] {
+        let text = format!(r#"{{"id":1, "result": {result} ,"jsonrpc":"2.0"}}"#);
+        let message = Message::parse(text.clone()).unwrap();
+        let came = message.result().unwrap();
+        assert_eq!(came, result);
+        let members = message.of_result().unwrap().to_vec();
+        let found = members.iter().map(|member| {
+            let value = std::str::from_utf8(&came[member.value.clone()]).unwrap();
+            assert!(came[member.whole.clone()].starts_with(b"\""));
+            assert!(came[member.whole.clone()].ends_with(value.as_bytes()));
+            (member.key, value)
+        });
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+        let edits: Vec<_> = members
+            .iter()
+            .map(|member| (member.value.clone(), Bytes::from_static(b"7")))
+            .collect();
+        let body = Body::Edited(edits);
+        let written = body.clone().over(&came);
+        let whole = text.replace(result, std::str::from_utf8(&written).unwrap());
+        let changed = message.clone().with(body.clone());
+        assert_eq!(changed.to_bytes(), whole);
+        let renamed = changed.clone().with_id(Id::number(8));
+        let raw = message.to_bytes().as_ptr_range();
+        let pieces = renamed
+            .pieces()
+            .filter(|piece| raw.contains(&piece.as_ptr()));
+        let replaced = members.iter().map(|member| member.value.len());
+        assert_eq!(
+            pieces.map(|piece| piece.len()).sum::<usize>() + 1 + replaced.sum::<usize>(),
+            text.len(),
+            "what stays is not copied"
+        );
+        assert_eq!(changed.result().unwrap(), written);
+        assert_eq!(renamed.to_bytes(), whole.replacen('1', "8", 1));
+        assert!(changed.of_result().is_none());
+        // The same over a body that was replaced, and in a message that was made.
+        let replaced = message.with_body(came.clone()).with(body.clone());
+        assert_eq!(replaced.to_bytes(), whole);
+        let made = Message::response(&Id::number(1), &came).with(body);
+        assert_eq!(made.result().unwrap(), written);
+    }
+}

@@ -34,7 +34,7 @@ use crate::{
     budget::Budget,
     config::{ClientName, GatewayConfig},
     downstream::Principal,
-    message::RpcError,
+    message::{Body, Message, ResultMember, RpcError},
     metrics::{Figures, Metrics},
     upstream::Header,
 };
@@ -223,9 +223,26 @@ impl Pending {
 
     /// The result as the client is to see it; `result` is that of the server.
     pub async fn finish(self, result: Bytes) -> Bytes {
+        self.shown(result.clone(), None).await.over(&result)
+    }
+
+    /// The same in the answer of the server that holds it.
+    pub(crate) async fn answer(self, message: Message) -> Message {
+        match message.result() {
+            Some(result) => {
+                let shown = self
+                    .shown(result, message.of_result().map(<[_]>::to_vec))
+                    .await;
+                message.with(shown)
+            }
+            None => message,
+        }
+    }
+
+    async fn shown(self, result: Bytes, members: Option<Vec<ResultMember>>) -> Body {
         match self.kept {
-            Some(kept) => kept.finish(result).await,
-            None => result::pass_on(result, self.passing).await,
+            Some(kept) => kept.finish(result, members).await,
+            None => result::pass_on(result, self.passing).await.into(),
         }
     }
 

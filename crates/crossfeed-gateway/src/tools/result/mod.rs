@@ -28,7 +28,9 @@ use super::{client::Shared, flow::Sources, list::Offered, refusal, room};
 use crate::{
     apart::{LARGE, apart},
     budget::{Charge, UNCHARGED},
-    members, metrics,
+    members,
+    message::{Body, ResultMember},
+    metrics,
     withhold::WITHHELD_MARK,
 };
 use bytes::Bytes;
@@ -161,8 +163,8 @@ impl Answer {
 }
 
 impl Kept {
-    /// The answer as the client is to see it.
-    pub(super) async fn finish(self, result: Bytes) -> Bytes {
+    /// The answer as the client is to see it; `members` says where those of the result are, if that is known.
+    pub(super) async fn finish(self, result: Bytes, members: Option<Vec<ResultMember>>) -> Body {
         let show = Show {
             view: self.view,
             offered: Arc::clone(&self.offered),
@@ -174,8 +176,10 @@ impl Kept {
         let is_plain = self.projection.is_none() && self.params.is_empty();
         let (answer, read, _room, ahead) = match self.view == View::Program && is_plain {
             true => {
-                let (answer, read, ahead) = skimmed(&self.shared, &result, show.clone()).await;
-                (answer, read, self.shared.account.nothing(), ahead)
+                let (answer, ahead) = skimmed(&self.shared, &result, members, &show).await;
+                let (read, nothing) =
+                    (Document::new(result.clone()), self.shared.account.nothing());
+                (answer, read, nothing, Some(ahead))
             }
             false => {
                 let (answer, read, room) = answer(&self.shared, &result, self.shows).await;
@@ -187,20 +191,20 @@ impl Kept {
                 let shared = Arc::clone(&self.shared);
                 let failed = self.in_flight.fail("there was no room to read its result");
                 note(failed.await.err());
-                room::unread(&shared)
+                room::unread(&shared).into()
             }
-            Answer::Other => passed::on(result, passing).await,
+            Answer::Other => passed::on(result, passing).await.into(),
             Answer::InputRequired(state) => {
                 let shared = Arc::clone(&self.shared);
                 if let Some(state) = state {
                     shared.remember_round(&state, self);
                 }
-                passed::on(result, passing).await
+                passed::on(result, passing).await.into()
             }
             Answer::Task(task) => {
                 let shared = Arc::clone(&self.shared);
                 shared.remember_task(task, self);
-                passed::on(result, passing).await
+                passed::on(result, passing).await.into()
             }
             Answer::Failure => {
                 let shared = Arc::clone(&self.shared);
@@ -208,7 +212,7 @@ impl Kept {
                 note(self.in_flight.complete(failed).await.err());
                 let figures = shared.tools.figures.server(self.offered.server);
                 figures.result(metrics::Kept::Failed);
-                passed::on(result, passing).await
+                passed::on(result, passing).await.into()
             }
             Answer::Result { is_large } => self.shown(result, read, show, (is_large, ahead)).await,
         }
@@ -241,14 +245,14 @@ impl Kept {
     }
 
     /// What `result` is shown as, which was `read` before: one index serves all. `ahead` is what a program gets if
-    /// it can be recorded.
+    /// it can be recorded; nothing where there is no room for that.
     async fn shown(
         self,
         result: Bytes,
         read: Document,
         mut show: Show,
-        (is_large, ahead): (bool, Option<Bytes>),
-    ) -> Bytes {
+        (is_large, ahead): (bool, Option<Option<Body>>),
+    ) -> Body {
         let Self {
             shared,
             in_flight,
@@ -275,7 +279,7 @@ impl Kept {
                 note(Some(error));
                 show.call_id = None;
                 show.note = Some(format!("this result cannot be referred to: {why}"));
-                return unrecorded(result, show).await;
+                return unrecorded(result, show).await.into();
             }
         }
         // What a program reads gets no index for that where it is large.
@@ -283,20 +287,15 @@ impl Kept {
             shared.learn(&call_id, &offered);
         }
         if let Some(ahead) = ahead {
-            return ahead;
+            return ahead.unwrap_or_else(|| room::unshown(&shared, &call_id).into());
         }
         let is_cut = show.may_be_cut() && is_large;
         let is_cut = is_cut && (projection.is_some() || params.is_empty());
         // A preview is short.
         let needed = if is_cut { 0 } else { result.len() };
         let Some(mut charge) = room::to_show(&shared, needed) else {
-            return room::unshown(&shared, &call_id);
+            return room::unshown(&shared, &call_id).into();
         };
-        if view == View::Program && projection.is_none() && params.is_empty() {
-            let shown = for_program(result, show).await;
-            charge.keep(shown.len());
-            return charge.hold(shown);
-        }
         let passing = show.passing();
         let asked = Asked {
             projection,
@@ -306,9 +305,9 @@ impl Kept {
         match shown(&shared, &call_id, show, asked).await {
             Some(shown) => {
                 charge.keep(shown.len());
-                charge.hold(shown)
+                charge.hold(shown).into()
             }
-            None => passed::on(result, passing).await,
+            None => passed::on(result, passing).await.into(),
         }
     }
 }
@@ -376,28 +375,39 @@ async fn answer(shared: &Shared, result: &Bytes, shows: Shows) -> (Answer, Docum
 
 /// The same for a program, without an index; and what it gets, if there is room for that and the result can be
 /// recorded.
-async fn skimmed(shared: &Shared, result: &Bytes, show: Show) -> (Answer, Document, Option<Bytes>) {
-    let document = Document::new(result.clone());
-    let charge = room::to_show(shared, result.len());
-    let has_room = charge.is_some();
+async fn skimmed(
+    shared: &Shared,
+    result: &Bytes,
+    members: Option<Vec<ResultMember>>,
+    show: &Show,
+) -> (Answer, Option<Body>) {
+    // Where the members are known, only they are read, and most of what is long in them is not.
+    let bytes = match &members {
+        Some(members) => program::read(members),
+        None => result.len(),
+    };
     let skimmed = result.clone();
-    let (answer, ahead) = apart(result.len(), move || {
-        let Some(outline) = Outline::of(&skimmed) else {
-            return (Answer::Other, None);
-        };
-        let root = outline.skeleton.root();
-        let answer = root.map_or(Answer::Other, |root| Answer::of(root, Shows::Unknown));
-        let is_shown = has_room && matches!(answer, Answer::Result { .. });
-        let shown = || program::shown_by(&skimmed, &outline, &show, None);
-        let ahead = is_shown.then(shown);
-        (answer, ahead)
-    })
-    .await;
-    let ahead = ahead.zip(charge).map(|(ahead, mut charge)| {
-        charge.keep(ahead.len());
-        charge.hold(ahead)
+    let outline = apart(bytes, move || match members {
+        Some(members) => Outline::by(&skimmed, members),
+        None => Outline::of(&skimmed),
     });
-    (answer, document, ahead)
+    let Some(outline) = outline.await else {
+        return (Answer::Other, None);
+    };
+    let root = outline.skeleton.root();
+    let answer = root.map_or(Answer::Other, |root| Answer::of(root, Shows::Unknown));
+    if !matches!(answer, Answer::Result { .. }) {
+        return (answer, None);
+    }
+    let writes = outline.writes(result, show);
+    let Some(charge) = room::to_show(shared, writes) else {
+        return (answer, None);
+    };
+    let (result, show) = (result.clone(), show.clone());
+    let body = apart(writes, move || {
+        program::shown_by(&result, &outline, &show, None)
+    });
+    (answer, Some(body.await.holding(charge)))
 }
 
 /// A result as a program reads it.

@@ -14,26 +14,20 @@ use super::{
     passed::with_object,
     whole::{CONTENT, META, OURS, STRUCTURED, is_claim},
 };
-use crate::members::{may_hold, object, value_start};
+use crate::{
+    members::{Member, may_hold, object, value_start},
+    message::{Body, Edits, OF_RESULTS, ResultMember, over},
+};
 use bytes::Bytes;
 use crossfeed_json::{Document, Quoted, TokenVisitor, quoted, read_tokens};
 use std::ops::Range;
 
-/// The members of a result that are looked at.
-const LOOKED_AT: [&str; 8] = [
-    "isError",
-    "resultType",
-    STATE,
-    "task",
-    "taskId",
-    CONTENT,
-    STRUCTURED,
-    META,
-];
-/// Those of which only the kind is.
+/// The members of which only the kind is looked at.
 const LONG: [&str; 2] = [CONTENT, STRUCTURED];
 /// Bytes of a value that is looked at; what is longer says nothing that is understood. A state is known by all of it.
 const SHORT: usize = 64 << 10;
+/// What `_meta` grows by beside what is said: keys, quotes and commas.
+const AROUND: usize = 256;
 const STATE: &str = "requestState";
 /// What the gateway says beside a result.
 const CALL_ID: &str = "dev.crossfeed/callId";
@@ -57,18 +51,22 @@ impl Outline {
     /// The outline of a result; none where it is no object.
     pub(super) fn of(result: &Bytes) -> Option<Self> {
         let text = std::str::from_utf8(result).ok()?;
-        let looked_at = |name: &str| LOOKED_AT.into_iter().find(|key| *key == name);
-        let (members, is_empty) = Members::of(text, looked_at)?;
+        let known = |name: &str| OF_RESULTS.into_iter().find(|key| *key == name);
+        let members = Members::of(text, known)?;
+        Self::by(result, members)
+    }
+
+    /// The same by its members.
+    pub(super) fn by(result: &Bytes, members: Vec<ResultMember>) -> Option<Self> {
+        let inner = result.trim_ascii().strip_prefix(b"{")?;
+        let is_empty = inner.trim_ascii_start() == b"}";
         let end = result.iter().rposition(|byte| *byte == b'}')?;
-        if !text.trim_start().starts_with('{') {
-            return None;
-        }
         let mut said = Vec::new();
         let mut meta = Vec::new();
         let mut has_odd_structure = false;
         for member in members {
             let raw = &result[member.value.clone()];
-            match member.of_key {
+            match member.key {
                 META => meta.push(member.value),
                 key if LONG.contains(&key) => {
                     has_odd_structure |= key == STRUCTURED && raw.first() != Some(&b'{');
@@ -86,6 +84,29 @@ impl Outline {
             has_odd_structure,
         })
     }
+
+    /// How many bytes [`shown_by`] writes at most.
+    pub(super) fn writes(&self, result: &Bytes, show: &Show) -> usize {
+        if self.is_odd(show) {
+            return result.len();
+        }
+        let said = [show.call_id.as_deref(), show.note.as_deref()];
+        let said = said.into_iter().flatten().map(str::len);
+        said.chain(self.meta.iter().map(Range::len)).sum::<usize>() + AROUND
+    }
+
+    /// Whether the client does not take its structured content.
+    fn is_odd(&self, show: &Show) -> bool {
+        self.has_odd_structure && !show.is_stateless
+    }
+}
+
+/// How many bytes of a result are read where its members are known.
+pub(super) fn read(members: &[ResultMember]) -> usize {
+    let read = members
+        .iter()
+        .filter(|member| !LONG.contains(&member.key) && member.key != META);
+    members.len() + read.map(|member| member.value.len()).sum::<usize>()
 }
 
 /// A short value of the same kind.
@@ -104,32 +125,23 @@ struct Members<'t, T, F> {
     /// What is made of a key; none where its member is not wanted.
     read: F,
     depth: usize,
-    is_empty: bool,
     /// The member whose value comes.
     next: Option<Member<T>>,
     found: Vec<Member<T>>,
 }
 
-struct Member<T> {
-    of_key: T,
-    /// With its key.
-    whole: Range<usize>,
-    value: Range<usize>,
-}
-
 impl<'t, T, F: Fn(&str) -> Option<T>> Members<'t, T, F> {
-    /// The members, if it is JSON; and whether there are none at all.
-    fn of(text: &'t str, read: F) -> Option<(Vec<Member<T>>, bool)> {
+    /// The members, if it is JSON.
+    fn of(text: &'t str, read: F) -> Option<Vec<Member<T>>> {
         let mut members = Self {
             text: text.as_bytes(),
             read,
             depth: 0,
-            is_empty: true,
             next: None,
             found: Vec::new(),
         };
         read_tokens(text, &mut members).ok()?;
-        Some((members.found, members.is_empty))
+        Some(members.found)
     }
 }
 
@@ -146,24 +158,17 @@ impl<T, F: Fn(&str) -> Option<T>> TokenVisitor for Members<'_, T, F> {
         if self.depth != 1 {
             return;
         }
-        self.is_empty = false;
         let value = value_start(self.text, &key);
         let of_key = (self.read)(&key.text());
-        self.next = of_key.zip(value).map(|(of_key, value)| Member {
-            of_key,
-            // The quote before it is part of the member.
-            whole: key.start() - 1..value,
-            value: value..value,
-        });
+        let next = of_key.zip(value);
+        self.next = next.map(|(of_key, value)| Member::begin(of_key, &key, value));
     }
 
     fn value_end(&mut self, end: usize) {
         if self.depth == 1
-            && let Some(mut member) = self.next.take()
+            && let Some(member) = self.next.take()
         {
-            member.whole.end = end;
-            member.value.end = end;
-            self.found.push(member);
+            self.found.push(member.ended(end));
         }
     }
 }
@@ -180,7 +185,7 @@ pub(super) struct Said<'s> {
 /// A result as it is shown; `keeps` is a member of `_meta` that the gateway said before.
 pub(super) fn shown(result: &Bytes, show: &Show, keeps: Option<&'static str>) -> Bytes {
     match Outline::of(result) {
-        Some(outline) => shown_by(result, &outline, show, keeps),
+        Some(outline) => shown_by(result, &outline, show, keeps).over(result),
         None => result.clone(),
     }
 }
@@ -191,20 +196,19 @@ pub(super) fn shown_by(
     outline: &Outline,
     show: &Show,
     keeps: Option<&'static str>,
-) -> Bytes {
+) -> Body {
     let withholds = show.offered.withholds();
     let said = Said {
         keeps,
         ..show.said()
     };
-    if outline.has_odd_structure && !show.is_stateless {
+    if outline.is_odd(show) {
         let result = with_object(result.clone());
-        return match Outline::of(&result) {
-            Some(outline) => with_said(&result, &outline, said, withholds),
-            None => result,
-        };
+        let edits =
+            Outline::of(&result).map(|outline| with_said(&result, &outline, said, withholds));
+        return Body::Other(over(&result, &edits.unwrap_or_default()));
     }
-    with_said(result, outline, said, withholds)
+    Body::Edited(with_said(result, outline, said, withholds))
 }
 
 /// A result of which nothing is said, without what the server says in the gateway's place.
@@ -213,18 +217,17 @@ pub(super) fn unclaimed(result: Bytes, withholds: bool) -> Bytes {
         return result;
     }
     match Outline::of(&result) {
-        Some(outline) => with_said(&result, &outline, Said::default(), withholds),
+        Some(outline) => over(
+            &result,
+            &with_said(&result, &outline, Said::default(), withholds),
+        ),
         None => result,
     }
 }
 
-/// The result with what the gateway says in its `_meta`, and without what the server says there in its place.
-pub(super) fn with_said(
-    result: &Bytes,
-    outline: &Outline,
-    said: Said<'_>,
-    withholds: bool,
-) -> Bytes {
+/// What puts what the gateway says into the `_meta` of a result, and takes out what the server says there in its
+/// place.
+fn with_said(result: &Bytes, outline: &Outline, said: Said<'_>, withholds: bool) -> Edits {
     let mut ours = Vec::new();
     if let Some(id) = said.call_id {
         ours.push((CALL_ID, quoted(id)));
@@ -239,28 +242,16 @@ pub(super) fn with_said(
         // Most readers go by the last of several.
         let ours = if index == last { &ours[..] } else { &[] };
         if let Some(meta) = with_ours(&result[range.clone()], ours, is_claim) {
-            changes.push((range.clone(), meta));
+            changes.push((range.clone(), meta.into()));
         }
     }
     if outline.meta.is_empty() && !ours.is_empty() {
         let comma = if outline.is_empty { "" } else { "," };
         let mut meta = format!("{comma}{}:", quoted(META)).into_bytes();
         meta.extend_from_slice(&object(&ours));
-        changes.push((outline.end..outline.end, meta));
+        changes.push((outline.end..outline.end, meta.into()));
     }
-    if changes.is_empty() {
-        return result.clone();
-    }
-    let more: usize = changes.iter().map(|(_, with)| with.len()).sum();
-    let mut with = Vec::with_capacity(result.len() + more);
-    let mut from = 0;
-    for (range, change) in changes {
-        with.extend_from_slice(&result[from..range.start]);
-        with.extend_from_slice(&change);
-        from = range.end;
-    }
-    with.extend_from_slice(&result[from..]);
-    with.into()
+    changes
 }
 
 /// A `_meta` with members of ours and without claims of others, however deep it nests; none where it stays as it
@@ -273,16 +264,16 @@ fn with_ours(
     let is_object = meta.first() == Some(&b'{');
     let text = std::str::from_utf8(meta).ok().filter(|_| is_object);
     let members = text.and_then(|text| Members::of(text, |key| Some(is_claim(key))));
-    let Some((members, _)) = members else {
+    let Some(members) = members else {
         // Nothing can be put into it.
         return (!ours.is_empty()).then(|| object(ours).into());
     };
-    let has_claims = members.iter().any(|member| member.of_key);
+    let has_claims = members.iter().any(|member| member.key);
     if ours.is_empty() && !has_claims {
         return None;
     }
     let mut with = vec![b'{'];
-    for member in members.into_iter().filter(|member| !member.of_key) {
+    for member in members.into_iter().filter(|member| !member.key) {
         with.extend_from_slice(&meta[member.whole]);
         with.push(b',');
     }
@@ -299,6 +290,7 @@ fn with_ours(
 #[cfg(test)]
 mod tests {
     use super::{Outline, Said, with_said};
+    use crate::message::over;
     use bytes::Bytes;
     use proptest::prelude::*;
     use serde_json::{Value, json};
@@ -311,7 +303,7 @@ mod tests {
             notice,
             ..Said::default()
         };
-        let with = with_said(&result, &outline, said, false);
+        let with = over(&result, &with_said(&result, &outline, said, false));
         String::from_utf8(with.to_vec()).unwrap()
     }
 
