@@ -35,6 +35,8 @@ mod pattern;
 mod private_file;
 mod revision;
 mod sync;
+#[cfg(unix)]
+mod wide;
 mod withhold;
 
 pub use revision::Revision;

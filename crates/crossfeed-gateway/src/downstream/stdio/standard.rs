@@ -9,6 +9,7 @@
 //!   dropped: that nothing waits for it (`O_NONBLOCK`) is taken back where it was set here. A process that
 //!   is killed (`SIGKILL`, an abort) cannot do so: sockets stay as they are then, and so do pipes where they
 //!   cannot be opened anew (Linux can). Terminals and files are never changed.
+//! - A pipe of the output may take more at once than it did; it stays so.
 
 use std::{
     future::Future,
@@ -25,6 +26,7 @@ use tokio::{
 
 #[cfg(unix)]
 use {
+    crate::wide::Wide,
     rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl},
     std::{
         fs::{File, Metadata},
@@ -86,6 +88,10 @@ enum Output {
 pub fn standard() -> io::Result<(StandardInput, StandardOutput)> {
     let mut changed = Changed::default();
     let (input, output) = (input(&mut changed)?, output(&mut changed)?);
+    #[cfg(unix)]
+    if let Output::Pipe(pipe) = &output {
+        changed.wide = Wide::pipe(pipe);
+    }
     let shared = Arc::new(changed);
     Ok((
         StandardInput::new(input, Arc::clone(&shared)),
@@ -102,6 +108,9 @@ type Shared = Arc<Changed>;
 struct Changed {
     #[cfg(unix)]
     ends: Vec<OwnedFd>,
+    /// The pipe of the output takes more at once.
+    #[cfg(unix)]
+    wide: Option<Wide>,
 }
 
 impl StandardInput {

@@ -25,6 +25,7 @@ use crate::{
     budget::Account,
     message::{Id, Message},
     metrics::{Counter, Metrics, families},
+    wide::Wide,
 };
 use async_trait::async_trait;
 use inbox::Inbox;
@@ -265,7 +266,11 @@ impl Connector for StdioConnector {
             no_messages: self.no_messages.clone(),
             account: Arc::clone(&self.account),
         };
-        tokio::spawn(inbox.run(stdout));
+        let wide = Wide::pipe(&stdout);
+        tokio::spawn(async move {
+            inbox.run(stdout).await;
+            drop(wide);
+        });
         tokio::spawn(process::supervise(
             child,
             group,
