@@ -16,8 +16,8 @@ pub(super) struct Envelope {
     pub(super) body: Option<Range<usize>>,
     /// Where members of `params` are, within these; none where it has none of them.
     pub(super) params: Option<Box<Params>>,
-    /// Where members of `result` are, within it.
-    pub(super) result: Vec<ResultMember>,
+    /// Where members of `result` are, within it; none where they are [more](MOST) than are noted.
+    pub(super) result: Option<Vec<ResultMember>>,
 }
 
 /// Where members of `params` are, by [`Param`](super::Param). Of several of the same name, the last counts.
@@ -34,6 +34,8 @@ enum Member {
 }
 
 const MEMBERS: usize = 6;
+/// Members of a result that are noted: doubled ones could be any number.
+const MOST: usize = 32;
 
 /// Looks at the members of the outermost object, and of its `params` and `result`.
 struct Reader<'t> {
@@ -47,7 +49,7 @@ struct Reader<'t> {
     params: Option<Box<Params>>,
     /// The member of `result` whose value comes.
     of_result: Option<ResultMember>,
-    result: Vec<ResultMember>,
+    result: Option<Vec<ResultMember>>,
     twice: bool,
 }
 
@@ -106,7 +108,11 @@ impl TokenVisitor for Reader<'_> {
         if self.depth == 2
             && let (Some(member), Some((_, from))) = (self.of_result.take(), self.current)
         {
-            self.result.push(member.ended(end).within(from));
+            let noted = self.result.as_mut().filter(|noted| noted.len() < MOST);
+            match noted {
+                Some(noted) => noted.push(member.ended(end).within(from)),
+                None => self.result = None,
+            }
         }
         if self.depth != 1 {
             return;
@@ -144,7 +150,7 @@ pub(super) fn read(raw: &Bytes) -> Result<Envelope, MessageError> {
         param: None,
         params: None,
         of_result: None,
-        result: Vec::new(),
+        result: Some(Vec::new()),
         twice: false,
     };
     read_tokens(text, &mut reader).map_err(MessageError::NotJson)?;

@@ -240,8 +240,8 @@ impl Message {
 
     /// Where members of `result` are; none where that is not known.
     pub(crate) fn of_result(&self) -> Option<&[ResultMember]> {
-        let is_known = self.kind() == Kind::Response && !self.is_unread;
-        is_known.then_some(&self.envelope.result)
+        let known = self.envelope.result.as_deref();
+        known.filter(|_| self.kind() == Kind::Response && !self.is_unread)
     }
 
     /// The bytes of `error`.

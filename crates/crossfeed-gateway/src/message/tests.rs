@@ -223,6 +223,19 @@ fn long_answers_are_like_short_ones() {
     }
 }
 
+#[test]
+fn doubled_members_take_no_memory_each() {
+    let of_result = |count: usize| {
+        let metas = vec![r#""_meta":1"#; count].join(",");
+        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{{metas}}}}}"#);
+        let message = Message::parse(text).unwrap();
+        message.of_result().map(<[_]>::len)
+    };
+    assert_eq!(of_result(32), Some(32));
+    assert_eq!(of_result(33), None);
+    assert_eq!(of_result(5000), None);
+}
+
 /// Members of results are found where they stand; changes within a result share the rest of it.
 #[test]
 fn results_are_changed_where_they_stand() {
