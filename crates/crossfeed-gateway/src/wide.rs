@@ -1,16 +1,18 @@
 //! Pipes that take a large message at once.
 //!
-//! What comes in: a pipe. What goes out: whether it takes more than what the system gives it, which is 64 KiB on
-//! Linux: with that, whoever writes a megabyte is woken sixteen times. Deliberately not here: reading and writing.
+//! What comes in: a pipe. What goes out: whether it is larger now than the system made it, which is 64 KiB on Linux:
+//! through such a pipe, both sides wake up sixteen times for a megabyte. Deliberately not here: reading and writing.
 
+#[cfg(target_os = "linux")]
+use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What any user may have on Linux (`fs.pipe-max-size`).
 #[cfg(target_os = "linux")]
-const BYTES: usize = 1 << 20;
+const WIDE_BYTES: usize = 1 << 20;
 /// How many there are at once: a quarter of what a user's pipes may take before the system gives the next ones less
 /// (`fs.pipe-user-pages-soft`).
-const MOST: usize = 16;
+const MAX_WIDE: usize = 16;
 
 static WIDE: AtomicUsize = AtomicUsize::new(0);
 
@@ -23,8 +25,8 @@ impl Wide {
     #[cfg(target_os = "linux")]
     pub(crate) fn pipe(pipe: impl std::os::fd::AsFd) -> Option<Self> {
         let wide = Self::one()?;
-        let widened = rustix::pipe::fcntl_setpipe_size(pipe, BYTES);
-        widened.is_ok().then_some(wide)
+        let is_small = fcntl_getpipe_size(&pipe).is_ok_and(|bytes| bytes < WIDE_BYTES);
+        (is_small && fcntl_setpipe_size(&pipe, WIDE_BYTES).is_ok()).then_some(wide)
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -37,7 +39,7 @@ impl Wide {
         expect(dead_code, reason = "only pipes of Linux")
     )]
     fn one() -> Option<Self> {
-        let more = |wide: usize| (wide < MOST).then_some(wide + 1);
+        let more = |wide: usize| (wide < MAX_WIDE).then_some(wide + 1);
         let taken = WIDE.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         taken.is_ok().then(|| Self(()))
     }
@@ -51,24 +53,29 @@ impl Drop for Wide {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use super::{BYTES, MOST, Wide};
-    use rustix::pipe::{fcntl_getpipe_size, pipe};
+    use super::{MAX_WIDE, WIDE_BYTES, Wide};
+    use rustix::pipe::{fcntl_getpipe_size, fcntl_setpipe_size, pipe};
 
     #[test]
     fn a_few_pipes_are_wide() {
         let mut wide = Vec::new();
-        // Other tests start processes meanwhile.
-        for _ in 0..=MOST {
+        for _ in 0..=MAX_WIDE {
             let (end, _other) = pipe().unwrap();
             let before = fcntl_getpipe_size(&end).unwrap();
             match Wide::pipe(&end) {
                 Some(one) => {
-                    assert!(fcntl_getpipe_size(&end).unwrap() >= BYTES);
+                    assert!(fcntl_getpipe_size(&end).unwrap() >= WIDE_BYTES);
                     wide.push(one);
                 }
                 None => assert_eq!(fcntl_getpipe_size(&end).unwrap(), before),
             }
         }
-        assert!(wide.len() <= MOST, "{}", wide.len());
+        // Other tests start processes meanwhile, and take some places.
+        assert!((1..=MAX_WIDE).contains(&wide.len()), "{}", wide.len());
+        drop(wide);
+        // What is as large already stays, and takes no place.
+        let (end, _other) = pipe().unwrap();
+        fcntl_setpipe_size(&end, WIDE_BYTES).unwrap();
+        assert!(Wide::pipe(&end).is_none());
     }
 }

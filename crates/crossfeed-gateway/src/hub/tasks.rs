@@ -229,7 +229,7 @@ impl Client {
     /// What is to be known of the result of a request: the task that it stands for.
     pub(in crate::hub) async fn learn(&self, link: &Link, serial: u64, message: &Message) {
         let names_task = |member: &ResultMember| matches!(member.key, "task" | ID);
-        let members = message.of_result();
+        let members = message.result_members();
         if members.is_some_and(|members| !members.iter().any(names_task)) {
             return;
         }

@@ -59,8 +59,10 @@ pub(crate) fn over(came: &Bytes, edits: &Edits) -> Bytes {
     if edits.is_empty() {
         return came.clone();
     }
-    let more: usize = edits.iter().map(|(_, with)| with.len()).sum();
-    let mut whole = Vec::with_capacity(came.len() + more);
+    let length = edits.iter().fold(came.len(), |length, (range, with)| {
+        length + with.len() - range.len()
+    });
+    let mut whole = Vec::with_capacity(length);
     let mut from = 0;
     for (range, with) in edits {
         whole.extend_from_slice(&came[from..range.start]);

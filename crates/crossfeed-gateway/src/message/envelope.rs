@@ -1,6 +1,6 @@
 //! The members of the outermost object, found in one pass.
 
-use super::{Id, Kind, MessageError, OF_RESULTS, Param, ResultMember};
+use super::{Id, Kind, MessageError, Param, RESULT_MEMBERS, ResultMember};
 use crate::members::{Member as Found, value_start};
 use bytes::Bytes;
 use crossfeed_json::{JsonError, JsonErrorKind, Quoted, TokenVisitor, read_tokens, unescape};
@@ -16,7 +16,7 @@ pub(super) struct Envelope {
     pub(super) body: Option<Range<usize>>,
     /// Where members of `params` are, within these; none where it has none of them.
     pub(super) params: Option<Box<Params>>,
-    /// Where members of `result` are, within it; none where they are [more](MOST) than are noted.
+    /// Where members of `result` are, within it; none where they are [more](MAX_NOTED) than are noted.
     pub(super) result: Option<Vec<ResultMember>>,
 }
 
@@ -35,7 +35,7 @@ enum Member {
 
 const MEMBERS: usize = 6;
 /// Members of a result that are noted: doubled ones could be any number.
-const MOST: usize = 32;
+const MAX_NOTED: usize = 32;
 
 /// Looks at the members of the outermost object, and of its `params` and `result`.
 struct Reader<'t> {
@@ -76,7 +76,7 @@ impl TokenVisitor for Reader<'_> {
             }
             (2, Some((Member::Result, _))) => {
                 let name = key.text();
-                let known = OF_RESULTS.into_iter().find(|known| *known == name);
+                let known = RESULT_MEMBERS.into_iter().find(|known| *known == name);
                 let begun = known.zip(value_start(self.text, &key));
                 self.of_result = begun.map(|(known, at)| Found::begin(known, &key, at));
                 return;
@@ -108,7 +108,7 @@ impl TokenVisitor for Reader<'_> {
         if self.depth == 2
             && let (Some(member), Some((_, from))) = (self.of_result.take(), self.current)
         {
-            let noted = self.result.as_mut().filter(|noted| noted.len() < MOST);
+            let noted = self.result.as_mut().filter(|noted| noted.len() < MAX_NOTED);
             match noted {
                 Some(noted) => noted.push(member.ended(end).within(from)),
                 None => self.result = None,
@@ -158,7 +158,7 @@ pub(super) fn read(raw: &Bytes) -> Result<Envelope, MessageError> {
         is_object,
         found: [version, id_at, method, params, result, error],
         params: members,
-        result: of_result,
+        result: result_members,
         twice,
         ..
     } = reader;
@@ -206,7 +206,7 @@ pub(super) fn read(raw: &Bytes) -> Result<Envelope, MessageError> {
         id_at,
         body,
         params: members,
-        result: of_result,
+        result: result_members,
     })
 }
 

@@ -73,7 +73,7 @@ impl Param {
 }
 
 /// Members of results by which it is known what they are, and what stands around their data.
-pub(crate) const OF_RESULTS: [&str; 8] = [
+pub(crate) const RESULT_MEMBERS: [&str; 8] = [
     "isError",
     "resultType",
     "requestState",
@@ -99,7 +99,7 @@ pub struct Message {
     envelope: Envelope,
     /// What stands instead of parts of `raw`, in the order of the ranges, which do not overlap.
     edits: Edits,
-    /// Whether it is not known where members of `params` are.
+    /// Whether the body is not the one whose members were noted.
     is_unread: bool,
 }
 
@@ -158,8 +158,7 @@ impl Message {
         if let Some((_, with)) = self.edits.iter().find(|(edited, _)| *edited == range) {
             return Some(with.clone());
         }
-        let is_within = |at: &Range<usize>| range.start < at.start && at.end < range.end;
-        let within = self.edits.iter().filter(|(at, _)| is_within(at));
+        let within = self.edits.iter().filter(|(at, _)| is_within(at, &range));
         let less = |at: &Range<usize>| at.start - range.start..at.end - range.start;
         let edits: Vec<_> = within.map(|(at, with)| (less(at), with.clone())).collect();
         let came = self.raw.slice(range.clone());
@@ -239,7 +238,7 @@ impl Message {
     }
 
     /// Where members of `result` are; none where that is not known.
-    pub(crate) fn of_result(&self) -> Option<&[ResultMember]> {
+    pub(crate) fn result_members(&self) -> Option<&[ResultMember]> {
         let known = self.envelope.result.as_deref();
         known.filter(|_| self.kind() == Kind::Response && !self.is_unread)
     }
@@ -321,7 +320,9 @@ impl Message {
         }
     }
 
+    /// Puts bytes in the place of a part, and of what was put within it before.
     fn edit(&mut self, range: Range<usize>, with: Bytes) {
+        self.edits.retain(|(at, _)| !is_within(at, &range));
         let at = self
             .edits
             .partition_point(|(edited, _)| (edited.start, edited.end) < (range.start, range.end));
@@ -358,6 +359,11 @@ impl Message {
     pub fn to_bytes(&self) -> Bytes {
         over(&self.raw, &self.edits)
     }
+}
+
+/// Whether a place is inside of another, and at neither of its ends: what stands there is around it.
+fn is_within(at: &Range<usize>, of: &Range<usize>) -> bool {
+    of.start < at.start && at.end < of.end
 }
 
 /// A piece of a message on one line: JSON has line breaks between its tokens only, and there a blank

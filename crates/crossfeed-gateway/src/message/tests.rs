@@ -229,7 +229,7 @@ fn doubled_members_take_no_memory_each() {
         let metas = vec![r#""_meta":1"#; count].join(",");
         let text = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{{metas}}}}}"#);
         let message = Message::parse(text).unwrap();
-        message.of_result().map(<[_]>::len)
+        message.result_members().map(<[_]>::len)
     };
     assert_eq!(of_result(32), Some(32));
     assert_eq!(of_result(33), None);
@@ -255,7 +255,7 @@ fn results_are_changed_where_they_stand() {
         let message = Message::parse(text.clone()).unwrap();
         let came = message.result().unwrap();
         assert_eq!(came, result);
-        let members = message.of_result().unwrap().to_vec();
+        let members = message.result_members().unwrap().to_vec();
         let found = members.iter().map(|member| {
             let value = std::str::from_utf8(&came[member.value.clone()]).unwrap();
             assert!(came[member.whole.clone()].starts_with(b"\""));
@@ -285,10 +285,14 @@ fn results_are_changed_where_they_stand() {
         );
         assert_eq!(changed.result().unwrap(), written);
         assert_eq!(renamed.to_bytes(), whole.replacen('1', "8", 1));
-        assert!(changed.of_result().is_none());
+        assert!(changed.result_members().is_none());
         // The same over a body that was replaced, and in a message that was made.
         let replaced = message.with_body(came.clone()).with(body.clone());
         assert_eq!(replaced.to_bytes(), whole);
+        assert_eq!(
+            changed.with_body("{}").to_bytes(),
+            text.replace(result, "{}")
+        );
         let made = Message::response(&Id::number(1), &came).with(body);
         assert_eq!(made.result().unwrap(), written);
     }

@@ -230,16 +230,14 @@ impl Pending {
     pub(crate) async fn answer(self, message: Message) -> Message {
         match message.result() {
             Some(result) => {
-                let shown = self
-                    .shown(result, message.of_result().map(<[_]>::to_vec))
-                    .await;
+                let shown = self.shown(result, message.result_members()).await;
                 message.with(shown)
             }
             None => message,
         }
     }
 
-    async fn shown(self, result: Bytes, members: Option<Vec<ResultMember>>) -> Body {
+    async fn shown(self, result: Bytes, members: Option<&[ResultMember]>) -> Body {
         match self.kept {
             Some(kept) => kept.finish(result, members).await,
             None => result::pass_on(result, self.passing).await.into(),

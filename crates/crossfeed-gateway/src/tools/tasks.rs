@@ -241,7 +241,9 @@ async fn seen(shared: Arc<Shared>, task: Arc<tokio::sync::Mutex<Task>>, result: 
     .await;
     let mut task = task.lock().await;
     if let Some(kept) = task.end(Some(came)) {
-        return kept.finish(result.clone(), None).await.over(&result);
+        let shown = kept.finish(result.clone(), None).await;
+        // Nothing is known of its members, so it is in one piece.
+        return shown.over(&result);
     }
     let Task::Done(done) = &*task else {
         return result;

@@ -164,7 +164,7 @@ impl Answer {
 
 impl Kept {
     /// The answer as the client is to see it; `members` says where those of the result are, if that is known.
-    pub(super) async fn finish(self, result: Bytes, members: Option<Vec<ResultMember>>) -> Body {
+    pub(super) async fn finish(self, result: Bytes, members: Option<&[ResultMember]>) -> Body {
         let show = Show {
             view: self.view,
             offered: Arc::clone(&self.offered),
@@ -176,14 +176,14 @@ impl Kept {
         let is_plain = self.projection.is_none() && self.params.is_empty();
         let (answer, read, _room, ahead) = match self.view == View::Program && is_plain {
             true => {
-                let (answer, ahead) = skimmed(&self.shared, &result, members, &show).await;
-                let (read, nothing) =
-                    (Document::new(result.clone()), self.shared.account.nothing());
-                (answer, read, nothing, Some(ahead))
+                let (answer, body) = skimmed(&self.shared, &result, members, &show).await;
+                let ahead = body.map_or(Ahead::NoRoom, Ahead::Made);
+                let nothing = self.shared.account.nothing();
+                (answer, Document::new(result.clone()), nothing, ahead)
             }
             false => {
                 let (answer, read, room) = answer(&self.shared, &result, self.shows).await;
-                (answer, read, room, None)
+                (answer, read, room, Ahead::NotMade)
             }
         };
         match answer {
@@ -244,14 +244,13 @@ impl Kept {
         note(self.in_flight.fail(message).await.err());
     }
 
-    /// What `result` is shown as, which was `read` before: one index serves all. `ahead` is what a program gets if
-    /// it can be recorded; nothing where there is no room for that.
+    /// What `result` is shown as, which was `read` before: one index serves all.
     async fn shown(
         self,
         result: Bytes,
         read: Document,
         mut show: Show,
-        (is_large, ahead): (bool, Option<Option<Body>>),
+        (is_large, ahead): (bool, Ahead),
     ) -> Body {
         let Self {
             shared,
@@ -279,15 +278,17 @@ impl Kept {
                 note(Some(error));
                 show.call_id = None;
                 show.note = Some(format!("this result cannot be referred to: {why}"));
-                return unrecorded(result, show).await.into();
+                return unrecorded(&shared, result, show).await;
             }
         }
         // What a program reads gets no index for that where it is large.
         if view != View::Program || result.len() <= LARGE {
             shared.learn(&call_id, &offered);
         }
-        if let Some(ahead) = ahead {
-            return ahead.unwrap_or_else(|| room::unshown(&shared, &call_id).into());
+        match ahead {
+            Ahead::Made(body) => return body,
+            Ahead::NoRoom => return room::unshown(&shared, &call_id).into(),
+            Ahead::NotMade => {}
         }
         let is_cut = show.may_be_cut() && is_large;
         let is_cut = is_cut && (projection.is_some() || params.is_empty());
@@ -310,6 +311,14 @@ impl Kept {
             None => passed::on(result, passing).await.into(),
         }
     }
+}
+
+/// What a program gets of a result, before it is recorded.
+enum Ahead {
+    Made(Body),
+    NoRoom,
+    /// It is not for a program, or for one that asked for parts of it.
+    NotMade,
 }
 
 /// What shows a result again that was recorded before.
@@ -351,7 +360,7 @@ impl Again {
         }
         show.call_id = None;
         show.note = Some("this result cannot be referred to: it is not kept".to_owned());
-        unrecorded(result, show).await
+        unrecorded(shared, result.clone(), show).await.over(&result)
     }
 }
 
@@ -373,46 +382,47 @@ async fn answer(shared: &Shared, result: &Bytes, shows: Shows) -> (Answer, Docum
     (answer, document, room)
 }
 
-/// The same for a program, without an index; and what it gets, if there is room for that and the result can be
-/// recorded.
+/// The same for a program, without an index; and what it gets, unless there is no room for that.
 async fn skimmed(
     shared: &Shared,
     result: &Bytes,
-    members: Option<Vec<ResultMember>>,
+    members: Option<&[ResultMember]>,
     show: &Show,
 ) -> (Answer, Option<Body>) {
-    // Where the members are known, only they are read, and most of what is long in them is not.
-    let bytes = match &members {
-        Some(members) => program::read(members),
-        None => result.len(),
-    };
-    let skimmed = result.clone();
-    let outline = apart(bytes, move || match members {
-        Some(members) => Outline::by(&skimmed, members),
-        None => Outline::of(&skimmed),
+    let is_known = members.is_some();
+    // Where the members are known, nothing is read of what is long in most of them.
+    let bytes = members.map_or(result.len(), program::bytes_read);
+    let (members, skimmed) = (members.map(<[_]>::to_vec), result.clone());
+    let read = apart(bytes, move || {
+        let outline = match members {
+            Some(members) => Outline::by(&skimmed, members),
+            None => Outline::of(&skimmed),
+        }?;
+        let root = outline.skeleton.root();
+        let answer = root.map_or(Answer::Other, |root| Answer::of(root, Shows::Unknown));
+        Some((answer, outline))
     });
-    let Some(outline) = outline.await else {
+    let Some((answer, outline)) = read.await else {
         return (Answer::Other, None);
     };
-    let root = outline.skeleton.root();
-    let answer = root.map_or(Answer::Other, |root| Answer::of(root, Shows::Unknown));
     if !matches!(answer, Answer::Result { .. }) {
         return (answer, None);
     }
-    let writes = outline.writes(result, show);
+    let writes = outline.bytes_written(show);
+    // What is not known to be few changes is written at once, and so is what another wrote before.
+    let writes = writes.filter(|_| is_known).unwrap_or(result.len());
     let Some(charge) = room::to_show(shared, writes) else {
         return (answer, None);
     };
     let (result, show) = (result.clone(), show.clone());
     let body = apart(writes, move || {
-        program::shown_by(&result, &outline, &show, None)
+        let body = program::shown_by(&result, &outline, &show, None);
+        match is_known {
+            true => body,
+            false => Body::Other(body.over(&result)),
+        }
     });
     (answer, Some(body.await.holding(charge)))
-}
-
-/// A result as a program reads it.
-async fn for_program(result: Bytes, show: Show) -> Bytes {
-    apart(result.len(), move || program::shown(&result, &show, None)).await
 }
 
 /// What was asked of a result.
@@ -426,9 +436,10 @@ struct Asked {
 }
 
 /// What could not be recorded, whole.
-async fn unrecorded(result: Bytes, show: Show) -> Bytes {
+async fn unrecorded(shared: &Shared, result: Bytes, show: Show) -> Body {
     if show.is_for_program() {
-        return for_program(result, show).await;
+        let (_, body) = skimmed(shared, &result, None, &show).await;
+        return body.unwrap_or_else(|| room::unread(shared).into());
     }
     let came = result.clone();
     let passing = show.passing();
@@ -437,8 +448,8 @@ async fn unrecorded(result: Bytes, show: Show) -> Bytes {
         whole(&clean(&document, &show)?, &show)
     });
     match made.await {
-        Some(made) => made.into(),
-        None => passed::on(came, passing).await,
+        Some(made) => Body::Other(made.into()),
+        None => passed::on(came, passing).await.into(),
     }
 }
 

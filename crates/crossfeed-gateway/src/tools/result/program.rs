@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     members::{Member, may_hold, object, value_start},
-    message::{Body, Edits, OF_RESULTS, ResultMember, over},
+    message::{Body, Edits, RESULT_MEMBERS, ResultMember, over},
 };
 use bytes::Bytes;
 use crossfeed_json::{Document, Quoted, TokenVisitor, quoted, read_tokens};
@@ -26,8 +26,8 @@ use std::ops::Range;
 const LONG: [&str; 2] = [CONTENT, STRUCTURED];
 /// Bytes of a value that is looked at; what is longer says nothing that is understood. A state is known by all of it.
 const SHORT: usize = 64 << 10;
-/// What `_meta` grows by beside what is said: keys, quotes and commas.
-const AROUND: usize = 256;
+/// What `_meta` grows by beside what is said: keys and punctuation.
+const KEYS_OF_META: usize = 256;
 const STATE: &str = "requestState";
 /// What the gateway says beside a result.
 const CALL_ID: &str = "dev.crossfeed/callId";
@@ -51,7 +51,7 @@ impl Outline {
     /// The outline of a result; none where it is no object.
     pub(super) fn of(result: &Bytes) -> Option<Self> {
         let text = std::str::from_utf8(result).ok()?;
-        let known = |name: &str| OF_RESULTS.into_iter().find(|key| *key == name);
+        let known = |name: &str| RESULT_MEMBERS.into_iter().find(|key| *key == name);
         let members = Members::of(text, known)?;
         Self::by(result, members)
     }
@@ -85,14 +85,12 @@ impl Outline {
         })
     }
 
-    /// How many bytes [`shown_by`] writes at most.
-    pub(super) fn writes(&self, result: &Bytes, show: &Show) -> usize {
-        if self.is_odd(show) {
-            return result.len();
-        }
+    /// How many bytes [`shown_by`] writes at most; none where it writes all of the result anew.
+    pub(super) fn bytes_written(&self, show: &Show) -> Option<usize> {
         let said = [show.call_id.as_deref(), show.note.as_deref()];
-        let said = said.into_iter().flatten().map(str::len);
-        said.chain(self.meta.iter().map(Range::len)).sum::<usize>() + AROUND
+        let said = said.into_iter().flatten().map(|text| quoted(text).len());
+        let written = said.chain(self.meta.iter().map(Range::len)).sum::<usize>() + KEYS_OF_META;
+        (!self.is_odd(show)).then_some(written)
     }
 
     /// Whether the client does not take its structured content.
@@ -102,7 +100,7 @@ impl Outline {
 }
 
 /// How many bytes of a result are read where its members are known.
-pub(super) fn read(members: &[ResultMember]) -> usize {
+pub(super) fn bytes_read(members: &[ResultMember]) -> usize {
     let read = members
         .iter()
         .filter(|member| !LONG.contains(&member.key) && member.key != META);
@@ -272,7 +270,9 @@ fn with_ours(
     if ours.is_empty() && !has_claims {
         return None;
     }
-    let mut with = vec![b'{'];
+    let said = ours.iter().map(|(key, value)| key.len() + value.len() + 4);
+    let mut with = Vec::with_capacity(meta.len() + said.sum::<usize>() + 2);
+    with.push(b'{');
     for member in members.into_iter().filter(|member| !member.key) {
         with.extend_from_slice(&meta[member.whole]);
         with.push(b',');

@@ -1,9 +1,13 @@
 //! What is large is worked on off the threads that serve others.
 
 use super::*;
-use crate::apart::{many_values, timed};
+use crate::{
+    apart::{many_values, timed},
+    config::ViewChoice,
+    message::Message,
+};
 use crossfeed_core::{Attribute, Instrument, Telemetry};
-use crossfeed_wire::TraceContext;
+use crossfeed_wire::{TraceContext, View};
 use std::time::Duration;
 use tracing::{Metadata, Span, Subscriber, span};
 
@@ -120,6 +124,31 @@ async fn long_arguments_are_looked_through_elsewhere() {
     ] {
         let call = format!(r#"{{"name":"{name}","arguments":{arguments}}}"#);
         let (_, served) = timed(client.call(call.into())).await;
+        check(served, indexed);
+    }
+}
+
+/// Also in the view of programs, where most of a result is not read at all.
+#[tokio::test]
+async fn long_members_of_a_result_are_read_elsewhere() {
+    let (values, indexed) = many_values();
+    let mut config = server("a");
+    config.view = Some(ViewChoice::Always(View::Program));
+    let client = World::new(vec![(config, tools())], Vec::new());
+    let client = client.client(local()).await;
+    let many = |member: &str| vec![member; 30].join(",");
+    let task = format!(r#""task":[{}1]"#, "1,".repeat(32_000));
+    for result in [
+        format!(r#"{{"resultType":"input_required","requestState":{values}}}"#),
+        format!(r#"{{{},"isError":true}}"#, many(&task)),
+        format!(r#"{{"content":[],"_meta":{values}}}"#),
+        format!(r#"{{"content":[],"structuredContent":{values}}}"#),
+    ] {
+        let call = params("search", json!({"q": "x"}));
+        let pending = forward(&client, call).await.pending;
+        let message = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#);
+        let message = Message::parse(message).unwrap();
+        let (_, served) = timed(pending.answer(message)).await;
         check(served, indexed);
     }
 }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::{
     config::{ClientConfig, ClientName, ViewChoice},
+    message::{Id, Message},
     tools::Relisted,
 };
 use crossfeed_wire::View;
@@ -30,10 +31,54 @@ fn table(rows: usize) -> Value {
     json!({"items": items, "n": rows})
 }
 
-/// The result of a call of `typed`, as it is handed out.
+/// The result of a call, as it is handed out in the message of the server.
 async fn handed_out(client: &ClientTools, params: Value, result: &str) -> Bytes {
     let forward = forward(client, params.to_string().into()).await;
-    forward.pending.finish(Bytes::from(result.to_owned())).await
+    let message = format!(r#"{{"id":7, "result" : {result} ,"jsonrpc":"2.0"}}"#);
+    let answer = forward.pending.answer(Message::parse(message).unwrap());
+    let answer = answer.await.with_id(Id::number(1));
+    let again = Message::parse(answer.to_bytes()).unwrap();
+    assert_eq!(again.id(), Some(&Id::number(1)));
+    assert_eq!(again.result(), answer.result());
+    again.result().unwrap()
+}
+
+/// What a result is in does not change what is handed out.
+#[tokio::test]
+async fn a_result_is_handed_out_the_same_in_its_message_and_alone() {
+    let text = "x".repeat(100_000);
+    let doubled = vec![r#""_meta":{"dev.crossfeed/callId":"forged","a":1}"#; 40].join(", ");
+    let results = [
+        "{}".to_owned(),
+        " { } ".to_owned(),
+        r#"{"_meta":null}"#.to_owned(),
+        r#"{"\u005fmeta": { } ,"content":[]}"#.to_owned(),
+        r#"{"_meta":{"dev.crossfeed/notices":1},"_meta":{"b":{"_meta":2}},"content":[]}"#
+            .to_owned(),
+        r#"{"content":[],"structuredContent":[1,2]}"#.to_owned(),
+        format!(r#"{{"structuredContent":"{text}","_meta":{{"a":"{text}"}}}}"#),
+        format!(r#"{{{doubled}}}"#),
+        format!(r#"{{{doubled},"content":[{{"type":"text","text":"{text}"}}]}}"#),
+        format!(
+            r#"{{"resultType":"complete","isError":false,"content":[{{"type":"text","text":"{text}"}}]}}"#
+        ),
+        format!(r#"{{"resultType":"input_required","requestState":"{text}"}}"#),
+        format!(r#"{{"task":{{"taskId":"t","x":"{text}"}}}}"#),
+        r#"{"isError":true,"isError":false,"content":7}"#.to_owned(),
+        "[1]".to_owned(),
+    ];
+    for view in [View::Program, View::Model] {
+        for result in &results {
+            let (one, other) = (world(view), world(view));
+            let (one, other) = (one.client(local()).await, other.client(local()).await);
+            let in_message = handed_out(&one, json!({"name": "typed"}), result).await;
+            let call = json!({"name": "typed"}).to_string();
+            let alone = forward(&other, call.into()).await;
+            let alone = alone.pending.finish(result.clone().into()).await;
+            let text = |bytes: &Bytes| String::from_utf8_lossy(bytes.trim_ascii()).into_owned();
+            assert_eq!(text(&in_message), text(&alone), "{result:.80}");
+        }
+    }
 }
 
 #[tokio::test]
@@ -101,7 +146,8 @@ async fn a_program_is_told_in_meta_that_a_result_is_not_kept() {
     world.tools = Tools::new(engine, config);
     let client = world.client(local()).await;
     let result = json!({"content": [{"type": "text", "text": "x".repeat(30_000)}]});
-    let mut shown = returned(&client, "search", result.clone()).await;
+    let shown = handed_out(&client, json!({"name": "search"}), &result.to_string()).await;
+    let mut shown: Value = serde_json::from_slice(&shown).unwrap();
     let meta = shown.as_object_mut().unwrap().remove("_meta").unwrap();
     assert_eq!(shown, result);
     let notice = meta["dev.crossfeed/notices"][0].as_str().unwrap();
