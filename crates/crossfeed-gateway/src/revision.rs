@@ -6,6 +6,10 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Revision {
+    /// 2024-11-05: sessions.
+    V2024_11_05,
+    /// 2025-03-26: sessions, streamable HTTP.
+    V2025_03_26,
     /// 2025-06-18: sessions, structured content.
     V2025_06_18,
     /// 2025-11-25: sessions, tasks.
@@ -16,12 +20,20 @@ pub enum Revision {
 
 impl Revision {
     /// Every revision, oldest first.
-    pub const ALL: &'static [Self] = &[Self::V2025_06_18, Self::V2025_11_25, Self::V2026_07_28];
+    pub const ALL: &'static [Self] = &[
+        Self::V2024_11_05,
+        Self::V2025_03_26,
+        Self::V2025_06_18,
+        Self::V2025_11_25,
+        Self::V2026_07_28,
+    ];
 
     /// As it is written on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::V2024_11_05 => "2024-11-05",
+            Self::V2025_03_26 => "2025-03-26",
             Self::V2025_06_18 => "2025-06-18",
             Self::V2025_11_25 => "2025-11-25",
             Self::V2026_07_28 => "2026-07-28",

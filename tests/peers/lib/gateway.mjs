@@ -47,7 +47,7 @@ export function config(servers, options = {}) {
       : server;
   }
   const path = join(folder, `config-${(files += 1)}.json`);
-  writeFileSync(path, JSON.stringify({ mcpServers: marked, prefix: 'collisions', ...options }, null, 2));
+  writeFileSync(path, JSON.stringify({ mcpServers: marked, prefix: 'collisions', eras: 'all', ...options }, null, 2));
   return path;
 }
 

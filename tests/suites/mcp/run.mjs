@@ -101,7 +101,7 @@ async function conformance(known) {
       };
       const folder = join(work, `${suite.name}, ${shape.name}`);
       try {
-        const config = { mcpServers: await shape.servers(start), prefix: 'collisions', ...(shape.view ? { view: shape.view } : {}) };
+        const config = { mcpServers: await shape.servers(start), prefix: 'collisions', eras: 'all', ...(shape.view ? { view: shape.view } : {}) };
         const gateway = await startGateway(options.gateway, config, folder);
         started.unshift(gateway);
         const through = await runSuite(suite, gateway.url, options.cache, folder);

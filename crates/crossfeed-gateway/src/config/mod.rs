@@ -62,6 +62,8 @@ pub struct GatewayConfig {
     pub prefix: Prefix,
     /// What becomes of a request for what no server lists, where there are several servers.
     pub unlisted: Unlisted,
+    /// Which eras of MCP are offered to clients that ask.
+    pub eras: Eras,
 }
 
 impl GatewayConfig {
@@ -176,6 +178,18 @@ pub enum Unlisted {
     Refuse,
     /// Each server is asked in turn, and sees all of the request.
     AskAll,
+}
+
+/// Which eras of MCP are offered to a client that asks by `server/discover`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Eras {
+    /// The stateless era only where every server speaks it: a client that speaks both begins a session
+    /// otherwise, as it would with the server itself, and keeps what only sessions have.
+    #[default]
+    Servers,
+    /// Every era, whatever the servers speak.
+    All,
 }
 
 /// One server.

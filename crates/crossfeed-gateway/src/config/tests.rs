@@ -1,7 +1,8 @@
 //! Configurations that are read, and those that are refused.
 
 use super::{
-    Format, GatewayConfig, Grant, Prefix, Sources, TransportConfig, Unlisted, ViewChoice, jsonc,
+    Eras, Format, GatewayConfig, Grant, Prefix, Sources, TransportConfig, Unlisted, ViewChoice,
+    jsonc,
 };
 use proptest::prelude::*;
 use std::time::Duration;
@@ -344,6 +345,18 @@ fn what_several_servers_share_is_chosen() {
             "line 1, `prefix`: it is not \"always\" or \"collisions\"",
             "line 1, `unlisted`: it is a boolean, not \"refuse\" or \"ask-all\"",
         ],
+    );
+}
+
+#[test]
+fn eras_are_those_of_the_servers_unless_all_are_wanted() {
+    let servers = r#"{"mcpServers": {"a": {"command": "x"}}"#;
+    assert_eq!(json(&format!("{servers}}}")).eras, Eras::Servers);
+    let all = json(&format!(r#"{servers}, "eras": "all"}}"#));
+    assert_eq!(all.eras, Eras::All);
+    check(
+        &format!(r#"{servers}, "eras": "both"}}"#),
+        &["line 1, `eras`: it is not \"servers\" or \"all\""],
     );
 }
 

@@ -43,8 +43,10 @@ impl Client {
             client.begins(&side);
             match answer(&side).await {
                 Ok(result) => {
+                    let agreed = read::string(&result, &["protocolVersion"]);
+                    let agreed = agreed.as_deref().and_then(Revision::parse);
                     client.respond(serial, &result).await;
-                    client.begun(side, revision).await;
+                    client.begun(side, agreed.unwrap_or(revision)).await;
                 }
                 Err(refusal) => {
                     match refusal {
@@ -65,11 +67,9 @@ fn client_of(params: &Bytes) -> Option<ClientName> {
     client_name(document.root().ok()?.get("clientInfo")?)
 }
 
-/// The revision of a session: what the client asks for, if it is one with sessions; older ones get the
-/// oldest, unknown ones the newest.
+/// The revision of a session: what the client asks for, if it is one with sessions; unknown ones get the newest.
 fn negotiated(asked: Option<&str>) -> Revision {
     match asked {
-        Some("2024-11-05" | "2025-03-26") => Revision::V2025_06_18,
         Some(asked) => Revision::parse(asked)
             .filter(|revision| !revision.is_stateless())
             .unwrap_or(Revision::V2025_11_25),
@@ -349,8 +349,8 @@ mod tests {
     #[test]
     fn revisions_are_negotiated() {
         let check = |asked, expected| assert_eq!(negotiated(asked), expected, "{asked:?}");
-        check(Some("2024-11-05"), Revision::V2025_06_18);
-        check(Some("2025-03-26"), Revision::V2025_06_18);
+        check(Some("2024-11-05"), Revision::V2024_11_05);
+        check(Some("2025-03-26"), Revision::V2025_03_26);
         check(Some("2025-06-18"), Revision::V2025_06_18);
         check(Some("2025-11-25"), Revision::V2025_11_25);
         check(Some("2026-07-28"), Revision::V2025_11_25);

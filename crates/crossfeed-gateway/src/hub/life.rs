@@ -245,6 +245,12 @@ async fn open(link: &Arc<Link>) -> Result<Opened, UpstreamError> {
         }
         tracing::debug!(target: "crossfeed::gateway", server = %link.name, %error, "another era is tried");
         link.state().refused = None;
+        // Known at once: who asks for the era need not wait until the bridge is open. If that fails, too, nothing
+        // is known.
+        let says_no = refused.is_some() || matches!(error, UpstreamError::Rejected { .. });
+        if link.stateless && says_no {
+            eras.learn(link.server, link.stateless, Some(false));
+        }
         let (bridge, room) = bridged(link, &room);
         match attempt(link, &bridge, link.start_timeout(), room).await {
             Ok(opened) => {

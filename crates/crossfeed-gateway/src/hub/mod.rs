@@ -60,6 +60,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
+use tokio::sync::watch;
 
 /// How long the connections of a client may take to be closed when the gateway ends; who does not end by
 /// then is left to the end of the process.
@@ -81,11 +82,15 @@ pub struct Gateway {
 
 /// Which eras servers speak, as far as it was found out.
 #[derive(Default)]
-struct Eras(Mutex<HashMap<(usize, bool), bool>>);
+struct Eras {
+    known: Mutex<HashMap<(usize, bool), bool>>,
+    /// How often something was found out.
+    changes: watch::Sender<u64>,
+}
 
 impl Eras {
     fn known(&self) -> MutexGuard<'_, HashMap<(usize, bool), bool>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a server speaks the stateless era, or the one before.
@@ -98,6 +103,12 @@ impl Eras {
             Some(speaks) => self.known().insert((server, stateless), speaks),
             None => self.known().remove(&(server, stateless)),
         };
+        self.changes.send_modify(|changes| *changes += 1);
+    }
+
+    /// To be told when something is found out.
+    fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
     }
 }
 

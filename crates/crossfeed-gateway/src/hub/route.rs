@@ -8,14 +8,16 @@ use super::{
     Client,
     begin::{self, SLOWER, some_settled},
     calls::{Request, asking, cancelled},
+    client::UNSUPPORTED_REVISION,
     fault, join,
     link::{Answer, Failure, Link},
     read,
     side::Side,
 };
 use crate::{
+    Revision,
     apart::{LARGE, apart, indexed},
-    config::Unlisted,
+    config::{Eras, Unlisted},
     downstream::LISTEN,
     lookalike,
     message::{Kind, Message, Param, RpcError, code},
@@ -317,8 +319,29 @@ impl Request {
         self.client.refuse(self.serial, &error).await;
     }
 
-    /// `server/discover`: of one server its own answer, of several what they are together.
+    /// Whether clients are to use the stateless era.
+    async fn offers_stateless(&self) -> bool {
+        let gateway = self.client.gateway();
+        if gateway.config().eras == Eras::All || self.side.links().is_empty() {
+            return true;
+        }
+        let eras = gateway.eras();
+        let speaks = self.side.speaks_stateless(&eras);
+        match self.side.only() {
+            // Its own failure is the answer where it is not there.
+            Some(link) => speaks.await || eras.of(link.server, true).is_none(),
+            // Who asks this finds out the era, and does not wait for long.
+            None => tokio::time::timeout(PROBED, speaks).await.unwrap_or(false),
+        }
+    }
+
+    /// `server/discover`: of one server its own answer, of several what they are together; an error where the
+    /// stateless era is not offered.
     async fn discover(self, message: Message) {
+        if !self.offers_stateless().await {
+            self.client.leave_stateless(self.serial, &self.side);
+            return self.client.refuse(self.serial, &not_offered()).await;
+        }
         let meta = message.param(Param::Meta);
         let guidance = match self.side.tools.reader(meta.as_ref()) {
             Ok(reader) => self.side.tools.guidance_for(&reader),
@@ -341,6 +364,21 @@ impl Request {
         let result = begin::of_all(&abouts, &guidance, self.side.revision);
         self.client.respond(self.serial, &result).await;
     }
+}
+
+/// The stateless era is not offered: the client is to begin a session.
+fn not_offered() -> RpcError {
+    let supported: Vec<_> = Revision::ALL
+        .iter()
+        .filter(|revision| !revision.is_stateless())
+        .map(|revision| revision.as_str())
+        .collect();
+    let requested = Revision::V2026_07_28.as_str();
+    RpcError::new(
+        UNSUPPORTED_REVISION,
+        "a server behind the gateway has sessions only: begin with `initialize`",
+    )
+    .with_data(json!({"supported": supported, "requested": requested}))
 }
 
 /// The text of a member of a request's parameters.

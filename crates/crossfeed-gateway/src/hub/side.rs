@@ -4,7 +4,7 @@
 //! the server that they are for, or to all. Deliberately not here: single connections ([`super::link`]).
 
 use super::{
-    Client,
+    Client, Eras,
     life::{self, Hello},
     link::Link,
     listen::Listening,
@@ -247,6 +247,36 @@ impl Side {
     pub(super) fn may_list_prompts(&self) -> bool {
         let known = self.prompts();
         !known.is_asked_for && !known.is_current
+    }
+
+    /// Whether the stateless era is to be offered: at least one server speaks it, and none is known not to. Waits
+    /// until that is known.
+    pub(super) async fn speaks_stateless(&self, eras: &Eras) -> bool {
+        let mut changes = eras.changes();
+        let settled = join_all(self.links.iter().map(|link| link.settled()));
+        let mut settled = std::pin::pin!(settled);
+        loop {
+            changes.mark_unchanged();
+            if self.speaks_sessions_only(eras) {
+                return false;
+            }
+            tokio::select! {
+                _ = &mut settled => break,
+                _ = changes.changed() => {}
+            }
+        }
+        !self.speaks_sessions_only(eras)
+            && self
+                .links
+                .iter()
+                .any(|link| eras.of(link.server, true) == Some(true))
+    }
+
+    /// Whether a server is known that does not speak the stateless era.
+    fn speaks_sessions_only(&self, eras: &Eras) -> bool {
+        self.links
+            .iter()
+            .any(|link| eras.of(link.server, true) == Some(false))
     }
 
     /// Gives up what runs on every connection, so that each request is told whether it may have run.

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use crossfeed_core::{Engine, EngineOptions};
 use crossfeed_fixture::{Options, serve_http};
 use crossfeed_gateway::{
-    config::{GatewayConfig, ServerConfig, TransportConfig},
+    config::{Eras, GatewayConfig, ServerConfig, TransportConfig},
     downstream::{Gone, Outlet, Principal},
     hub::{Client, Gateway},
     message::Message,
@@ -52,6 +52,7 @@ impl Drop for World {
 impl World {
     pub(crate) async fn new(servers: &[(&str, Era)]) -> Self {
         let mut config = GatewayConfig::default();
+        config.eras = Eras::All;
         let mut running = Vec::new();
         for (name, era) in servers {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -166,12 +166,10 @@ impl Session {
     }
 }
 
-/// The revision that a client gets which wants this one: the newest with sessions where its own is not
-/// known, the oldest where its own is older still.
+/// The revision of a session whose client wants this one: its own, or the newest with sessions where that
+/// is not known.
 fn agreed(wanted: &str) -> Revision {
-    match Revision::parse(wanted) {
-        Some(revision) if !revision.is_stateless() => revision,
-        _ if wanted < Revision::V2025_06_18.as_str() => Revision::V2025_06_18,
-        _ => Revision::V2025_11_25,
-    }
+    Revision::parse(wanted)
+        .filter(|revision| !revision.is_stateless())
+        .unwrap_or(Revision::V2025_11_25)
 }

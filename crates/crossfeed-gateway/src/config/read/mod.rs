@@ -11,7 +11,7 @@ mod server;
 mod tokens;
 
 use super::{
-    ConfigError, ExtraTools, GatewayConfig, ListenConfig, Machine, Prefix, Problem, Unlisted,
+    ConfigError, Eras, ExtraTools, GatewayConfig, ListenConfig, Machine, Prefix, Problem, Unlisted,
     node::{self, Malformed, Node, Value},
 };
 use fields::Fields;
@@ -207,6 +207,8 @@ fn config(reader: &mut Reader<'_>, document: &Node) -> GatewayConfig {
     config.unlisted = fields
         .word(reader, "unlisted", &unlisted)
         .unwrap_or_default();
+    let eras = [("servers", Eras::Servers), ("all", Eras::All)];
+    config.eras = fields.word(reader, "eras", &eras).unwrap_or_default();
     config.context_window = fields.count(reader, "contextWindow");
     // Editors find the schema of a file by this.
     let _ = fields.take("$schema");

@@ -37,10 +37,7 @@ pub(super) async fn is_meant(headers: &HeaderMap, message: &Message) -> bool {
 
 /// Versions that begin a session are known; whatever else is asked for is answered as today's clients want.
 fn is_stateless(version: &str) -> bool {
-    match Revision::parse(version) {
-        Some(revision) => revision.is_stateless(),
-        None => !matches!(version, "2025-03-26" | "2024-11-05"),
-    }
+    Revision::parse(version).is_none_or(Revision::is_stateless)
 }
 
 async fn has_version(message: &Message) -> bool {

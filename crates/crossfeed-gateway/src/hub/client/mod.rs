@@ -330,6 +330,30 @@ impl Client {
         sides.into_iter().flatten().cloned().collect()
     }
 
+    /// Ends the connections of the stateless era, if this is the only client on them and asks nothing there but
+    /// this: it is told to begin a session.
+    pub(super) fn leave_stateless(&self, serial: u64, side: &Arc<Side>) {
+        if self.is_shared {
+            return;
+        }
+        {
+            let mut state = self.state();
+            let others = state.running.iter().filter(|(of, _)| **of != serial);
+            let mut others = others.filter(|(_, running)| !running.is_initialize);
+            let is_it = |known: &Arc<Side>| Arc::ptr_eq(known, side);
+            if others.next().is_some() || !state.stateless.as_ref().is_some_and(is_it) {
+                return;
+            }
+            state.stateless = None;
+        }
+        let side = Arc::clone(side);
+        // Its results and those of the session are kept in one place, which stays.
+        tokio::spawn(async move {
+            let given_up = side.give_up().await;
+            join_all(given_up.iter().map(|upstream| upstream.close())).await;
+        });
+    }
+
     /// Takes what its connections to servers need, before its session begins; others may have to give back
     /// first what they do not use.
     ///

@@ -1,6 +1,6 @@
 //! Clients and servers of either era.
 
-use super::fake::{INITIALIZE, Server, World, message};
+use super::fake::{INITIALIZE, SOON, Server, World, message};
 use crate::{
     message::Message,
     upstream::{Event, UpstreamError},
@@ -415,4 +415,90 @@ async fn several_servers_refuse_what_sessions_had() {
     let answer = client.next().await;
     let own = r#""_meta":{"io.modelcontextprotocol/serverInfo":{"name":"crossfeed""#;
     assert!(answer.contains(own), "{answer}");
+}
+
+/// A server that has sessions only.
+async fn refuses_the_era(server: &mut Server) {
+    let probe = server.expect("server/discover").await;
+    refuse(server, &probe).await;
+}
+
+/// A client that asks for the era of a server with sessions is to begin one, as it would with the server itself.
+#[tokio::test]
+async fn the_stateless_era_is_offered_only_where_servers_speak_it() {
+    let world = World::new(&["a"]);
+    let client = world.client();
+    client.send(&request("1", "server/discover", "")).await;
+    let mut probed = world.server(0).await;
+    refuses_the_era(&mut probed).await;
+    let refused = client.next().await;
+    assert!(
+        refused.contains("-32022")
+            && refused
+                .contains(r#""supported":["2024-11-05","2025-03-26","2025-06-18","2025-11-25"]"#),
+        "{refused}"
+    );
+    client.send(INITIALIZE).await;
+    let mut server = loop {
+        let mut opened = world.server(0).await;
+        let Ok(Some(hello)) = tokio::time::timeout(SOON, opened.inbox.recv()).await else {
+            continue;
+        };
+        // Not the bridge that was being opened.
+        if String::from_utf8_lossy(&hello.to_bytes()).contains("1.50") {
+            opened
+                .answer(
+                    &hello,
+                    r#"{"protocolVersion":"2025-11-25","capabilities":{}}"#,
+                )
+                .await;
+            break opened;
+        }
+    };
+    assert!(client.next().await.contains("protocolVersion"));
+    client
+        .send(r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#)
+        .await;
+    let ping = server.expect("ping").await;
+    server.answer(&ping, "{}").await;
+    client.next().await;
+    // Nothing of the stateless era stays open.
+    assert_eq!(world.gateway.health()[0].open, 1);
+    // Who does not ask is served.
+    let pinned = world.stateless();
+    pinned.send(&request("3", "resources/read", "")).await;
+    let mut server = world.server(0).await;
+    server.begin("{}").await;
+    // Of the bridge, then of the request that it is for.
+    server.expect("notifications/initialized").await;
+}
+
+#[tokio::test]
+async fn every_era_is_offered_where_the_configuration_says_so() {
+    let world = World::with(&["a"], |config| config.eras = crate::config::Eras::All);
+    let client = world.client();
+    client.send(&request("1", "server/discover", "")).await;
+    refuses_the_era(&mut world.server(0).await).await;
+    // The bridge's own session, and the client's.
+    let mut bridged = world.server(0).await;
+    bridged.begin("{}").await;
+    let mut own = world.server(0).await;
+    own.begin("{}").await;
+    let answer = client.next().await;
+    assert!(
+        answer.contains(r#""supportedVersions":["2026-07-28"]"#),
+        "{answer}"
+    );
+}
+
+/// One that has sessions only would lose what only sessions have.
+#[tokio::test]
+async fn one_server_with_sessions_only_decides_for_several() {
+    let world = World::new(&["a", "b"]);
+    let client = world.client();
+    client.send(&request("1", "server/discover", "")).await;
+    discovered(&mut world.server(0).await).await;
+    refuses_the_era(&mut world.server(1).await).await;
+    let refused = client.next().await;
+    assert!(refused.contains("-32022"), "{refused}");
 }

@@ -71,6 +71,35 @@ async fn a_server_that_refuses_is_heard() {
     );
 }
 
+/// What a client knows that came before 2025-06-18 is asked of the server, which may know it.
+#[tokio::test]
+async fn a_client_of_an_older_revision_begins_as_with_the_server_itself() {
+    for revision in ["2024-11-05", "2025-03-26"] {
+        for names in [&["a"][..], &["a", "b"]] {
+            let world = World::new(names);
+            let client = world.client();
+            client
+                .send(&INITIALIZE.replace("2025-11-25", revision))
+                .await;
+            let mut servers = Vec::new();
+            for index in 0..names.len() {
+                let mut server = world.server(index).await;
+                let hello = server.expect("initialize").await;
+                let asked = String::from_utf8_lossy(&hello.to_bytes()).into_owned();
+                assert!(asked.contains(revision), "{asked}");
+                let about = format!(r#"{{"protocolVersion":"{revision}","capabilities":{{}}}}"#);
+                server.answer(&hello, &about).await;
+                servers.push(server);
+            }
+            let answer = client.next().await;
+            assert!(
+                answer.contains(&format!(r#""protocolVersion":"{revision}""#)),
+                "{answer}"
+            );
+        }
+    }
+}
+
 #[tokio::test]
 async fn requests_pass_and_answers_come_back_under_their_own_ids() {
     let world = World::new(&["a"]);
