@@ -28,10 +28,7 @@ mod select;
 mod strip;
 mod trace;
 
-use clap::{
-    Parser,
-    error::{ContextKind, ErrorKind},
-};
+use clap::Parser;
 use cli::{Cli, Command};
 use report::Stop;
 use std::{
@@ -45,14 +42,6 @@ fn main() -> ExitCode {
         // Help and version come this way, too.
         Err(error) => {
             let _ = error.print();
-            if is_bare_server(&error) {
-                let mut err = io::stderr();
-                // Where it cannot be written, the status still says that something is wrong.
-                let _ = writeln!(
-                    err,
-                    "\nthe command that is the server stands behind `--`: `crossfeed gateway -- COMMAND ARGS…`"
-                );
-            }
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(report::USAGE));
         }
     };
@@ -93,14 +82,6 @@ fn run(
         // It holds no output, and has begun already.
         Command::Gateway(_) => Ok(()),
     }
-}
-
-/// Whether somebody gave the gateway a command without `--`.
-fn is_bare_server(error: &clap::Error) -> bool {
-    let said = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
-    error.kind() == ErrorKind::UnknownArgument
-        && !said(ContextKind::InvalidArg).starts_with('-')
-        && said(ContextKind::Usage).contains("crossfeed gateway")
 }
 
 fn block_on(command: impl Future<Output = Result<(), Stop>>) -> Result<(), Stop> {

@@ -12,8 +12,9 @@ use std::{ffi::OsString, net::SocketAddr, path::PathBuf};
 ///
 /// The client starts this command in place of its servers, or reaches it over HTTP with --listen. Each
 /// tool then takes references to earlier results, large results are shown as previews, and everything
-/// else passes through as it came. One server is given behind `--`; more of them, and rules about what
-/// may be passed where, stand in a configuration, in the `mcpServers` shape that clients have.
+/// else passes through as it came. One server is given by its command, after the options of this one;
+/// more of them, and rules about what may be passed where, stand in a configuration, in the
+/// `mcpServers` shape that clients have.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -22,6 +23,7 @@ Examples:
   crossfeed gateway --url https://mcp.example.com/mcp
   crossfeed gateway --view program -- uvx mcp-server-git
   crossfeed gateway --config gateway.toml --check
+  crossfeed gateway --config gateway.toml --check --tool read_file
   crossfeed gateway --config gateway.toml --listen 127.0.0.1:8807
   crossfeed gateway --config gateway.toml --listen 127.0.0.1:8807 --print-client-config
 
@@ -72,9 +74,17 @@ pub(crate) struct Gateway {
     /// configuration; `auto`, the default, goes by the client's name.
     #[arg(long, value_name = "VIEW")]
     pub(crate) view: Option<ViewName>,
-    /// Reach every server, print what its tools would look like and cost, and end
+    /// Reach every server, print how its tools are shown and what they cost, and end
+    ///
+    /// With --json each tool is printed in full, as a client gets it.
     #[arg(long, conflicts_with_all = ["listen", "login"])]
     pub(crate) check: bool,
+    /// Print this tool alone, as a client gets it: its name, its description and its schemas
+    ///
+    /// The name is the tool's own, the one that it is shown under, or `server/tool`. Give it several times
+    /// for several tools.
+    #[arg(long, value_name = "NAME", requires = "check")]
+    pub(crate) tool: Vec<String>,
     /// Log in to a server of the configuration that wants OAuth, and end
     #[arg(long, value_name = "SERVER", conflicts_with = "listen")]
     pub(crate) login: Option<String>,
@@ -96,8 +106,10 @@ pub(crate) struct Gateway {
     /// A server gets few variables without it: PATH, HOME, the language and the like.
     #[arg(long, value_name = "NAME[=VALUE]", requires = "command", conflicts_with_all = ["config", "url"])]
     pub(crate) env: Vec<OsString>,
-    /// The command that is the one server, and its arguments
-    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["config", "url"])]
+    /// The command that is the one server, and its arguments, behind all options of this command
+    ///
+    /// From its first word on everything belongs to the server. `--` may stand before it.
+    #[arg(trailing_var_arg = true, value_name = "COMMAND", conflicts_with_all = ["config", "url"])]
     pub(crate) command: Vec<OsString>,
 }
 

@@ -51,7 +51,7 @@ pub(super) fn config(
         (None, None, Some(url)) => of_url(url, &sources)?,
         (None, None, None) => {
             return Err(Stop::Usage(
-                "say which servers: `crossfeed gateway -- COMMAND ARGS…` for one that is a command, `--url URL` \
+                "say which servers: `crossfeed gateway COMMAND ARGS…` for one that is a command, `--url URL` \
                  for one that is reached over HTTP, `--config FILE` for several; `--help` has examples"
                     .to_owned(),
             ));
@@ -167,8 +167,14 @@ fn of_command(
     // A shell's variable that is not set.
     if command.is_empty() {
         return Err(Stop::Usage(
-            "the command behind `--` is empty: write the program that is the server".to_owned(),
+            "the command is empty: write the program that is the server".to_owned(),
         ));
+    }
+    if let Some(option) = option_meant(Path::new(command)).filter(|_| args.is_empty()) {
+        let command = command.to_string_lossy();
+        return Err(Stop::Usage(format!(
+            "`{command}` is no program that could be a server: `crossfeed gateway {option} {command}` is meant"
+        )));
     }
     let args = args.iter().map(|arg| text(arg)).collect::<Result<_, _>>()?;
     let mut config = GatewayConfig::of_command(text(command)?, args);
@@ -196,6 +202,16 @@ fn of_command(
         }
     }
     Ok(config)
+}
+
+/// The option that was left out before an address or a configuration.
+fn option_meant(word: &Path) -> Option<&'static str> {
+    let text = word.to_string_lossy();
+    if text.starts_with("https://") || text.starts_with("http://") {
+        return Some("--url");
+    }
+    let extension = word.extension().and_then(OsStr::to_str);
+    matches!(extension, Some("toml" | "json" | "jsonc")).then_some("--config")
 }
 
 /// As a configuration that says no more, so that the address is judged as there.

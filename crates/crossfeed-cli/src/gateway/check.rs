@@ -3,12 +3,15 @@
 //! What comes in: a configuration. What goes out: each server's tools with how they are shown, why, and
 //! what they cost; or why a server cannot be reached, and what it printed last. Deliberately not here: serving.
 
+mod wanted;
+
 use super::{
     access, assemble,
     heard::Heard,
     probe::{Probed, Unanswered, probe},
     protocol_paths::of_protocol,
     views,
+    waiting::{self, Pace},
 };
 use crate::report::Stop;
 use bytes::Bytes;
@@ -20,7 +23,6 @@ use crossfeed_gateway::{
     metrics::Metrics,
     tools::{Caller, ServerList, ToolReport, Tools, UnmatchedPattern},
 };
-use futures_util::future::join_all;
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, HashMap},
@@ -47,7 +49,27 @@ struct Checked<'c> {
 struct Cost {
     report: ToolReport,
     before: usize,
-    after: usize,
+    /// The tool as a client gets it.
+    shown: Option<Bytes>,
+}
+
+impl Cost {
+    fn after(&self) -> usize {
+        self.shown.as_ref().map_or(0, tokens)
+    }
+
+    /// Whether it is meant by one of these names; all are where there is none.
+    fn is_wanted(&self, server: &str, names: &[String]) -> bool {
+        let is = |name: &String| {
+            let of_server = name
+                .strip_prefix(server)
+                .and_then(|rest| rest.strip_prefix('/'));
+            *name == self.report.name
+                || Some(name) == self.report.shown.as_ref()
+                || of_server == Some(&self.report.name)
+        };
+        names.is_empty() || names.iter().any(is)
+    }
 }
 
 impl Checked<'_> {
@@ -64,13 +86,17 @@ pub(super) async fn run(
     config: GatewayConfig,
     environment: &BTreeMap<String, String>,
     heard: &Heard,
-    json: bool,
+    (wanted, json): (&[String], bool),
     out: &mut dyn Write,
 ) -> Result<(), Stop> {
     let connectors = assemble::connectors(&config, environment, &Metrics::new())?;
     let probes = connectors.into_iter().zip(&config.servers);
-    let probes = probes.map(|(connector, server)| probe(connector, server, &config.limits));
-    let probed = join_all(probes).await;
+    let probes = probes.map(|(connector, server)| {
+        let name = server.name.as_str();
+        (name, probe(connector, server, &config.limits))
+    });
+    let say = |line: &str| tracing::warn!(target: "crossfeed::gateway", "{line}");
+    let probed = waiting::all(probes.collect(), Pace::default(), say).await;
     let lists: Vec<_> = probed
         .iter()
         .enumerate()
@@ -88,7 +114,7 @@ pub(super) async fn run(
         Revision::V2025_11_25,
     ));
     let listed = tools.list(&lists).await;
-    let after = costs(&[listed]);
+    let after = definitions(&[listed]);
     let mut reports: HashMap<usize, Vec<ToolReport>> = HashMap::new();
     for report in tools.report() {
         reports.entry(report.server).or_default().push(report);
@@ -101,7 +127,7 @@ pub(super) async fn run(
         .enumerate()
         .map(|(index, (probed, server))| {
             let pages = probed.as_ref().map_or(&[][..], |probed| &probed.pages);
-            let before = costs(pages);
+            let before = definitions(pages);
             let reports = reports.remove(&index).unwrap_or_default();
             let tools = reports.into_iter().map(|report| {
                 let shown = report.shown.as_ref();
@@ -109,11 +135,8 @@ pub(super) async fn run(
                     own.remove(shown);
                 }
                 Cost {
-                    before: before.get(&report.name).copied().unwrap_or_default(),
-                    after: shown
-                        .and_then(|name| after.get(name))
-                        .copied()
-                        .unwrap_or_default(),
+                    before: before.get(&report.name).map_or(0, tokens),
+                    shown: shown.and_then(|name| after.get(name)).cloned(),
                     report,
                 }
             });
@@ -137,10 +160,13 @@ pub(super) async fn run(
             }
         })
         .collect();
+    if let (false, [_, ..]) = (json, wanted) {
+        return wanted::write(&checked, &own, wanted, out);
+    }
     let token_error = access::token_error(&config, environment);
     match json {
         true => {
-            let mut said = as_json(&checked, &own, &config);
+            let mut said = as_json(&checked, &own, wanted, &config);
             if let (Some(error), Some(said)) = (&token_error, said.as_object_mut()) {
                 said.insert("token_error".to_owned(), json!(error));
             }
@@ -169,6 +195,9 @@ pub(super) async fn run(
         }
     }
     out.flush()?;
+    if let Some(missing) = wanted::missing(&checked, &own, wanted) {
+        return Err(missing);
+    }
     match token_error.is_none() && checked.iter().all(Checked::is_sound) {
         true => Ok(()),
         // What is wrong is the answer, and it is written.
@@ -182,9 +211,9 @@ fn withheld(server: &ServerConfig) -> Vec<String> {
     never.iter().map(ToString::to_string).collect()
 }
 
-/// The tokens of each tool of `tools/list` results, by name.
-fn costs(pages: &[Bytes]) -> BTreeMap<String, usize> {
-    let mut costs = BTreeMap::new();
+/// The tools of `tools/list` results, by name.
+fn definitions(pages: &[Bytes]) -> BTreeMap<String, Bytes> {
+    let mut definitions = BTreeMap::new();
     for page in pages {
         let document = Document::new(page.clone());
         let Ok(root) = document.root() else { continue };
@@ -196,25 +225,27 @@ fn costs(pages: &[Bytes]) -> BTreeMap<String, usize> {
             else {
                 continue;
             };
-            let raw = tool.shared();
-            let text = String::from_utf8_lossy(&raw);
-            costs.entry(name).or_insert_with(|| estimated_tokens(&text));
+            definitions.entry(name).or_insert_with(|| tool.shared());
         }
     }
-    costs
+    definitions
+}
+
+fn tokens(tool: &Bytes) -> usize {
+    estimated_tokens(&String::from_utf8_lossy(tool))
 }
 
 fn sums(checked: &[Checked<'_>]) -> (usize, usize, usize) {
     let tools = || checked.iter().flat_map(|server| &server.tools);
     let shown = tools().filter(|tool| tool.report.shown.is_some()).count();
     let before = tools().map(|tool| tool.before).sum();
-    let after = tools().map(|tool| tool.after).sum();
+    let after = tools().map(Cost::after).sum();
     (shown, before, after)
 }
 
 fn write(
     checked: &[Checked<'_>],
-    own: &BTreeMap<String, usize>,
+    own: &BTreeMap<String, Bytes>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     for Checked {
@@ -228,13 +259,7 @@ fn write(
     } in checked
     {
         match probed {
-            Err(error) => {
-                writeln!(out, "{}: error[{}]: {}", server.name, error.code, error.why)?;
-                // It was made printable where it was logged.
-                for line in last_lines {
-                    writeln!(out, "  it printed: {line}")?;
-                }
-            }
+            Err(error) => write_unanswered(&server.name, error, last_lines, out)?,
             Ok(probed) => writeln!(
                 out,
                 "{}: {}, {} ({})",
@@ -277,21 +302,10 @@ fn write(
                 rule.escape_debug()
             )?;
         }
-        for Cost {
-            report,
-            before,
-            after,
-        } in tools
-        {
-            let name = report.name.escape_debug();
-            match &report.shown {
-                Some(shown) if *shown != report.name => write!(out, "  {name} as {shown}")?,
-                _ => write!(out, "  {name}")?,
-            }
-            match report.shown {
-                Some(_) => writeln!(out, ": {before} -> {after} tokens, {}", report.decision)?,
-                None => writeln!(out, ": {}", report.decision)?,
-            }
+        for tool in tools {
+            write!(out, "  ")?;
+            write_cost(tool, out)?;
+            let report = &tool.report;
             if let Some(refused) = &report.refused {
                 writeln!(out, "    error: {}", refused.escape_debug())?;
             }
@@ -301,7 +315,7 @@ fn write(
         }
     }
     let (shown, before, after) = sums(checked);
-    let extra: usize = own.values().sum();
+    let extra: usize = own.values().map(tokens).sum();
     writeln!(
         out,
         "{} of {}: {before} -> {after} tokens; and {} of the gateway's own: {extra} tokens",
@@ -309,6 +323,40 @@ fn write(
         count(checked.len(), "server"),
         count(own.len(), "tool"),
     )
+}
+
+/// Why a server does not answer, and what it printed last.
+fn write_unanswered(
+    server: &str,
+    error: &Unanswered,
+    last_lines: &[String],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    writeln!(out, "{server}: error[{}]: {}", error.code, error.why)?;
+    // It was made printable where it was logged.
+    for line in last_lines {
+        writeln!(out, "  it printed: {line}")?;
+    }
+    Ok(())
+}
+
+/// A tool's name, and what it costs.
+fn write_cost(tool: &Cost, out: &mut dyn Write) -> io::Result<()> {
+    let report = &tool.report;
+    let name = report.name.escape_debug();
+    match &report.shown {
+        Some(shown) if *shown != report.name => write!(out, "{name} as {}", shown.escape_debug())?,
+        _ => write!(out, "{name}")?,
+    }
+    let (before, after) = (tool.before, tool.after());
+    match report.shown {
+        Some(_) => writeln!(out, ": {before} -> {after} tokens, {}", report.decision),
+        None => writeln!(out, ": {}", report.decision),
+    }
+}
+
+fn parsed(tool: &Bytes) -> Value {
+    serde_json::from_slice(tool).unwrap_or_default()
 }
 
 /// The limits that depend on the machine, by their keys: bytes, or a number of things.
@@ -351,7 +399,8 @@ fn overruled(rules: &[FlowRule]) -> impl Iterator<Item = (&str, &str)> {
 
 fn as_json(
     checked: &[Checked<'_>],
-    own: &BTreeMap<String, usize>,
+    own: &BTreeMap<String, Bytes>,
+    wanted: &[String],
     config: &GatewayConfig,
 ) -> Value {
     let tool = |tool: &Cost| {
@@ -361,12 +410,15 @@ fn as_json(
             "decision": tool.report.decision,
             "notices": tool.report.notices,
             "refused": tool.report.refused,
+            "definition": tool.shown.as_ref().map(parsed),
             "tokens_before": tool.before,
-            "tokens_after": tool.after,
+            "tokens_after": tool.after(),
         })
     };
     let server = |checked: &Checked<'_>| {
-        let tools: Vec<_> = checked.tools.iter().map(tool).collect();
+        let tools = checked.tools.iter();
+        let tools = tools.filter(|tool| tool.is_wanted(&checked.server.name, wanted));
+        let tools: Vec<_> = tools.map(tool).collect();
         let unmatched = checked.unmatched.iter().map(|pattern| {
             let mut said = json!({
                 "key": pattern.key,
@@ -410,7 +462,7 @@ fn as_json(
     let limits: serde_json::Map<String, Value> = limits.into_iter().collect();
     json!({
         "servers": checked.iter().map(server).collect::<Vec<_>>(),
-        "own": own,
+        "own": own.iter().map(|(name, tool)| (name, tokens(tool))).collect::<BTreeMap<_, _>>(),
         "overruled": overruled,
         "limits": limits,
         "views": views::as_json(&views::views(config)),

@@ -18,6 +18,7 @@ mod serve;
 mod signals;
 mod telemetry;
 mod views;
+mod waiting;
 
 use crate::{
     cli,
@@ -66,7 +67,7 @@ fn begin(args: &cli::Gateway, json: bool, lines: &mut Option<Lines>) -> Result<(
     } else if let Some(heard) = heard {
         let check = async {
             let mut out = io::stdout();
-            check::run(config, &environment, &heard, json, &mut out).await
+            check::run(config, &environment, &heard, (&args.tool, json), &mut out).await
         };
         serve::alone()?.block_on(signals::unless_told(check))
     } else {

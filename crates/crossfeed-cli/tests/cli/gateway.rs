@@ -310,6 +310,55 @@ fn a_check_shows_what_a_client_would_see() {
     assert!(!out.contains("s3cret"), "{out}");
 }
 
+/// Clients and tools that start servers may swallow `--`.
+#[test]
+fn a_command_needs_no_dashes_before_it() {
+    let server = server();
+    let script = format!("case \"$*\" in '--check -y -- x') exec sh {server};; esac");
+    let args = [
+        "gateway", "--log", "off", "--check", "sh", "-c", &script, "sh", "--check", "-y", "--", "x",
+    ];
+    let Run { status, out, .. } = run(&args, "");
+    assert_eq!(status, 0, "{out}");
+    assert!(out.starts_with("sh: 1 tool, script 1 "), "{out}");
+}
+
+#[test]
+fn a_check_shows_a_tool_as_a_client_gets_it() {
+    let config = format!(
+        "[mcpServers.good]\ncommand = 'sh'\nargs = ['{}']\n",
+        server()
+    );
+    let path = file("gateway-tool.toml", &config);
+    let check = ["gateway", "--config", &path, "--check"];
+    for name in ["say", "good/say"] {
+        let Run { status, out, err } = run(&[&check[..], &["--tool", name]].concat(), "");
+        assert_eq!((status, err.as_str()), (0, ""), "{out}");
+        let lines: Vec<_> = out.lines().collect();
+        assert!(lines[0].starts_with("good/say: "), "{out}");
+        assert_eq!(lines[1..3], ["description:", "  Says it."], "{out}");
+        assert!(lines.contains(&"inputSchema: {"), "{out}");
+        assert!(lines.contains(&"    \"_refs\": {"), "{out}");
+    }
+    let Run { out, .. } = run(&[&["--json"], &check[..]].concat(), "");
+    let checked: Value = serde_json::from_str(&out).unwrap();
+    let tool = &checked["servers"][0]["tools"][0]["definition"];
+    assert_eq!(tool["name"], "say", "{checked}");
+    assert!(
+        tool["inputSchema"]["properties"]["_refs"].is_object(),
+        "{checked}"
+    );
+    let own = [&check[..], &["--tool", "read_result"]].concat();
+    let Run { status, out, .. } = run(&own, "");
+    assert_eq!(status, 0, "{out}");
+    assert!(out.contains("of the gateway's own"), "{out}");
+    check_usage(
+        &[&check[..], &["--tool", "sya"]].concat(),
+        "",
+        "no server lists a tool `sya`",
+    );
+}
+
 #[test]
 fn a_check_says_who_cannot_be_reached() {
     let config = format!(
@@ -467,6 +516,20 @@ fn patterns_that_fit_no_tool_are_said() {
         checked["servers"][0]["unmatched"][0],
         json!({"key": "deny", "index": 0, "pattern": "sya", "nearest": "say", "error": true})
     );
+
+    // A path for all servers that none of them can have.
+    let closed = SERVER.replace(
+        "\"inputSchema\"",
+        "\"outputSchema\":{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"mail\":{\"type\":\"string\"}}},\"inputSchema\"",
+    );
+    let closed = file("gateway-closed.sh", &closed);
+    let config = format!(
+        "never = ['mail', 'telephone']\n[mcpServers.one]\ncommand = 'sh'\nargs = ['{closed}']\n"
+    );
+    let never = file("gateway-never.toml", &config);
+    let Run { status, out, .. } = run(&["gateway", "--config", &never, "--check"], "");
+    let said = "  error: `never[1]`, for all servers, names a field that no tool of any server declares (\"telephone\")\n";
+    assert!(status == 1 && out.contains(said), "{out}");
 
     // Once for all lists.
     let mut client = Client::of(&["--config", &path]);
@@ -699,9 +762,20 @@ fn a_configuration_that_was_not_approved_is_refused() {
 fn what_cannot_be_carried_out_is_a_usage_error() {
     check_usage(&["gateway"], "", "say which servers");
     check_usage(
-        &["gateway", "npx", "server"],
+        &["gateway", "gateway.toml"],
         "",
-        "stands behind `--`: `crossfeed gateway -- COMMAND ARGS…`",
+        "`crossfeed gateway --config gateway.toml` is meant",
+    );
+    check_usage(
+        &["gateway", "https://a.example/mcp"],
+        "",
+        "`crossfeed gateway --url https://a.example/mcp` is meant",
+    );
+    // What is misspelled before the command is one of ours, and clap knows which.
+    check_usage(
+        &["gateway", "--chek", "npx"],
+        "",
+        "a similar argument exists: '--check'",
     );
     check_usage(
         &["gateway", "--env", "", "--", "true"],
@@ -715,11 +789,7 @@ fn what_cannot_be_carried_out_is_a_usage_error() {
         "",
         "cannot be used with",
     );
-    check_usage(
-        &["gateway", "--", ""],
-        "",
-        "the command behind `--` is empty",
-    );
+    check_usage(&["gateway", "--", ""], "", "the command is empty");
     check_usage(
         &["gateway", "--config", "/there/is/none.toml"],
         "",

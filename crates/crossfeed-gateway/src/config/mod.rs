@@ -4,6 +4,7 @@
 //! out: the same as types, or everything that is wrong with it and where. Deliberately not here: reading
 //! files and the environment.
 
+mod command_name;
 mod error;
 pub(crate) mod expand;
 mod jsonc;
@@ -27,7 +28,7 @@ use std::{
     collections::BTreeMap,
     net::{Ipv4Addr, SocketAddr},
     num::NonZeroU32,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::Arc,
     time::Duration,
 };
@@ -38,6 +39,9 @@ use std::{
 pub struct GatewayConfig {
     /// The servers, in the order of the file.
     pub servers: Vec<ServerConfig>,
+    /// Paths of what clients never see of any server; each server's
+    /// [`withheld`](ServerConfig::withheld) has them, too.
+    pub never: Vec<FieldPath>,
     /// Where clients reach the gateway over HTTP; none means standard input and output.
     pub listen: Option<ListenConfig>,
     /// What may be how large.
@@ -76,15 +80,12 @@ impl GatewayConfig {
         read::read(text, format, sources)
     }
 
-    /// A configuration of one server, which is a command, named by its program.
+    /// A configuration of one server, which is a command, named by its program, or by the package or image
+    /// that this fetches.
     #[must_use]
     pub fn of_command(command: impl Into<String>, args: Vec<String>) -> Self {
         let command = command.into();
-        let stem = Path::new(&command).file_stem();
-        let name = stem.map_or_else(
-            || "server".to_owned(),
-            |stem| stem.to_string_lossy().into_owned(),
-        );
+        let name = command_name::of(&command, &args);
         let transport = TransportConfig::Stdio {
             command,
             args,

@@ -170,6 +170,7 @@ fn config(reader: &mut Reader<'_>, document: &Node) -> GatewayConfig {
             "`mcpServers` is missing: the servers, each by its name",
         ),
     }
+    config.never = never;
     if let Some(node) = fields.take("tokens") {
         config.tokens = tokens::tokens(reader, node, &config.servers);
     }

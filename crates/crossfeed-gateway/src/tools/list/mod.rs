@@ -52,6 +52,7 @@ use std::{
     time::Duration,
 };
 use tokio::sync::Semaphore;
+use unmatched::Declared;
 
 /// Who is listed to, as far as the list depends on it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -365,6 +366,7 @@ fn listing(
     let mut unmatched = Vec::new();
     let servers = lists.iter().map(|(list, _)| list.server).collect();
     let mut tools_of = HashMap::new();
+    let mut declared = HashMap::new();
     for ((list, rewriting), pages) in lists.into_iter().zip(&pages) {
         let Some(server) = config.servers.get(list.server) else {
             continue;
@@ -377,7 +379,14 @@ fn listing(
             .iter()
             .filter_map(|page| page.root().ok()?.get("tools"));
         let raw: Vec<_> = raw.flat_map(Cursor::items).map(Cursor::shared).collect();
-        unmatched.extend(unmatched::unknown_fields(list.server, server, &raw));
+        let declares = match server.never.is_empty() && config.never.is_empty() {
+            true => None,
+            false => Declared::by(&raw),
+        };
+        if let Some(declares) = &declares {
+            unmatched.extend(declares.unknown(list.server, server));
+        }
+        declared.insert(list.server, declares);
         tools_of.insert(list.server, rewriting.names);
         for tool in rewriting.tools {
             match tool {
@@ -390,6 +399,12 @@ fn listing(
         }
     }
     unmatched.extend(unmatched::of_several(config, &tools_of));
+    let servers_on = config.servers.iter().enumerate();
+    let servers_on = servers_on.filter(|(_, server)| !server.disabled);
+    let of_each = servers_on.map(|(index, _)| declared.remove(&index).flatten());
+    if let Some(all) = Declared::of_all(of_each) {
+        unmatched.extend(all.unknown_of_all(config));
+    }
     let own: Vec<_> = tools
         .iter()
         .map(|(server, _, tool)| (*server, tool.shown.as_str()))

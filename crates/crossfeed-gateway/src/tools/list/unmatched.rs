@@ -7,15 +7,17 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_json::{Document, Kind};
-use crossfeed_projection::{Step, fold_case};
+use crossfeed_projection::{Path, Step, fold_case};
 use serde_json::Value;
 use std::{
     collections::{BTreeSet, HashMap},
     fmt,
 };
 
-/// The key of paths that are withheld.
+/// The key of paths that are withheld of a server.
 const NEVER: &str = "never";
+/// The same at the top of the configuration, for all servers.
+const NEVER_OF_ALL: &str = "never of all";
 /// The keys of a flow rule's patterns.
 const FROM: &str = "from";
 const TO: &str = "to";
@@ -28,8 +30,8 @@ pub struct UnmatchedPattern {
     pub server: usize,
     /// The holder of the token that it is of; none where it is of the server.
     pub holder: Option<String>,
-    /// The key under which it stands: `allow`, `deny`, `neverChain`, `tools`, `never` for a path, or `from`
-    /// or `to` of a flow rule.
+    /// The key under which it stands: `allow`, `deny`, `neverChain`, `tools`, `never` for a path of the
+    /// server, `never of all` for one at the top of the configuration, or `from` or `to` of a flow rule.
     pub key: &'static str,
     /// Its place there, or that of its flow rule.
     pub index: usize,
@@ -37,6 +39,8 @@ pub struct UnmatchedPattern {
     pub pattern: String,
     /// The tool that may be meant.
     pub nearest: Option<String>,
+    /// Whether it can fit nothing, and not only nothing that is declared.
+    is_certain: bool,
 }
 
 impl fmt::Display for UnmatchedPattern {
@@ -46,10 +50,12 @@ impl fmt::Display for UnmatchedPattern {
         match (&self.holder, *key) {
             (Some(holder), _) => write!(f, "`tokens.{holder}.{key}[{index}]`")?,
             (None, FROM | TO) => write!(f, "`flows[{index}].{key}`")?,
+            (None, NEVER_OF_ALL) => write!(f, "`never[{index}]`, for all servers,")?,
             (None, _) => write!(f, "`{key}[{index}]`")?,
         }
         f.write_str(match *key {
             NEVER => " names a field that no tool of the server declares",
+            NEVER_OF_ALL => " names a field that no tool of any server declares",
             _ => " fits no tool of the server",
         })?;
         match &self.nearest {
@@ -60,14 +66,11 @@ impl fmt::Display for UnmatchedPattern {
 }
 
 impl UnmatchedPattern {
-    /// Whether it names one tool that there is not, or a field much like one that there is: such a rule
-    /// would silently not hold. A pattern may be meant for tools to come.
+    /// Whether it names one tool that there is not, or a field that there cannot be or that is much like
+    /// one that there is: such a rule would silently not hold. A pattern may be meant for tools to come.
     #[must_use]
     pub fn is_error(&self) -> bool {
-        match self.key {
-            NEVER => self.nearest.is_some(),
-            _ => !self.pattern.contains('*'),
-        }
+        self.is_certain || matches!(self.key, NEVER | NEVER_OF_ALL) && self.nearest.is_some()
     }
 }
 
@@ -118,6 +121,7 @@ pub(super) fn of_several(
             index,
             pattern: pattern.clone(),
             nearest: nearest(&tool.replace('*', ""), known()).map(str::to_owned),
+            is_certain: !pattern.contains('*'),
         });
     }
     found
@@ -150,51 +154,90 @@ pub(super) fn unmatched(
                 index: place,
                 pattern: pattern.clone(),
                 nearest: nearest(&word, tools.iter().copied()).map(str::to_owned),
+                is_certain: !pattern.contains('*'),
             });
         }
     }
     found
 }
 
-/// Paths of what is withheld that name a field which no tool declares, where every tool declares its
-/// output: then it is likely misspelled. Output that is not declared may hold anything.
-pub(super) fn unknown_fields(
-    index: usize,
-    server: &ServerConfig,
-    tools: &[Bytes],
-) -> Vec<UnmatchedPattern> {
-    if server.never.is_empty() || tools.is_empty() {
-        return Vec::new();
-    }
-    let mut declared = BTreeSet::new();
-    for tool in tools {
-        let document = Document::new(tool.clone());
-        let schema = document
-            .root()
-            .ok()
-            .and_then(|root| root.get("outputSchema"));
-        let Some(schema) = schema.filter(|own| own.kind() == Kind::Object) else {
-            return Vec::new();
+/// What the tools of one or more servers declare of their output, where all of them do.
+pub(super) struct Declared {
+    /// The folded names of all fields, wherever they stand.
+    names: BTreeSet<String>,
+    /// Whether output may have fields that are not declared.
+    is_open: bool,
+}
+
+impl Declared {
+    /// By the definitions of tools; none where a tool declares nothing, for then there may be anything.
+    pub(super) fn by(tools: &[Bytes]) -> Option<Self> {
+        let mut declared = Self {
+            names: BTreeSet::new(),
+            is_open: false,
         };
-        names_of(&schema.to_nearest_value(), &mut declared);
+        for tool in tools {
+            let document = Document::new(tool.clone());
+            let schema = document
+                .root()
+                .ok()
+                .and_then(|root| root.get("outputSchema"))
+                .filter(|own| own.kind() == Kind::Object)?;
+            let schema = schema.to_nearest_value();
+            names_of(&schema, &mut declared.names);
+            declared.is_open |= is_open(&schema);
+        }
+        (!tools.is_empty()).then_some(declared)
     }
-    let mut found = Vec::new();
-    for (place, path) in server.never.iter().enumerate() {
-        let mut names = path.steps().iter().filter_map(|step| match step {
-            Step::Key(name) => Some(name),
-            _ => None,
-        });
-        let unknown = names.find(|name| !declared.contains(&*fold_case(name)));
-        found.extend(unknown.map(|name| UnmatchedPattern {
-            server: index,
-            holder: None,
-            key: NEVER,
-            index: place,
-            pattern: path.to_string(),
-            nearest: nearest(name, declared.iter().map(String::as_str)).map(str::to_owned),
-        }));
+
+    /// What all of several servers declare; none where one of them is not known.
+    pub(super) fn of_all(all: impl Iterator<Item = Option<Self>>) -> Option<Self> {
+        all.reduce(|one, other| {
+            let (mut one, other) = (one?, other?);
+            one.names.extend(other.names);
+            one.is_open |= other.is_open;
+            Some(one)
+        })?
     }
-    found
+
+    /// Paths of what is withheld of a server that name a field which none of its tools declares: then it is
+    /// likely misspelled.
+    pub(super) fn unknown(&self, index: usize, server: &ServerConfig) -> Vec<UnmatchedPattern> {
+        self.unknown_of(NEVER, index, &server.never)
+    }
+
+    /// The same of paths for all servers, reported with the first server.
+    pub(super) fn unknown_of_all(&self, config: &GatewayConfig) -> Vec<UnmatchedPattern> {
+        let mut servers = config.servers.iter();
+        let first = servers.position(|server| !server.disabled);
+        self.unknown_of(NEVER_OF_ALL, first.unwrap_or_default(), &config.never)
+    }
+
+    fn unknown_of(
+        &self,
+        key: &'static str,
+        server: usize,
+        paths: &[Path],
+    ) -> Vec<UnmatchedPattern> {
+        let mut found = Vec::new();
+        for (place, path) in paths.iter().enumerate() {
+            let mut names = path.steps().iter().filter_map(|step| match step {
+                Step::Key(name) => Some(name),
+                _ => None,
+            });
+            let unknown = names.find(|name| !self.names.contains(&*fold_case(name)));
+            found.extend(unknown.map(|name| UnmatchedPattern {
+                server,
+                holder: None,
+                key,
+                index: place,
+                pattern: path.to_string(),
+                nearest: nearest(name, self.names.iter().map(String::as_str)).map(str::to_owned),
+                is_certain: !self.is_open,
+            }));
+        }
+        found
+    }
 }
 
 /// The folded names of all properties of a schema, wherever they stand.
@@ -214,9 +257,41 @@ fn names_of(schema: &Value, names: &mut BTreeSet<String>) {
     }
 }
 
+/// Whether what fits a schema may have fields that this does not name, as far as plain schemas tell: one
+/// that is built in another way may.
+fn is_open(schema: &Value) -> bool {
+    let mut left = vec![schema];
+    while let Some(schema) = left.pop() {
+        let Value::Object(members) = schema else {
+            return *schema != Value::Bool(false);
+        };
+        if let Some(Value::Array(branches)) = members.get("anyOf").or_else(|| members.get("oneOf"))
+        {
+            left.extend(branches);
+            continue;
+        }
+        match members.get("type").and_then(Value::as_str) {
+            Some("string" | "number" | "integer" | "boolean" | "null") => {}
+            Some("array") => match members.get("items") {
+                Some(items) if !members.contains_key("prefixItems") => left.push(items),
+                _ => return true,
+            },
+            Some("object") if members.get("additionalProperties") == Some(&Value::Bool(false)) => {
+                if members.contains_key("patternProperties") {
+                    return true;
+                }
+                let properties = members.get("properties").and_then(Value::as_object);
+                left.extend(properties.into_iter().flat_map(serde_json::Map::values));
+            }
+            _ => return true,
+        }
+    }
+    false
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{UnmatchedPattern, of_several, unknown_fields, unmatched};
+    use super::{Declared, UnmatchedPattern, of_several, unmatched};
     use crate::config::{FlowRule, GatewayConfig, ServerConfig, TokenConfig};
 
     fn check(server: &ServerConfig, tools: &[&str], expected: &[&str]) {
@@ -316,15 +391,45 @@ mod tests {
     }
 
     #[test]
+    fn a_field_for_all_servers_is_looked_for_in_all_of_them() {
+        let mut config = GatewayConfig::of_command("x", Vec::new());
+        config.never = crossfeed_projection::Path::parse_list("mail,emial").unwrap();
+        let declares = |field: &str| {
+            let schema =
+                serde_json::json!({"outputSchema": {"type": "object", "properties": {field: {}}}});
+            Declared::by(&[schema.to_string().into()])
+        };
+        let said = |all: Vec<Option<Declared>>| -> Vec<String> {
+            let declared = Declared::of_all(all.into_iter());
+            let found = declared.map_or_else(Vec::new, |all| all.unknown_of_all(&config));
+            assert!(found.iter().all(UnmatchedPattern::is_error));
+            found.iter().map(ToString::to_string).collect()
+        };
+        let expected = "`never[1]`, for all servers, names a field that no tool of any server declares; the nearest one is `email`";
+        assert_eq!(said(vec![declares("mail"), declares("email")]), [expected]);
+        assert_eq!(said(vec![declares("mail"), None]), [""; 0]);
+        assert_eq!(said(Vec::new()), [""; 0]);
+    }
+
+    #[test]
     fn a_field_that_no_tool_declares_is_found() {
         let mut server = GatewayConfig::of_command("x", Vec::new()).servers.remove(0);
         let paths = crossfeed_projection::Path::parse_list("passwort,users[].Mail,users[].phone");
         server.never = paths.unwrap();
         let declares = r#"{"outputSchema":{"type":"object","properties":{"Password":{},"users":{"items":{"properties":{"mail":{}}}}}}}"#;
-        let said = |tools: &[&'static str]| -> Vec<String> {
+        let found = |tools: &[&'static str]| {
             let tools: Vec<_> = tools.iter().map(|tool| (*tool).into()).collect();
-            let found = unknown_fields(0, &server, &tools);
-            found.iter().map(ToString::to_string).collect()
+            let declared = Declared::by(&tools);
+            declared.map_or_else(Vec::new, |declared| declared.unknown(0, &server))
+        };
+        let said = |tools: &[&'static str]| -> Vec<String> {
+            found(tools).iter().map(ToString::to_string).collect()
+        };
+        let errors = |tools: &[&'static str]| -> Vec<bool> {
+            found(tools)
+                .iter()
+                .map(UnmatchedPattern::is_error)
+                .collect()
         };
         assert_eq!(
             said(&[declares]),
@@ -333,6 +438,11 @@ mod tests {
                 "`never[2]` names a field that no tool of the server declares",
             ]
         );
+        // There may be phones that are not declared, unless the schemas say that there are not.
+        assert_eq!(errors(&[declares]), [true, false]);
+        let closed = r#"{"outputSchema":{"type":"object","additionalProperties":false,"properties":{"users":{"type":"array","items":{"anyOf":[{"type":"object","additionalProperties":false,"properties":{"mail":{"type":"string"}}},{"type":"null"}]}}}}}"#;
+        assert_eq!(errors(&[closed]), [true, true]);
+        assert_eq!(errors(&[closed, declares]), [true, false]);
         // A tool that declares nothing may return anything.
         assert_eq!(said(&[declares, "{}"]), [""; 0]);
         assert_eq!(said(&[]), [""; 0]);

@@ -1,0 +1,207 @@
+//! What a server that is a command is called: by the package or image that a launcher fetches, for `npx`
+//! says nothing of a server.
+//!
+//! What comes in: a program and its arguments. What goes out: a name for messages.
+
+use std::path::Path;
+
+/// The most bytes of a name.
+const LONGEST: usize = 48;
+
+/// Options of launchers that take no value. All others take one, unless it stands behind a `=`.
+const SWITCHES: [&str; 34] = [
+    "--bun",
+    "--detach",
+    "--init",
+    "--interactive",
+    "--isolated",
+    "--no",
+    "--no-cache",
+    "--no-config",
+    "--no-healthcheck",
+    "--no-install",
+    "--no-progress",
+    "--offline",
+    "--prefer-offline",
+    "--prefer-online",
+    "--privileged",
+    "--publish-all",
+    "--quiet",
+    "--read-only",
+    "--refresh",
+    "--reinstall",
+    "--rm",
+    "--silent",
+    "--tty",
+    "--verbose",
+    "--yes",
+    "-P",
+    "-d",
+    "-i",
+    "-it",
+    "-q",
+    "-s",
+    "-t",
+    "-ti",
+    "-y",
+];
+
+/// What a launcher starts.
+enum Fetched {
+    /// A package of npm: `@scope/name@version`.
+    Npm,
+    /// A package of Python: `name[extra]==version`.
+    Python,
+    /// A container's image: `registry/name:tag`.
+    Image,
+    /// A module of Python.
+    Module,
+}
+
+/// The name of a server that is a command.
+pub(super) fn of(command: &str, args: &[String]) -> String {
+    let mut words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let mut program = stem(command);
+    // How programs that are scripts are started on Windows.
+    if program.eq_ignore_ascii_case("cmd")
+        && let [option, started, rest @ ..] = words.as_slice()
+        && option.eq_ignore_ascii_case("/c")
+    {
+        (program, words) = (stem(started), rest.to_vec());
+    }
+    let fetched = fetched(&program, &words).map(tidy);
+    let name = fetched.filter(|name| !name.is_empty()).unwrap_or(program);
+    match name.is_empty() {
+        true => "server".to_owned(),
+        false => name,
+    }
+}
+
+fn stem(command: &str) -> String {
+    let stem = Path::new(command).file_stem();
+    stem.map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
+}
+
+/// The name of what a launcher starts.
+fn fetched<'w>(program: &str, words: &[&'w str]) -> Option<&'w str> {
+    let (kind, words) = match (program, words) {
+        ("npx" | "bunx" | "pnpx", words)
+        | ("npm", ["exec" | "x", words @ ..])
+        | ("pnpm" | "yarn", ["dlx" | "exec", words @ ..])
+        | ("bun", ["x", words @ ..]) => (Fetched::Npm, words),
+        ("uvx", words) | ("uv", ["tool", "run", words @ ..]) | ("pipx", ["run", words @ ..]) => {
+            (Fetched::Python, words)
+        }
+        (
+            "docker" | "podman" | "nerdctl",
+            ["run", words @ ..] | ["container", "run", words @ ..],
+        ) => (Fetched::Image, words),
+        ("py", ["-m", words @ ..]) => (Fetched::Module, words),
+        (python, ["-m", words @ ..]) if python.starts_with("python") => (Fetched::Module, words),
+        _ => return None,
+    };
+    let word = first_argument(words)?;
+    Some(match kind {
+        Fetched::Npm => {
+            let name = word.rsplit('/').next()?;
+            name.split('@').next()?
+        }
+        Fetched::Python => word.split(['@', '[', '=', '<', '>', '~', '!']).next()?,
+        Fetched::Image => {
+            let name = word.rsplit('/').next()?;
+            name.split([':', '@']).next()?
+        }
+        Fetched::Module => word,
+    })
+}
+
+/// The first word that is neither an option nor its value.
+fn first_argument<'w>(words: &[&'w str]) -> Option<&'w str> {
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match *word {
+            "--" => return words.next().copied(),
+            option if !option.starts_with('-') => return Some(option),
+            option if option.contains('=') || SWITCHES.contains(&option) => {}
+            _ => {
+                words.next();
+            }
+        }
+    }
+    None
+}
+
+/// As a configuration would admit it.
+fn tidy(name: &str) -> String {
+    let plain = |c: &char| !c.is_control() && *c != '*';
+    let mut tidy = String::new();
+    for c in name.chars().filter(plain) {
+        if tidy.len() + c.len_utf8() > LONGEST {
+            break;
+        }
+        tidy.push(c);
+    }
+    tidy
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of;
+
+    fn check(command: &str, expected: &str) {
+        let mut words = command.split_whitespace().map(str::to_owned);
+        let program = words.next().unwrap();
+        let args: Vec<_> = words.collect();
+        assert_eq!(of(&program, &args), expected, "{command}");
+    }
+
+    #[test]
+    fn what_a_launcher_fetches_gives_the_name() {
+        let fs = "server-filesystem";
+        check("npx -y @modelcontextprotocol/server-filesystem /tmp", fs);
+        check("npx @modelcontextprotocol/server-filesystem@2026.8.31", fs);
+        check("/usr/bin/npx --package=x -- server-filesystem", fs);
+        check("npx -p @a/b server-filesystem", fs);
+        check("npm exec --yes server-filesystem", fs);
+        check("pnpm dlx server-filesystem", fs);
+        check("cmd /c npx -y server-filesystem", fs);
+        check("uvx mcp-server-git --repository .", "mcp-server-git");
+        check("uvx mcp-server-git@latest", "mcp-server-git");
+        check(
+            "uvx --from git+https://x/y mcp-server-git",
+            "mcp-server-git",
+        );
+        check("uv tool run mcp-server-git[all]==1.0", "mcp-server-git");
+        check("pipx run mcp-server-git", "mcp-server-git");
+        let github = "github-mcp-server";
+        check(
+            "docker run -i --rm -e GITHUB_TOKEN -v /a:/b ghcr.io/github/github-mcp-server:1 stdio",
+            github,
+        );
+        check(
+            "docker run -it --env=A=b localhost:5000/github-mcp-server@sha256:1",
+            github,
+        );
+        check("docker container run github-mcp-server", github);
+        check("python3 -m mcp_server_time --zone x", "mcp_server_time");
+    }
+
+    #[test]
+    fn any_other_program_gives_its_own_name() {
+        check("/opt/bin/files.exe --npx", "files");
+        check("npx", "npx");
+        check("npx -y", "npx");
+        check("docker ps", "docker");
+        check("python3 server.py", "python3");
+        check("uv run server.py", "uv");
+        check("/", "server");
+    }
+
+    #[test]
+    fn a_name_is_one_that_a_configuration_admits() {
+        let long = "é".repeat(40);
+        let args = ["-y".to_owned(), long];
+        assert_eq!(of("npx", &args), "é".repeat(24));
+        assert_eq!(of("npx", &["*\u{7}".to_owned()]), "npx");
+    }
+}
