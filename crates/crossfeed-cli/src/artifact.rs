@@ -53,6 +53,7 @@ async fn create(
     let options = retrieve::engine(&args.context)?;
     let wanted = wanted(args)?;
     let document = input::read(&args.file)?;
+    let options = records::with_room(options, document.len());
     let store = Arc::new(SqliteStore::open(
         &args.kept.store,
         SqliteOptions::default(),

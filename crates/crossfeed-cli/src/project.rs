@@ -97,10 +97,11 @@ async fn cut(
     options: &ProjectOptions,
 ) -> Result<Projected, Stop> {
     let policy = RevealPolicy::default().with_every_tool(rules);
-    let engine = EngineOptions::default().with_reveal(policy);
-    let session = Engine::new(engine, records::store()).session(records::named_scope("default")?);
     let call = CallId::parse(CALL).map_err(|error| Stop::Usage(error.to_string()))?;
     let document = input::read(&args.file)?;
+    let engine = EngineOptions::default().with_reveal(policy);
+    let engine = records::with_room(engine, document.len());
+    let session = Engine::new(engine, records::store()).session(records::named_scope("default")?);
     if args.kind == Some(Kind::Json) {
         input::check_json(&document, &args.file)?;
     }

@@ -57,9 +57,18 @@ pub(crate) async fn session(
     kind: Option<Kind>,
 ) -> Result<Session, Stop> {
     let document = input::read(file)?;
+    let options = with_room(options, document.len());
     let session = Engine::new(options, store()).session(named_scope("default")?);
     session.record(call_id, result(document, kind)).await?;
     Ok(session)
+}
+
+/// Options under which as much can be selected and passed on as was read, however large that is.
+pub(crate) fn with_room(mut options: EngineOptions, bytes: usize) -> EngineOptions {
+    let limits = &mut options.select.limits;
+    limits.output_bytes = limits.output_bytes.max(bytes);
+    options.max_resolved_bytes = options.max_resolved_bytes.max(bytes);
+    options
 }
 
 /// A document as the result that it is.

@@ -43,7 +43,8 @@ pub(crate) async fn run(
         Some(schema) => Some(judge(args, schema)?),
         None => None,
     };
-    let engine = Engine::new(EngineOptions::default(), store(args)?);
+    let options = records::with_room(EngineOptions::default(), results.len());
+    let engine = Engine::new(options, store(args)?);
     for record in records {
         record_one(&engine, &scope, record, &args.results).await?;
     }

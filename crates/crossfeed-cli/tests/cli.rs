@@ -660,6 +660,17 @@ fn nothing_of_a_file_is_evicted() {
 }
 
 #[test]
+fn as_much_is_selected_as_was_read() {
+    // More than selectors may give by default.
+    let text = "x".repeat((64 << 20) + 1);
+    let path = file("large.json", &format!(r#"{{"items":["{text}"]}}"#));
+    let (status, out, err) = run_bytes(&["select", "items", &path], b"");
+    fs::remove_file(path).unwrap();
+    assert_eq!((status, err.as_str()), (0, ""));
+    assert!(out == format!("[\"{text}\"]\n").into_bytes());
+}
+
+#[test]
 fn what_is_no_record_is_a_usage_error() {
     for (lines, says) in [
         (

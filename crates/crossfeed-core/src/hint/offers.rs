@@ -26,8 +26,6 @@ pub(super) struct Offers<'a, 'v> {
     items_left: usize,
     /// Steps that trying a path may take.
     path_steps: u64,
-    /// Steps that the limits of a selector allow, without those for opening what the walk opened.
-    base_steps: u64,
 }
 
 impl<'a, 'v> Offers<'a, 'v> {
@@ -43,7 +41,6 @@ impl<'a, 'v> Offers<'a, 'v> {
             Some(_) => 0,
             None => view.len().unwrap_or_default(),
         };
-        let opened = walk.opened_bytes as u64 / 16 + 1;
         Self {
             walk,
             view,
@@ -53,7 +50,6 @@ impl<'a, 'v> Offers<'a, 'v> {
             known: HashMap::new(),
             items_left: ITEMS,
             path_steps: PATH_STEPS + members as u64,
-            base_steps: options.limits.base_steps.saturating_sub(opened),
         }
     }
 
@@ -97,7 +93,7 @@ impl<'a, 'v> Offers<'a, 'v> {
         };
         let limits = Limits::default()
             .with_steps_per_value(0)
-            .with_base_steps(self.base_steps.min(steps))
+            .with_base_steps(self.options.limits.base_steps.min(steps))
             .with_output_bytes(self.options.limits.output_bytes)
             .with_time(self.options.limits.time);
         let own = Budget::new(&limits, 0);

@@ -542,10 +542,20 @@ fn what_was_looked_at_is_said() {
     let wide: Map<String, Value> = (0..20_000).map(|n| (format!("k{n}"), json!(n))).collect();
     check_sampled(&Value::Object(wide), "first 500 of 20000 keys");
     check_sampled(&json!({"k".repeat(300): 1, "a": 2}), "1 long keys left out");
-    check_sampled(
-        &json!({"t": format!("[{}]", " ".repeat(1 << 20))}),
-        "1 long texts not opened",
-    );
+    check_sampled(&json!({"t": vec!["[]"; 1003]}), "3 texts not opened");
+}
+
+#[test]
+fn what_a_large_text_holds_is_looked_at() {
+    let records: Vec<Value> = (0..5000)
+        .map(|n| json!({"id": n, "url": "u".repeat(250)}))
+        .collect();
+    let text = json!({"items": records}).to_string();
+    assert!(text.len() > 1 << 20);
+    let hints = hints(&json!({"content": text}).to_string(), HintDetail::Compact);
+    let paths = hints["terminalPaths"].to_string();
+    assert!(paths.contains("content.items[0].id[number]"), "{paths}");
+    assert_eq!(hints["sampled"], "17 of 5000 items of `content.items`");
 }
 
 #[test]

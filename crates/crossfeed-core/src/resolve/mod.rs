@@ -105,9 +105,9 @@ impl LimitError {
             Self::ArgumentsTooLarge { .. } => {
                 "write fewer values: pass large data by reference to the call that returned it"
             }
-            Self::Unreadable(_) | Self::Costly(_) => {
-                "try: a call that returns less, or flatter, data"
-            }
+            Self::Unreadable(_) => "try: a call that returns less, or flatter, data",
+            // What is in the result costs no steps to read, so it is time that was short.
+            Self::Costly(_) => "try the same again, or fewer references in one call",
             Self::NoMemory => NO_MEMORY,
             Self::TooManyReferences { .. } | Self::OutOfTime { .. } => {
                 "try: one reference with a selector that gives a list, instead of one for each item"

@@ -1,7 +1,7 @@
 //! Why a selector did not produce a value, and what to try instead.
 
 use crate::shape::Shape;
-use crossfeed_jmespath::{ParseError, TypeMismatch, guard::Forbidden};
+use crossfeed_jmespath::{Expression, ParseError, TypeMismatch, guard::Forbidden};
 use crossfeed_wire::{ErrorCode, Fault};
 
 /// Why a selector did not produce a value.
@@ -147,6 +147,11 @@ impl SelectError {
                 source.pattern
             ),
             Self::NoMemory { .. } => NO_MEMORY.to_owned(),
+            // A path builds nothing: only what it gives can be too much.
+            Self::TooCostly { expression, .. } if is_path(expression) => {
+                "try: a longer path, or a slice such as `[0:100]` of a list, which selects less"
+                    .to_owned()
+            }
             Self::TooCostly { .. } => {
                 "try: a path or filter that selects less, without nesting lists in each other"
                     .to_owned()
@@ -157,6 +162,12 @@ impl SelectError {
 
 /// What to do where the host has no memory left.
 pub(crate) const NO_MEMORY: &str = "call again when other calls have returned, or select less";
+
+/// Whether an expression is fields and indexes, or all of the value.
+fn is_path(expression: &str) -> bool {
+    matches!(expression.trim(), "@" | "result")
+        || Expression::parse(expression).is_ok_and(|expression| expression.is_plain_path())
+}
 
 fn found(shape: &Shape, nearest: &[String]) -> String {
     let next = match nearest {

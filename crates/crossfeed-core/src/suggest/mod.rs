@@ -23,6 +23,7 @@ use crate::{
     validate::keeps_numbers,
 };
 use crossfeed_jmespath::{Arena, Budget, Expression, Kind, Limits, SpineStep, View, evaluate};
+use crossfeed_json::Cursor;
 use serde_json::Value;
 use std::{cmp::Reverse, collections::HashSet, fmt};
 
@@ -34,6 +35,10 @@ const TESTED: usize = 60;
 const TESTED_BYTES: usize = 1 << 20;
 /// Bytes of all values that are tested.
 const TESTED_BYTES_IN_ALL: usize = 4 << 20;
+/// The largest text that is tested: as large as references may bring in by default.
+const TESTED_TEXT: usize = 64 << 20;
+/// How many texts that are larger than other values may be.
+const LARGE_TEXTS: usize = 2;
 /// The steps of one evaluation: what takes more gives more than is tested.
 const EVALUATION_STEPS: u64 = 300_000;
 
@@ -93,7 +98,7 @@ impl<'a> Trial<'a, '_> {
         let mut offered = Vec::new();
         let mut places: HashSet<&[String]> = HashSet::new();
         let mut tested = 0;
-        let mut bytes_left = TESTED_BYTES_IN_ALL;
+        let mut left = Left::default();
         for candidate in &found {
             for (text, kind) in texts(candidate, wish.is_list()) {
                 if offered.len() == most || tested == TESTED {
@@ -106,7 +111,7 @@ impl<'a> Trial<'a, '_> {
                     continue;
                 }
                 tested += 1;
-                let Some(value) = self.value_of(&text, &mut bytes_left) else {
+                let Some(value) = self.value_of(&text, &mut left) else {
                     continue;
                 };
                 let suggestion = Suggestion {
@@ -125,16 +130,16 @@ impl<'a> Trial<'a, '_> {
 
     /// Those of some selectors whose values fit.
     pub(crate) fn those_that_fit(&self, selectors: &[String], fits: &mut Fits<'_>) -> Vec<String> {
-        let mut bytes_left = TESTED_BYTES_IN_ALL;
+        let mut left = Left::default();
         let mut fit = |selector: &str| {
-            self.value_of(selector, &mut bytes_left)
+            self.value_of(selector, &mut left)
                 .is_some_and(|value| fits(value.json, value.digits.as_deref()))
         };
         let fitting = selectors.iter().filter(|selector| fit(selector));
         fitting.cloned().collect()
     }
 
-    fn value_of(&self, selector: &str, bytes_left: &mut usize) -> Option<Tested> {
+    fn value_of(&self, selector: &str, left: &mut Left) -> Option<Tested> {
         let expression = Expression::parse(selector).ok()?;
         let limits = Limits::default()
             .with_base_steps(EVALUATION_STEPS)
@@ -142,17 +147,14 @@ impl<'a> Trial<'a, '_> {
         // A budget of its own, so that no selector takes what the next one needs.
         let budget = Budget::new(&limits, 0);
         let found = evaluate(&expression, self.view, self.arena, &budget).ok()??;
-        let most = TESTED_BYTES.min(*bytes_left);
+        let most = TESTED_BYTES.min(left.bytes);
         // What is copied tells its size beforehand.
-        if found
-            .as_cursor()
-            .is_some_and(|cursor| cursor.raw().len() > most)
-        {
-            return None;
+        if let Some(cursor) = found.as_cursor().filter(|cursor| cursor.raw().len() > most) {
+            return self.large_text(cursor, left);
         }
-        let mut left = most;
-        let value = found.to_value(&mut left).ok();
-        *bytes_left -= most - left;
+        let mut rest = most;
+        let value = found.to_value(&mut rest).ok();
+        left.bytes -= most - rest;
         let json = value.filter(|_| keeps_digits(&found))?;
         let digits = json.is_number().then(|| {
             let mut digits = Vec::new();
@@ -163,6 +165,37 @@ impl<'a> Trial<'a, '_> {
             json,
             digits: digits.flatten(),
         })
+    }
+
+    /// A text that is too large for most tests. It may be the very one that the parameter wants.
+    fn large_text(&self, cursor: Cursor<'_>, left: &mut Left) -> Option<Tested> {
+        let bytes = cursor.raw().len();
+        if cursor.kind() != Kind::String || bytes > TESTED_TEXT {
+            return None;
+        }
+        left.large_texts = left.large_texts.checked_sub(1)?;
+        // Twice, because a repair may be tried, too. It is given back with the arena.
+        let room = bytes.saturating_mul(2);
+        self.arena.reservation().reserve(room).ok()?;
+        Some(Tested {
+            json: Value::String(cursor.as_str()?.into_owned()),
+            digits: None,
+        })
+    }
+}
+
+/// What may still be tested.
+struct Left {
+    bytes: usize,
+    large_texts: usize,
+}
+
+impl Default for Left {
+    fn default() -> Self {
+        Self {
+            bytes: TESTED_BYTES_IN_ALL,
+            large_texts: LARGE_TEXTS,
+        }
     }
 }
 

@@ -521,3 +521,15 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_text_that_is_larger_than_other_values_is_offered() {
+    let text = tool("body", json!({"type": "string"}));
+    let plain = json!({"content": "word ".repeat(500_000)}).to_string();
+    check(&plain, text.clone(), "/body", &["content"]);
+    let short = tool("body", json!({"type": "string", "maxLength": 100}));
+    check(&plain, short, "/body", &[]);
+    let three =
+        json!({"a": "x".repeat(1 << 21), "b": "x".repeat(1 << 21), "c": "x".repeat(1 << 21)});
+    check(&three.to_string(), text, "/body", &["a", "b"]);
+}

@@ -157,12 +157,39 @@ impl Budget {
 
     /// Adds the steps for `values` more values: JSON that was opened in a string.
     pub(crate) fn extend(&self, values: usize) {
-        let steps = self.steps_per_value.saturating_mul(values as u64);
+        self.add(self.steps_per_value.saturating_mul(values as u64));
+    }
+
+    fn add(&self, steps: u64) {
         self.steps.set(self.steps.get().saturating_add(steps));
         self.steps_left
             .set(self.steps_left.get().saturating_add(steps));
         self.next_look
             .set(self.next_look.get().saturating_add(steps));
+    }
+
+    /// Covers the reading of `bytes` of JSON in a text. Like the document itself it takes none of the
+    /// steps, but the clock is looked at as often as for other work of that size.
+    pub(crate) fn read_json(&self, bytes: usize) -> Result<(), Cost> {
+        let steps = bytes as u64 / 16 + 1;
+        self.add(steps);
+        self.spend(steps)
+    }
+
+    /// Reads `bytes` of JSON in a text: like reading the document itself it takes none of the
+    /// selection's own time.
+    pub(crate) fn untimed<T>(&self, bytes: usize, read: impl FnOnce() -> T) -> T {
+        /// What is shorter is read in some ten microseconds.
+        const SHORT: usize = 64 << 10;
+        let Some(deadline) = self.deadline.get().filter(|_| bytes > SHORT) else {
+            return read();
+        };
+        let began = Instant::now();
+        let value = read();
+        let later = deadline + began.elapsed();
+        let later = self.latest.map_or(later, |latest| later.min(latest));
+        self.deadline.set(Some(later));
+        value
     }
 
     /// Takes `steps` from what is left.
@@ -201,7 +228,7 @@ impl Budget {
         Ok(())
     }
 
-    fn deadline(&self, now: Instant) -> Instant {
+    pub(crate) fn deadline(&self, now: Instant) -> Instant {
         self.deadline.get().unwrap_or_else(|| {
             let own = now + self.time.min(FOREVER);
             let deadline = self.latest.map_or(own, |latest| own.min(latest));

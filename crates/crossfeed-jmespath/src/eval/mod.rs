@@ -139,20 +139,21 @@ impl Arena {
         let document = match self.opened.get(&key) {
             Some(document) => document,
             None => {
-                budget.spend(raw.len() as u64 / 16 + 1)?;
+                budget.read_json(raw.len())?;
                 let before = self.reservation.used();
                 let is_json = first.or_else(|| first_inside(raw)).is_some_and(opens_json);
-                let (text, indexing) = if is_json {
-                    let indexing = indexing_bytes(raw);
+                let indexing = if is_json { indexing_bytes(raw) } else { 0 };
+                if is_json {
                     self.reservation
                         .reserve(raw.len().saturating_add(indexing))?;
-                    (cursor.as_str().unwrap_or_default().into_owned(), indexing)
-                } else {
-                    // Kept all the same, so that it is not looked at again.
-                    (String::new(), 0)
-                };
-                let document = self.opened.insert(key, Box::new(Document::new(text)));
-                let values = document.root().map_or(0, Cursor::value_count);
+                }
+                let (document, values) = budget.untimed(raw.len(), || {
+                    // What is no JSON is kept all the same, so that it is not looked at again.
+                    let text = cursor.as_str().filter(|_| is_json).unwrap_or_default();
+                    let document = Document::new(text.into_owned());
+                    let document = self.opened.insert(key, Box::new(document));
+                    (document, document.root().map_or(0, Cursor::value_count))
+                });
                 self.reservation.release(indexing / 2);
                 let bytes = self.reservation.used().saturating_sub(before);
                 self.opened_bytes.set(self.opened_bytes.get() + bytes);

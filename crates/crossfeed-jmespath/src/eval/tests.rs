@@ -4,7 +4,7 @@ use super::{Arena, Budget, EvalError, Limits, evaluate};
 use crate::{Expression, View};
 use crossfeed_json::{Document, Tables};
 use proptest::{collection::vec, prelude::*, sample::select};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What came out, and the steps that are left; after one step too many, how many were left is
 /// nobody's concern.
@@ -350,4 +350,54 @@ fn a_look_up_in_a_wide_object_costs_four_steps_more() {
     let large = format!("[{item},{item},{item}]");
     let more = spent(&large, "[*].key0") - spent(&small, "[*].key0");
     assert_eq!(more, 3 * 4);
+}
+
+#[test]
+fn json_in_a_text_costs_what_json_beside_it_costs() {
+    let records: Vec<_> = (0..2000)
+        .map(|n| format!(r#"{{"id":{n},"name":"{}"}}"#, "x".repeat(40)))
+        .collect();
+    let json = format!(r#"{{"users":[{}]}}"#, records.join(","));
+    let beside = format!(r#"{{"content":{json}}}"#);
+    let in_text = serde_json::json!({ "content": json }).to_string();
+    let in_texts = serde_json::json!({ "content": serde_json::json!([json]).to_string() });
+    // Fewer steps than the text has words.
+    let limits = Limits::default()
+        .with_base_steps(100)
+        .with_time(Duration::from_secs(3600));
+    let select = |raw: &str, text: &str| {
+        let document = Document::new(raw.to_owned());
+        let root = document.root().unwrap();
+        let expression = Expression::parse(text).unwrap();
+        let (arena, budget) = (Arena::new(), Budget::new(&limits, root.value_count()));
+        let found = evaluate(&expression, &View::from(root), &arena, &budget);
+        let mut json = Vec::new();
+        found
+            .unwrap()
+            .unwrap()
+            .write(&mut json, usize::MAX)
+            .unwrap();
+        json
+    };
+    for path in ["users[1999].id", "users[?id > `1997`].id"] {
+        let expected = select(&beside, &format!("content.{path}"));
+        assert_eq!(select(&in_text, &format!("content.{path}")), expected);
+        let nested = select(&in_texts.to_string(), &format!("content[0].{path}"));
+        assert_eq!(nested, expected);
+    }
+}
+
+#[test]
+fn reading_a_text_takes_none_of_the_time() {
+    let slow = Duration::from_millis(5);
+    let later = |latest: Instant| {
+        let budget = Budget::new(&Limits::default(), 0).until(latest);
+        let before = budget.deadline(Instant::now());
+        budget.untimed(1 << 20, || std::thread::sleep(slow));
+        budget.deadline(Instant::now()) - before
+    };
+    let now = Instant::now();
+    assert!(later(now + Duration::from_secs(3600)) >= slow);
+    // Whoever waits for the selection waits no longer for that.
+    assert_eq!(later(now), Duration::ZERO);
 }

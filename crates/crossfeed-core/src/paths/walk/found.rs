@@ -103,7 +103,7 @@ impl Walk<'_> {
             parts.push(format!("{} long keys left out", self.long_keys));
         }
         if self.unopened > 0 {
-            parts.push(format!("{} long texts not opened", self.unopened));
+            parts.push(format!("{} texts not opened", self.unopened));
         }
         (!parts.is_empty()).then(|| parts.join("; "))
     }

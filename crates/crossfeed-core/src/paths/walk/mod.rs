@@ -13,7 +13,7 @@
 mod found;
 
 use super::SELECTOR_CHARS;
-use crossfeed_jmespath::{Arena, Budget, Kind, View};
+use crossfeed_jmespath::{Arena, Budget, Cost, Kind, View};
 use std::{borrow::Cow, collections::HashMap};
 
 /// Up to how many values are looked at as a whole; as many again for JSON in strings.
@@ -36,8 +36,8 @@ const FIRST_KEYS_IN_LISTS: usize = 100;
 const DEPTH: usize = crossfeed_json::MAX_DEPTH;
 /// How many strings are opened.
 const OPENED: usize = 1000;
-/// How many bytes of strings are opened.
-const OPENED_BYTES: usize = 1 << 20;
+/// How many bytes of strings are opened: reading them costs what reading as much of the document did.
+const OPENED_BYTES: usize = 64 << 20;
 
 /// A step of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -126,8 +126,6 @@ pub(crate) struct Walk<'a> {
     far_lists_left: usize,
     opens_left: usize,
     bytes_left: usize,
-    /// Bytes of the strings that were opened.
-    pub(crate) opened_bytes: usize,
 }
 
 impl<'a> Walk<'a> {
@@ -348,8 +346,15 @@ impl<'a> Walk<'a> {
         }
         self.opens_left -= 1;
         self.bytes_left -= bytes;
-        self.opened_bytes += bytes;
-        Some(arena.open(cursor, budget).ok()?.map(View::from))
+        match arena.open(cursor, budget) {
+            Ok(opened) => Some(opened.map(View::from)),
+            // The rest can be walked over without memory for this one.
+            Err(Cost::Memory) => {
+                self.unopened += 1;
+                Some(None)
+            }
+            Err(_) => None,
+        }
     }
 
     fn cut(&mut self, place: usize, path: usize, is_list: bool, looked: usize, of: usize) {
