@@ -32,6 +32,8 @@ pub struct ProjectOptions {
     pub output_schema: Option<Arc<Value>>,
     /// A selector that is evaluated before: what it gives is projected.
     pub select: Option<String>,
+    /// Whether what a call failed with is projected like a result, for who reads it.
+    pub failures: bool,
 }
 
 impl ProjectOptions {
@@ -74,6 +76,13 @@ impl ProjectOptions {
     #[must_use]
     pub fn with_select(mut self, expression: impl Into<String>) -> Self {
         self.select = Some(expression.into());
+        self
+    }
+
+    /// The options for who may read what a call failed with, too.
+    #[must_use]
+    pub fn with_failures(mut self) -> Self {
+        self.failures = true;
         self
     }
 }

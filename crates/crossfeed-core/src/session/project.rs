@@ -118,7 +118,9 @@ impl Session {
             let mut projected = if failures && stored.failure().is_some() {
                 inner.failed(stored, arena)?
             } else {
-                succeeded(&wanted, stored)?;
+                if !options.failures {
+                    succeeded(&wanted, stored)?;
+                }
                 inner.project(&scope, stored, arena, &options)?
             };
             if whole.hides_from(stored) {

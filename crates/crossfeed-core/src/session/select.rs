@@ -19,18 +19,45 @@ impl Session {
     ///
     /// [`Failure`] says what is wrong with the result or the selector.
     pub async fn select(&self, call_id: &CallId, expression: &str) -> Result<Selected, Failure> {
-        let selected = self.try_select(call_id, expression).await;
+        self.selected(call_id, expression, false).await
+    }
+
+    /// The same for who reads a result rather than passing it on: what a call failed with can be read, too.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] says what is wrong with the result or the selector.
+    pub async fn read(&self, call_id: &CallId, expression: &str) -> Result<Selected, Failure> {
+        self.selected(call_id, expression, true).await
+    }
+
+    async fn selected(
+        &self,
+        call_id: &CallId,
+        expression: &str,
+        failures: bool,
+    ) -> Result<Selected, Failure> {
+        let selected = self.try_select(call_id, expression, failures).await;
         let selected = selected.map_err(|failure| failure.with_expression(Some(expression)));
         selected.inspect_err(|failure| self.note_failure(failure))
     }
 
-    async fn try_select(&self, call_id: &CallId, expression: &str) -> Result<Selected, Failure> {
+    async fn try_select(
+        &self,
+        call_id: &CallId,
+        expression: &str,
+        failures: bool,
+    ) -> Result<Selected, Failure> {
         let stored = self.found(call_id).await?;
         let inner = Arc::clone(self.inner());
         let small = is_small_result(&stored) && is_plain_path(expression);
         let (wanted, text) = (call_id.clone(), expression.to_owned());
-        let work =
-            move |stored: &Stored, arena: &Arena| inner.select(&wanted, stored, arena, &text);
+        let work = move |stored: &Stored, arena: &Arena| {
+            if !failures {
+                succeeded(&wanted, stored)?;
+            }
+            inner.select(stored, arena, &text)
+        };
         let selected = self.work_on(call_id, stored, small, work).await;
         selected.map_err(|error| Failure::of_call(call_id, error))
     }
@@ -57,14 +84,7 @@ impl Session {
 }
 
 impl Inner {
-    fn select(
-        &self,
-        call_id: &CallId,
-        stored: &Stored,
-        arena: &Arena,
-        text: &str,
-    ) -> Result<Selected, Error> {
-        succeeded(call_id, stored)?;
+    fn select(&self, stored: &Stored, arena: &Arena, text: &str) -> Result<Selected, Error> {
         let budget = self.fill_limits().budget(stored, arena);
         let views = stored.views(arena, &budget).map_err(LimitError::from)?;
         let selection = self.select_in(&views, arena, &budget, text)?;

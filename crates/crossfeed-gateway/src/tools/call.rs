@@ -192,6 +192,7 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
         offered: Arc::clone(&offered),
         view,
         shows: shared.shows(&said),
+        can_read: listing.is_some_and(|listing| listing.has_extra(extra::READ)),
         wants_whole: ready.wants_whole,
         sources: ready.sources,
         projection: ready.projection,

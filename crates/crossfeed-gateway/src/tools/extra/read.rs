@@ -59,6 +59,7 @@ pub(super) async fn answer(shared: &Shared, asked: &Asked) -> Result<Bytes, Byte
         Some(fields) => {
             let request = ProjectionRequest::new().with_include(fields);
             let mut options = ProjectOptions::default().with_request(request);
+            options = options.with_failures();
             if let Some(select) = select {
                 options = options.with_select(select);
             }
@@ -67,7 +68,7 @@ pub(super) async fn answer(shared: &Shared, asked: &Asked) -> Result<Bytes, Byte
         }
         // `@` is all of it.
         None => {
-            let selected = session.select(&id, select.unwrap_or("@")).await;
+            let selected = session.read(&id, select.unwrap_or("@")).await;
             selected.map(|selected| selected.json)
         }
     };

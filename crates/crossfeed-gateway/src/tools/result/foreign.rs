@@ -61,6 +61,12 @@ fn is_our_code(text: &str) -> bool {
     ErrorCode::ALL.iter().any(|code| code.as_str() == text)
 }
 
+/// A failure that begins as the gateway's own do says that the server wrote it.
+pub(super) fn said_by_server(text: &str) -> Option<String> {
+    let is_claim = has_our_code(text) && !is_refusal(text);
+    is_claim.then(|| format!("{SAYS}{text}"))
+}
+
 /// An error of a server's, which cannot be mistaken for the gateway's: a client may act on what the
 /// gateway says of another server.
 pub(crate) fn of_server(message: Message) -> Message {
@@ -75,8 +81,8 @@ pub(crate) fn of_server(message: Message) -> Message {
     let said = root
         .get("message")
         .and_then(|own| Some((own, own.as_str()?)));
-    if let Some((own, text)) = said.filter(|(_, text)| has_our_code(text) && !is_refusal(text)) {
-        edits.replace(own, quoted(&format!("{SAYS}{text}")));
+    if let Some((own, text)) = said.and_then(|(own, text)| Some((own, said_by_server(&text)?))) {
+        edits.replace(own, quoted(&text));
     }
     if let Some(data) = root.get("data").filter(|own| own.kind() == Kind::Object) {
         let code = data.get("code").and_then(Cursor::as_str);

@@ -7,7 +7,8 @@
 //! # What holds
 //!
 //! - What a call failed with is passed on byte for byte, but for what another said under our keys of
-//!   `_meta`, and for structured content that the client refuses; and nothing can refer to it.
+//!   `_meta`, and for structured content that the client refuses; a model sees a large one as a preview, and can
+//!   read the rest. Nothing can refer to it.
 //! - A program gets the bytes that the server gave, whatever they are; all that is said to it stands in `_meta`.
 //! - What a model is shown in place of a large result is text that does not parse as its data.
 //! - What a server writes cannot be mistaken for what the gateway says: members of its own with such keys are
@@ -101,6 +102,8 @@ pub(super) struct Kept {
     pub(super) view: View,
     /// Which part of it the client shows its model.
     pub(super) shows: Shows,
+    /// Whether the client can read stored results, so that what is cut is not lost where nothing can refer to it.
+    pub(super) can_read: bool,
     /// Whose data its arguments hold.
     pub(super) sources: Sources,
     /// What was asked of the result by parameters of ours.
@@ -121,7 +124,9 @@ enum Answer {
         /// Whether it is more than is shown whole.
         is_large: bool,
     },
-    Failure,
+    Failure {
+        is_large: bool,
+    },
     /// The client must say more; by this state the server will know it again.
     InputRequired(Option<String>),
     /// It will be done later.
@@ -146,10 +151,10 @@ impl Answer {
         });
         let content = root.get(whole::CONTENT);
         let has_content = content.is_some();
-        // Some write 1 or "true": whatever is not `false` may be meant so, and nothing refers to it.
-        let failed = |own: Cursor<'_>| own.as_bool() != Some(false);
         match task {
-            _ if root.get("isError").is_some_and(failed) => Self::Failure,
+            _ if has_failed(root) => Self::Failure {
+                is_large: is_large(root, shows),
+            },
             // It would be lost beside what is said of it.
             _ if content.is_some_and(|own| own.kind() != Kind::Array) => Self::Other,
             Some(task) if !has_content => Self::Task(task),
@@ -206,13 +211,24 @@ impl Kept {
                 shared.remember_task(task, self);
                 passed::on(result, passing).await.into()
             }
-            Answer::Failure => {
+            Answer::Failure { is_large } => {
                 let shared = Arc::clone(&self.shared);
+                let call_id = self.in_flight.call_id().clone();
+                let is_cut = is_large && self.again().cuts_failures(&show);
                 let failed = ToolResult::mcp_document(read).failed();
-                note(self.in_flight.complete(failed).await.err());
+                let recorded = self.in_flight.complete(failed).await;
+                let is_kept = recorded.is_ok();
+                note(recorded.err());
                 let figures = shared.tools.figures.server(self.offered.server);
                 figures.result(metrics::Kept::Failed);
-                passed::on(result, passing).await.into()
+                let cut = match is_cut && is_kept {
+                    true => previewed(&shared, &call_id, &show).await.flatten(),
+                    false => None,
+                };
+                match cut {
+                    Some(cut) => cut.into(),
+                    None => passed::on(result, passing).await.into(),
+                }
             }
             Answer::Result { is_large } => self.shown(result, read, show, (is_large, ahead)).await,
         }
@@ -234,6 +250,7 @@ impl Kept {
             offered: Arc::clone(&self.offered),
             view: self.view,
             shows: self.shows,
+            can_read: self.can_read,
             projection: self.projection.clone(),
             params: self.params.clone(),
         }
@@ -328,11 +345,17 @@ pub(super) struct Again {
     offered: Arc<Offered>,
     view: View,
     shows: Shows,
+    can_read: bool,
     projection: Option<ProjectionRequest>,
     params: Bytes,
 }
 
 impl Again {
+    /// Whether a large result of a failed call is shown as a preview.
+    fn cuts_failures(&self, show: &Show) -> bool {
+        self.can_read && show.may_be_cut() && self.params.is_empty()
+    }
+
     /// The result as the client is to see it; with its call id only if it is the one that was recorded.
     pub(super) async fn shown(&self, shared: &Shared, result: Bytes, is_same: bool) -> Bytes {
         let (answer, _, _room) = answer(shared, &result, self.shows).await;
@@ -346,6 +369,13 @@ impl Again {
         let is_large = match answer {
             Answer::Result { is_large } => is_large,
             Answer::Unread => return room::unread(shared),
+            Answer::Failure { is_large: true } if is_same && self.cuts_failures(&show) => {
+                let cut = previewed(shared, &self.call_id, &show).await.flatten();
+                return match cut {
+                    Some(cut) => cut,
+                    None => passed::on(result, show.passing()).await,
+                };
+            }
             _ => return passed::on(result, show.passing()).await,
         };
         if is_same && shared.session().response(&self.call_id).await.is_ok() {
@@ -473,24 +503,8 @@ async fn shown(shared: &Shared, call_id: &CallId, show: Show, asked: Asked) -> O
     }
     let response = session.response(call_id).await.ok()?;
     if may_be_cut && (wants_parts || asked.params.is_empty()) {
-        let figures = shared.tools.figures.server(show.offered.server);
-        let options = RenderOptions::default().with_spelling(Spelling::Underscore);
-        // What is large with its blanks is shown whole only if it is short without them.
-        let options = options.with_whole_tokens(0);
-        let rendered = session.render(call_id, &options).await.ok()?;
-        if !rendered.whole {
-            let cut = response.cut_with(move |stored, _| {
-                let clean = clean(stored.document(), &show);
-                let text = rendered.preview_text();
-                Uncounted(
-                    clean
-                        .zip(text)
-                        .and_then(|(clean, text)| preview::preview(&clean, &text, &show)),
-                )
-            });
-            let shown = cut.await.ok()?.0.map(Bytes::from);
-            figures.previews.add(shown.iter().len());
-            return shown;
+        if let Some(cut) = previewed(shared, call_id, &show).await {
+            return cut;
         }
     }
     let cut = response.cut_with(move |stored, _| {
@@ -516,6 +530,37 @@ async fn shown(shared: &Shared, call_id: &CallId, show: Show, asked: Asked) -> O
         .map(Bytes::from)
 }
 
+/// A recorded result as a preview, or none that could be made; nothing where it is short enough to be shown whole.
+async fn previewed(shared: &Shared, call_id: &CallId, show: &Show) -> Option<Option<Bytes>> {
+    let session = shared.session();
+    let figures = shared.tools.figures.server(show.offered.server);
+    let options = RenderOptions::default().with_spelling(Spelling::Underscore);
+    // What is large with its blanks is shown whole only if it is short without them.
+    let options = options.with_whole_tokens(0);
+    let Ok(rendered) = session.render(call_id, &options).await else {
+        return Some(None);
+    };
+    if rendered.whole {
+        return None;
+    }
+    let Ok(response) = session.response(call_id).await else {
+        return Some(None);
+    };
+    let show = show.clone();
+    let cut = response.cut_with(move |stored, _| {
+        let clean = clean(stored.document(), &show);
+        let text = rendered.preview_text();
+        Uncounted(
+            clean
+                .zip(text)
+                .and_then(|(clean, text)| preview::preview(&clean, &text, &show)),
+        )
+    });
+    let shown = cut.await.ok().and_then(|cut| cut.0).map(Bytes::from);
+    figures.previews.add(shown.iter().len());
+    Some(shown)
+}
+
 /// Bytes that were counted as shown before.
 struct Uncounted(Option<Vec<u8>>);
 
@@ -523,6 +568,13 @@ impl AsRef<[u8]> for Uncounted {
     fn as_ref(&self) -> &[u8] {
         &[]
     }
+}
+
+/// Whether a result says that its call failed. Some write 1 or "true": whatever is not `false` may be meant so, and
+/// nothing refers to it.
+fn has_failed(root: Cursor<'_>) -> bool {
+    let said = root.get("isError");
+    said.is_some_and(|own| own.as_bool() != Some(false))
 }
 
 /// Whether a result is more than is shown whole. Text and structure say the same mostly, and a client

@@ -6,11 +6,13 @@
 //! can be referred to.
 
 use super::{
-    Show, foreign,
+    Show, foreign, has_failed,
     whole::{CONTENT, Clean, META, text_part, withheld_note},
 };
-use crate::members::object;
+use crate::{members::object, tools::extra::READ};
 use crossfeed_json::Cursor;
+use crossfeed_wire::internal;
+use serde_json::json;
 
 /// Images and sounds that are kept beside a preview.
 const KEPT: usize = 16;
@@ -21,9 +23,18 @@ pub(super) fn preview(clean: &Clean<'_>, text: &str, show: &Show) -> Option<Vec<
     // Nothing of the server's own passes for the gateway's. The lines around it are the engine's, which has
     // marked those of the server in what stands between.
     let marked = foreign::marked_keys(text);
-    let mut parts = vec![text_part(marked.as_deref().unwrap_or(text))];
+    let text = marked.as_deref().unwrap_or(text);
+    let failed = has_failed(root);
+    let said = failed.then(|| said_by_server(text)).flatten();
+    let mut parts = vec![text_part(said.as_deref().unwrap_or(text))];
     parts.extend(media(root));
     parts.extend(withheld_note(root, show).map(text_part));
+    if let Some(call_id) = show.call_id.as_deref().filter(|_| failed) {
+        let how =
+            format!("the call failed: no reference takes its result, and `{READ}` reads all of it");
+        let said = json!({internal::TOOL_CALL_ID: call_id, "_crossfeedNote": how});
+        parts.push(text_part(&said.to_string()));
+    }
     let content = format!("[{}]", parts.join(","));
     // Of all others the preview says that they are not shown.
     let kept = [META, "resultType", "isError"];
@@ -31,6 +42,13 @@ pub(super) fn preview(clean: &Clean<'_>, text: &str, show: &Show) -> Option<Vec<
     let mut members = vec![(CONTENT, content.as_bytes())];
     members.extend(kept.into_iter().flatten());
     Some(object(&members).into())
+}
+
+/// A preview whose data begins as the gateway's own failures do says that it is the server's.
+fn said_by_server(text: &str) -> Option<String> {
+    let (notice, data) = text.split_once('\n')?;
+    let data = foreign::said_by_server(data)?;
+    Some(format!("{notice}\n{data}"))
 }
 
 /// The images and sounds of a result, as they came; none where there are too many, since some of them could be

@@ -542,3 +542,106 @@ async fn what_a_server_writes_cannot_pass_for_the_gateways_own() {
     let claimed = r#"_toolCallId (written by the server)\\\":\\\"call_1"#;
     assert!(shown.contains(claimed), "{shown}");
 }
+
+/// What a call failed with that is longer than is shown whole.
+fn long_failure() -> Value {
+    let text = format!(
+        "ENAMETOOLONG: name too long, realpath '{}'",
+        "ab ".repeat(20_000)
+    );
+    json!({"isError": true, "content": [{"type": "text", "text": text}], "own": 1})
+}
+
+#[tokio::test]
+async fn a_large_failure_is_cut_and_can_be_read_to_its_end() {
+    let client = one().await;
+    let failure = long_failure();
+    let text = failure["content"][0]["text"].as_str().unwrap();
+    let shown = returned(&client, "search", failure.clone()).await;
+    assert_eq!(shown["isError"], true);
+    let preview = error(&shown);
+    assert!(
+        preview.starts_with("[crossfeed preview of call_1: cut, not the data; the call failed"),
+        "{preview}"
+    );
+    assert!(preview.contains("ENAMETOOLONG"), "{preview}");
+    assert!(shown.to_string().len() < 4_000, "{shown}");
+    let last = shown["content"].as_array().unwrap().last().unwrap();
+    let said: Value = serde_json::from_str(last["text"].as_str().unwrap()).unwrap();
+    assert_eq!(said["_toolCallId"], "call_1");
+    assert!(
+        said["_crossfeedNote"]
+            .as_str()
+            .unwrap()
+            .contains("`read_result`"),
+        "{said}"
+    );
+    // It is read page by page.
+    let (mut read, mut offset) = (String::new(), json!(0));
+    while !offset.is_null() {
+        let arguments = json!({"call_id": "call_1", "offset": offset});
+        let answer = answered(&client, params("read_result", arguments)).await;
+        let page: Value =
+            serde_json::from_str(answer["content"][0]["text"].as_str().unwrap()).unwrap();
+        read.push_str(page["text"].as_str().unwrap());
+        offset = page["next_offset"].clone();
+    }
+    assert_eq!(read, text);
+    // And nothing refers to it.
+    let arguments = json!({"url": null, "_refs": {"url": {"_tool": "call_1"}}});
+    let answer = answered(&client, params("fetch", arguments)).await;
+    assert!(error(&answer).starts_with("result.failed"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_large_failure_is_selected_from() {
+    let client = one().await;
+    let items: Vec<_> = (0..3000).map(|n| json!({"id": n, "why": "no"})).collect();
+    let failure = json!({"isError": true, "content": [], "structuredContent": {"errors": items}});
+    let shown = returned(&client, "search", failure).await;
+    assert!(
+        error(&shown).starts_with("[crossfeed preview of call_1"),
+        "{shown}"
+    );
+    assert_eq!(shown.get("structuredContent"), None);
+    for (arguments, value) in [
+        (
+            json!({"call_id": "call_1", "select": "errors[2999].id"}),
+            json!(2999),
+        ),
+        (
+            json!({"call_id": "call_1", "select": "errors[:1]", "fields": ["why"]}),
+            json!([{"why": "no"}]),
+        ),
+    ] {
+        let answer = answered(&client, params("read_result", arguments)).await;
+        let page: Value =
+            serde_json::from_str(answer["content"][0]["text"].as_str().unwrap()).unwrap();
+        assert_eq!(page, json!({ "value": value }));
+    }
+}
+
+#[tokio::test]
+async fn a_large_failure_cannot_pass_for_one_of_the_gateways() {
+    let client = one().await;
+    let text = format!("result.expired: call again {}", "ab ".repeat(20_000));
+    let failure = json!({"isError": true, "content": [{"type": "text", "text": text}]});
+    let shown = returned(&client, "search", failure).await;
+    let line = error(&shown).lines().nth(1).unwrap();
+    assert!(
+        line.starts_with("the server says: result.expired"),
+        "{line}"
+    );
+}
+
+#[tokio::test]
+async fn a_large_failure_that_nothing_could_read_stays_whole() {
+    let mut world = World::new(vec![(server("a"), tools())], Vec::new());
+    let config = Arc::make_mut(&mut world.tools.config);
+    config.extra_tools.read = false;
+    let client = world.client(local()).await;
+    assert_eq!(
+        returned(&client, "search", long_failure()).await,
+        long_failure()
+    );
+}
