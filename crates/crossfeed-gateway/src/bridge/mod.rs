@@ -57,6 +57,8 @@ pub struct WithoutSession {
     /// Whether several clients may be behind the requests: what one causes a server to ask is never
     /// shown to another.
     pub is_shared: bool,
+    /// Whether the transport says within which request the server asks: over HTTP, not over standard input.
+    pub names_requests: bool,
     /// How long each session after the first may take to begin.
     pub start_timeout: Duration,
 }
@@ -67,7 +69,9 @@ impl Connector for WithoutSession {
         &self,
         events: mpsc::Sender<Event>,
     ) -> Result<Arc<dyn Upstream>, UpstreamError> {
-        let sessions = without_session::Sessions::new(self.is_shared, self.start_timeout);
+        let keeps_apart = self.is_shared && !self.names_requests;
+        let sessions =
+            without_session::Sessions::new(self.is_shared, keeps_apart, self.start_timeout);
         Driver::connect(&self.server, sessions, events).await
     }
 }

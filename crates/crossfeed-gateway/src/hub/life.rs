@@ -301,6 +301,7 @@ fn bridged<'r>(
     let bridge = WithoutSession {
         server: Arc::new(Roomed::new(link, room)),
         is_shared,
+        names_requests: link.is_http,
         start_timeout: link.start_timeout(),
     };
     (Arc::new(bridge), None)

@@ -80,7 +80,12 @@ enum AsTask {
 impl Call {
     /// Whether the server may ask for something within it.
     pub(super) fn may_ask(&self) -> bool {
-        ASKING.contains(&self.method.as_str()) && self.number.is_some() && self.outcome.is_none()
+        self.is_asking() && self.number.is_some() && self.outcome.is_none()
+    }
+
+    /// Whether it is one within which the server may ask, sent or not.
+    pub(super) fn is_asking(&self) -> bool {
+        ASKING.contains(&self.method.as_str())
     }
 
     /// The request is for a task from here on.
@@ -146,7 +151,8 @@ impl Sessions {
         actions: &mut Actions,
     ) {
         let number = self.number();
-        let Some(link) = self.in_session(&id, asker, Held::Call(number), actions) else {
+        let may_ask = ASKING.contains(&message.method().unwrap_or_default());
+        let Some(link) = self.in_session(&id, (asker, may_ask), Held::Call(number), actions) else {
             return;
         };
         let params = message.params().unwrap_or_default();

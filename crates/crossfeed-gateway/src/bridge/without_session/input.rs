@@ -153,6 +153,8 @@ impl Sessions {
             && let Some(session) = self.sessions.get_mut(&call.link)
         {
             session.doubt = Some(Instant::now());
+            // What comes next runs in another.
+            session.is_extra |= self.keeps_apart && session.asker.may_be_asked();
         }
     }
 

@@ -53,7 +53,7 @@ impl Sessions {
             .filter(|(_, _, flag)| members::is_true(&filter, &[flag]));
         let wanted = wanted.map(|(list, _, _)| *list).collect();
         let number = self.number();
-        let Some(link) = self.in_session(&id, asker, Held::Listen(number), actions) else {
+        let Some(link) = self.in_session(&id, (asker, false), Held::Listen(number), actions) else {
             return;
         };
         self.by_client.insert(id.clone(), Running::Listen(number));

@@ -50,6 +50,9 @@ const TIMER: u64 = FIRST;
 pub(super) struct Sessions {
     /// Whether several clients are behind the requests.
     is_shared: bool,
+    /// Whether calls within which the server may ask run in sessions of their own, since nothing else would say
+    /// which of several clients is asked.
+    keeps_apart: bool,
     /// How long a session may take to begin.
     start_timeout: Duration,
     numbers: u64,
@@ -134,9 +137,10 @@ impl Era for Sessions {
 }
 
 impl Sessions {
-    pub(super) fn new(is_shared: bool, start_timeout: Duration) -> Self {
+    pub(super) fn new(is_shared: bool, keeps_apart: bool, start_timeout: Duration) -> Self {
         Self {
             is_shared,
+            keeps_apart,
             start_timeout,
             ..Self::default()
         }
@@ -227,7 +231,9 @@ impl Sessions {
         match self.take_sent(link, Some(id)) {
             Some(Sent::Initialize) => {
                 let is_crowded = matches!(error, UpstreamError::Crowded { .. });
-                if !(is_crowded && self.take_place(link, actions)) {
+                let has_place = is_crowded
+                    && (self.take_place(link, actions) || self.join_another(link, actions));
+                if !has_place {
                     self.give_up_session(link, error, actions);
                 }
             }

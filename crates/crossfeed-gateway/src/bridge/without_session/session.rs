@@ -17,8 +17,11 @@ use crossfeed_json::quoted;
 use std::{collections::HashMap, time::Duration};
 use tokio::time::Instant;
 
-/// Sessions of one bridge.
+/// Sessions of one bridge: of different clients, and as many again beside those for calls that run alone.
 const SESSIONS: usize = 8;
+
+/// How long a session is kept that was opened for calls at once.
+const SPARE: Duration = Duration::from_secs(60);
 
 /// What may wait for a session to begin.
 const HELD: usize = 1024;
@@ -43,6 +46,8 @@ pub(super) struct Session {
     pub(super) has_called: bool,
     /// When the last such call was left that the server had not answered.
     pub(super) doubt: Option<Instant>,
+    /// Whether there is another that the client's next call runs in, unless that is busy.
+    pub(super) is_extra: bool,
 }
 
 /// What waits for a session to begin.
@@ -78,18 +83,42 @@ impl Session {
     }
 }
 
+impl Asker {
+    /// Whether a server may ask it for anything.
+    pub(super) fn may_be_asked(&self) -> bool {
+        let offers = |capability| members::get(&self.capabilities, &[capability]).is_some();
+        ["sampling", "elicitation", "roots"].into_iter().any(offers)
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.capabilities == other.capabilities && self.info == other.info
+    }
+}
+
 impl Sessions {
-    /// The session for a client that says this of itself.
-    fn session_for(&mut self, asker: Asker, actions: &mut Actions) -> Option<Link> {
-        let same = |session: &Session| {
-            session.asker.capabilities == asker.capabilities && session.asker.info == asker.info
-        };
-        if let Some((link, session)) = self.sessions.iter_mut().find(|(_, session)| same(session)) {
+    /// The session for a client that says this of itself, and for a call within which the server may ask.
+    fn session_for(
+        &mut self,
+        (asker, may_ask): (Asker, bool),
+        actions: &mut Actions,
+    ) -> Option<Link> {
+        let is_alone = may_ask && self.keeps_apart && asker.may_be_asked();
+        let known = self.known_session(&asker, is_alone);
+        if let Some(link) = known
+            && let Some(session) = self.sessions.get_mut(&link)
+        {
             session.used = Instant::now();
-            return Some(*link);
+            return Some(link);
         }
-        let is_full = self.sessions.len() >= SESSIONS;
-        let before = if is_full { Some(self.idlest()?) } else { None };
+        let is_extra = self.first_of(&asker).is_some();
+        let alike = self.sessions.values();
+        let alike = alike.filter(|session| session.is_extra == is_extra).count();
+        let is_full = alike >= SESSIONS;
+        let before = if is_full {
+            Some(self.idlest(is_extra)?)
+        } else {
+            None
+        };
         let link = if self.first_taken {
             self.open_link(before, actions)
         } else {
@@ -107,6 +136,7 @@ impl Sessions {
             asks: Vec::new(),
             has_called: false,
             doubt: None,
+            is_extra,
         };
         self.sessions.insert(link, session);
         if self.sessions.len() > 1 {
@@ -115,9 +145,65 @@ impl Sessions {
         Some(link)
     }
 
-    /// The session that could be closed and was not used for longest.
-    fn idlest(&self) -> Option<Link> {
+    /// The session that a client's calls run in one after the other.
+    fn first_of(&self, asker: &Asker) -> Option<Link> {
+        let mut own = self.sessions.iter();
+        let first = own.find(|(_, session)| !session.is_extra && session.asker.is_same(asker));
+        first.map(|(link, _)| *link)
+    }
+
+    /// The session for something that a client asks; with `is_alone` one where nothing runs that the server may
+    /// ask within, or any where no more can be opened. None if one is to be opened.
+    fn known_session(&mut self, asker: &Asker, is_alone: bool) -> Option<Link> {
+        let first = self.first_of(asker);
+        if !is_alone && first.is_some() {
+            return first;
+        }
+        let own = self.sessions.iter();
+        let own: Vec<_> = own
+            .filter(|(_, session)| session.asker.is_same(asker))
+            .map(|(link, session)| (*link, session.is_extra, session.is_in_doubt()))
+            .collect();
+        let running = |link: Link| {
+            let calls = self.calls.values();
+            calls
+                .filter(|call| call.link == link && call.is_asking())
+                .count()
+        };
+        let mut free = own
+            .iter()
+            .filter(|(link, _, is_in_doubt)| !is_alone || !is_in_doubt && running(*link) == 0);
+        let free = free
+            .clone()
+            .find(|(_, is_extra, _)| !is_extra)
+            .or_else(|| free.next());
+        let link = match free {
+            Some((link, ..)) => *link,
+            None => {
+                let is_extra = first.is_some();
+                let alike = self.sessions.values();
+                let alike = alike.filter(|session| session.is_extra == is_extra).count();
+                if own.is_empty() || alike < SESSIONS || self.idlest(is_extra).is_some() {
+                    return None;
+                }
+                own.iter()
+                    .map(|(link, ..)| *link)
+                    .min_by_key(|link| running(*link))?
+            }
+        };
+        if first.is_none()
+            && let Some(session) = self.sessions.get_mut(&link)
+        {
+            session.is_extra = false;
+        }
+        Some(link)
+    }
+
+    /// The session, of those beside clients' first ones or of these, that could be closed and was not used for
+    /// longest.
+    fn idlest(&self, is_extra: bool) -> Option<Link> {
         let idle = self.sessions.iter();
+        let idle = idle.filter(|(_, session)| session.is_extra == is_extra);
         let idle = idle.filter(|(link, _)| self.is_idle(**link));
         let idlest = idle.min_by_key(|(_, session)| session.used);
         idlest.map(|(link, _)| *link)
@@ -138,7 +224,12 @@ impl Sessions {
     /// There is no room for the connection of a session: it takes the place of one that is not used, if there is
     /// one.
     pub(super) fn take_place(&mut self, link: Link, actions: &mut Actions) -> bool {
-        let Some(idle) = self.idlest() else {
+        let is_extra = self
+            .sessions
+            .get(&link)
+            .is_some_and(|session| session.is_extra);
+        let idle = self.idlest(true);
+        let Some(idle) = idle.or_else(|| self.idlest(false).filter(|_| !is_extra)) else {
             return false;
         };
         let Some(session) = self.sessions.remove(&link) else {
@@ -147,12 +238,40 @@ impl Sessions {
         let opened = self.open_link(Some(idle), actions);
         self.introduce(opened, &session.asker, actions);
         self.sessions.insert(opened, session);
-        let calls = self.calls.values_mut().map(|call| &mut call.link);
-        let listens = self.listens.values_mut().map(|listen| &mut listen.link);
-        for at in calls.chain(listens).filter(|at| **at == link) {
-            *at = opened;
+        self.move_to(link, opened);
+        true
+    }
+
+    /// There is no room for a session beside a client's first one: what waits for it runs there.
+    pub(super) fn join_another(&mut self, link: Link, actions: &mut Actions) -> bool {
+        let asker = self.sessions.get(&link).map(|session| &session.asker);
+        let first = asker.and_then(|asker| self.first_of(asker));
+        let Some(first) = first.filter(|first| *first != link) else {
+            return false;
+        };
+        let Some(session) = self.sessions.remove(&link) else {
+            return false;
+        };
+        actions.push(Action::Close(link));
+        self.move_to(link, first);
+        match self.sessions.get_mut(&first) {
+            Some(known) if !known.is_ready() => known.held.extend(session.held),
+            _ => {
+                for held in session.held {
+                    self.go_on(first, held, actions);
+                }
+            }
         }
         true
+    }
+
+    /// What was to run in a session runs in another.
+    fn move_to(&mut self, from: Link, to: Link) {
+        let calls = self.calls.values_mut().map(|call| &mut call.link);
+        let listens = self.listens.values_mut().map(|listen| &mut listen.link);
+        for at in calls.chain(listens).filter(|at| **at == from) {
+            *at = to;
+        }
     }
 
     /// Says to the server who the client is.
@@ -190,7 +309,7 @@ impl Sessions {
     pub(super) fn in_session(
         &mut self,
         client: &Id,
-        asker: Asker,
+        asker: (Asker, bool),
         held: Held,
         actions: &mut Actions,
     ) -> Option<Link> {
@@ -216,7 +335,7 @@ impl Sessions {
 
     pub(super) fn discover(&mut self, id: Id, asker: Asker, actions: &mut Actions) {
         let held = Held::Discover(id.clone());
-        let Some(link) = self.in_session(&id, asker, held.clone(), actions) else {
+        let Some(link) = self.in_session(&id, (asker, false), held.clone(), actions) else {
             return;
         };
         self.go_on(link, held, actions);
@@ -312,7 +431,12 @@ impl Sessions {
         let expired: Vec<_> = self
             .sessions
             .iter()
-            .filter(|(link, session)| session.used.elapsed() > IDLE && self.is_idle(**link))
+            .filter(|(link, session)| {
+                // The server may still be at what was left there.
+                let is_spare = session.is_extra && !session.is_in_doubt();
+                let most = if is_spare { SPARE } else { IDLE };
+                session.used.elapsed() > most && self.is_idle(**link)
+            })
             .map(|(link, _)| *link)
             .collect();
         for link in expired {
