@@ -62,6 +62,8 @@ codes! {
     SelectTooCostly = "select.too_costly",
     /// The resolved arguments do not fit the tool's own schema.
     ArgumentsInvalid = "arguments.invalid",
+    /// A call names a tool that the client was not listed.
+    ToolUnknown = "tool.unknown",
     /// The tool's own schema is no schema.
     SchemaInvalid = "schema.invalid",
     /// A projection names something that is not there to name.

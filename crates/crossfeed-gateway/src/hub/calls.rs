@@ -99,7 +99,7 @@ impl Request {
         let mut lists = Vec::new();
         for (link, pages) in side.links().iter().zip(fetched) {
             match pages {
-                Ok(pages) if pages.is_empty() => {}
+                // One without tools is there all the same.
                 Ok(pages) => lists.push(ServerList::new(link.server, pages)),
                 Err(failure) if side.only().is_some() => return Err((Arc::clone(link), failure)),
                 Err(failure) => tracing::warn!(
@@ -255,8 +255,9 @@ impl Request {
             };
             let is_needed = || !self.side.tools.is_listed_for(&reader);
             let fetched = self.side.listing.take(is_needed, fetch).await;
-            if let Some(Err::<(), (Arc<Link>, Failure)>((link, failure))) = fetched {
-                return self.fail_call(&link, failure).await;
+            // That a server cannot list is no answer to a call.
+            if let Some(Err((link, Failure::Unavailable(error)))) = fetched {
+                return self.fail_call(&link, error).await;
             }
         }
         match self.side.tools.call(params).await {
@@ -281,16 +282,11 @@ impl Request {
     }
 
     /// As [`fail`](Self::fail), but so that the model reads it.
-    async fn fail_call(&self, link: &Link, failure: Failure) {
-        match failure {
-            Failure::Error(message) => self.client.answer(self.serial, *message).await,
-            Failure::Unavailable(error) => {
-                // Only its tools were asked for.
-                let error = error.before_sending();
-                let result = fault::tool(&link.name, &error, false, link.stateless);
-                self.client.respond(self.serial, &result).await;
-            }
-        }
+    async fn fail_call(&self, link: &Link, error: UpstreamError) {
+        // Only its tools were asked for.
+        let error = error.before_sending();
+        let result = fault::tool(&link.name, &error, false, link.stateless);
+        self.client.respond(self.serial, &result).await;
     }
 }
 

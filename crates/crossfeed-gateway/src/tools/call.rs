@@ -19,7 +19,7 @@ use super::{
     reader::Asked,
     refusal,
     result::{self, Kept, Passing},
-    room,
+    room, unlisted,
 };
 use crate::{
     apart::apart,
@@ -31,7 +31,7 @@ use bytes::Bytes;
 use crossfeed_core::{
     BeginError, Error, InFlight, LimitError, Link, ResolveError, ResolvedJson, SplicedJson,
 };
-use crossfeed_json::{Cursor, Document, Kind, quoted};
+use crossfeed_json::{Cursor, Document, Kind};
 use crossfeed_mcp::TraceMeta;
 use crossfeed_projection::ProjectionRequest;
 use crossfeed_store::Tombstone;
@@ -103,13 +103,11 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
     }
     let offered = match shared.find(&name, &reader) {
         Known::Tool(offered) => offered,
-        Known::Nothing => return invalid(format!("unknown tool: {}", quoted(&name))),
-        Known::NotSent => {
-            let name = quoted(&name);
-            return invalid(format!(
-                "unknown tool: {name} is new since the last `tools/list`: list the tools again"
-            ));
-        }
+        Known::Nothing => match unlisted::unlisted(shared, &name, &reader).await {
+            Ok(offered) => offered,
+            Err(answer) => return Call::Answered(answer),
+        },
+        Known::NotSent => return Call::Answered(unlisted::new(shared, &name)),
     };
     let state = root.get("requestState");
     let state = state.filter(|state| state.kind() != Kind::Null);

@@ -320,6 +320,18 @@ impl OfClient {
         listing.cloned()
     }
 
+    /// Whether the client may use a server.
+    pub(super) fn admits(&self, server: &str) -> bool {
+        let name = self.principal.name();
+        let holder = name.and_then(|name| self.tools.config.holder(name));
+        holder.is_none_or(|holder| holder.admits_server(server))
+    }
+
+    /// Patterns `server/tool` of what the client may use; none means everything.
+    pub(super) fn patterns(&self) -> &[String] {
+        &self.audience.tools
+    }
+
     /// Who reads what a request brings that says nothing of it.
     pub(super) fn usual_reader(&self) -> &Arc<Reader> {
         &self.audience.reader
@@ -351,8 +363,7 @@ impl OfClient {
         let listed = listing.and_then(|listing| listing.find(name));
         let owner = shown.sent.owner(name).map(|(server, _)| server);
         let found = match (listed, owner) {
-            (Some(tool), _) if self.tools.naming.is_sole() => Some(tool),
-            (None, _) if self.tools.naming.is_sole() => None,
+            (listed, _) if self.tools.naming.is_sole() => listed,
             (Some(_), None) => return Known::NotSent,
             (Some(tool), Some(_)) => Some(tool),
             (None, None) => None,

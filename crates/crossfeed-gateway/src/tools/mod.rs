@@ -22,6 +22,7 @@ mod room;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod unlisted;
 
 pub use client::ClientTools;
 pub(crate) use client::Relisted;

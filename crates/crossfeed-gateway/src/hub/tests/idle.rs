@@ -176,7 +176,8 @@ async fn who_may_need_its_process_keeps_it() {
     calls
         .send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}"#)
         .await;
-    // The server has no tools: the call fails, and was one.
+    let called = third.expect("tools/call").await;
+    third.refuse(&called, -32601).await;
     calls.next().await;
     assert!(third.is_quiet());
     pass(&world, 590).await;

@@ -130,7 +130,7 @@ async fn a_name_that_was_not_listed_to_the_client_is_unknown() {
     both.lists("tools", [&[], &["forecast", "transfer"]]).await;
     let refused = both.client.answer().await;
     assert!(
-        refused.contains("-32602") && refused.contains("list the tools again"),
+        refused.contains("tool.unknown") && refused.contains("list the tools again"),
         "{refused}"
     );
     assert!(both.weather().is_quiet());
@@ -239,5 +239,8 @@ async fn every_name_carries_its_server_unless_it_is_chosen_otherwise() {
     client.answer().await;
     client.request("tools/call", r#"{"name":"transfer"}"#).await;
     let refused = client.answer().await;
-    assert!(refused.contains("-32602"), "{refused}");
+    assert!(
+        refused.contains("tool.unknown") && refused.contains("nearest: `bank__transfer`"),
+        "{refused}"
+    );
 }

@@ -117,14 +117,16 @@ async fn what_a_list_has_that_changes_all_the_time_can_be_called() {
 }
 
 #[tokio::test]
-async fn unknown_tools_are_refused() {
+async fn unknown_tools_are_the_only_servers_to_judge() {
     let world = World::new(&["a"]);
-    let (client, _servers) = world.begun("{}").await;
+    let (client, mut servers) = world.begun("{}").await;
     client
         .send(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"none"}}"#)
         .await;
+    let called = servers[0].expect("tools/call").await;
+    servers[0].refuse(&called, -32601).await;
     let refused = client.next().await;
-    assert!(refused.contains("-32602"), "{refused}");
+    assert!(refused.contains("-32601"), "{refused}");
 }
 
 /// However often a server says that its list changed, and however many wait for it.
@@ -169,4 +171,22 @@ async fn requests_that_wait_for_a_list_share_the_next_fetch() {
     let call = r#"{"name":"one","arguments":{}}"#;
     client.request("tools/call", call).await;
     servers[0].expect("tools/call").await;
+}
+
+#[tokio::test]
+async fn a_call_is_not_answered_with_the_error_of_a_list() {
+    let world = World::new(&["a"]);
+    let (client, mut servers) = world.begun(TOOLS).await;
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"a" : 1.0}}}"#;
+    client.send(call).await;
+    let list = servers[0].expect("tools/list").await;
+    servers[0].refuse(&list, -32000).await;
+    // The server judges the call itself.
+    let called = servers[0].expect("tools/call").await;
+    assert_eq!(
+        called.params().unwrap(),
+        &br#"{"name":"echo","arguments":{"a" : 1.0}}"#[..]
+    );
+    servers[0].answer(&called, r#"{"content":[]}"#).await;
+    assert!(client.next().await.contains(r#""result":{"content":[]}"#));
 }

@@ -26,6 +26,7 @@ mod tests;
 
 pub(super) use headers::HeaderParameter;
 pub use report::ToolReport;
+pub(super) use rewriter::unlisted;
 pub(super) use tool::Offered;
 pub use unmatched::UnmatchedPattern;
 
@@ -141,6 +142,18 @@ impl Listing {
     /// Whether a tool of the gateway's own is offered.
     pub(super) fn has_extra(&self, name: &str) -> bool {
         self.extra.contains(&name)
+    }
+
+    /// The bytes of all names.
+    pub(super) fn name_bytes(&self) -> usize {
+        self.tools.keys().map(String::len).sum()
+    }
+
+    /// The names of all tools, the gateway's own among them.
+    pub(super) fn all_names(&self) -> Vec<&str> {
+        let mut names = self.names();
+        names.extend(&self.extra);
+        names
     }
 
     /// The names that are shown, sorted.
@@ -373,6 +386,10 @@ fn listing(
         };
         let choice = choice(config, list.server, audience);
         let view = audience.reader.view(list.server);
+        // One without tools has nothing that patterns could fit.
+        if list.pages.is_empty() {
+            continue;
+        }
         let names: Vec<_> = rewriting.names.iter().map(String::as_str).collect();
         unmatched.extend(unmatched::unmatched(list.server, server, &names));
         let raw = pages

@@ -133,7 +133,26 @@ impl Naming {
 
     /// Whether there is one server: its names are its own, and nobody else could have them.
     pub(crate) fn is_sole(&self) -> bool {
-        self.servers.iter().flatten().count() == 1
+        self.sole().is_some()
+    }
+
+    /// The only server, where there is one.
+    pub(crate) fn sole(&self) -> Option<usize> {
+        let mut servers = self.servers.iter().enumerate();
+        let mut enabled = servers.by_ref().filter(|(_, server)| server.is_some());
+        let (at, _) = enabled.next()?;
+        enabled.next().is_none().then_some(at)
+    }
+
+    /// The server whose prefix a name has, and the name there, where the prefix is all that was put to it.
+    pub(crate) fn prefixed_by<'n>(&self, name: &'n str) -> Option<(usize, &'n str)> {
+        let (prefix, own) = name.split_once(BETWEEN)?;
+        let of_prefix = |server: &Option<Server>| {
+            let server = server.as_ref();
+            server.is_some_and(|server| server.prefix == prefix)
+        };
+        let at = self.servers.iter().position(of_prefix)?;
+        (self.prefixed(at, own, |_| false) == name).then_some((at, own))
     }
 
     /// The names that items are shown under, in their order, and all names that are given by then; none

@@ -9,11 +9,15 @@
 //! - A list takes as much processor time as its server has left, and a server gets that back slowly. What
 //!   is beyond is listed as it came: it takes no references, and its output schema is left out.
 
-use super::{Audience, Terms, tool::Rewritten};
+use super::{
+    Audience, Terms,
+    tool::{Offered, Rewritten},
+};
 use crate::{
     apart::cpu_time,
     config::{GatewayConfig, ServerConfig},
     pattern::fits_any,
+    tools::unlisted::offers,
 };
 use bytes::Bytes;
 use crossfeed_core::Engine;
@@ -400,10 +404,7 @@ fn named(pages: &[Bytes]) -> Vec<(String, Bytes)> {
 impl Job {
     /// Whether a tool is offered: by the configuration of its server, and to who is listed to.
     fn offers(&self, server: &ServerConfig, name: &str) -> bool {
-        let patterns = &self.audience.tools;
-        (server.allow.is_empty() || fits_any(&server.allow, name))
-            && !fits_any(&server.deny, name)
-            && (patterns.is_empty() || fits_any(patterns, &format!("{}/{name}", server.name)))
+        offers(server, &self.audience.tools, name)
     }
 
     fn with_tool(
@@ -470,6 +471,20 @@ fn unjudged(job: &Job, server: &ServerConfig, name: &str, raw: &Bytes) -> Option
     let options = job.with_tool(options, server, (name, raw));
     let listed = rewritten(vec![own.clone()], &options).pop()?;
     Some(finished(job, server, (raw.clone(), own, listed), &options))
+}
+
+/// A tool that its server does not list: nothing is known of it, and it is never chained.
+pub(in crate::tools) fn unlisted(
+    engine: &Engine,
+    (index, server): (usize, &ServerConfig),
+    name: &str,
+) -> Option<Arc<Offered>> {
+    let own = json!({"name": name, "inputSchema": {"type": "object"}});
+    let raw = Bytes::from(own.to_string());
+    let options = ListOptions::default().with_never(name);
+    let listed = rewritten(vec![own.clone()], &options).pop()?;
+    let tool = Rewritten::new(engine, (index, server), (raw, own, listed), false);
+    Some(tool.offered)
 }
 
 /// Whether a tool says of itself that it is never chained.

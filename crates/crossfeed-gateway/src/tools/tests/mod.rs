@@ -12,6 +12,7 @@ mod repeatable;
 mod results;
 mod room;
 mod tasks;
+mod unlisted;
 mod views;
 
 use super::{Call, Caller, ClientTools, Forward, ServerList, Tools};

@@ -1,0 +1,128 @@
+//! Calls of tools that the client was not listed.
+//!
+//! What comes in: a name that stands for no tool of the client's. What goes out: the tool as the server that is to
+//! judge the call knows it, or a result that says to the model what is wrong. Deliberately not here: tools that
+//! are listed.
+//!
+//! # What holds
+//!
+//! - Where the configuration says which tools may be used, no other is called: servers may read names in another
+//!   way than patterns do.
+//! - A tool that is not listed takes no references, and its results are not kept: it may be another name of one
+//!   that is never chained.
+
+use super::{
+    client::Shared,
+    list::{self, Listing, Offered},
+    reader::Reader,
+    refusal,
+};
+use crate::{
+    apart::apart,
+    config::{ServerConfig, nearest},
+    pattern::fits_any,
+};
+use bytes::Bytes;
+use crossfeed_json::quoted;
+use crossfeed_wire::{ErrorBody, ErrorCode};
+use std::sync::Arc;
+
+/// Names that are offered in place of an unknown one.
+const OFFERED: usize = 3;
+/// Characters of an unknown name that are said.
+const SAID: usize = 64;
+
+/// The tool of this name for the server that is to judge the call, or what the model is told.
+pub(super) async fn unlisted(
+    shared: &Shared,
+    name: &str,
+    reader: &Arc<Reader>,
+) -> Result<Arc<Offered>, Bytes> {
+    let tools = &shared.tools;
+    let listing = shared.listing_for(reader);
+    let is_listed = |server| listing.as_ref().is_some_and(|own| own.has_server(server));
+    let owner = match tools.naming.sole() {
+        Some(server) => Some((server, name)),
+        // Of a server that is not away, what it listed is what there is.
+        None => tools
+            .naming
+            .prefixed_by(name)
+            .filter(|(server, _)| !is_listed(*server)),
+    };
+    let owner = owner.and_then(|(at, own)| Some((at, own, tools.config.servers.get(at)?)));
+    // Others do not exist for it.
+    let owner = owner.filter(|(_, _, server)| shared.admits(&server.name));
+    if let Some((at, own, server)) = owner {
+        let patterns = shared.patterns();
+        if server.allow.is_empty() && server.deny.is_empty() && patterns.is_empty() {
+            let tool = list::unlisted(&tools.engine, (at, server), own);
+            return tool.ok_or_else(|| away(shared, server));
+        }
+        if !is_listed(at) && offers(server, patterns, own) {
+            return Err(away(shared, server));
+        }
+    }
+    Err(unknown(shared, name, listing).await)
+}
+
+/// Whether a tool of a server is offered: by the server's configuration, and by patterns of what a client may use.
+pub(super) fn offers(server: &ServerConfig, patterns: &[String], name: &str) -> bool {
+    (server.allow.is_empty() || fits_any(&server.allow, name))
+        && !fits_any(&server.deny, name)
+        && (patterns.is_empty() || fits_any(patterns, &format!("{}/{name}", server.name)))
+}
+
+/// A name that came with a list that the client has not seen.
+pub(super) fn new(shared: &Shared, name: &str) -> Bytes {
+    let message = format!(
+        "{} since the last `tools/list`",
+        unknown_tool(name, "is new")
+    );
+    let advice = "the client has to list the tools again before it is called".to_owned();
+    refused(shared, ErrorCode::ToolUnknown, message, advice)
+}
+
+/// The server's list is not there to tell whether it has the tool.
+fn away(shared: &Shared, server: &ServerConfig) -> Bytes {
+    let message = format!(
+        "server `{}`: it does not list its tools at the moment",
+        server.name
+    );
+    let advice = "the call was not made: it can be made again".to_owned();
+    refused(shared, ErrorCode::UpstreamUnavailable, message, advice)
+}
+
+async fn unknown(shared: &Shared, name: &str, listing: Option<Arc<Listing>>) -> Bytes {
+    let message = unknown_tool(name, "is not listed");
+    let wanted = name.to_owned();
+    let known = listing.as_ref().map_or(0, |listing| listing.name_bytes());
+    let near = apart(known.saturating_mul(name.len()), move || {
+        let listing = listing?;
+        let mut known = listing.all_names();
+        let mut near = Vec::new();
+        while near.len() < OFFERED
+            && let Some(next) = nearest(&wanted, known.iter().copied())
+        {
+            near.push(format!("`{next}`"));
+            known.retain(|own| *own != next);
+        }
+        (!near.is_empty()).then(|| near.join(", "))
+    });
+    let advice = match near.await {
+        Some(near) => format!("nearest: {near}"),
+        None => "use a tool that is listed".to_owned(),
+    };
+    refused(shared, ErrorCode::ToolUnknown, message, advice)
+}
+
+fn unknown_tool(name: &str, why: &str) -> String {
+    let said: String = name.chars().take(SAID).collect();
+    let more = if said.len() < name.len() { "…" } else { "" };
+    format!("unknown tool: {}{more} {why}", quoted(&said))
+}
+
+fn refused(shared: &Shared, code: ErrorCode, message: String, advice: String) -> Bytes {
+    let mut body = ErrorBody::new(code, message);
+    body.advice = Some(advice);
+    refusal::of_bodies(vec![body], shared.privacy())
+}
