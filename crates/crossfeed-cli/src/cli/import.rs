@@ -12,9 +12,14 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Files:
-  claude-code  ~/.claude.json, .mcp.json
-  cursor       ~/.cursor/mcp.json, .cursor/mcp.json
-  vscode       .vscode/mcp.json, and the mcp.json of the user
+  claude-code     ~/.claude.json, .mcp.json
+  claude-desktop  claude_desktop_config.json
+  codex           ~/.codex/config.toml, .codex/config.toml
+  cursor          ~/.cursor/mcp.json, .cursor/mcp.json
+  gemini-cli      ~/.gemini/settings.json, .gemini/settings.json
+  vscode          .vscode/mcp.json, and the mcp.json of the user
+  windsurf        ~/.codeium/windsurf/mcp_config.json
+  zed             ~/.config/zed/settings.json, .zed/settings.json
 
 Examples:
   crossfeed import claude-code --dry-run
@@ -56,4 +61,14 @@ pub(crate) enum Client {
     Cursor,
     /// Visual Studio Code
     Vscode,
+    /// Claude Desktop
+    ClaudeDesktop,
+    /// Codex
+    Codex,
+    /// Gemini CLI
+    GeminiCli,
+    /// Windsurf
+    Windsurf,
+    /// Zed
+    Zed,
 }

@@ -60,17 +60,40 @@ pub(super) fn targets(
             None => in_home(".claude.json").into_iter().collect(),
         },
         ClientKind::Cursor => in_home(".cursor/mcp.json").into_iter().collect(),
+        ClientKind::ClaudeDesktop => {
+            let file = "Claude/claude_desktop_config.json";
+            let mac = in_home(&format!("Library/Application Support/{file}"));
+            own.iter().map(|own| own.join(file)).chain(mac).collect()
+        }
+        ClientKind::Codex => match set("CODEX_HOME") {
+            Some(directory) => vec![Path::new(directory).join("config.toml")],
+            None => in_home(".codex/config.toml").into_iter().collect(),
+        },
+        ClientKind::GeminiCli => in_home(".gemini/settings.json").into_iter().collect(),
+        ClientKind::Windsurf => in_home(".codeium/windsurf/mcp_config.json")
+            .into_iter()
+            .collect(),
+        ClientKind::Zed => own
+            .iter()
+            .map(|own| own.join("zed/settings.json"))
+            .collect(),
         _ => own
             .iter()
             .map(|own| own.join("Code/User/mcp.json"))
             .chain(in_home("Library/Application Support/Code/User/mcp.json"))
             .collect(),
     };
-    let project = here.join(match client {
-        ClientKind::ClaudeCode => ".mcp.json",
-        ClientKind::Cursor => ".cursor/mcp.json",
-        _ => ".vscode/mcp.json",
-    });
+    let project = match client {
+        ClientKind::ClaudeCode => Some(".mcp.json"),
+        ClientKind::Cursor => Some(".cursor/mcp.json"),
+        ClientKind::VsCode => Some(".vscode/mcp.json"),
+        ClientKind::Codex => Some(".codex/config.toml"),
+        ClientKind::GeminiCli => Some(".gemini/settings.json"),
+        ClientKind::Zed => Some(".zed/settings.json"),
+        // These have none.
+        _ => None,
+    };
+    let project = project.map(|path| here.join(path));
     let mut targets = Vec::new();
     for file in user.iter().filter(|file| file.exists()) {
         let Some(own) = &own else {
@@ -88,8 +111,8 @@ pub(super) fn targets(
             home: home.clone(),
         });
     }
-    if project.exists() {
-        let project = beside_it(&project, home)?;
+    if let Some(project) = project.iter().find(|project| project.exists()) {
+        let project = beside_it(project, home)?;
         // Whoever works in the home directory has one file, not two.
         if targets.iter().all(|target| target.file != project.file) {
             targets.push(project);
@@ -98,7 +121,7 @@ pub(super) fn targets(
     if targets.is_empty() {
         let looked: Vec<_> = user
             .iter()
-            .chain([&project])
+            .chain(&project)
             .map(|path| path.display().to_string())
             .collect();
         return Err(Stop::Usage(format!(
@@ -135,8 +158,10 @@ fn project_of(path: &Path, home: Option<&Path>) -> Result<Option<PathBuf>, Stop>
     let within = directory.file_name().and_then(|name| name.to_str());
     Ok(match within {
         _ if path.file_name().is_some_and(|name| name == ".mcp.json") => Some(directory),
-        Some(".vscode") => parent,
-        Some(".cursor") => parent.filter(|parent| Some(parent) != home.as_ref()),
+        Some(".vscode" | ".zed") => parent,
+        Some(".cursor" | ".codex" | ".gemini") => {
+            parent.filter(|parent| Some(parent) != home.as_ref())
+        }
         _ => None,
     })
 }

@@ -5,12 +5,14 @@
 //! texts are changed, which is `crossfeed_gateway::import`'s.
 
 mod files;
+mod program;
 mod said;
 
 use crate::{cli, gateway, report::Stop};
 use crossfeed::{ErrorBody, ErrorCode};
 use crossfeed_gateway::import::{self, ClientKind, ImportError, Plan, Wiring, without_secrets};
 use files::{Target, is_there, read, remove, replace};
+use program::Program;
 use said::{Said, plain};
 use std::{io::Write, path::Path};
 
@@ -20,31 +22,77 @@ pub(crate) fn run(args: &cli::Import, json: bool, out: &mut dyn Write) -> Result
         cli::Client::ClaudeCode => ClientKind::ClaudeCode,
         cli::Client::Cursor => ClientKind::Cursor,
         cli::Client::Vscode => ClientKind::VsCode,
+        cli::Client::ClaudeDesktop => ClientKind::ClaudeDesktop,
+        cli::Client::Codex => ClientKind::Codex,
+        cli::Client::GeminiCli => ClientKind::GeminiCli,
+        cli::Client::Windsurf => ClientKind::Windsurf,
+        cli::Client::Zed => ClientKind::Zed,
     };
     let targets = files::targets(client, args.config.as_deref(), &environment)?;
-    let program = std::env::current_exe()
+    let program = Program::find(&environment)
         .map_err(|error| Stop::Usage(format!("cannot tell where this command is: {error}")))?;
-    let program = text(&program)?;
     // Whether somebody reads what is said does not decide what becomes of the files.
     let done = targets.iter().map(|target| {
         let done = wiring(client, &program, target).and_then(|wiring| match args.action.undo {
             true => undo(target, &wiring),
-            false => wire(target, &wiring, args),
+            false => wire(target, &wiring, &program, args),
         });
         done.unwrap_or_else(|why| Said::failed(&target.file, why))
     });
     said::say(done.collect(), json, out)
 }
 
-fn wiring(client: ClientKind, program: &str, target: &Target) -> Result<Wiring, Stop> {
-    let mut wiring = Wiring::new(client, program, text(&target.config)?);
+fn wiring(client: ClientKind, program: &Program, target: &Target) -> Result<Wiring, Stop> {
+    let command = match target.workspace.is_some() && program.is_on_path {
+        true => "crossfeed".to_owned(),
+        false => text(&program.path)?,
+    };
+    let mut wiring = Wiring::new(client, command, text(&target.config)?);
     if let Some(workspace) = &target.workspace {
         wiring = wiring.with_workspace(text(workspace)?);
+        if let Ok(within) = target.config.strip_prefix(workspace) {
+            wiring = wiring.with_shared_config(&text(within)?);
+        }
     }
     if let Some(home) = &target.home {
         wiring = wiring.with_home(text(home)?);
     }
     Ok(wiring)
+}
+
+/// What there is to know of a file that others have, too.
+fn of_sharing(target: &Target, wiring: &Wiring, program: &Program) -> Vec<String> {
+    let mut notices = Vec::new();
+    let Some(workspace) = &target.workspace else {
+        return notices;
+    };
+    if !program.is_on_path {
+        notices.push(format!(
+            "the file names `{}`, which others who have the project do not have: put `crossfeed` on the `PATH` and \
+             import again",
+            wiring.program
+        ));
+    }
+    if let Some(notice) = wiring.where_it_starts() {
+        notices.push(notice);
+    }
+    if workspace
+        .ancestors()
+        .any(|folder| is_there(&folder.join(".git")))
+    {
+        let name = |path: &Path| {
+            let name = path.file_name().unwrap_or_default();
+            name.to_string_lossy().into_owned()
+        };
+        notices.push(format!(
+            "the project is in a repository, in which `{}` and `{}` are new: commit the first with `{}`, which needs \
+             it, unless it holds secrets; keep the second out (`.gitignore`)",
+            name(&target.config),
+            name(&target.backup()),
+            name(&target.file)
+        ));
+    }
+    notices
 }
 
 /// A path as a shell takes it.
@@ -67,7 +115,12 @@ fn text(path: &Path) -> Result<String, Stop> {
     }
 }
 
-fn wire(target: &Target, wiring: &Wiring, args: &cli::Import) -> Result<Said, Stop> {
+fn wire(
+    target: &Target,
+    wiring: &Wiring,
+    program: &Program,
+    args: &cli::Import,
+) -> Result<Said, Stop> {
     let before = read(&target.file)?;
     let planned = import::plan(&before, wiring);
     // What cannot be read is told by the plan.
@@ -120,6 +173,7 @@ fn wire(target: &Target, wiring: &Wiring, args: &cli::Import) -> Result<Said, St
     said.stay = plan.stay;
     said.notices = plan.remarks;
     said.notices.extend(elsewhere);
+    said.notices.extend(of_sharing(target, wiring, program));
     Ok(said)
 }
 

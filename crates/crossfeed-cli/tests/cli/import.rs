@@ -64,6 +64,7 @@ impl Home {
             .env("HOME", &self.0)
             .env_remove("XDG_CONFIG_HOME")
             .env_remove("CLAUDE_CONFIG_DIR")
+            .env_remove("CODEX_HOME")
             .current_dir(self.path("project"));
         command
     }
@@ -167,10 +168,9 @@ fn a_named_file_is_undone_as_it_is_said() {
     assert!(out.contains(&says), "{out}");
     let config: Value =
         serde_json::from_str(&home.read("project/deep/.cursor/mcp.crossfeed.json")).unwrap();
-    let folder = home.path("project/deep");
     assert_eq!(
         config["mcpServers"]["a"]["command"],
-        format!("{}/x", folder.display())
+        "${CROSSFEED_WORKSPACE_FOLDER}/x"
     );
     home.done(&["cursor", "--config", path, "--undo"]);
     assert_eq!(home.read("project/deep/.cursor/mcp.json"), text);
@@ -358,11 +358,12 @@ fn comments_of_an_editor_stay() {
     assert!(rewired.ends_with("}, // local\n    \"ask\": {\"command\": \"y\", \"env\": {\"K\": \"${input:k}\"}},\n  },\n}\n"), "{rewired}");
     let config: Value =
         serde_json::from_str(&home.read("project/.vscode/mcp.crossfeed.json")).unwrap();
-    let project = home.path("project");
     assert_eq!(
         config["mcpServers"]["a"]["command"],
-        format!("{}/x", project.display())
+        "${CROSSFEED_WORKSPACE_FOLDER}/x"
     );
+    let handed_on = "\"CROSSFEED_WORKSPACE_FOLDER\": \"${workspaceFolder}\"";
+    assert!(rewired.contains(handed_on), "{rewired}");
     home.done(&["vscode", "--undo"]);
     assert_eq!(home.read("project/.vscode/mcp.json"), text);
 }
@@ -593,4 +594,113 @@ fn what_cannot_be_done_is_said() {
         out.contains("no server can go through the gateway"),
         "{out}"
     );
+}
+
+/// What a client's file holds of this machine, where others have the file, too.
+#[cfg(unix)]
+#[test]
+fn files_of_a_project_name_nothing_of_a_person() {
+    let home = Home::new("shared");
+    home.write("project/.git/HEAD", "ref: refs/heads/main\n");
+    let files = [
+        ("claude-code", ".mcp.json", "mcpServers"),
+        ("cursor", ".cursor/mcp.json", "mcpServers"),
+        ("vscode", ".vscode/mcp.json", "servers"),
+        ("gemini-cli", ".gemini/settings.json", "mcpServers"),
+        ("zed", ".zed/settings.json", "context_servers"),
+    ];
+    for (_, file, key) in files {
+        let text = json!({key: {"a": {"command": "x"}}}).to_string();
+        home.write(&format!("project/{file}"), &text);
+    }
+    home.write(
+        "project/.codex/config.toml",
+        "# ours\n[mcp_servers.a]\ncommand = \"x\"\n",
+    );
+    let before = home.all();
+    // A package manager's link, on the `PATH`.
+    fs::create_dir_all(home.path("bin")).unwrap();
+    let link = home.path("bin/crossfeed");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_crossfeed"), &link).unwrap();
+    let import = |client: &str, action: &str| {
+        let mut command = home.command(&[client, action]);
+        let output = command.env("PATH", home.path("bin")).output().unwrap();
+        let out = String::from_utf8(output.stdout).unwrap();
+        assert!(output.status.success(), "{out}");
+        out
+    };
+    let clients = files.map(|(client, file, _)| (client, file));
+    for (client, file) in clients.into_iter().chain([("codex", ".codex/config.toml")]) {
+        let out = import(client, "--apply");
+        assert!(
+            out.contains("the project is in a repository, in which `"),
+            "{out}"
+        );
+        assert!(
+            !out.contains("which others who have the project do not have"),
+            "{out}"
+        );
+        let text = home.read(&format!("project/{file}"));
+        assert!(text.contains("\"crossfeed\""), "{text}");
+        assert!(!text.contains(home.0.to_str().unwrap()), "{text}");
+    }
+    for (client, _) in clients.into_iter().chain([("codex", "")]) {
+        import(client, "--undo");
+    }
+    fs::remove_dir_all(home.path("bin")).unwrap();
+    assert_eq!(home.all(), before);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_is_called_is_what_is_written() {
+    let home = Home::new("called");
+    home.write(
+        ".codex/config.toml",
+        "[mcp_servers.a]\ncommand = \"x\" # x\n",
+    );
+    home.write(".codeium/windsurf/mcp_config.json", CLAUDE);
+    home.write(
+        ".config/zed/settings.json",
+        "// z\n{\"context_servers\": {\"a\": {\"command\": \"x\"}}}\n",
+    );
+    home.write(".config/Claude/claude_desktop_config.json", CLAUDE);
+    home.write(".gemini/settings.json", CLAUDE);
+    let before = home.all();
+    let link = home.path("crossfeed-now");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_crossfeed"), &link).unwrap();
+    let import = |client: &str, action: &str| {
+        let named = home.command(&[client, action]);
+        #[expect(clippy::disallowed_methods, reason = "the command is what is tested")]
+        let mut command = Command::new(&link);
+        command.args(named.get_args()).env("HOME", &home.0);
+        for (name, _) in named.get_envs().filter(|(_, value)| value.is_none()) {
+            command.env_remove(name);
+        }
+        let output = command.current_dir(home.path("project")).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    };
+    let files = [
+        ("codex", ".codex/config.toml"),
+        ("windsurf", ".codeium/windsurf/mcp_config.json"),
+        ("zed", ".config/zed/settings.json"),
+        (
+            "claude-desktop",
+            ".config/Claude/claude_desktop_config.json",
+        ),
+        ("gemini-cli", ".gemini/settings.json"),
+    ];
+    for (client, file) in files {
+        import(client, "--apply");
+        let text = home.read(file);
+        assert!(
+            text.contains(&format!("{:?}", link.to_str().unwrap())),
+            "{text}"
+        );
+        let config = home.path(&format!(".config/crossfeed/{client}.json"));
+        assert!(text.contains(config.to_str().unwrap()), "{text}");
+        import(client, "--undo");
+    }
+    fs::remove_file(&link).unwrap();
+    assert_eq!(home.all(), before);
 }

@@ -3,7 +3,10 @@
 //! What comes in: an entry of a client's configuration. What goes out: the same for the gateway, or why
 //! the server stays where it is: what is not understood is not moved.
 
-use super::{ClientKind, Wiring};
+use super::{
+    ClientKind, PROJECT_NAME, Wiring,
+    entry::{Needs, OF_THE_EDITOR},
+};
 use crate::{
     config::{
         Format, GatewayConfig, Sources,
@@ -27,23 +30,30 @@ const OF_THE_CLIENT: [&str; 8] = [
     "version",
 ];
 
-/// The variables that a configuration reads, and whether each must be there.
-#[derive(Debug, Default)]
-pub(super) struct Variables(BTreeMap<String, bool>);
+/// The same for Codex alone.
+const OF_CODEX: [&str; 2] = ["required", "supports_parallel_tool_calls"];
 
-impl Variables {
-    fn add(&mut self, name: &str, needed: bool) {
-        *self.0.entry(name.to_owned()).or_default() |= needed;
-    }
+/// How a client writes variables into the texts of its configuration.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Spelling {
+    /// `${NAME}`, `${NAME:-default}`.
+    Shell,
+    /// `$NAME`, too.
+    Dollar,
+    /// `${env:NAME}`, `${workspaceFolder}`.
+    Editor,
+    /// Not at all.
+    Plain,
+}
 
-    pub(super) fn extend(&mut self, other: Self) {
-        for (name, needed) in other.0 {
-            self.add(&name, needed);
+impl Spelling {
+    fn of(client: ClientKind) -> Self {
+        match client {
+            ClientKind::ClaudeCode => Self::Shell,
+            ClientKind::GeminiCli => Self::Dollar,
+            ClientKind::Cursor | ClientKind::VsCode | ClientKind::Windsurf => Self::Editor,
+            ClientKind::ClaudeDesktop | ClientKind::Codex | ClientKind::Zed => Self::Plain,
         }
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, bool)> {
-        self.0.iter().map(|(name, needed)| (name.as_str(), *needed))
     }
 }
 
@@ -51,7 +61,7 @@ impl Variables {
 #[derive(Debug)]
 pub(super) struct Moved {
     pub(super) config: Map<String, serde_json::Value>,
-    pub(super) variables: Variables,
+    pub(super) needs: Needs,
     pub(super) remarks: Vec<String>,
 }
 
@@ -63,11 +73,14 @@ pub(super) fn server(entry: &Entry, wiring: &Wiring) -> Result<Moved, String> {
     let (mut config, mut remarks) = (Map::new(), Vec::new());
     let mut reading = Reading {
         wiring,
-        variables: Variables::default(),
+        needs: Needs::default(),
         in_the_way: Vec::new(),
     };
     for part in parts {
         let key = part.key.as_str();
+        if reading.of_one_client(part, parts, &mut config) {
+            continue;
+        }
         match key {
             "command" | "args" | "env" | "url" | "headers" => {
                 config.insert(key.to_owned(), reading.value(&part.node));
@@ -91,14 +104,21 @@ pub(super) fn server(entry: &Entry, wiring: &Wiring) -> Result<Moved, String> {
             "disabled" if part.node.value == Value::Bool(false) => {}
             "enabled" if part.node.value == Value::Bool(true) => {}
             "disabled" | "enabled" => reading.refuse("it is switched off"),
-            // Claude Code counts in milliseconds.
-            "timeout" if wiring.client == ClientKind::ClaudeCode => match part.node.value {
-                Value::Integer(millis @ 1..) => {
-                    config.insert(key.to_owned(), format!("{millis} ms").into());
+            // They count in milliseconds.
+            "timeout"
+                if matches!(wiring.client, ClientKind::ClaudeCode | ClientKind::GeminiCli) =>
+            {
+                match part.node.value {
+                    Value::Integer(millis @ 1..) => {
+                        config.insert(key.to_owned(), format!("{millis} ms").into());
+                        reading.needs.call = u64::try_from(millis).ok();
+                    }
+                    _ => reading.refuse("its `timeout` is no number"),
                 }
-                _ => reading.refuse("its `timeout` is no number"),
-            },
-            _ if OF_THE_CLIENT.contains(&key) => {
+            }
+            _ if OF_THE_CLIENT.contains(&key)
+                || wiring.client == ClientKind::Codex && OF_CODEX.contains(&key) =>
+            {
                 remarks.push(format!(
                     "`{}`: `{key}` is left out: it is for the client",
                     entry.key
@@ -109,7 +129,7 @@ pub(super) fn server(entry: &Entry, wiring: &Wiring) -> Result<Moved, String> {
     }
     let moved = Moved {
         config,
-        variables: reading.variables,
+        needs: reading.needs,
         remarks,
     };
     if reading.in_the_way.is_empty() {
@@ -117,6 +137,45 @@ pub(super) fn server(entry: &Entry, wiring: &Wiring) -> Result<Moved, String> {
         return Ok(moved);
     }
     Err(reading.in_the_way.join("; "))
+}
+
+/// Whether a server of Gemini CLI says that its `url` is for streamable HTTP.
+fn is_http(parts: &[Entry]) -> bool {
+    let kind = parts.iter().find(|part| part.key == "type");
+    kind.is_some_and(
+        |kind| matches!(&kind.node.value, Value::Text(kind) if kind != "sse" && is_spoken(kind)),
+    )
+}
+
+/// Puts members into a table of the configuration, but for those that it has.
+fn merge(config: &mut Map<String, serde_json::Value>, key: &str, members: serde_json::Value) {
+    let table = config.entry(key).or_insert_with(|| json!({}));
+    match (table.as_object_mut(), members) {
+        (Some(table), serde_json::Value::Object(members)) => {
+            for (name, value) in members {
+                table.entry(name).or_insert(value);
+            }
+        }
+        // What is no table is refused with the configuration.
+        (_, members) => *table = members,
+    }
+}
+
+/// A time as a whole number of milliseconds.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "within bounds, and a part of a millisecond says nothing"
+)]
+fn millis(value: &Value, unit: f64) -> Option<u64> {
+    let number = match value {
+        Value::Integer(number) => *number as f64,
+        Value::Float(number) => *number,
+        _ => return None,
+    };
+    let millis = (number * unit).ceil();
+    (1.0..1e12).contains(&millis).then_some(millis as u64)
 }
 
 fn is_relative(path: &str) -> bool {
@@ -132,7 +191,7 @@ fn is_spoken(kind: &str) -> bool {
 
 /// Whether the gateway would take it. What variables hold is not known here.
 fn judge(name: &str, moved: &Moved) -> Result<(), String> {
-    let variables = moved.variables.iter();
+    let variables = moved.needs.variables();
     let environment: BTreeMap<_, _> = variables
         .map(|(name, _)| (name.to_owned(), "x".to_owned()))
         .collect();
@@ -185,7 +244,7 @@ const NAMED: usize = 64;
 /// The reading of one server.
 struct Reading<'w> {
     wiring: &'w Wiring,
-    variables: Variables,
+    needs: Needs,
     /// Why the server stays.
     in_the_way: Vec<String>,
 }
@@ -196,6 +255,152 @@ impl Reading<'_> {
         // The same variable may stand there ten times.
         if !self.in_the_way.contains(&why) {
             self.in_the_way.push(why);
+        }
+    }
+
+    /// Reads what only one client writes, or writes in its own way; whether it did.
+    fn of_one_client(
+        &mut self,
+        part: &Entry,
+        parts: &[Entry],
+        config: &mut Map<String, serde_json::Value>,
+    ) -> bool {
+        use ClientKind::{Codex, GeminiCli, Windsurf, Zed};
+        let node = &part.node;
+        match (self.wiring.client, part.key.as_str()) {
+            (GeminiCli, "httpUrl") => {
+                config.insert("url".to_owned(), self.value(node));
+            }
+            (GeminiCli, "url") if !is_http(parts) => self.refuse(
+                "its `url` is for `sse`, which is not spoken by the gateway: most servers that have `sse` have \
+                 `http`, too, and are written with `httpUrl`",
+            ),
+            (Windsurf, "serverUrl" | "url") => {
+                if let Value::Text(url) = &node.value
+                    && url.trim_end_matches('/').ends_with("/sse")
+                {
+                    self.refuse(
+                        "its address is for `sse`, which is not spoken by the gateway: most servers that have \
+                         `sse` have `http`, too",
+                    );
+                }
+                config.insert("url".to_owned(), self.value(node));
+            }
+            (GeminiCli, "includeTools") | (Codex, "enabled_tools") => self.tools("allow", part, config),
+            (GeminiCli, "excludeTools") | (Codex, "disabled_tools") | (Windsurf, "disabledTools") => {
+                self.tools("deny", part, config);
+            }
+            (Zed, "source") => match &node.value {
+                Value::Text(source) if source == "custom" => {}
+                _ => self.refuse("it is of an extension of the editor"),
+            },
+            // As Zed wrote it before 2025-10.
+            (Zed, "command") if node.entries().is_some() => {
+                for part in node.entries().unwrap_or_default() {
+                    let value = self.value(&part.node);
+                    match part.key.as_str() {
+                        "path" => config.insert("command".to_owned(), value),
+                        "args" | "env" => config.insert(part.key.clone(), value),
+                        key => {
+                            self.refuse(format!("the gateway has nothing for its `command.{key}`"));
+                            None
+                        }
+                    };
+                }
+            }
+            (Codex, key) => return self.of_codex(key, node, config),
+            _ => return false,
+        }
+        true
+    }
+
+    fn of_codex(
+        &mut self,
+        key: &str,
+        node: &Node,
+        config: &mut Map<String, serde_json::Value>,
+    ) -> bool {
+        let name = |node: &Node| match &node.value {
+            Value::Text(name) if is_name(name) => Some(name.clone()),
+            _ => None,
+        };
+        match key {
+            "env" => {
+                let env = self.value(node);
+                merge(config, "env", env);
+            }
+            "env_vars" => {
+                let Value::List(items) = &node.value else {
+                    self.refuse("its `env_vars` is no list");
+                    return true;
+                };
+                for item in items {
+                    match name(item) {
+                        Some(name) => {
+                            merge(config, "env", json!({ &name: format!("${{{name}:-}}") }));
+                            self.needs.add(&name, false);
+                        }
+                        None => self.refuse("the gateway has nothing for its `env_vars`"),
+                    }
+                }
+            }
+            "http_headers" => {
+                let headers = self.value(node);
+                merge(config, "headers", headers);
+            }
+            "env_http_headers" => {
+                for pair in node.entries().unwrap_or_default() {
+                    match name(&pair.node) {
+                        Some(name) => {
+                            merge(
+                                config,
+                                "headers",
+                                json!({ &pair.key: format!("${{{name}}}") }),
+                            );
+                            self.needs.add(&name, true);
+                        }
+                        None => self.refuse("its `env_http_headers` names no variable"),
+                    }
+                }
+            }
+            "bearer_token_env_var" => match name(node) {
+                Some(name) => {
+                    let header = json!({ "Authorization": format!("Bearer ${{{name}}}") });
+                    merge(config, "headers", header);
+                    self.needs.add(&name, true);
+                }
+                None => self.refuse("its `bearer_token_env_var` names no variable"),
+            },
+            "tool_timeout_sec" | "startup_timeout_sec" | "startup_timeout_ms" => {
+                let unit = if key.ends_with("_ms") { 1.0 } else { 1000.0 };
+                let Some(millis) = millis(&node.value, unit) else {
+                    self.refuse(format!("its `{key}` is no number"));
+                    return true;
+                };
+                if key == "tool_timeout_sec" {
+                    config.insert("timeout".to_owned(), format!("{millis} ms").into());
+                    self.needs.call = Some(millis);
+                } else {
+                    self.needs.start = Some(millis);
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Names of tools that are offered, or not. To the gateway they are patterns.
+    fn tools(&mut self, key: &str, part: &Entry, config: &mut Map<String, serde_json::Value>) {
+        let odd =
+            |item: &Node| !matches!(&item.value, Value::Text(name) if !name.contains(['*', '(']));
+        match &part.node.value {
+            Value::List(items) if !items.iter().any(odd) => {
+                config.insert(key.to_owned(), self.value(&part.node));
+            }
+            _ => self.refuse(format!(
+                "the gateway has nothing for what its `{}` names",
+                part.key
+            )),
         }
     }
 
@@ -229,10 +434,17 @@ impl Reading<'_> {
             self.refuse("it holds `$${`, which the gateway reads in another way");
             return String::new();
         }
+        let spelling = Spelling::of(self.wiring.client);
+        if spelling == Spelling::Plain {
+            return text.replace("${", "$${");
+        }
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
         while let Some((before, after)) = rest.split_once("${") {
-            out.push_str(before);
+            match spelling {
+                Spelling::Dollar => self.bare(before, &mut out),
+                _ => out.push_str(before),
+            }
             let Some((inside, behind)) = after.split_once('}') else {
                 // No variable to any client.
                 out.push_str("$${");
@@ -245,24 +457,58 @@ impl Reading<'_> {
             }
             rest = behind;
         }
-        out.push_str(rest);
+        match spelling {
+            Spelling::Dollar => self.bare(rest, &mut out),
+            _ => out.push_str(rest),
+        }
         out
+    }
+
+    /// Writes a text in which variables are `$NAME`.
+    fn bare(&mut self, text: &str, out: &mut String) {
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once('$') {
+            out.push_str(before);
+            let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            let end = after.find(|c| !word(c)).unwrap_or(after.len());
+            let (name, behind) = after.split_at(end);
+            if is_name(name) {
+                if out.ends_with('$') {
+                    self.refuse("it holds `$$`, which the gateway reads in another way");
+                }
+                self.needs.add(name, true);
+                out.push_str(&format!("${{{name}}}"));
+            } else {
+                out.push('$');
+                out.push_str(name);
+            }
+            rest = behind;
+        }
+        out.push_str(rest);
     }
 
     /// What stands for `${inside}`; or why nothing can, and what to do.
     fn put(&mut self, inside: &str) -> Result<String, String> {
         let wiring = self.wiring;
-        let of_the_editor = wiring.client != ClientKind::ClaudeCode;
+        let of_the_editor = Spelling::of(wiring.client) == Spelling::Editor;
+        let knows_folders = matches!(wiring.client, ClientKind::Cursor | ClientKind::VsCode);
+        // Others have the file, too, and other folders.
+        let handed_on = OF_THE_EDITOR.iter().find(|(word, _)| *word == inside);
+        if let Some((_, name)) = handed_on.filter(|_| knows_folders && wiring.name == PROJECT_NAME)
+        {
+            self.needs.add(name, true);
+            return Ok(format!("${{{name}}}"));
+        }
         match inside {
-            "workspaceFolder" if of_the_editor => wiring.workspace.clone().ok_or_else(|| {
+            "workspaceFolder" if knows_folders => wiring.workspace.clone().ok_or_else(|| {
                 "`${workspaceFolder}` is not known here, for this file is of no project: write the path, or \
                  have the server in a file of the project"
                     .to_owned()
             }),
-            "userHome" if of_the_editor => wiring.home.clone().ok_or_else(|| {
+            "userHome" if knows_folders => wiring.home.clone().ok_or_else(|| {
                 "`${userHome}` is not known here, for `HOME` is not set: write the path".to_owned()
             }),
-            "pathSeparator" | "/" if of_the_editor => Ok("/".to_owned()),
+            "pathSeparator" | "/" if knows_folders => Ok("/".to_owned()),
             _ if inside.starts_with("input:") => Err(format!(
                 "the client asks for {}, and the gateway cannot: {}",
                 named(inside),
@@ -284,7 +530,7 @@ impl Reading<'_> {
             _ if of_the_editor && !inside.starts_with("env:") => Ok(format!("$${{{inside}}}")),
             _ => {
                 let whole = format!("${{{inside}}}");
-                let is_variable = variable(&whole, &mut self.variables)?;
+                let is_variable = variable(&whole, &mut self.needs)?;
                 Ok(if is_variable { whole } else { format!("${whole}") })
             }
         }
@@ -303,17 +549,15 @@ fn named(inside: &str) -> String {
 /// What to write for a variable that is not known.
 fn instead(client: ClientKind) -> &'static str {
     match client {
-        ClientKind::ClaudeCode => {
-            "write `${NAME}`, and set that variable where the client is started"
-        }
-        ClientKind::Cursor | ClientKind::VsCode => {
+        ClientKind::Cursor | ClientKind::VsCode | ClientKind::Windsurf => {
             "write `${env:NAME}`, and set that variable where the client is started"
         }
+        _ => "write `${NAME}`, and set that variable where the client is started",
     }
 }
 
 /// Notes a variable. A client that reads shell text (`${1}`) leaves it to the shell, and so do we.
-fn variable(whole: &str, variables: &mut Variables) -> Result<bool, String> {
+fn variable(whole: &str, needs: &mut Needs) -> Result<bool, String> {
     let inside = whole.trim_start_matches("${").trim_end_matches('}');
     let inside = inside.strip_prefix("env:").unwrap_or(inside);
     let name = inside.split(":-").next().unwrap_or_default();
@@ -322,7 +566,7 @@ fn variable(whole: &str, variables: &mut Variables) -> Result<bool, String> {
     }
     for part in parts(whole)? {
         if let Part::Variable { name, default } = part {
-            variables.add(name, default.is_none());
+            needs.add(name, default.is_none());
         }
     }
     Ok(true)

@@ -1,9 +1,9 @@
 //! Servers that stand where nothing is moved from: Claude Code has those of single projects in its own file,
 //! beside everything else that it knows of them; and other clients have them under another key.
 
-use super::{ImportError, Wiring, parse};
+use super::{ImportError, Wiring, parse, sections};
 use crate::{
-    config::node::{Node, Value},
+    config::node::{Entry, Node, Value},
     import::ClientKind,
 };
 
@@ -17,7 +17,7 @@ const PROJECTS: usize = 20;
 ///
 /// [`ImportError::Malformed`].
 pub fn elsewhere(text: &str, wiring: &Wiring) -> Result<Vec<String>, ImportError> {
-    let document = parse(text)?;
+    let document = parse(text, wiring)?;
     let has_servers = |key| {
         let servers = document.get(key).and_then(Node::entries);
         servers.is_some_and(|servers| !servers.is_empty())
@@ -25,7 +25,12 @@ pub fn elsewhere(text: &str, wiring: &Wiring) -> Result<Vec<String>, ImportError
     let mut said = Vec::new();
     let (client, key) = (wiring.client.as_str(), wiring.client.key());
     for other in ["mcpServers", "servers"] {
-        if other != key && has_servers(other) {
+        // In the settings of these, other keys mean other things.
+        let is_settings = matches!(
+            wiring.client,
+            ClientKind::Codex | ClientKind::GeminiCli | ClientKind::Zed
+        );
+        if !is_settings && other != key && has_servers(other) {
             said.push(format!(
                 "left alone, for {client} has its servers under `{key}`: those under `{other}`; the file may \
                  be another client's"
@@ -67,6 +72,45 @@ pub fn elsewhere(text: &str, wiring: &Wiring) -> Result<Vec<String>, ImportError
         ));
     }
     Ok(said)
+}
+
+/// Why a server stays that could be read: what stands elsewhere in the client's configuration.
+pub(super) fn in_the_way(
+    text: &str,
+    document: &Node,
+    entry: &Entry,
+    wiring: &Wiring,
+) -> Option<String> {
+    if wiring.client.is_toml() && !sections::has(text, wiring.client.key(), &entry.key) {
+        let key = wiring.client.key();
+        return Some(format!(
+            "it has no section of its own: write it below a line `[{key}.NAME]`"
+        ));
+    }
+    let excluded = of_gemini(document, wiring, "excluded")?;
+    let is_it = |name: &Node| matches!(&name.value, Value::Text(name) if *name == entry.key);
+    let is_excluded = excluded.iter().any(is_it);
+    is_excluded.then(|| "it is switched off under `mcp.excluded`".to_owned())
+}
+
+/// That the client does not start the gateway, because it starts those servers only that it is told.
+pub(super) fn not_admitted(document: &Node, wiring: &Wiring) -> Option<String> {
+    let name = wiring.name;
+    let allowed = of_gemini(document, wiring, "allowed")?;
+    let is_it = |own: &Node| matches!(&own.value, Value::Text(own) if own == name);
+    let is_missing = !allowed.is_empty() && !allowed.iter().any(is_it);
+    is_missing.then(|| {
+        format!("the client starts the servers under `mcp.allowed` only: write `{name}` there")
+    })
+}
+
+/// A list of names in the settings of Gemini CLI.
+fn of_gemini<'d>(document: &'d Node, wiring: &Wiring, key: &str) -> Option<&'d [Node]> {
+    let settings = (wiring.client == ClientKind::GeminiCli).then(|| document.get("mcp"))?;
+    match &settings?.get(key)?.value {
+        Value::List(names) => Some(names),
+        _ => None,
+    }
 }
 
 /// Whether a server is a gateway already: `claude mcp add NAME -- crossfeed gateway -- COMMAND`.

@@ -6,8 +6,12 @@
 
 mod convert;
 mod elsewhere;
+mod entry;
+mod sections;
 mod splice;
 
+#[cfg(test)]
+mod client_tests;
 #[cfg(test)]
 mod tests;
 
@@ -37,6 +41,16 @@ pub enum ClientKind {
     Cursor,
     /// VS Code: `.vscode/mcp.json`.
     VsCode,
+    /// Claude Desktop: `claude_desktop_config.json`.
+    ClaudeDesktop,
+    /// Codex: `~/.codex/config.toml`, `.codex/config.toml`.
+    Codex,
+    /// Gemini CLI: `~/.gemini/settings.json`, `.gemini/settings.json`.
+    GeminiCli,
+    /// Windsurf: `~/.codeium/windsurf/mcp_config.json`.
+    Windsurf,
+    /// Zed: `~/.config/zed/settings.json`, `.zed/settings.json`.
+    Zed,
 }
 
 impl ClientKind {
@@ -47,6 +61,11 @@ impl ClientKind {
             Self::ClaudeCode => "claude-code",
             Self::Cursor => "cursor",
             Self::VsCode => "vscode",
+            Self::ClaudeDesktop => "claude-desktop",
+            Self::Codex => "codex",
+            Self::GeminiCli => "gemini-cli",
+            Self::Windsurf => "windsurf",
+            Self::Zed => "zed",
         }
     }
 
@@ -54,9 +73,20 @@ impl ClientKind {
     #[must_use]
     pub fn key(self) -> &'static str {
         match self {
-            Self::ClaudeCode | Self::Cursor => "mcpServers",
+            Self::ClaudeCode
+            | Self::Cursor
+            | Self::ClaudeDesktop
+            | Self::GeminiCli
+            | Self::Windsurf => "mcpServers",
             Self::VsCode => "servers",
+            Self::Codex => "mcp_servers",
+            Self::Zed => "context_servers",
         }
+    }
+
+    /// Whether its configuration is TOML, and not JSON with comments.
+    fn is_toml(self) -> bool {
+        self == Self::Codex
     }
 }
 
@@ -72,6 +102,8 @@ pub struct Wiring {
     pub program: String,
     /// Where the gateway's configuration will be.
     pub config: String,
+    /// The same as the client's file names it, where others have that file, too.
+    pub shared_config: Option<String>,
     /// What the client means by `${workspaceFolder}`.
     pub workspace: Option<String>,
     /// What the client means by `${userHome}`.
@@ -87,6 +119,7 @@ impl Wiring {
             name: NAME,
             program: program.into(),
             config: config.into(),
+            shared_config: None,
             workspace: None,
             home: None,
         }
@@ -100,6 +133,19 @@ impl Wiring {
         self
     }
 
+    /// The same for a file that others have, too: the gateway's configuration is named by its path within
+    /// the project's folder, in the way that the client has for that.
+    #[must_use]
+    pub fn with_shared_config(mut self, within: &str) -> Self {
+        self.shared_config = Some(match self.client {
+            ClientKind::ClaudeCode => format!("${{CLAUDE_PROJECT_DIR:-.}}/{within}"),
+            ClientKind::Cursor | ClientKind::VsCode => format!("${{workspaceFolder}}/{within}"),
+            // Servers run in the project's folder.
+            _ => within.to_owned(),
+        });
+        self
+    }
+
     /// The same with the user's folder.
     #[must_use]
     pub fn with_home(mut self, home: impl Into<String>) -> Self {
@@ -107,13 +153,22 @@ impl Wiring {
         self
     }
 
+    /// That the gateway finds its configuration only where the client is started in the project's folder.
+    #[must_use]
+    pub fn where_it_starts(&self) -> Option<String> {
+        let path = self.shared_config.as_ref()?;
+        let is_relative = !path.starts_with("${");
+        is_relative.then(|| {
+            format!("the gateway's configuration is named `{path}`: start the client in the project's folder")
+        })
+    }
+
     /// The arguments of the gateway. What stands in a project comes with the project, and may be changed
     /// by whoever changes the project: the client's approval of these arguments covers the bytes of the
     /// configuration, too.
     fn args(&self, config: &str) -> Vec<String> {
-        let mut args = ["gateway", "--config", &self.config]
-            .map(str::to_owned)
-            .to_vec();
+        let path = self.shared_config.as_ref().unwrap_or(&self.config);
+        let mut args = ["gateway", "--config", path].map(str::to_owned).to_vec();
         if self.name == PROJECT_NAME {
             args.extend(["--config-digest".to_owned(), digest(config.as_bytes())]);
         }
@@ -151,7 +206,7 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// It is no JSON.
+    /// It is no JSON, or no TOML.
     Malformed {
         /// The line, from 1.
         line: usize,
@@ -187,7 +242,7 @@ pub enum ImportError {
 impl fmt::Display for ImportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Malformed { line, why } => write!(f, "line {line}: this is no JSON: {why}"),
+            Self::Malformed { line, why } => write!(f, "line {line}: {why}"),
             Self::NoServers { stay } if stay.is_empty() => f.write_str("there is no server"),
             Self::NoServers { .. } => f.write_str("no server can go through the gateway"),
             Self::Done => f.write_str("the servers go through the gateway already"),
@@ -215,11 +270,11 @@ impl std::error::Error for ImportError {}
 ///
 /// [`ImportError`] when there is nothing to do, or it cannot be done.
 pub fn plan(text: &str, wiring: &Wiring) -> Result<Plan, ImportError> {
-    let document = parse(text)?;
+    let document = parse(text, wiring)?;
     let entries = servers(&document, wiring);
     let mut config = Map::new();
     let (mut moved, mut stay, mut remarks) = (Vec::new(), Vec::new(), Vec::new());
-    let mut variables = convert::Variables::default();
+    let mut needs = entry::Needs::default();
     let mut ours = false;
     for entry in entries {
         if is_ours(&entry.node, wiring) {
@@ -230,10 +285,14 @@ pub fn plan(text: &str, wiring: &Wiring) -> Result<Plan, ImportError> {
             let name = entry.key.clone();
             return Err(ImportError::Taken { name });
         }
-        match convert::server(entry, wiring) {
+        let read = match elsewhere::in_the_way(text, &document, entry, wiring) {
+            Some(why) => Err(why),
+            None => convert::server(entry, wiring),
+        };
+        match read {
             Ok(server) => {
                 remarks.extend(server.remarks);
-                variables.extend(server.variables);
+                needs.extend(server.needs);
                 config.insert(entry.key.clone(), serde_json::Value::Object(server.config));
                 moved.push(entry.key.clone());
             }
@@ -247,21 +306,27 @@ pub fn plan(text: &str, wiring: &Wiring) -> Result<Plan, ImportError> {
         (false, false) => {}
     }
     let gone: BTreeSet<&str> = moved.iter().map(String::as_str).collect();
-    if splice::loses(text, entries, &gone) {
+    if loses(text, entries, &gone, wiring) {
         remarks.push(
             "comments among the servers that go may be left out; the file as it was is kept"
                 .to_owned(),
         );
     }
     remarks.extend(renamed(&moved, wiring));
+    remarks.extend(elsewhere::not_admitted(&document, wiring));
     // A map of texts can always be written.
     let config = serde_json::to_string_pretty(&json!({"mcpServers": config})).unwrap_or_default();
     let config = config + "\n";
-    let server = entry(wiring, &variables, &config);
-    let client = splice::replace(text, entries, &gone, |style| {
-        style.entry(wiring.name, &server)
-    })
-    .ok_or(ImportError::NotThere)?;
+    let server = entry::of(wiring, &needs, &config);
+    let client = if wiring.client.is_toml() {
+        let put = entry::as_toml(wiring, &server, sections::newline(text));
+        sections::replace(text, wiring.client.key(), &gone, &put)
+    } else {
+        splice::replace(text, entries, &gone, |style| {
+            style.entry(wiring.name, &server)
+        })
+    };
+    let client = client.ok_or(ImportError::NotThere)?;
     Ok(Plan {
         client,
         config,
@@ -311,7 +376,7 @@ fn renamed(moved: &[String], wiring: &Wiring) -> Option<String> {
 ///
 /// [`ImportError`] when the gateway is not there, or other servers of the same names are.
 pub fn undo(now: &str, before: &str, wiring: &Wiring) -> Result<String, ImportError> {
-    let (now_node, before_node) = (parse(now)?, parse(before)?);
+    let (now_node, before_node) = (parse(now, wiring)?, parse(before, wiring)?);
     let (now_entries, before_entries) = (servers(&now_node, wiring), servers(&before_node, wiring));
     let Some(gateway) = now_entries
         .iter()
@@ -327,7 +392,7 @@ pub fn undo(now: &str, before: &str, wiring: &Wiring) -> Result<String, ImportEr
         .iter()
         .partition(|entry| now_entries.iter().any(|now| now.key == entry.key));
     let again = |entry: &&&Entry| {
-        let is_other = !is_among(now, now_entries, before, entry);
+        let is_other = !is_among(now, now_entries, before, entry, wiring);
         moved.is_empty() || (is_other && convert::server(entry, wiring).is_ok())
     };
     let names: Vec<String> = there
@@ -338,14 +403,24 @@ pub fn undo(now: &str, before: &str, wiring: &Wiring) -> Result<String, ImportEr
     if !names.is_empty() || moved.is_empty() {
         return Err(ImportError::Conflict { names });
     }
+    let gone: BTreeSet<&str> = moved.iter().map(|entry| entry.key.as_str()).collect();
+    let ours: BTreeSet<&str> = [gateway.key.as_str()].into();
+    if wiring.client.is_toml() {
+        let table = wiring.client.key();
+        let put = sections::joined(now, table, &ours);
+        if sections::replace(before, table, &gone, &put).as_deref() == Some(now) {
+            return Ok(before.to_owned());
+        }
+        let back = sections::joined(before, table, &gone);
+        return sections::replace(now, table, &ours, &back).ok_or(ImportError::NotThere);
+    }
     let put = now.get(gateway.key_span.start..gateway.node.span.end);
     let put = put.unwrap_or_default();
-    let gone: BTreeSet<&str> = moved.iter().map(|entry| entry.key.as_str()).collect();
     if splice::replace(before, before_entries, &gone, |_| put.to_owned()).as_deref() == Some(now) {
         return Ok(before.to_owned());
     }
     let back = splice::joined(before, before_entries, &gone);
-    splice::replace(now, now_entries, &[gateway.key.as_str()].into(), |style| {
+    splice::replace(now, now_entries, &ours, |style| {
         style.reindent(&back, before, &moved)
     })
     .ok_or(ImportError::NotThere)
@@ -355,24 +430,41 @@ pub fn undo(now: &str, before: &str, wiring: &Wiring) -> Result<String, ImportEr
 /// have had some, a comment.
 #[must_use]
 pub fn is_whole(now: &str, before: &str, wiring: &Wiring) -> bool {
-    let comments = || serde_json::from_str::<serde::de::IgnoredAny>(before).is_err();
+    let comments = || match wiring.client.is_toml() {
+        true => before.contains('#'),
+        false => serde_json::from_str::<serde::de::IgnoredAny>(before).is_err(),
+    };
     now == before || (!comments() && has_servers(now, before, wiring))
 }
 
 /// Whether every server of `before` is in `now` with the same text.
 fn has_servers(now: &str, before: &str, wiring: &Wiring) -> bool {
-    let (Ok(now_node), Ok(before_node)) = (parse(now), parse(before)) else {
+    let (Ok(now_node), Ok(before_node)) = (parse(now, wiring), parse(before, wiring)) else {
         return false;
     };
     let now_entries = servers(&now_node, wiring);
     servers(&before_node, wiring)
         .iter()
-        .all(|entry| is_among(now, now_entries, before, entry))
+        .all(|entry| is_among(now, now_entries, before, entry, wiring))
+}
+
+/// Whether comments in the entries that go, or beside them, may be lost.
+fn loses(text: &str, entries: &[Entry], gone: &BTreeSet<&str>, wiring: &Wiring) -> bool {
+    match wiring.client.is_toml() {
+        true => sections::joined(text, wiring.client.key(), gone).contains('#'),
+        false => splice::loses(text, entries, gone),
+    }
 }
 
 /// Whether an entry of `before` is among those of `now`, however it is laid out.
-fn is_among(now: &str, entries: &[Entry], before: &str, entry: &Entry) -> bool {
-    let laid = |text, entry| -> String { written(text, entry).split_whitespace().collect() };
+fn is_among(now: &str, entries: &[Entry], before: &str, entry: &Entry, wiring: &Wiring) -> bool {
+    let laid = |text: &str, entry: &Entry| -> String {
+        let written = match wiring.client.is_toml() {
+            true => sections::joined(text, wiring.client.key(), &[entry.key.as_str()].into()),
+            false => written(text, entry).to_owned(),
+        };
+        written.split_whitespace().collect()
+    };
     entries
         .iter()
         .any(|other| other.key == entry.key && laid(now, other) == laid(before, entry))
@@ -394,7 +486,7 @@ pub fn without_secrets(
     wiring: &Wiring,
     names: &[String],
 ) -> Result<serde_json::Value, ImportError> {
-    let document = parse(text)?;
+    let document = parse(text, wiring)?;
     let shown = servers(&document, wiring)
         .iter()
         .filter(|entry| names.contains(&entry.key))
@@ -409,8 +501,8 @@ fn cut(server: &Node) -> serde_json::Value {
     let parts = server.entries().unwrap_or_default().iter().map(|part| {
         let shown = match (part.key.as_str(), &part.node.value) {
             ("command" | "cwd" | "type", Value::Text(text)) => text.clone().into(),
-            ("url", Value::Text(url)) => host(url).into(),
-            ("env" | "headers", Value::Table(pairs)) => pairs
+            ("url" | "httpUrl" | "serverUrl", Value::Text(url)) => host(url).into(),
+            ("env" | "headers" | "http_headers" | "env_http_headers", Value::Table(pairs)) => pairs
                 .iter()
                 .map(|pair| (pair.key.clone(), CUT.into()))
                 .collect::<Map<_, _>>()
@@ -435,14 +527,18 @@ fn host(url: &str) -> String {
     }
 }
 
-fn parse(text: &str) -> Result<Node, ImportError> {
-    node::json(text).map_err(|errors| {
+fn parse(text: &str, wiring: &Wiring) -> Result<Node, ImportError> {
+    let (read, format) = match wiring.client.is_toml() {
+        true => (node::toml(text), "TOML"),
+        false => (node::json(text), "JSON"),
+    };
+    read.map_err(|errors| {
         let error = errors.into_iter().next();
         let (at, why) = error.map_or((0, String::new()), |error| (error.at, error.why));
         let before = text.as_bytes().get(..at).unwrap_or_default();
         ImportError::Malformed {
             line: 1 + before.iter().filter(|byte| **byte == b'\n').count(),
-            why,
+            why: format!("this is no {format}: {why}"),
         }
     })
 }
@@ -460,31 +556,10 @@ fn is_ours(node: &Node, wiring: &Wiring) -> bool {
     let is = |node: &Node, text: &str| matches!(&node.value, Value::Text(is) if is == text);
     args.iter().any(|arg| is(arg, "gateway"))
         && args.windows(2).any(|pair| {
-            matches!(pair, [option, path] if is(option, "--config") && is(path, &wiring.config))
-        })
-}
-
-/// The server that stands for all. Clients give servers few variables: those that are needed are named.
-fn entry(wiring: &Wiring, variables: &convert::Variables, config: &str) -> serde_json::Value {
-    let mut server = Map::new();
-    if wiring.client != ClientKind::Cursor {
-        server.insert("type".to_owned(), "stdio".into());
-    }
-    server.insert("command".to_owned(), wiring.program.as_str().into());
-    server.insert("args".to_owned(), wiring.args(config).into());
-    let env: Map<_, _> = variables
-        .iter()
-        .map(|(name, needed)| {
-            let value = match (wiring.client, needed) {
-                (ClientKind::ClaudeCode, true) => format!("${{{name}}}"),
-                (ClientKind::ClaudeCode, false) => format!("${{{name}:-}}"),
-                (ClientKind::Cursor | ClientKind::VsCode, _) => format!("${{env:{name}}}"),
+            let is_config = |path| {
+                let shared = wiring.shared_config.as_ref();
+                is(path, &wiring.config) || shared.is_some_and(|shared| is(path, shared))
             };
-            (name.to_owned(), value.into())
+            matches!(pair, [option, path] if is(option, "--config") && is_config(path))
         })
-        .collect();
-    if !env.is_empty() {
-        server.insert("env".to_owned(), env.into());
-    }
-    server.into()
 }
