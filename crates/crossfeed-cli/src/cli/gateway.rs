@@ -76,7 +76,9 @@ pub(crate) struct Gateway {
     pub(crate) view: Option<ViewName>,
     /// Reach every server, print how its tools are shown and what they cost, and end
     ///
-    /// With --json each tool is printed in full, as a client gets it.
+    /// Of each tool: its tokens before and after, and how it takes references (`refs`: in a parameter `_refs`
+    /// that maps parameters to references; `refs-list`: as a list of them; `inline`: in place of any value).
+    /// --tool prints one in full, as a client gets it; with --json all are.
     #[arg(long, conflicts_with_all = ["listen", "login"])]
     pub(crate) check: bool,
     /// Print this tool alone, as a client gets it: its name, its description and its schemas

@@ -57,6 +57,7 @@ pub(super) async fn all<T>(
 #[cfg(test)]
 mod tests {
     use super::{Pace, all};
+    use futures_util::FutureExt as _;
     use std::{cell::RefCell, time::Duration};
     use tokio::sync::Notify;
 
@@ -69,8 +70,7 @@ mod tests {
             told.notified().await;
             2
         };
-        let work: Vec<(&str, std::pin::Pin<Box<dyn Future<Output = i32>>>)> =
-            vec![("quick", Box::pin(quick)), ("slow", Box::pin(slow))];
+        let work = vec![("quick", quick.boxed_local()), ("slow", slow.boxed_local())];
         let pace = Pace {
             first: Duration::from_millis(1),
             then: Duration::from_millis(1),

@@ -2,19 +2,20 @@
 
 use super::{ClientKind, Plan, Wiring, is_whole, plan, undo, without_secrets};
 use crate::config::{Format, GatewayConfig, Sources};
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
-const CONFIG: &str = "/home/ann/.config/crossfeed/x.json";
+const CONFIG: &str = "/users/ann/.config/crossfeed/x.json";
 
 fn of_user(client: ClientKind) -> Wiring {
-    Wiring::new(client, "/usr/bin/crossfeed", CONFIG).with_home("/home/ann")
+    Wiring::new(client, "/usr/bin/crossfeed", CONFIG).with_home("/users/ann")
 }
 
 fn of_project(client: ClientKind, within: &str) -> Wiring {
     Wiring::new(client, "crossfeed", format!("/work/p/{within}"))
         .with_workspace("/work/p")
         .with_shared_config(within)
-        .with_home("/home/ann")
+        .with_home("/users/ann")
 }
 
 /// The plan, which leads back to the byte, and to a configuration that the gateway takes.
@@ -94,7 +95,7 @@ model = "o5"   # the large one
 
 [mcp_servers.crossfeed]
 command = "/usr/bin/crossfeed"
-args = ["gateway", "--config", "/home/ann/.config/crossfeed/x.json"]
+args = ["gateway", "--config", "/users/ann/.config/crossfeed/x.json"]
 env_vars = ["A", "B", "T"]
 startup_timeout_sec = 21
 tool_timeout_sec = 300
@@ -206,7 +207,7 @@ fn zed_is_there_and_back() {
     let project = of_project(ClientKind::Zed, ".zed/settings.crossfeed.json");
     let (plan, _) = there_and_back(text, &project);
     assert!(
-        !plan.client.contains("/work") && !plan.client.contains("/home"),
+        !plan.client.contains("/work") && !plan.client.contains("/users"),
         "{}",
         plan.client
     );
@@ -347,7 +348,10 @@ fn files_of_projects_hold_no_paths_of_a_person() {
     let wiring = of_project(VsCode, ".vscode/mcp.crossfeed.json");
     let plan = plan(text, &wiring).expect("it goes");
     let both = format!("{}{}", plan.client, plan.config);
-    assert!(!both.contains("/work") && !both.contains("/home"), "{both}");
+    assert!(
+        !both.contains("/work") && !both.contains("/users"),
+        "{both}"
+    );
     assert_eq!(
         plan.entry["env"],
         json!({
@@ -355,4 +359,57 @@ fn files_of_projects_hold_no_paths_of_a_person() {
             "CROSSFEED_WORKSPACE_FOLDER": "${workspaceFolder}",
         })
     );
+}
+
+/// Pieces of a file of Codex; `@` is a number of their own.
+const PIECES: [&str; 10] = [
+    "[mcp_servers.s@]\ncommand = \"x\"\n",
+    "[ mcp_servers . \"s @\" ] # a\n# b\ncommand = 'x'\nargs = [\n  \"[y]\", # [z]\n]\n",
+    "[mcp_servers.s@]\ncommand = \"x\"\n\n# inside\n[mcp_servers.s@.env]\nK = \"\"\"\n[mcp_servers.no]\n\"\"\"\"\n",
+    "[mcp_servers.off@]\ncommand = \"x\"\nenabled = false\n",
+    "[other@]\na = '''\n[x]\n'''\nb = { c = \"}\\\"\" }\n",
+    "[[list]]\na = @\n",
+    "# a comment, [mcp_servers.no]\n",
+    "\n",
+    "\n\n\t\n",
+    "[mcp_servers.u@]\nurl = \"https://a.example/mcp\"\nhttp_headers = { \"A\" = \"@\" } # e\n",
+];
+
+proptest! {
+    #[test]
+    fn any_file_of_codex_is_there_and_back(
+        picks in prop::collection::vec(0..PIECES.len(), 0..12),
+        has_windows_lines: bool,
+        is_cut: bool,
+    ) {
+        let pieces = picks.iter().enumerate();
+        let pieces = pieces.map(|(number, pick)| PIECES[*pick].replace('@', &number.to_string()));
+        let mut text = format!("model = \"o\" # top\n{}", pieces.collect::<String>());
+        if has_windows_lines {
+            text = text.replace('\n', "\r\n");
+        }
+        if is_cut {
+            text = text.trim_end().to_owned();
+        }
+        let wiring = of_user(ClientKind::Codex);
+        let Ok(plan) = plan(&text, &wiring) else {
+            return Ok(());
+        };
+        prop_assert!(super::parse(&plan.client, &wiring).is_ok(), "{}", plan.client);
+        prop_assert_eq!(undo(&plan.client, &text, &wiring), Ok(text.clone()));
+        // Where something was written since, it stays, and every server is back.
+        let now = plan.client.replacen("\"o\"", "\"p\"", 1);
+        let back = undo(&now, &text, &wiring).expect("it can be undone");
+        let read = |text: &str| {
+            let document = super::parse(text, &wiring).expect("it is TOML");
+            let mut servers: Vec<_> = super::servers(&document, &wiring)
+                .iter()
+                .map(|entry| (entry.key.clone(), format!("{:?}", super::cut(&entry.node))))
+                .collect();
+            servers.sort();
+            servers
+        };
+        prop_assert_eq!(read(&back), read(&text));
+        prop_assert!(back.starts_with("model = \"p\" # top"), "{}", back);
+    }
 }
