@@ -375,6 +375,14 @@ async fn watch<E: Era>(driver: Weak<Driver<E>>, link: Link, mut happenings: mpsc
         };
         let event = match event {
             Event::Closed(error) => return closed(&driver, link, error),
+            // What came back is not sent again: the bridge's session is over.
+            Event::Returned { message, .. } => match message.id().cloned() {
+                Some(id) => Event::Failed {
+                    id,
+                    error: UpstreamError::SessionOver,
+                },
+                None => continue,
+            },
             event => event,
         };
         let Some(driver) = driver.upgrade() else {

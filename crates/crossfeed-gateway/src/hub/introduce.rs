@@ -63,7 +63,7 @@ pub(super) async fn introduce(
                 link.state().refused = None;
                 return Err(error);
             }
-            Some(Event::Failed { .. }) => {}
+            Some(Event::Failed { .. } | Event::Returned { .. }) => {}
             Some(Event::Closed(error)) => return Err(error),
             None => return Err(ended()),
         }

@@ -81,6 +81,7 @@ impl Hello {
 pub(super) async fn run(link: Arc<Link>) {
     let mut backoff = Backoff::default();
     let mut is_first = true;
+    let mut is_renewed = false;
     // What the server said of itself when its process was given back.
     let mut given_back = None;
     loop {
@@ -113,6 +114,19 @@ pub(super) async fn run(link: Arc<Link>) {
                     let end = live(&link, events).await;
                     lived = there.elapsed();
                     match end {
+                        // Nothing is wrong with the server but that it forgot the session. One that forgets each at
+                        // once is not there.
+                        End::Over(UpstreamError::SessionOver) if !is_renewed || lived > HELD => {
+                            (is_first, is_renewed) = (false, true);
+                            given_back = None;
+                            link.figures.failures.add(1);
+                            tracing::info!(target: "crossfeed::gateway", server = %link.name, "server does not know the session: another begins");
+                            link.renew().await;
+                            if let Some(client) = link.client.upgrade() {
+                                client.lost(&link).await;
+                            }
+                            continue;
+                        }
                         // Not waited for: it may take its time to end.
                         End::Over(error) => error,
                         End::GivenBack => {
@@ -129,7 +143,7 @@ pub(super) async fn run(link: Arc<Link>) {
                 Err(error) => error,
             },
         };
-        is_first = false;
+        (is_first, is_renewed) = (false, false);
         if let UpstreamError::Crowded { .. } = &error {
             tracing::warn!(target: "crossfeed::gateway", server = %link.name, %error, "server is not started");
             link.down(Phase::Idle(Some(error))).await;
@@ -158,6 +172,9 @@ pub(super) async fn run(link: Arc<Link>) {
 
 /// A server that lived this long did not fail at starting.
 const STEADY: Duration = Duration::from_secs(30);
+
+/// A server that knew its session this long knows sessions.
+const HELD: Duration = Duration::from_secs(1);
 
 /// Does something, and meanwhile gives up what takes too long.
 async fn in_time<T>(link: &Arc<Link>, work: impl Future<Output = T>) -> T {
@@ -237,7 +254,7 @@ async fn open(link: &Arc<Link>) -> Result<Opened, UpstreamError> {
         // Servers refuse what they do not know in every way there is.
         let is_refusal = match &error {
             UpstreamError::TimedOut { .. } => is_probe,
-            UpstreamError::Ended { .. } => is_probe || link.is_http,
+            UpstreamError::Ended { .. } | UpstreamError::SessionOver => is_probe || link.is_http,
             _ => true,
         };
         if !(was_there && is_refusal) {
@@ -479,6 +496,7 @@ async fn handle(link: &Arc<Link>, event: Event) {
                 link.fail_one(waiting, &error).await;
             }
         }
+        Event::Returned { message, headers } => link.returned(message, headers).await,
         Event::Closed(_) => {}
     }
 }

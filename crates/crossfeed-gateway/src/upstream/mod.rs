@@ -57,6 +57,9 @@ pub enum UpstreamError {
         /// How: an exit status, a status of HTTP.
         reason: String,
     },
+    /// It does not know the session any longer: it was restarted, or its session has expired.
+    #[error("the server has ended: its session is over")]
+    SessionOver,
     /// The gateway ends the connection: its client is gone, or it shuts down.
     #[error("the gateway closes the connection")]
     Closed,
@@ -171,6 +174,7 @@ impl UpstreamError {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Ended { .. }
+            | Self::SessionOver
             | Self::Closed
             | Self::Unreachable { .. }
             | Self::TimedOut { .. }
@@ -206,6 +210,14 @@ pub enum Event {
         id: Id,
         /// Why.
         error: UpstreamError,
+    },
+    /// A request of ours that the server did not carry out, since it does not know the session: it may be sent
+    /// again on another connection. The end of this one follows.
+    Returned {
+        /// The request.
+        message: Message,
+        /// The headers that it was sent with.
+        headers: Vec<Header>,
     },
     /// The connection is over. Every request that was handed over and neither answered nor failed
     /// before this event may have run. Nothing comes behind it.

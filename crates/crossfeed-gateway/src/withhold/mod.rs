@@ -156,6 +156,12 @@ impl Judge {
                     self.asked.take(&id);
                     Event::Failed { id, error }
                 }
+                Some(Event::Returned { message, headers }) => {
+                    if let Some(id) = message.id() {
+                        self.asked.take(id);
+                    }
+                    Event::Returned { message, headers }
+                }
                 Some(closed @ Event::Closed(_)) => closed,
             };
             match upstream::place(&events, &event).await {

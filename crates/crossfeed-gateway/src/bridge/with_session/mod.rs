@@ -101,6 +101,8 @@ impl Era for Session {
                 Kind::Request => Self::asked(&message, actions),
             },
             Event::Failed { id, error } => self.failed(&id, error, actions),
+            // The driver says that it failed.
+            Event::Returned { .. } => {}
             Event::Closed(error) => actions.push(Action::Tell(Event::Closed(error))),
         }
     }

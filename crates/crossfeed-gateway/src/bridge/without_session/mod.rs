@@ -119,6 +119,8 @@ impl Era for Sessions {
                 Kind::Notification => self.noticed(link, message, related.as_ref(), actions),
             },
             Event::Failed { id, error } => self.failed(link, &id, &error, actions),
+            // The driver says that it failed.
+            Event::Returned { .. } => {}
             Event::Closed(error) => self.closed(link, &error, actions),
         }
     }

@@ -177,7 +177,7 @@ impl Link {
     pub(super) async fn drain(self: &Arc<Self>) {
         let over = {
             let mut state = self.state();
-            if state.draining || state.upstream.is_none() {
+            if state.draining || state.is_held || state.upstream.is_none() {
                 return;
             }
             state.draining = true;
@@ -223,6 +223,39 @@ impl Link {
         }
     }
 
+    /// A request comes back, since the server does not know the session: it is handed over again once there is
+    /// another, but not for the third time.
+    pub(in crate::hub) async fn returned(&self, message: Message, headers: Vec<Header>) {
+        let Some(minted) = message.id().and_then(Id::as_number) else {
+            return;
+        };
+        let failed = {
+            let mut state = self.state();
+            state.is_held = true;
+            if !state.waiting.contains_key(&minted) {
+                return;
+            }
+            if state.returned.insert(minted) {
+                let is_behind = |parcel: &Parcel| parcel.minted.is_none_or(|other| other > minted);
+                let place = state.queue.iter().position(is_behind);
+                let place = place.unwrap_or(state.queue.len());
+                state.queued_bytes += message.len();
+                let parcel = Parcel {
+                    message,
+                    headers,
+                    minted: Some(minted),
+                };
+                state.queue.insert(place, parcel);
+                None
+            } else {
+                state.take(minted, Outcome::Unavailable)
+            }
+        };
+        if let Some(waiting) = failed {
+            self.fail_one(waiting, &UpstreamError::SessionOver).await;
+        }
+    }
+
     /// Why the last connection ended.
     fn over_because(&self) -> UpstreamError {
         self.refusal().unwrap_or_else(life::ended)
@@ -240,7 +273,7 @@ impl Link {
         if state.over != over {
             return None;
         }
-        let Some(upstream) = state.upstream.clone() else {
+        let Some(upstream) = state.upstream.clone().filter(|_| !state.is_held) else {
             state.draining = false;
             return None;
         };

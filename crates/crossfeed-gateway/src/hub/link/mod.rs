@@ -129,6 +129,10 @@ pub(super) struct State {
     is_idle: bool,
     /// When it began last.
     began: Instant,
+    /// Nothing is handed over until there is another session.
+    is_held: bool,
+    /// Requests that came back, and are handed over for the second time.
+    returned: HashSet<u64>,
     /// What requests over HTTP take, until they are answered.
     sockets: HashMap<u64, Permit>,
     /// How many connections are over.
@@ -447,6 +451,7 @@ impl Link {
             // At once: whoever hands over what waits must find the greeting before it.
             let mut state = self.state();
             state.upstream = Some(upstream);
+            state.is_held = false;
             state.greeted = false;
             state.greet(&self.hello);
         }
@@ -486,6 +491,8 @@ impl Link {
             let mut state = self.state();
             state.upstream = None;
             state.is_idle = is_idle;
+            state.is_held = false;
+            state.returned.clear();
             state.sockets.clear();
             state.over += 1;
             state.is_overrun = false;
@@ -518,6 +525,42 @@ impl Link {
                 measured.end(Outcome::of(error));
             }
             self.fail_one(waiting, error).await;
+        }
+    }
+
+    /// The server forgot the session: what it was not given, or gave back, waits for another. Everything else
+    /// may have run.
+    pub(super) async fn renew(&self) {
+        self.phase.send_if_modified(|phase| {
+            let is_there = !matches!(phase, Phase::Closed);
+            if is_there {
+                *phase = Phase::Opening;
+            }
+            is_there
+        });
+        let lost = UpstreamError::SessionOver.after_sending();
+        let failed: Vec<_> = {
+            let mut state = self.state();
+            state.upstream = None;
+            state.over += 1;
+            state.is_overrun = false;
+            state.draining = false;
+            state.known = false;
+            state.began = Instant::now();
+            self.over.send_replace(state.over);
+            // Whoever hands one over finds out.
+            let in_hand = state.in_hand.take();
+            let queued = state.queue.iter().filter_map(|parcel| parcel.minted);
+            let stay: HashSet<u64> = queued.chain(in_hand).collect();
+            let mut gone: Vec<u64> = state.waiting.keys().copied().collect();
+            gone.retain(|minted| !stay.contains(minted));
+            gone.sort_unstable();
+            let gone = gone.into_iter();
+            gone.filter_map(|minted| state.take(minted, Outcome::of(&lost)))
+                .collect()
+        };
+        for waiting in failed {
+            self.fail_one(waiting, &lost).await;
         }
     }
 
@@ -648,6 +691,8 @@ impl State {
             rooms: Vec::new(),
             is_idle: false,
             began: Instant::now(),
+            is_held: false,
+            returned: HashSet::new(),
             sockets: HashMap::new(),
             over: 0,
             is_overrun: false,
@@ -682,6 +727,9 @@ impl State {
         }
         if !self.sockets.is_empty() {
             self.sockets.remove(&minted);
+        }
+        if !self.returned.is_empty() {
+            self.returned.remove(&minted);
         }
         let (waiting, measured) = self.waiting.remove(&minted)?;
         measured.end(outcome);

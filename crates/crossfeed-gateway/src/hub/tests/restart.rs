@@ -1,7 +1,10 @@
 //! Servers that end, and come back.
 
 use super::fake::{INITIALIZE, World};
-use crate::upstream::{Event, UpstreamError};
+use crate::{
+    message::Message,
+    upstream::{Event, UpstreamError},
+};
 use std::{sync::atomic::Ordering, time::Duration};
 
 const ALL: &str = r#"{"tools":{},"prompts":{},"resources":{"subscribe":true},"logging":{}}"#;
@@ -231,4 +234,88 @@ async fn who_asks_for_the_era_is_answered_without_servers() {
         answer.contains("-32022") && answer.contains(r#""supported":["2024-11-05","#),
         "{answer}"
     );
+}
+
+fn returned(message: Message) -> Event {
+    let headers = Vec::new();
+    Event::Returned { message, headers }
+}
+
+/// A server over HTTP that was restarted while nobody called does not know the session, and says so before it does
+/// anything.
+#[tokio::test(start_paused = true)]
+async fn what_a_server_does_not_take_for_its_session_is_sent_again_at_once() {
+    let world = World::new(&["a"]);
+    let (client, mut servers) = world.begun("{}").await;
+    for id in 1..=3 {
+        client
+            .send(&format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"m{id}"}}"#
+            ))
+            .await;
+    }
+    let first = servers[0].expect("m1").await;
+    servers[0].expect("m2").await;
+    let third = servers[0].expect("m3").await;
+    let since = tokio::time::Instant::now();
+    // In whatever order they come back.
+    for message in [&third, &first] {
+        let event = returned(message.clone());
+        servers[0].events.send(event).await.unwrap();
+    }
+    tokio::task::yield_now().await;
+    // What comes meanwhile waits.
+    client
+        .send(r#"{"jsonrpc":"2.0","id":4,"method":"m4"}"#)
+        .await;
+    let over = || Event::Closed(UpstreamError::SessionOver);
+    servers[0].events.send(over()).await.unwrap();
+    let mut server = world.server(0).await;
+    server.begin("{}").await;
+    server.expect("notifications/initialized").await;
+    let first = server.expect("m1").await;
+    for method in ["m3", "m4"] {
+        server.expect(method).await;
+    }
+    assert!(since.elapsed() < Duration::from_millis(100));
+    let failed = client.next().await;
+    assert!(
+        failed.contains(r#""id":2"#) && failed.contains("upstream.outcome_unknown"),
+        "{failed}"
+    );
+    server.answer(&first, "1").await;
+    assert_eq!(
+        client.answer().await,
+        r#"{"jsonrpc":"2.0","id":1,"result":1}"#
+    );
+    // One that knows no session at all is not asked for ever.
+    client
+        .send(r#"{"jsonrpc":"2.0","id":5,"method":"m5"}"#)
+        .await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let mut server = Some(server);
+    for _ in 0..2 {
+        let mut now = match server.take() {
+            Some(server) => server,
+            None => {
+                let mut next = world.server(0).await;
+                next.begin("{}").await;
+                next.expect("notifications/initialized").await;
+                next
+            }
+        };
+        let fifth = now.expect("m5").await;
+        now.events.send(returned(fifth)).await.unwrap();
+        now.events.send(over()).await.unwrap();
+    }
+    loop {
+        let failed = client.answer().await;
+        if failed.contains(r#""id":5"#) {
+            assert!(
+                failed.contains("upstream.unavailable") && failed.contains("its session is over"),
+                "{failed}"
+            );
+            break;
+        }
+    }
 }

@@ -271,6 +271,7 @@ impl Scene {
         match events.recv().await.unwrap() {
             Event::Message { message, .. } => String::from_utf8_lossy(&message.to_bytes()).into(),
             Event::Failed { error, .. } => error.to_string(),
+            Event::Returned { .. } => "it came back".to_owned(),
             Event::Closed(error) => panic!("{error}"),
         }
     }

@@ -59,7 +59,11 @@ pub(super) async fn run(
         return;
     };
     let posted = link.post(&message, &headers, &sent).await;
-    drop(message);
+    // What the server has taken is not sent again.
+    let is_taken = posted
+        .as_ref()
+        .is_ok_and(|response| response.status().is_success());
+    let message = Some(message).filter(|_| !is_taken);
     // It may have failed before there was anything to write.
     sent.notify_one();
     let outcome = match posted {
@@ -75,8 +79,14 @@ pub(super) async fn run(
         Err(Failure::Session) => {
             // The server did not know the session, so it did not carry out this request. Of others that
             // run nothing is known.
-            link.fail(&id, session_over()).await;
-            link.end(session_over());
+            match message {
+                Some(message) => link.give_back(message, headers).await,
+                None => {
+                    link.fail(&id, UpstreamError::SessionOver.after_sending())
+                        .await
+                }
+            }
+            link.end(UpstreamError::SessionOver);
         }
     }
 }
@@ -91,7 +101,9 @@ pub(super) async fn tell(
     let had_session = link.has_session();
     match link.post(&message, &headers, &sent).await {
         Ok(response) if response.status().is_success() => {}
-        Ok(response) if link::is_over(response.status(), had_session) => link.end(session_over()),
+        Ok(response) if link::is_over(response.status(), had_session) => {
+            link.end(UpstreamError::SessionOver)
+        }
         Ok(response) => {
             let (server, status) = (&*link.server, response.status().as_u16());
             tracing::warn!(
@@ -105,12 +117,6 @@ pub(super) async fn tell(
             let server = &*link.server;
             tracing::warn!(server, %error, method = message.method(), "a message was not sent");
         }
-    }
-}
-
-fn session_over() -> UpstreamError {
-    UpstreamError::Ended {
-        reason: "its session is over".to_owned(),
     }
 }
 
@@ -303,7 +309,6 @@ async fn stream(link: &Arc<Link>, id: &Id, mut response: Response) -> Result<(),
                 }
                 Ok(response) if link::is_over(response.status(), link.has_session()) => {
                     // The request was taken before the session ended.
-                    link.fail(id, session_over().after_sending()).await;
                     return Err(Failure::Session);
                 }
                 Ok(response) if !response.status().is_server_error() => {

@@ -28,7 +28,7 @@ use std::{
 use tokio::{
     sync::{Notify, mpsc, oneshot, watch},
     task::{AbortHandle, JoinSet},
-    time::timeout,
+    time::{sleep, timeout},
 };
 
 /// How long a message without an answer may take.
@@ -257,6 +257,33 @@ impl Link {
         if self.claim(id).is_some() {
             let id = id.clone();
             self.event(Event::Failed { id, error }).await;
+        }
+    }
+
+    /// A request that the server did not carry out, since it does not know the session.
+    pub(super) async fn give_back(&self, message: Message, headers: Vec<Header>) {
+        let is_waited_for = |id: &Id| self.claim(id).is_some();
+        if message.id().is_some_and(is_waited_for) {
+            self.event(Event::Returned { message, headers }).await;
+        }
+    }
+
+    /// The same of one that was not posted.
+    pub(super) async fn give_back_unsent(&self, message: Message, headers: Vec<Header>) {
+        let is_waited_for = |id: &Id| self.state().waiting.remove(id);
+        if message
+            .method()
+            .and(message.id())
+            .is_some_and(is_waited_for)
+        {
+            self.event(Event::Returned { message, headers }).await;
+        }
+    }
+
+    /// Waits until every request that was posted has an answer, or has failed.
+    pub(super) async fn answered(&self) {
+        while !self.state().running.is_empty() {
+            sleep(Duration::from_millis(5)).await;
         }
     }
 

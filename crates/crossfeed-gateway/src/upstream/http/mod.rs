@@ -244,8 +244,15 @@ async fn dispatch(
         () = late => {}
     }
     waiting.close();
-    link.abort();
     let error = link.over.borrow().clone();
+    if error == Some(UpstreamError::SessionOver) {
+        while let Ok((message, headers)) = waiting.try_recv() {
+            link.give_back_unsent(message, headers).await;
+        }
+        // Of what was posted at the same time the server says the same.
+        drop(timeout(FAREWELL, link.answered()).await);
+    }
+    link.abort();
     let error = match error {
         Some(error) => error,
         None => {

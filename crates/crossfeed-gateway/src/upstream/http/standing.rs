@@ -30,9 +30,7 @@ pub(super) async fn run(link: Arc<Link>) {
                 }
             }
             Ok(response) if link::is_over(response.status(), link.has_session()) => {
-                link.end(UpstreamError::Ended {
-                    reason: "its session is over".to_owned(),
-                });
+                link.end(UpstreamError::SessionOver);
                 return;
             }
             Ok(response) if is_passing(response.status()) => backoff.next_wait(),

@@ -48,6 +48,7 @@ fn say(event: &Event) -> String {
     match event {
         Event::Message { message, .. } => String::from_utf8_lossy(&message.to_bytes()).into_owned(),
         Event::Failed { id, error } => format!("failed {id}: {error}"),
+        Event::Returned { .. } => panic!("a process has no sessions"),
         Event::Closed(error) => format!("closed: {error}"),
     }
 }
