@@ -530,6 +530,15 @@ fn patterns_that_fit_no_tool_are_said() {
     let Run { status, out, .. } = run(&["gateway", "--config", &never, "--check"], "");
     let said = "  error: `never[1]`, for all servers, names a field that no tool of any server declares (\"telephone\")\n";
     assert!(status == 1 && out.contains(said), "{out}");
+    let mut client = Client::of(&["--config", &never]);
+    client.initialize();
+    client.ask(1, "tools/list", &json!({}));
+    client.ask(2, "tools/list", &json!({}));
+    let (_, err) = client.leave();
+    let told = err
+        .matches(": `never[1]`, for all servers, names a field")
+        .count();
+    assert_eq!(told, 1, "{err}");
 
     // Once for all lists.
     let mut client = Client::of(&["--config", &path]);
