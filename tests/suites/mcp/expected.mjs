@@ -17,12 +17,18 @@ export function expected(file) {
     if (!entry.suite || !entry.check || !entry.reason) throw new Error(`${file}:${entry.line}: lacks a member`);
   }
   const matches = (pattern, text) => pattern === undefined || pattern === text || (pattern.endsWith('*') && text.startsWith(pattern.slice(0, -1)));
+  const find = (suite, shape, check) => entries.find((one) => matches(one.suite, suite) && matches(one.shape, shape) && matches(one.check, check));
   return {
     /** The reason why a check may say something else, if it is listed. */
     take(suite, shape, check) {
-      const entry = entries.find((one) => matches(one.suite, suite) && matches(one.shape, shape) && matches(one.check, check));
+      const entry = find(suite, shape, check);
       if (entry) entry.used += 1;
       return entry?.reason;
+    },
+    /** Whether a check is listed as one that says something else in every run. */
+    always(suite, shape, check) {
+      const entry = find(suite, shape, check);
+      return entry !== undefined && !entry.sometimes;
     },
     /** What is listed and is not so, but for what is so only sometimes. */
     stale: () => entries.filter((entry) => entry.used === 0 && !entry.sometimes),

@@ -1,0 +1,223 @@
+// The suites of the official SDKs through the gateway: what they say of a client and a server, they say with the gateway between.
+// What differs is listed in `suites/expected-differences.toml`, with the reason.
+
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expected } from '../../suites/mcp/expected.mjs';
+import { until, within } from '../lib/checks.mjs';
+import { BINARY, command, listening, nothingLeft, scratch } from '../lib/gateway.mjs';
+import { CLIENTS, connect, difference, plain, play } from '../lib/scenarios.mjs';
+
+const CACHE = process.env.CROSSFEED_PEERS_CACHE;
+const HERE = fileURLToPath(new URL('..', import.meta.url));
+const LIST = join(HERE, 'suites', 'expected-differences.toml');
+
+/** As it is without options, and with nothing for chaining: then nothing but what the list says may differ. */
+const MODES = {
+  chaining: {},
+  'no chaining': { extraTools: false, server: { neverChain: true } },
+};
+
+export default async function suites(t) {
+  const known = expected(LIST);
+  const judge = new Judge(t, known);
+  await interaction(t, judge);
+  await scenarios(t, judge);
+  await t.check('nothing that was started runs on', () => nothingLeft());
+  if (!t.quick && !t.direct && t.only.length === 0) {
+    judge.list();
+    for (const entry of known.stale()) t.note('FAIL', 'every listed difference occurs', 0, `${LIST}:${entry.line}: ${entry.check}`);
+  }
+}
+
+/** Says of each cell of a suite whether it is as the list has it. */
+class Judge {
+  constructor(t, known) {
+    Object.assign(this, { t, known, differences: new Map() });
+  }
+
+  /** `outcomes`: `{ shape, test, outcome, why }`, of one suite. Gives what is not as it is listed. */
+  surprises(suite, outcomes) {
+    return outcomes.filter(({ shape, test, outcome }) =>
+      (outcome === 'FAIL' ? !this.known.take(suite, shape, test) : this.known.always(suite, shape, test)));
+  }
+
+  tell(suite, outcomes, began) {
+    const odd = new Set(this.surprises(suite, outcomes));
+    for (const shape of [...new Set(outcomes.map((one) => one.shape))].sort()) {
+      const cells = outcomes.filter((one) => one.shape === shape);
+      const differ = cells.filter((one) => one.outcome === 'FAIL');
+      for (const { test } of differ) {
+        const name = `${suite}: ${test}`;
+        const { reason, shapes } = this.differences.get(name) ?? { reason: this.known.take(suite, shape, test), shapes: [] };
+        this.differences.set(name, { reason, shapes: [...shapes, shape] });
+      }
+      for (const { test, outcome, why } of cells.filter((one) => odd.has(one))) {
+        const what = outcome === 'FAIL' ? `is not as directly, and not listed: ${why}` : 'is listed as a difference, and is none';
+        this.t.note('FAIL', `${suite}, ${shape}: ${test}`, 0, what.replace(/\s+/g, ' ').slice(0, 600));
+      }
+      if (!cells.some((one) => odd.has(one))) {
+        this.t.note('ok', `${suite}, ${shape}: ${cells.length - differ.length} tests are as directly, ${differ.length} differ as listed`, performance.now() - began);
+      }
+    }
+  }
+
+  /** Writes down what differed, and why. */
+  list() {
+    for (const [name, { reason, shapes }] of this.differences) this.t.note('seen', `${name} differs, ${shapes.length} times`, 0, reason);
+  }
+}
+
+/** The interaction suite of the Python SDK, out of its source distribution. */
+async function interaction(t, judge) {
+  const suite = 'Python SDK';
+  const folder = join(CACHE, 'python-suite');
+  if (!existsSync(join(folder, 'installed.txt'))) {
+    t.skip('the interaction suite of the Python SDK', 'there is no Python 3.10 or newer, or pip cannot fetch it');
+    return;
+  }
+  const legs = ['stdio', 'HTTP', 'HTTP without sessions'];
+  if (t.direct) {
+    judge.tell(`${suite}, direct`, await pytest(folder, { legs }), performance.now());
+    return;
+  }
+  for (const [mode, options] of Object.entries(MODES)) {
+    // Half of the cells, each in one of the modes, where there is little time.
+    const rounds = t.quick ? [[mode === 'chaining' ? 'stdio' : 'HTTP']] : [legs, ['HTTP to stdio']];
+    for (const legs of rounds) {
+      const name = `${suite}, ${mode}`;
+      const began = performance.now();
+      let outcomes = await pytest(folder, { legs, options });
+      // The suite gives what a test waits for five seconds, which a machine with much to do may take.
+      const late = judge.surprises(name, outcomes).filter(({ why }) => why?.startsWith('TimeoutError'));
+      if (late.length > 0) {
+        t.note('seen', `${name}: tests that ran out of time and ran again`, 0, late.map((one) => `${one.shape}: ${one.test}`).join(', '));
+        const again = await pytest(folder, { legs, options, only: late });
+        const key = ({ shape, test }) => `${shape}: ${test}`;
+        const keys = new Set(again.map(key));
+        outcomes = outcomes.filter((one) => !keys.has(key(one))).concat(again);
+      }
+      judge.tell(name, outcomes, began);
+    }
+  }
+}
+
+/** Runs the suite in as many processes as there are processors, and gives what became of each cell. */
+async function pytest(folder, { legs, options, only }) {
+  const shares = only ? 1 : Math.min(availableParallelism(), 4);
+  const told = scratch('outcomes');
+  const runs = Array.from({ length: shares }, async (_, share) => {
+    const file = join(told, `${share}.jsonl`);
+    const env = {
+      // With the mark of this run, by which what is left of it is seen.
+      ...command({ none: {} }, { direct: true }).env,
+      PYTHONPATH: join(HERE, 'python'),
+      PEERS_LEGS: JSON.stringify(legs),
+      PEERS_OUTCOMES: file,
+      PEERS_SHARE: `${share}/${shares}`,
+      ...(options ? { PEERS_GATEWAY: BINARY, PEERS_OPTIONS: JSON.stringify(options) } : {}),
+      ...(only ? { PEERS_ONLY: JSON.stringify(only.map(({ shape, test }) => [shape, test])) } : {}),
+    };
+    const args = ['-m', 'pytest', '-c', join(HERE, 'python', 'pytest.ini'), '--rootdir=.', '--confcutdir=tests/interaction', '-p', 'interaction', '-p', 'no:cacheprovider'];
+    const where = ['tests/interaction/lowlevel', 'tests/interaction/mcpserver'];
+    const child = spawn(join(CACHE, 'python', 'bin', 'python'), [...args, '--inline-snapshot=disable', '-q', '--tb=short', ...where], {
+      cwd: join(folder, 'suite'),
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said = (said + chunk).slice(-4000)));
+    const ended = new Promise((done, fail) => {
+      child.on('close', done);
+      child.on('error', fail);
+    });
+    try {
+      const code = await within(900_000, ended, 'a run of pytest');
+      // 1: some tests failed.
+      if (code > 1 || code === null || !existsSync(file)) throw new Error(`pytest ended with ${code}: ${said}`);
+    } finally {
+      child.kill('SIGKILL');
+    }
+    return readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line));
+  });
+  return (await Promise.all(runs)).flat();
+}
+
+/** What the end-to-end suite of the TypeScript SDK tries, by its client and its server. */
+async function scenarios(t, judge) {
+  const suite = 'TypeScript SDK';
+  for (const era of Object.keys(CLIENTS)) {
+    const all = ['stdio', 'HTTP', 'HTTP to stdio', 'stdio to HTTP'];
+    const ways = t.quick ? all.slice(0, /auto|2024/.test(era) ? 1 : 2) : all;
+    const direct = new Map();
+    await Promise.all(['stdio', 'HTTP'].map((behind) => t.using(`a server over ${behind} (${era})`, () => served(behind, era), async (server) => {
+      direct.set(behind, await played(server, server.way, era));
+    })));
+    if (t.direct) {
+      for (const [behind, found] of direct) t.note(found.size > 40 ? 'ok' : 'FAIL', `${suite}, direct, ${behind}, ${era}: ${found.size} scenarios were played`);
+      continue;
+    }
+    const modes = Object.entries(MODES).map(async ([mode, { server: more, ...options }]) => {
+      for (const way of ways) {
+        const [front, behind = front] = way.split(' to ');
+        const began = performance.now();
+        await t.using(`a gateway (${way}, ${era}, ${mode})`, () => served(behind, era), async (server) => {
+          const servers = { scenarios: { ...server.entry, ...more } };
+          const through = front === 'HTTP'
+            ? await using(await listening(servers, { options }), (gateway) => played(server, { url: gateway.url }, era))
+            : await played(server, command(servers, { options }), era);
+          const clean = mode === 'chaining' ? plain : (one) => one;
+          const outcomes = [...direct.get(behind)].filter(([test]) => through.has(test)).map(([test, one]) => {
+            const why = difference(one, clean(through.get(test)));
+            return { shape: `${era}, ${way}`, test, outcome: why ? 'FAIL' : 'ok', why };
+          });
+          // What clients of two revisions see of a server is not the same, and no more is said of it than that.
+          const other = outcomes.find(({ test, outcome }) => test === 'the beginning: revision and server' && outcome === 'FAIL');
+          judge.tell(`${suite}, ${mode}`, other ? [other] : outcomes, began);
+        });
+      }
+    });
+    await Promise.all(modes);
+  }
+}
+
+async function using(made, body) {
+  try {
+    return await body(made);
+  } finally {
+    await made.close();
+  }
+}
+
+/** What was seen by scenario; of a client that could not connect, why. */
+async function played(server, way, era) {
+  const begun = 'the beginning: a client connects';
+  let connection;
+  try {
+    connection = await connect(way, era);
+  } catch (error) {
+    return new Map([[begun, { failed: error.message }]]);
+  }
+  return using(connection, async () => new Map([[begun, {}], ...(await play(connection, server.file, era))]));
+}
+
+/** The server of the scenarios: what a client connects to, and how a configuration of the gateway has it. */
+async function served(behind, era) {
+  const file = join(scratch('scenarios'), 'seen.jsonl');
+  writeFileSync(file, '');
+  const program = join(HERE, 'servers', 'scenarios.mjs');
+  const env = { CROSSFEED_PEERS_CACHE: CACHE, ...(era === 'auto' ? { PEERS_SESSIONS_ONLY: '1' } : {}) };
+  if (behind === 'stdio') {
+    const entry = { command: process.execPath, args: [program, file], env };
+    return { file, entry, way: command({ scenarios: entry }, { direct: true }), close: () => {} };
+  }
+  const marked = command({ scenarios: { env } }, { direct: true }).env;
+  const child = spawn(process.execPath, [program, file, '--listen'], { env: marked, stdio: ['ignore', 'pipe', 'ignore'] });
+  let said = '';
+  child.stdout.on('data', (chunk) => (said += chunk));
+  const url = await until(() => /http:\S+/.exec(said)?.[0], 20_000, 'the address of a server');
+  return { file, entry: { url }, way: { url }, close: () => child.kill('SIGKILL') };
+}
