@@ -248,8 +248,11 @@ export async function connect(way, kind) {
   };
 }
 
-/** Plays all scenarios for a client one after the other; gives what was seen by name. `file` is where the server writes. */
-export async function play(connection, file, kind) {
+/**
+ * Plays all scenarios for a client one after the other, until `enough` says of one that it was the last; gives what was seen by
+ * name. `file` is where the server writes.
+ */
+export async function play(connection, file, kind, enough = () => false) {
   const era = kind === LATER ? LATER : 'session';
   const { client, heard, answers } = connection;
   const lines = () => readFileSync(file, 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line));
@@ -260,15 +263,17 @@ export async function play(connection, file, kind) {
     heard.length = 0;
     const before = lines().length;
     Object.assign(answers, usual, scenario.prepare);
-    const enough = (count, wanted, what) => until(() => count() >= wanted, 5000, what).catch(() => {});
-    const hear = (method, wanted) => enough(() => heard.filter(([one]) => one === method).length, wanted, method);
-    const seen = (what, wanted) => enough(() => lines().slice(before).filter(([one]) => one === what).length, wanted, what);
-    const client_ = await outcome(scenario.run(client, { hear, seen }));
+    const come = (count, wanted, what) => until(() => count() >= wanted, 5000, what).catch(() => {});
+    const hear = (method, wanted) => come(() => heard.filter(([one]) => one === method).length, wanted, method);
+    const seen = (what, wanted) => come(() => lines().slice(before).filter(([one]) => one === what).length, wanted, what);
+    const given = await outcome(scenario.run(client, { hear, seen }));
     // What comes after what was waited for is seen, too, as far as it comes at once.
     if (heard.length > 0) await sleep(30);
     // A gateway reads the list of tools whenever it has to know it, and not only when it is asked.
     const told = lines().slice(before).filter(([what]) => what !== 'a page of tools' || name === 'tools: page by page');
-    found.set(name, { client: client_, heard: grouped(heard), server: grouped(told) });
+    const all = { client: given, heard: grouped(heard), server: grouped(told) };
+    found.set(name, all);
+    if (enough(name, all)) break;
   }
   return found;
 }

@@ -105,9 +105,9 @@ async function interaction(t, judge) {
   }
 }
 
-/** Runs the suite in as many processes as there are processors, and gives what became of each cell. */
+/** Runs the suite in processes that share its cells, and gives what became of each. Most of the time they wait. */
 async function pytest(folder, { legs, options, only }) {
-  const shares = only ? 1 : Math.min(availableParallelism(), 4);
+  const shares = only ? 1 : Math.min(2 * availableParallelism(), 8);
   const told = scratch('outcomes');
   const runs = Array.from({ length: shares }, async (_, share) => {
     const file = join(told, `${share}.jsonl`);
@@ -153,7 +153,8 @@ async function scenarios(t, judge) {
     const all = ['stdio', 'HTTP', 'HTTP to stdio', 'stdio to HTTP'];
     const ways = t.quick ? all.slice(0, /auto|2024/.test(era) ? 1 : 2) : all;
     const direct = new Map();
-    await Promise.all(['stdio', 'HTTP'].map((behind) => t.using(`a server over ${behind} (${era})`, () => served(behind, era), async (server) => {
+    const behinds = new Set(ways.map((way) => way.split(' to ').at(-1)));
+    await Promise.all([...behinds].map((behind) => t.using(`a server over ${behind} (${era})`, () => served(behind, era), async (server) => {
       direct.set(behind, await played(server, server.way, era));
     })));
     if (t.direct) {
@@ -166,17 +167,18 @@ async function scenarios(t, judge) {
         const began = performance.now();
         await t.using(`a gateway (${way}, ${era}, ${mode})`, () => served(behind, era), async (server) => {
           const servers = { scenarios: { ...server.entry, ...more } };
-          const through = front === 'HTTP'
-            ? await using(await listening(servers, { options }), (gateway) => played(server, { url: gateway.url }, era))
-            : await played(server, command(servers, { options }), era);
           const clean = mode === 'chaining' ? plain : (one) => one;
-          const outcomes = [...direct.get(behind)].filter(([test]) => through.has(test)).map(([test, one]) => {
-            const why = difference(one, clean(through.get(test)));
+          const unlike = (test, one) => difference(direct.get(behind).get(test), clean(one));
+          // What clients of two revisions see is not the same: then no more is compared than that.
+          const enough = (test, one) => test === 'the beginning: revision and server' && unlike(test, one) !== undefined;
+          const through = front === 'HTTP'
+            ? await using(await listening(servers, { options }), (gateway) => played(server, { url: gateway.url }, era, enough))
+            : await played(server, command(servers, { options }), era, enough);
+          const outcomes = [...through].map(([test, one]) => {
+            const why = unlike(test, one);
             return { shape: `${era}, ${way}`, test, outcome: why ? 'FAIL' : 'ok', why };
           });
-          // What clients of two revisions see of a server is not the same, and no more is said of it than that.
-          const other = outcomes.find(({ test, outcome }) => test === 'the beginning: revision and server' && outcome === 'FAIL');
-          judge.tell(`${suite}, ${mode}`, other ? [other] : outcomes, began);
+          judge.tell(`${suite}, ${mode}`, outcomes, began);
         });
       }
     });
@@ -193,7 +195,7 @@ async function using(made, body) {
 }
 
 /** What was seen by scenario; of a client that could not connect, why. */
-async function played(server, way, era) {
+async function played(server, way, era, enough) {
   const begun = 'the beginning: a client connects';
   let connection;
   try {
@@ -201,7 +203,7 @@ async function played(server, way, era) {
   } catch (error) {
     return new Map([[begun, { failed: error.message }]]);
   }
-  return using(connection, async () => new Map([[begun, {}], ...(await play(connection, server.file, era))]));
+  return using(connection, async () => new Map([[begun, {}], ...(await play(connection, server.file, era, enough))]));
 }
 
 /** The server of the scenarios: what a client connects to, and how a configuration of the gateway has it. */
