@@ -12,7 +12,7 @@ use std::sync::{Arc, Weak};
 pub struct ServerHealth {
     /// Its name.
     pub name: String,
-    /// Connections to it that are open: one for each client.
+    /// Connections to it that are open: one for each client, and each session behind a bridge.
     pub open: usize,
     /// Connections that are being opened for the first time.
     pub opening: usize,
@@ -48,7 +48,8 @@ impl Gateway {
                 };
                 match &*link.phase.borrow() {
                     Phase::Opening => of.opening += 1,
-                    Phase::Open => of.open += 1,
+                    // The first of a bridge is open before it holds its room.
+                    Phase::Open => of.open += link.rooms().max(1),
                     Phase::Down(error) => {
                         of.down += 1;
                         of.error = Some(error.to_string());

@@ -205,6 +205,13 @@ impl Side {
         self.resources().owner(uri).map(|(server, _)| server)
     }
 
+    /// The server at which a resource is subscribed to.
+    fn subscribed(&self, uri: &str) -> Option<usize> {
+        let mut links = self.links().iter();
+        let link = links.find(|link| link.state().subscriptions.contains_key(uri))?;
+        Some(link.server)
+    }
+
     /// The same, unless it is known by a link only and lists are still to be read: another may list it.
     fn settled_owner(&self, uri: &str) -> Option<usize> {
         let resources = self.resources();
@@ -307,7 +314,12 @@ fn links_of(result: &Bytes) -> Vec<String> {
 impl Request {
     /// A request that names a resource: to the server that it is of.
     pub(super) async fn resource(self, message: Message, uri: String) {
-        let owner = self.side.settled_owner(&uri);
+        // What was subscribed to ends where it began, whoever lists it meanwhile.
+        let subscribed = match message.method() {
+            Some("resources/unsubscribe") => self.side.subscribed(&uri),
+            _ => None,
+        };
+        let owner = subscribed.or_else(|| self.side.settled_owner(&uri));
         match owner.and_then(|server| self.side.link(server)) {
             Some(link) => link.forward(self.serial, message).await,
             None => {

@@ -294,6 +294,11 @@ impl Http {
             }
             return refuse(StatusCode::BAD_REQUEST, message.id(), &error);
         }
+        if matches!(message.kind(), Kind::Response | Kind::Error) {
+            let what = "a client without a session answers in `inputResponses` of its next request";
+            let error = RpcError::new(code::INVALID_REQUEST, what);
+            return refuse(StatusCode::BAD_REQUEST, None, &error);
+        }
         let Some(id) = message
             .id()
             .cloned()

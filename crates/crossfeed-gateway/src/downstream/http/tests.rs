@@ -777,6 +777,10 @@ async fn without_sessions_headers_must_say_what_the_message_says() {
         "",
     )
     .await;
+    // Nobody asked for an answer: in this revision servers ask by results.
+    let answer = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+    let refused = "in `inputResponses` of its next request";
+    check(VERSION_2026, answer, 400, refused).await;
 }
 
 #[tokio::test]

@@ -372,8 +372,11 @@ impl Link {
     /// A connection to its server takes this room.
     pub(super) fn takes(&self, room: &Arc<Room>) {
         let mut state = self.state();
-        state.rooms.retain(|room| room.strong_count() > 0);
-        state.rooms.push(Arc::downgrade(room));
+        let taken = Arc::downgrade(room);
+        // The first of a bridge was that of the attempt before.
+        let is_other = |room: &Weak<Room>| room.strong_count() > 0 && !room.ptr_eq(&taken);
+        state.rooms.retain(is_other);
+        state.rooms.push(taken);
     }
 
     /// How many connections there are to its server.

@@ -349,6 +349,7 @@ async fn every_session_behind_a_bridge_takes_room() {
     own.begin(CAPABILITIES).await;
     let (first, read) = bridged(&world).await;
     assert_eq!(processes(&world), 2);
+    assert_eq!(world.gateway.health()[0].open, 2);
 
     // It takes the place of the one that is not used.
     own.expect("notifications/initialized").await;

@@ -279,3 +279,37 @@ async fn a_server_hears_of_no_subscription_to_what_is_anothers() {
         assert!(params.contains(&expected), "{params}");
     }
 }
+
+/// A tool's result linked to it, and then another server lists it.
+#[tokio::test]
+async fn a_subscription_ends_at_the_server_where_it_began() {
+    let world = World::new(&["a", "b"]);
+    let (client, mut servers) = world.begun(ALL).await;
+    client
+        .request("tools/call", r#"{"name":"b__find","arguments":{}}"#)
+        .await;
+    let tools = r#"{"tools":[{"name":"find","inputSchema":{"type":"object"}}]}"#;
+    let tools = [tools.to_owned(), tools.to_owned()];
+    answer_lists(&mut servers, "tools/list", &tools).await;
+    let request = servers[1].expect("tools/call").await;
+    let result = r#"{"content":[{"type":"resource_link","uri":"db://1","name":"x"}]}"#;
+    servers[1].answer(&request, result).await;
+    client.answer().await;
+    client
+        .request("resources/subscribe", r#"{"uri":"db://1"}"#)
+        .await;
+    learn(&mut servers).await;
+    let request = servers[1].expect("resources/subscribe").await;
+    servers[1].answer(&request, "{}").await;
+    client.answer().await;
+    let pages = [resources(&["db://1"]), NOTHING.to_owned()];
+    list(&client, &mut servers, &pages).await;
+    client
+        .request("resources/unsubscribe", r#"{"uri":"db://1"}"#)
+        .await;
+    let request = servers[1].expect("resources/unsubscribe").await;
+    servers[1].answer(&request, "{}").await;
+    client.answer().await;
+    assert!(servers.iter_mut().all(Server::is_quiet));
+    assert_read_of(&client, &mut servers, "db://1", 0).await;
+}

@@ -102,6 +102,28 @@ async fn pages_are_joined_in_the_order_of_the_configuration() {
     assert!(client.next().await.contains("-32602"));
 }
 
+/// The answer of one of several servers is its own, down to the order of its members.
+#[tokio::test]
+async fn what_one_of_several_servers_answers_keeps_its_bytes() {
+    let world = two();
+    let (client, mut servers) = world.begun(ALL).await;
+    let pages = [r#"{"resources":[{"uri":"a:1"}]}"#, r#"{"resources":[]}"#];
+    client.request("resources/list", "{}").await;
+    for (server, page) in servers.iter_mut().zip(pages) {
+        let request = server.expect("resources/list").await;
+        server.answer(&request, page).await;
+    }
+    client.next().await;
+    client.request("resources/read", r#"{"uri":"a:1"}"#).await;
+    let request = servers[0].expect("resources/read").await;
+    let id = request.id().unwrap();
+    let odd = |id: &str| {
+        format!(r#"{{ "result": {{"contents": [ ]}} , "x":1.50,"id":{id}, "jsonrpc":"2.0" }}"#)
+    };
+    servers[0].say(message(&odd(&id.to_string()))).await;
+    assert_eq!(client.next().await, odd("\"resources/read\""));
+}
+
 #[tokio::test]
 async fn prompts_of_two_servers_with_one_name_are_told_apart() {
     let world = two();
