@@ -2,7 +2,7 @@
 
 use crate::{
     cli::{self, ArtifactCommand},
-    input, records,
+    document, input, records,
     report::Stop,
     retrieve, select,
 };
@@ -31,7 +31,14 @@ pub(crate) fn store(directory: &Path, limits: MemoryLimits) -> Result<Arc<Sqlite
     let options = SqliteOptions::default()
         .with_limits(limits)
         .with_must_exist(true);
-    Ok(Arc::new(SqliteStore::open(directory, options)?))
+    open(directory, options)
+}
+
+fn open(directory: &Path, options: SqliteOptions) -> Result<Arc<SqliteStore>, Stop> {
+    match SqliteStore::open(directory, options) {
+        Ok(store) => Ok(Arc::new(store)),
+        Err(error) => Err(Stop::from(error).at_place(&input::name(directory))),
+    }
 }
 
 fn session(
@@ -52,12 +59,9 @@ async fn create(
     input::check_stdin([Some(args.file.as_os_str()), component.map(Path::as_os_str)])?;
     let options = retrieve::engine(&args.context)?;
     let wanted = wanted(args)?;
-    let document = input::read(&args.file)?;
+    let document = document::read(&args.file, args.kind, err)?;
     let options = records::with_room(options, document.len());
-    let store = Arc::new(SqliteStore::open(
-        &args.kept.store,
-        SqliteOptions::default(),
-    )?);
+    let store = open(&args.kept.store, SqliteOptions::default())?;
     let session = session(&args.kept, options, store)?;
     session
         .record(&args.call_id, records::result(document, args.kind))
@@ -101,7 +105,7 @@ fn wanted(args: &cli::ArtifactCreate) -> Result<NewArtifact, Stop> {
 }
 
 fn component(path: &Path) -> Result<Component, Stop> {
-    let schema = input::read_schema(path, &input::name(path))?;
+    let schema = input::read_schema_within(path, &input::name(path))?;
     Component::parse(&schema).map_err(|error| {
         let mut body = ErrorBody::new(error.code(), format!("{}: {error}", input::name(path)));
         body.advice = Some(error.advice());

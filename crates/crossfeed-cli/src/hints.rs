@@ -28,7 +28,7 @@ pub(crate) async fn run(
     input::check_stdin([Some(args.file.as_os_str()), schema])?;
     let options = retrieve::engine(&args.context)?;
     let parameter = place.map(parameter).transpose()?;
-    let session = records::session(options, &args.call_id, &args.file, args.kind).await?;
+    let session = records::session(options, &args.call_id, &args.file, args.kind, err).await?;
     let mut render = RenderOptions::default();
     if args.full {
         render = render.with_detail(HintDetail::Full).with_budget(FULL);
@@ -75,7 +75,12 @@ async fn shown(
 
 /// The schema of a parameter, and its place in it.
 fn parameter((path, pointer): (PathBuf, Option<Pointer>)) -> Result<ParameterSchema, Stop> {
-    let schema = input::read_schema(&path, &input::name(&path))?;
+    let name = input::name(&path);
+    let schema = match pointer {
+        None => input::read_schema(&path, &name)?,
+        // The schema stands within the document.
+        Some(_) => input::read_schema_within(&path, &name)?,
+    };
     let parameter = match &pointer {
         None => ParameterSchema::new(&schema),
         Some(pointer) => ParameterSchema::at(&schema, pointer),

@@ -1,8 +1,8 @@
 //! Reading: files, standard input, and JSON that stands on the command line itself.
 
-use crate::report::Stop;
+use crate::{document::decoded, report::Stop, schema_file};
 use bytes::Bytes;
-use crossfeed::{ErrorCode, json::Document};
+use crossfeed::{ErrorBody, ErrorCode, json::Document};
 use serde_json::Value;
 use std::{
     ffi::OsStr,
@@ -78,25 +78,21 @@ pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Stop {
     Stop::Usage(format!("cannot read {}: {error}", name(path)))
 }
 
-/// Refuses what was declared to be JSON and is none.
-pub(crate) fn check_json(bytes: &Bytes, path: &Path) -> Result<(), Stop> {
-    let document = Document::new(bytes.clone());
-    let mark = match bytes.starts_with("\u{feff}".as_bytes()) {
-        true => "; it begins with a byte order mark",
-        false => "",
-    };
-    match document.root() {
-        Err(error) if !error.is_limit() => Err(Stop::Usage(format!(
-            "{} is no JSON: {error}{mark}",
-            name(path)
-        ))),
-        _ => Ok(()),
-    }
-}
-
 /// The value of a JSON file; `what` it is says the error where it is none.
 pub(crate) fn read_schema(path: &Path, what: &str) -> Result<Value, Stop> {
-    let document = Document::new(read(path)?);
+    let schema = read_schema_within(path, what)?;
+    let Some(why) = schema_file::data_fault(&schema) else {
+        return Ok(schema);
+    };
+    let message = format!("{what} is no valid JSON Schema: {why}");
+    let mut body = ErrorBody::new(ErrorCode::SchemaInvalid, message);
+    body.advice = Some(schema_file::ADVICE.to_owned());
+    Err(body.into())
+}
+
+/// The value of a JSON file that is a schema, or holds one.
+pub(crate) fn read_schema_within(path: &Path, what: &str) -> Result<Value, Stop> {
+    let document = Document::new(decoded(read(path)?));
     let invalid = |why: String| {
         let message = format!("{what} is no valid JSON Schema: {why}");
         Stop::answer(ErrorCode::SchemaInvalid, message)
@@ -122,5 +118,5 @@ pub(crate) fn read_or_inline(text: &OsStr) -> Result<Bytes, Stop> {
             name(path)
         )));
     }
-    read(path)
+    Ok(decoded(read(path)?))
 }

@@ -1,6 +1,6 @@
 //! `crossfeed learn`: results in, a schema that all of them fit out.
 
-use crate::{cli, input, project::rules, records, report::Stop, select};
+use crate::{cli, document::decoded, input, project::rules, records, report::Stop, select};
 use bytes::Bytes;
 use crossfeed::{
     CallId, Engine, EngineOptions, ErrorCode, RevealPolicy,
@@ -22,7 +22,10 @@ pub(crate) async fn run(
     let engine = EngineOptions::default().with_reveal(policy);
     let session = Engine::new(engine, records::store()).session(records::named_scope("default")?);
     let mut failed = 0;
-    for (index, result) in results(&input::read(&args.file)?)?.into_iter().enumerate() {
+    for (index, result) in results(&decoded(input::read(&args.file)?))?
+        .into_iter()
+        .enumerate()
+    {
         let id = format!("result_{index}");
         let call = CallId::parse(&id).map_err(|error| Stop::Usage(error.to_string()))?;
         let result = records::result(result, None).with_tool(TOOL);

@@ -3,7 +3,7 @@
 use crate::{
     cli,
     report::Stop,
-    rewrite::{foreign, invalid, read},
+    rewrite::{check_schema, foreign, list, read},
 };
 use crossfeed::schema::{Finding, Severity, ToolList, lint_list};
 use serde_json::{Value, json};
@@ -20,14 +20,13 @@ pub(crate) fn run(
 ) -> Result<(), Stop> {
     // A part that is too deep is no schema in what is judged: the tool is refused.
     let (document, _) = read(&args.file)?;
-    let list = if ToolList::is_list(&document) {
+    let document = if ToolList::is_list(&document) {
         document
-    } else if document.is_object() || document.is_boolean() {
-        json!({"tools": [{"name": SCHEMA, "inputSchema": document}]})
     } else {
-        return Err(invalid(&args.file, "it is neither an object nor a boolean"));
+        check_schema(&document, &args.file)?;
+        json!({"tools": [{"name": SCHEMA, "inputSchema": document}]})
     };
-    let list = ToolList::try_from(list).map_err(|error| invalid(&args.file, &error.to_string()))?;
+    let list = list(document, &args.file)?;
     if let Some(shape) = foreign(&list, args.profile) {
         let _ = writeln!(
             err,

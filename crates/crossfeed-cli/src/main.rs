@@ -9,6 +9,7 @@ mod artifact;
 mod cli;
 mod deep;
 mod demo;
+mod document;
 mod gateway;
 mod hints;
 mod import;
@@ -24,9 +25,11 @@ mod report;
 mod resolve;
 mod retrieve;
 mod rewrite;
+mod schema_file;
 mod select;
 mod strip;
 mod trace;
+mod unmatched;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -40,10 +43,7 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         // Help and version come this way, too.
-        Err(error) => {
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(report::USAGE));
-        }
+        Err(error) => return refuse(&error),
     };
     if let Command::Gateway(args) = &cli.command {
         return gateway::run(args, cli.json);
@@ -53,8 +53,33 @@ fn main() -> ExitCode {
     let done = run(&cli.command, cli.json, &mut out, &mut err).and_then(|()| Ok(out.flush()?));
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(stop) => report::report(&stop, cli.json, &mut out, &mut err),
+        Err(stop) => {
+            // `import` writes one document of all that is wrong itself.
+            let is_written = matches!((&cli.command, &stop), (Command::Import(_), Stop::Usage(_)));
+            report::report(&stop, cli.json && !is_written, &mut out, &mut err)
+        }
     }
+}
+
+/// Ends for arguments that are no command: with what is wrong with them, or with the help or version that they ask for.
+fn refuse(error: &clap::Error) -> ExitCode {
+    let (mut out, mut err) = (io::stdout(), io::stderr());
+    let mut arguments = std::env::args_os().take_while(|argument| argument != "--");
+    if !error.use_stderr() {
+        let printed = error.print().and_then(|()| out.flush());
+        return match printed {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => report::report(&Stop::Output(error), false, &mut out, &mut err),
+        };
+    }
+    if !arguments.any(|argument| argument == "--json") {
+        // Where it cannot be written, the status still says that something is wrong.
+        let _ = error.print();
+        return ExitCode::from(report::USAGE);
+    }
+    let text = error.to_string();
+    let message = text.strip_prefix("error: ").unwrap_or(&text).trim();
+    report::report(&Stop::Usage(message.to_owned()), true, &mut out, &mut err)
 }
 
 fn run(
@@ -67,10 +92,10 @@ fn run(
         Command::Demo(args) => demo::run(args, out, err),
         Command::Select(args) => block_on(select::run(args, out, err)),
         Command::Hints(args) => block_on(hints::run(args, out, err)),
-        Command::Retrieve(args) => block_on(retrieve::run(args, out)),
+        Command::Retrieve(args) => block_on(retrieve::run(args, out, err)),
         Command::Artifact(args) => block_on(artifact::run(&args.command, out, err)),
         Command::Resolve(args) => block_on(resolve::run(args, out, err)),
-        Command::Project(args) => block_on(project::run(args, out)),
+        Command::Project(args) => block_on(project::run(args, out, err)),
         Command::Summarize(args) => output::summarize(args, out, err),
         Command::Inspect(args) => output::inspect(args, out),
         Command::Learn(args) => block_on(learn::run(args, out, err)),

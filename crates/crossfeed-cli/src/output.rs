@@ -4,7 +4,7 @@ use crate::{
     cli,
     project::rules,
     report::Stop,
-    rewrite::{invalid, read},
+    rewrite::{check_schema, list, read},
 };
 use crossfeed::{
     ErrorBody, ErrorCode,
@@ -74,13 +74,10 @@ fn output(schema: &Value, rules: &RevealRules) -> OutputSchema {
     OutputSchema::new(schema.clone()).without(rules)
 }
 
-fn list(document: Value, file: &Path) -> Result<ToolList, Stop> {
-    ToolList::try_from(document).map_err(|error| invalid(file, &error.to_string()))
-}
-
 /// The output schema that a file is, or that the tool of a list declares; and the tool's id.
 fn schema(document: Value, id: Option<&str>, file: &Path) -> Result<(Value, String), Stop> {
     if !ToolList::is_list(&document) {
+        check_schema(&document, file)?;
         if let Err(error) = check(&document) {
             return Err(unsound(&error));
         }

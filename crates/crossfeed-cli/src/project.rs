@@ -2,17 +2,19 @@
 
 use crate::{
     cli::{self, Kind},
-    input, records,
+    document, input, records,
     report::Stop,
     select,
+    unmatched::{self, Unmatched},
 };
+use bytes::Bytes;
 use crossfeed::{
     CallId, Engine, EngineOptions, ErrorBody, ErrorCode, ProjectOptions, Projected, RevealPolicy,
     json::Document,
     mcp::{Annotation, Capability, KEY, Projector, Tool},
     projection::{
-        FieldsValue, Operation, Path, ProjectionError, ProjectionRequest, ResourceType,
-        ResourceTypes, RevealRules, Views,
+        DiagnosticKind, FieldsValue, Operation, Path, ProjectionError, ProjectionRequest,
+        ResourceType, ResourceTypes, RevealRules, Views,
     },
 };
 use serde_json::{Value, json};
@@ -21,7 +23,11 @@ use std::{ffi::OsStr, io::Write};
 /// The call of the one result.
 const CALL: &str = "call_1";
 
-pub(crate) async fn run(args: &cli::Project, out: &mut dyn Write) -> Result<(), Stop> {
+pub(crate) async fn run(
+    args: &cli::Project,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<(), Stop> {
     let file = (!args.describe).then_some(args.file.as_os_str());
     let schema = args.schema.as_ref().map(|path| path.as_os_str());
     let inputs = [&args.views, &args.types, &args.mcp].map(|input| input.as_deref());
@@ -36,7 +42,7 @@ pub(crate) async fn run(args: &cli::Project, out: &mut dyn Write) -> Result<(), 
         None => Views::default(),
     };
     if let Some(request) = &args.mcp {
-        return over_mcp(args, value(request)?, views, rules, out);
+        return over_mcp(args, value(request)?, views, rules, out, err).await;
     }
     let mut options = ProjectOptions::default()
         .with_request(request(args))
@@ -54,17 +60,22 @@ pub(crate) async fn run(args: &cli::Project, out: &mut dyn Write) -> Result<(), 
     if let Some(path) = &args.schema {
         options = options.with_output_schema(input::read_schema(path, &input::name(path))?);
     }
-    let projected = cut(args, rules, &options).await?;
+    let document = document::read(&args.file, args.kind, err)?;
+    let mut unmatched = unmatched_rules(&rules, &document, args.kind).await?;
+    let projected = cut(rules, &options, &document, args.kind).await?;
+    unmatched.extend(unmatched_paths(args, &projected, &document)?);
+    unmatched::report(unmatched, args.allow_unmatched, err)?;
     write(&projected, out)
 }
 
 /// The tool result as a server sends it that takes every mode.
-fn over_mcp(
+async fn over_mcp(
     args: &cli::Project,
     request: Value,
     views: Views,
     rules: RevealRules,
     out: &mut dyn Write,
+    err: &mut dyn Write,
 ) -> Result<(), Stop> {
     let mut tool = Tool::default();
     tool.annotation = Annotation::default().with_supported(true).with_views(views);
@@ -75,7 +86,10 @@ fn over_mcp(
         Some(_) => request,
         None => json!({"_meta": {KEY: request}}),
     };
-    let document = Document::new(input::read(&args.file)?);
+    let bytes = document::decoded(input::read(&args.file)?);
+    let unmatched = unmatched_rules(&rules, &bytes, Some(Kind::Mcp)).await?;
+    unmatched::report(unmatched, args.allow_unmatched, err)?;
+    let document = Document::new(bytes);
     let projector = Projector::new(Capability::default()).with_rules(rules);
     let projected = projector.project(&tool, &params, &document);
     let projected = projected.map_err(|error| {
@@ -92,23 +106,61 @@ fn over_mcp(
 
 /// The one result, cut as it would be on its way out of a host.
 async fn cut(
-    args: &cli::Project,
     rules: RevealRules,
     options: &ProjectOptions,
+    document: &Bytes,
+    kind: Option<Kind>,
 ) -> Result<Projected, Stop> {
-    let policy = RevealPolicy::default().with_every_tool(rules);
     let call = CallId::parse(CALL).map_err(|error| Stop::Usage(error.to_string()))?;
-    let document = input::read(&args.file)?;
+    let policy = RevealPolicy::default().with_every_tool(rules);
     let engine = EngineOptions::default().with_reveal(policy);
     let engine = records::with_room(engine, document.len());
     let session = Engine::new(engine, records::store()).session(records::named_scope("default")?);
-    if args.kind == Some(Kind::Json) {
-        input::check_json(&document, &args.file)?;
-    }
-    let result = records::result(document, args.kind);
+    let result = records::result(document.clone(), kind);
     let response = session.respond(&call, result).await?;
     let cut = response.cut(options).await;
     cut.map_err(|failure| select::unnamed(failure).into())
+}
+
+/// The names and paths in `--never` that hide nothing of the result.
+async fn unmatched_rules(
+    rules: &RevealRules,
+    document: &Bytes,
+    kind: Option<Kind>,
+) -> Result<Vec<Unmatched>, Stop> {
+    let mut unmatched = Vec::new();
+    for path in rules.never() {
+        // What is withheld does not say by which rule.
+        let alone = RevealRules::new([], [path.clone()]);
+        let projected = cut(alone, &ProjectOptions::default(), document, kind).await?;
+        let mut diagnostics = projected.diagnostics.iter();
+        if !diagnostics.any(|found| found.kind == DiagnosticKind::Withheld) {
+            let document = Document::new(document.clone());
+            unmatched.push(Unmatched::path("--never", path, Some(&document)));
+        }
+    }
+    Ok(unmatched)
+}
+
+/// The paths in `--exclude` that no object has.
+fn unmatched_paths(
+    args: &cli::Project,
+    projected: &Projected,
+    document: &Bytes,
+) -> Result<Vec<Unmatched>, Stop> {
+    let included = paths(&args.include)?;
+    let excluded = paths(&args.exclude)?.into_iter();
+    let excluded = excluded.filter(|path| !included.contains(path));
+    let is_unknown = |path: &Path| {
+        let path = path.to_string();
+        let mut diagnostics = projected.diagnostics.iter();
+        diagnostics.any(|found| found.kind == DiagnosticKind::UnknownField && found.path == path)
+    };
+    let document = Document::new(document.clone());
+    let unmatched = excluded.filter(is_unknown);
+    Ok(unmatched
+        .map(|path| Unmatched::path("--exclude", &path, Some(&document)))
+        .collect())
 }
 
 /// The value in the bytes that were cut.

@@ -4,7 +4,7 @@
 //! that were read, and a session with the one result. Invalid content of a result is no error; a line
 //! that is no record is.
 
-use crate::{cli::Kind, input, report::Stop};
+use crate::{cli::Kind, document, report::Stop};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use clap::ValueEnum;
@@ -15,7 +15,7 @@ use crossfeed::{
     wire::ScopeError,
 };
 use serde_json::value::RawValue;
-use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
+use std::{collections::HashMap, io::Write, path::Path, sync::Arc, time::Duration};
 
 /// The media type of bytes of which nothing is known.
 pub(crate) const ANY_MEDIA_TYPE: &str = "application/octet-stream";
@@ -55,8 +55,9 @@ pub(crate) async fn session(
     call_id: &CallId,
     file: &Path,
     kind: Option<Kind>,
+    err: &mut dyn Write,
 ) -> Result<Session, Stop> {
-    let document = input::read(file)?;
+    let document = document::read(file, kind, err)?;
     let options = with_room(options, document.len());
     let session = Engine::new(options, store()).session(named_scope("default")?);
     session.record(call_id, result(document, kind)).await?;

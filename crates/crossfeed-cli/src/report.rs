@@ -32,6 +32,16 @@ impl Stop {
         ErrorBody::new(code, message).into()
     }
 
+    /// The same errors, each with the place at which it came up.
+    pub(crate) fn at_place(mut self, place: &str) -> Self {
+        if let Self::Answer(bodies) = &mut self {
+            for body in bodies {
+                body.message = format!("{place}: {}", body.message);
+            }
+        }
+        self
+    }
+
     /// An error as it is written, with what is the matter where that is a store.
     pub(crate) fn told(mut body: ErrorBody, error: &Error) -> Self {
         tell(&mut body, error);
@@ -117,7 +127,12 @@ pub(crate) fn report(
             ExitCode::from(ERROR)
         }
         Stop::Usage(message) => {
-            let _ = writeln!(err, "error: {message}");
+            let _ = if json {
+                let body = ErrorBody::new(ErrorCode::CommandInvalid, message);
+                write_json(&[body], out)
+            } else {
+                writeln!(err, "error: {message}")
+            };
             ExitCode::from(USAGE)
         }
         // Whoever read the answer has seen enough.

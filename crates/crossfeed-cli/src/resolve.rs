@@ -131,16 +131,13 @@ async fn record_one(
     };
     recorded.map_err(|error| {
         let place = format!("line {} of {}", record.line, input::name(file));
-        match Stop::from(error) {
-            Stop::Answer(mut bodies) => {
-                for body in &mut bodies {
-                    body.message = format!("{place}: {}", body.message);
-                    body.call_id = Some(call_id.to_string());
-                }
-                Stop::Answer(bodies)
+        let mut stop = Stop::from(error).at_place(&place);
+        if let Stop::Answer(bodies) = &mut stop {
+            for body in bodies {
+                body.call_id = Some(call_id.to_string());
             }
-            other => other,
         }
+        stop
     })?;
     Ok(())
 }

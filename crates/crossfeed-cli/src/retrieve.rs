@@ -4,9 +4,13 @@ use crate::{cli, records, report::Stop};
 use crossfeed::{ContextOptions, EngineOptions, Error, Retrieved, TokenCounter};
 use std::io::Write;
 
-pub(crate) async fn run(args: &cli::Retrieve, out: &mut dyn Write) -> Result<(), Stop> {
+pub(crate) async fn run(
+    args: &cli::Retrieve,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> Result<(), Stop> {
     let options = engine(&args.context)?;
-    let session = records::session(options, &args.call_id, &args.file, args.kind).await?;
+    let session = records::session(options, &args.call_id, &args.file, args.kind, err).await?;
     let brought = session
         .retrieve(&args.call_id, args.select.as_deref())
         .await?;

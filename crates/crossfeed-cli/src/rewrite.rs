@@ -3,9 +3,10 @@
 use crate::{
     cli::{self, Sign},
     deep::SetAside,
-    input,
+    document, input,
     project::rules,
     report::Stop,
+    schema_file,
 };
 use crossfeed::{
     ErrorBody, ErrorCode,
@@ -22,8 +23,6 @@ use std::{io::Write, path::Path, sync::Arc};
 const ALONE: &str = "schema";
 /// Every tool of a list.
 const ALL: &str = "all";
-/// The byte order mark, which some editors put before UTF-8.
-const MARK: &[u8] = "\u{feff}".as_bytes();
 
 pub(crate) fn run(
     args: &cli::Rewrite,
@@ -40,8 +39,7 @@ pub(crate) fn run(
     }
     let (document, aside) = read(&args.file)?;
     let (value, listed) = if ToolList::is_list(&document) {
-        let list = ToolList::try_from(document)
-            .map_err(|error| invalid(&args.file, &error.to_string()))?;
+        let list = list(document, &args.file)?;
         let foreign = args
             .choice
             .profile
@@ -133,11 +131,7 @@ pub(crate) fn foreign(list: &ToolList, profile: Profile) -> Option<Shape> {
 /// The JSON of a file or of standard input, without a byte order mark. Of a list, what nests too deep is set aside: one bad
 /// tool does not spoil it.
 pub(crate) fn read(file: &Path) -> Result<(Value, SetAside), Stop> {
-    let mut bytes = input::read(file)?;
-    if bytes.starts_with(MARK) {
-        bytes = bytes.slice(MARK.len()..);
-    }
-    let document = Document::new(bytes);
+    let document = Document::new(document::decoded(input::read(file)?));
     let refused = |why: String| invalid(file, &why);
     let error = match value(&document) {
         Ok(value) => {
@@ -188,6 +182,36 @@ fn value(document: &Document) -> Result<Result<Value, String>, JsonError> {
     Ok(root.to_value().map_err(|error| error.to_string()))
 }
 
+/// A list of tools, if it has one or is empty.
+pub(crate) fn list(document: Value, file: &Path) -> Result<ToolList, Stop> {
+    let list = ToolList::try_from(document).map_err(|error| invalid(file, &error.to_string()))?;
+    let is_hosted = list.passed().iter().any(|passed| passed.is_hosted);
+    if list.tools().len() == 0 && !list.passed().is_empty() && !is_hosted {
+        let mut stop = invalid(file, "it is a list without a tool");
+        if let Stop::Answer(bodies) = &mut stop {
+            for body in bodies {
+                body.advice = Some(schema_file::ADVICE.to_owned());
+            }
+        }
+        return Err(stop);
+    }
+    Ok(list)
+}
+
+/// Refuses data in place of a schema.
+pub(crate) fn check_schema(document: &Value, file: &Path) -> Result<(), Stop> {
+    let Some(why) = schema_file::data_fault(document) else {
+        return Ok(());
+    };
+    let mut stop = invalid(file, &why);
+    if let Stop::Answer(bodies) = &mut stop {
+        for body in bodies {
+            body.advice = Some(schema_file::ADVICE.to_owned());
+        }
+    }
+    Err(stop)
+}
+
 /// What is neither a schema nor a list.
 pub(crate) fn invalid(file: &Path, why: &str) -> Stop {
     let message = format!(
@@ -209,9 +233,7 @@ fn schema(
     args: &cli::Rewrite,
     err: &mut dyn Write,
 ) -> Result<(Value, Listed), Stop> {
-    if !(schema.is_object() || schema.is_boolean()) {
-        return Err(invalid(&args.file, "it is neither an object nor a boolean"));
-    }
+    check_schema(schema, &args.file)?;
     let listed = alone(schema, options).map_err(|error| invalid(&args.file, &error.to_string()))?;
     let tool = listed.tools.first();
     let tool = tool.ok_or_else(|| invalid(&args.file, "there is none"))?;

@@ -17,7 +17,7 @@ pub(crate) async fn run(
         None => CallId::parse(UNNAMED).map_err(|error| Stop::Usage(error.to_string()))?,
     };
     let options = EngineOptions::default();
-    let session = records::session(options, &call_id, &args.file, args.kind).await?;
+    let session = records::session(options, &call_id, &args.file, args.kind, err).await?;
     let selected =
         session
             .select(&call_id, &args.expression)

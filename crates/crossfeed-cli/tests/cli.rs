@@ -31,6 +31,7 @@ mod traces;
 #[path = "cli/views.rs"]
 mod views;
 
+use serde_json::Value;
 use std::{
     fs,
     io::Write,
@@ -234,7 +235,8 @@ fn a_call_that_has_no_name_is_given_none() {
 #[test]
 fn select_takes_any_document() {
     check(&["select", "@"], "plain text", 0, "\"plain text\"\n", "");
-    check(&["select", "@"], "", 0, "\"\"\n", "");
+    let empty = "notice: standard input is not valid JSON: it is empty; it is read as text\n";
+    check(&["select", "@"], "", 0, "\"\"\n", empty);
     check(&["select", "@", "--kind", "text"], "[1]", 0, "[1]\n", "");
     check(
         &["select", "length(@)", "--kind", "text"],
@@ -691,7 +693,12 @@ fn what_is_no_record_is_a_usage_error() {
         ),
     ] {
         check_usage(&["resolve", "{}", "--results", "-"], lines, says);
-        check_usage(&["--json", "resolve", "{}", "--results", "-"], lines, says);
+        let json = run(&["--json", "resolve", "{}", "--results", "-"], lines);
+        assert_eq!((json.status, json.err.as_str()), (2, ""));
+        let body: Value = serde_json::from_str(&json.out).unwrap();
+        assert_eq!(body["error"]["code"], "command.invalid");
+        let message = body["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with(says), "{message}");
     }
     let path = file("no-record.jsonl", "1");
     check_usage(
@@ -864,6 +871,131 @@ fn what_cannot_be_carried_out_is_a_usage_error() {
         "{}",
         "only one input",
     );
+}
+
+#[test]
+fn a_kind_is_enforced() {
+    for command in [
+        &["select", "a"][..],
+        &["hints"],
+        &["retrieve"],
+        &["project", "--fields", "a"],
+    ] {
+        for (kind, says) in [
+            (
+                "json",
+                "error: standard input is not valid JSON: unexpected `N` at line 1, column 7",
+            ),
+            ("mcp", "error: standard input is not valid JSON: "),
+        ] {
+            check_usage(
+                &[command, &["--kind", kind]].concat(),
+                r#"{"a": NaN}"#,
+                says,
+            );
+        }
+        let args = [command, &["--kind", "mcp"]].concat();
+        check_usage(
+            &args,
+            r#"{"a": 1}"#,
+            "error: standard input is not a tool result of MCP: ",
+        );
+    }
+    let (status, out, err) = run_bytes(&["select", "@", "--kind", "text"], b"\xff");
+    assert_eq!((status, out.as_slice()), (2, &b""[..]));
+    assert_eq!(
+        err,
+        "error: standard input is not text in UTF-8: byte 0 is invalid\n"
+    );
+}
+
+#[test]
+fn what_is_not_valid_json_is_said_not_to_be() {
+    let Run { status, out, err } = run(&["select", "a"], r#"{"a": NaN}"#);
+    assert_eq!((status, out.as_str()), (1, ""));
+    let notice = "notice: standard input is not valid JSON: unexpected `N` at line 1, column 7; it is read as text\n";
+    assert!(err.starts_with(notice), "{err}");
+    let lines = file("two.jsonl", "{\"id\": 1}\n{\"id\": 2}\n");
+    let Run { status, err, .. } = run(&["select", "id", &lines], "");
+    assert_eq!(status, 1);
+    let notice = format!(
+        "notice: `{lines}` is not valid JSON: it holds one JSON document a line (NDJSON): make it one list first, as `jq -s .` does; it is read as text\n"
+    );
+    assert!(err.starts_with(&notice), "{err}");
+    check(
+        &["select", "a", "--kind", "json"],
+        "\u{feff}{\"a\":1}",
+        0,
+        "1\n",
+        "",
+    );
+    let schema = "\u{feff}{\"type\": \"object\"}";
+    let schema = file("mark.schema.json", schema);
+    let args = ["resolve", "{}", "--results", "-", "--schema", &schema];
+    check(&args, "", 0, "{}\n", "");
+}
+
+#[test]
+fn usage_errors_are_json_where_that_is_asked_for() {
+    let check = |args: &[&str], says: &str| {
+        let Run { status, out, err } = run(args, "");
+        assert_eq!((status, err.as_str()), (2, ""), "{args:?}");
+        let body: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(body["error"]["code"], "command.invalid", "{args:?}");
+        let message = body["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with(says), "{args:?}: {message}");
+    };
+    check(
+        &["--json", "select", "a", "no/such.json"],
+        "cannot read `no/such.json`: ",
+    );
+    check(
+        &["select", "a", "--json", "--no-such"],
+        "unexpected argument '--no-such' found",
+    );
+}
+
+#[test]
+fn what_sums_to_too_much_is_said_to() {
+    let Run { status, err, .. } = run(&["select", "sum([a, b])"], r#"{"a": 1e999, "b": 1}"#);
+    assert_eq!(status, 1);
+    assert!(
+        err.starts_with("error[select.invalid]: ")
+            && err.contains(
+                "`sum` takes numbers with a sum in the range of 64-bit floats as argument 1"
+            ),
+        "{err}"
+    );
+}
+
+#[test]
+fn names_that_look_the_same_are_told_apart() {
+    let check = |key: &str, written: &str, try_this: &str| {
+        let document = format!("{{\"{key}\": 1}}");
+        let Run { err, .. } = run(&["select", &format!("\"{written}\"")], &document);
+        assert!(err.ends_with(&format!("try: \"{try_this}\"\n")), "{err}");
+        run(&["select", &format!("\"{try_this}\"")], &document)
+    };
+    let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}");
+    assert_eq!(check(composed, decomposed, r"caf\u00e9").out, "1\n");
+    assert_eq!(check(decomposed, composed, r"cafe\u0301").out, "1\n");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the command is what is tested")]
+fn help_that_cannot_be_written_is_an_error() {
+    let full = fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let run = Command::new(env!("CARGO_BIN_EXE_crossfeed"))
+        .arg("--help")
+        .stdout(full)
+        .output()
+        .unwrap();
+    assert_eq!(run.status.code(), Some(2));
+    assert!(run.stderr.starts_with(b"error: cannot write the answer: "));
 }
 
 #[test]

@@ -78,6 +78,8 @@ codes! {
     ConfigInvalid = "config.invalid",
     /// A configuration is not the one that was approved.
     ConfigChanged = "config.changed",
+    /// A command cannot be carried out: an unknown option, a file that cannot be read.
+    CommandInvalid = "command.invalid",
     /// A server behind the gateway does not answer now.
     UpstreamUnavailable = "upstream.unavailable",
     /// A server did not answer a request that was sent: it may have run.

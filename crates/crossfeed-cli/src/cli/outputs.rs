@@ -70,6 +70,12 @@ pub(crate) struct Project {
     /// Never show these, whatever is asked: a name at any depth, or a path from the root
     #[arg(long, value_name = "PATHS")]
     pub(crate) never: Vec<String>,
+    /// Allow names and paths in --never and --exclude that match nothing
+    ///
+    /// Without it they are an error and nothing is printed, as they may be misspelt; a path with `*` may
+    /// match nothing.
+    #[arg(long)]
+    pub(crate) allow_unmatched: bool,
     /// Read FILE as a tool result of MCP and print it as a server would for this request in `_meta`
     #[arg(
         long,

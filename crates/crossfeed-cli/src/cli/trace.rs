@@ -56,6 +56,12 @@ pub(crate) struct Sanitize {
     /// Never show these: a name at any depth, or a path
     #[arg(long, value_name = "PATHS")]
     pub(crate) never: Vec<String>,
+    /// Allow names and paths in --keep and --never that match nothing
+    ///
+    /// Without it they are an error when all documents are printed, as they may be misspelt; a path with
+    /// `*` may match nothing.
+    #[arg(long)]
+    pub(crate) allow_unmatched: bool,
     /// The largest document, in bytes: it takes four times as much memory, and up to eight for large maps
     #[arg(long, value_name = "N", default_value_t = 256 << 20)]
     pub(crate) max_document: usize,

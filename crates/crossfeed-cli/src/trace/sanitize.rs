@@ -8,6 +8,7 @@ use crate::{
     input,
     project::rules,
     report::Stop,
+    unmatched::{self, Unmatched, last_key},
 };
 use bytes::Bytes;
 use crossfeed::{
@@ -16,6 +17,7 @@ use crossfeed::{
     otel::{
         HashKey, JsonDocuments, JsonPiece, OtlpJsonError, Place, Policy, Redaction, sanitize_json,
     },
+    projection::Path,
 };
 use std::io::{ErrorKind, Write};
 
@@ -32,6 +34,7 @@ pub(super) fn run(
         documents: JsonDocuments::new(args.max_document),
         max_document: args.max_document,
         counts: Counts::default(),
+        given: given(args)?,
     };
     let done = stream.run(args, out);
     out.flush()?;
@@ -39,7 +42,79 @@ pub(super) fn run(
     if args.report {
         let _ = writeln!(err, "{}", stream.counts.line());
     }
-    done
+    done?;
+    // Of no document it is not known what there could be.
+    if stream.counts.documents == 0 {
+        return Ok(());
+    }
+    let unmatched = stream.given.into_iter().map(|given| given.unmatched);
+    unmatched::report(unmatched.collect(), args.allow_unmatched, err)
+}
+
+/// A name in `--never` or `--keep` that no document has so far.
+struct Given {
+    /// What every document that it can match holds, unless it is escaped.
+    name: Option<String>,
+    /// The policies with it and without it: they differ only in what they do with what it matches.
+    with: Policy,
+    without: Policy,
+    unmatched: Unmatched,
+}
+
+impl Given {
+    fn matches(&self, document: &Document) -> bool {
+        let bytes = document.raw();
+        let holds = |text: &str| {
+            bytes
+                .windows(text.len().max(1))
+                .any(|window| window.eq_ignore_ascii_case(text.as_bytes()))
+        };
+        if self.name.as_deref().is_some_and(|name| !holds(name)) && !holds("\\u") {
+            return false;
+        }
+        let with = sanitize_json(document, &self.with);
+        let without = sanitize_json(document, &self.without);
+        match (with, without) {
+            (Ok(with), Ok(without)) => with.json != without.json,
+            _ => false,
+        }
+    }
+}
+
+fn given(args: &cli::Sanitize) -> Result<Vec<Given>, Stop> {
+    let without = Policy::default()
+        .with_tool_results(args.tool_result.iter().cloned())
+        .with_payloads(args.payload_attribute.iter().cloned());
+    let mut given = Vec::new();
+    for key in &args.keep {
+        given.push(Given {
+            name: Some(key.clone()).filter(|name| name.is_ascii()),
+            with: without.clone().with_kept([key.clone()]),
+            without: without.clone(),
+            unmatched: Unmatched {
+                option: "--keep",
+                name: key.clone(),
+                is_pattern: false,
+                nearest: Vec::new(),
+            },
+        });
+    }
+    for path in never(args)? {
+        let with = without.clone().with_never([path.to_string()]);
+        given.push(Given {
+            name: last_key(&path)
+                .filter(|name| name.is_ascii())
+                .map(str::to_owned),
+            with: with.map_err(|error| Stop::answer(error.code(), error.to_string()))?,
+            without: without.clone(),
+            unmatched: Unmatched::path("--never", &path, None),
+        });
+    }
+    Ok(given)
+}
+
+fn never(args: &cli::Sanitize) -> Result<Vec<Path>, Stop> {
+    Ok(rules(&[], &args.never)?.never().to_vec())
 }
 
 fn policy(args: &cli::Sanitize) -> Result<Policy, Stop> {
@@ -71,13 +146,12 @@ fn policy(args: &cli::Sanitize) -> Result<Policy, Stop> {
         Some(most) => policy.with_max_bytes(most),
         None => policy,
     };
-    if args.never.is_empty() {
+    let never = never(args)?;
+    if never.is_empty() {
         return Ok(policy);
     }
-    let never = rules(&[], &args.never)?;
-    let never = never.never().iter().map(ToString::to_string);
     policy
-        .with_never(never)
+        .with_never(never.iter().map(ToString::to_string))
         .map_err(|error| Stop::answer(error.code(), error.to_string()))
 }
 
@@ -109,6 +183,8 @@ struct Stream {
     documents: JsonDocuments,
     max_document: usize,
     counts: Counts,
+    /// What was given and has matched nothing so far.
+    given: Vec<Given>,
 }
 
 impl Stream {
@@ -143,6 +219,7 @@ impl Stream {
                 let document = Document::new(bytes);
                 let sanitized = sanitize_json(&document, &self.policy)
                     .map_err(|error| self.refused(document.raw(), place, error, is_ended))?;
+                self.given.retain(|given| !given.matches(&document));
                 self.counts.documents += 1;
                 self.counts.changed += sanitized.changed;
                 self.counts.dropped += sanitized.dropped;

@@ -1,6 +1,6 @@
 //! Parts of outputs, and what outputs hold: `crossfeed project`, `summarize`, `inspect`, `learn`.
 
-use super::{check, check_usage, file, run};
+use super::{Run, check, check_usage, file, run};
 use serde_json::{Value, json};
 
 /// An error that is an answer: as text on standard error, as JSON on standard output.
@@ -164,7 +164,81 @@ fn what_is_never_shown_is_closed() {
     );
     let shown = &listed["tools"][0]["inputSchema"]["properties"]["_select"];
     assert_eq!(shown["items"]["enum"], json!(["id"]));
-    check_usage(&["project", "--kind", "json"], "bad{", "is no JSON");
+    check_usage(&["project", "--kind", "json"], "bad{", "is not valid JSON");
+}
+
+#[test]
+fn a_name_that_matches_nothing_is_an_error() {
+    let page = r#"{"items": [{"id": 7, "owner": {"email": "ada@a.example"}}], "total": 1}"#;
+    let refused = |args: &[&str], said: &str| {
+        let Run { status, out, err } = run(&[&["project"], args].concat(), page);
+        assert_eq!((status, out.as_str()), (1, ""), "{args:?}");
+        assert_eq!(
+            err,
+            format!("error[projection.invalid]: {said}\n"),
+            "{args:?}"
+        );
+    };
+    let absent = "`--allow-unmatched` if it may be absent";
+    refused(
+        &["--never", "emial"],
+        &format!("`--never emial` matches nothing\ntry: email; or {absent}"),
+    );
+    refused(
+        &["--never", "Email,items.id,itms.id"],
+        &format!("`--never itms.id` matches nothing\ntry: id; or {absent}"),
+    );
+    refused(
+        &["--exclude", "items.owner.emial"],
+        &format!("`--exclude items.owner.emial` matches nothing\ntry: email; or {absent}"),
+    );
+    refused(
+        &["--never", "telephone"],
+        &format!("`--never telephone` matches nothing\ntry: {absent}"),
+    );
+    let passed = |args: &[&str], notice: &str| {
+        let Run { status, out, err } = run(&[&["project"], args].concat(), page);
+        assert_eq!((status, err.as_str()), (0, notice), "{args:?}");
+        assert!(out.contains("\"total\""), "{args:?}: {out}");
+    };
+    passed(
+        &["--never", "*.emial"],
+        "notice: `--never *.emial` matches nothing\n",
+    );
+    passed(&["--never", "email,items.owner"], "");
+    passed(
+        &["--never", "emial", "--allow-unmatched"],
+        "notice: `--never emial` matches nothing\n",
+    );
+}
+
+#[test]
+fn data_is_no_schema() {
+    let data = r#"{"items": [{"id": 7, "title": "Login fails"}], "total": 1}"#;
+    let path = file("data.json", data);
+    for args in [
+        &["summarize", &path][..],
+        &["inspect", &path],
+        &["rewrite", "--style", "refs", &path],
+        &["lint", "--profile", "anthropic", &path],
+        &["project", "--fields", "id", "--schema", &path, &path],
+        &["resolve", "{}", "--results", "-", "--schema", &path],
+    ] {
+        let Run { status, out, err } = run(args, "");
+        assert_eq!((status, out.as_str()), (1, ""), "{args:?}");
+        assert!(
+            err.starts_with("error[schema.invalid]: "),
+            "{args:?}: {err}"
+        );
+        let advice = "it looks like data, with the keys `items`, `total`\nlearn the schema of results: `crossfeed learn --schema-only FILE`\n";
+        assert!(err.ends_with(advice), "{args:?}: {err}");
+    }
+    for list in [r#"[{"id": 7}]"#, &("[".repeat(1000) + &"]".repeat(1000))] {
+        let Run { status, out, err } = run(&["summarize"], list);
+        assert_eq!((status, out.as_str()), (1, ""));
+        let says = "error[schema.invalid]: standard input is no schema and no list of tools: it is a list without a tool\n";
+        assert!(err.starts_with(says), "{err}");
+    }
 }
 
 #[test]

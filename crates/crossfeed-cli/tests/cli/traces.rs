@@ -157,6 +157,36 @@ fn a_document_has_a_largest_size() {
 }
 
 #[test]
+fn a_name_that_no_document_has_is_an_error() {
+    let document = r#"{"resourceSpans":[{"scopeSpans":[{"spans":[{"attributes":[{"key":"gen_ai.tool.call.result","value":{"stringValue":"{\"_cursor\":1,\"items\":[1],\"a\":2}"}}]}]}]}]}"#;
+    let two = format!("{document}\n{{\"resourceSpans\":[]}}\n");
+    let check = |args: &[&str], expected: i32, said: &str| {
+        let Run { status, out, err } = sanitize(args, &two);
+        assert_eq!((status, err.as_str()), (expected, said), "{args:?}");
+        assert_eq!(out.lines().count(), 2, "{args:?}");
+    };
+    check(&["--never", "Items,a", "--keep", "_cursor"], 0, "");
+    let absent = "try: `--allow-unmatched` if it may be absent\n";
+    check(
+        &["--never", "itms,a.b", "--keep", "_cursr"],
+        1,
+        &format!(
+            "error[projection.invalid]: `--keep _cursr` matches nothing\n{absent}error[projection.invalid]: `--never itms` matches nothing\n{absent}error[projection.invalid]: `--never a.b` matches nothing\n{absent}"
+        ),
+    );
+    check(
+        &["--never", "*.itms"],
+        0,
+        "notice: `--never *.itms` matches nothing\n",
+    );
+    check(
+        &["--never", "itms", "--allow-unmatched"],
+        0,
+        "notice: `--never itms` matches nothing\n",
+    );
+}
+
+#[test]
 fn the_policy_is_the_host_s() {
     let attribute = |name: &str, text: &str| {
         format!(
@@ -181,7 +211,7 @@ fn the_policy_is_the_host_s() {
         "acme.output",
         r#"{\"a\":\"long text\"}"#,
     );
-    is(&["--never", "a,b.c"], messages, r#"{\"_id\":1,\"_x\":2}"#);
+    is(&["--never", "a,*.c"], messages, r#"{\"_id\":1,\"_x\":2}"#);
     let dropped = |args: &[&str], name: &str| {
         let out = sanitize(args, &attribute(name, text)).out;
         assert!(

@@ -134,9 +134,12 @@ impl SelectError {
                 }
                 found(shape, nearest)
             }
-            Self::Mismatch { shape, nearest, .. } | Self::MatchedNothing { shape, nearest, .. } => {
-                found(shape, nearest)
-            }
+            Self::Mismatch { shape, nearest, .. } => found(shape, nearest),
+            Self::MatchedNothing {
+                expression,
+                shape,
+                nearest,
+            } => found(shape, &told_apart(nearest, expression)),
             Self::TooLong { limit, .. } => {
                 format!(
                     "try: a selector of at most {limit} characters, such as one path to what is needed"
@@ -167,6 +170,29 @@ pub(crate) const NO_MEMORY: &str = "call again when other calls have returned, o
 fn is_path(expression: &str) -> bool {
     matches!(expression.trim(), "@" | "result")
         || Expression::parse(expression).is_ok_and(|expression| expression.is_plain_path())
+}
+
+/// Selectors that can be told from the expression: where one writes accents as characters of their own and the other
+/// does not (Unicode's NFD and NFC), they look the same, so what is beyond ASCII is escaped.
+fn told_apart(selectors: &[String], expression: &str) -> Vec<String> {
+    let combines = |text: &str| text.contains(|c| ('\u{300}'..='\u{36f}').contains(&c));
+    let is_odd = combines(expression);
+    let selectors = selectors.iter().map(|selector| {
+        if combines(selector) == is_odd || selector.is_ascii() {
+            return selector.clone();
+        }
+        let mut escaped = String::new();
+        for c in selector.chars() {
+            if c.is_ascii() {
+                escaped.push(c);
+            } else {
+                let units = c.encode_utf16(&mut [0; 2]).to_vec();
+                escaped.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
+            }
+        }
+        escaped
+    });
+    selectors.collect()
 }
 
 fn found(shape: &Shape, nearest: &[String]) -> String {

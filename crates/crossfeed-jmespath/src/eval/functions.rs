@@ -619,7 +619,13 @@ impl<'a> Call<'_, 'a, '_> {
             budget.read_text(item.text_len())?;
             sum = sum.add(&item.digits().unwrap_or_default());
         }
-        Ok(sum)
+        match sum {
+            Sum::Float(total) if !total.is_finite() => {
+                let expected = "numbers with a sum in the range of 64-bit floats";
+                Err(self.mismatch(0, expected, "larger ones"))
+            }
+            sum => Ok(sum),
+        }
     }
 
     fn average(&self, value: &View<'a>) -> Evaluated<'a> {

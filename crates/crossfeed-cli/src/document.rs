@@ -1,0 +1,313 @@
+//! Reads the file of a result: decodes UTF-16, holds it to the kind that is declared, and names the place at which
+//! what looks like JSON is not valid.
+
+use crate::{cli::Kind, input, report::Stop};
+use bytes::Bytes;
+use crossfeed::json::{self, Document, JsonError, JsonErrorKind};
+use std::{io::Write, path::Path};
+
+/// The bytes of a result, in UTF-8 where it is text. A notice on `err` says when a file that looks like JSON is read
+/// as something else.
+///
+/// # Errors
+///
+/// When the file cannot be read, or is not of the declared kind.
+pub(crate) fn read(path: &Path, kind: Option<Kind>, err: &mut dyn Write) -> Result<Bytes, Stop> {
+    let name = input::name(path);
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let is_named_json = extension.is_some_and(|extension| {
+        ["json", "jsonl", "ndjson"]
+            .iter()
+            .any(|json| extension.eq_ignore_ascii_case(json))
+    });
+    let (bytes, notice) = interpret(input::read(path)?, kind, is_named_json)
+        .map_err(|why| Stop::Usage(format!("{name} {why}")))?;
+    if let Some(notice) = notice {
+        // A notice that cannot be written does not keep the answer back.
+        let _ = writeln!(err, "notice: {name} {notice}");
+    }
+    Ok(bytes)
+}
+
+/// The bytes as they are read, and what is to be said of them; or why they are not of the declared kind.
+fn interpret(
+    bytes: Bytes,
+    kind: Option<Kind>,
+    is_named_json: bool,
+) -> Result<(Bytes, Option<String>), String> {
+    if kind == Some(Kind::Bytes) {
+        return Ok((bytes, None));
+    }
+    if let Some(format) = compression(&bytes) {
+        return match kind {
+            Some(_) => Err(format!("is compressed with {format}: decompress it first")),
+            None => {
+                let notice = format!("is compressed with {format}, and read as bytes");
+                Ok((bytes, Some(format!("{notice}: decompress it first"))))
+            }
+        };
+    }
+    let bytes = decoded(bytes);
+    match kind {
+        Some(Kind::Text) => match std::str::from_utf8(&bytes) {
+            Ok(_) => Ok((bytes, None)),
+            Err(error) => Err(format!(
+                "is not text in UTF-8: byte {} is invalid",
+                error.valid_up_to()
+            )),
+        },
+        Some(_) => {
+            if let Some(why) = json_fault(&bytes) {
+                return Err(format!("is not valid JSON: {why}"));
+            }
+            if kind == Some(Kind::Mcp)
+                && let Some(why) = tool_result_fault(&bytes)
+            {
+                return Err(format!("is not a tool result of MCP: {why}"));
+            }
+            Ok((bytes, None))
+        }
+        None => {
+            let first = bytes.trim_ascii_start().first();
+            let looks_like_json =
+                is_named_json || matches!(first, None | Some(b'{' | b'[')) || has_two_lines(&bytes);
+            let fault = looks_like_json.then(|| json_fault(&bytes)).flatten();
+            let read_as = match std::str::from_utf8(&bytes) {
+                Ok(_) => "text",
+                Err(_) => "bytes",
+            };
+            let notice =
+                fault.map(|why| format!("is not valid JSON: {why}; it is read as {read_as}"));
+            Ok((bytes, notice))
+        }
+    }
+}
+
+/// The text of UTF-16 and of UTF-8 with a byte order mark, in UTF-8 without one; all other bytes as they are.
+pub(crate) fn decoded(bytes: Bytes) -> Bytes {
+    const MARK: &[u8] = "\u{feff}".as_bytes();
+    if bytes.starts_with(MARK) {
+        return bytes.slice(MARK.len()..);
+    }
+    match utf16(&bytes) {
+        Some(text) => text.into(),
+        None => bytes,
+    }
+}
+
+/// The text of UTF-16: with a byte order mark, or beginning as JSON does.
+fn utf16(bytes: &[u8]) -> Option<String> {
+    let (units, read): (&[u8], fn([u8; 2]) -> u16) = match bytes {
+        [0xff, 0xfe, units @ ..] => (units, u16::from_le_bytes),
+        [0xfe, 0xff, units @ ..] => (units, u16::from_be_bytes),
+        [b'{' | b'[', 0, ..] => (bytes, u16::from_le_bytes),
+        [0, b'{' | b'[', ..] => (bytes, u16::from_be_bytes),
+        _ => return None,
+    };
+    if units.is_empty() || units.len() % 2 != 0 {
+        return None;
+    }
+    let pairs = units.chunks_exact(2);
+    let units = pairs.filter_map(|pair| pair.try_into().ok().map(read));
+    let text: String = char::decode_utf16(units).collect::<Result<_, _>>().ok()?;
+    // Other bytes may begin with the same mark.
+    let is_binary = |c: char| c.is_control() && !c.is_ascii_whitespace();
+    (!text.contains(is_binary)).then_some(text)
+}
+
+/// The format of compressed bytes, by their first ones.
+fn compression(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x1f, 0x8b, ..] => Some("gzip"),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("zstd"),
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some("xz"),
+        [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, ..] => Some("bzip2"),
+        [b'P', b'K', 3, 4, ..] => Some("zip"),
+        _ => None,
+    }
+}
+
+/// Why bytes are not JSON. What is JSON beyond a limit is left to the engine.
+fn json_fault(bytes: &Bytes) -> Option<String> {
+    if bytes.trim_ascii().is_empty() {
+        return Some("it is empty".to_owned());
+    }
+    let document = Document::new(bytes.clone());
+    let error = document.root().err().filter(|error| !error.is_limit())?;
+    if has_two_lines(bytes) {
+        let advice = "make it one list first, as `jq -s .` does";
+        return Some(format!(
+            "it holds one JSON document a line (NDJSON): {advice}"
+        ));
+    }
+    Some(place_of(bytes, error))
+}
+
+/// Whether the first two lines are an object or a list each.
+fn has_two_lines(bytes: &Bytes) -> bool {
+    let lines = bytes.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let mut lines = lines.filter(|line| !line.is_empty()).take(2);
+    let mut is_document = || {
+        let line = lines
+            .next()
+            .filter(|line| line.starts_with(b"{") || line.starts_with(b"["));
+        line.is_some_and(|line| Document::new(bytes.slice_ref(line)).root().is_ok())
+    };
+    is_document() && is_document()
+}
+
+/// What is wrong, and at which line and column.
+fn place_of(bytes: &[u8], error: JsonError) -> String {
+    let before = bytes.get(..error.offset).unwrap_or(bytes);
+    let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+    let begin = before
+        .iter()
+        .rposition(|&byte| byte == b'\n')
+        .map_or(0, |end| end + 1);
+    let in_line = String::from_utf8_lossy(before.get(begin..).unwrap_or_default());
+    let place = format!("at line {line}, column {}", in_line.chars().count() + 1);
+    let rest = bytes.get(error.offset..).unwrap_or_default();
+    let rest = String::from_utf8_lossy(rest.get(..4).unwrap_or(rest));
+    match (error.kind, rest.chars().next()) {
+        (JsonErrorKind::UnexpectedEnd, _) => format!("it ends within a value, {place}"),
+        (JsonErrorKind::Syntax, Some(found)) => {
+            format!("unexpected `{}` {place}", found.escape_debug())
+        }
+        (JsonErrorKind::InvalidString, _) => {
+            format!("a string holds a control character or an unknown escape {place}")
+        }
+        (JsonErrorKind::NotUtf8, _) => format!("it is not UTF-8 {place}"),
+        (kind, _) => format!("{kind} {place}"),
+    }
+}
+
+/// Why JSON is not a tool result of MCP.
+fn tool_result_fault(bytes: &Bytes) -> Option<&'static str> {
+    let document = Document::new(bytes.clone());
+    let root = document.root().ok()?;
+    let is = |key: &str, kind| root.get(key).is_some_and(|value| value.kind() == kind);
+    if root.kind() != json::Kind::Object {
+        return Some("it is not an object");
+    }
+    let has_value = root.get("type").is_some() && root.get("value").is_some();
+    if is("content", json::Kind::Array) || root.get("structuredContent").is_some() || has_value {
+        return None;
+    }
+    Some(match root.get("jsonrpc") {
+        Some(_) => "it is a JSON-RPC message: give its `result`",
+        None => "it has neither a list `content` nor `structuredContent`",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::interpret;
+    use crate::cli::Kind;
+    use bytes::Bytes;
+
+    fn check(
+        bytes: impl AsRef<[u8]>,
+        kind: Option<Kind>,
+        expected: Result<(&str, Option<&str>), &str>,
+    ) {
+        let bytes = bytes.as_ref();
+        let found = interpret(Bytes::copy_from_slice(bytes), kind, false);
+        let found =
+            found.map(|(read, notice)| (String::from_utf8_lossy(&read).into_owned(), notice));
+        let found = match &found {
+            Ok((read, notice)) => Ok((read.as_str(), notice.as_deref())),
+            Err(why) => Err(why.as_str()),
+        };
+        assert_eq!(found, expected, "{}", String::from_utf8_lossy(bytes));
+    }
+
+    fn check_notice(text: &str, notice: &str) {
+        check(text, None, Ok((text, Some(notice))));
+    }
+
+    fn utf16(text: &str, read: fn(u16) -> [u8; 2]) -> Vec<u8> {
+        text.encode_utf16().flat_map(read).collect()
+    }
+
+    #[test]
+    fn what_looks_like_json_is_said_not_to_be() {
+        let text = "; it is read as text";
+        for (json, why) in [
+            (r#"{"a": NaN}"#, "unexpected `N` at line 1, column 7"),
+            (
+                "{\"a\": 1,\n \"é\": x}",
+                "unexpected `x` at line 2, column 7",
+            ),
+            (r#"{"a": 1"#, "it ends within a value, at line 1, column 8"),
+            ("", "it is empty"),
+            (" \n", "it is empty"),
+            (
+                "{\"a\":1}\n\n[2]\n",
+                "it holds one JSON document a line (NDJSON): make it one list first, as `jq -s .` does",
+            ),
+        ] {
+            check_notice(json, &format!("is not valid JSON: {why}{text}"));
+            let refused = format!("is not valid JSON: {why}");
+            check(json, Some(Kind::Json), Err(&refused));
+            check(json, Some(Kind::Mcp), Err(&refused));
+            check(json, Some(Kind::Text), Ok((json, None)));
+        }
+        check("plain text", None, Ok(("plain text", None)));
+        check("1\n2\n", None, Ok(("1\n2\n", None)));
+        check(r#"{"a": 1}"#, None, Ok((r#"{"a": 1}"#, None)));
+        let deep = "[".repeat(1000) + &"]".repeat(1000);
+        check(&deep, Some(Kind::Json), Ok((&deep, None)));
+    }
+
+    #[test]
+    fn other_encodings_are_read() {
+        let json = r#"{"é": 1}"#;
+        for kind in [None, Some(Kind::Json), Some(Kind::Text)] {
+            check(format!("\u{feff}{json}"), kind, Ok((json, None)));
+            for read in [u16::to_le_bytes, u16::to_be_bytes] {
+                check(utf16(json, read), kind, Ok((json, None)));
+                check(
+                    utf16(&format!("\u{feff}{json}"), read),
+                    kind,
+                    Ok((json, None)),
+                );
+            }
+        }
+        let not_utf8 = "is not text in UTF-8: byte 1 is invalid";
+        check(b"a\xff", Some(Kind::Text), Err(not_utf8));
+        check(
+            b"\xff\xfe",
+            Some(Kind::Bytes),
+            Ok(("\u{fffd}\u{fffd}", None)),
+        );
+        let gzip = "is compressed with gzip";
+        check(
+            b"\x1f\x8b",
+            Some(Kind::Json),
+            Err(&format!("{gzip}: decompress it first")),
+        );
+        let notice = format!("{gzip}, and read as bytes: decompress it first");
+        check(b"\x1f\x8b", None, Ok(("\x1f\u{fffd}", Some(&notice))));
+    }
+
+    #[test]
+    fn a_tool_result_has_content() {
+        let check = |json: &str, why: Option<&str>| {
+            let refused = why.map(|why| format!("is not a tool result of MCP: {why}"));
+            let expected = refused.as_deref().map_or(Ok((json, None)), Err);
+            check(json, Some(Kind::Mcp), expected);
+        };
+        check(r#"{"content": []}"#, None);
+        check(r#"{"structuredContent": null}"#, None);
+        check(r#"{"type": "text", "value": 1}"#, None);
+        check("[1]", Some("it is not an object"));
+        check(
+            r#"{"items": []}"#,
+            Some("it has neither a list `content` nor `structuredContent`"),
+        );
+        check(
+            r#"{"jsonrpc": "2.0", "id": 1, "result": {"content": []}}"#,
+            Some("it is a JSON-RPC message: give its `result`"),
+        );
+    }
+}
