@@ -502,10 +502,11 @@ async fn shown(shared: &Shared, call_id: &CallId, show: Show, asked: Asked) -> O
         }
     }
     let response = session.response(call_id).await.ok()?;
-    if may_be_cut && (wants_parts || asked.params.is_empty()) {
-        if let Some(cut) = previewed(shared, call_id, &show).await {
-            return cut;
-        }
+    if may_be_cut
+        && (wants_parts || asked.params.is_empty())
+        && let Some(cut) = previewed(shared, call_id, &show).await
+    {
+        return cut;
     }
     let cut = response.cut_with(move |stored, _| {
         let document = stored.document();
