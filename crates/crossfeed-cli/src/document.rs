@@ -97,7 +97,8 @@ pub(crate) fn decoded(bytes: Bytes) -> Bytes {
 
 /// The text of UTF-16: with a byte order mark, or beginning as JSON does.
 fn utf16(bytes: &[u8]) -> Option<String> {
-    let (units, read): (&[u8], fn([u8; 2]) -> u16) = match bytes {
+    type Read = fn([u8; 2]) -> u16;
+    let (units, read): (&[u8], Read) = match bytes {
         [0xff, 0xfe, units @ ..] => (units, u16::from_le_bytes),
         [0xfe, 0xff, units @ ..] => (units, u16::from_be_bytes),
         [b'{' | b'[', 0, ..] => (bytes, u16::from_le_bytes),
