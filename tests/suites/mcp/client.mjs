@@ -21,7 +21,7 @@ let gateway;
 try {
   let url = target;
   if (options.gateway) {
-    gateway = await startGateway(options.gateway, { mcpServers: { scenario: { url: target } } }, options.folder);
+    gateway = await startGateway(options.gateway, { mcpServers: { scenario: { url: target } }, eras: 'all' }, options.folder);
     url = gateway.url;
   }
   await (revision === '2026-07-28' ? stateless(url) : session(url));
