@@ -60,7 +60,7 @@ async fn create(
     let options = retrieve::engine(&args.context)?;
     let wanted = wanted(args)?;
     let document = document::read(&args.file, args.kind, err)?;
-    let options = records::with_room(options, document.len());
+    let options = records::with_room(options, document.raw().len());
     let store = open(&args.kept.store, SqliteOptions::default())?;
     let session = session(&args.kept, options, store)?;
     session

@@ -12,7 +12,7 @@ use std::{io::Write, path::Path};
 /// # Errors
 ///
 /// When the file cannot be read, or is not of the declared kind.
-pub(crate) fn read(path: &Path, kind: Option<Kind>, err: &mut dyn Write) -> Result<Bytes, Stop> {
+pub(crate) fn read(path: &Path, kind: Option<Kind>, err: &mut dyn Write) -> Result<Document, Stop> {
     let name = input::name(path);
     let extension = path.extension().and_then(|extension| extension.to_str());
     let is_named_json = extension.is_some_and(|extension| {
@@ -20,13 +20,13 @@ pub(crate) fn read(path: &Path, kind: Option<Kind>, err: &mut dyn Write) -> Resu
             .iter()
             .any(|json| extension.eq_ignore_ascii_case(json))
     });
-    let (bytes, notice) = interpret(input::read(path)?, kind, is_named_json)
+    let (document, notice) = interpret(input::read(path)?, kind, is_named_json)
         .map_err(|why| Stop::Usage(format!("{name} {why}")))?;
     if let Some(notice) = notice {
         // A notice that cannot be written does not keep the answer back.
         let _ = writeln!(err, "notice: {name} {notice}");
     }
-    Ok(bytes)
+    Ok(document)
 }
 
 /// The bytes as they are read, and what is to be said of them; or why they are not of the declared kind.
@@ -34,51 +34,55 @@ fn interpret(
     bytes: Bytes,
     kind: Option<Kind>,
     is_named_json: bool,
-) -> Result<(Bytes, Option<String>), String> {
+) -> Result<(Document, Option<String>), String> {
     if kind == Some(Kind::Bytes) {
-        return Ok((bytes, None));
+        return Ok((Document::new(bytes), None));
     }
     if let Some(format) = compression(&bytes) {
         return match kind {
             Some(_) => Err(format!("is compressed with {format}: decompress it first")),
             None => {
                 let notice = format!("is compressed with {format}, and read as bytes");
-                Ok((bytes, Some(format!("{notice}: decompress it first"))))
+                Ok((
+                    Document::new(bytes),
+                    Some(format!("{notice}: decompress it first")),
+                ))
             }
         };
     }
-    let bytes = decoded(bytes);
+    let document = Document::new(decoded(bytes));
+    let bytes = document.raw();
     match kind {
-        Some(Kind::Text) => match std::str::from_utf8(&bytes) {
-            Ok(_) => Ok((bytes, None)),
+        Some(Kind::Text) => match std::str::from_utf8(bytes) {
+            Ok(_) => Ok((document, None)),
             Err(error) => Err(format!(
                 "is not text in UTF-8: byte {} is invalid",
                 error.valid_up_to()
             )),
         },
         Some(_) => {
-            if let Some(why) = json_fault(&bytes) {
+            if let Some(why) = json_fault(&document) {
                 return Err(format!("is not valid JSON: {why}"));
             }
             if kind == Some(Kind::Mcp)
-                && let Some(why) = tool_result_fault(&bytes)
+                && let Some(why) = tool_result_fault(&document)
             {
                 return Err(format!("is not a tool result of MCP: {why}"));
             }
-            Ok((bytes, None))
+            Ok((document, None))
         }
         None => {
             let first = bytes.trim_ascii_start().first();
             let looks_like_json =
-                is_named_json || matches!(first, None | Some(b'{' | b'[')) || has_two_lines(&bytes);
-            let fault = looks_like_json.then(|| json_fault(&bytes)).flatten();
-            let read_as = match std::str::from_utf8(&bytes) {
+                is_named_json || matches!(first, None | Some(b'{' | b'[')) || has_two_lines(bytes);
+            let fault = looks_like_json.then(|| json_fault(&document)).flatten();
+            let read_as = match std::str::from_utf8(bytes) {
                 Ok(_) => "text",
                 Err(_) => "bytes",
             };
             let notice =
                 fault.map(|why| format!("is not valid JSON: {why}; it is read as {read_as}"));
-            Ok((bytes, notice))
+            Ok((document, notice))
         }
     }
 }
@@ -129,11 +133,11 @@ fn compression(bytes: &[u8]) -> Option<&'static str> {
 }
 
 /// Why bytes are not JSON. What is JSON beyond a limit is left to the engine.
-fn json_fault(bytes: &Bytes) -> Option<String> {
+fn json_fault(document: &Document) -> Option<String> {
+    let bytes = document.raw();
     if bytes.trim_ascii().is_empty() {
         return Some("it is empty".to_owned());
     }
-    let document = Document::new(bytes.clone());
     let error = document.root().err().filter(|error| !error.is_limit())?;
     if has_two_lines(bytes) {
         let advice = "make it one list first, as `jq -s .` does";
@@ -183,8 +187,7 @@ fn place_of(bytes: &[u8], error: JsonError) -> String {
 }
 
 /// Why JSON is not a tool result of MCP.
-fn tool_result_fault(bytes: &Bytes) -> Option<&'static str> {
-    let document = Document::new(bytes.clone());
+fn tool_result_fault(document: &Document) -> Option<&'static str> {
     let root = document.root().ok()?;
     let is = |key: &str, kind| root.get(key).is_some_and(|value| value.kind() == kind);
     if root.kind() != json::Kind::Object {
@@ -214,7 +217,7 @@ mod tests {
         let bytes = bytes.as_ref();
         let found = interpret(Bytes::copy_from_slice(bytes), kind, false);
         let found =
-            found.map(|(read, notice)| (String::from_utf8_lossy(&read).into_owned(), notice));
+            found.map(|(read, notice)| (String::from_utf8_lossy(read.raw()).into_owned(), notice));
         let found = match &found {
             Ok((read, notice)) => Ok((read.as_str(), notice.as_deref())),
             Err(why) => Err(why.as_str()),

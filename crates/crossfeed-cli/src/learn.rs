@@ -28,7 +28,7 @@ pub(crate) async fn run(
     {
         let id = format!("result_{index}");
         let call = CallId::parse(&id).map_err(|error| Stop::Usage(error.to_string()))?;
-        let result = records::result(result, None).with_tool(TOOL);
+        let result = records::result(Document::new(result), None).with_tool(TOOL);
         session.record(&call, result).await?;
         let learned = session.learn(&call).await;
         failed += usize::from(!learned.map_err(select::unnamed)?);

@@ -7,7 +7,6 @@ use crate::{
     select,
     unmatched::{self, Unmatched},
 };
-use bytes::Bytes;
 use crossfeed::{
     CallId, Engine, EngineOptions, ErrorBody, ErrorCode, ProjectOptions, Projected, RevealPolicy,
     json::Document,
@@ -61,9 +60,11 @@ pub(crate) async fn run(
         options = options.with_output_schema(input::read_schema(path, &input::name(path))?);
     }
     let document = document::read(&args.file, args.kind, err)?;
-    let mut unmatched = unmatched_rules(&rules, &document, args.kind).await?;
-    let projected = cut(rules, &options, &document, args.kind).await?;
-    unmatched.extend(unmatched_paths(args, &projected, &document)?);
+    // Its index is built only where something is looked for in it.
+    let whole = Document::new(document.raw().clone());
+    let mut unmatched = unmatched_rules(&rules, &whole, args.kind).await?;
+    let projected = cut(rules, &options, document, args.kind).await?;
+    unmatched.extend(unmatched_paths(args, &projected, &whole)?);
     unmatched::report(unmatched, args.allow_unmatched, err)?;
     write(&projected, out)
 }
@@ -86,10 +87,9 @@ async fn over_mcp(
         Some(_) => request,
         None => json!({"_meta": {KEY: request}}),
     };
-    let bytes = document::decoded(input::read(&args.file)?);
-    let unmatched = unmatched_rules(&rules, &bytes, Some(Kind::Mcp)).await?;
+    let document = Document::new(document::decoded(input::read(&args.file)?));
+    let unmatched = unmatched_rules(&rules, &document, Some(Kind::Mcp)).await?;
     unmatched::report(unmatched, args.allow_unmatched, err)?;
-    let document = Document::new(bytes);
     let projector = Projector::new(Capability::default()).with_rules(rules);
     let projected = projector.project(&tool, &params, &document);
     let projected = projected.map_err(|error| {
@@ -108,15 +108,15 @@ async fn over_mcp(
 async fn cut(
     rules: RevealRules,
     options: &ProjectOptions,
-    document: &Bytes,
+    document: Document,
     kind: Option<Kind>,
 ) -> Result<Projected, Stop> {
     let call = CallId::parse(CALL).map_err(|error| Stop::Usage(error.to_string()))?;
     let policy = RevealPolicy::default().with_every_tool(rules);
     let engine = EngineOptions::default().with_reveal(policy);
-    let engine = records::with_room(engine, document.len());
+    let engine = records::with_room(engine, document.raw().len());
     let session = Engine::new(engine, records::store()).session(records::named_scope("default")?);
-    let result = records::result(document.clone(), kind);
+    let result = records::result(document, kind);
     let response = session.respond(&call, result).await?;
     let cut = response.cut(options).await;
     cut.map_err(|failure| select::unnamed(failure).into())
@@ -125,18 +125,18 @@ async fn cut(
 /// The names and paths in `--never` that hide nothing of the result.
 async fn unmatched_rules(
     rules: &RevealRules,
-    document: &Bytes,
+    document: &Document,
     kind: Option<Kind>,
 ) -> Result<Vec<Unmatched>, Stop> {
     let mut unmatched = Vec::new();
     for path in rules.never() {
         // What is withheld does not say by which rule.
         let alone = RevealRules::new([], [path.clone()]);
-        let projected = cut(alone, &ProjectOptions::default(), document, kind).await?;
+        let bytes = Document::new(document.raw().clone());
+        let projected = cut(alone, &ProjectOptions::default(), bytes, kind).await?;
         let mut diagnostics = projected.diagnostics.iter();
         if !diagnostics.any(|found| found.kind == DiagnosticKind::Withheld) {
-            let document = Document::new(document.clone());
-            unmatched.push(Unmatched::path("--never", path, Some(&document)));
+            unmatched.push(Unmatched::path("--never", path, Some(document)));
         }
     }
     Ok(unmatched)
@@ -146,7 +146,7 @@ async fn unmatched_rules(
 fn unmatched_paths(
     args: &cli::Project,
     projected: &Projected,
-    document: &Bytes,
+    document: &Document,
 ) -> Result<Vec<Unmatched>, Stop> {
     let included = paths(&args.include)?;
     let excluded = paths(&args.exclude)?.into_iter();
@@ -156,10 +156,9 @@ fn unmatched_paths(
         let mut diagnostics = projected.diagnostics.iter();
         diagnostics.any(|found| found.kind == DiagnosticKind::UnknownField && found.path == path)
     };
-    let document = Document::new(document.clone());
     let unmatched = excluded.filter(is_unknown);
     Ok(unmatched
-        .map(|path| Unmatched::path("--exclude", &path, Some(&document)))
+        .map(|path| Unmatched::path("--exclude", &path, Some(document)))
         .collect())
 }
 

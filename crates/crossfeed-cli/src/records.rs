@@ -58,7 +58,7 @@ pub(crate) async fn session(
     err: &mut dyn Write,
 ) -> Result<Session, Stop> {
     let document = document::read(file, kind, err)?;
-    let options = with_room(options, document.len());
+    let options = with_room(options, document.raw().len());
     let session = Engine::new(options, store()).session(named_scope("default")?);
     session.record(call_id, result(document, kind)).await?;
     Ok(session)
@@ -73,16 +73,17 @@ pub(crate) fn with_room(mut options: EngineOptions, bytes: usize) -> EngineOptio
 }
 
 /// A document as the result that it is.
-pub(crate) fn result(document: Bytes, kind: Option<Kind>) -> ToolResult {
+pub(crate) fn result(document: Document, kind: Option<Kind>) -> ToolResult {
+    let bytes = || document.raw().clone();
     match kind {
-        None => ToolResult::undeclared(document),
-        Some(Kind::Json) => ToolResult::json(document),
-        Some(Kind::Mcp) => ToolResult::mcp(document),
-        Some(Kind::Bytes) => ToolResult::bytes(document, ANY_MEDIA_TYPE),
-        Some(Kind::Text) => match std::str::from_utf8(&document) {
+        None => ToolResult::undeclared_document(document),
+        Some(Kind::Json) => ToolResult::json_document(document),
+        Some(Kind::Mcp) => ToolResult::mcp_document(document),
+        Some(Kind::Bytes) => ToolResult::bytes(bytes(), ANY_MEDIA_TYPE),
+        Some(Kind::Text) => match std::str::from_utf8(document.raw()) {
             Ok(text) => ToolResult::text(text),
             // A text in another encoding is kept as the bytes that it is.
-            Err(_) => ToolResult::bytes(document, ANY_MEDIA_TYPE),
+            Err(_) => ToolResult::bytes(bytes(), ANY_MEDIA_TYPE),
         },
     }
 }

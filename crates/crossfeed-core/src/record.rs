@@ -56,6 +56,18 @@ impl ToolResult {
         Self(StoredResult::new(document, ResultKind::Mcp))
     }
 
+    /// A document of undeclared kind that somebody has looked into, like [`Self::undeclared`].
+    #[must_use]
+    pub fn undeclared_document(document: Document) -> Self {
+        Self(StoredResult::new(document, ResultKind::Undeclared))
+    }
+
+    /// JSON that somebody has looked into, like [`Self::json`].
+    #[must_use]
+    pub fn json_document(document: Document) -> Self {
+        Self(StoredResult::new(document, ResultKind::Json))
+    }
+
     /// A text. A reference without a selector passes it on as it is, even if it is JSON.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
