@@ -141,6 +141,17 @@ const SCENARIOS = {
   'asking: the roots': { run: call('roots', {}) },
   'asking: twice, with a state': { run: call('rounds', { city: 'Oslo' }) },
   'asking: while a call runs, one thing after the other': { era: 'session', run: call('pushes', {}) },
+  'asking: six completions at once': { run: (client) => Promise.all(Array.from({ length: 6 }, () => client.callTool({ name: 'samples', arguments: {} }))) },
+  'asking: after a call was cancelled': {
+    run: async (client, { seen }) => {
+      const gone = new AbortController();
+      const waiting = outcome(client.callTool({ name: 'waits', arguments: {} }, { signal: gone.signal }));
+      await seen('waits', 1);
+      gone.abort();
+      await waiting;
+      return [await call('elicits', {})(client), await call('roots', {})(client)];
+    },
+  },
   'roots that change': {
     era: 'session',
     run: async (client, { seen }) => {
@@ -173,7 +184,7 @@ const SCENARIOS = {
   },
   'time: a call that takes too long': {
     run: async (client, { seen }) => {
-      const late = await outcome(client.callTool({ name: 'waits', arguments: {} }, { timeout: 300 }));
+      const late = await outcome(client.callTool({ name: 'waits', arguments: {} }, { timeout: 1000 }));
       await seen('is cancelled', 1);
       return late;
     },
