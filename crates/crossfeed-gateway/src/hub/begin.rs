@@ -103,7 +103,21 @@ async fn answer(side: &Arc<Side>) -> Result<Bytes, Refusal> {
         };
     }
     some_settled(side).await;
-    Ok(of_all(&abouts(side), &guidance, side.revision))
+    Ok(of_several(side, &guidance))
+}
+
+/// What the servers of a side are together, as far as they are there.
+pub(super) fn of_several(side: &Side, guidance: &str) -> Bytes {
+    let abouts = abouts(side);
+    // Who is not there may have tools.
+    let is_complete = abouts.len() == side.links().len();
+    of_all(&abouts, is_complete, guidance, side.revision)
+}
+
+/// Whether a server says that it has tools.
+fn has_tools(about: &Bytes) -> bool {
+    let tools = read::raw(about, &["capabilities", "tools"]);
+    tools.is_some_and(|tools| tools.starts_with(b"{"))
 }
 
 /// What the servers that are there say of themselves, with their names.
@@ -166,6 +180,9 @@ pub(super) async fn some_settled(side: &Arc<Side>) {
 
 /// One server's result, with what the gateway adds.
 pub(super) fn of_one(about: &Bytes, guidance: &str) -> Bytes {
+    if !has_tools(about) {
+        return about.clone();
+    }
     let capabilities = read::raw(about, &["capabilities"]);
     let tools = read::raw(about, &["capabilities", "tools"]);
     let listed = Bytes::from_static(br#"{"listChanged":true}"#);
@@ -195,8 +212,17 @@ pub(super) fn of_one(about: &Bytes, guidance: &str) -> Bytes {
 }
 
 /// What several servers are together.
-pub(super) fn of_all(abouts: &[(Box<str>, Bytes)], guidance: &str, revision: Revision) -> Bytes {
-    let mut capabilities = json!({"tools": {"listChanged": true}});
+fn of_all(
+    abouts: &[(Box<str>, Bytes)],
+    is_complete: bool,
+    guidance: &str,
+    revision: Revision,
+) -> Bytes {
+    let has_tools = !is_complete || abouts.iter().any(|(_, about)| has_tools(about));
+    let mut capabilities = match has_tools {
+        true => json!({"tools": {"listChanged": true}}),
+        false => json!({}),
+    };
     let mut instructions = String::new();
     for (name, about) in abouts {
         let of = read::raw(about, &["capabilities"])
@@ -214,7 +240,7 @@ pub(super) fn of_all(abouts: &[(Box<str>, Bytes)], guidance: &str, revision: Rev
     if let Some((at, _)) = instructions.char_indices().nth(INSTRUCTIONS) {
         instructions.truncate(at);
     }
-    if !guidance.is_empty() {
+    if has_tools && !guidance.is_empty() {
         if !instructions.is_empty() {
             instructions.push_str("\n\n");
         }
@@ -303,15 +329,19 @@ mod tests {
             r#"{ "protocolVersion":"2025-11-25", "capabilities": {"x": 1.50, "tools": {"listChanged":true}}, "serverInfo":{"name":"a"}, "_k": 9 }"#,
         );
         check_one(
-            r#"{"capabilities":{},"instructions":"Be kind."}"#,
+            r#"{"capabilities":{"tools":{}},"instructions":"Be kind."}"#,
             "Chain.",
             r#"{"capabilities":{"tools":{"listChanged":true}},"instructions":"Be kind.\n\nChain."}"#,
         );
         check_one(
-            r#"{}"#,
+            r#"{"capabilities":{"tools":{}}}"#,
             "Chain.",
             r#"{"capabilities":{"tools":{"listChanged":true}},"instructions":"Chain."}"#,
         );
+        // Of one without tools nothing is said of them.
+        for about in [r#"{"capabilities":{ },"instructions":"Be kind."}"#, "{}"] {
+            check_one(about, "Chain.", about);
+        }
     }
 
     #[test]
@@ -329,7 +359,18 @@ mod tests {
                 ),
             ),
         ];
-        let all = of_all(&abouts, "Chain.", Revision::V2025_11_25);
+        let alone = of_all(&abouts, true, "Chain.", Revision::V2025_11_25);
+        let alone: Value = serde_json::from_slice(&alone).unwrap();
+        assert_eq!(alone["capabilities"].get("tools"), None);
+        assert!(
+            !alone["instructions"]
+                .as_str()
+                .unwrap()
+                .ends_with("\n\nChain."),
+            "{alone}"
+        );
+        // One that comes later may have tools.
+        let all = of_all(&abouts, false, "Chain.", Revision::V2025_11_25);
         let all: Value = serde_json::from_slice(&all).unwrap();
         assert_eq!(
             all,

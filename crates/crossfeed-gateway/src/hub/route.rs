@@ -360,8 +360,7 @@ impl Request {
         }
         // Who asks this finds out the era, and does not wait for long.
         let _ = tokio::time::timeout(PROBED, some_settled(&self.side)).await;
-        let abouts = begin::abouts(&self.side);
-        let result = begin::of_all(&abouts, &guidance, self.side.revision);
+        let result = begin::of_several(&self.side, &guidance);
         self.client.respond(self.serial, &result).await;
     }
 }

@@ -8,7 +8,8 @@ use super::{
     flow::{FlowError, Sources},
     ids::{self, CallIds},
     list::{
-        Audience, Listing, Listings, Names, Offered, ToolReport, UnmatchedPattern, names::Bindings,
+        self, Audience, Listing, Listings, Names, Offered, ToolReport, UnmatchedPattern,
+        names::Bindings,
     },
     params::Params,
     place::{Place, conversation},
@@ -701,10 +702,10 @@ impl ClientTools {
     /// The same for who reads what a request brings.
     pub(crate) fn guidance_for(&self, reader: &Reader) -> String {
         let config = &self.shared.tools.config;
-        if !reader.takes_references {
+        if !reader.takes_references || !list::may_chain(config) {
             return String::new();
         }
-        let choices = super::list::choices(config, &self.shared.audience);
+        let choices = list::choices(config, &self.shared.audience);
         let mut styles = Vec::new();
         for style in choices.into_iter().filter_map(Choice::style) {
             if !styles.contains(&style) {

@@ -89,6 +89,11 @@ impl Choice {
         )
     }
 
+    /// Whether no provider is known that refuses a schema as it came.
+    pub(super) fn leaves_schemas(self) -> bool {
+        matches!(self, USUAL | Self::Style(_))
+    }
+
     /// The most characters that a description may have.
     pub(super) fn description(self) -> usize {
         match self {

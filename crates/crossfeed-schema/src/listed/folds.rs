@@ -72,8 +72,13 @@ impl<'s> Folds<'_, 's> {
             }
             // What the shown schema has a place for as it is would have been written so.
             scalar => {
+                // Null has a place where a folded one may be null.
+                let may_be_null = |schema: &&Value| is_fold(schema) && tells(schema, &Value::Null);
+                let mut folds = self.shown.schemas(shown).filter(may_be_null);
+                let has_place = scalar.is_null() && folds.next().is_some();
                 let mut others = self.shown.schemas(shown).filter(|schema| !is_fold(schema));
-                !others.any(|schema| tells(schema, scalar) || tells(schema, written))
+                !has_place
+                    && !others.any(|schema| tells(schema, scalar) || tells(schema, written))
                     && self.holds(own, scalar)
                     && keeps_its_digits(text)
             }

@@ -15,14 +15,15 @@ pub fn fold_schema() -> Value {
     Value::Object(fold)
 }
 
-/// Whether a schema is that of a folded place.
+/// Whether a schema is that of a folded place, which may be null where null is a keyword.
 #[must_use]
 pub fn is_fold(schema: &Value) -> bool {
     let Value::Object(schema) = schema else {
         return false;
     };
     let is = |key: &str, value: &str| schema.get(key).and_then(Value::as_str) == Some(value);
-    schema.len() == 2 && is("type", "string") && is("description", DESCRIPTION)
+    let rest = schema.len() - usize::from(schema.get("nullable") == Some(&Value::Bool(true)));
+    rest == 2 && is("type", "string") && is("description", DESCRIPTION)
 }
 
 /// The value that a model wrote at a folded place; `None` for text that is no JSON, or that nests

@@ -36,7 +36,7 @@ async fn a_session_begins_with_all() {
     let mut second = world.server(1).await;
     second.begin(r#"{"logging":{}}"#).await;
     let mut first = world.server(0).await;
-    first.begin("{}").await;
+    first.begin(r#"{"tools":{}}"#).await;
     let answer = client.next().await;
     for part in [
         r#""logging":{}"#,

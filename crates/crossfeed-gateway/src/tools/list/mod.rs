@@ -35,7 +35,8 @@ use crate::{
     Revision,
     apart::{LARGE, apart, cpu_time},
     budget::{Account, Charge, Purpose},
-    config::{ClientName, GatewayConfig},
+    config::{ClientName, GatewayConfig, ServerConfig},
+    pattern::fits_all,
 };
 use bytes::Bytes;
 use crossfeed_core::Engine;
@@ -350,11 +351,22 @@ fn choice(config: &GatewayConfig, server: usize, audience: &Audience) -> Choice 
     )
 }
 
+/// Whether some tool of a server may take references.
+fn chains(server: &ServerConfig) -> bool {
+    let is_every = |pattern: &String| fits_all(pattern, "");
+    !server.disabled && !server.never_chain.iter().any(is_every)
+}
+
+/// Whether some tool may take references.
+pub(super) fn may_chain(config: &GatewayConfig) -> bool {
+    config.servers.iter().any(chains)
+}
+
 /// The styles that are used, for who wants to tell of them before anything is listed.
 pub(super) fn choices(config: &GatewayConfig, audience: &Audience) -> Vec<Choice> {
     let mut found = Vec::new();
     let servers = config.servers.iter().enumerate();
-    for (index, _) in servers.filter(|(_, server)| !server.disabled) {
+    for (index, _) in servers.filter(|(_, server)| chains(server)) {
         let choice = choice(config, index, audience);
         if !found.contains(&choice) {
             found.push(choice);

@@ -224,6 +224,45 @@ async fn lists_of_real_servers_stay_what_clients_take() {
     }
 }
 
+/// A tool that is never chained is listed with the bytes that came, unless a provider refuses them.
+#[tokio::test]
+async fn what_is_never_chained_keeps_its_root() {
+    let typed = r#"{"type":"object", "anyOf":[{"required":["a"]}], "allOf":[{"not":{"required":["z"]}}], "oneOf":[{}]}"#;
+    let untyped = r#"{"anyOf":[{"type":"object","properties":{"a":{"type":"string"}}}]}"#;
+    let shown = async |revision, client, schema: &str| {
+        let mut config = server("a");
+        config.never_chain = vec!["*".to_owned()];
+        let page = format!(r#"{{"tools":[{{"name":"t", "inputSchema":{schema}}}]}}"#);
+        listed_at(revision, vec![config], &[&[&page]], client).await
+    };
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let list = shown(revision, None, typed).await;
+        let kept = format!(r#"{{"name":"t", "inputSchema":{typed}}}"#);
+        assert!(String::from_utf8_lossy(&list).contains(&kept));
+        // This provider refuses it.
+        let list = shown(revision, Some("codex-mcp-client"), typed).await;
+        assert_eq!(own(&list)[0]["inputSchema"].get("anyOf"), None);
+    }
+    // Clients with sessions refuse a whole list for it.
+    let list = shown(Revision::V2025_11_25, None, untyped).await;
+    assert_eq!(own(&list)[0]["inputSchema"]["type"], "object");
+    let list = shown(Revision::V2026_07_28, None, untyped).await;
+    assert_eq!(
+        own(&list)[0]["inputSchema"],
+        serde_json::from_str::<Value>(untyped).unwrap()
+    );
+}
+
+/// A root that does not say that it is an object is listed without what it combines to clients with sessions.
+#[tokio::test]
+async fn a_root_without_a_type_is_not_combined_for_older_clients() {
+    let page = r#"{"tools":[{"name":"t","inputSchema":{"anyOf":[{"required":["a"]},{"required":["b"]}],"properties":{"a":{},"b":{}}}}]}"#;
+    let list = listed_at(Revision::V2025_11_25, vec![server("a")], &[&[page]], None).await;
+    assert_eq!(own(&list)[0]["inputSchema"].get("anyOf"), None);
+    let list = listed_at(Revision::V2026_07_28, vec![server("a")], &[&[page]], None).await;
+    assert!(own(&list)[0]["inputSchema"].get("anyOf").is_some());
+}
+
 /// What the root of a schema combines is listed where the protocol and the profile let it be.
 #[tokio::test]
 async fn roots_stay_combined_where_they_may() {
@@ -257,11 +296,9 @@ async fn roots_stay_combined_where_they_may() {
     ] {
         assert!(judge.is_valid(&arguments), "{arguments} {shown}");
     }
-    for (revision, client) in [
-        (Revision::V2025_11_25, None),
-        (Revision::V2026_07_28, Some("codex-mcp-client")),
-    ] {
-        let shown = of(revision, client).await;
+    assert_eq!(of(Revision::V2025_11_25, None).await, shown);
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
+        let shown = of(revision, Some("codex-mcp-client")).await;
         assert!(shown.get("allOf").is_none() && shown.get("if").is_none());
     }
     // Listed again, by a gateway behind this one, it stays.

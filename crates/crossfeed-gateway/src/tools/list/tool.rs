@@ -150,9 +150,11 @@ impl Rewritten {
             edits.put(root, "description", quoted(&description));
         }
         let shown = self.listed().shown_schema();
-        let is_rewritten = self.own.get("inputSchema") != Some(shown);
+        let is_rewritten = self.own.get("inputSchema") != Some(shown) && !self.stays(to);
         if self.listed().error().is_none() && is_rewritten {
-            let keeps_root = to.revision.is_stateless() && to.choice.keeps_roots();
+            // Older clients refuse a whole list for a root without a type; no other is known to be refused.
+            let takes_root = to.revision.is_stateless() || self.is_typed();
+            let keeps_root = takes_root && to.choice.keeps_roots();
             let combined = self.combined_root().filter(|_| keeps_root);
             let shown = combined.as_ref().unwrap_or(shown);
             edits.put(root, "inputSchema", shown.to_string());
@@ -166,6 +168,20 @@ impl Rewritten {
             std::borrow::Cow::Borrowed(_) => self.raw.clone(),
             std::borrow::Cow::Owned(bytes) => bytes.into(),
         }
+    }
+
+    /// Whether the tool's own root says that it is an object.
+    fn is_typed(&self) -> bool {
+        let kind = self.own.get("inputSchema").and_then(|own| own.get("type"));
+        kind.is_some_and(|kind| kind == "object")
+    }
+
+    /// Whether the input schema of a tool that is never chained is listed as it came: where no provider is known
+    /// that refuses it, and its parameters keep their names.
+    fn stays(&self, to: Audience) -> bool {
+        let is_plain = self.listed().names().is_empty() && self.listed().folded() == 0;
+        let takes_root = to.revision.is_stateless() || self.is_typed();
+        !self.offered.is_chained && is_plain && takes_root && to.choice.leaves_schemas()
     }
 
     /// The description with the fields of the output schema, where that is not listed.

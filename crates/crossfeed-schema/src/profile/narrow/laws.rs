@@ -20,6 +20,11 @@ pub(super) fn judge(schema: &Value, profile: Profile) -> Result<(), String> {
             "{profile}: {schema}\nonce {narrowed}\ntwice {again}"
         ));
     }
+    if let Some(lonely) = lonely_null(&narrowed) {
+        return Err(format!(
+            "{profile}: {schema}\nnarrowed {narrowed}\n`nullable` without a type: {lonely}"
+        ));
+    }
     let tool = ToLint {
         name: "tool",
         description: None,
@@ -37,6 +42,22 @@ pub(super) fn judge(schema: &Value, profile: Profile) -> Result<(), String> {
             "{schema}\nnarrowed {narrowed}\n{profile}: {finding}"
         )),
         None => Ok(()),
+    }
+}
+
+/// A schema within a narrowed one that says `nullable` and no type, which validators refuse.
+fn lonely_null(schema: &Value) -> Option<&Value> {
+    match schema {
+        Value::Object(map) => {
+            let says = map.get("nullable") == Some(&Value::Bool(true));
+            let is_lonely = says && !map.contains_key("type");
+            let mut inner = map.values();
+            is_lonely
+                .then_some(schema)
+                .or_else(|| inner.find_map(lonely_null))
+        }
+        Value::Array(several) => several.iter().find_map(lonely_null),
+        _ => None,
     }
 }
 

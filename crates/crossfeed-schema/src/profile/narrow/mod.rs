@@ -252,9 +252,11 @@ impl<'s> Narrowing<'s> {
         let mut told: Vec<Value> = Vec::with_capacity(branches.len());
         let by_keyword = self.facts.nullable == Nullable::Keyword;
         let folds = branches.iter().any(is_fold);
+        // The keyword stands beside a type, and a union has none.
+        let mut is_nullable = by_keyword && annotations.shift_remove(NULLABLE).is_some();
         for mut branch in branches {
             if by_keyword && shape::is_null(&branch) {
-                annotations.insert("nullable".to_owned(), Value::Bool(true));
+                is_nullable = true;
                 continue;
             }
             // A text in a folded place is JSON: no other string may stand for it there.
@@ -264,6 +266,14 @@ impl<'s> Narrowing<'s> {
             told.push(branch);
         }
         distinct(&mut told);
+        if is_nullable && !told.is_empty() {
+            let is_put = told
+                .iter_mut()
+                .any(|branch| !is_fold(branch) && put_null(branch));
+            if !is_put {
+                let _ = told.iter_mut().any(put_null);
+            }
+        }
         if let [only] = told.as_mut_slice() {
             if annotations.is_empty() {
                 return std::mem::take(only);
@@ -274,12 +284,19 @@ impl<'s> Narrowing<'s> {
             let free = free.filter(|only| !is_fold_map(only));
             if let Some(only) = free {
                 only.extend(annotations);
+                // Behind these.
+                if only.shift_remove(NULLABLE).is_some() {
+                    only.insert(NULLABLE.to_owned(), Value::Bool(true));
+                }
                 return std::mem::take(&mut told[0]);
             }
         }
         if told.is_empty() {
             // Nothing but null.
             annotations.insert("type".to_owned(), Value::from("string"));
+            if is_nullable {
+                annotations.insert(NULLABLE.to_owned(), Value::Bool(true));
+            }
             return Value::Object(annotations);
         }
         let mut union = Map::new();
@@ -307,8 +324,26 @@ fn distinct(values: &mut Vec<Value>) {
     values.retain(|value| seen.insert(value.to_string()));
 }
 
+/// The keyword for null, where there is no such type.
+const NULLABLE: &str = "nullable";
+
+/// Says that a schema admits null, beside a type that it says; whether it says one.
+fn put_null(schema: &mut Value) -> bool {
+    let Some(map) = schema.as_object_mut() else {
+        return false;
+    };
+    if let Some(Value::Array(branches)) = map.get_mut("anyOf") {
+        return branches.iter_mut().any(put_null);
+    }
+    let is_typed = map.contains_key("type");
+    if is_typed {
+        map.insert(NULLABLE.to_owned(), Value::Bool(true));
+    }
+    is_typed
+}
+
 fn is_fold_map(map: &Map<String, Value>) -> bool {
-    map.len() == 2 && is_fold(&Value::Object(map.clone()))
+    is_fold(&Value::Object(map.clone()))
 }
 
 #[cfg(test)]
