@@ -280,8 +280,8 @@ impl Charge {
         }
         let account = Arc::clone(&self.account);
         let budget = account.budget();
-        // What is more than the share does not fit in, however long it waits.
-        if bytes <= budget.share {
+        // What is more than the share with what is held already does not fit in, however long it waits.
+        if self.bytes.saturating_add(bytes) <= budget.share {
             let deadline = Instant::now() + WAIT;
             let _waiter = Waiter::new(budget);
             loop {
@@ -406,6 +406,16 @@ mod tests {
         let fits = |budget: Arc<Budget>| budget.account(&named("a")).charge(50, FOR).is_some();
         assert!(fits(budget(1, 50, 0)));
         assert!(fits(budget(60, 50, 9)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_waits_for_what_it_holds_itself() {
+        let account = budget(10, 1, 0).account(&Principal::Local);
+        let mut charge = account.charge(6, FOR).unwrap();
+        let began = Instant::now();
+        assert!(!charge.more_in_time(6, FOR).await);
+        assert_eq!(began.elapsed(), Duration::ZERO);
+        assert!(charge.more_in_time(4, FOR).await);
     }
 
     #[tokio::test(start_paused = true)]
