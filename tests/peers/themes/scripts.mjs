@@ -148,7 +148,7 @@ async function models(t, what, direct, expect, client, sizes) {
       assert.equal(shown.isError, plain.result.isError);
       if (cut) {
         assert.equal(shown.structuredContent, undefined);
-        assert.match(text(shown), /^\[crossfeed preview of (\w+): cut, not the data[^]*\n\[end of crossfeed preview of \1\]$/);
+        assert.match(shown.content[0].text, /^\[crossfeed preview of (\w+): cut, not the data[^]*\n\[end of crossfeed preview of \1\]$/);
         assert.ok(JSON.stringify(shown).length < 12_000);
         const pictures = (result) => result.content.filter((part) => part.type === 'image');
         assert.deepEqual(pictures(shown), pictures(plain.result));
