@@ -49,6 +49,22 @@ impl Revision {
             .find(|revision| revision.as_str() == text)
     }
 
+    /// The revision of a session whose client wants this one: its own, or the newest with sessions where that
+    /// is not known.
+    pub(crate) fn of_session(wanted: &str) -> Self {
+        Self::parse(wanted)
+            .filter(|revision| !revision.is_stateless())
+            .unwrap_or(Self::V2025_11_25)
+    }
+
+    /// Those without sessions as they are written, or those with them; oldest first.
+    pub(crate) fn of_era(stateless: bool) -> impl Iterator<Item = &'static str> {
+        let of_era = Self::ALL
+            .iter()
+            .filter(move |own| own.is_stateless() == stateless);
+        of_era.map(|revision| revision.as_str())
+    }
+
     /// Whether there are no sessions: no `initialize`, and no requests from a server to its client.
     #[must_use]
     pub fn is_stateless(self) -> bool {

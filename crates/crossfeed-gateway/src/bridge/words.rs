@@ -83,6 +83,4 @@ pub(super) use crate::meta::TASKS;
 pub(super) mod code {
     /// Sessions: there is no such resource.
     pub(in crate::bridge) const RESOURCE_NOT_FOUND: i64 = -32002;
-    /// Stateless: the revision is not spoken here.
-    pub(in crate::bridge) const UNSUPPORTED_VERSION: i64 = -32022;
 }

@@ -67,14 +67,9 @@ fn client_of(params: &Bytes) -> Option<ClientName> {
     client_name(document.root().ok()?.get("clientInfo")?)
 }
 
-/// The revision of a session: what the client asks for, if it is one with sessions; unknown ones get the newest.
+/// The revision of a session whose client asks for this one.
 fn negotiated(asked: Option<&str>) -> Revision {
-    match asked {
-        Some(asked) => Revision::parse(asked)
-            .filter(|revision| !revision.is_stateless())
-            .unwrap_or(Revision::V2025_11_25),
-        None => Revision::V2025_06_18,
-    }
+    asked.map_or(Revision::V2025_06_18, Revision::of_session)
 }
 
 /// Why a session does not begin.

@@ -4,7 +4,6 @@
 //! why it does not. Deliberately not here: which era is tried, and what comes behind.
 
 use super::{
-    client::UNSUPPORTED_REVISION,
     life::{ended, handle_message},
     link::Link,
     read,
@@ -74,7 +73,7 @@ pub(super) async fn introduce(
 pub(super) fn says_unknown(error: &Message) -> bool {
     let error = error.error().unwrap_or_default();
     let code = read::raw(&error, &["code"]);
-    [code::METHOD_NOT_FOUND, UNSUPPORTED_REVISION]
+    [code::METHOD_NOT_FOUND, code::UNSUPPORTED_REVISION]
         .iter()
         .any(|known| code.as_deref() == Some(known.to_string().as_bytes()))
 }
@@ -87,7 +86,7 @@ fn lists_stateless(link: &Link, error: &Message) -> bool {
         .and_then(|list| serde_json::from_slice::<Vec<String>>(&list).ok())
         .unwrap_or_default();
     link.stateless
-        && code.as_deref() == Some(UNSUPPORTED_REVISION.to_string().as_bytes())
+        && code.as_deref() == Some(code::UNSUPPORTED_REVISION.to_string().as_bytes())
         && supported
             .iter()
             .any(|said| said == Revision::V2026_07_28.as_str())

@@ -8,7 +8,6 @@ use super::{
     Client,
     begin::{self, SLOWER, some_settled},
     calls::{Request, asking, cancelled},
-    client::UNSUPPORTED_REVISION,
     fault, join,
     link::{Answer, Failure, Link},
     read,
@@ -367,17 +366,11 @@ impl Request {
 
 /// The stateless era is not offered: the client is to begin a session.
 fn not_offered() -> RpcError {
-    let supported: Vec<_> = Revision::ALL
-        .iter()
-        .filter(|revision| !revision.is_stateless())
-        .map(|revision| revision.as_str())
-        .collect();
-    let requested = Revision::V2026_07_28.as_str();
-    RpcError::new(
-        UNSUPPORTED_REVISION,
+    RpcError::unsupported_revision(
         "a server behind the gateway has sessions only: begin with `initialize`",
+        Revision::of_era(false),
+        Revision::V2026_07_28.as_str(),
     )
-    .with_data(json!({"supported": supported, "requested": requested}))
 }
 
 /// The text of a member of a request's parameters.

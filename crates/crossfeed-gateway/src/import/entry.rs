@@ -4,7 +4,7 @@
 //! configuration. Clients give servers few variables: those that are needed are named.
 
 use super::{ClientKind, Wiring};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// How long Codex waits for the answer to a call, in seconds.
@@ -124,7 +124,7 @@ pub(super) fn as_toml(wiring: &Wiring, server: &Value, newline: &str) -> String 
                 let items: Vec<_> = items.iter().map(Value::to_string).collect();
                 format!("[{}]", items.join(", "))
             }
-            value => json!(value).to_string(),
+            value => value.to_string(),
         };
         section.push_str(&format!("{key} = {value}{newline}"));
     }

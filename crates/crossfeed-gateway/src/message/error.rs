@@ -19,6 +19,8 @@ pub mod code {
     pub const INTERNAL: i64 = -32603;
     /// The request does not declare a capability that it needs (2026-07-28).
     pub const MISSING_CAPABILITY: i64 = -32021;
+    /// The revision is not spoken here, or not in this way (2026-07-28).
+    pub const UNSUPPORTED_REVISION: i64 = -32022;
 }
 
 /// Why bytes are no message.
@@ -90,6 +92,17 @@ impl RpcError {
     pub fn with_data(mut self, data: Value) -> Self {
         self.data = Some(data);
         self
+    }
+
+    /// A revision was asked for that is not spoken; those that are, are named.
+    pub(crate) fn unsupported_revision<'r>(
+        message: &str,
+        supported: impl IntoIterator<Item = &'r str>,
+        requested: &str,
+    ) -> Self {
+        let supported: Vec<_> = supported.into_iter().collect();
+        Self::new(code::UNSUPPORTED_REVISION, message)
+            .with_data(json!({"supported": supported, "requested": requested}))
     }
 
     /// The error object.

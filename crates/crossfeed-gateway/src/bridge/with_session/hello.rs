@@ -7,7 +7,7 @@ use crate::{
         answer,
         driver::{Action, Actions, FIRST},
         members, refuse, tell,
-        words::{self, code, meta, method},
+        words::{self, meta, method},
     },
     message::{Id, Message, RpcError},
 };
@@ -58,7 +58,7 @@ impl Session {
         };
         let wanted = members::get_text(&params, &["protocolVersion"]).unwrap_or_default();
         let number = self.number();
-        let wanted = agreed(&wanted);
+        let wanted = Revision::of_session(&wanted);
         let Some(params) = self.with_meta(None, false) else {
             return;
         };
@@ -85,14 +85,11 @@ impl Session {
             .iter()
             .any(|spoken| spoken == Revision::V2026_07_28.as_str())
         {
-            let error = RpcError::new(
-                code::UNSUPPORTED_VERSION,
+            let error = RpcError::unsupported_revision(
                 "the server speaks no revision that is spoken here",
-            )
-            .with_data(serde_json::json!({
-                "supported": spoken,
-                "requested": Revision::V2026_07_28.as_str(),
-            }));
+                spoken.iter().map(AsRef::as_ref),
+                Revision::V2026_07_28.as_str(),
+            );
             actions.push(refuse(client, &error));
             return;
         }
@@ -164,12 +161,4 @@ impl Session {
         self.client.level = Some(level);
         actions.push(answer(id, &Bytes::from_static(b"{}")));
     }
-}
-
-/// The revision of a session whose client wants this one: its own, or the newest with sessions where that
-/// is not known.
-fn agreed(wanted: &str) -> Revision {
-    Revision::parse(wanted)
-        .filter(|revision| !revision.is_stateless())
-        .unwrap_or(Revision::V2025_11_25)
 }

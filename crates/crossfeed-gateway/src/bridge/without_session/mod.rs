@@ -23,7 +23,7 @@ use super::{
     cancelled,
     driver::{Action, Actions, Era, FIRST, Link},
     members, refuse,
-    words::{code, meta, method},
+    words::{meta, method},
 };
 use crate::{
     Revision,
@@ -291,11 +291,11 @@ fn asker(params: &Bytes) -> Result<Asker, RpcError> {
     let version = members::get_text(params, &["_meta", meta::PROTOCOL_VERSION])
         .ok_or_else(|| missing(meta::PROTOCOL_VERSION))?;
     if version != Revision::V2026_07_28.as_str() {
-        let error = RpcError::new(code::UNSUPPORTED_VERSION, "Unsupported protocol version");
-        return Err(error.with_data(serde_json::json!({
-            "supported": [Revision::V2026_07_28.as_str()],
-            "requested": version,
-        })));
+        return Err(RpcError::unsupported_revision(
+            "Unsupported protocol version",
+            [Revision::V2026_07_28.as_str()],
+            &version,
+        ));
     }
     let capabilities = said(meta::CLIENT_CAPABILITIES)
         .filter(|capabilities| capabilities.starts_with(b"{"))

@@ -111,10 +111,7 @@ impl Sessions {
             return Some(link);
         }
         let is_extra = self.first_of(&asker).is_some();
-        let alike = self.sessions.values();
-        let alike = alike.filter(|session| session.is_extra == is_extra).count();
-        let is_full = alike >= SESSIONS;
-        let before = if is_full {
+        let before = if self.is_full(is_extra) {
             Some(self.idlest(is_extra)?)
         } else {
             None
@@ -181,9 +178,7 @@ impl Sessions {
             Some((link, ..)) => *link,
             None => {
                 let is_extra = first.is_some();
-                let alike = self.sessions.values();
-                let alike = alike.filter(|session| session.is_extra == is_extra).count();
-                if own.is_empty() || alike < SESSIONS || self.idlest(is_extra).is_some() {
+                if own.is_empty() || !self.is_full(is_extra) || self.idlest(is_extra).is_some() {
                     return None;
                 }
                 own.iter()
@@ -197,6 +192,13 @@ impl Sessions {
             session.is_extra = false;
         }
         Some(link)
+    }
+
+    /// Whether there are as many sessions beside clients' first ones as there may be, or as many of these.
+    fn is_full(&self, is_extra: bool) -> bool {
+        let alike = self.sessions.values();
+        let alike = alike.filter(|session| session.is_extra == is_extra);
+        alike.count() >= SESSIONS
     }
 
     /// The session, of those beside clients' first ones or of these, that could be closed and was not used for

@@ -8,9 +8,8 @@ pub(super) const METHOD: &str = "mcp-method";
 pub(super) const NAME: &str = "mcp-name";
 pub(super) const LAST_EVENT: &str = "last-event-id";
 
-/// Codes of errors of 2026-07-28.
+/// The code of an error of 2026-07-28.
 pub(super) const HEADER_MISMATCH: i64 = -32020;
-pub(super) const UNSUPPORTED_VERSION: i64 = -32022;
 
 /// The one value of a header, without the blanks around it.
 ///

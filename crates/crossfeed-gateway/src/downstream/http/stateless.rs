@@ -4,7 +4,7 @@
 //! status that an answer has. Whoever stands between reads the headers, and the server the message: what is
 //! not the same in both is refused.
 
-use super::names::{HEADER_MISMATCH, METHOD, NAME, SESSION, UNSUPPORTED_VERSION, VERSION, only};
+use super::names::{HEADER_MISMATCH, METHOD, NAME, SESSION, VERSION, only};
 use crate::meta::{CLIENT_CAPABILITIES, PROTOCOL_VERSION};
 use crate::{
     Revision,
@@ -15,7 +15,6 @@ use crate::{
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use crossfeed_json::{Cursor, Document, Kind as Json};
 use hyper::{HeaderMap, StatusCode};
-use serde_json::json;
 use std::borrow::Cow;
 
 const DISCOVER: &str = "server/discover";
@@ -112,13 +111,12 @@ fn check_version(version: &str) -> Result<(), RpcError> {
     if known {
         return Ok(());
     }
-    let supported: Vec<_> = Revision::ALL
-        .iter()
-        .filter(|revision| revision.is_stateless())
-        .map(|revision| revision.as_str())
-        .collect();
-    let error = RpcError::new(UNSUPPORTED_VERSION, "unsupported protocol version");
-    Err(error.with_data(json!({"supported": supported, "requested": version})))
+    let why = "unsupported protocol version";
+    Err(RpcError::unsupported_revision(
+        why,
+        Revision::of_era(true),
+        version,
+    ))
 }
 
 /// Whether a header is there and says that.
@@ -166,7 +164,7 @@ pub(super) fn status(answer: &Message) -> StatusCode {
         std::str::from_utf8(code.raw()).ok()?.parse::<i64>().ok()
     });
     match code {
-        Some(HEADER_MISMATCH | code::MISSING_CAPABILITY | UNSUPPORTED_VERSION) => {
+        Some(HEADER_MISMATCH | code::MISSING_CAPABILITY | code::UNSUPPORTED_REVISION) => {
             StatusCode::BAD_REQUEST
         }
         Some(code::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,

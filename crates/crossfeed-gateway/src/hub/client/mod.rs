@@ -8,8 +8,6 @@ mod requests;
 mod said;
 mod servers;
 
-pub(super) use requests::UNSUPPORTED_REVISION;
-
 use super::{
     Gateway,
     link::{Link, Phase},

@@ -428,16 +428,9 @@ fn is_stateless(revision: &str) -> bool {
 
 /// A request says a revision that requests cannot have.
 fn unsupported(requested: &str) -> RpcError {
-    let all: Vec<_> = Revision::ALL
-        .iter()
-        .map(|revision| revision.as_str())
-        .collect();
-    RpcError::new(UNSUPPORTED_REVISION, "unsupported protocol version")
-        .with_data(serde_json::json!({"supported": all, "requested": requested}))
+    let all = Revision::ALL.iter().map(|revision| revision.as_str());
+    RpcError::unsupported_revision("unsupported protocol version", all, requested)
 }
-
-/// The code of MCP for it.
-pub(in crate::hub) const UNSUPPORTED_REVISION: i64 = -32022;
 
 /// No more is done.
 pub(super) fn shutting_down() -> RpcError {
