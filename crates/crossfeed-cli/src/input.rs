@@ -1,6 +1,6 @@
 //! Reading: files, standard input, and JSON that stands on the command line itself.
 
-use crate::{document::decoded, report::Stop, schema_file};
+use crate::{encoding::decoded, report::Stop, schema_file};
 use bytes::Bytes;
 use crossfeed::{ErrorBody, ErrorCode, json::Document};
 use serde_json::Value;
@@ -73,6 +73,11 @@ pub(crate) fn open(path: &Path) -> Result<Box<dyn Read>, Stop> {
     }
 }
 
+/// The bytes of a file or of standard input, in UTF-8 where they are text in an encoding that is known.
+pub(crate) fn read_text(path: &Path) -> Result<Bytes, Stop> {
+    Ok(decoded(read(path)?))
+}
+
 /// An input that cannot be read.
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Stop {
     Stop::Usage(format!("cannot read {}: {error}", name(path)))
@@ -92,7 +97,7 @@ pub(crate) fn read_schema(path: &Path, what: &str) -> Result<Value, Stop> {
 
 /// The value of a JSON file that is a schema, or holds one.
 pub(crate) fn read_schema_within(path: &Path, what: &str) -> Result<Value, Stop> {
-    let document = Document::new(decoded(read(path)?));
+    let document = Document::new(read_text(path)?);
     let invalid = |why: String| {
         let message = format!("{what} is no valid JSON Schema: {why}");
         Stop::answer(ErrorCode::SchemaInvalid, message)
@@ -118,5 +123,5 @@ pub(crate) fn read_or_inline(text: &OsStr) -> Result<Bytes, Stop> {
             name(path)
         )));
     }
-    Ok(decoded(read(path)?))
+    read_text(path)
 }

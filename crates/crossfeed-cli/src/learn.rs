@@ -1,6 +1,6 @@
 //! `crossfeed learn`: results in, a schema that all of them fit out.
 
-use crate::{cli, document::decoded, input, project::rules, records, report::Stop, select};
+use crate::{cli, input, project::rules, records, report::Stop, select};
 use bytes::Bytes;
 use crossfeed::{
     CallId, Engine, EngineOptions, ErrorCode, RevealPolicy,
@@ -22,7 +22,7 @@ pub(crate) async fn run(
     let engine = EngineOptions::default().with_reveal(policy);
     let session = Engine::new(engine, records::store()).session(records::named_scope("default")?);
     let mut failed = 0;
-    for (index, result) in results(&decoded(input::read(&args.file)?))?
+    for (index, result) in results(&input::read_text(&args.file)?)?
         .into_iter()
         .enumerate()
     {

@@ -10,6 +10,7 @@ mod cli;
 mod deep;
 mod demo;
 mod document;
+mod encoding;
 mod gateway;
 mod hints;
 mod import;

@@ -87,7 +87,7 @@ async fn over_mcp(
         Some(_) => request,
         None => json!({"_meta": {KEY: request}}),
     };
-    let document = Document::new(document::decoded(input::read(&args.file)?));
+    let document = Document::new(input::read_text(&args.file)?);
     let unmatched = unmatched_rules(&rules, &document, Some(Kind::Mcp)).await?;
     unmatched::report(unmatched, args.allow_unmatched, err)?;
     let projector = Projector::new(Capability::default()).with_rules(rules);

@@ -3,7 +3,7 @@
 use crate::{
     cli::{self, Sign},
     deep::SetAside,
-    document, input,
+    input,
     project::rules,
     report::Stop,
     schema_file,
@@ -131,7 +131,7 @@ pub(crate) fn foreign(list: &ToolList, profile: Profile) -> Option<Shape> {
 /// The JSON of a file or of standard input, without a byte order mark. Of a list, what nests too deep is set aside: one bad
 /// tool does not spoil it.
 pub(crate) fn read(file: &Path) -> Result<(Value, SetAside), Stop> {
-    let document = Document::new(document::decoded(input::read(file)?));
+    let document = Document::new(input::read_text(file)?);
     let refused = |why: String| invalid(file, &why);
     let error = match value(&document) {
         Ok(value) => {

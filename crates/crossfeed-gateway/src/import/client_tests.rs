@@ -12,8 +12,8 @@ fn of_user(client: ClientKind) -> Wiring {
 }
 
 fn of_project(client: ClientKind, within: &str) -> Wiring {
-    Wiring::new(client, "crossfeed", format!("/home/me/p/{within}"))
-        .with_workspace("/home/me/p")
+    Wiring::new(client, "crossfeed", format!("/srv/me/p/{within}"))
+        .with_workspace("/srv/me/p")
         .with_shared_config(within)
         .with_home("/users/ann")
 }
@@ -80,7 +80,7 @@ env_http_headers = { Y = "B" }
 command = "x"
 enabled = false
 
-[projects."/home/me/p"]
+[projects."/srv/me/p"]
 trust_level = "trusted" # surely
 "#;
 
@@ -105,7 +105,7 @@ tool_timeout_sec = 300
 command = "x"
 enabled = false
 
-[projects."/home/me/p"]
+[projects."/srv/me/p"]
 trust_level = "trusted" # surely
 "#
     );
