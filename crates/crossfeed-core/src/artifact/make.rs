@@ -4,7 +4,7 @@ use super::{ArtifactError, Component, Misfit, NewArtifact};
 use crate::{
     canonical::{Stored, Views},
     error::{Error, Failure},
-    paths::Keys,
+    paths::Outline,
     resolve::{FillLimits, LimitError},
     reveal::{RevealPolicy, Whole},
     select::{SelectError, SelectReport, Selection, Selector, Selectors},
@@ -318,7 +318,7 @@ impl Maker<'_> {
             options: self.limits.select,
             compiled: self.compiled,
             views,
-            keys: &Keys::default(),
+            outline: &Outline::default(),
             arena,
             budget,
             explanations: &Cell::new(1),

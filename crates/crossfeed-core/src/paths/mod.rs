@@ -4,13 +4,13 @@
 //! wanted. Deliberately not here: whether a selector may be offered, which its stage decides.
 
 mod candidates;
-mod keys;
+mod outline;
 mod text;
 mod walk;
 mod wanted;
 
 pub(crate) use candidates::{Candidate, candidates};
-pub(crate) use keys::Keys;
+pub(crate) use outline::Outline;
 pub(crate) use text::{member, raw_string};
 pub(crate) use walk::{Path, Step, Walk};
 pub(crate) use wanted::wantedness;

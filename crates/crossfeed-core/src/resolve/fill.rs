@@ -13,7 +13,7 @@ use super::{
 use crate::{
     canonical::{Stored, Views},
     error::{Error, Failure, LookupError},
-    paths::Keys,
+    paths::Outline,
     reveal::{RevealPolicy, Whole},
     select::{SelectError, SelectOptions, Selector, Selectors},
     trace::Telemetry,
@@ -210,7 +210,7 @@ const EXPLAINED: usize = 32;
 #[derive(Clone)]
 struct Opened<'a> {
     views: Views<'a>,
-    keys: Rc<Keys>,
+    outline: Rc<Outline>,
 }
 
 /// Why a result cannot be selected from.
@@ -318,7 +318,7 @@ impl<'a, T: Tree<'a>> Maker<'a, '_, '_, T> {
         let budget = means.limits.budget(stored, arena);
         let opened = self.opened.entry((planned.wanted, selects));
         let opened = opened.or_insert_with(|| open(stored, arena, &budget));
-        let Opened { views, keys } = opened.clone().map_err(|why| match why {
+        let Opened { views, outline } = opened.clone().map_err(|why| match why {
             NotOpened::Limit(error) => Error::Limit(error),
             NotOpened::Failed(message) => Error::Lookup(LookupError::Failed {
                 call_id: reference.call_id.clone(),
@@ -346,7 +346,7 @@ impl<'a, T: Tree<'a>> Maker<'a, '_, '_, T> {
                     options: means.limits.select,
                     compiled: means.compiled,
                     views: &views,
-                    keys: &keys,
+                    outline: &outline,
                     arena,
                     budget: &budget,
                     explanations: &self.explanations,
@@ -403,7 +403,7 @@ fn open<'a>(
         .map_err(|error| NotOpened::Limit(error.into()))?;
     Ok(Opened {
         views,
-        keys: Rc::default(),
+        outline: Rc::default(),
     })
 }
 

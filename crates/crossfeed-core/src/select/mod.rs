@@ -20,8 +20,7 @@ pub use report::{Answered, Notice, SelectReport};
 use self::readings::{Reading, prefix_chars, strip_prefix};
 use crate::{
     canonical::Views,
-    paths::Keys,
-    shape::Shape,
+    paths::Outline,
     trace::{SelectTrace, Telemetry},
 };
 use crossfeed_jmespath::{
@@ -114,8 +113,8 @@ pub(crate) struct Selector<'a, 'v> {
     pub(crate) options: &'v SelectOptions,
     pub(crate) compiled: &'v Selectors,
     pub(crate) views: &'v Views<'a>,
-    /// The keys of the canonical view.
-    pub(crate) keys: &'v Keys,
+    /// Of the canonical view.
+    pub(crate) outline: &'v Outline,
     pub(crate) arena: &'a Arena,
     pub(crate) budget: &'v Budget,
     /// How often the nearest selectors may still be looked for.
@@ -225,7 +224,7 @@ impl<'a, 'v> Selector<'a, 'v> {
         if let Some(selection) = self.as_shown(written, text, stripped)? {
             return Ok(selection);
         }
-        let shape = Shape::of(&self.views.canonical);
+        let shape = self.outline.shape(&self.views.canonical);
         let nearest = self.nearest(stripped.unwrap_or(text));
         let expression = written.to_owned();
         Err(match (parse_error, mismatch) {
@@ -305,7 +304,7 @@ impl<'a, 'v> Selector<'a, 'v> {
         parsed: bool,
     ) -> Result<Option<Selection<'a>>, SelectError> {
         let mut second_best = None;
-        let has_key = |key: &str| self.keys.of_has(&self.views.canonical, key);
+        let has_key = |key: &str| self.outline.has_key(&self.views.canonical, key);
         for reading in readings {
             for candidate in repair::candidates(reading.text, &has_key) {
                 let guarded = self
@@ -381,7 +380,7 @@ impl<'a, 'v> Selector<'a, 'v> {
     /// The expression of a text as it is written, or of its first repair.
     fn understood(&self, text: &str) -> Option<Arc<Expression>> {
         self.compiled.get(text).ok().or_else(|| {
-            let has_key = |key: &str| self.keys.of_has(&self.views.canonical, key);
+            let has_key = |key: &str| self.outline.has_key(&self.views.canonical, key);
             let candidate = repair::candidates(text, &has_key).into_iter().next()?;
             self.compiled.get(&candidate.expression).ok()
         })

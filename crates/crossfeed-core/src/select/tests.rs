@@ -2,7 +2,7 @@ use super::{
     Answered, SelectError, SelectOptions, Selection, Selector, Selectors, readings::strip_prefix,
 };
 use crate::canonical::Views;
-use crate::paths::Keys;
+use crate::paths::Outline;
 use crossfeed_jmespath::{Arena, Budget, View};
 use crossfeed_json::Document;
 use std::{cell::Cell, num::NonZeroUsize};
@@ -28,7 +28,7 @@ fn select<T>(
         options: &options,
         compiled: &Selectors::new(NonZeroUsize::MIN),
         views: &views,
-        keys: &Keys::default(),
+        outline: &Outline::default(),
         arena: &arena,
         budget: &budget,
         explanations: &Cell::new(1),
@@ -130,7 +130,7 @@ fn only_so_many_misses_are_explained() {
         options: &options,
         compiled: &Selectors::new(NonZeroUsize::MIN),
         views: &views,
-        keys: &Keys::default(),
+        outline: &Outline::default(),
         arena: &arena,
         budget: &budget,
         explanations: &left,

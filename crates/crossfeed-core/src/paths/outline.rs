@@ -1,6 +1,7 @@
-//! The keys that a value has somewhere.
+//! The keys and the shape of a value, found once.
 
 use super::{WALK_ITEMS, WALK_VALUES};
+use crate::shape::Shape;
 use crossfeed_jmespath::{Kind, View};
 use std::{
     cell::OnceCell,
@@ -10,15 +11,23 @@ use std::{
 /// How many different keys are collected: more than any record has, less than a large map holds.
 const COLLECTED_KEYS: usize = 50_000;
 
-/// The keys of the objects within the first values of a result: collected when first asked for,
+/// What explains a miss: the keys of a value and its shape. Each is found when first asked for,
 /// once for all selectors of a call.
 #[derive(Debug, Default)]
-pub(crate) struct Keys(OnceCell<HashSet<Box<str>>>);
+pub(crate) struct Outline {
+    keys: OnceCell<HashSet<Box<str>>>,
+    shape: OnceCell<Shape>,
+}
 
-impl Keys {
-    /// Whether `view`, whose keys these are, has the key somewhere.
-    pub(crate) fn of_has(&self, view: &View<'_>, key: &str) -> bool {
-        self.0.get_or_init(|| collect_keys(view)).contains(key)
+impl Outline {
+    /// Whether an object within the first values of `view`, which this outlines, has the key.
+    pub(crate) fn has_key(&self, view: &View<'_>, key: &str) -> bool {
+        self.keys.get_or_init(|| collect_keys(view)).contains(key)
+    }
+
+    /// The shape of `view`, which this outlines.
+    pub(crate) fn shape(&self, view: &View<'_>) -> Shape {
+        self.shape.get_or_init(|| Shape::of(view)).clone()
     }
 }
 
