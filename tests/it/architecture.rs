@@ -5,6 +5,8 @@
 
 mod manifest;
 mod markdown;
+mod modules;
+mod source;
 mod table;
 mod tree;
 
@@ -14,6 +16,17 @@ use std::path::{Path, PathBuf};
 use crossfeed_tests::workspace_root;
 
 const PAGE: &str = "ARCHITECTURE.md";
+/// A crate with more lines of product code than this has a table of its modules.
+const MAX_LINES_WITHOUT_TABLE: usize = 5000;
+/// Crates that still lack theirs.
+const WITHOUT_TABLE: [&str; 6] = [
+    "crossfeed-cli",
+    "crossfeed-gateway",
+    "crossfeed-jmespath",
+    "crossfeed-projection",
+    "crossfeed-schema",
+    "crossfeed-store",
+];
 const PAGES_WITH_LINKS: [&str; 3] = ["README.md", PAGE, "CHANGELOG.md"];
 
 /// Fails with all problems at once, one a line.
@@ -33,6 +46,55 @@ fn the_table_lists_every_crate_and_every_arrow() {
         &format!("the table of {PAGE} and the Cargo.toml files must say the same:"),
         &problems,
     );
+}
+
+#[test]
+fn the_module_tables_list_every_import() {
+    let root = workspace_root();
+    let tables = match modules::read(&tree::read(&root, PAGE).unwrap()) {
+        Ok(tables) => tables,
+        Err(problems) => return report(&format!("{PAGE} must be readable:"), &problems),
+    };
+    let mut problems = Vec::new();
+    let mut names = BTreeSet::new();
+    for package in manifest::read_workspace(&root).unwrap() {
+        if !package.is_crate() {
+            continue;
+        }
+        let code = source::read(&root, &package.folder).unwrap();
+        let large = code.lines > MAX_LINES_WITHOUT_TABLE;
+        let excused = WITHOUT_TABLE.contains(&package.name.as_str());
+        match tables.iter().find(|table| table.name == package.name) {
+            Some(table) => problems.extend(modules::compare(table, &code)),
+            None if large && !excused => problems.push(format!(
+                "{} has {} lines and no table of its modules: add one",
+                package.name, code.lines
+            )),
+            None => {
+                if excused && !large {
+                    problems.push(format!(
+                        "{} needs no table: take it off the list",
+                        package.name
+                    ));
+                }
+                continue;
+            }
+        }
+        if excused {
+            problems.push(format!(
+                "{} has a table: take it off the list",
+                package.name
+            ));
+        }
+        names.insert(package.name);
+    }
+    for table in tables.iter().filter(|table| !names.contains(&table.name)) {
+        problems.push(format!(
+            "there is no crate `{}`: take its table out",
+            table.name
+        ));
+    }
+    report(&format!("modules import what {PAGE} allows:"), &problems);
 }
 
 #[test]

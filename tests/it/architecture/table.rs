@@ -58,7 +58,7 @@ pub(super) fn read(page: &str) -> Result<Vec<Row>, Vec<String>> {
 }
 
 /// The cells of a table row, or nothing for any other line.
-fn cells(line: &str) -> Option<Vec<&str>> {
+pub(super) fn cells(line: &str) -> Option<Vec<&str>> {
     let inner = line.trim().strip_prefix('|')?.strip_suffix('|')?;
     Some(inner.split('|').map(str::trim).collect())
 }
@@ -110,7 +110,7 @@ fn read_arrows(cell: &str) -> Result<Arrows, String> {
 }
 
 /// The content of a cell that is one code span.
-fn code(cell: &str) -> Option<&str> {
+pub(super) fn code(cell: &str) -> Option<&str> {
     cell.strip_prefix('`')?
         .strip_suffix('`')
         .filter(|content| !content.is_empty() && !content.contains(['`', ' ']))
