@@ -45,6 +45,7 @@ impl Client {
                 Ok(result) => {
                     let agreed = read::string(&result, &["protocolVersion"]);
                     let agreed = agreed.as_deref().and_then(Revision::parse);
+                    side.announce(&result);
                     client.respond(serial, &result).await;
                     client.begun(side, agreed.unwrap_or(revision)).await;
                 }

@@ -9,7 +9,8 @@
 //! - A server that cannot be reached holds nobody up: what is asked of it fails at once until it is back.
 //! - Attempts to reach it again come at growing distances.
 //! - A server that comes back is told what it was told before: who the client is, how much to log, what
-//!   is subscribed to. The client is told that lists may have changed.
+//!   is subscribed to. The client is told that lists may have changed; and before, once, if an attempt to
+//!   reach the server again failed.
 
 use super::{
     Client,
@@ -90,11 +91,13 @@ pub(super) async fn run(link: Arc<Link>) {
             () = link.used() => {}
         }
         let mut lived = Duration::ZERO;
+        let mut was_there = false;
         let error = tokio::select! {
             () = closed(&link) => return,
             opened = in_time(&link, open(&link)) => match opened {
                 Ok((connection, events)) => {
                     let there = Instant::now();
+                    was_there = true;
                     tracing::info!(target: "crossfeed::gateway", server = %link.name, "server is there");
                     let again = async {
                         let about = link.state().about.clone();
@@ -157,6 +160,10 @@ pub(super) async fn run(link: Arc<Link>) {
             return;
         };
         client.lost(&link).await;
+        // One that is back at the first attempt was not missed.
+        if !was_there {
+            client.gone(&link).await;
+        }
         drop(client);
         if lived > STEADY {
             backoff.reset();

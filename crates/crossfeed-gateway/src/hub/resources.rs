@@ -23,7 +23,11 @@ use bytes::Bytes;
 use crossfeed_json::{Cursor, Document};
 use futures_util::future::join_all;
 use serde_json::json;
-use std::{collections::HashMap, convert::Infallible, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    convert::Infallible,
+    sync::Arc,
+};
 use tokio::time::Instant;
 
 /// Resources of one server whose owner is remembered.
@@ -54,6 +58,8 @@ pub(super) struct Resources {
     /// Which servers list resources of a scheme and an authority.
     origins: HashMap<Fingerprint, Listers>,
     fingerprints: Fingerprints,
+    /// Servers whose lists had resources or templates.
+    listers: HashSet<usize>,
     /// What templates take.
     charge: Charge,
     /// Whether all lists were read since they last changed.
@@ -131,9 +137,15 @@ impl Resources {
             in_order: Vec::new(),
             origins: HashMap::new(),
             fingerprints: Fingerprints::default(),
+            listers: HashSet::new(),
             charge: account.nothing(),
             is_learnt: false,
         }
+    }
+
+    /// Whether a server ever listed something.
+    pub(super) fn has_listed(&self, server: usize) -> bool {
+        self.listers.contains(&server)
     }
 
     /// A server lists a resource, or its tools link to it.
@@ -228,7 +240,10 @@ impl Side {
         };
         let document = Document::new(result.clone());
         let list = document.root().ok().and_then(|root| root.get(member));
-        let items = list.into_iter().flat_map(Cursor::items);
+        let mut items = list.into_iter().flat_map(Cursor::items).peekable();
+        if items.peek().is_some() {
+            self.resources().listers.insert(link.server);
+        }
         for item in items.take(LISTED) {
             let Some(name) = item.get(key).and_then(Cursor::as_str) else {
                 continue;

@@ -5,9 +5,11 @@
 
 use super::{
     Client, Eras,
+    client::LISTS,
     life::{self, Hello},
     link::Link,
     listen::Listening,
+    read,
     resources::Resources,
     turns::Turns,
 };
@@ -26,7 +28,7 @@ use futures_util::future::join_all;
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -44,6 +46,8 @@ pub(super) struct Side {
     /// it lists too much.
     reported: Mutex<HashSet<(usize, Option<usize>)>>,
     listenings: Mutex<BTreeMap<u64, Listening>>,
+    /// Of which lists the client was told, when its session began, that it will hear when they change.
+    announced: OnceLock<[bool; LISTS.len()]>,
     tool_changes: AtomicU64,
     /// Lists of tools that took too long, by their servers.
     late: Mutex<HashMap<usize, Late>>,
@@ -67,6 +71,8 @@ struct Prompts {
     is_asked_for: bool,
     /// Whether no server's list has changed since.
     is_current: bool,
+    /// The servers of which it was sent prompts: by its last list, or, without sessions, by any.
+    listed: HashSet<usize>,
 }
 
 /// A server's list of tools that was not waited for.
@@ -111,6 +117,7 @@ impl Side {
             learning: Turns::default(),
             reported: Mutex::default(),
             listenings: Mutex::default(),
+            announced: OnceLock::new(),
             tool_changes: AtomicU64::new(0),
             late: Mutex::default(),
             listing: Turns::default(),
@@ -227,12 +234,44 @@ impl Side {
         let mut known = self.prompts();
         let (names, given) = naming.give(&known.given, prompts, &[]);
         known.is_asked_for |= is_asked_for;
+        if is_asked_for {
+            if !self.revision.is_stateless() {
+                known.listed.clear();
+            }
+            let servers = prompts.iter().map(|(server, _)| *server);
+            known.listed.extend(servers);
+        }
         if is_asked_for || !known.is_asked_for {
             known.sent = Arc::clone(&given);
         }
         known.given = given;
         known.is_current = true;
         names
+    }
+
+    /// What the client is told when its session begins.
+    pub(super) fn announce(&self, result: &Bytes) {
+        let path = |capability| ["capabilities", capability, "listChanged"];
+        let will_hear =
+            |(capability, _)| read::raw(result, &path(capability)).as_deref() == Some(b"true");
+        // A session begins once.
+        let _ = self.announced.set(LISTS.map(will_hear));
+    }
+
+    /// Whether a client with a session was told that it will hear when a list changes.
+    pub(super) fn announced(&self, capability: &str) -> bool {
+        let announced = self.announced.get().copied().unwrap_or_default();
+        let mut lists = LISTS.iter().zip(announced);
+        lists.any(|((own, _), will_hear)| *own == capability && will_hear)
+    }
+
+    /// Whether something of a server is in the list of a capability, as the client knows it.
+    pub(super) fn has_listed(&self, server: usize, capability: &str) -> bool {
+        match capability {
+            "tools" => self.tools.was_sent(server),
+            "prompts" => self.prompts().listed.contains(&server),
+            _ => self.resources().has_listed(server),
+        }
     }
 
     /// The prompt of a name that the client knows: its server, and its name there.

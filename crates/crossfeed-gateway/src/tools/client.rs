@@ -38,7 +38,7 @@ use crossfeed_wire::{CallId, ErrorBody, Scope, View};
 use lru::LruCache;
 use sha2::{Digest as _, Sha256};
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     hash::{BuildHasher as _, RandomState},
     num::NonZeroUsize,
     ops::Deref,
@@ -112,6 +112,10 @@ struct Shown {
     /// The names that it knows: of the lists that it was sent, or, if it never asked for any, of those
     /// that were fetched for it.
     sent: Arc<Bindings>,
+    /// The servers of which it was sent tools: by its last list, or, without sessions, by any.
+    listed: HashSet<usize>,
+    /// Whether several clients may be behind the requests: without sessions.
+    is_of_several: bool,
     /// Of each server, the last listing that has its tools: it keeps them while it is away.
     last: HashMap<usize, Arc<Listing>>,
     /// Who reads what the listing was made for.
@@ -136,6 +140,12 @@ impl Shown {
             self.last.insert(server, Arc::clone(listing));
         }
         self.is_asked_for |= is_asked_for;
+        if is_asked_for {
+            if !self.is_of_several {
+                self.listed.clear();
+            }
+            self.listed.extend(listing.servers_shown());
+        }
         if is_asked_for || !self.is_asked_for {
             self.sent = Arc::clone(&listing.bindings);
         }
@@ -503,7 +513,10 @@ impl ClientTools {
             principal: principal.clone(),
             tools: tools.clone(),
             audience,
-            listing: Mutex::default(),
+            listing: Mutex::new(Shown {
+                is_of_several: caller.revision.is_stateless(),
+                ..Shown::default()
+            }),
             rounds: Mutex::new(LruCache::new(REMEMBERED)),
             asked: RandomState::new(),
             tasks: Mutex::new(LruCache::new(room.known)),
@@ -612,6 +625,11 @@ impl ClientTools {
     pub(crate) fn is_listed_for(&self, reader: &Arc<Reader>) -> bool {
         let shown = lock(&self.shared.listing);
         shown.is_current && shown.listing_for(reader).is_some()
+    }
+
+    /// Whether the client was sent tools of a server.
+    pub(crate) fn was_sent(&self, server: usize) -> bool {
+        lock(&self.shared.listing).listed.contains(&server)
     }
 
     /// What became of each tool of the lists that were listed last, in their order; those left out too.

@@ -269,6 +269,28 @@ impl Client {
         }
     }
 
+    /// A server is gone, and could not be reached again: what it had is listed no longer.
+    pub(in crate::hub) async fn gone(self: &Arc<Self>, link: &Arc<Link>) {
+        let Some(side) = self.side_of(link) else {
+            return;
+        };
+        // A list of the only server fails: that is no other list.
+        let is_beginning = !link.stateless && self.state().session.is_none();
+        if is_beginning || side.only().is_some() || !link.make_gone() {
+            return;
+        }
+        for (capability, method) in LISTS {
+            if !side.has_listed(link.server, capability) {
+                continue;
+            }
+            if link.stateless {
+                side.tell_listeners(self, method).await;
+            } else if side.announced(capability) {
+                let _ = self.outlet.send(Message::notification(method, None)).await;
+            }
+        }
+    }
+
     /// A server is back, or there at last: what it lists may be new.
     pub(in crate::hub) async fn back(self: &Arc<Self>, link: &Arc<Link>) {
         let Some(side) = self.side_of(link) else {

@@ -147,14 +147,35 @@ pub(super) struct State {
     pub(super) refused: Option<Message>,
     /// Whether the server was told on this connection that the client is initialized.
     greeted: bool,
-    /// Whether the client knows that the server is there.
-    known: bool,
+    /// What the client knows of the server.
+    known: Known,
     /// What the client said last of how much is to be logged.
     pub(super) level: Option<Bytes>,
     /// What the client subscribed to.
     pub(super) subscriptions: BTreeMap<String, Charge>,
     /// What is to be known if a request has a result.
     notes: HashMap<u64, Note>,
+}
+
+/// What a client knows of a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Known {
+    /// Nothing: it has not seen the server's lists.
+    #[default]
+    Nothing,
+    /// The server is there.
+    There,
+    /// The same, but the server has gone since.
+    Gone,
+}
+
+impl Known {
+    /// The server is gone.
+    fn lose(&mut self) {
+        if *self == Self::There {
+            *self = Self::Gone;
+        }
+    }
 }
 
 /// A subscription that begins or ends when a server says so.
@@ -303,7 +324,18 @@ impl Link {
     /// Whether the client is now told of the server for the first time since it is there.
     pub(super) fn make_known(&self) -> bool {
         let mut state = self.state();
-        state.upstream.is_some() && !std::mem::replace(&mut state.known, true)
+        state.upstream.is_some()
+            && std::mem::replace(&mut state.known, Known::There) != Known::There
+    }
+
+    /// Whether the client now hears for the first time that a server that it knew is gone.
+    pub(super) fn make_gone(&self) -> bool {
+        let mut state = self.state();
+        let is_news = state.known == Known::Gone;
+        if is_news {
+            state.known = Known::Nothing;
+        }
+        is_news
     }
 
     /// Why it is not there, if it is known that it is not.
@@ -436,7 +468,7 @@ impl Link {
 
     /// From here on the client is to hear what the server has: it is not what it was.
     pub(super) fn forget_known(&self) {
-        self.state().known = false;
+        self.state().known = Known::Nothing;
     }
 
     /// Keeps in mind how much the server is to log when it comes back.
@@ -502,7 +534,9 @@ impl Link {
             // Whoever hands over to what is over finds out, and leaves the queue alone.
             state.draining = false;
             // One that could not be started again is the one that the client knows.
-            state.known &= is_idle;
+            if !is_idle {
+                state.known.lose();
+            }
             let queue = std::mem::take(&mut state.queue);
             let unsent: HashSet<u64> = queue.iter().filter_map(|parcel| parcel.minted).collect();
             state.queued_bytes = 0;
@@ -548,7 +582,7 @@ impl Link {
             state.over += 1;
             state.is_overrun = false;
             state.draining = false;
-            state.known = false;
+            state.known.lose();
             state.began = Instant::now();
             self.over.send_replace(state.over);
             // Whoever hands one over finds out.
@@ -703,7 +737,7 @@ impl State {
             about: None,
             refused: None,
             greeted: false,
-            known: false,
+            known: Known::default(),
             level: None,
             subscriptions: BTreeMap::new(),
             notes: HashMap::new(),

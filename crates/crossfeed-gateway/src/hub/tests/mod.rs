@@ -4,6 +4,7 @@ mod conversations;
 mod eras;
 mod fake;
 mod figures;
+mod gone;
 mod holders;
 mod idle;
 mod laws;

@@ -135,6 +135,12 @@ impl Listing {
         self.servers.contains(&server)
     }
 
+    /// The servers of which it shows tools.
+    pub(super) fn servers_shown(&self) -> impl Iterator<Item = usize> {
+        let shown = self.reports.iter().filter(|tool| tool.shown.is_some());
+        shown.map(|tool| tool.server)
+    }
+
     /// The tool that is shown so.
     pub(super) fn find(&self, name: &str) -> Option<&Arc<Offered>> {
         self.tools.get(name)
