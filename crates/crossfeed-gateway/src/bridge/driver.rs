@@ -375,7 +375,7 @@ async fn watch<E: Era>(driver: Weak<Driver<E>>, link: Link, mut happenings: mpsc
         };
         let event = match event {
             Event::Closed(error) => return closed(&driver, link, error),
-            // What came back is not sent again: the bridge's session is over.
+            // The era knows what it was, and whether to send it again.
             Event::Returned { message, .. } => match message.id().cloned() {
                 Some(id) => Event::Failed {
                     id,

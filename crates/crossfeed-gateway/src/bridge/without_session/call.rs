@@ -66,6 +66,8 @@ pub(super) struct Call {
     pub(super) progress: VecDeque<Bytes>,
     /// What the server answered while the client did not wait.
     pub(super) outcome: Option<Message>,
+    /// Whether the server did not take it once, since it did not know the session.
+    came_back: bool,
 }
 
 /// Whether a call is one that the server only takes as a task, which the client cannot follow: the bridge
@@ -179,6 +181,7 @@ impl Sessions {
             parked: None,
             progress: VecDeque::new(),
             outcome: None,
+            came_back: false,
         };
         call.came(id.clone(), &params);
         self.by_client.insert(id, Running::Call(number));
@@ -332,7 +335,28 @@ impl Sessions {
         }
     }
 
+    /// The server did not take a call, since it does not know the session: the call waits for another, but not
+    /// for a third. Its session is about to end.
+    fn waits_for_another_session(&mut self, number: u64) -> bool {
+        let Some(call) = self.calls.get_mut(&number) else {
+            return false;
+        };
+        // What was made a task has run.
+        let may_wait = !call.came_back && !matches!(call.as_task, AsTask::Made(_));
+        let session = self.sessions.get_mut(&call.link);
+        let Some(session) = session.filter(|session| may_wait && session.is_ready()) else {
+            return false;
+        };
+        call.came_back = true;
+        call.number = None;
+        session.hold(Held::Call(number));
+        true
+    }
+
     pub(super) fn call_failed(&mut self, call: u64, error: &UpstreamError, actions: &mut Actions) {
+        if *error == UpstreamError::SessionOver && self.waits_for_another_session(call) {
+            return;
+        }
         let Some(call) = self.finish(call) else {
             return;
         };

@@ -8,6 +8,8 @@
 //!   server remembers between two calls is there for the second.
 //! - What a server asks its client for while a call runs becomes the call's answer; the call stays open
 //!   behind, and goes on when the request comes again with what was asked for ([`input`]).
+//! - A call that a server did not take, since it does not know the session any longer, is sent again in another
+//!   session, once.
 //! - `subscriptions/listen` is fed by what the server tells ([`listen`]).
 
 mod call;
@@ -256,6 +258,9 @@ impl Sessions {
     }
 
     fn closed(&mut self, link: Link, error: &UpstreamError, actions: &mut Actions) {
+        if *error == UpstreamError::SessionOver && self.renew_session(link, actions) {
+            return;
+        }
         if self.sessions.contains_key(&link) {
             self.end_session(link, error, actions);
         } else if link != FIRST || self.first_taken {

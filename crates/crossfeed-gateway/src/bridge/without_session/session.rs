@@ -34,6 +34,7 @@ pub(super) struct Session {
     pub(super) asker: Asker,
     /// What the server said of itself, once it did.
     hello: Option<Bytes>,
+    /// What waits for it to begin; or, once the server does not know it any longer, for another.
     held: Vec<Held>,
     pub(super) used: Instant,
     /// The level of log messages that the server was told.
@@ -59,6 +60,25 @@ pub(super) enum Held {
 }
 
 impl Session {
+    fn new(asker: Asker, is_extra: bool, held: Vec<Held>) -> Self {
+        Self {
+            asker,
+            hello: None,
+            held,
+            used: Instant::now(),
+            level: None,
+            subscriptions: HashMap::new(),
+            asks: Vec::new(),
+            has_called: false,
+            doubt: None,
+            is_extra,
+        }
+    }
+
+    pub(super) fn hold(&mut self, held: Held) {
+        self.held.push(held);
+    }
+
     pub(super) fn is_ready(&self) -> bool {
         self.hello.is_some()
     }
@@ -123,18 +143,7 @@ impl Sessions {
             FIRST
         };
         self.introduce(link, &asker, actions);
-        let session = Session {
-            asker,
-            hello: None,
-            held: Vec::new(),
-            used: Instant::now(),
-            level: None,
-            subscriptions: HashMap::new(),
-            asks: Vec::new(),
-            has_called: false,
-            doubt: None,
-            is_extra,
-        };
+        let session = Session::new(asker, is_extra, Vec::new());
         self.sessions.insert(link, session);
         if self.sessions.len() > 1 {
             self.sweep_later(actions);
@@ -447,6 +456,36 @@ impl Sessions {
                 actions.push(Action::Close(link));
             }
         }
+    }
+
+    /// The server does not know a session any longer. What it did not take for that is sent again in another, which
+    /// begins at once; everything else is over with the session. Whether another begins.
+    pub(super) fn renew_session(&mut self, link: Link, actions: &mut Actions) -> bool {
+        let waits = |session: &Session| session.is_ready() && !session.held.is_empty();
+        if !self.sessions.get(&link).is_some_and(waits) {
+            return false;
+        }
+        let Some(mut session) = self.sessions.remove(&link) else {
+            return false;
+        };
+        // They come back in any order.
+        session.held.sort_by_key(|held| match held {
+            Held::Call(call) => Some(*call),
+            Held::Discover(_) | Held::Listen(_) => None,
+        });
+        let opened = self.open_link(None, actions);
+        for held in &session.held {
+            if let Held::Call(call) = held
+                && let Some(call) = self.calls.get_mut(call)
+            {
+                call.link = opened;
+            }
+        }
+        self.end_session(link, &UpstreamError::SessionOver, actions);
+        self.introduce(opened, &session.asker, actions);
+        let session = Session::new(session.asker, session.is_extra, session.held);
+        self.sessions.insert(opened, session);
+        true
     }
 
     /// A session is over, and with it all that ran in it.

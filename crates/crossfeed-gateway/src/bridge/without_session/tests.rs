@@ -855,6 +855,87 @@ async fn the_end_of_the_last_session_is_the_end() {
     talk.silence().await;
 }
 
+/// A server over HTTP that was restarted while nobody called.
+#[tokio::test(start_paused = true)]
+async fn what_a_server_does_not_take_for_its_session_is_sent_again_in_another() {
+    let mut talk = discovered(r#"{"tools":{}}"#).await;
+    talk.call("a", 3).await;
+    talk.call("b", 5).await;
+    talk.call("c", 7).await;
+    let returned = |id: u64| Event::Returned {
+        message: Message::request(&Id::number(id), "tools/call", None),
+        headers: Vec::new(),
+    };
+    let over = || Event::Closed(UpstreamError::SessionOver);
+    // In whatever order they come back. What is known of the second is only that it was sent.
+    for event in [returned(7), returned(3), over()] {
+        talk.server.events.send(event).await.unwrap();
+    }
+    let lost = UpstreamError::SessionOver.after_sending();
+    assert_eq!(failed(&mut talk, "b").await, lost);
+    talk.server = talk.connections.recv().await.unwrap();
+    let Told::Message(hello, _) = talk.told().await else {
+        panic!("no message");
+    };
+    assert_eq!(hello.method(), Some("initialize"));
+    let id = hello.id().unwrap();
+    let begun = format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"result":{{"protocolVersion":"2025-06-18","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"2"}}}}}}"#
+    );
+    talk.server(&begun).await;
+    assert!(matches!(talk.told().await, Told::Speak(_)));
+    talk.server_gets(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
+        .await;
+    let mut ids = Vec::new();
+    for _ in ["a", "c"] {
+        let Told::Message(call, _) = talk.told().await else {
+            panic!("no message");
+        };
+        assert_eq!(call.method(), Some("tools/call"));
+        assert_eq!(call.params().unwrap(), &br#"{"name":"t"}"#[..]);
+        ids.push(call.id().unwrap().as_number().unwrap());
+    }
+    talk.server(&format!(
+        r#"{{"jsonrpc":"2.0","id":{},"result":{{"content":[]}}}}"#,
+        ids[0]
+    ))
+    .await;
+    talk.client_gets(
+        r#"{"jsonrpc":"2.0","id":"a","result":{"content":[],"resultType":"complete"}}"#,
+    )
+    .await;
+    // Not for the third time.
+    talk.server.events.send(returned(ids[1])).await.unwrap();
+    assert_eq!(failed(&mut talk, "c").await, UpstreamError::SessionOver);
+    talk.server.events.send(over()).await.unwrap();
+    assert!(matches!(
+        talk.event().await,
+        Event::Closed(UpstreamError::SessionOver)
+    ));
+}
+
+/// Nor what nobody waits for any longer.
+#[tokio::test(start_paused = true)]
+async fn what_came_back_and_was_cancelled_is_not_sent_again() {
+    let mut talk = discovered(r#"{"tools":{}}"#).await;
+    talk.call("a", 3).await;
+    let event = Event::Returned {
+        message: Message::request(&Id::number(3), "tools/call", None),
+        headers: Vec::new(),
+    };
+    talk.server.events.send(event).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    talk.client(
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a"}}"#,
+    )
+    .await;
+    let over = Event::Closed(UpstreamError::SessionOver);
+    talk.server.events.send(over).await.unwrap();
+    assert!(matches!(talk.event().await, Event::Closed(_)));
+    talk.silence().await;
+    assert!(talk.connections.try_recv().is_err());
+}
+
 const ASK: &str = r#"{"jsonrpc":"2.0","id":9,"method":"roots/list"}"#;
 
 const ASKED: &str = r#"{"input_1":{"method":"roots/list"}}"#;
