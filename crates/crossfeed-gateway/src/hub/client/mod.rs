@@ -138,6 +138,8 @@ struct Running {
 /// A request of a server.
 struct Asked {
     link: Arc<Link>,
+    /// The connection on which it asked.
+    connection: u64,
     id: Id,
     /// Its progress token, under the number of the request at the client.
     token: Option<Bytes>,

@@ -70,12 +70,13 @@ impl Client {
                     let number = std::str::from_utf8(&token).ok()?.parse().ok()?;
                     let state = self.state();
                     let asked = state.asked.get(&number)?;
-                    Some((Arc::clone(&asked.link), asked.token.clone()?))
+                    let link = Arc::clone(&asked.link);
+                    Some((link, asked.connection, asked.token.clone()?))
                 });
                 // Of what no server asks any longer, nobody can say whose it was.
-                if let Some((link, token)) = asked {
+                if let Some((link, connection, token)) = asked {
                     let params = read::replaced(&params, &["progressToken"], &token);
-                    link.send(message.with_body(params)).await;
+                    link.reply(message.with_body(params), connection).await;
                 }
             }
             _ if method.starts_with("notifications/") => side.tell_all(&message).await,
@@ -94,7 +95,10 @@ impl Client {
             .and_then(Id::as_number)
             .and_then(|id| self.state().asked.remove(&id));
         match asked {
-            Some(asked) => asked.link.send(message.with_id(asked.id)).await,
+            Some(asked) => {
+                let answer = message.with_id(asked.id);
+                asked.link.reply(answer, asked.connection).await;
+            }
             None => tracing::debug!(
                 target: "crossfeed::gateway",
                 "an answer of a client that nobody waits for"

@@ -28,15 +28,17 @@ impl Client {
         related: Option<&Id>,
     ) {
         let Some(id) = message.id() else { return };
+        let connection = link.connection();
         if id.raw().len() > LONGEST {
             let error = RpcError::new(code::INVALID_REQUEST, "an id of more than 4,096 bytes");
-            return link.send(Message::failure(Some(id), &error)).await;
+            let refused = Message::failure(Some(id), &error);
+            return link.reply(refused, connection).await;
         }
         let id = read::kept_id(id);
         let refuse = |code, text: &str| Message::failure(Some(&id), &RpcError::new(code, text));
         if link.stateless {
             let answer = refuse(code::METHOD_NOT_FOUND, "a client without a session");
-            return link.send(answer).await;
+            return link.reply(answer, connection).await;
         }
         // Several servers may say the same token: the client knows it by another.
         let is_one_of_several = self.side_of(link).is_some_and(|side| side.only().is_none());
@@ -60,6 +62,7 @@ impl Client {
                 let number = state.asks;
                 let asked = Asked {
                     link: Arc::clone(link),
+                    connection,
                     id: id.clone(),
                     token,
                 };
@@ -68,9 +71,8 @@ impl Client {
             }
         };
         let Some(number) = number else {
-            return link
-                .send(refuse(code::INTERNAL, "too many requests to the client"))
-                .await;
+            let refused = refuse(code::INTERNAL, "too many requests to the client");
+            return link.reply(refused, connection).await;
         };
         let message = match params.filter(|_| has_token) {
             Some(params) => {
@@ -88,8 +90,8 @@ impl Client {
             }
         }
         self.state().asked.remove(&number);
-        link.send(refuse(code::INTERNAL, "the client is gone"))
-            .await;
+        let refused = refuse(code::INTERNAL, "the client is gone");
+        link.reply(refused, connection).await;
     }
 
     /// A server tells the client.

@@ -118,8 +118,26 @@ impl Link {
     /// Sends what needs no answer. Never waits: a connection whose server is too far behind is over,
     /// because what it would miss cannot be made up for.
     pub(in crate::hub) async fn send(self: &Arc<Self>, message: Message) {
+        self.tell(message, None).await;
+    }
+
+    /// The number of the connection on which the server says what it says now.
+    pub(in crate::hub) fn connection(&self) -> u64 {
+        self.state().over
+    }
+
+    /// Sends what means something on this connection only: the answer to what the server asked there. On another,
+    /// where it may ask by the same id, it would answer something else.
+    pub(in crate::hub) async fn reply(self: &Arc<Self>, message: Message, connection: u64) {
+        self.tell(message, Some(connection)).await;
+    }
+
+    async fn tell(self: &Arc<Self>, message: Message, only_on: Option<u64>) {
         let has_room = {
             let mut state = self.state();
+            if only_on.is_some_and(|connection| connection != state.over) {
+                return;
+            }
             // A server that is started again is told what it has to know.
             if state.is_idle || self.refusal().is_some() {
                 return;

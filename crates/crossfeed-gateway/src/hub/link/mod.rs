@@ -585,6 +585,10 @@ impl Link {
             state.known.lose();
             state.began = Instant::now();
             self.over.send_replace(state.over);
+            // What was said in the session means nothing in another, whose server may ask by the same ids.
+            state.queue.retain(|parcel| parcel.minted.is_some());
+            let queued = state.queue.iter().map(|parcel| parcel.message.len());
+            state.queued_bytes = queued.sum();
             // Whoever hands one over finds out.
             let in_hand = state.in_hand.take();
             let queued = state.queue.iter().filter_map(|parcel| parcel.minted);

@@ -283,3 +283,28 @@ fn what_one_client_sends_keeps_its_order() {
         check(&link, &[server], &[("3", End::MayHaveRun)]);
     });
 }
+
+#[test]
+fn an_answer_reaches_the_connection_that_asked_or_none() {
+    explore(|| {
+        let link = link();
+        let servers = [(); 2].map(|()| Arc::<Server>::default());
+        block_on(link.open(servers[0].clone()));
+        let connection = link.connection();
+        let answers = {
+            let link = Arc::clone(&link);
+            thread::spawn(move || {
+                block_on(link.reply(Message::notification("answer", None), connection));
+            })
+        };
+        block_on(async {
+            link.renew().await;
+            link.open(servers[1].clone()).await;
+        });
+        answers.join().unwrap();
+        join_tasks();
+        assert!(!servers[1].methods().iter().any(|method| method == "answer"));
+        block_on(link.down(Phase::Closed));
+        check(&link, &servers, &[]);
+    });
+}

@@ -1,6 +1,6 @@
 //! Servers that end, and come back.
 
-use super::fake::{INITIALIZE, World};
+use super::fake::{INITIALIZE, World, message};
 use crate::{
     message::Message,
     upstream::{Event, UpstreamError},
@@ -50,7 +50,7 @@ async fn a_server_that_ended_is_told_everything_again() {
         .await;
     server.expect("slow").await;
     server
-        .say(super::fake::message(
+        .say(message(
             r#"{"jsonrpc":"2.0","id":"s","method":"roots/list"}"#,
         ))
         .await;
@@ -318,4 +318,48 @@ async fn what_a_server_does_not_take_for_its_session_is_sent_again_at_once() {
             break;
         }
     }
+}
+
+/// Servers number what they ask anew in each session.
+#[tokio::test(start_paused = true)]
+async fn an_answer_goes_to_the_session_that_asked_or_to_none() {
+    let world = World::new(&["a"]);
+    let (client, mut servers) = world.begun("{}").await;
+    for method in ["asks", "gone"] {
+        client.request(method, "{}").await;
+    }
+    servers[0].expect("asks").await;
+    let gone = servers[0].expect("gone").await;
+    let asks = |of: &str| {
+        message(&format!(
+            r#"{{"jsonrpc":"2.0","id":0,"method":"elicitation/create","params":{{"message":"{of}"}}}}"#
+        ))
+    };
+    let accepts = |asked: &str, of: &str| {
+        let asked = message(asked);
+        let id = String::from_utf8_lossy(asked.id().unwrap().raw()).into_owned();
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"of":"{of}"}}}}"#)
+    };
+    servers[0].say(asks("first")).await;
+    let first = client.next().await;
+    assert!(first.contains("elicitation/create"), "{first}");
+    servers[0].events.send(returned(gone)).await.unwrap();
+    tokio::task::yield_now().await;
+    // It waits: the session is known to be over.
+    client.send(&accepts(&first, "first")).await;
+    let over = Event::Closed(UpstreamError::SessionOver);
+    servers[0].events.send(over).await.unwrap();
+    let mut server = world.server(0).await;
+    server.begin("{}").await;
+    server.expect("notifications/initialized").await;
+    server.expect("gone").await;
+    assert!(client.next().await.contains("upstream.outcome_unknown"));
+    server.say(asks("second")).await;
+    let second = client.next().await;
+    assert!(second.contains("second"), "{second}");
+    client.send(&accepts(&first, "first")).await;
+    client.send(&accepts(&second, "second")).await;
+    let answer = server.next().await;
+    assert_eq!(answer.result().unwrap(), &br#"{"of":"second"}"#[..]);
+    assert!(server.is_quiet());
 }
