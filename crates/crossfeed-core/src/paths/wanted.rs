@@ -35,6 +35,8 @@ pub(crate) fn wantedness(name: &str) -> u8 {
         "email" | "mail" | "phone" => 9,
         "name" | "title" | "label" | "subject" | "headline" => 8,
         "status" | "state" | "type" | "kind" | "category" if alone => 7,
+        // It says what data beside it is.
+        "type" if before.any(|word| matches!(word, "mime" | "content")) => 0,
         "url" | "uri" | "href" | "link" | "path" | "urls" | "links" => 6,
         "user" | "owner" | "author" | "channel" | "assignee" | "repo" | "project" if alone => 6,
         "status" | "state" | "type" | "phase" => 5,
@@ -136,6 +138,8 @@ mod tests {
                 "",
                 "width",
                 "response_time",
+                "mimeType",
+                "content_type",
                 "é",
                 "_",
                 "at",

@@ -62,6 +62,26 @@ fn tool(name: &str, schema: Value) -> Value {
     json!({"type": "object", "properties": {name: schema}})
 }
 
+/// The parts of a result of MCP, as references see them.
+#[test]
+fn a_text_goes_before_what_an_image_is_of() {
+    let parts = r#"["Here it is:", {"data": "iVBORw0K", "encoding": "base64", "mimeType": "image/png"}, "That was it."]"#;
+    let text = json!({"type": "string"});
+    check(
+        parts,
+        tool("message", text.clone()),
+        "/message",
+        &["[0]", "[1].data", "[1].encoding"],
+    );
+    // Unless it is asked for.
+    check(
+        parts,
+        tool("mime_type", text),
+        "/mime_type",
+        &["[1].mimeType", "[0]", "[1].data"],
+    );
+}
+
 #[test]
 fn one_value_is_offered_for_a_scalar() {
     let text = json!({"type": "string"});

@@ -274,3 +274,76 @@ async fn what_waits_for_a_session_is_bounded_by_its_bytes() {
     server.begin(ALL).await;
     assert_eq!(server.expect("m").await.len() >> 20, 10);
 }
+
+/// What a client is told at the beginning by servers with these capabilities: by `initialize`, and, of servers
+/// without sessions, by `server/discover`.
+async fn beginnings(capabilities: &[&str], never_chain: &[&str]) -> [serde_json::Value; 2] {
+    let names = &["a", "b"][..capabilities.len()];
+    let world = || {
+        World::with(names, |config| {
+            for (server, pattern) in config.servers.iter_mut().zip(never_chain) {
+                server.never_chain = vec![(*pattern).to_owned()];
+            }
+        })
+    };
+    let session = world();
+    let client = session.client();
+    client.send(INITIALIZE).await;
+    let mut servers = Vec::new();
+    for (index, capabilities) in capabilities.iter().enumerate() {
+        let mut server = session.server(index).await;
+        server.begin(capabilities).await;
+        servers.push(server);
+    }
+    let begun = client.next().await;
+    let stateless = world();
+    let client = stateless.stateless();
+    let meta = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}"#;
+    client.request("server/discover", meta).await;
+    for (index, capabilities) in capabilities.iter().enumerate() {
+        let mut server = stateless.server(index).await;
+        let about = format!(
+            r#"{{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{capabilities},"serverInfo":{{"name":"s","version":"1"}}}}"#
+        );
+        let probe = server.expect("server/discover").await;
+        server.answer(&probe, &about).await;
+        // What a client asks of the only server, the server is asked.
+        if names.len() == 1 {
+            let asked = server.expect("server/discover").await;
+            server.answer(&asked, &about).await;
+        }
+        servers.push(server);
+    }
+    let discovered = client.next().await;
+    [begun, discovered].map(|answer| {
+        let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+        assert!(answer["result"].is_object(), "{answer}");
+        answer["result"].clone()
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn references_are_explained_only_where_a_tool_takes_them() {
+    const TOOLS: &str = r#"{"tools":{}}"#;
+    const NONE: &str = r#"{"resources":{}}"#;
+    for (capabilities, never_chain, has_tools, has_guidance) in [
+        (&[TOOLS][..], &[][..], true, true),
+        (&[TOOLS], &["*"], true, false),
+        (&[NONE], &[], false, false),
+        (&[TOOLS, TOOLS], &[], true, true),
+        (&[TOOLS, TOOLS], &["*"], true, true),
+        (&[TOOLS, NONE], &["x*", "*"], true, true),
+        (&[TOOLS, TOOLS], &["*", "*"], true, false),
+        (&[NONE, NONE], &[], false, false),
+    ] {
+        for result in beginnings(capabilities, never_chain).await {
+            let case = format!("{capabilities:?} {never_chain:?} {result}");
+            let listed = result["capabilities"].get("tools");
+            assert_eq!(listed.is_some(), has_tools, "{case}");
+            let said = result["instructions"].as_str().unwrap_or_default();
+            assert_eq!(said.contains("_refs"), has_guidance, "{case}");
+            // The servers say nothing.
+            assert_eq!(result.get("instructions").is_some(), has_guidance, "{case}");
+        }
+    }
+}

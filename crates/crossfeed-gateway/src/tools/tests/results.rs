@@ -544,7 +544,7 @@ async fn what_a_server_writes_cannot_pass_for_the_gateways_own() {
 }
 
 /// What a call failed with that is longer than is shown whole.
-fn long_failure() -> Value {
+pub(super) fn long_failure() -> Value {
     let text = format!(
         "ENAMETOOLONG: name too long, realpath '{}'",
         "ab ".repeat(20_000)
@@ -576,11 +576,16 @@ async fn a_large_failure_is_cut_and_can_be_read_to_its_end() {
             .contains("`read_result`"),
         "{said}"
     );
+    can_be_read_to_its_end(&client, text).await;
+}
+
+/// A failed result that is known as `call_1` and is one text.
+pub(super) async fn can_be_read_to_its_end(client: &ClientTools, text: &str) {
     // It is read page by page.
     let (mut read, mut offset) = (String::new(), json!(0));
     while !offset.is_null() {
         let arguments = json!({"call_id": "call_1", "offset": offset});
-        let answer = answered(&client, params("read_result", arguments)).await;
+        let answer = answered(client, params("read_result", arguments)).await;
         let page: Value =
             serde_json::from_str(answer["content"][0]["text"].as_str().unwrap()).unwrap();
         read.push_str(page["text"].as_str().unwrap());
@@ -589,7 +594,7 @@ async fn a_large_failure_is_cut_and_can_be_read_to_its_end() {
     assert_eq!(read, text);
     // And nothing refers to it.
     let arguments = json!({"url": null, "_refs": {"url": {"_tool": "call_1"}}});
-    let answer = answered(&client, params("fetch", arguments)).await;
+    let answer = answered(client, params("fetch", arguments)).await;
     assert!(error(&answer).starts_with("result.failed"), "{answer}");
 }
 

@@ -41,6 +41,31 @@ async fn a_result_that_is_asked_for_again_is_shown_as_before() {
     }
 }
 
+/// By `tasks/result`, and, without sessions, by `tasks/get`, which holds the result.
+#[tokio::test]
+async fn a_failed_task_is_cut_as_any_failure_however_often_it_is_asked_for() {
+    let failure = results::long_failure();
+    let got = json!({"taskId": "t", "status": "completed", "result": failure});
+    for (said, at) in [(&failure, ""), (&got, "/result")] {
+        let client = one().await;
+        began(&client, "search", "t").await;
+        let first = told(&client, "t", said).await;
+        let shown = first.pointer(at).unwrap();
+        assert!(
+            error(shown)
+                .starts_with("[crossfeed preview of call_1: cut, not the data; the call failed"),
+            "{shown}"
+        );
+        assert!(shown.to_string().len() < 4_000, "{shown}");
+        for _ in 0..2 {
+            assert_eq!(told(&client, "t", said).await, first);
+        }
+        let text = failure["content"][0]["text"].as_str().unwrap();
+        results::can_be_read_to_its_end(&client, text).await;
+        assert_eq!(told(&client, "t", said).await, first);
+    }
+}
+
 #[tokio::test]
 async fn another_result_of_the_same_task_is_not_referred_to() {
     let client = one().await;
