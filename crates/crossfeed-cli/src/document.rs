@@ -72,9 +72,7 @@ fn interpret(
             Ok((document, None))
         }
         None => {
-            let first = bytes.trim_ascii_start().first();
-            let looks_like_json =
-                is_named_json || matches!(first, None | Some(b'{' | b'[')) || has_two_lines(bytes);
+            let looks_like_json = is_named_json || begins_like_json(bytes) || has_two_lines(bytes);
             let fault = looks_like_json.then(|| json_fault(&document)).flatten();
             let read_as = match std::str::from_utf8(bytes) {
                 Ok(_) => "text",
@@ -85,6 +83,27 @@ fn interpret(
             Ok((document, notice))
         }
     }
+}
+
+/// Whether bytes begin as JSON does: also what is empty, but not a line of a log (`[2026-01-01] start`) or of an INI
+/// file (`[section]`).
+fn begins_like_json(bytes: &[u8]) -> bool {
+    let text = bytes.trim_ascii_start();
+    let Some(rest) = text.strip_prefix(b"[") else {
+        return matches!(text.first(), None | Some(b'{'));
+    };
+    let rest = rest.trim_ascii_start();
+    if matches!(rest.first(), None | Some(b']' | b'{' | b'[' | b'"')) {
+        return true;
+    }
+    let is_scalar = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
+    let end = rest.iter().position(|byte| !is_scalar(byte));
+    let (first, behind) = rest.split_at(end.unwrap_or(rest.len()));
+    let is_value = serde_json::from_slice::<serde_json::Value>(first).is_ok()
+        || matches!(first, b"NaN" | b"None" | b"True" | b"False" | b"undefined");
+    let line = behind.split(|&byte| byte == b'\n').next();
+    let ends = line.is_some_and(|line| matches!(line.trim_ascii(), b"]" | b""));
+    is_value && (behind.trim_ascii_start().starts_with(b",") || ends)
 }
 
 /// The format of compressed bytes, by their first ones.
@@ -198,6 +217,26 @@ mod tests {
 
     fn utf16(text: &str, read: fn(u16) -> [u8; 2]) -> Vec<u8> {
         text.encode_utf16().flat_map(read).collect()
+    }
+
+    #[test]
+    fn logs_and_ini_files_are_text() {
+        for text in [
+            "[2026-01-01] starting\n",
+            "[12345] ready\n",
+            "[section]\nkey = 1\n",
+            "[-] skipped",
+        ] {
+            check(text, None, Ok((text, None)));
+        }
+        for (text, notice) in [
+            ("[1, 2", "it ends within a value, at line 1, column 6"),
+            ("[None, 1]", "unexpected `N` at line 1, column 2"),
+            ("[\n  1\n  2\n]", "unexpected `2` at line 3, column 3"),
+        ] {
+            let notice = format!("is not valid JSON: {notice}; it is read as text");
+            check_notice(text, &notice);
+        }
     }
 
     #[test]

@@ -63,8 +63,16 @@ pub(crate) async fn run(
     // Its index is built only where something is looked for in it.
     let whole = Document::new(document.raw().clone());
     let mut unmatched = unmatched_rules(&rules, &whole, args.kind).await?;
+    // What `--never` withholds has the excluded fields, too.
+    let unruled = if args.exclude.is_empty() || rules.never().is_empty() {
+        None
+    } else {
+        let bytes = Document::new(whole.raw().clone());
+        Some(cut(RevealRules::default(), &options, bytes, args.kind).await?)
+    };
     let projected = cut(rules, &options, document, args.kind).await?;
-    unmatched.extend(unmatched_paths(args, &projected, &whole)?);
+    let judged = unruled.as_ref().unwrap_or(&projected);
+    unmatched.extend(unmatched_paths(args, judged, &whole)?);
     unmatched::report(unmatched, args.allow_unmatched, err)?;
     write(&projected, out)
 }
@@ -136,10 +144,10 @@ async fn unmatched_rules(
         let projected = cut(alone, &ProjectOptions::default(), bytes, kind).await?;
         let mut diagnostics = projected.diagnostics.iter();
         if !diagnostics.any(|found| found.kind == DiagnosticKind::Withheld) {
-            unmatched.push(Unmatched::path("--never", path, Some(document)));
+            unmatched.push(path.clone());
         }
     }
-    Ok(unmatched)
+    Ok(unmatched::in_document("--never", &unmatched, document))
 }
 
 /// The paths in `--exclude` that no object has.
@@ -149,17 +157,15 @@ fn unmatched_paths(
     document: &Document,
 ) -> Result<Vec<Unmatched>, Stop> {
     let included = paths(&args.include)?;
-    let excluded = paths(&args.exclude)?.into_iter();
-    let excluded = excluded.filter(|path| !included.contains(path));
-    let is_unknown = |path: &Path| {
-        let path = path.to_string();
+    let mut unmatched = paths(&args.exclude)?;
+    unmatched.retain(|path| {
+        let name = path.to_string();
         let mut diagnostics = projected.diagnostics.iter();
-        diagnostics.any(|found| found.kind == DiagnosticKind::UnknownField && found.path == path)
-    };
-    let unmatched = excluded.filter(is_unknown);
-    Ok(unmatched
-        .map(|path| Unmatched::path("--exclude", &path, Some(document)))
-        .collect())
+        !included.contains(path)
+            && diagnostics
+                .any(|found| found.kind == DiagnosticKind::UnknownField && found.path == name)
+    });
+    Ok(unmatched::in_document("--exclude", &unmatched, document))
 }
 
 /// The value in the bytes that were cut.

@@ -187,7 +187,7 @@ pub(crate) fn list(document: Value, file: &Path) -> Result<ToolList, Stop> {
     let list = ToolList::try_from(document).map_err(|error| invalid(file, &error.to_string()))?;
     let is_hosted = list.passed().iter().any(|passed| passed.is_hosted);
     if list.tools().len() == 0 && !list.passed().is_empty() && !is_hosted {
-        let mut stop = invalid(file, "it is a list without a tool");
+        let mut stop = invalid(file, "no item of the list is a tool");
         if let Stop::Answer(bodies) = &mut stop {
             for body in bodies {
                 body.advice = Some(schema_file::ADVICE.to_owned());
@@ -215,7 +215,7 @@ pub(crate) fn check_schema(document: &Value, file: &Path) -> Result<(), Stop> {
 /// What is neither a schema nor a list.
 pub(crate) fn invalid(file: &Path, why: &str) -> Stop {
     let message = format!(
-        "{} is no schema and no list of tools: {why}",
+        "{} is neither a schema nor a list of tools: {why}",
         input::name(file)
     );
     Stop::answer(ErrorCode::SchemaInvalid, message)

@@ -110,7 +110,8 @@ pub(crate) fn data_fault(document: &Value) -> Option<String> {
 }
 
 /// What to do with data in place of a schema.
-pub(crate) const ADVICE: &str = "learn the schema of results: `crossfeed learn --schema-only FILE`";
+pub(crate) const ADVICE: &str =
+    "try: `crossfeed learn --schema-only FILE`, which learns a schema from results";
 
 fn is_tool_list(keys: &Map<String, Value>) -> bool {
     keys.get("tools").is_some_and(Value::is_array)
@@ -125,11 +126,18 @@ fn is_schema(value: &Value, levels: usize) -> bool {
     let Some(levels) = levels.checked_sub(1) else {
         return true;
     };
-    let is_known = |key: &String| {
-        TELLING.contains(&key.as_str()) || OTHER.contains(&key.as_str()) || key.starts_with("x-")
-    };
     keys.iter().any(|(key, value)| tells(key, value, levels))
-        || keys.keys().all(is_known) && fits(keys, levels)
+        || keys.keys().all(|key| is_keyword(key)) && fits(keys, levels)
+}
+
+fn is_keyword(key: &str) -> bool {
+    TELLING.contains(&key) || OTHER.contains(&key) || key.starts_with("x-")
+}
+
+/// Whether an object has a keyword among its keys: beside one, unknown keys are extensions.
+fn has_keyword(value: &Value) -> bool {
+    let keys = value.as_object().into_iter().flat_map(Map::keys);
+    keys.into_iter().any(|key| is_keyword(key))
 }
 
 /// Whether no keyword has a value that only data has. A type that is misspelt is still that of a schema.
@@ -162,9 +170,17 @@ fn tells(key: &str, value: &Value, levels: usize) -> bool {
         (
             "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas",
             Value::Object(schemas),
-        ) => schemas.values().all(is_one),
-        ("items" | "allOf" | "anyOf" | "oneOf" | "prefixItems", Value::Array(schemas)) => {
-            !schemas.is_empty() && schemas.iter().all(is_telling)
+        ) => {
+            let can_be = |value: &Value| value.is_object() || value.is_boolean();
+            schemas.values().all(can_be)
+                && (schemas.is_empty()
+                    || schemas
+                        .values()
+                        .any(|value| is_one(value) || has_keyword(value)))
+        }
+        ("items", Value::Array(schemas)) => !schemas.is_empty() && schemas.iter().all(is_telling),
+        ("allOf" | "anyOf" | "oneOf" | "prefixItems", Value::Array(schemas)) => {
+            !schemas.is_empty() && schemas.iter().all(is_one)
         }
         ("allOf" | "anyOf" | "oneOf" | "prefixItems", _) => false,
         (key, value) => TELLING.contains(&key) && is_one(value),
@@ -194,6 +210,16 @@ mod tests {
         check(json!({"type": "objekt"}), None);
         check(json!({"minimum": 3, "maximum": 5}), None);
         check(json!({"x-vendor": {"a": 1}}), None);
+        check(json!({"anyOf": [{"minLength": 1}, {"pattern": "x"}]}), None);
+        check(json!({"allOf": [{"description": "x"}], "title": "t"}), None);
+        check(
+            json!({"properties": {"a": {"description": "d", "widget": "x"}}}),
+            None,
+        );
+        check(
+            json!({"type": "Feature", "properties": {"name": {"de": "x"}}}),
+            Some("it looks like data, with the keys `type`, `properties`"),
+        );
         check(
             json!({"items": [{"url": "https://a.example", "score": 0.9}]}),
             Some("it looks like data, with the keys `items`"),

@@ -8,33 +8,49 @@ use crossfeed::{
 };
 use std::{collections::BTreeSet, io::Write};
 
-/// How many values are looked at for names that may have been meant.
-const NEAREST_VALUES: usize = 100_000;
+/// How many values are searched for names that may have been meant.
+const MAX_VALUES: usize = 100_000;
 
 /// A name or path that matches nothing.
 pub(crate) struct Unmatched {
     /// The option that it was given to, such as `--never`.
     pub(crate) option: &'static str,
     pub(crate) name: String,
-    /// Whether it may match nothing: it holds a `*`.
-    pub(crate) is_pattern: bool,
+    /// Whether that is only worth a notice: a pattern, or nothing that the name could be in.
+    pub(crate) is_expected: bool,
     /// Names that may have been meant.
     pub(crate) nearest: Vec<String>,
 }
 
 impl Unmatched {
-    pub(crate) fn path(option: &'static str, path: &Path, document: Option<&Document>) -> Self {
-        let document = document.filter(|_| last_key(path).is_some());
+    /// A path that matches nothing in what `names` were collected from.
+    pub(crate) fn path(option: &'static str, path: &Path, names: &Names) -> Self {
+        let nearest = last_key(path).map_or_else(Vec::new, |name| names.nearest(name));
+        let is_pattern = path.steps().contains(&Step::EachKey);
         Self {
             option,
             name: path.to_string(),
-            is_pattern: path.steps().contains(&Step::EachKey),
-            nearest: match (last_key(path), document) {
-                (Some(name), Some(document)) => near(name, document),
-                _ => Vec::new(),
-            },
+            is_expected: is_pattern || nearest.is_empty() && names.has_empty_list,
+            nearest,
         }
     }
+}
+
+/// The paths that match nothing in a document, with names in it that may have been meant.
+pub(crate) fn in_document(
+    option: &'static str,
+    paths: &[Path],
+    document: &Document,
+) -> Vec<Unmatched> {
+    if paths.is_empty() {
+        return Vec::new();
+    }
+    let mut names = Names::default();
+    names.collect(document);
+    let unmatched = paths.iter();
+    unmatched
+        .map(|path| Unmatched::path(option, path, &names))
+        .collect()
 }
 
 /// The last name of a path.
@@ -45,7 +61,7 @@ pub(crate) fn last_key(path: &Path) -> Option<&str> {
     })
 }
 
-/// Reports what matches nothing: an exact name as an error, a pattern as a notice.
+/// Reports what matches nothing: an exact name as an error, what is expected to match nothing as a notice.
 ///
 /// # Errors
 ///
@@ -59,12 +75,12 @@ pub(crate) fn report(
     for Unmatched {
         option,
         name,
-        is_pattern,
+        is_expected,
         nearest,
     } in unmatched
     {
         let message = format!("`{option} {name}` matches nothing");
-        if is_allowed || is_pattern {
+        if is_allowed || is_expected {
             // A notice that cannot be written does not keep the answer back.
             let _ = writeln!(err, "notice: {message}");
             continue;
@@ -83,26 +99,60 @@ pub(crate) fn report(
     }
 }
 
-/// The names in a document that are most like this one.
-fn near(name: &str, document: &Document) -> Vec<String> {
-    let mut names = BTreeSet::new();
-    let mut open: Vec<Cursor<'_>> = document.root().into_iter().collect();
-    let mut left = NEAREST_VALUES;
-    while let Some(value) = open.pop() {
-        let Some(rest) = left.checked_sub(1) else {
-            break;
-        };
-        left = rest;
-        match value.kind() {
-            Kind::Object => {
-                for (key, value) in value.members().take(left) {
-                    names.insert(key.text().into_owned());
-                    open.push(value);
-                }
-            }
-            Kind::Array => open.extend(value.items().take(left)),
-            _ => {}
+/// The names in documents, and in JSON that their strings hold: those within the first values.
+pub(crate) struct Names {
+    names: BTreeSet<String>,
+    /// Whether a list is empty: what its items would hold is unknown.
+    has_empty_list: bool,
+    /// How many values may still be looked at.
+    left: usize,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self {
+            names: BTreeSet::new(),
+            has_empty_list: false,
+            left: MAX_VALUES,
         }
     }
-    nearest(name, names.iter().map(String::as_str))
+}
+
+impl Names {
+    pub(crate) fn collect(&mut self, document: &Document) {
+        self.walk(document, true);
+    }
+
+    fn walk(&mut self, document: &Document, opens_texts: bool) {
+        let mut open: Vec<Cursor<'_>> = document.root().into_iter().collect();
+        while let Some(value) = open.pop() {
+            let Some(left) = self.left.checked_sub(1) else {
+                break;
+            };
+            self.left = left;
+            match value.kind() {
+                Kind::Object => {
+                    for (key, value) in value.members().take(left) {
+                        self.names.insert(key.text().into_owned());
+                        open.push(value);
+                    }
+                }
+                Kind::Array => {
+                    self.has_empty_list |= value.items().next().is_none();
+                    open.extend(value.items().take(left));
+                }
+                Kind::String if opens_texts => {
+                    let text = value.as_str().unwrap_or_default();
+                    if text.trim_start().starts_with(['{', '[']) {
+                        self.walk(&Document::new(text.into_owned()), false);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    pub(crate) fn nearest(&self, name: &str) -> Vec<String> {
+        nearest(name, self.names.iter().map(String::as_str))
+    }
 }

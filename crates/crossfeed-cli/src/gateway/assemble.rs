@@ -22,7 +22,7 @@ use crossfeed_gateway::{
 use std::{
     collections::BTreeMap,
     ffi::OsStr,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     sync::Arc,
 };
 
@@ -161,7 +161,7 @@ fn of_command(
     let text = |text: &OsStr| match text.to_str() {
         Some(text) => Ok(text.to_owned()),
         None => Err(Stop::Usage(
-            "the command or a variable of it is no text".to_owned(),
+            "the command or one of its variables is not valid UTF-8".to_owned(),
         )),
     };
     // A shell's variable that is not set.
@@ -173,7 +173,18 @@ fn of_command(
     if let Some(option) = option_meant(Path::new(command)).filter(|_| args.is_empty()) {
         let command = command.to_string_lossy();
         return Err(Stop::Usage(format!(
-            "`{command}` is no program that could be a server: `crossfeed gateway {option} {command}` is meant"
+            "`{command}` is not a program: write `crossfeed gateway {option} {command}`"
+        )));
+    }
+    let given = variables.iter().rev().find_map(|variable| {
+        let value = variable.to_str()?.strip_prefix("PATH=")?;
+        Some(value.to_owned())
+    });
+    let directories = given.or_else(|| environment.get("PATH").cloned());
+    if directories.is_some_and(|directories| !is_on_path(command, &directories)) {
+        return Err(Stop::Usage(format!(
+            "there is no program `{}` on PATH: a server is started by its command, such as `npx -y PACKAGE`",
+            command.to_string_lossy()
         )));
     }
     let args = args.iter().map(|arg| text(arg)).collect::<Result<_, _>>()?;
@@ -202,6 +213,26 @@ fn of_command(
         }
     }
     Ok(config)
+}
+
+/// Whether a command that is a mere name is a file in one of these directories. One with a directory is left to the
+/// system.
+fn is_on_path(command: &OsStr, directories: &str) -> bool {
+    let mut parts = Path::new(command).components();
+    let is_name = matches!(parts.next(), Some(Component::Normal(_))) && parts.next().is_none();
+    let endings: &[&str] = if cfg!(windows) {
+        &["", ".exe", ".cmd", ".bat", ".com"]
+    } else {
+        &[""]
+    };
+    let is_there = |directory: PathBuf| {
+        endings.iter().any(|ending| {
+            let mut name = command.to_owned();
+            name.push(ending);
+            directory.join(name).is_file()
+        })
+    };
+    !is_name || std::env::split_paths(directories).any(is_there)
 }
 
 /// The option that was left out before an address or a configuration.

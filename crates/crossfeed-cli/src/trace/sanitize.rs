@@ -8,7 +8,7 @@ use crate::{
     input,
     project::rules,
     report::Stop,
-    unmatched::{self, Unmatched, last_key},
+    unmatched::{self, Names, Unmatched, last_key},
 };
 use bytes::Bytes;
 use crossfeed::{
@@ -17,7 +17,7 @@ use crossfeed::{
     otel::{
         HashKey, JsonDocuments, JsonPiece, OtlpJsonError, Place, Policy, Redaction, sanitize_json,
     },
-    projection::Path,
+    projection::{Path, Step},
 };
 use std::io::{ErrorKind, Write};
 
@@ -35,6 +35,7 @@ pub(super) fn run(
         max_document: args.max_document,
         counts: Counts::default(),
         given: given(args)?,
+        names: Names::default(),
     };
     let done = stream.run(args, out);
     out.flush()?;
@@ -47,7 +48,13 @@ pub(super) fn run(
     if stream.counts.documents == 0 {
         return Ok(());
     }
-    let unmatched = stream.given.into_iter().map(|given| given.unmatched);
+    let names = stream.names;
+    let unmatched = stream.given.into_iter().map(|given| Unmatched {
+        nearest: given
+            .name
+            .map_or_else(Vec::new, |name| names.nearest(&name)),
+        ..given.unmatched
+    });
     unmatched::report(unmatched.collect(), args.allow_unmatched, err)
 }
 
@@ -58,6 +65,8 @@ struct Given {
     /// The policies with it and without it: they differ only in what they do with what it matches.
     with: Policy,
     without: Policy,
+    /// Whether it is among what is stripped of results anyway, so that with it nothing may differ.
+    is_internal: bool,
     unmatched: Unmatched,
 }
 
@@ -71,6 +80,9 @@ impl Given {
         };
         if self.name.as_deref().is_some_and(|name| !holds(name)) && !holds("\\u") {
             return false;
+        }
+        if self.is_internal {
+            return true;
         }
         let with = sanitize_json(document, &self.with);
         let without = sanitize_json(document, &self.without);
@@ -91,10 +103,11 @@ fn given(args: &cli::Sanitize) -> Result<Vec<Given>, Stop> {
             name: Some(key.clone()).filter(|name| name.is_ascii()),
             with: without.clone().with_kept([key.clone()]),
             without: without.clone(),
+            is_internal: false,
             unmatched: Unmatched {
                 option: "--keep",
                 name: key.clone(),
-                is_pattern: false,
+                is_expected: false,
                 nearest: Vec::new(),
             },
         });
@@ -106,8 +119,20 @@ fn given(args: &cli::Sanitize) -> Result<Vec<Given>, Stop> {
                 .filter(|name| name.is_ascii())
                 .map(str::to_owned),
             with: with.map_err(|error| Stop::answer(error.code(), error.to_string()))?,
+            is_internal: path.steps().iter().any(|step| {
+                let name = match step {
+                    Step::Key(name) => name,
+                    _ => return false,
+                };
+                name.starts_with('_') && !args.keep.iter().any(|kept| **kept == **name)
+            }),
             without: without.clone(),
-            unmatched: Unmatched::path("--never", &path, None),
+            unmatched: Unmatched {
+                option: "--never",
+                name: path.to_string(),
+                is_expected: path.steps().contains(&Step::EachKey),
+                nearest: Vec::new(),
+            },
         });
     }
     Ok(given)
@@ -185,6 +210,8 @@ struct Stream {
     counts: Counts,
     /// What was given and has matched nothing so far.
     given: Vec<Given>,
+    /// The names in the documents, while there is such a one.
+    names: Names,
 }
 
 impl Stream {
@@ -220,6 +247,9 @@ impl Stream {
                 let sanitized = sanitize_json(&document, &self.policy)
                     .map_err(|error| self.refused(document.raw(), place, error, is_ended))?;
                 self.given.retain(|given| !given.matches(&document));
+                if !self.given.is_empty() {
+                    self.names.collect(&document);
+                }
                 self.counts.documents += 1;
                 self.counts.changed += sanitized.changed;
                 self.counts.dropped += sanitized.dropped;

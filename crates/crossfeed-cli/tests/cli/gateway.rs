@@ -773,12 +773,17 @@ fn what_cannot_be_carried_out_is_a_usage_error() {
     check_usage(
         &["gateway", "gateway.toml"],
         "",
-        "`crossfeed gateway --config gateway.toml` is meant",
+        "write `crossfeed gateway --config gateway.toml`",
     );
     check_usage(
         &["gateway", "https://a.example/mcp"],
         "",
-        "`crossfeed gateway --url https://a.example/mcp` is meant",
+        "write `crossfeed gateway --url https://a.example/mcp`",
+    );
+    check_usage(
+        &["gateway", "no-such-program-of-a-server"],
+        "",
+        "there is no program `no-such-program-of-a-server` on PATH",
     );
     // What is misspelled before the command is one of ours, and clap knows which.
     check_usage(

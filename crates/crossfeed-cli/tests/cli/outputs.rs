@@ -210,6 +210,29 @@ fn a_name_that_matches_nothing_is_an_error() {
         &["--never", "emial", "--allow-unmatched"],
         "notice: `--never emial` matches nothing\n",
     );
+    // What one option takes out is not missing to the other.
+    passed(&["--never", "email", "--exclude", "items.owner.email"], "");
+}
+
+#[test]
+fn a_page_without_items_is_no_mistake() {
+    let never = &["project", "--never", "email"];
+    let notice = "notice: `--never email` matches nothing\n";
+    for page in ["[]", r#"{"items": [], "total": 0}"#] {
+        let Run { status, err, .. } = run(never, page);
+        assert_eq!((status, err.as_str()), (0, notice), "{page}");
+    }
+    // A name that is nearly one of the page's is misspelt, whatever is empty beside it.
+    let Run { status, out, .. } = run(never, r#"{"tags": [], "emial": "x"}"#);
+    assert_eq!((status, out.as_str()), (1, ""));
+}
+
+#[test]
+fn names_in_json_of_a_text_are_offered() {
+    let result = r#"{"content": [{"type": "text", "text": "{\"email\": 1}"}]}"#;
+    let Run { status, err, .. } = run(&["project", "--never", "emial"], result);
+    assert_eq!(status, 1);
+    assert!(err.contains("try: email; or"), "{err}");
 }
 
 #[test]
@@ -230,13 +253,13 @@ fn data_is_no_schema() {
             err.starts_with("error[schema.invalid]: "),
             "{args:?}: {err}"
         );
-        let advice = "it looks like data, with the keys `items`, `total`\nlearn the schema of results: `crossfeed learn --schema-only FILE`\n";
+        let advice = "it looks like data, with the keys `items`, `total`\ntry: `crossfeed learn --schema-only FILE`, which learns a schema from results\n";
         assert!(err.ends_with(advice), "{args:?}: {err}");
     }
     for list in [r#"[{"id": 7}]"#, &("[".repeat(1000) + &"]".repeat(1000))] {
         let Run { status, out, err } = run(&["summarize"], list);
         assert_eq!((status, out.as_str()), (1, ""));
-        let says = "error[schema.invalid]: standard input is no schema and no list of tools: it is a list without a tool\n";
+        let says = "error[schema.invalid]: standard input is neither a schema nor a list of tools: no item of the list is a tool\n";
         assert!(err.starts_with(says), "{err}");
     }
 }
