@@ -5,7 +5,7 @@
 
 use crate::{
     canonical::Stored,
-    trace::{Telemetry, avoided},
+    telemetry::{Telemetry, avoided},
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 // Seeded, and some times as fast as the standard one, on what may be megabytes. Who knew the seed could make

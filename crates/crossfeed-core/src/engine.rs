@@ -7,14 +7,12 @@ use crate::{
     project::LearnedSchemas,
     reveal::RevealPolicy,
     select::{SelectOptions, Selectors},
-    session::Session,
-    tool::PreparedTool,
-    trace::{StoreWatch, Telemetry, TracedStore},
+    telemetry::{StoreWatch, Telemetry},
+    trace::TracedStore,
     validate::{InputSchema, RepairScope, Schemas},
 };
-use crossfeed_schema::{LearnOptions, ListedTool, SchemaError};
+use crossfeed_schema::{LearnOptions, SchemaError};
 use crossfeed_store::{MemoryLimits, MemoryStore, ResultStore, StoreError};
-use crossfeed_wire::Scope;
 use serde_json::Value;
 use std::{fmt, num::NonZeroUsize, sync::Arc, time::Duration};
 
@@ -260,12 +258,6 @@ impl Engine {
         self.0.store.sweep().await
     }
 
-    /// A session: the scope in which call ids mean something.
-    #[must_use]
-    pub fn session(&self, scope: Scope) -> Session {
-        Session::new(self.clone(), scope)
-    }
-
     /// A tool's own input schema, compiled now unless it was used lately.
     ///
     /// A host that keeps its tools can keep the outcome as well, and so save a look-up a call.
@@ -275,13 +267,6 @@ impl Engine {
     /// [`SchemaError`] when it is no schema of its dialect, or refers to another document.
     pub fn input_schema(&self, schema: &Value) -> Result<InputSchema, SchemaError> {
         self.0.schemas.get(schema)
-    }
-
-    /// A tool of a rewritten list, ready for [`Session::resolve_call`]. Its own schema is compiled by
-    /// its first call.
-    #[must_use]
-    pub fn prepare(&self, tool: ListedTool) -> PreparedTool {
-        PreparedTool::new(tool, self.clone())
     }
 
     pub(crate) fn inner(&self) -> &Arc<Inner> {

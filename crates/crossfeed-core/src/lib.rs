@@ -41,6 +41,7 @@ mod session;
 mod shape;
 mod strip;
 mod suggest;
+mod telemetry;
 mod tool;
 mod trace;
 mod validate;
@@ -69,6 +70,6 @@ pub use session::{
 pub use shape::Shape;
 pub use strip::{StripPolicy, strip};
 pub use suggest::{Offer, ParameterError, ParameterSchema, Suggestion};
+pub use telemetry::{Attribute, AttributeValue, Instrument, StoreWatch, Telemetry};
 pub use tool::PreparedTool;
-pub use trace::{Attribute, AttributeValue, Instrument, StoreWatch, Telemetry};
 pub use validate::{ArgumentError, InputSchema, RepairScope, TypeRepair, ValidationCost};

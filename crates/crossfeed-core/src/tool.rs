@@ -28,8 +28,17 @@ struct Prepared {
     engine: Engine,
 }
 
+impl Engine {
+    /// A tool of a rewritten list, ready for [`Session::resolve_call`](crate::Session::resolve_call). Its own schema is compiled by
+    /// its first call.
+    #[must_use]
+    pub fn prepare(&self, tool: ListedTool) -> PreparedTool {
+        PreparedTool::new(tool, self.clone())
+    }
+}
+
 impl PreparedTool {
-    pub(crate) fn new(listed: ListedTool, engine: Engine) -> Self {
+    fn new(listed: ListedTool, engine: Engine) -> Self {
         let schema = listed
             .error()
             .map_or_else(OnceLock::new, |error| OnceLock::from(Err(error.clone())));

@@ -10,7 +10,7 @@ use crate::{
     select::{SelectError, SelectReport, Selection, Selector, Selectors},
     shape::Shape,
     suggest::{OFFERED, ParameterSchema, Trial},
-    trace::Telemetry,
+    telemetry::Telemetry,
 };
 use crossfeed_jmespath::{Arena, Budget, Memory, Unrepresentable, View};
 use crossfeed_json::{Cursor, Document, MAX_DEPTH};

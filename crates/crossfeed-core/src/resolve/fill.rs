@@ -16,7 +16,7 @@ use crate::{
     paths::Outline,
     reveal::{RevealPolicy, Whole},
     select::{SelectError, SelectOptions, Selector, Selectors},
-    trace::Telemetry,
+    telemetry::Telemetry,
 };
 use crossfeed_jmespath::{Arena, Budget, Kind, Unrepresentable, ValueSize, View};
 use crossfeed_wire::{Pointer, reference::Reference};

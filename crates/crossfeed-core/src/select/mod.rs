@@ -11,18 +11,19 @@ mod readings;
 mod report;
 #[cfg(test)]
 mod tests;
+mod trace;
 
 pub(crate) use cache::Selectors;
 pub(crate) use error::NO_MEMORY;
 pub use error::SelectError;
 pub use report::{Answered, Notice, SelectReport};
+pub(crate) use trace::{masked_failed_selector, masked_selector};
 
-use self::readings::{Reading, prefix_chars, strip_prefix};
-use crate::{
-    canonical::Views,
-    paths::Outline,
-    trace::{SelectTrace, Telemetry},
+use self::{
+    readings::{Reading, prefix_chars, strip_prefix},
+    trace::SelectTrace,
 };
+use crate::{canonical::Views, paths::Outline, telemetry::Telemetry};
 use crossfeed_jmespath::{
     Arena, Budget, Cost, EvalError, Expression, Kind, Limits, ParseError, TypeMismatch, View,
     evaluate,

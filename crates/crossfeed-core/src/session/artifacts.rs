@@ -13,7 +13,8 @@ use crate::{
     error::{Error, Failure, LookupError},
     resolve::Wanted,
     reveal::Whole,
-    trace::{number, stage, staged},
+    telemetry::{number, stage},
+    trace::staged,
 };
 use bytes::Bytes;
 use crossfeed_jmespath::Arena;

@@ -139,8 +139,16 @@ pub struct Selected {
     pub report: SelectReport,
 }
 
+impl Engine {
+    /// A session: the scope in which call ids mean something.
+    #[must_use]
+    pub fn session(&self, scope: Scope) -> Session {
+        Session::new(self.clone(), scope)
+    }
+}
+
 impl Session {
-    pub(crate) fn new(engine: Engine, scope: Scope) -> Self {
+    fn new(engine: Engine, scope: Scope) -> Self {
         Self {
             engine,
             scope,

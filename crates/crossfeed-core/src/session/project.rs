@@ -15,7 +15,8 @@ use crate::{
     resolve::LimitError,
     reveal::Whole,
     select::SelectError,
-    trace::{number, stage, staged},
+    telemetry::{number, stage},
+    trace::staged,
 };
 use bytes::Bytes;
 use crossfeed_jmespath::{Arena, Budget, View};

@@ -16,7 +16,8 @@ use crate::{
     resolve::{LimitError, Wanted},
     reveal::Whole,
     strip::{StripPolicy, strip},
-    trace::{fail, number, stage, staged},
+    telemetry::{fail, number, stage},
+    trace::staged,
 };
 use advice::{in_place, within};
 use crossfeed_jmespath::{Arena, Budget, View};

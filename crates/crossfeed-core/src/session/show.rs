@@ -16,7 +16,8 @@ use crate::{
     reveal::Whole,
     select::{SelectError, Selection, Selector},
     strip::StripPolicy,
-    trace::{number, stage, staged},
+    telemetry::{number, stage},
+    trace::staged,
 };
 use crossfeed_jmespath::{Arena, Budget, Kind, View};
 use crossfeed_json::Cursor;

@@ -4,7 +4,7 @@
 use crate::{
     PreparedTool,
     resolve::{Looked, Plan},
-    trace::carried,
+    telemetry::carried,
 };
 use std::sync::{Arc, Mutex, PoisonError};
 

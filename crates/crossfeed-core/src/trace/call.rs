@@ -1,6 +1,6 @@
 //! The span of a call in flight: from its beginning until it has returned or is given up.
 
-use super::{Instrument, Telemetry, stage};
+use crate::telemetry::{Instrument, Telemetry, fail, within};
 use crossfeed_wire::{CallId, TraceContext};
 use std::sync::{
     Arc, OnceLock,
@@ -48,7 +48,7 @@ impl CallTrace {
 
     pub(crate) fn name_tool(&self, tool: &str) {
         if !self.span.is_disabled() {
-            let tool = stage::within(tool);
+            let tool = within(tool);
             self.span.record("gen_ai.tool.name", tool);
             let name = format!("execute_tool {tool}");
             self.span.record("otel.name", name.as_str());
@@ -82,7 +82,7 @@ impl CallTrace {
             }
             true => {
                 self.span.record("crossfeed.outcome", "failed");
-                stage::fail(&self.span, "result.failed");
+                fail(&self.span, "result.failed");
             }
         }
     }
@@ -92,7 +92,7 @@ impl Drop for CallTrace {
     fn drop(&mut self) {
         if !*self.has_returned.get_mut() {
             self.span.record("crossfeed.outcome", "given_up");
-            stage::fail(&self.span, "given_up");
+            fail(&self.span, "given_up");
         }
         if let Some(telemetry) = &self.telemetry {
             telemetry.measure(Instrument::CallsInFlight, -1.0, &[]);

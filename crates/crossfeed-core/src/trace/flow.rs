@@ -1,15 +1,12 @@
 //! How data flows between calls: a link from the call that takes to the call that gave, for each
 //! reference; an event where there is nothing to link to.
 
-use super::{
-    AttributeValue, Telemetry,
-    resolution::missed,
-    stage::{number, within},
-};
+use super::resolution::missed;
 use crate::{
     error::{Error, Failure},
     resolve::Link,
-    select::{SelectError, SelectReport},
+    select::{masked_failed_selector, masked_selector},
+    telemetry::{AttributeValue, Telemetry, number, within},
 };
 use crossfeed_jmespath::masked;
 use crossfeed_wire::ErrorCode;
@@ -45,7 +42,7 @@ pub(super) fn brought(consumer: &Consumer<'_>, lineage: &[Link]) -> usize {
             artifact: source.artifact_id.as_ref().map(|id| id.as_str()),
             tool: source.tool.as_deref().map(within),
             at: within(link.at.as_str()),
-            selector: &|| shown(select?, report),
+            selector: &|| masked_selector(select?, report),
             view: report.map(|report| report.view.as_str()),
             repairs: report.map_or(0, |report| report.repairs.len()),
             used_default: source.used_default,
@@ -93,35 +90,11 @@ pub(super) fn failed(span: &Span, failures: &[Failure]) {
     }
 }
 
-/// A selector as it may be said: what was evaluated in the end, since a repair shows what was meant.
-pub(super) fn shown(written: &str, report: Option<&SelectReport>) -> Option<String> {
-    match report {
-        None => masked(written, false),
-        Some(report) => {
-            let is_repaired = !report.repairs.is_empty();
-            let text = if is_repaired {
-                &report.evaluated
-            } else {
-                written
-            };
-            masked(text, report.notice.is_none())
-        }
-    }
-}
-
 /// The selector of a reference that failed; nothing of what is no expression.
 fn unmet(written: &str, error: &Error) -> Option<String> {
     match error {
-        Error::Select(error) => unmatched(written, error),
+        Error::Select(error) => masked_failed_selector(written, error),
         _ => masked(written, false),
-    }
-}
-
-/// The same of one that was evaluated, or tried.
-pub(super) fn unmatched(written: &str, error: &SelectError) -> Option<String> {
-    match error {
-        SelectError::MatchedNothing { .. } | SelectError::Mismatch { .. } => masked(written, false),
-        _ => None,
     }
 }
 

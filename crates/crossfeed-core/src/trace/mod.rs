@@ -10,24 +10,16 @@
 //! message. Where nobody listens, nothing is built.
 
 mod call;
-mod figures;
 mod flow;
 mod record;
 mod resolution;
-mod select;
 mod stage;
 mod store;
-mod telemetry;
 mod validate;
-mod watch;
 
 pub(crate) use call::CallTrace;
-pub(crate) use figures::avoided;
 pub(crate) use record::RecordTrace;
 pub(crate) use resolution::ResolutionTrace;
-pub(crate) use select::SelectTrace;
-pub(crate) use stage::{carried, fail, number, stage, staged};
+pub(crate) use stage::staged;
 pub(crate) use store::TracedStore;
-pub use telemetry::{Attribute, AttributeValue, Instrument, Telemetry};
 pub(crate) use validate::ValidateTrace;
-pub use watch::StoreWatch;

@@ -1,9 +1,7 @@
 //! The span of a recording, and where in a trace what is recorded comes from.
 
-use super::{
-    CallTrace, Telemetry,
-    stage::{fail, number, within},
-};
+use super::CallTrace;
+use crate::telemetry::{Telemetry, fail, number, within};
 use crossfeed_store::{Recorded, StoreError, StoredResult};
 use crossfeed_wire::CallId;
 use std::sync::Arc;

@@ -1,13 +1,13 @@
 //! The span of one resolution: what came of it, and from where.
 
 use super::{
-    Attribute, AttributeValue, CallTrace, Instrument, Telemetry,
+    CallTrace,
     flow::{self, Consumer},
-    stage::{fail, number, within},
 };
 use crate::{
     error::{Error, LookupError, ResolveError},
     resolve::Link,
+    telemetry::{Attribute, AttributeValue, Instrument, Telemetry, fail, number, within},
 };
 use std::sync::Arc;
 use tracing::{Span, field};

@@ -1,6 +1,6 @@
 //! A store whose every use is a span.
 
-use super::stage::{fail, number};
+use crate::telemetry::{fail, number};
 use async_trait::async_trait;
 use crossfeed_store::{
     ArtifactLookup, ArtifactMissing, Listed, ListedArtifact, Lookup, Missing, Recorded,

@@ -1,7 +1,10 @@
 //! The span of judging arguments.
 
-use super::stage::{fail, number, stage};
-use crate::{error::Failure, validate::TypeRepair};
+use crate::{
+    error::Failure,
+    telemetry::{fail, number, stage},
+    validate::TypeRepair,
+};
 use tracing::{Span, field};
 
 /// One judgement, as a trace has it.

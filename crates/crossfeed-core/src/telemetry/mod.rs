@@ -1,6 +1,13 @@
-//! What a host's telemetry does for the engine.
+//! What the engine reports, and the trait by which a host receives it.
+//!
+//! Knows no stage: each stage builds its own spans from the helpers here.
 
-use super::StoreWatch;
+mod span;
+mod watch;
+
+pub(crate) use span::{carried, fail, number, stage, within};
+pub use watch::StoreWatch;
+
 use crossfeed_wire::TraceContext;
 use std::fmt;
 use tracing::Span;
@@ -71,5 +78,13 @@ pub trait Telemetry: Send + Sync + fmt::Debug {
     /// by default.
     fn watch(&self, store: StoreWatch) {
         let _ = store;
+    }
+}
+
+/// Reports how many more tokens were kept out of the context, or fewer.
+pub(crate) fn avoided(telemetry: &dyn Telemetry, before: i64, after: i64) {
+    let more = after.saturating_sub(before);
+    if more != 0 {
+        telemetry.measure(Instrument::TokensAvoided, more as f64, &[]);
     }
 }

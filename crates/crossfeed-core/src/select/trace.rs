@@ -1,23 +1,20 @@
 //! The span of one selector, and how long it took.
 
-use super::{
-    AttributeValue, Instrument, Telemetry,
-    flow::{shown, unmatched},
-    stage::{fail, number, stage},
-};
-use crate::select::{SelectError, SelectReport};
+use super::{SelectError, SelectReport};
+use crate::telemetry::{AttributeValue, Instrument, Telemetry, fail, number, stage};
+use crossfeed_jmespath::masked;
 use std::time::Instant;
 use tracing::{Span, field};
 
 /// One selector, as a trace has it.
-pub(crate) struct SelectTrace<'t> {
+pub(super) struct SelectTrace<'t> {
     span: Span,
     /// Read only where somebody wants to know.
     begun: Option<(Instant, &'t dyn Telemetry)>,
 }
 
 impl<'t> SelectTrace<'t> {
-    pub(crate) fn begin(telemetry: Option<&'t dyn Telemetry>) -> Self {
+    pub(super) fn begin(telemetry: Option<&'t dyn Telemetry>) -> Self {
         Self {
             span: stage!(
                 "crossfeed::select",
@@ -32,12 +29,12 @@ impl<'t> SelectTrace<'t> {
         }
     }
 
-    pub(crate) fn span(&self) -> &Span {
+    pub(super) fn span(&self) -> &Span {
         &self.span
     }
 
     /// Notes what came of it.
-    pub(crate) fn end(self, written: &str, done: Result<&SelectReport, &SelectError>) {
+    pub(super) fn end(self, written: &str, done: Result<&SelectReport, &SelectError>) {
         if let Some((begun, telemetry)) = self.begun {
             let seconds = begun.elapsed().as_secs_f64();
             let code = done.err().map(|error| error.code().as_str());
@@ -50,8 +47,8 @@ impl<'t> SelectTrace<'t> {
         }
         span.record("crossfeed.selector.length", number(written.len()));
         let selector = match done {
-            Ok(report) => shown(written, Some(report)),
-            Err(error) => unmatched(written, error),
+            Ok(report) => masked_selector(written, Some(report)),
+            Err(error) => masked_failed_selector(written, error),
         };
         span.record("crossfeed.selector", selector.as_deref());
         match done {
@@ -66,5 +63,29 @@ impl<'t> SelectTrace<'t> {
             }
             Err(error) => fail(span, error.code().as_str()),
         }
+    }
+}
+
+/// A selector without its literals: as it was evaluated, since a repair shows what was meant.
+pub(crate) fn masked_selector(written: &str, report: Option<&SelectReport>) -> Option<String> {
+    match report {
+        None => masked(written, false),
+        Some(report) => {
+            let is_repaired = !report.repairs.is_empty();
+            let text = if is_repaired {
+                &report.evaluated
+            } else {
+                written
+            };
+            masked(text, report.notice.is_none())
+        }
+    }
+}
+
+/// The same of one that failed, if it was evaluated.
+pub(crate) fn masked_failed_selector(written: &str, error: &SelectError) -> Option<String> {
+    match error {
+        SelectError::MatchedNothing { .. } | SelectError::Mismatch { .. } => masked(written, false),
+        _ => None,
     }
 }
