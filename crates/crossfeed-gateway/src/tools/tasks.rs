@@ -245,9 +245,17 @@ async fn seen(shared: Arc<Shared>, task: Arc<tokio::sync::Mutex<Task>>, result: 
         // Nothing is known of its members, so it is in one piece.
         return shown.over(&result);
     }
-    let Task::Done(done) = &*task else {
+    let Task::Done(done) = &mut *task else {
         return result;
     };
+    if done.came.is_none() {
+        // It came to nothing, as the server said before; this may be why.
+        let shared = shared.at(Arc::clone(&done.place));
+        if let Some(again) = done.again.of_late_failure(&shared, &result).await {
+            done.again = again;
+            done.came = Some(came);
+        }
+    }
     let Done {
         again,
         place,

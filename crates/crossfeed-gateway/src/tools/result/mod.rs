@@ -356,16 +356,48 @@ impl Again {
         self.can_read && show.may_be_cut() && self.params.is_empty()
     }
 
-    /// The result as the client is to see it; with its call id only if it is the one that was recorded.
-    pub(super) async fn shown(&self, shared: &Shared, result: Bytes, is_same: bool) -> Bytes {
-        let (answer, _, _room) = answer(shared, &result, self.shows).await;
-        let mut show = Show {
+    fn show(&self, shared: &Shared) -> Show {
+        Show {
             view: self.view,
             offered: Arc::clone(&self.offered),
             call_id: Some(self.call_id.to_string()),
             note: None,
             is_stateless: shared.is_stateless(),
-        };
+        }
+    }
+
+    /// The same for what a task failed with, where it was known before that it failed: a large failure is recorded
+    /// under an id of its own, since the call's is taken. None for anything else.
+    pub(super) async fn of_late_failure(&self, shared: &Shared, result: &Bytes) -> Option<Self> {
+        let (answer, read, _room) = answer(shared, result, self.shows).await;
+        let is_large = matches!(answer, Answer::Failure { is_large: true });
+        if !is_large || !self.cuts_failures(&self.show(shared)) {
+            return None;
+        }
+        let session = shared.session();
+        let mut failed = ToolResult::mcp_document(read).failed();
+        if let Ok(before) = session.get(&self.call_id).await {
+            if let Some(tool) = before.tool() {
+                failed = failed.with_tool(tool);
+            }
+            if let Some(server) = before.server() {
+                failed = failed.with_server(Arc::clone(server));
+            }
+        }
+        let call_id = shared.place.ids.next().ok()?;
+        let recorded = session.record(&call_id, failed).await;
+        let is_kept = recorded.is_ok();
+        note(recorded.err());
+        is_kept.then(|| Self {
+            call_id,
+            ..self.clone()
+        })
+    }
+
+    /// The result as the client is to see it; with its call id only if it is the one that was recorded.
+    pub(super) async fn shown(&self, shared: &Shared, result: Bytes, is_same: bool) -> Bytes {
+        let (answer, _, _room) = answer(shared, &result, self.shows).await;
+        let mut show = self.show(shared);
         let is_large = match answer {
             Answer::Result { is_large } => is_large,
             Answer::Unread => return room::unread(shared),

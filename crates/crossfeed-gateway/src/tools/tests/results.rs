@@ -576,15 +576,15 @@ async fn a_large_failure_is_cut_and_can_be_read_to_its_end() {
             .contains("`read_result`"),
         "{said}"
     );
-    can_be_read_to_its_end(&client, text).await;
+    can_be_read_to_its_end(&client, "call_1", text).await;
 }
 
-/// A failed result that is known as `call_1` and is one text.
-pub(super) async fn can_be_read_to_its_end(client: &ClientTools, text: &str) {
+/// A failed result that is known by this id and is one text.
+pub(super) async fn can_be_read_to_its_end(client: &ClientTools, call_id: &str, text: &str) {
     // It is read page by page.
     let (mut read, mut offset) = (String::new(), json!(0));
     while !offset.is_null() {
-        let arguments = json!({"call_id": "call_1", "offset": offset});
+        let arguments = json!({"call_id": call_id, "offset": offset});
         let answer = answered(client, params("read_result", arguments)).await;
         let page: Value =
             serde_json::from_str(answer["content"][0]["text"].as_str().unwrap()).unwrap();
@@ -593,7 +593,7 @@ pub(super) async fn can_be_read_to_its_end(client: &ClientTools, text: &str) {
     }
     assert_eq!(read, text);
     // And nothing refers to it.
-    let arguments = json!({"url": null, "_refs": {"url": {"_tool": "call_1"}}});
+    let arguments = json!({"url": null, "_refs": {"url": {"_tool": call_id}}});
     let answer = answered(client, params("fetch", arguments)).await;
     assert!(error(&answer).starts_with("result.failed"), "{answer}");
 }

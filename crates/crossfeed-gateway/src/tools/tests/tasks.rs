@@ -61,9 +61,40 @@ async fn a_failed_task_is_cut_as_any_failure_however_often_it_is_asked_for() {
             assert_eq!(told(&client, "t", said).await, first);
         }
         let text = failure["content"][0]["text"].as_str().unwrap();
-        results::can_be_read_to_its_end(&client, text).await;
+        results::can_be_read_to_its_end(&client, "call_1", text).await;
         assert_eq!(told(&client, "t", said).await, first);
     }
+}
+
+/// Who asks how a task is hears that it failed before it asks for what it failed with.
+#[tokio::test]
+async fn what_a_task_failed_with_is_cut_also_where_it_is_known_to_have_failed() {
+    let failure = results::long_failure();
+    let text = failure["content"][0]["text"].as_str().unwrap();
+    let client = one().await;
+    began(&client, "search", "t").await;
+    let status = json!({"taskId": "t", "status": "failed"});
+    assert_eq!(told(&client, "t", &status).await, status);
+    let arguments = json!({"url": null, "_refs": {"url": {"_tool": "call_1"}}});
+    let answer = answered(&client, params("fetch", arguments)).await;
+    assert!(error(&answer).starts_with("result.failed"), "{answer}");
+    let first = told(&client, "t", &failure).await;
+    let shown = error(&first);
+    let id = shown
+        .strip_prefix("[crossfeed preview of ")
+        .and_then(|shown| shown.split_once(':'))
+        .map(|(id, _)| id.to_owned())
+        .unwrap_or_else(|| panic!("{first}"));
+    assert!(first.to_string().len() < 4_000, "{first}");
+    for _ in 0..2 {
+        assert_eq!(told(&client, "t", &failure).await, first);
+    }
+    results::can_be_read_to_its_end(&client, &id, text).await;
+    // A small one is what it is.
+    began(&client, "search", "u").await;
+    told(&client, "u", &json!({"taskId": "u", "status": "failed"})).await;
+    let small = json!({"isError": true, "content": [{"type": "text", "text": "no"}]});
+    assert_eq!(told(&client, "u", &small).await, small);
 }
 
 #[tokio::test]
