@@ -3,6 +3,7 @@
 //! What comes in: a stored result. What goes out: its views. The rules are normative in
 //! `specs/canonical-value.md`.
 
+use crate::error::LimitError;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use crossfeed_jmespath::{Arena, Budget, Cost, Kind, View};
 use crossfeed_json::{Cursor, Document, JsonError};
@@ -92,6 +93,15 @@ pub(crate) enum ViewError {
     /// The budget does not cover it.
     #[error(transparent)]
     Cost(#[from] Cost),
+}
+
+impl From<ViewError> for LimitError {
+    fn from(error: ViewError) -> Self {
+        match error {
+            ViewError::Limit(error) => Self::Unreadable(error),
+            ViewError::Cost(cost) => cost.into(),
+        }
+    }
 }
 
 impl<'a> Views<'a> {

@@ -3,7 +3,7 @@
 //! What comes in: sizes and values. What goes out: whether they fit, and what is said where they do
 //! not. Deliberately not here: previews, which always fit.
 
-use crate::error::{Failure, LookupError};
+use crate::{error::LookupError, failure::Failure};
 use crossfeed_jmespath::{Kind, View};
 use crossfeed_json::quoted;
 use crossfeed_tokens::TokenCounter;

@@ -27,6 +27,7 @@ mod canonical;
 mod context;
 mod engine;
 mod error;
+mod failure;
 mod flight;
 mod hint;
 mod likeness;
@@ -47,29 +48,29 @@ mod trace;
 mod validate;
 
 pub use account::TokenAccount;
-pub use artifact::{ArtifactError, Component, ComponentError, Created, Misfit, NewArtifact};
+pub use artifact::{Component, ComponentError, Created, NewArtifact};
 pub use context::{ContextOptions, Outline, Oversized, Retrieved};
 pub use crossfeed_jmespath::Memory;
 pub use crossfeed_schema::SchemaError;
 pub use crossfeed_wire::View;
 pub use engine::{Engine, EngineOptions};
-pub use error::{Error, Failure, LookupError, ResolveError};
+pub use error::{
+    ArgumentError, ArtifactError, LimitError, LookupError, MalformedReference, Misfit, NotJson,
+    Offer, RenderError, RevealError, SelectError, ValidationCost,
+};
+pub use failure::{Error, Failure, ResolveError};
 pub use flight::BeginError;
 pub use hint::{HintDetail, StructureHints};
 pub use project::{ProjectOptions, Projected, infer_schema};
 pub use record::ToolResult;
-pub use render::{
-    RenderError, RenderOptions, Rendered, ShownHints, may_hold_notices, without_notices,
-};
-pub use resolve::{LimitError, Link, MalformedReference, Source, SplicedJson};
-pub use reveal::{RevealError, RevealPolicy};
-pub use select::{Answered, Notice, SelectError, SelectOptions, SelectReport};
-pub use session::{
-    InFlight, NotJson, Resolved, ResolvedJson, Response, Selected, Session, arguments_cost,
-};
+pub use render::{RenderOptions, Rendered, ShownHints, may_hold_notices, without_notices};
+pub use resolve::{Link, Source, SplicedJson};
+pub use reveal::RevealPolicy;
+pub use select::{Answered, Notice, SelectOptions, SelectReport};
+pub use session::{InFlight, Resolved, ResolvedJson, Response, Selected, Session, arguments_cost};
 pub use shape::Shape;
 pub use strip::{StripPolicy, strip};
-pub use suggest::{Offer, ParameterError, ParameterSchema, Suggestion};
+pub use suggest::{ParameterError, ParameterSchema, Suggestion};
 pub use telemetry::{Attribute, AttributeValue, Instrument, StoreWatch, Telemetry};
 pub use tool::PreparedTool;
-pub use validate::{ArgumentError, InputSchema, RepairScope, TypeRepair, ValidationCost};
+pub use validate::{InputSchema, RepairScope, TypeRepair};

@@ -6,8 +6,9 @@
 
 use crate::{
     engine::Engine,
-    error::{Error, Failure, ResolveError},
-    resolve::{LimitError, Plan},
+    error::LimitError,
+    failure::{Error, Failure, ResolveError},
+    resolve::Plan,
     validate::InputSchema,
 };
 use crossfeed_schema::{ListedTool, ReadError, SchemaError};

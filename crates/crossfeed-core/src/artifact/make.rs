@@ -1,13 +1,15 @@
 //! From a recorded result to full data and a summary.
 
-use super::{ArtifactError, Component, Misfit, NewArtifact};
+use super::{Component, NewArtifact};
+use crate::error::{ArtifactError, Misfit};
 use crate::{
     canonical::{Stored, Views},
-    error::{Error, Failure},
+    error::{LimitError, SelectError},
+    failure::{Error, Failure},
     paths::Outline,
-    resolve::{FillLimits, LimitError},
+    resolve::FillLimits,
     reveal::{RevealPolicy, Whole},
-    select::{SelectError, SelectReport, Selection, Selector, Selectors},
+    select::{SelectReport, Selection, Selector, Selectors},
     shape::Shape,
     suggest::{OFFERED, ParameterSchema, Trial},
     telemetry::Telemetry,

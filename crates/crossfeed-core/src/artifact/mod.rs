@@ -6,14 +6,12 @@
 //! a model is shown of an artifact.
 
 mod component;
-mod error;
 mod make;
 
 #[cfg(test)]
 mod tests;
 
 pub use component::{Component, ComponentError};
-pub use error::{ArtifactError, Misfit};
 pub(crate) use make::{Made, Maker};
 
 use crate::select::SelectReport;

@@ -4,7 +4,6 @@
 //! number of steps; the number is found by bisection, each trial being written and counted.
 
 use super::{
-    RenderError, RenderOptions, Rendered, ShownHints,
     notice::{self, Note},
     ours::{Ours, beside_preview},
     parts::Surroundings,
@@ -15,7 +14,9 @@ use super::{
     subject::{Known, Subject, whole_tokens},
     whole::{Blanks, whole},
     write::write,
+    {RenderOptions, Rendered, ShownHints},
 };
+use crate::error::RenderError;
 use crate::{
     canonical::{Stored, ViewError},
     context::ContextOptions,

@@ -1,7 +1,7 @@
 //! Filling: each reference's value is made once, then put where it belongs.
 
 use super::{
-    LimitError, MalformedReference, count_of,
+    count_of,
     lineage::{Link, Source, still_there},
     nesting::Nesting,
     plan::{Plan, Planned},
@@ -10,12 +10,14 @@ use super::{
     tally::Tally,
     tree::{Documents, Tree, unheld},
 };
+use crate::error::{LimitError, MalformedReference};
 use crate::{
     canonical::{Stored, Views},
-    error::{Error, Failure, LookupError},
+    error::{LookupError, SelectError},
+    failure::{Error, Failure},
     paths::Outline,
     reveal::{RevealPolicy, Whole},
-    select::{SelectError, SelectOptions, Selector, Selectors},
+    select::{SelectOptions, Selector, Selectors},
     telemetry::Telemetry,
 };
 use crossfeed_jmespath::{Arena, Budget, Kind, Unrepresentable, ValueSize, View};

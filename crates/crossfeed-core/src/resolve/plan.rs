@@ -1,9 +1,7 @@
 //! The plan: one walk over the arguments that finds every reference, and every malformed one.
 
-use super::{
-    LimitError,
-    walked::{Came, Room, Walked},
-};
+use super::walked::{Came, Room, Walked};
+use crate::error::LimitError;
 use crossfeed_json::{Cursor, Kind, MAX_DEPTH};
 use crossfeed_schema::Place;
 use crossfeed_wire::{

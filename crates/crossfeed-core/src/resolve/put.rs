@@ -4,14 +4,14 @@
 //! without references, and where each value came from. Deliberately not here: how values are made.
 
 use super::{
-    LimitError, MalformedReference,
     fill::{Made, failure},
     lineage::Link,
     nesting::Nesting,
     plan::{Plan, Planned, Step},
     tree::{Inside, Tree, index_of},
 };
-use crate::error::{Error, Failure};
+use crate::error::{LimitError, MalformedReference};
+use crate::failure::{Error, Failure};
 use crossfeed_json::MAX_DEPTH;
 use crossfeed_wire::{Pointer, reference::Malformed};
 

@@ -5,10 +5,7 @@
 //! passed on unseen.
 
 use super::{fill::Looked, plan::Plan};
-use crate::{
-    canonical::Stored,
-    reveal::{RevealError, RevealPolicy},
-};
+use crate::{canonical::Stored, error::RevealError, reveal::RevealPolicy};
 
 /// What may be shown of each wanted result, where that is asked for: by a selector, or by a call that
 /// failed, whose message the model is told.

@@ -4,7 +4,8 @@
 //! the grammar reads it. Of a document nothing else is built, and no more than there is room for. What
 //! reading back took out of it is not there.
 
-use super::{LimitError, Node, Tree as _};
+use super::{Node, Tree as _};
+use crate::error::LimitError;
 use crate::shape::kind_of;
 use crossfeed_json::{Cursor, Key, Kind, is_deeper};
 use crossfeed_wire::{Pointer, reference::COPIED};

@@ -19,5 +19,5 @@ mod redact;
 mod tests;
 mod whole;
 
-pub use policy::{RevealError, RevealPolicy};
+pub use policy::RevealPolicy;
 pub(crate) use whole::Whole;

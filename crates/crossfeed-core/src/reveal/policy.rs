@@ -2,10 +2,9 @@
 
 use super::redact::shown_json;
 use bytes::Bytes;
-use crossfeed_json::{Cursor, Document, JsonError, Kind};
+use crossfeed_json::{Cursor, Document, Kind};
 use crossfeed_projection::RevealRules;
 use crossfeed_store::{Missing, Tombstone};
-use crossfeed_wire::{ErrorCode, Fault};
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 /// What is always kept and what is never revealed of the results of each tool.
@@ -183,37 +182,5 @@ fn is_hidden_in(cursor: Cursor<'_>, rules: &RevealRules) -> bool {
         }
         Kind::Array => cursor.items().any(|item| is_hidden_in(item, rules)),
         _ => false,
-    }
-}
-
-/// Why nothing of a result is shown, although it is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum RevealError {
-    /// JSON beyond a limit, of a tool some of whose fields are never revealed: 128 lists within each
-    /// other.
-    #[error("the result is withheld: it cannot be told what of it may be revealed: {0}")]
-    Unjudged(JsonError),
-}
-
-impl RevealError {
-    /// The stable code.
-    #[must_use]
-    pub fn code(&self) -> ErrorCode {
-        ErrorCode::LimitExceeded
-    }
-
-    /// Who can act.
-    #[must_use]
-    pub fn fault(&self) -> Fault {
-        Fault::Model
-    }
-
-    /// One next step.
-    #[must_use]
-    pub fn advice(&self) -> &'static str {
-        match self {
-            Self::Unjudged(_) => "try: a call that returns less, or flatter, data",
-        }
     }
 }

@@ -1,4 +1,5 @@
-use super::{RevealError, RevealPolicy, redact};
+use super::{RevealPolicy, redact};
+use crate::error::RevealError;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use crossfeed_json::{Document, MAX_DEPTH};
 use crossfeed_projection::RevealRules;

@@ -1,7 +1,8 @@
 //! What is stored, and the one way from it to what may be shown.
 
-use super::{RevealError, RevealPolicy, redact};
+use super::{RevealPolicy, redact};
 use crate::canonical::Stored;
+use crate::error::RevealError;
 use crossfeed_projection::RevealRules;
 use std::{any::Any, sync::Arc};
 

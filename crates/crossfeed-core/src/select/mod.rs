@@ -5,7 +5,6 @@
 //! normative in `specs/select.md`.
 
 mod cache;
-mod error;
 mod miss;
 mod readings;
 mod report;
@@ -14,8 +13,6 @@ mod tests;
 mod trace;
 
 pub(crate) use cache::Selectors;
-pub(crate) use error::NO_MEMORY;
-pub use error::SelectError;
 pub use report::{Answered, Notice, SelectReport};
 pub(crate) use trace::{masked_failed_selector, masked_selector};
 
@@ -23,7 +20,12 @@ use self::{
     readings::{Reading, prefix_chars, strip_prefix},
     trace::SelectTrace,
 };
-use crate::{canonical::Views, paths::Outline, telemetry::Telemetry};
+use crate::{
+    canonical::Views,
+    error::{SelectError, quotable},
+    paths::Outline,
+    telemetry::Telemetry,
+};
 use crossfeed_jmespath::{
     Arena, Budget, Cost, EvalError, Expression, Kind, Limits, ParseError, TypeMismatch, View,
     evaluate,
@@ -31,7 +33,7 @@ use crossfeed_jmespath::{
     repair::{self, Repair},
     why_empty,
 };
-use std::{borrow::Cow, cell::Cell, sync::Arc};
+use std::{cell::Cell, sync::Arc};
 
 /// What selectors may be and cost.
 #[derive(Clone, Debug)]
@@ -423,20 +425,5 @@ fn moved(error: ParseError, by: usize) -> ParseError {
             found,
         },
         other => other,
-    }
-}
-
-/// The most characters of a selector that are quoted: as many as it may have by default.
-const QUOTED_CHARS: usize = 1000;
-
-/// An expression as it was written; of one that is far too long, the beginning without blanks.
-pub(crate) fn quotable(written: &str) -> Cow<'_, str> {
-    if written.chars().nth(QUOTED_CHARS).is_none() {
-        return Cow::Borrowed(written);
-    }
-    let text = written.trim();
-    match text.char_indices().nth(QUOTED_CHARS) {
-        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
-        None => Cow::Borrowed(text),
     }
 }

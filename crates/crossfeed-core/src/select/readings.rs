@@ -4,7 +4,8 @@
 //! in their order, and what the last of them gives, that on the object a model was shown. The order
 //! is normative in `specs/select.md`.
 
-use super::{Answered, Outcome, SelectError, Selection, Selector, Trouble, no_memory};
+use super::{Answered, Outcome, Selection, Selector, Trouble, no_memory};
+use crate::error::SelectError;
 use crossfeed_jmespath::{Kind, View};
 use std::borrow::Cow;
 

@@ -1,7 +1,9 @@
 use super::{
-    Answered, SelectError, SelectOptions, Selection, Selector, Selectors, readings::strip_prefix,
+    readings::strip_prefix,
+    {Answered, SelectOptions, Selection, Selector, Selectors},
 };
 use crate::canonical::Views;
+use crate::error::SelectError;
 use crate::paths::Outline;
 use crossfeed_jmespath::{Arena, Budget, View};
 use crossfeed_json::Document;

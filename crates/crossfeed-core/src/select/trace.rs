@@ -1,6 +1,7 @@
 //! The span of one selector, and how long it took.
 
-use super::{SelectError, SelectReport};
+use super::SelectReport;
+use crate::error::SelectError;
 use crate::telemetry::{AttributeValue, Instrument, Telemetry, fail, number, stage};
 use crossfeed_jmespath::masked;
 use std::time::Instant;

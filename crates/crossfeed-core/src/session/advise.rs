@@ -2,7 +2,7 @@
 
 use super::work::Work;
 use crate::{
-    error::{Error, Failure},
+    failure::{Error, Failure},
     resolve::{Link, Step},
     reveal::Whole,
     suggest::{Fits, OFFERED, ParameterSchema, Trial, Wish},

@@ -14,44 +14,22 @@ use super::{
     work::Work,
 };
 use crate::{
-    error::{Failure, ResolveError},
-    resolve::{Came, LimitError, Node, Plan, Removed, Room, SplicedJson, may_hold_references},
+    error::{LimitError, NotJson},
+    failure::{Failure, ResolveError},
+    resolve::{Came, Node, Plan, Removed, Room, SplicedJson, may_hold_references},
     tool::PreparedTool,
     validate::InputSchema,
 };
 use bytes::Bytes;
 use crossfeed_jmespath::View;
-use crossfeed_json::{Cursor, Document, JsonError, JsonErrorKind};
+use crossfeed_json::{Cursor, Document, JsonErrorKind};
 use crossfeed_schema::{ListedTool, Taken};
-use crossfeed_wire::{ErrorCode, Pointer};
+use crossfeed_wire::Pointer;
 use serde_json::Value;
 use std::pin::pin;
 
 /// Arguments as JSON with every reference replaced.
 pub type ResolvedJson = Resolved<SplicedJson>;
-
-/// Arguments that are no JSON: `{url: 1}`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the arguments are no JSON: {error}")]
-#[non_exhaustive]
-pub struct NotJson {
-    /// What is wrong, and at which byte.
-    pub error: JsonError,
-}
-
-impl NotJson {
-    /// The stable code.
-    #[must_use]
-    pub fn code(&self) -> ErrorCode {
-        ErrorCode::ArgumentsInvalid
-    }
-
-    /// One next step.
-    #[must_use]
-    pub fn advice(&self) -> &'static str {
-        "write the arguments as one JSON value"
-    }
-}
 
 /// Arguments as they were written, each key once.
 pub(super) struct Written {

@@ -3,8 +3,8 @@
 use super::{Session, is_small_result, project::on_root};
 use crate::{
     canonical::Stored,
-    error::{Error, Failure},
-    resolve::LimitError,
+    error::LimitError,
+    failure::{Error, Failure},
 };
 use crossfeed_jmespath::Arena;
 use crossfeed_schema::LearnedSchema;

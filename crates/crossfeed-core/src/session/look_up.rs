@@ -3,9 +3,8 @@
 use super::{Session, size::run};
 use crate::{
     canonical::Stored,
-    error::LookupError,
+    error::{LookupError, Offer, There, effort},
     resolve::{Looked, Wanted},
-    suggest::{Offer, There, effort},
 };
 use crossfeed_store::{ArtifactLookup, Lookup, StoredResult};
 use crossfeed_wire::CallId;

@@ -34,7 +34,7 @@ mod work;
 
 pub use cost::arguments_cost;
 pub use flight::InFlight;
-pub use json::{NotJson, ResolvedJson};
+pub use json::ResolvedJson;
 pub use respond::Response;
 
 use self::{
@@ -45,11 +45,12 @@ use crate::{
     account::Account,
     canonical::{Stored, marked},
     engine::{Engine, Inner},
-    error::{Failure, LookupError, ResolveError},
+    error::{LimitError, LookupError, RevealError},
+    failure::{Failure, ResolveError},
     flight::Actor,
     record::ToolResult,
-    resolve::{FillLimits, LimitError, Link, Looked, Plan},
-    reveal::{RevealError, Whole},
+    resolve::{FillLimits, Link, Looked, Plan},
+    reveal::Whole,
     select::SelectReport,
     tool::PreparedTool,
     trace::{CallTrace, RecordTrace, ResolutionTrace},

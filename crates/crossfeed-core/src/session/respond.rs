@@ -15,7 +15,8 @@ use super::Session;
 use crate::{
     account::{Extent, Showable},
     canonical::{Stored, marked},
-    error::{Error, Failure, LookupError},
+    error::LookupError,
+    failure::{Error, Failure},
     project::{ProjectOptions, Projected},
     record::ToolResult,
     render::whole_tokens,

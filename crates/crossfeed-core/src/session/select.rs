@@ -4,8 +4,8 @@ use super::{Selected, Session, is_small_result, project::written, size::is_plain
 use crate::{
     canonical::Stored,
     engine::Inner,
-    error::{Error, Failure},
-    resolve::LimitError,
+    error::LimitError,
+    failure::{Error, Failure},
     shape::Shape,
 };
 use crossfeed_jmespath::Arena;

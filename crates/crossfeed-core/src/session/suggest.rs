@@ -4,8 +4,9 @@ use super::{Session, succeeded};
 use crate::{
     canonical::Stored,
     engine::Inner,
-    error::{Error, Failure},
-    resolve::{LimitError, Wanted},
+    error::LimitError,
+    failure::{Error, Failure},
+    resolve::Wanted,
     suggest::{ParameterSchema, Suggestion, Trial},
 };
 use crossfeed_jmespath::Arena;

@@ -1,7 +1,7 @@
 //! What a session's results cost and saved, and the end of a session.
 
 use super::Session;
-use crate::{account::TokenAccount, error::Failure};
+use crate::{account::TokenAccount, failure::Failure};
 use crossfeed_store::StoreError;
 use crossfeed_wire::Fault;
 

@@ -7,9 +7,9 @@
 use super::work::Work;
 use crate::{
     canonical::Stored,
-    error::{Error, Failure},
+    error::RevealError,
+    failure::{Error, Failure},
     resolve::Link,
-    reveal::RevealError,
     shape::Shape,
     validate::TypeRepair,
 };

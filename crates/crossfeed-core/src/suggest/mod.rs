@@ -5,15 +5,12 @@
 //! Selectors near to one that missed are found by [`crate::select`]; which of them fit is judged
 //! here, too.
 
-mod offer;
 mod parameter;
 mod place;
 #[cfg(test)]
 mod tests;
 mod wish;
 
-pub use offer::Offer;
-pub(crate) use offer::{There, effort};
 pub use parameter::{ParameterError, ParameterSchema};
 pub(crate) use wish::Wish;
 

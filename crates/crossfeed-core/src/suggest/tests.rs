@@ -1,4 +1,5 @@
-use super::{Fits, Offer, ParameterSchema, Suggestion, There, Trial, effort};
+use super::{Fits, ParameterSchema, Suggestion, Trial};
+use crate::error::{Offer, There, effort};
 use crate::select::SelectOptions;
 use crossfeed_jmespath::{Arena, Budget, Expression, View, evaluate};
 use crossfeed_json::Document;
@@ -458,7 +459,7 @@ fn any_number_of_unknown_ids_is_compared_for_one_effort() {
     }
     // The first is compared with all, the last with none.
     assert!((1..1000).contains(&alike), "{alike}");
-    assert!(Offer::of(&id(1), &there, &mut super::effort()).alike);
+    assert!(Offer::of(&id(1), &there, &mut crate::error::effort()).alike);
 }
 
 fn documents() -> impl Strategy<Value = Value> {

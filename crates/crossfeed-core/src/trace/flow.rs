@@ -3,7 +3,7 @@
 
 use super::resolution::missed;
 use crate::{
-    error::{Error, Failure},
+    failure::{Error, Failure},
     resolve::Link,
     select::{masked_failed_selector, masked_selector},
     telemetry::{AttributeValue, Telemetry, number, within},

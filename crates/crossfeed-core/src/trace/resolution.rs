@@ -5,7 +5,8 @@ use super::{
     flow::{self, Consumer},
 };
 use crate::{
-    error::{Error, LookupError, ResolveError},
+    error::LookupError,
+    failure::{Error, ResolveError},
     resolve::Link,
     telemetry::{Attribute, AttributeValue, Instrument, Telemetry, fail, number, within},
 };

@@ -1,6 +1,6 @@
 //! The end of a stage's span.
 
-use crate::{error::Failure, telemetry::fail};
+use crate::{failure::Failure, telemetry::fail};
 use tracing::{Instrument as _, Span};
 
 /// Does a stage's work in its span, and notes what came of it.

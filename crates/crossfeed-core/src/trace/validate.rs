@@ -1,7 +1,7 @@
 //! The span of judging arguments.
 
 use crate::{
-    error::Failure,
+    failure::Failure,
     telemetry::{fail, number, stage},
     validate::TypeRepair,
 };

@@ -5,7 +5,7 @@
 //! of a subschema on a value the validator makes at most, found without making them: each pair of
 //! subschema and value is looked at once, however often it would be evaluated.
 
-use crossfeed_wire::ErrorCode;
+use crate::error::ValidationCost;
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -21,29 +21,6 @@ const EXPLAINED: u64 = 50;
 /// What the schema of another document that the validator itself knows asks of each value: the
 /// largest, that of JSON Schema, asks less.
 const FOREIGN: u64 = 200;
-
-/// Judging the arguments would take more than it may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the arguments take more than {limit} steps to validate")]
-#[non_exhaustive]
-pub struct ValidationCost {
-    /// How many steps there may be.
-    pub limit: u64,
-}
-
-impl ValidationCost {
-    /// The stable code.
-    #[must_use]
-    pub fn code(&self) -> ErrorCode {
-        ErrorCode::LimitExceeded
-    }
-
-    /// One next step.
-    #[must_use]
-    pub fn advice(&self) -> &'static str {
-        "try: a selector that gives flatter or less data"
-    }
-}
 
 /// The steps that the validations of one call may take together.
 #[derive(Debug)]

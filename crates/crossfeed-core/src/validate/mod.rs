@@ -15,7 +15,6 @@ mod sight_tests;
 mod skeleton;
 
 pub(crate) use cost::Steps;
-pub use cost::ValidationCost;
 pub use repair::{RepairScope, TypeRepair};
 pub(crate) use repair::{keeps_numbers, lossless};
 pub use schema::InputSchema;
@@ -23,55 +22,17 @@ pub(crate) use schema::Schemas;
 pub(crate) use skeleton::built_bytes;
 
 use crate::{
-    error::{Error, Failure},
+    error::ArgumentError,
+    failure::{Error, Failure},
     resolve::Link,
     shape::Shape,
 };
-use crossfeed_wire::{CallId, ErrorCode, Pointer};
+use crossfeed_wire::Pointer;
 use serde_json::Value;
 use std::collections::HashMap;
 
 /// The most places that are reported: more would not fit a model's context.
 const REPORTED: usize = 20;
-
-/// One place of the arguments that does not fit.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected {expected}, found {found}")]
-#[non_exhaustive]
-pub struct ArgumentError {
-    /// What the schema asks for.
-    pub expected: String,
-    /// The shape of what came.
-    pub found: Shape,
-    /// The call that the value came from, if a reference brought it in.
-    pub brought_by: Option<CallId>,
-    /// Selectors on that call's result whose values would fit where the reference stands.
-    pub fitting: Vec<String>,
-    /// Whether it was looked for such.
-    pub(crate) looked: bool,
-}
-
-impl ArgumentError {
-    /// The stable code.
-    #[must_use]
-    pub fn code(&self) -> ErrorCode {
-        ErrorCode::ArgumentsInvalid
-    }
-
-    /// One next step.
-    #[must_use]
-    pub fn advice(&self) -> String {
-        match (&self.brought_by, self.fitting.as_slice()) {
-            (None, _) => "write a value that fits".to_owned(),
-            (Some(_), []) if self.looked => {
-                "nothing that was tried of that result fits: refer to another call, or write the value"
-                    .to_owned()
-            }
-            (Some(_), []) => "try: a `$select` that picks what fits".to_owned(),
-            (Some(_), selectors) => format!("try: {}", selectors.join(", ")),
-        }
-    }
-}
 
 /// One thing that the validator found.
 pub(crate) struct Finding {

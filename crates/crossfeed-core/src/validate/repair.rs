@@ -1,9 +1,10 @@
 //! Lossless repairs of types: a string that is the JSON of what is demanded, a number for a string.
 
 use super::{
-    ByPlace, InputSchema,
-    cost::{Steps, ValidationCost},
+    cost::Steps,
+    {ByPlace, InputSchema},
 };
+use crate::error::ValidationCost;
 use crossfeed_json::{Cursor, Document, Kind, compare_numbers, number_value};
 use crossfeed_wire::{Pointer, reference::type_name};
 use serde_json::Value;

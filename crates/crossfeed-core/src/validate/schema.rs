@@ -1,14 +1,17 @@
 //! Compiled schemas, and the cache of them.
 
 use super::{
-    Finding,
-    cost::{Graph, Steps, ValidationCost},
-    describe,
+    cost::{Graph, Steps},
     sight::Sight,
     skeleton::Unbuilt,
+    {Finding, describe},
 };
+use crate::error::ValidationCost;
 
-use crate::resolve::{LimitError, Node, Room};
+use crate::{
+    error::LimitError,
+    resolve::{Node, Room},
+};
 use crossfeed_jmespath::{Cost, Reservation};
 use crossfeed_json::{Cursor, MAX_DEPTH, dismantle, is_deeper};
 use crossfeed_schema::SchemaError;

@@ -551,7 +551,7 @@ fn a_budget_that_holds_nothing_is_refused() {
         for budget in [0, 1] {
             let options = RenderOptions::default().with_budget(budget);
             let failure = render(undeclared(json), &options).unwrap_err();
-            let crate::Error::Render(super::RenderError::BudgetTooSmall { needed, .. }) =
+            let crate::Error::Render(crate::RenderError::BudgetTooSmall { needed, .. }) =
                 failure.error
             else {
                 panic!("{failure}");

@@ -3,7 +3,7 @@
 //! What comes in: a value, what fits, and errors. What goes out: paths and advice. Deliberately not
 //! here: whether a path reaches what it should through the guards of any selector.
 
-use crate::{paths::member, select::SelectError};
+use crate::{error::SelectError, paths::member};
 use crossfeed_jmespath::{Kind, ParseError, View};
 
 /// How many members of an object are looked at for one that may enter the context.

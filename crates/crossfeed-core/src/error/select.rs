@@ -3,6 +3,7 @@
 use crate::shape::Shape;
 use crossfeed_jmespath::{Expression, ParseError, TypeMismatch, guard::Forbidden};
 use crossfeed_wire::{ErrorCode, Fault};
+use std::borrow::Cow;
 
 /// Why a selector did not produce a value.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -164,7 +165,7 @@ impl SelectError {
 }
 
 /// What to do where the host has no memory left.
-pub(crate) const NO_MEMORY: &str = "call again when other calls have returned, or select less";
+pub(super) const NO_MEMORY: &str = "call again when other calls have returned, or select less";
 
 /// Whether an expression is fields and indexes, or all of the value.
 fn is_path(expression: &str) -> bool {
@@ -201,4 +202,19 @@ fn found(shape: &Shape, nearest: &[String]) -> String {
         selectors => format!("try: {}", selectors.join(", ")),
     };
     format!("found: {shape}\n{next}")
+}
+
+/// The most characters of a selector that are quoted: as many as it may have by default.
+const QUOTED_CHARS: usize = 1000;
+
+/// An expression as it was written; of one that is far too long, the beginning without blanks.
+pub(crate) fn quotable(written: &str) -> Cow<'_, str> {
+    if written.chars().nth(QUOTED_CHARS).is_none() {
+        return Cow::Borrowed(written);
+    }
+    let text = written.trim();
+    match text.char_indices().nth(QUOTED_CHARS) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &text[..end])),
+        None => Cow::Borrowed(text),
+    }
 }

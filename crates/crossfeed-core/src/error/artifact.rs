@@ -23,7 +23,7 @@ pub struct Misfit {
 
 impl Misfit {
     /// The property of the component at fault.
-    pub(super) fn property(&self) -> Option<String> {
+    pub(crate) fn property(&self) -> Option<String> {
         self.at.tokens().next()
     }
 }

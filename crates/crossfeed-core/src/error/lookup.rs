@@ -1,0 +1,265 @@
+//! Why there is no result to refer to.
+
+use super::Offer;
+use crossfeed_store::{ArtifactMissing, Missing, StoreError, Tombstone};
+use crossfeed_wire::{ArtifactId, CallId, ErrorCode, Fault};
+use std::{sync::Arc, time::Duration};
+
+/// Why there is no result to refer to.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LookupError {
+    /// No such call in this session; a call of another session reads the same.
+    #[error("no result of call `{call_id}` is known in this session")]
+    Unknown {
+        /// The call.
+        call_id: CallId,
+        /// The calls whose results are there.
+        offer: Offer,
+    },
+    /// The result was kept for its time to live.
+    #[error("the result of call `{call_id}` has expired")]
+    Expired {
+        /// The call.
+        call_id: CallId,
+        /// The call that it came from.
+        tombstone: Tombstone,
+    },
+    /// The result had to make room.
+    #[error("the result of call `{call_id}` had to make room for newer ones")]
+    Evicted {
+        /// The call.
+        call_id: CallId,
+        /// The call that it came from.
+        tombstone: Tombstone,
+    },
+    /// The call failed.
+    #[error("call `{call_id}` failed: {message}")]
+    Failed {
+        /// The call.
+        call_id: CallId,
+        /// The failure's own message.
+        message: String,
+        /// The tool, where it is known.
+        tool: Option<String>,
+        /// Whether the call may be made again without harm.
+        repeatable: bool,
+    },
+    /// The call is in flight: it was begun and has not returned.
+    #[error("call `{call_id}` has not returned{}", after(*waited))]
+    Pending {
+        /// The call.
+        call_id: CallId,
+        /// How long it was waited for; `None` where it was not, since this does not wait for calls or
+        /// something else is wrong.
+        waited: Option<Duration>,
+    },
+    /// The call was in flight, and was given up while it was waited for.
+    #[error("call `{call_id}` was given up before it returned")]
+    GivenUp {
+        /// The call.
+        call_id: CallId,
+        /// The call.
+        tombstone: Tombstone,
+    },
+    /// The call waits for the one that refers to it, by itself or by others: nothing would ever
+    /// return.
+    #[error("{}", circle(path))]
+    Cycle {
+        /// The call.
+        call_id: CallId,
+        /// From the call that refers to it round to itself.
+        path: Vec<CallId>,
+    },
+    /// No such artifact in this session.
+    #[error("no artifact `{artifact_id}` of call `{call_id}` is known in this session")]
+    ArtifactUnknown {
+        /// The artifact.
+        artifact_id: ArtifactId,
+        /// The call.
+        call_id: CallId,
+        /// The artifacts that are there.
+        offer: Offer,
+    },
+    /// The artifact was kept for its time to live.
+    #[error("artifact `{artifact_id}` of call `{call_id}` has expired")]
+    ArtifactExpired {
+        /// The artifact.
+        artifact_id: ArtifactId,
+        /// The call.
+        call_id: CallId,
+        /// The call whose result it was made from.
+        tombstone: Tombstone,
+    },
+    /// The store did not answer.
+    #[error("stored results cannot be read at the moment")]
+    Store(#[source] Arc<StoreError>),
+}
+
+impl LookupError {
+    /// The error for a result that nothing is known of.
+    pub(crate) fn unknown(call_id: CallId) -> Self {
+        let offer = Offer::default();
+        Self::Unknown { call_id, offer }
+    }
+
+    /// The error for a result that a store does not have.
+    #[must_use]
+    pub fn missing(call_id: CallId, missing: Missing) -> Self {
+        match missing {
+            Missing::Unknown => Self::unknown(call_id),
+            Missing::Expired(tombstone) => Self::Expired { call_id, tombstone },
+            Missing::Evicted(tombstone) => Self::Evicted { call_id, tombstone },
+        }
+    }
+
+    /// The error for an artifact that a store does not have.
+    #[must_use]
+    pub fn artifact_missing(
+        artifact_id: ArtifactId,
+        call_id: CallId,
+        missing: ArtifactMissing,
+    ) -> Self {
+        match missing {
+            ArtifactMissing::Unknown => Self::ArtifactUnknown {
+                artifact_id,
+                call_id,
+                offer: Offer::default(),
+            },
+            ArtifactMissing::Expired(tombstone) => Self::ArtifactExpired {
+                artifact_id,
+                call_id,
+                tombstone,
+            },
+        }
+    }
+
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Unknown { .. } => ErrorCode::ResultUnknown,
+            Self::Expired { .. } => ErrorCode::ResultExpired,
+            Self::Evicted { .. } => ErrorCode::ResultEvicted,
+            Self::Failed { .. } => ErrorCode::ResultFailed,
+            Self::Pending { .. } | Self::GivenUp { .. } => ErrorCode::ResultPending,
+            Self::Cycle { .. } => ErrorCode::ResultCycle,
+            Self::ArtifactUnknown { .. } => ErrorCode::ArtifactUnknown,
+            Self::ArtifactExpired { .. } => ErrorCode::ArtifactExpired,
+            Self::Store(_) => ErrorCode::StoreUnavailable,
+        }
+    }
+
+    /// Who can act.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::Store(error) => error.fault(),
+            _ => Fault::Model,
+        }
+    }
+
+    /// One next step.
+    #[must_use]
+    pub fn advice(&self) -> String {
+        match self {
+            Self::Unknown { offer, .. } => offer.advice(
+                "results",
+                "use the `_toolCallId` of a result of this session, exactly as it was shown",
+            ),
+            Self::Expired { tombstone, .. }
+            | Self::Evicted { tombstone, .. }
+            | Self::GivenUp { tombstone, .. }
+                if tombstone.repeatable() =>
+            {
+                run_again(tombstone)
+            }
+            Self::Expired { tombstone, .. } | Self::Evicted { tombstone, .. } => {
+                do_not_repeat("the call was made and only its result is gone", tombstone.tool())
+            }
+            Self::GivenUp { tombstone, .. } => do_not_repeat("the call may have run", tombstone.tool()),
+            Self::Pending { .. } => "refer to that call when it has returned".to_owned(),
+            Self::Cycle { .. } => {
+                "make these calls one after another, the first of them without a reference to the others"
+                    .to_owned()
+            }
+            Self::ArtifactExpired { tombstone, .. } => {
+                if tombstone.repeatable() {
+                    run_again(tombstone)
+                } else {
+                    do_not_repeat("the call was made and only the artifact is gone", tombstone.tool())
+                }
+            }
+            Self::Failed { tool, repeatable, .. } => {
+                let call = call_again(tool.as_deref());
+                if *repeatable {
+                    format!("{call} with other arguments, then refer to that call")
+                } else {
+                    format!(
+                        "a call that failed may have had effects: {call}, with other arguments, only if \
+                         repeating it is intended"
+                    )
+                }
+            }
+            Self::ArtifactUnknown { offer, .. } => offer.advice(
+                "artifacts",
+                "use the artifact id and call id of an artifact of this session, exactly as they were shown",
+            ),
+            // What the store itself advises is for whoever runs it.
+            Self::Store(error) if error.may_retry() => "try again".to_owned(),
+            Self::Store(_) => "trying again does not help: go on without stored results".to_owned(),
+        }
+    }
+}
+
+/// How long a call was waited for.
+fn after(waited: Option<Duration>) -> String {
+    let waited = waited.map(|waited| format!(" after {} ms", waited.as_millis()));
+    waited.unwrap_or_default()
+}
+
+/// The most calls of a circle that are said.
+const CIRCLE_CALLS: usize = 8;
+
+/// Who waits for whom: `a` -> `b` -> `a`.
+fn circle(path: &[CallId]) -> String {
+    let quoted = |id: &CallId| format!("`{id}`");
+    match path {
+        [one, same] if one == same => format!("call `{one}` refers to itself"),
+        [ahead @ .., last] => {
+            let said = ahead.iter().take(CIRCLE_CALLS).map(quoted);
+            let more = ahead.len().saturating_sub(CIRCLE_CALLS);
+            let more = (more > 0).then(|| format!("{more} more"));
+            let all = said.chain(more).chain([quoted(last)]);
+            let all = all.collect::<Vec<_>>().join(" -> ");
+            format!("the calls wait for each other: {all}")
+        }
+        [] => "the calls wait for each other".to_owned(),
+    }
+}
+
+/// What a model is told to do: `call X again`.
+fn call_again(tool: Option<&str>) -> String {
+    match tool {
+        Some(tool) => format!("call `{tool}` again"),
+        None => "make the call again".to_owned(),
+    }
+}
+
+/// The advice for a call that may be made again without harm.
+fn run_again(tombstone: &Tombstone) -> String {
+    let call = call_again(tombstone.tool());
+    match (tombstone.tool(), tombstone.arguments()) {
+        (Some(_), Some(arguments)) => format!(
+            "{call} with {}, then refer to that call",
+            String::from_utf8_lossy(arguments)
+        ),
+        _ => format!("{call}, then refer to that call"),
+    }
+}
+
+/// The advice for any other call. Its arguments are left out: they would invite to make it again.
+fn do_not_repeat(what_is_known: &str, tool: Option<&str>) -> String {
+    let call = call_again(tool);
+    format!("{what_is_known}: do not {call} unless repeating it is intended")
+}
