@@ -6,6 +6,9 @@ use bytes::Bytes;
 use crossfeed::json::{self, Document, JsonError, JsonErrorKind};
 use std::{io::Write, path::Path};
 
+/// How what is not text is read.
+const BYTES: &str = "bytes";
+
 /// The bytes of a result, in UTF-8 where it is text. A notice on `err` says when a file that looks like JSON is read
 /// as something else.
 ///
@@ -13,20 +16,49 @@ use std::{io::Write, path::Path};
 ///
 /// When the file cannot be read, or is not of the declared kind.
 pub(crate) fn read(path: &Path, kind: Option<Kind>, err: &mut dyn Write) -> Result<Document, Stop> {
-    let name = input::name(path);
+    let (document, misread) = open(path, kind)?;
+    if let Some(Misread { why, read_as }) = misread {
+        // A notice that cannot be written does not keep the answer back.
+        let _ = writeln!(
+            err,
+            "notice: {} {why}; it is read as {read_as}",
+            input::name(path)
+        );
+    }
+    Ok(document)
+}
+
+/// As [`read`], but an object that is not valid JSON, and what is compressed, is an error.
+///
+/// # Errors
+///
+/// When the file cannot be read, is compressed, or begins as an object and is not one.
+pub(crate) fn read_object(path: &Path) -> Result<Document, Stop> {
+    let (document, misread) = open(path, None)?;
+    let is_object = document.raw().trim_ascii_start().starts_with(b"{");
+    match misread {
+        Some(Misread { why, read_as }) if is_object || read_as == BYTES => {
+            Err(Stop::Usage(format!("{} {why}", input::name(path))))
+        }
+        _ => Ok(document),
+    }
+}
+
+/// What looks like JSON, or is compressed, and is read as something else.
+struct Misread {
+    why: String,
+    read_as: &'static str,
+}
+
+fn open(path: &Path, kind: Option<Kind>) -> Result<(Document, Option<Misread>), Stop> {
     let extension = path.extension().and_then(|extension| extension.to_str());
     let is_named_json = extension.is_some_and(|extension| {
         ["json", "jsonl", "ndjson"]
             .iter()
             .any(|json| extension.eq_ignore_ascii_case(json))
     });
-    let (document, notice) = interpret(input::read(path)?, kind, is_named_json)
-        .map_err(|why| Stop::Usage(format!("{name} {why}")))?;
-    if let Some(notice) = notice {
-        // A notice that cannot be written does not keep the answer back.
-        let _ = writeln!(err, "notice: {name} {notice}");
-    }
-    Ok(document)
+    interpret(input::read(path)?, kind, is_named_json)
+        .map_err(|why| Stop::Usage(format!("{} {why}", input::name(path))))
 }
 
 /// The bytes as they are read, and what is to be said of them; or why they are not of the declared kind.
@@ -34,19 +66,17 @@ fn interpret(
     bytes: Bytes,
     kind: Option<Kind>,
     is_named_json: bool,
-) -> Result<(Document, Option<String>), String> {
+) -> Result<(Document, Option<Misread>), String> {
     if kind == Some(Kind::Bytes) {
         return Ok((Document::new(bytes), None));
     }
     if let Some(format) = compression(&bytes) {
+        let why = format!("is compressed with {format}: decompress it first");
         return match kind {
-            Some(_) => Err(format!("is compressed with {format}: decompress it first")),
+            Some(_) => Err(why),
             None => {
-                let notice = format!("is compressed with {format}, and read as bytes");
-                Ok((
-                    Document::new(bytes),
-                    Some(format!("{notice}: decompress it first")),
-                ))
+                let read_as = BYTES;
+                Ok((Document::new(bytes), Some(Misread { why, read_as })))
             }
         };
     }
@@ -76,11 +106,13 @@ fn interpret(
             let fault = looks_like_json.then(|| json_fault(&document)).flatten();
             let read_as = match std::str::from_utf8(bytes) {
                 Ok(_) => "text",
-                Err(_) => "bytes",
+                Err(_) => BYTES,
             };
-            let notice =
-                fault.map(|why| format!("is not valid JSON: {why}; it is read as {read_as}"));
-            Ok((document, notice))
+            let misread = fault.map(|why| Misread {
+                why: format!("is not valid JSON: {why}"),
+                read_as,
+            });
+            Ok((document, misread))
         }
     }
 }
@@ -191,7 +223,7 @@ fn tool_result_fault(document: &Document) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::interpret;
+    use super::{Misread, interpret};
     use crate::cli::Kind;
     use bytes::Bytes;
 
@@ -202,8 +234,11 @@ mod tests {
     ) {
         let bytes = bytes.as_ref();
         let found = interpret(Bytes::copy_from_slice(bytes), kind, false);
-        let found =
-            found.map(|(read, notice)| (String::from_utf8_lossy(read.raw()).into_owned(), notice));
+        let found = found.map(|(read, misread)| {
+            let notice =
+                misread.map(|Misread { why, read_as }| format!("{why}; it is read as {read_as}"));
+            (String::from_utf8_lossy(read.raw()).into_owned(), notice)
+        });
         let found = match &found {
             Ok((read, notice)) => Ok((read.as_str(), notice.as_deref())),
             Err(why) => Err(why.as_str()),
@@ -296,7 +331,7 @@ mod tests {
             Some(Kind::Json),
             Err(&format!("{gzip}: decompress it first")),
         );
-        let notice = format!("{gzip}, and read as bytes: decompress it first");
+        let notice = format!("{gzip}: decompress it first; it is read as bytes");
         check(b"\x1f\x8b", None, Ok(("\x1f\u{fffd}", Some(&notice))));
     }
 

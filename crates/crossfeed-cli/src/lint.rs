@@ -2,7 +2,7 @@
 
 use crate::{
     cli,
-    report::Stop,
+    report::{self, Stop},
     rewrite::{check_schema, foreign, list, read},
 };
 use crossfeed::schema::{Finding, Severity, ToolList, lint_list};
@@ -62,7 +62,7 @@ pub(crate) fn run(
     match refused {
         0 => Ok(()),
         // The findings are the answer, and they are written.
-        _ => Err(Stop::Answer(Vec::new())),
+        _ => Err(Stop::Written(report::ERROR)),
     }
 }
 

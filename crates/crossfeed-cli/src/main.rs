@@ -54,11 +54,7 @@ fn main() -> ExitCode {
     let done = run(&cli.command, cli.json, &mut out, &mut err).and_then(|()| Ok(out.flush()?));
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(stop) => {
-            // `import` writes one document of all that is wrong itself.
-            let is_written = matches!((&cli.command, &stop), (Command::Import(_), Stop::Usage(_)));
-            report::report(&stop, cli.json && !is_written, &mut out, &mut err)
-        }
+        Err(stop) => report::report(&stop, cli.json, &mut out, &mut err),
     }
 }
 

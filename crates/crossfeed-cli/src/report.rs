@@ -9,7 +9,7 @@ use std::{
 };
 
 /// The status when the answer is an error.
-const ERROR: u8 = 1;
+pub(crate) const ERROR: u8 = 1;
 /// How many errors are written in full as text; of the others, the line.
 const IN_FULL: usize = 20;
 /// The status when the command could not be carried out.
@@ -24,6 +24,8 @@ pub(crate) enum Stop {
     Usage(String),
     /// The answer could not be written.
     Output(io::Error),
+    /// What is wrong is written already; the exit status.
+    Written(u8),
 }
 
 impl Stop {
@@ -135,6 +137,7 @@ pub(crate) fn report(
             };
             ExitCode::from(USAGE)
         }
+        Stop::Written(status) => ExitCode::from(*status),
         // Whoever read the answer has seen enough.
         Stop::Output(error) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Stop::Output(error) => {

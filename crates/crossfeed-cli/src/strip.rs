@@ -1,11 +1,12 @@
 //! `crossfeed strip`: a result without the fields that the engine added.
 
-use crate::{cli, input, report::Stop};
-use crossfeed::{StripPolicy, json::Document, strip};
+use crate::{cli, document, report::Stop};
+use crossfeed::{StripPolicy, strip};
 use std::io::Write;
 
 pub(crate) fn run(args: &cli::Strip, out: &mut dyn Write) -> Result<(), Stop> {
-    let document = Document::new(input::read(&args.file)?);
+    // An object that cannot be read could hold internal fields.
+    let document = document::read_object(&args.file)?;
     let policy = if args.all_underscore {
         StripPolicy::AllUnderscore
     } else {

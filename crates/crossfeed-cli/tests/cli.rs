@@ -818,11 +818,20 @@ fn strip_leaves_every_other_byte() {
         "no JSON",
         " {\"_id\": 1}",
         "[{\"_toolCallId\": 1}]\n\n",
-        "{\"a\": 1",
         &deep,
     ] {
         check(&["strip"], same, 0, same, "");
     }
+    // An object that cannot be read could hold internal fields.
+    let marked = r#"{"a":1,"_toolCallId":"call_1"}"#;
+    let utf16: Vec<u8> = format!("\u{feff}{marked}")
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let (status, out, _) = run_bytes(&["strip"], &utf16);
+    assert_eq!((status, out.as_slice()), (0, &br#"{"a":1}"#[..]));
+    check_usage(&["strip"], &format!("{marked}\n{marked}\n"), "NDJSON");
+    check_usage(&["strip"], &marked[..20], "it ends within a value");
     let (status, out, _) = run_bytes(&["strip"], b"\xff\0\r\n");
     assert_eq!((status, out.as_slice()), (0, &b"\xff\0\r\n"[..]));
 }

@@ -461,7 +461,8 @@ pub(crate) enum Sign {
 
 /// Take the fields that the engine added out of a result
 ///
-/// Every other byte stays as it is; what is no JSON object is printed unchanged.
+/// Every other byte stays as it is. Lists, scalars and plain text are printed unchanged. An object
+/// that is not valid JSON, and what is compressed, is an error.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

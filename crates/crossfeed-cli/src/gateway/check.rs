@@ -13,7 +13,7 @@ use super::{
     views,
     waiting::{self, Pace},
 };
-use crate::report::Stop;
+use crate::report::{self, Stop};
 use bytes::Bytes;
 use crossfeed::{estimated_tokens, json::Document};
 use crossfeed_gateway::{
@@ -164,6 +164,9 @@ pub(super) async fn run(
         return wanted::write(&checked, &own, wanted, out);
     }
     let token_error = access::token_error(&config, environment);
+    if let (true, Some(missing)) = (json, wanted::missing(&checked, &own, wanted)) {
+        return Err(missing);
+    }
     match json {
         true => {
             let mut said = as_json(&checked, &own, wanted, &config);
@@ -195,13 +198,10 @@ pub(super) async fn run(
         }
     }
     out.flush()?;
-    if let Some(missing) = wanted::missing(&checked, &own, wanted) {
-        return Err(missing);
-    }
     match token_error.is_none() && checked.iter().all(Checked::is_sound) {
         true => Ok(()),
         // What is wrong is the answer, and it is written.
-        false => Err(Stop::Answer(Vec::new())),
+        false => Err(Stop::Written(report::ERROR)),
     }
 }
 

@@ -211,8 +211,7 @@ fn write(target: &Target, before: &str, plan: &Plan) -> Result<(), Stop> {
 fn undo(target: &Target, wiring: &Wiring) -> Result<Said, Stop> {
     let backup = target.backup();
     if !is_there(&backup) {
-        let words = "there is nothing to undo";
-        return Ok(Said::new(&target.file, "nothing", words));
+        return without_backup(target, wiring);
     }
     let (now, before) = (read(&target.file)?, read(&backup)?);
     let back = match now == before {
@@ -248,6 +247,35 @@ fn undo(target: &Target, wiring: &Wiring) -> Result<Said, Stop> {
         backup.display()
     ));
     Ok(said)
+}
+
+/// There is nothing to undo, unless the client still has the gateway's entry.
+fn without_backup(target: &Target, wiring: &Wiring) -> Result<Said, Stop> {
+    let now = if is_there(&target.file) {
+        read(&target.file)?
+    } else {
+        String::new()
+    };
+    let is_wired = matches!(
+        import::plan(&now, wiring),
+        Err(ImportError::Done | ImportError::Added { .. })
+    );
+    if !is_wired {
+        let words = "there is nothing to undo";
+        return Ok(Said::new(&target.file, "nothing", words));
+    }
+    let message = format!(
+        "{}: the copy from before the import is missing: {}",
+        target.file.display(),
+        target.backup().display()
+    );
+    let mut body = ErrorBody::new(ErrorCode::ConfigInvalid, plain(&message));
+    body.advice = Some(plain(&format!(
+        "put the copy back, or replace the entry `{}` by the servers in {}",
+        wiring.name,
+        target.config.display()
+    )));
+    Err(body.into())
 }
 
 fn refused(target: &Target, error: &ImportError) -> Stop {

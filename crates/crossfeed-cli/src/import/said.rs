@@ -3,8 +3,8 @@
 //! What comes in: what became of a file, or would. What goes out: lines, or one document for all files.
 //! Nothing is said before everything is done.
 
-use crate::report::Stop;
-use crossfeed::{ErrorBody, ErrorReport};
+use crate::report::{self, Stop};
+use crossfeed::{ErrorBody, ErrorCode, ErrorReport};
 use serde_json::{Map, Value, json};
 use std::{
     io::{self, Write},
@@ -99,7 +99,7 @@ impl Said {
             Some(Stop::Usage(why)) => {
                 said.insert("errors".to_owned(), json!([{ "message": why }]));
             }
-            Some(Stop::Output(_)) | None => {}
+            Some(Stop::Output(_) | Stop::Written(_)) | None => {}
         }
         let stay = self.stay.iter();
         let stay = stay.map(|(name, why)| json!({"name": name, "why": why}));
@@ -139,8 +139,18 @@ pub(super) fn say(said: Vec<Said>, json: bool, out: &mut dyn Write) -> Result<()
             Stop::Answer(bodies) => wrong.extend(bodies),
             Stop::Usage(why) => failed.push(why),
             Stop::Output(error) => return Err(error.into()),
+            Stop::Written(_) => {}
         }
     }
+    let status = if failed.is_empty() {
+        report::ERROR
+    } else {
+        report::USAGE
+    };
+    let failed = failed
+        .into_iter()
+        .map(|why| ErrorBody::new(ErrorCode::CommandInvalid, why));
+    let wrong: Vec<_> = failed.chain(wrong).collect();
     if json {
         let mut document = Map::from_iter([("files".to_owned(), files.into())]);
         if let Some((first, rest)) = wrong.split_first() {
@@ -151,15 +161,14 @@ pub(super) fn say(said: Vec<Said>, json: bool, out: &mut dyn Write) -> Result<()
     }
     out.write_all(&lines)?;
     out.flush()?;
-    if !failed.is_empty() {
-        failed.extend(wrong.into_iter().map(|body: ErrorBody| body.message));
-        return Err(Stop::Usage(failed.join("; ")));
-    }
-    match wrong.is_empty() {
-        true => Ok(()),
-        // What is wrong is in the document.
-        false if json => Err(Stop::Answer(Vec::new())),
-        false => Err(Stop::Answer(wrong)),
+    match (wrong.is_empty(), json, status) {
+        (true, ..) => Ok(()),
+        (false, true, _) => Err(Stop::Written(status)),
+        (false, false, report::USAGE) => {
+            let messages: Vec<_> = wrong.into_iter().map(|body| body.message).collect();
+            Err(Stop::Usage(messages.join("; ")))
+        }
+        (false, false, _) => Err(Stop::Answer(wrong)),
     }
 }
 

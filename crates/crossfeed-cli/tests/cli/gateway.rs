@@ -357,6 +357,13 @@ fn a_check_shows_a_tool_as_a_client_gets_it() {
         "",
         "no server lists a tool `sya`",
     );
+    let args = [&["--json"], &check[..], &["--tool", "sya"]].concat();
+    let Run { status, out, .. } = run(&args, "");
+    let told: Value = serde_json::from_str(&out).expect(&out);
+    assert_eq!(
+        (status, &told["error"]["code"]),
+        (2, &json!("command.invalid"))
+    );
 }
 
 #[test]

@@ -500,6 +500,38 @@ fn servers_of_projects_are_named() {
     }
 }
 
+#[test]
+fn an_undo_without_its_copy_says_so() {
+    let home = Home::new("lost-copy");
+    home.write(
+        ".cursor/mcp.json",
+        "{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}",
+    );
+    home.done(&["cursor", "--apply"]);
+    fs::remove_file(home.path(".cursor/mcp.json.before-crossfeed")).unwrap();
+    let wired = home.all();
+    let Run { status, out, err } = home.import(&["cursor", "--undo"]);
+    assert_eq!((status, out.as_str()), (1, ""), "{err}");
+    assert!(
+        err.contains("the copy from before the import is missing"),
+        "{err}"
+    );
+    assert!(
+        err.contains("replace the entry `crossfeed` by the servers in"),
+        "{err}"
+    );
+    assert_eq!(home.all(), wired);
+}
+
+#[test]
+fn a_client_without_a_file_is_told_as_json() {
+    let home = Home::new("no-file");
+    let Run { status, out, err } = home.import(&["codex", "--dry-run", "--json"]);
+    assert_eq!((status, err.as_str()), (2, ""), "{out}");
+    let told: Value = serde_json::from_str(&out).expect(&out);
+    assert_eq!(told["error"]["code"], "command.invalid", "{told}");
+}
+
 /// One document on standard output, whatever becomes of the files.
 #[test]
 fn what_is_done_is_told_as_json() {

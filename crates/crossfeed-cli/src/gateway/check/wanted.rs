@@ -4,7 +4,7 @@
 //! as a client gets them, laid out for a person. Deliberately not here: what is said of all servers.
 
 use super::{Checked, Cost, parsed, tokens, write_cost, write_unanswered};
-use crate::report::Stop;
+use crate::report::{self, Stop};
 use bytes::Bytes;
 use serde_json::Value;
 use std::{
@@ -61,7 +61,7 @@ pub(super) fn write(
     match is_sound {
         true => Ok(()),
         // What is wrong is the answer, and it is written.
-        false => Err(Stop::Answer(Vec::new())),
+        false => Err(Stop::Written(report::ERROR)),
     }
 }
 

@@ -11,11 +11,14 @@ mod stored;
 use super::{client::Shared, refusal};
 use crate::config::ExtraTools;
 use bytes::Bytes;
-use crossfeed_json::{Cursor, Document};
+use crossfeed_json::{Cursor, Document, quoted};
+use crossfeed_projection::nearest;
 use crossfeed_schema::{INSPECTOR, inspector};
 use crossfeed_wire::{ErrorBody, ErrorCode};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+/// Characters of an unknown parameter that are quoted.
+const MAX_QUOTED_CHARS: usize = 64;
 /// Bytes of the arguments of one of them: far more than they take.
 const MAX_ARGUMENTS: usize = 64 << 10;
 
@@ -62,10 +65,56 @@ pub(super) fn guidance(offered: &[&str]) -> Option<String> {
 struct Asked(Value);
 
 impl Asked {
+    /// Refuses what the input schema of the tool does not name, and what lacks a required parameter.
+    fn check(&self, name: &str) -> Result<(), Box<ErrorBody>> {
+        let definition = definition(name);
+        let schema = &definition["inputSchema"];
+        let Value::Object(given) = &self.0 else {
+            let message = "the arguments are not an object".to_owned();
+            return Err(Box::new(ErrorBody::new(
+                ErrorCode::ArgumentsInvalid,
+                message,
+            )));
+        };
+        let known: Vec<&str> = schema["properties"]
+            .as_object()
+            .into_iter()
+            .flat_map(Map::keys)
+            .map(String::as_str)
+            .collect();
+        let is_unknown = |key: &&String| !known.contains(&key.as_str());
+        let mut given = given.iter().filter(|(_, value)| !value.is_null());
+        if let Some(key) = given.find_map(|(key, _)| Some(key).filter(is_unknown)) {
+            let start: String = key.chars().take(MAX_QUOTED_CHARS).collect();
+            let message = format!("the tool has no parameter {}", quoted(&start));
+            let mut body = ErrorBody::new(ErrorCode::ArgumentsInvalid, message);
+            let near = nearest(&start, known.iter().copied());
+            let offered = if near.is_empty() {
+                known.join(", ")
+            } else {
+                near.join(", ")
+            };
+            body.advice = Some(format!("try: {offered}"));
+            return Err(Box::new(body));
+        }
+        let required = schema["required"].as_array().into_iter().flatten();
+        let mut missing = required.filter_map(Value::as_str);
+        match missing.find(|name| self.given(name).is_none()) {
+            None => Ok(()),
+            Some(name) => {
+                let message = format!("the required parameter `{name}` is missing");
+                let mut body = ErrorBody::new(ErrorCode::ArgumentsInvalid, message);
+                let described = schema["properties"][name]["description"].as_str();
+                body.advice = described.map(|text| format!("give `{name}`: {text}"));
+                Err(Box::new(body))
+            }
+        }
+    }
+
     fn wrong(name: &str, expected: &str) -> Box<ErrorBody> {
         let message = format!("`{name}` is not {expected}");
         let mut body = ErrorBody::new(ErrorCode::ArgumentsInvalid, message);
-        body.advice = Some(format!("leave `{name}` out, or correct it"));
+        body.advice = Some(format!("give {expected} as `{name}`"));
         Box::new(body)
     }
 
@@ -141,6 +190,9 @@ pub(super) async fn answer(shared: &Shared, name: &str, arguments: Option<Bytes>
             .map(Cursor::to_nearest_value)
     };
     let asked = Asked(arguments.and_then(read).unwrap_or_else(|| json!({})));
+    if let Err(body) = asked.check(name) {
+        return refusal::of_bodies(vec![*body], shared.privacy());
+    }
     let answer = match name {
         READ => read::answer(shared, &asked).await,
         LIST => stored::answer(shared, &asked).await,

@@ -56,7 +56,19 @@ async fn stored_results_can_be_read() {
         json!({"text": "é\n", "offset": 17998, "total": 18000, "unit": "characters"})
     );
     for (arguments, code) in [
-        (json!({}), "result.unknown"),
+        (
+            json!({}),
+            "arguments.invalid: the required parameter `call_id` is missing",
+        ),
+        (json!({"call_id": null}), "arguments.invalid"),
+        (
+            json!("call_1"),
+            "arguments.invalid: the arguments are not an object",
+        ),
+        (
+            json!({"call_id": "call_1", "selct": "items[0]"}),
+            "arguments.invalid: the tool has no parameter \"selct\"\ntry: select",
+        ),
         (json!({"call_id": "call_9"}), "result.unknown"),
         (json!({"call_id": 7}), "arguments.invalid"),
         (
