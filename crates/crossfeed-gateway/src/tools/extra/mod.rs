@@ -65,10 +65,9 @@ pub(super) fn guidance(offered: &[&str]) -> Option<String> {
 struct Asked(Value);
 
 impl Asked {
-    /// Refuses what the input schema of the tool does not name, and what lacks a required parameter.
+    /// Refuses what the input schema of the tool does not name.
     fn check(&self, name: &str) -> Result<(), Box<ErrorBody>> {
         let definition = definition(name);
-        let schema = &definition["inputSchema"];
         let Value::Object(given) = &self.0 else {
             let message = "the arguments are not an object".to_owned();
             return Err(Box::new(ErrorBody::new(
@@ -76,7 +75,7 @@ impl Asked {
                 message,
             )));
         };
-        let known: Vec<&str> = schema["properties"]
+        let known: Vec<&str> = definition["inputSchema"]["properties"]
             .as_object()
             .into_iter()
             .flat_map(Map::keys)
@@ -97,18 +96,7 @@ impl Asked {
             body.advice = Some(format!("try: {offered}"));
             return Err(Box::new(body));
         }
-        let required = schema["required"].as_array().into_iter().flatten();
-        let mut missing = required.filter_map(Value::as_str);
-        match missing.find(|name| self.given(name).is_none()) {
-            None => Ok(()),
-            Some(name) => {
-                let message = format!("the required parameter `{name}` is missing");
-                let mut body = ErrorBody::new(ErrorCode::ArgumentsInvalid, message);
-                let described = schema["properties"][name]["description"].as_str();
-                body.advice = described.map(|text| format!("give `{name}`: {text}"));
-                Err(Box::new(body))
-            }
-        }
+        Ok(())
     }
 
     fn wrong(name: &str, expected: &str) -> Box<ErrorBody> {

@@ -21,12 +21,18 @@ const LEAST: usize = 50;
 /// configuration says nothing.
 const WINDOW: usize = 200_000;
 const SHARE: usize = 30;
+const HOW_TO_NAME: &str = "use the `_toolCallId` of a result, exactly as it was shown";
 
 /// Answers with what is asked for.
 pub(super) async fn answer(shared: &Shared, asked: &Asked) -> Result<Bytes, Bytes> {
     let privacy = shared.privacy();
     let refused = |body: Box<ErrorBody>| refusal::of_bodies(vec![*body], privacy);
-    let call_id = asked.text("call_id").map_err(&refused)?.unwrap_or_default();
+    let Some(call_id) = asked.text("call_id").map_err(&refused)? else {
+        let message = "the required parameter `call_id` is missing";
+        let mut body = ErrorBody::new(ErrorCode::ArgumentsInvalid, message);
+        body.advice = Some(HOW_TO_NAME.to_owned());
+        return Err(refused(Box::new(body)));
+    };
     let select = asked.text("select").map_err(&refused)?;
     let fields = asked.texts("fields").map_err(&refused)?;
     let offset = asked.count("offset").map_err(&refused)?.unwrap_or_default();
@@ -39,7 +45,7 @@ pub(super) async fn answer(shared: &Shared, asked: &Asked) -> Result<Bytes, Byte
         let call_id = quoted(&call_id.chars().take(64).collect::<String>());
         let message = format!("no result of call {call_id} is known in this session");
         let mut body = ErrorBody::new(ErrorCode::ResultUnknown, message);
-        body.advice = Some("use the `_toolCallId` of a result, exactly as it was shown".to_owned());
+        body.advice = Some(HOW_TO_NAME.to_owned());
         refused(Box::new(body))
     };
     // One that was never minted is not even looked up.
