@@ -90,6 +90,13 @@ impl Call {
         ASKING.contains(&self.method.as_str())
     }
 
+    /// The id of the request whose answer is the end of the call. One that may become a task goes on after its
+    /// answer.
+    pub(super) fn final_request(&self) -> Option<u64> {
+        self.number
+            .filter(|_| !matches!(self.as_task, AsTask::Asked))
+    }
+
     /// The request is for a task from here on.
     fn ask_for_task(&mut self) {
         let params = self.request.0.params();
@@ -247,7 +254,7 @@ impl Sessions {
             return;
         };
         self.sent.remove(&number);
-        self.leave_in_doubt(&running);
+        self.give_up(&running);
         for ask in &running.asks {
             ask.refuse(
                 running.link,
@@ -360,7 +367,7 @@ impl Sessions {
         let Some(call) = self.finish(call) else {
             return;
         };
-        self.leave_in_doubt(&call);
+        self.give_up(&call);
         // The server made a task of it, whatever became of what was asked about that.
         let error = match call.as_task {
             AsTask::Made(_) => error.clone().after_taking(),

@@ -83,6 +83,8 @@ impl Sessions {
             params: message.params(),
             key: String::new(),
         };
+        // What a server asks as soon as it begins says nothing of its calls.
+        self.has_asked |= session.has_called;
         let call = match self.call_that_asks(link, related) {
             Ok(call) => call,
             Err(reason) => return ask.refuse(link, reason, actions),
@@ -129,7 +131,7 @@ impl Sessions {
             let (first, second) = (asking.next(), asking.next());
             let session = self.sessions.get(&link);
             let is_sure = session.is_some_and(|session| match first {
-                Some(_) => second.is_none() && !session.is_in_doubt(),
+                Some(_) => second.is_none() && !session.unanswered.may_ask(),
                 None => !session.has_called,
             });
             return match is_sure {
@@ -145,17 +147,6 @@ impl Sessions {
             call.client.is_some()
         });
         Ok(waiting.map(|(number, _)| *number).or(parked))
-    }
-
-    /// Nobody waits any longer for a call that the server may still be at.
-    pub(super) fn leave_in_doubt(&mut self, call: &super::Call) {
-        if call.may_ask()
-            && let Some(session) = self.sessions.get_mut(&call.link)
-        {
-            session.doubt = Some(Instant::now());
-            // What comes next runs in another.
-            session.is_extra |= self.keeps_apart && session.asker.may_be_asked();
-        }
     }
 
     /// A call begins that can ask for what the server asked for before.

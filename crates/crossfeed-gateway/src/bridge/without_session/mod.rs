@@ -12,6 +12,7 @@
 //!   session, once.
 //! - `subscriptions/listen` is fed by what the server tells ([`listen`]).
 
+mod apart;
 mod call;
 mod input;
 mod listen;
@@ -55,6 +56,8 @@ pub(super) struct Sessions {
     /// Whether calls within which the server may ask run in sessions of their own, since nothing else would say
     /// which of several clients is asked.
     keeps_apart: bool,
+    /// Whether the server ever asked for something after a call had begun.
+    has_asked: bool,
     /// How long a session may take to begin.
     start_timeout: Duration,
     numbers: u64,
@@ -227,7 +230,12 @@ impl Sessions {
             Some(Sent::Subscribe { listen, uri }) => {
                 self.subscribed(link, listen, uri, message.kind() == Kind::Response, actions);
             }
-            Some(Sent::Unasked) | None => {}
+            Some(Sent::Unasked) => {}
+            None => {
+                if let Some(call) = message.id().and_then(Id::as_number) {
+                    self.answered_late(link, call);
+                }
+            }
         }
     }
 

@@ -70,7 +70,7 @@ impl Sessions {
         let mut calls = self.calls.values().filter(|call| call.link == link);
         let (first, second) = (calls.next(), calls.next());
         let session = self.sessions.get(&link)?;
-        first.filter(|_| second.is_none() && !session.is_in_doubt())
+        first.filter(|_| second.is_none() && !session.unanswered.may_ask())
     }
 
     /// A log message goes to the call that it belongs to, or else to one that wants such messages; to none

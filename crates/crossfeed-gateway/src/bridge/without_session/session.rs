@@ -1,11 +1,14 @@
 //! Sessions: one for each kind of client, opened when it is needed.
 
-use super::{Asker, Running, Sent, Sessions, input::LIFE};
+use super::{
+    Asker, Running, Sent, Sessions,
+    apart::{SESSIONS, Unanswered},
+};
 use crate::{
     Revision,
     bridge::{
         answer,
-        driver::{Action, Actions, FIRST, Link},
+        driver::{Action, Actions, Link},
         members, refuse, tell,
         words::{meta, method},
     },
@@ -16,9 +19,6 @@ use bytes::Bytes;
 use crossfeed_json::quoted;
 use std::{collections::HashMap, time::Duration};
 use tokio::time::Instant;
-
-/// Sessions of one bridge: of different clients, and as many again beside those for calls that run alone.
-const SESSIONS: usize = 8;
 
 /// How long a session is kept that was opened for calls at once.
 const SPARE: Duration = Duration::from_secs(60);
@@ -45,8 +45,8 @@ pub(super) struct Session {
     pub(super) asks: Vec<super::input::Ask>,
     /// Whether a call was made that the server may ask within.
     pub(super) has_called: bool,
-    /// When the last such call was left that the server had not answered.
-    pub(super) doubt: Option<Instant>,
+    /// Such calls that nobody waits for any longer, and that the server may still run.
+    pub(super) unanswered: Unanswered,
     /// Whether there is another that the client's next call runs in, unless that is busy.
     pub(super) is_extra: bool,
 }
@@ -60,7 +60,8 @@ pub(super) enum Held {
 }
 
 impl Session {
-    fn new(asker: Asker, is_extra: bool, held: Vec<Held>) -> Self {
+    /// One that is about to begin.
+    pub(super) fn new(asker: Asker, is_extra: bool, held: Vec<Held>) -> Self {
         Self {
             asker,
             hello: None,
@@ -70,7 +71,7 @@ impl Session {
             subscriptions: HashMap::new(),
             asks: Vec::new(),
             has_called: false,
-            doubt: None,
+            unanswered: Unanswered::default(),
             is_extra,
         }
     }
@@ -92,11 +93,6 @@ impl Session {
             .is_some_and(|value| !matches!(value.as_ref(), b"false" | b"null"))
     }
 
-    /// Whether the server may be at a call that nobody waits for.
-    pub(super) fn is_in_doubt(&self) -> bool {
-        self.doubt.is_some_and(|since| since.elapsed() <= LIFE)
-    }
-
     /// Whether the client may be asked for this.
     pub(super) fn offers(&self, capability: &str) -> bool {
         members::get(&self.asker.capabilities, &[capability]).is_some()
@@ -110,118 +106,14 @@ impl Asker {
         ["sampling", "elicitation", "roots"].into_iter().any(offers)
     }
 
-    fn is_same(&self, other: &Self) -> bool {
+    pub(super) fn is_same(&self, other: &Self) -> bool {
         self.capabilities == other.capabilities && self.info == other.info
     }
 }
 
 impl Sessions {
-    /// The session for a client that says this of itself, and for a call within which the server may ask.
-    fn session_for(
-        &mut self,
-        (asker, may_ask): (Asker, bool),
-        actions: &mut Actions,
-    ) -> Option<Link> {
-        let is_alone = may_ask && self.keeps_apart && asker.may_be_asked();
-        let known = self.known_session(&asker, is_alone);
-        if let Some(link) = known
-            && let Some(session) = self.sessions.get_mut(&link)
-        {
-            session.used = Instant::now();
-            return Some(link);
-        }
-        let is_extra = self.first_of(&asker).is_some();
-        let before = if self.is_full(is_extra) {
-            Some(self.idlest(is_extra)?)
-        } else {
-            None
-        };
-        let link = if self.first_taken {
-            self.open_link(before, actions)
-        } else {
-            self.first_taken = true;
-            FIRST
-        };
-        self.introduce(link, &asker, actions);
-        let session = Session::new(asker, is_extra, Vec::new());
-        self.sessions.insert(link, session);
-        if self.sessions.len() > 1 {
-            self.sweep_later(actions);
-        }
-        Some(link)
-    }
-
-    /// The session that a client's calls run in one after the other.
-    fn first_of(&self, asker: &Asker) -> Option<Link> {
-        let mut own = self.sessions.iter();
-        let first = own.find(|(_, session)| !session.is_extra && session.asker.is_same(asker));
-        first.map(|(link, _)| *link)
-    }
-
-    /// The session for something that a client asks; with `is_alone` one where nothing runs that the server may
-    /// ask within, or any where no more can be opened. None if one is to be opened.
-    fn known_session(&mut self, asker: &Asker, is_alone: bool) -> Option<Link> {
-        let first = self.first_of(asker);
-        if !is_alone && first.is_some() {
-            return first;
-        }
-        let own = self.sessions.iter();
-        let own: Vec<_> = own
-            .filter(|(_, session)| session.asker.is_same(asker))
-            .map(|(link, session)| (*link, session.is_extra, session.is_in_doubt()))
-            .collect();
-        let running = |link: Link| {
-            let calls = self.calls.values();
-            calls
-                .filter(|call| call.link == link && call.is_asking())
-                .count()
-        };
-        let mut free = own
-            .iter()
-            .filter(|(link, _, is_in_doubt)| !is_alone || !is_in_doubt && running(*link) == 0);
-        let free = free
-            .clone()
-            .find(|(_, is_extra, _)| !is_extra)
-            .or_else(|| free.next());
-        let link = match free {
-            Some((link, ..)) => *link,
-            None => {
-                let is_extra = first.is_some();
-                if own.is_empty() || !self.is_full(is_extra) || self.idlest(is_extra).is_some() {
-                    return None;
-                }
-                own.iter()
-                    .map(|(link, ..)| *link)
-                    .min_by_key(|link| running(*link))?
-            }
-        };
-        if first.is_none()
-            && let Some(session) = self.sessions.get_mut(&link)
-        {
-            session.is_extra = false;
-        }
-        Some(link)
-    }
-
-    /// Whether there are as many sessions beside clients' first ones as there may be, or as many of these.
-    fn is_full(&self, is_extra: bool) -> bool {
-        let alike = self.sessions.values();
-        let alike = alike.filter(|session| session.is_extra == is_extra);
-        alike.count() >= SESSIONS
-    }
-
-    /// The session, of those beside clients' first ones or of these, that could be closed and was not used for
-    /// longest.
-    fn idlest(&self, is_extra: bool) -> Option<Link> {
-        let idle = self.sessions.iter();
-        let idle = idle.filter(|(_, session)| session.is_extra == is_extra);
-        let idle = idle.filter(|(link, _)| self.is_idle(**link));
-        let idlest = idle.min_by_key(|(_, session)| session.used);
-        idlest.map(|(link, _)| *link)
-    }
-
     /// Another connection, in place of that of the session `before`.
-    fn open_link(&mut self, before: Option<Link>, actions: &mut Actions) -> Link {
+    pub(super) fn open_link(&mut self, before: Option<Link>, actions: &mut Actions) -> Link {
         if let Some(before) = before {
             self.forget_session(before);
         }
@@ -253,16 +145,21 @@ impl Sessions {
         true
     }
 
-    /// There is no room for a session beside a client's first one: what waits for it runs there.
+    /// There is no room for another session of a client: what waits for it runs in one that the client has.
     pub(super) fn join_another(&mut self, link: Link, actions: &mut Actions) -> bool {
-        let asker = self.sessions.get(&link).map(|session| &session.asker);
-        let first = asker.and_then(|asker| self.first_of(asker));
-        let Some(first) = first.filter(|first| *first != link) else {
+        let Some(asker) = self.sessions.get(&link).map(|session| &session.asker) else {
+            return false;
+        };
+        let others = self.sessions_of(asker).filter(|(other, _)| *other != link);
+        let Some((first, _)) = others.min_by_key(|(_, session)| session.is_extra) else {
             return false;
         };
         let Some(session) = self.sessions.remove(&link) else {
             return false;
         };
+        if let Some(joined) = self.sessions.get_mut(&first) {
+            joined.is_extra &= session.is_extra;
+        }
         actions.push(Action::Close(link));
         self.move_to(link, first);
         match self.sessions.get_mut(&first) {
@@ -286,7 +183,7 @@ impl Sessions {
     }
 
     /// Says to the server who the client is.
-    fn introduce(&mut self, link: Link, asker: &Asker, actions: &mut Actions) {
+    pub(super) fn introduce(&mut self, link: Link, asker: &Asker, actions: &mut Actions) {
         let version = quoted(Revision::V2025_11_25.as_str());
         let info = asker
             .info
@@ -426,7 +323,7 @@ impl Sessions {
         self.ask_server(link, method::SET_LEVEL, &params, Sent::Unasked, actions);
     }
 
-    fn is_idle(&self, link: Link) -> bool {
+    pub(super) fn is_idle(&self, link: Link) -> bool {
         let busy = self.calls.values().any(|call| call.link == link)
             || self.listens.values().any(|listen| listen.link == link);
         let ready = self.sessions.get(&link).is_some_and(Session::is_ready);
@@ -444,7 +341,7 @@ impl Sessions {
             .iter()
             .filter(|(link, session)| {
                 // The server may still be at what was left there.
-                let is_spare = session.is_extra && !session.is_in_doubt();
+                let is_spare = session.is_extra && !session.unanswered.may_ask();
                 let most = if is_spare { SPARE } else { IDLE };
                 session.used.elapsed() > most && self.is_idle(**link)
             })

@@ -2,14 +2,15 @@ use crate::{
     Revision,
     bridge::{
         WithoutSession,
-        tests::{Connection, Talk, Told, text},
+        tests::{Talk, Told, text},
     },
     message::{Id, Message},
     upstream::{Event, Header, UpstreamError},
 };
-use bytes::Bytes;
 use proptest::prelude::*;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+mod apart;
 
 const CAPABILITIES: &str = r#"{"elicitation":{},"roots":{ "listChanged":true}}"#;
 
@@ -1007,119 +1008,6 @@ async fn of_several_clients_none_is_shown_what_another_may_have_caused() {
     tokio::time::sleep(Duration::from_secs(601)).await;
     talk.server(ASK).await;
     talk.asked("e", ASKED).await;
-}
-
-impl Talk {
-    /// The client calls a tool, which runs in a session that is opened for it.
-    async fn call_elsewhere(&mut self, client: &str) -> Connection {
-        let said = said("");
-        self.client(&format!(r#"{{"jsonrpc":"2.0","id":"{client}","method":"tools/call","params":{{"name":"t",{said}}}}}"#)).await;
-        let opened = tokio::time::timeout(Duration::from_secs(1), self.connections.recv());
-        let mut other = opened.await.expect("no session of its own").unwrap();
-        let mut methods = Vec::new();
-        while methods.last().map(String::as_str) != Some("tools/call") {
-            let Some(Told::Message(message, _)) = other.told.recv().await else {
-                continue;
-            };
-            methods.push(message.method().unwrap().to_owned());
-            if methods.len() == 1 {
-                let result = Bytes::from_static(
-                    br#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}}}"#,
-                );
-                other
-                    .say(Message::response(message.id().unwrap(), &result))
-                    .await;
-            }
-        }
-        assert_eq!(
-            methods,
-            ["initialize", "notifications/initialized", "tools/call"]
-        );
-        other
-    }
-}
-
-impl Connection {
-    async fn say(&self, message: Message) {
-        let related = None;
-        let event = Event::Message { message, related };
-        self.events.send(event).await.unwrap();
-    }
-
-    /// The server asks, and does not say within which request.
-    async fn ask(&self) {
-        self.say(Message::parse(ASK).unwrap()).await;
-    }
-}
-
-/// A command does not say within which request it asks: a call that it may ask within has a process of its own
-/// while others run.
-#[tokio::test(start_paused = true)]
-async fn calls_at_once_that_may_be_asked_for_something_run_apart() {
-    let mut talk = discover(connected_over(true, false).await, r#"{"tools":{}}"#).await;
-    talk.call("a", 3).await;
-    let b = talk.call_elsewhere("b").await;
-    let c = talk.call_elsewhere("c").await;
-    c.ask().await;
-    talk.asked("c", ASKED).await;
-    talk.server(ASK).await;
-    talk.asked("a", ASKED).await;
-    b.ask().await;
-    talk.asked("b", ASKED).await;
-    talk.silence().await;
-}
-
-/// What a server remembers from one call is there for the next.
-#[tokio::test(start_paused = true)]
-async fn calls_one_after_the_other_run_in_the_same_session() {
-    let mut talk = discover(connected_over(true, false).await, r#"{"tools":{}}"#).await;
-    for (call, server) in [("a", 3), ("b", 5), ("c", 7)] {
-        talk.call(call, server).await;
-        talk.server(&format!(
-            r#"{{"jsonrpc":"2.0","id":{server},"result":{{}}}}"#
-        ))
-        .await;
-        talk.event().await;
-    }
-}
-
-/// The server may still be at a call that was cancelled: what it asks from then on must not be taken for another's.
-#[tokio::test(start_paused = true)]
-async fn a_call_after_a_cancelled_one_can_be_asked_for_something() {
-    let mut talk = discover(connected_over(true, false).await, r#"{"tools":{}}"#).await;
-    talk.call("a", 3).await;
-    talk.left("a").await;
-    let mut other = talk.call_elsewhere("b").await;
-    talk.server(ASK).await;
-    talk.ask_refused("it is not known which of several clients this asks")
-        .await;
-    other.ask().await;
-    let state = talk.asked("b", ASKED).await;
-    talk.again("b", &state, r#"{"input_1":{}}"#).await;
-    let Some(Told::Message(answer, _)) = other.told.recv().await else {
-        panic!("the answer is for the call's own session");
-    };
-    assert_eq!(text(&answer), r#"{"jsonrpc":"2.0","id":9,"result":{}}"#);
-    other
-        .say(Message::response(
-            &Id::number(6),
-            &Bytes::from_static(b"{}"),
-        ))
-        .await;
-    talk.event().await;
-    // From here on calls run there, one after the other.
-    let said = said("");
-    talk.client(&format!(
-        r#"{{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{{"name":"t",{said}}}}}"#
-    ))
-    .await;
-    let Some(Told::Message(call, _)) = other.told.recv().await else {
-        panic!("it runs elsewhere");
-    };
-    assert_eq!(call.method(), Some("tools/call"));
-    // The first session ends once it is sure that nothing runs there.
-    tokio::time::sleep(Duration::from_secs(700)).await;
-    assert!(matches!(talk.told().await, Told::Close));
 }
 
 #[tokio::test(start_paused = true)]
