@@ -524,19 +524,25 @@ fn patterns_that_fit_no_tool_are_said() {
         json!({"key": "deny", "index": 0, "pattern": "sya", "nearest": "say", "error": true})
     );
 
-    // A path for all servers that none of them can have.
+    // A path for all servers that no tool declares is an error only where it looks misspelled: failed results,
+    // resources and prompts may have any field.
     let closed = SERVER.replace(
         "\"inputSchema\"",
         "\"outputSchema\":{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{\"mail\":{\"type\":\"string\"}}},\"inputSchema\"",
     );
     let closed = file("gateway-closed.sh", &closed);
     let config = format!(
-        "never = ['mail', 'telephone']\n[mcpServers.one]\ncommand = 'sh'\nargs = ['{closed}']\n"
+        "never = ['mail', 'telephone', 'mial']\n[mcpServers.one]\ncommand = 'sh'\nargs = ['{closed}']\n"
     );
     let never = file("gateway-never.toml", &config);
     let Run { status, out, .. } = run(&["gateway", "--config", &never, "--check"], "");
-    let said = "  error: `never[1]`, for all servers, names a field that no tool of any server declares (\"telephone\")\n";
-    assert!(status == 1 && out.contains(said), "{out}");
+    let declares = "for all servers, names a field that no tool of any server declares";
+    let notice = format!("  notice: `never[1]`, {declares} (\"telephone\")\n");
+    let error = format!("  error: `never[2]`, {declares}; the nearest one is `mail` (\"mial\")\n");
+    assert!(
+        status == 1 && out.contains(&notice) && out.contains(&error),
+        "{out}"
+    );
     let mut client = Client::of(&["--config", &never]);
     client.initialize();
     client.ask(1, "tools/list", &json!({}));

@@ -39,8 +39,8 @@ pub struct UnmatchedPattern {
     pub pattern: String,
     /// The tool that may be meant.
     pub nearest: Option<String>,
-    /// Whether it can fit nothing, and not only nothing that is declared.
-    is_certain: bool,
+    /// Whether it names one tool.
+    is_exact: bool,
 }
 
 impl fmt::Display for UnmatchedPattern {
@@ -66,11 +66,11 @@ impl fmt::Display for UnmatchedPattern {
 }
 
 impl UnmatchedPattern {
-    /// Whether it names one tool that there is not, or a field that there cannot be or that is much like
-    /// one that there is: such a rule would silently not hold. A pattern may be meant for tools to come.
+    /// Whether it names one tool that there is not, or a field that is much like one that there is: such a rule
+    /// would silently not hold. A pattern may be meant for tools to come.
     #[must_use]
     pub fn is_error(&self) -> bool {
-        self.is_certain || matches!(self.key, NEVER | NEVER_OF_ALL) && self.nearest.is_some()
+        self.is_exact || matches!(self.key, NEVER | NEVER_OF_ALL) && self.nearest.is_some()
     }
 }
 
@@ -121,7 +121,7 @@ pub(super) fn of_several(
             index,
             pattern: pattern.clone(),
             nearest: nearest(&tool.replace('*', ""), known()).map(str::to_owned),
-            is_certain: !pattern.contains('*'),
+            is_exact: !pattern.contains('*'),
         });
     }
     found
@@ -154,7 +154,7 @@ pub(super) fn unmatched(
                 index: place,
                 pattern: pattern.clone(),
                 nearest: nearest(&word, tools.iter().copied()).map(str::to_owned),
-                is_certain: !pattern.contains('*'),
+                is_exact: !pattern.contains('*'),
             });
         }
     }
@@ -165,8 +165,6 @@ pub(super) fn unmatched(
 pub(super) struct Declared {
     /// The folded names of all fields, wherever they stand.
     names: BTreeSet<String>,
-    /// Whether output may have fields that are not declared.
-    is_open: bool,
 }
 
 impl Declared {
@@ -174,7 +172,6 @@ impl Declared {
     pub(super) fn by(tools: &[Bytes]) -> Option<Self> {
         let mut declared = Self {
             names: BTreeSet::new(),
-            is_open: false,
         };
         for tool in tools {
             let document = Document::new(tool.clone());
@@ -185,7 +182,6 @@ impl Declared {
                 .filter(|own| own.kind() == Kind::Object)?;
             let schema = schema.to_nearest_value();
             names_of(&schema, &mut declared.names);
-            declared.is_open |= is_open(&schema);
         }
         (!tools.is_empty()).then_some(declared)
     }
@@ -195,7 +191,6 @@ impl Declared {
         all.reduce(|one, other| {
             let (mut one, other) = (one?, other?);
             one.names.extend(other.names);
-            one.is_open |= other.is_open;
             Some(one)
         })?
     }
@@ -233,7 +228,8 @@ impl Declared {
                 index: place,
                 pattern: path.to_string(),
                 nearest: nearest(name, self.names.iter().map(String::as_str)).map(str::to_owned),
-                is_certain: !self.is_open,
+                // Failed results, resources, prompts and tools that are not listed may have it.
+                is_exact: false,
             }));
         }
         found
@@ -255,38 +251,6 @@ fn names_of(schema: &Value, names: &mut BTreeSet<String>) {
             _ => {}
         }
     }
-}
-
-/// Whether what fits a schema may have fields that this does not name, as far as plain schemas tell: one
-/// that is built in another way may.
-fn is_open(schema: &Value) -> bool {
-    let mut left = vec![schema];
-    while let Some(schema) = left.pop() {
-        let Value::Object(members) = schema else {
-            return *schema != Value::Bool(false);
-        };
-        if let Some(Value::Array(branches)) = members.get("anyOf").or_else(|| members.get("oneOf"))
-        {
-            left.extend(branches);
-            continue;
-        }
-        match members.get("type").and_then(Value::as_str) {
-            Some("string" | "number" | "integer" | "boolean" | "null") => {}
-            Some("array") => match members.get("items") {
-                Some(items) if !members.contains_key("prefixItems") => left.push(items),
-                _ => return true,
-            },
-            Some("object") if members.get("additionalProperties") == Some(&Value::Bool(false)) => {
-                if members.contains_key("patternProperties") {
-                    return true;
-                }
-                let properties = members.get("properties").and_then(Value::as_object);
-                left.extend(properties.into_iter().flat_map(serde_json::Map::values));
-            }
-            _ => return true,
-        }
-    }
-    false
 }
 
 #[cfg(test)]
@@ -438,10 +402,10 @@ mod tests {
                 "`never[2]` names a field that no tool of the server declares",
             ]
         );
-        // There may be phones that are not declared, unless the schemas say that there are not.
+        // There may be phones that are not declared, in a resource or a failed result at the latest.
         assert_eq!(errors(&[declares]), [true, false]);
         let closed = r#"{"outputSchema":{"type":"object","additionalProperties":false,"properties":{"users":{"type":"array","items":{"anyOf":[{"type":"object","additionalProperties":false,"properties":{"mail":{"type":"string"}}},{"type":"null"}]}}}}}"#;
-        assert_eq!(errors(&[closed]), [true, true]);
+        assert_eq!(errors(&[closed]), [false, false]);
         assert_eq!(errors(&[closed, declares]), [true, false]);
         // A tool that declares nothing may return anything.
         assert_eq!(said(&[declares, "{}"]), [""; 0]);
