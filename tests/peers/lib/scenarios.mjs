@@ -261,9 +261,9 @@ export async function connect(way, kind) {
 
 /**
  * Plays all scenarios for a client one after the other, until `enough` says of one that it was the last; gives what was seen by
- * name. `file` is where the server writes.
+ * name. `file` is where the server writes; `late` gets the names of scenarios that ran out of time.
  */
-export async function play(connection, file, kind, enough = () => false) {
+export async function play(connection, file, kind, enough = () => false, late = new Set()) {
   const era = kind === LATER ? LATER : 'session';
   const { client, heard, answers } = connection;
   const lines = () => readFileSync(file, 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line));
@@ -274,10 +274,11 @@ export async function play(connection, file, kind, enough = () => false) {
     heard.length = 0;
     const before = lines().length;
     Object.assign(answers, usual, scenario.prepare);
-    const come = (count, wanted, what) => until(() => count() >= wanted, 5000, what).catch(() => {});
+    const come = (count, wanted, what) => until(() => count() >= wanted, 5000, what).catch(() => late.add(name));
     const hear = (method, wanted) => come(() => heard.filter(([one]) => one === method).length, wanted, method);
     const seen = (what, wanted) => come(() => lines().slice(before).filter(([one]) => one === what).length, wanted, what);
     const given = await outcome(scenario.run(client, { hear, seen }));
+    if (isLate(given?.failed?.message)) late.add(name);
     // What comes after what was waited for is seen, too, as far as it comes at once.
     if (heard.length > 0) await sleep(30);
     // A gateway reads the list of tools whenever it has to know it, and not only when it is asked.
@@ -288,6 +289,9 @@ export async function play(connection, file, kind, enough = () => false) {
   }
   return found;
 }
+
+/** Whether an error says that something took too long. */
+export const isLate = (message) => /timed out|did not come within|took more than/i.test(message ?? '');
 
 /** Messages by kind: over HTTP two kinds may come by two streams, in any order. */
 function grouped(all) {

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { expected } from '../../suites/mcp/expected.mjs';
 import { until, within } from '../lib/checks.mjs';
 import { BINARY, command, listening, nothingLeft, scratch } from '../lib/gateway.mjs';
-import { CLIENTS, connect, difference, plain, play } from '../lib/scenarios.mjs';
+import { CLIENTS, connect, difference, isLate, plain, play } from '../lib/scenarios.mjs';
 
 const CACHE = process.env.CROSSFEED_PEERS_CACHE;
 const HERE = fileURLToPath(new URL('..', import.meta.url));
@@ -20,6 +20,9 @@ const MODES = {
   chaining: {},
   'no chaining': { extraTools: false, server: { neverChain: true } },
 };
+
+/** The scenario that every other begins with. */
+const BEGUN = 'the beginning: a client connects';
 
 export default async function suites(t) {
   const known = expected(LIST);
@@ -174,10 +177,13 @@ async function scenarios(t, judge) {
         const see = () => within(150_000, compared({ way, era, mode, options, direct }), 'what was played');
         try {
           let outcomes = await see();
-          const odd = judge.surprises(name, outcomes);
-          if (odd.length > 0) {
-            t.note('seen', `${name}, ${era}, ${way}: scenarios that were not as listed, so that all were played again`, 0, odd.map(({ test }) => test).join('; '));
-            outcomes = await see();
+          // A machine with much to do may be late. What differs for any other reason is judged as it was the first time.
+          const late = judge.surprises(name, outcomes).filter((one) => one.late);
+          if (late.length > 0) {
+            t.note('seen', `${name}, ${era}, ${way}: scenarios that ran out of time and were played again`, 0, late.map(({ test }) => test).join('; '));
+            const again = await see();
+            const second = ({ test }) => again.find((one) => one.test === test);
+            outcomes = late.some(({ test }) => test === BEGUN) ? again : outcomes.map((one) => (late.includes(one) ? second(one) ?? one : one));
           }
           judge.tell(name, outcomes, began);
         } catch (error) {
@@ -199,12 +205,15 @@ async function compared({ way, era, mode, options: { server: more, ...others }, 
     const unlike = (test, one) => difference(direct.get(behind).get(test), clean(one));
     // What clients of two revisions see is not the same: then no more is compared than that.
     const enough = (test, one) => test === 'the beginning: revision and server' && unlike(test, one) !== undefined;
+    const late = new Set();
     const through = front === 'HTTP'
-      ? await using(await listening(servers, { options }), (gateway) => played(server, { url: gateway.url }, era, enough))
-      : await played(server, command(servers, { options }), era, enough);
-    return [...through].map(([test, one]) => {
+      ? await using(await listening(servers, { options }), (gateway) => played(server, { url: gateway.url }, era, enough, late))
+      : await played(server, command(servers, { options }), era, enough, late);
+    const names = [...through.keys()];
+    return [...through].map(([test, one], place) => {
       const why = unlike(test, one);
-      return { shape: `${era}, ${way}`, test, outcome: why ? 'FAIL' : 'ok', why };
+      // What came late is seen by the scenario that is played next.
+      return { shape: `${era}, ${way}`, test, outcome: why ? 'FAIL' : 'ok', why, late: late.has(test) || late.has(names[place - 1]) };
     });
   });
 }
@@ -218,15 +227,15 @@ async function using(made, body) {
 }
 
 /** What was seen by scenario; of a client that could not connect, why. */
-async function played(server, way, era, enough) {
-  const begun = 'the beginning: a client connects';
+async function played(server, way, era, enough, late = new Set()) {
   let connection;
   try {
     connection = await connect(way, era);
   } catch (error) {
-    return new Map([[begun, { failed: error.message }]]);
+    if (isLate(error.message)) late.add(BEGUN);
+    return new Map([[BEGUN, { failed: error.message }]]);
   }
-  return using(connection, async () => new Map([[begun, {}], ...(await play(connection, server.file, era, enough))]));
+  return using(connection, async () => new Map([[BEGUN, {}], ...(await play(connection, server.file, era, enough, late))]));
 }
 
 /** The server of the scenarios: what a client connects to, and how a configuration of the gateway has it. */
