@@ -82,7 +82,8 @@ impl Sessions {
             FIRST
         };
         self.introduce(link, &asker, actions);
-        self.sessions.insert(link, Session::new(asker, is_beside, Vec::new()));
+        self.sessions
+            .insert(link, Session::new(asker, is_beside, Vec::new()));
         self.put_first(link, first);
         if self.sessions.len() > 1 {
             self.sweep_later(actions);
