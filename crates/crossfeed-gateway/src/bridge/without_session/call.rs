@@ -371,6 +371,10 @@ impl Sessions {
         // The server made a task of it, whatever became of what was asked about that.
         let error = match call.as_task {
             AsTask::Made(_) => error.clone().after_taking(),
+            // In a session that had just begun, the refusal means something else.
+            _ if call.came_back && *error == UpstreamError::SessionOver => {
+                error.clone().after_sending()
+            }
             AsTask::No | AsTask::Asked => error.clone(),
         };
         if let Some(id) = call.client {

@@ -242,11 +242,13 @@ impl Link {
     }
 
     /// A request comes back, since the server does not know the session: it is handed over again once there is
-    /// another, but not for the third time.
+    /// another, but not for the third time. What is refused again in a session that had just begun may have run:
+    /// the refusal means something else.
     pub(in crate::hub) async fn returned(&self, message: Message, headers: Vec<Header>) {
         let Some(minted) = message.id().and_then(Id::as_number) else {
             return;
         };
+        let lost = UpstreamError::SessionOver.after_sending();
         let failed = {
             let mut state = self.state();
             state.is_held = true;
@@ -266,11 +268,11 @@ impl Link {
                 state.queue.insert(place, parcel);
                 None
             } else {
-                state.take(minted, Outcome::Unavailable)
+                state.take(minted, Outcome::of(&lost))
             }
         };
         if let Some(waiting) = failed {
-            self.fail_one(waiting, &UpstreamError::SessionOver).await;
+            self.fail_one(waiting, &lost).await;
         }
     }
 

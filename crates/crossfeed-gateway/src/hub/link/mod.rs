@@ -527,7 +527,7 @@ impl Link {
             state.upstream = None;
             state.is_idle = is_idle;
             state.is_held = false;
-            state.returned.clear();
+            let returned = std::mem::take(&mut state.returned);
             state.sockets.clear();
             state.over += 1;
             state.is_overrun = false;
@@ -538,7 +538,11 @@ impl Link {
                 state.known.lose();
             }
             let queue = std::mem::take(&mut state.queue);
-            let unsent: HashSet<u64> = queue.iter().filter_map(|parcel| parcel.minted).collect();
+            let unsent = queue.iter().filter_map(|parcel| parcel.minted);
+            // A server that forgets each session at once means something else by it.
+            let means_it = error != UpstreamError::SessionOver;
+            let unsent = unsent.filter(|minted| means_it || !returned.contains(minted));
+            let unsent: HashSet<u64> = unsent.collect();
             state.queued_bytes = 0;
             state.deadlines.clear();
             state.notes.clear();

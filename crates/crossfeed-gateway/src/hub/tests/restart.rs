@@ -312,7 +312,8 @@ async fn what_a_server_does_not_take_for_its_session_is_sent_again_at_once() {
         let failed = client.answer().await;
         if failed.contains(r#""id":5"#) {
             assert!(
-                failed.contains("upstream.unavailable") && failed.contains("its session is over"),
+                failed.contains("upstream.outcome_unknown")
+                    && failed.contains("its session is over"),
                 "{failed}"
             );
             break;

@@ -7,18 +7,19 @@
 use super::{
     body,
     link::{self, Link},
+    session::{self, Refusal},
     sse::{Block, Data, Decoder},
     wire::rejected,
 };
 use crate::{
-    message::{Id, Kind, Message},
+    message::{Id, Message},
     upstream::{Header, UpstreamError},
 };
 use reqwest::{Response, StatusCode};
 use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::Notify,
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout},
 };
 
 /// How long to wait before a stream is resumed whose server does not say.
@@ -31,22 +32,6 @@ const LONGEST: Duration = Duration::from_secs(3600);
 const ATTEMPTS: usize = 5;
 /// How long the end of a stream may follow its answer: read to its end, its connection can be used again.
 const LINGER: Duration = Duration::from_secs(1);
-/// What an answer may hold that says why there is none.
-const REASON: usize = 1 << 20;
-
-/// Why a request has no answer.
-enum Failure {
-    /// The connection lives.
-    Request(UpstreamError),
-    /// The session is over.
-    Session,
-}
-
-impl From<UpstreamError> for Failure {
-    fn from(error: UpstreamError) -> Self {
-        Self::Request(error)
-    }
-}
 
 /// Posts a request and waits for its answer.
 pub(super) async fn run(
@@ -58,36 +43,22 @@ pub(super) async fn run(
     let Some(id) = message.id().cloned() else {
         return;
     };
+    let since = Instant::now();
     let posted = link.post(&message, &headers, &sent).await;
-    // What the server has taken is not sent again.
-    let is_taken = posted
-        .as_ref()
-        .is_ok_and(|response| response.status().is_success());
-    let message = Some(message).filter(|_| !is_taken);
     // It may have failed before there was anything to write.
     sent.notify_one();
-    let outcome = match posted {
-        Ok(response) => match answer(&link, &id, response).await {
-            Err(Failure::Request(error)) => Err(error.after_sending().into()),
-            outcome => outcome,
-        },
-        Err(error) => Err(error.into()),
-    };
-    match outcome {
-        Ok(()) => {}
-        Err(Failure::Request(error)) => link.fail(&id, error).await,
-        Err(Failure::Session) => {
-            // The server did not know the session, so it did not carry out this request. Of others that
-            // run nothing is known.
-            match message {
-                Some(message) => link.give_back(message, headers).await,
-                None => {
-                    link.fail(&id, UpstreamError::SessionOver.after_sending())
-                        .await
-                }
-            }
-            link.end(UpstreamError::SessionOver);
+    let answered = match posted {
+        Ok(response) if response.status().is_success() => {
+            // What the server has taken is not sent again.
+            drop((message, headers));
+            let answered = answer(&link, &id, response).await;
+            answered.map_err(UpstreamError::after_sending)
         }
+        Ok(response) => refused(&link, &id, response, (message, headers), since).await,
+        Err(error) => Err(error),
+    };
+    if let Err(error) = answered {
+        link.fail(&id, error).await;
     }
 }
 
@@ -101,9 +72,8 @@ pub(super) async fn tell(
     let had_session = link.has_session();
     match link.post(&message, &headers, &sent).await {
         Ok(response) if response.status().is_success() => {}
-        Ok(response) if link::is_over(response.status(), had_session) => {
-            link.end(UpstreamError::SessionOver)
-        }
+        // It may be the message that is not known, and not the session.
+        Ok(response) if link::is_over(response.status(), had_session) => session::ask(&link).await,
         Ok(response) => {
             let (server, status) = (&*link.server, response.status().as_u16());
             tracing::warn!(
@@ -120,17 +90,14 @@ pub(super) async fn tell(
     }
 }
 
-async fn answer(link: &Arc<Link>, id: &Id, response: Response) -> Result<(), Failure> {
+async fn answer(link: &Arc<Link>, id: &Id, response: Response) -> Result<(), UpstreamError> {
     let status = response.status();
-    if !status.is_success() {
-        return refusal(link, id, response).await;
-    }
     if link::is_stream(&response) {
         return stream(link, id, response).await;
     }
     if !link::is_json(&response) {
         let reason = format!("HTTP {} without a message", status.as_u16());
-        return Err(UpstreamError::Invalid { reason }.into());
+        return Err(UpstreamError::Invalid { reason });
     }
     let text = body::whole(response, link.limit, &link.account).await?;
     let message = Message::read(text).await;
@@ -139,33 +106,40 @@ async fn answer(link: &Arc<Link>, id: &Id, response: Response) -> Result<(), Fai
     })?;
     if !link.deliver(message, Some(id)).await {
         let reason = "what it answered is not the answer".to_owned();
-        return Err(UpstreamError::Invalid { reason }.into());
+        return Err(UpstreamError::Invalid { reason });
     }
     Ok(())
 }
 
 /// A status that says no, which may have an error of JSON-RPC with it.
-async fn refusal(link: &Arc<Link>, id: &Id, response: Response) -> Result<(), Failure> {
+async fn refused(
+    link: &Arc<Link>,
+    id: &Id,
+    response: Response,
+    (message, headers): (Message, Vec<Header>),
+    since: Instant,
+) -> Result<(), UpstreamError> {
     let status = response.status();
-    let had_session = link.has_session();
-    if link::is_over(status, had_session) {
-        return Err(Failure::Session);
+    match Refusal::read(link, id, response).await {
+        Refusal::Error { error, is_doubt } => {
+            drop((message, headers));
+            link.deliver(with_id(*error, id), Some(id)).await;
+            if is_doubt {
+                session::ask(link).await;
+            }
+        }
+        Refusal::Status => return Err(plain(status).after_sending()),
+        // Of others that run nothing is known.
+        Refusal::Session => {
+            link.give_back(message, headers).await;
+            session::end(link, since);
+        }
+        Refusal::Cut => {
+            let error = UpstreamError::SessionOver.after_sending();
+            link.fail(id, error).await;
+            session::end(link, since);
+        }
     }
-    let message = if link::is_json(&response) {
-        let text = body::whole(response, REASON.min(link.limit), &link.account).await;
-        text.ok().and_then(|text| Message::parse(text).ok())
-    } else {
-        None
-    };
-    let error = message
-        .filter(|message| message.kind() == Kind::Error && message.id().is_none_or(|of| of == id));
-    let Some(error) = error else {
-        return Err(plain(status).into());
-    };
-    if had_session && status == StatusCode::BAD_REQUEST && names_a_session(&error) {
-        return Err(Failure::Session);
-    }
-    link.deliver(with_id(error, id), Some(id)).await;
     Ok(())
 }
 
@@ -185,13 +159,6 @@ fn plain(status: StatusCode) -> UpstreamError {
             cause: Box::new(error),
         },
     }
-}
-
-/// Servers that were made by the official examples say 400 where the specification says 404: they do not know
-/// the session any more, and every further request would be refused alike.
-fn names_a_session(error: &Message) -> bool {
-    let text = error.error().unwrap_or_default().to_ascii_lowercase();
-    error.id().is_none() && memchr::memmem::find(&text, b"session").is_some()
 }
 
 /// The error with the id of the request that it is about, which it may not name.
@@ -277,7 +244,7 @@ pub(super) async fn read(
 }
 
 /// The stream of a request, resumed where it breaks before the answer.
-async fn stream(link: &Arc<Link>, id: &Id, mut response: Response) -> Result<(), Failure> {
+async fn stream(link: &Arc<Link>, id: &Id, mut response: Response) -> Result<(), UpstreamError> {
     let mut resume = Resume::default();
     let mut attempts = 0;
     loop {
@@ -295,11 +262,11 @@ async fn stream(link: &Arc<Link>, id: &Id, mut response: Response) -> Result<(),
         response = loop {
             let Some(behind) = resume.behind.as_deref() else {
                 let reason = "its stream ended before the answer".to_owned();
-                return Err(UpstreamError::Ended { reason }.into());
+                return Err(UpstreamError::Ended { reason });
             };
             if attempts == ATTEMPTS {
                 let reason = "its stream cannot be resumed".to_owned();
-                return Err(UpstreamError::Ended { reason }.into());
+                return Err(UpstreamError::Ended { reason });
             }
             attempts += 1;
             sleep(resume.wait).await;
@@ -307,21 +274,24 @@ async fn stream(link: &Arc<Link>, id: &Id, mut response: Response) -> Result<(),
                 Ok(response) if link::is_stream(&response) && response.status().is_success() => {
                     break response;
                 }
-                Ok(response) if link::is_over(response.status(), link.has_session()) => {
-                    // The request was taken before the session ended.
-                    return Err(Failure::Session);
-                }
                 Ok(response) if !response.status().is_server_error() => {
+                    let status = response.status();
                     let reason = format!(
                         "its stream ended before the answer and cannot be resumed: HTTP {}",
-                        response.status().as_u16()
+                        status.as_u16()
                     );
-                    return Err(UpstreamError::Ended { reason }.into());
+                    let error = UpstreamError::Ended { reason };
+                    if link::is_over(status, link.has_session()) {
+                        link.fail(id, error.after_sending()).await;
+                        session::ask(link).await;
+                        return Ok(());
+                    }
+                    return Err(error);
                 }
                 Ok(_)
                 | Err(UpstreamError::Unreachable { .. } | UpstreamError::OutcomeUnknown { .. }) => {
                 }
-                Err(error) => return Err(error.after_taking().into()),
+                Err(error) => return Err(error.after_taking()),
             }
         };
     }

@@ -28,7 +28,7 @@ use std::{
 use tokio::{
     sync::{Notify, mpsc, oneshot, watch},
     task::{AbortHandle, JoinSet},
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout},
 };
 
 /// How long a message without an answer may take.
@@ -36,6 +36,12 @@ const TELLING: Duration = Duration::from_secs(60);
 /// Messages without an answer that are on their way when what a server sent wrongly is not answered any
 /// more.
 const MOST_TOLD: usize = 16;
+
+/// How long the server may take to say of a request that it does not know the session, if it said so of another
+/// at once.
+const REFUSING_LEAST: Duration = Duration::from_millis(100);
+/// The same, however long it took to say so of another.
+const REFUSING_MOST: Duration = Duration::from_secs(2);
 
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
@@ -62,8 +68,10 @@ struct State {
     revision: Option<Revision>,
     /// Requests that are not posted yet.
     waiting: HashSet<Id>,
-    /// Requests that have no answer, and the tasks that wait for it.
-    running: HashMap<Id, AbortHandle>,
+    /// Requests that have no answer, the tasks that wait for it, and since when.
+    running: HashMap<Id, (AbortHandle, Instant)>,
+    /// How long the server took to say that it does not know the session.
+    refusing: Duration,
     /// Messages without an answer that are on their way.
     telling: JoinSet<()>,
     /// The task that reads what belongs to no request.
@@ -130,7 +138,7 @@ impl Link {
         }
         let task = exchange::run(Arc::clone(self), message, headers, Arc::clone(sent));
         let task = tokio::spawn(task).abort_handle();
-        state.running.insert(id.clone(), task);
+        state.running.insert(id.clone(), (task, Instant::now()));
         true
     }
 
@@ -170,7 +178,8 @@ impl Link {
 
     /// Whether the request has no answer yet. Who is told so answers it, and nobody else does.
     pub(super) fn claim(&self, id: &Id) -> Option<AbortHandle> {
-        self.state().running.remove(id)
+        let (task, _) = self.state().running.remove(id)?;
+        Some(task)
     }
 
     pub(super) fn abandon(&self, id: &Id) {
@@ -184,7 +193,8 @@ impl Link {
     pub(super) fn abort(&self) {
         let mut state = self.state();
         state.telling.abort_all();
-        let tasks = std::mem::take(&mut state.running).into_values();
+        let running = std::mem::take(&mut state.running).into_values();
+        let tasks = running.map(|(task, _)| task);
         for task in tasks.chain(state.standing.take()) {
             task.abort();
         }
@@ -280,9 +290,22 @@ impl Link {
         }
     }
 
-    /// Waits until every request that was posted has an answer, or has failed.
-    pub(super) async fn answered(&self) {
-        while !self.state().running.is_empty() {
+    /// The server took so long to say that it does not know the session.
+    pub(super) fn takes_to_refuse(&self, time: Duration) {
+        let mut state = self.state();
+        state.refusing = state.refusing.max(time);
+    }
+
+    /// Waits for requests that were posted so shortly before the session was known to be over that the server may
+    /// still say the same of them. Others run, and may go on for hours.
+    pub(super) async fn refusals(&self) {
+        let is_recent = || {
+            let state = self.state();
+            let within = (2 * state.refusing).clamp(REFUSING_LEAST, REFUSING_MOST);
+            let mut running = state.running.values();
+            running.any(|(_, since)| since.elapsed() < within)
+        };
+        while is_recent() {
             sleep(Duration::from_millis(5)).await;
         }
     }
@@ -429,7 +452,7 @@ pub(super) fn skim(text: &Bytes) -> Skimmed {
     skim.finish()
 }
 
-/// The session that a request named is over.
+/// Whether a status says that the session that a request named is over.
 pub(super) fn is_over(status: StatusCode, had_session: bool) -> bool {
     had_session && status == StatusCode::NOT_FOUND
 }

@@ -16,6 +16,7 @@ mod body;
 mod exchange;
 mod link;
 mod routing;
+mod session;
 pub mod sse;
 mod standing;
 pub(super) mod wire;
@@ -249,8 +250,7 @@ async fn dispatch(
         while let Ok((message, headers)) = waiting.try_recv() {
             link.give_back_unsent(message, headers).await;
         }
-        // Of what was posted at the same time the server says the same.
-        drop(timeout(FAREWELL, link.answered()).await);
+        link.refusals().await;
     }
     link.abort();
     let error = match error {

@@ -6,6 +6,7 @@
 use super::{
     exchange::{Resume, read},
     link::{self, Link},
+    session,
     sse::Decoder,
 };
 use crate::upstream::{Backoff, UpstreamError};
@@ -18,7 +19,17 @@ pub(super) async fn run(link: Arc<Link>) {
     let mut resume = Resume::default();
     let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(60));
     loop {
-        let wait = match link.get(resume.behind.as_deref()).await {
+        let answer = link.get(resume.behind.as_deref()).await;
+        if let Ok(response) = &answer
+            && link::is_over(response.status(), link.has_session())
+        {
+            // Or it has no such stream, and says so in another way.
+            session::ask(&link).await;
+            if link.over.borrow().is_some() {
+                return;
+            }
+        }
+        let wait = match answer {
             Ok(mut response) if response.status().is_success() && link::is_stream(&response) => {
                 let mut decoder = Decoder::new(link.limit).charging(&link.account);
                 let (_, blocks) = read(&link, &mut response, &mut decoder, &mut resume, None).await;
@@ -28,10 +39,6 @@ pub(super) async fn run(link: Arc<Link>) {
                 } else {
                     backoff.next_wait().max(resume.wait)
                 }
-            }
-            Ok(response) if link::is_over(response.status(), link.has_session()) => {
-                link.end(UpstreamError::SessionOver);
-                return;
             }
             Ok(response) if is_passing(response.status()) => backoff.next_wait(),
             // It does not know the event any more: what comes from here on is still to be had.

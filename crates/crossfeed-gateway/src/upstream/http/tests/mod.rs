@@ -1,4 +1,5 @@
 mod server;
+mod session;
 
 use super::*;
 use bytes::Bytes;
@@ -566,45 +567,6 @@ fn a_stream_whose_last_event_is_forgotten_goes_on_without_it() {
 }
 
 #[test]
-fn a_session_that_is_over_ends_the_connection() {
-    for (status, body) in [
-        (404, "{}"),
-        (
-            400,
-            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"No valid session ID"}}"#,
-        ),
-    ] {
-        run(async {
-            let server = serve(session(move |request| match id_of(request) {
-                2 => vec![Part::Until(Arc::default())],
-                _ => reply(status, "application/json", body),
-            }))
-            .await;
-            let mut client = open(&server).await;
-            begin(&mut client).await;
-            client.request(2, "m").await;
-            client.request(3, "m").await;
-            assert_eq!(
-                client.rest().await,
-                [
-                    // Of the request that hangs nothing is known.
-                    "3 came back",
-                    "closed: the server has ended: its session is over"
-                ]
-            );
-            let sent = client
-                .upstream
-                .send(Message::notification("m", None), &[])
-                .await;
-            assert_eq!(
-                sent.unwrap_err().to_string(),
-                "the server has ended: its session is over"
-            );
-        });
-    }
-}
-
-#[test]
 fn a_request_that_nobody_waits_for_is_dropped_with_its_stream() {
     run(async {
         let gone = Arc::new(Notify::new());
@@ -879,64 +841,6 @@ fn a_request_whose_connection_is_cut_is_sent_once_and_may_have_run() {
             assert_eq!(*read.lock().unwrap(), answers.len());
         });
     }
-}
-
-#[test]
-fn what_was_not_posted_when_a_session_ends_was_not_sent() {
-    run(async {
-        let goes = Arc::new(Notify::new());
-        let gone = Arc::clone(&goes);
-        let server = serve(session(move |request| match id_of(request) {
-            2 => {
-                let mut reply = vec![Part::Until(Arc::clone(&gone))];
-                reply.extend(with(404, "content-length: 0", ""));
-                reply
-            }
-            _ => vec![Part::Until(Arc::default())],
-        }))
-        .await;
-        let mut client = open(&server).await;
-        begin(&mut client).await;
-        client.request(2, "tools/call").await;
-        // This is waited for before anything else is posted.
-        client.notify("n").await;
-        client.request(3, "tools/call").await;
-        while server.requests.lock().unwrap().len() < 3 {
-            tokio::task::yield_now().await;
-        }
-        goes.notify_one();
-        let over = "the server has ended: its session is over";
-        assert_eq!(
-            client.rest().await,
-            [
-                "2 came back".to_owned(),
-                "3 came back".to_owned(),
-                format!("closed: {over}")
-            ]
-        );
-        assert_eq!(server.requests.lock().unwrap().len(), 3);
-    });
-}
-
-#[test]
-fn a_session_that_is_over_when_a_stream_is_resumed_says_nothing_of_its_request() {
-    run(async {
-        let server = serve(session(|request| match request.method.as_str() {
-            "POST" => stream("id: a\nretry: 10\ndata: \n\n"),
-            _ => reply(404, "text/plain", ""),
-        }))
-        .await;
-        let mut client = open(&server).await;
-        begin(&mut client).await;
-        client.request(2, "tools/call").await;
-        assert_eq!(
-            client.rest().await,
-            [
-                "2 failed: the request may have run: the server has ended: its session is over",
-                "closed: the server has ended: its session is over"
-            ]
-        );
-    });
 }
 
 #[test]

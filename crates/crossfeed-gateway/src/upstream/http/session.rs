@@ -1,0 +1,113 @@
+//! Whether a server still knows the session.
+//!
+//! What comes in: a status that says no. What goes out: what it says of its request, and the end of the session
+//! if it is over. Only a 404 that is not the answer to a request says that for certain: then the server did not
+//! carry the request out. After whatever else may mean it the server is asked, by a `ping`, and nothing is sent
+//! again. Deliberately not here: what becomes of the request.
+
+use super::{
+    body,
+    link::{self, Link},
+};
+use crate::{
+    message::{Id, Kind, Message},
+    upstream::UpstreamError,
+};
+use reqwest::{Response, StatusCode};
+use std::{sync::Arc, time::Duration};
+use tokio::time::{Instant, timeout};
+
+/// What an answer may hold that says why there is none.
+const REASON: usize = 1 << 20;
+/// How long the server may take to say whether it knows the session, and to say all of a 404.
+const ASKING: Duration = Duration::from_secs(2);
+
+/// What a status that says no says of its request.
+pub(super) enum Refusal {
+    /// The server does not know the session, and did not carry the request out.
+    Session,
+    /// The same, unless the rest of it, which cannot be read, is the server's answer.
+    Cut,
+    /// The server's error, and whether it may mean the session.
+    Error { error: Box<Message>, is_doubt: bool },
+    /// Nothing but itself.
+    Status,
+}
+
+impl Refusal {
+    /// Reads what came for a request.
+    pub(super) async fn read(link: &Link, id: &Id, response: Response) -> Self {
+        let status = response.status();
+        let has_session = link.has_session();
+        let is_over = link::is_over(status, has_session);
+        let text = if is_over {
+            let whole = body::whole(response, REASON.min(link.limit), &link.account);
+            match timeout(ASKING, whole).await {
+                Ok(Ok(text)) => Some(text),
+                _ => return Self::Cut,
+            }
+        } else if link::is_json(&response) {
+            let whole = body::whole(response, REASON.min(link.limit), &link.account);
+            whole.await.ok()
+        } else {
+            None
+        };
+        let message = text.and_then(|text| Message::parse(text).ok());
+        let of = message.as_ref().and_then(Message::id);
+        if is_over && !of.is_some_and(|of| is_meant(of, id)) {
+            return Self::Session;
+        }
+        let error = message.filter(|message| {
+            message.kind() == Kind::Error && message.id().is_none_or(|of| of == id)
+        });
+        match error {
+            Some(error) => Self::Error {
+                is_doubt: has_session && may_mean_session(status, &error),
+                error: Box::new(error),
+            },
+            None => Self::Status,
+        }
+    }
+}
+
+/// Whether an id is one of ours, also where the server made a text of it.
+fn is_meant(of: &Id, ours: &Id) -> bool {
+    let bare = of.raw().strip_prefix(b"\"");
+    let bare = bare.and_then(|of| of.strip_suffix(b"\""));
+    of == ours || bare == Some(ours.raw())
+}
+
+/// Servers that were made by the official examples say 400 where the specification says 404, and others answer
+/// the request. Tools have sessions of their own, of which their errors speak.
+fn may_mean_session(status: StatusCode, error: &Message) -> bool {
+    let text = error.error().unwrap_or_default().to_ascii_lowercase();
+    matches!(status, StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND)
+        && memchr::memmem::find(&text, b"session").is_some()
+}
+
+/// Asks the server whether it knows the session, which is over if it does not.
+pub(super) async fn ask(link: &Link) {
+    let since = Instant::now();
+    let id = Id::of(bytes::Bytes::from_static(br#""crossfeed-session""#));
+    let ping = Message::request(&id, "ping", None);
+    let posted = timeout(ASKING, link.post(&ping, &[], &Arc::default())).await;
+    // Where nothing is learnt, the next request will learn it.
+    let Ok(Ok(response)) = posted else { return };
+    if response.status().is_success() {
+        return;
+    }
+    let is_over = match Refusal::read(link, &id, response).await {
+        Refusal::Session | Refusal::Cut => true,
+        Refusal::Error { is_doubt, .. } => is_doubt,
+        Refusal::Status => false,
+    };
+    if is_over {
+        end(link, since);
+    }
+}
+
+/// The session is over, as the server said to what was posted then.
+pub(super) fn end(link: &Link, posted: Instant) {
+    link.takes_to_refuse(posted.elapsed());
+    link.end(UpstreamError::SessionOver);
+}
