@@ -22,6 +22,7 @@
 //! Deliberately not here: transport, schema rewriting, how results and artifacts are kept.
 
 mod account;
+mod arguments;
 mod artifact;
 mod canonical;
 mod context;
@@ -31,6 +32,7 @@ mod failure;
 mod flight;
 mod hint;
 mod likeness;
+mod lineage;
 mod paths;
 mod project;
 mod record;
@@ -48,6 +50,7 @@ mod trace;
 mod validate;
 
 pub use account::TokenAccount;
+pub use arguments::SplicedJson;
 pub use artifact::{Component, ComponentError, Created, NewArtifact};
 pub use context::{ContextOptions, Outline, Oversized, Retrieved};
 pub use crossfeed_jmespath::Memory;
@@ -61,10 +64,10 @@ pub use error::{
 pub use failure::{Error, Failure, ResolveError};
 pub use flight::BeginError;
 pub use hint::{HintDetail, StructureHints};
+pub use lineage::{Link, Source};
 pub use project::{ProjectOptions, Projected, infer_schema};
 pub use record::ToolResult;
 pub use render::{RenderOptions, Rendered, ShownHints, may_hold_notices, without_notices};
-pub use resolve::{Link, Source, SplicedJson};
 pub use reveal::RevealPolicy;
 pub use select::{Answered, Notice, SelectOptions, SelectReport};
 pub use session::{InFlight, Resolved, ResolvedJson, Response, Selected, Session, arguments_cost};

@@ -2,19 +2,19 @@
 
 use super::{
     count_of,
-    lineage::{Link, Source, still_there},
     nesting::Nesting,
     plan::{Plan, Planned},
     put::Filler,
     shown::{Shown, shown},
     tally::Tally,
-    tree::{Documents, Tree, unheld},
 };
 use crate::error::{LimitError, MalformedReference};
 use crate::{
+    arguments::{Documents, Tree, unheld},
     canonical::{Stored, Views},
     error::{LookupError, SelectError},
     failure::{Error, Failure},
+    lineage::{Link, Source, still_there},
     paths::Outline,
     reveal::{RevealPolicy, Whole},
     select::{SelectOptions, Selector, Selectors},

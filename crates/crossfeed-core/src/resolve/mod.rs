@@ -6,27 +6,16 @@
 //! the session's work, judging the outcome that of [`crate::validate`].
 
 mod fill;
-mod lineage;
 mod nesting;
-mod node;
 mod plan;
 mod put;
 mod shown;
-mod splice;
 mod tally;
-mod tree;
-mod walked;
 
 pub(crate) use fill::{FillLimits, Filled, Ground, Looked, Means, fill, malformed, seen};
-pub use lineage::{Link, Source};
-pub(crate) use node::{Child, Node};
 pub(crate) use plan::{Plan, Step, Wanted, may_hold_references};
 pub(crate) use shown::Shown;
-pub use splice::SplicedJson;
-pub(crate) use splice::spliced;
 pub(crate) use tally::Tally;
-pub(crate) use tree::{Tree, unheld_number};
-pub(crate) use walked::{Came, Removed, Room, VALUE_BYTES};
 
 use serde_json::Value;
 

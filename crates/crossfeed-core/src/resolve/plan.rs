@@ -1,6 +1,6 @@
 //! The plan: one walk over the arguments that finds every reference, and every malformed one.
 
-use super::walked::{Came, Room, Walked};
+use crate::arguments::{Came, Room, Walked};
 use crate::error::LimitError;
 use crossfeed_json::{Cursor, Kind, MAX_DEPTH};
 use crossfeed_schema::Place;

@@ -5,13 +5,13 @@
 
 use super::{
     fill::{Made, failure},
-    lineage::Link,
     nesting::Nesting,
     plan::{Plan, Planned, Step},
-    tree::{Inside, Tree, index_of},
 };
+use crate::arguments::{Inside, Tree, index_of};
 use crate::error::{LimitError, MalformedReference};
 use crate::failure::{Error, Failure};
+use crate::lineage::Link;
 use crossfeed_json::MAX_DEPTH;
 use crossfeed_wire::{Pointer, reference::Malformed};
 

@@ -3,7 +3,8 @@
 use super::work::Work;
 use crate::{
     failure::{Error, Failure},
-    resolve::{Link, Step},
+    lineage::Link,
+    resolve::Step,
     reveal::Whole,
     suggest::{Fits, OFFERED, ParameterSchema, Trial, Wish},
     validate::{self, InputSchema, RepairScope, Steps},

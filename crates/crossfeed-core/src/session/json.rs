@@ -14,9 +14,10 @@ use super::{
     work::Work,
 };
 use crate::{
+    arguments::{Came, Node, Removed, Room, SplicedJson},
     error::{LimitError, NotJson},
     failure::{Failure, ResolveError},
-    resolve::{Came, Node, Plan, Removed, Room, SplicedJson, may_hold_references},
+    resolve::{Plan, may_hold_references},
     tool::PreparedTool,
     validate::InputSchema,
 };

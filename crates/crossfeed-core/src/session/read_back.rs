@@ -6,9 +6,9 @@
 
 use super::{json::read, refusal};
 use crate::{
+    arguments::{Removed, Room, unheld_number},
     error::LimitError,
     failure::{Failure, ResolveError},
-    resolve::{Removed, Room, unheld_number},
     tool::failure,
 };
 use bytes::Bytes;

@@ -9,7 +9,7 @@ use crate::{
     canonical::Stored,
     error::RevealError,
     failure::{Error, Failure},
-    resolve::Link,
+    lineage::Link,
     shape::Shape,
     validate::TypeRepair,
 };

@@ -8,14 +8,13 @@ use super::{
 };
 use crate::{
     account::Account,
+    arguments::{Node, SplicedJson, Tree, spliced, unheld_number},
     canonical::Stored,
     engine::Inner,
     error::LimitError,
     failure::{Failure, ResolveError},
-    resolve::{
-        Filled, Ground, Link, Looked, Means, Node, Plan, Shown, SplicedJson, Step, Tally, Tree,
-        fill, malformed, seen, spliced, unheld_number,
-    },
+    lineage::Link,
+    resolve::{Filled, Ground, Looked, Means, Plan, Shown, Step, Tally, fill, malformed, seen},
     reveal::Whole,
     trace::ValidateTrace,
     validate::{self, InputSchema, TypeRepair, built_bytes},

@@ -4,7 +4,7 @@
 use super::resolution::missed;
 use crate::{
     failure::{Error, Failure},
-    resolve::Link,
+    lineage::Link,
     select::{masked_failed_selector, masked_selector},
     telemetry::{AttributeValue, Telemetry, number, within},
 };

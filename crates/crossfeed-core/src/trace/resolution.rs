@@ -7,7 +7,7 @@ use super::{
 use crate::{
     error::LookupError,
     failure::{Error, ResolveError},
-    resolve::Link,
+    lineage::Link,
     telemetry::{Attribute, AttributeValue, Instrument, Telemetry, fail, number, within},
 };
 use std::sync::Arc;

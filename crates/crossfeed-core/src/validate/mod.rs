@@ -24,7 +24,7 @@ pub(crate) use skeleton::built_bytes;
 use crate::{
     error::ArgumentError,
     failure::{Error, Failure},
-    resolve::Link,
+    lineage::Link,
     shape::Shape,
 };
 use crossfeed_wire::Pointer;

@@ -9,8 +9,8 @@ use super::{
 use crate::error::ValidationCost;
 
 use crate::{
+    arguments::{Node, Room},
     error::LimitError,
-    resolve::{Node, Room},
 };
 use crossfeed_jmespath::{Cost, Reservation};
 use crossfeed_json::{Cursor, MAX_DEPTH, dismantle, is_deeper};

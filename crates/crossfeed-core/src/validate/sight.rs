@@ -11,7 +11,7 @@
 //! `oneOf` included. What is not understood sees everything.
 
 use super::skeleton::FEW_NAMES;
-use crate::{error::LimitError, resolve::Room};
+use crate::{arguments::Room, error::LimitError};
 use crossfeed_json::{Cursor, Kind};
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap};

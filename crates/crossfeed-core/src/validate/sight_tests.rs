@@ -2,7 +2,7 @@
 //! official suite and real tools in `tests/it/bytes.rs`.
 
 use super::sight::{EFFORT, Sight};
-use crate::resolve::{Node, Room};
+use crate::arguments::{Node, Room};
 use crossfeed_jmespath::View;
 use crossfeed_json::Document;
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@
 //! (`sight.rs`). Of what references brought in, it is charged before it is built.
 
 use super::sight::{NOTHING, ROOT, Seen, Sight, State, WHOLE};
-use crate::resolve::{Child, Node, VALUE_BYTES};
+use crate::arguments::{Child, Node, VALUE_BYTES};
 use crossfeed_jmespath::{Cost, Reservation, Unrepresentable, View};
 use crossfeed_json::{Cursor, Kind};
 use serde_json::{Map, Value};

@@ -46,7 +46,7 @@ pub struct Link {
 }
 
 /// The links whose values no later one has overwritten.
-pub(super) fn still_there(lineage: Vec<Link>) -> Vec<Link> {
+pub(crate) fn still_there(lineage: Vec<Link>) -> Vec<Link> {
     let mut later = HashSet::new();
     let mut kept: Vec<Link> = Vec::with_capacity(lineage.len());
     for link in lineage.into_iter().rev() {

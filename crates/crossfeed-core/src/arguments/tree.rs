@@ -128,13 +128,13 @@ impl<'a> Tree<'a> for Value {
 }
 
 /// The index that a token of a pointer names in a list, as `Value::pointer` reads it.
-pub(super) fn index_of(token: &str) -> Option<usize> {
+pub(crate) fn index_of(token: &str) -> Option<usize> {
     let is_plain = token == "0" || !token.starts_with(['0', '+']);
     is_plain.then(|| token.parse().ok())?
 }
 
 /// Whether a view holds a number that no `Value` does.
-pub(super) fn unheld(view: &View<'_>) -> Option<crossfeed_json::NumberOutOfRange> {
+pub(crate) fn unheld(view: &View<'_>) -> Option<crossfeed_json::NumberOutOfRange> {
     match view.to_sized_value(usize::MAX) {
         Err(Unrepresentable::Number(error)) => Some(error),
         _ => None,
