@@ -1,8 +1,9 @@
 //! Errors at the session boundary: the sum of every stage's own, with their place in the arguments.
 
 use crate::error::{
-    ArgumentError, ArtifactError, LimitError, LookupError, MalformedReference, NotJson,
-    RenderError, RevealError, SelectError, ValidationCost, quotable,
+    ArgumentError, ArtifactError, CreateError, FillError, LimitError, Located, LookupError,
+    MalformedReference, NotJson, RenderError, RevealError, SelectError, ValidateError,
+    ValidationCost, quotable,
 };
 use crossfeed_projection::ProjectionError;
 use crossfeed_schema::{ReadError, SchemaError};
@@ -128,6 +129,38 @@ impl Error {
     }
 }
 
+impl From<FillError> for Error {
+    fn from(error: FillError) -> Self {
+        match error {
+            FillError::Reference(error) => error.into(),
+            FillError::Lookup(error) => error.into(),
+            FillError::Select(error) => error.into(),
+            FillError::Limit(error) => error.into(),
+            FillError::Reveal(error) => error.into(),
+        }
+    }
+}
+
+impl From<ValidateError> for Error {
+    fn from(error: ValidateError) -> Self {
+        match error {
+            ValidateError::Arguments(error) => error.into(),
+            ValidateError::Cost(error) => error.into(),
+        }
+    }
+}
+
+impl From<CreateError> for Error {
+    fn from(error: CreateError) -> Self {
+        match error {
+            CreateError::Artifact(error) => error.into(),
+            CreateError::Select(error) => error.into(),
+            CreateError::Limit(error) => error.into(),
+            CreateError::Validation(error) => error.into(),
+        }
+    }
+}
+
 /// Why something is not stored, as a model may know it: what is the matter with a backend is for
 /// whoever runs it.
 fn not_stored(error: &StoreError) -> String {
@@ -184,6 +217,11 @@ impl Failure {
             error,
             advice: None,
         }
+    }
+
+    /// What a stage found, as failures.
+    pub(crate) fn all<E: Into<Error>>(located: Vec<Located<E>>) -> Vec<Self> {
+        located.into_iter().map(Self::from).collect()
     }
 
     /// What was there, and one next step.
@@ -249,6 +287,19 @@ impl Failure {
             line.push_str(&format!(" ({})", place.join(", ")));
         }
         line
+    }
+}
+
+impl<E: Into<Error>> From<Located<E>> for Failure {
+    fn from(located: Located<E>) -> Self {
+        Self {
+            at: located.at,
+            call_id: located.call_id,
+            artifact_id: located.artifact_id,
+            expression: located.expression,
+            error: located.error.into(),
+            advice: None,
+        }
     }
 }
 

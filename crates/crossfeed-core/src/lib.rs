@@ -52,7 +52,7 @@ mod validate;
 pub use account::TokenAccount;
 pub use arguments::SplicedJson;
 pub use artifact::{Component, ComponentError, Created, NewArtifact};
-pub use context::{ContextOptions, Outline, Oversized, Retrieved};
+pub use context::{ContextOptions, Outline, Oversized};
 pub use crossfeed_jmespath::Memory;
 pub use crossfeed_schema::SchemaError;
 pub use crossfeed_wire::View;
@@ -70,7 +70,9 @@ pub use record::ToolResult;
 pub use render::{RenderOptions, Rendered, ShownHints, may_hold_notices, without_notices};
 pub use reveal::RevealPolicy;
 pub use select::{Answered, Notice, SelectOptions, SelectReport};
-pub use session::{InFlight, Resolved, ResolvedJson, Response, Selected, Session, arguments_cost};
+pub use session::{
+    InFlight, Resolved, ResolvedJson, Response, Retrieved, Selected, Session, arguments_cost,
+};
 pub use shape::Shape;
 pub use strip::{StripPolicy, strip};
 pub use suggest::{ParameterError, ParameterSchema, Suggestion};

@@ -5,8 +5,7 @@
 //! reading back took out of it is not there.
 
 use super::{Node, Tree as _};
-use crate::error::LimitError;
-use crate::shape::kind_of;
+use crate::{error::LimitError, shape::kind_of};
 use crossfeed_json::{Cursor, Key, Kind, is_deeper};
 use crossfeed_wire::{Pointer, reference::COPIED};
 use serde_json::{Map, Value};

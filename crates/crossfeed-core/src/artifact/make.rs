@@ -1,11 +1,9 @@
 //! From a recorded result to full data and a summary.
 
 use super::{Component, NewArtifact};
-use crate::error::{ArtifactError, Misfit};
 use crate::{
     canonical::{Stored, Views},
-    error::{LimitError, SelectError},
-    failure::{Error, Failure},
+    error::{ArtifactError, CreateError, LimitError, Located, Misfit, SelectError},
     paths::Outline,
     resolve::FillLimits,
     reveal::{RevealPolicy, Whole},
@@ -45,12 +43,12 @@ pub(crate) struct Maker<'m> {
 
 /// What went wrong, and with which selector: on the base's value, if it is that of a detail.
 struct Trouble<'w> {
-    error: Box<Error>,
+    error: Box<CreateError>,
     expression: Option<&'w str>,
     is_detail: bool,
 }
 
-impl<E: Into<Error>> From<E> for Trouble<'_> {
+impl<E: Into<CreateError>> From<E> for Trouble<'_> {
     fn from(error: E) -> Self {
         Self {
             error: Box::new(error.into()),
@@ -72,9 +70,9 @@ impl Maker<'_> {
         whole: &Whole,
         shown: &Stored,
         wanted: &NewArtifact,
-    ) -> Result<Made, Box<Failure>> {
+    ) -> Result<Made, Box<Located<CreateError>>> {
         self.try_make(whole, shown, wanted).map_err(|trouble| {
-            let mut failure = Failure::new(Pointer::root(), *trouble.error);
+            let mut failure = Located::new(Pointer::root(), *trouble.error);
             failure.call_id = Some(wanted.call_id.clone());
             failure.artifact_id = trouble.is_detail.then(|| wanted.artifact_id.clone());
             failure.expression = trouble.expression.map(str::to_owned);
@@ -232,7 +230,7 @@ impl Maker<'_> {
         base: &Document,
         shape: &Shape,
         limit: usize,
-    ) -> Result<(), Error> {
+    ) -> Result<(), CreateError> {
         let value = match View::object(full.clone()).to_sized_value(limit) {
             Ok((value, _)) => value,
             Err(Unrepresentable::Number(number)) => return Err(LimitError::Number(number).into()),

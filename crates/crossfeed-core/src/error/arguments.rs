@@ -64,3 +64,11 @@ impl ValidationCost {
         "try: a selector that gives flatter or less data"
     }
 }
+
+/// Why arguments are refused.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub(crate) enum ValidateError {
+    Arguments(#[from] ArgumentError),
+    Cost(#[from] ValidationCost),
+}

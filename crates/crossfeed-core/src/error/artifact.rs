@@ -1,5 +1,6 @@
 //! Why a result makes no artifact.
 
+use super::{LimitError, SelectError, ValidationCost};
 use crate::shape::Shape;
 use crossfeed_json::MAX_DEPTH;
 use crossfeed_wire::{ErrorCode, Pointer};
@@ -151,4 +152,14 @@ fn step(misfit: &Misfit) -> String {
             format!("try: for the detail `{name}`: {}", fitting.join(", "))
         }
     }
+}
+
+/// Why no artifact is made: its selectors and limits included.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub(crate) enum CreateError {
+    Artifact(#[from] ArtifactError),
+    Select(#[from] SelectError),
+    Limit(#[from] LimitError),
+    Validation(#[from] ValidationCost),
 }

@@ -4,8 +4,10 @@
 
 mod arguments;
 mod artifact;
+mod fill;
 mod json;
 mod limit;
+mod located;
 mod lookup;
 mod offer;
 mod reference;
@@ -13,10 +15,14 @@ mod render;
 mod reveal;
 mod select;
 
+pub(crate) use arguments::ValidateError;
 pub use arguments::{ArgumentError, ValidationCost};
+pub(crate) use artifact::CreateError;
 pub use artifact::{ArtifactError, Misfit};
+pub(crate) use fill::FillError;
 pub use json::NotJson;
 pub use limit::LimitError;
+pub(crate) use located::Located;
 pub use lookup::LookupError;
 pub use offer::Offer;
 pub(crate) use offer::{There, effort};

@@ -16,10 +16,10 @@ use super::{
     write::write,
     {RenderOptions, Rendered, ShownHints},
 };
-use crate::error::RenderError;
 use crate::{
     canonical::{Stored, ViewError},
     context::ContextOptions,
+    error::RenderError,
 };
 use crossfeed_tokens::TokenCounter;
 

@@ -8,12 +8,10 @@ use super::{
     shown::{Shown, shown},
     tally::Tally,
 };
-use crate::error::{LimitError, MalformedReference};
 use crate::{
     arguments::{Documents, Tree, unheld},
     canonical::{Stored, Views},
-    error::{LookupError, SelectError},
-    failure::{Error, Failure},
+    error::{FillError, LimitError, Located, LookupError, MalformedReference, SelectError},
     lineage::{Link, Source, still_there},
     paths::Outline,
     reveal::{RevealPolicy, Whole},
@@ -34,6 +32,9 @@ use std::{
 /// What the store said of a wanted result.
 pub(crate) type Looked = Result<Whole, LookupError>;
 
+/// A reference that cannot be replaced, or what only looks like one.
+pub(crate) type FillFailure = Located<FillError>;
+
 /// The outcome of filling.
 pub(crate) struct Filled<'a, T> {
     pub(crate) arguments: T,
@@ -53,11 +54,11 @@ impl<T> Filled<'_, T> {
     }
 
     /// A failure for each reference whose value holds a number that no `Value` does.
-    pub(crate) fn unheld(&self, plan: &Plan) -> Vec<Failure> {
+    pub(crate) fn unheld(&self, plan: &Plan) -> Vec<FillFailure> {
         let both = plan.references.iter().zip(&self.brought);
         let unheld = both.filter_map(|(planned, view)| Some((planned, unheld(view.as_ref()?)?)));
         unheld
-            .map(|(planned, error)| failure(planned, LimitError::Number(error).into()))
+            .map(|(planned, error)| failure(planned, LimitError::Number(error)))
             .collect()
     }
 }
@@ -112,9 +113,9 @@ pub(super) struct Made<'a, T> {
 pub(crate) fn fill<'a, T: Tree<'a>>(
     plan: &'a Plan,
     mut arguments: T,
-    failures: Vec<Failure>,
+    failures: Vec<FillFailure>,
     means: &Means<'a, '_>,
-) -> Result<Filled<'a, T>, Vec<Failure>> {
+) -> Result<Filled<'a, T>, Vec<FillFailure>> {
     let mut failures = failures;
     let limits = means.limits;
     let mut maker = Maker {
@@ -165,11 +166,11 @@ pub(crate) fn fill<'a, T: Tree<'a>>(
 pub(crate) fn malformed<'v>(
     plan: &Plan,
     written: impl Fn(&Pointer, Option<u32>) -> Option<Cow<'v, Value>>,
-) -> Vec<Failure> {
+) -> Vec<FillFailure> {
     let malformed = plan.malformed.iter().map(|broken| {
         let written = written(&broken.at, broken.ordinal);
         let error = MalformedReference::new(broken.malformed.clone(), written.as_deref());
-        Failure::new(broken.at.clone(), error.into())
+        FillFailure::new(broken.at.clone(), error)
     });
     malformed.collect()
 }
@@ -195,13 +196,14 @@ pub(crate) struct Means<'a, 'o> {
     pub(crate) telemetry: Option<&'o dyn Telemetry>,
 }
 
-pub(super) fn failure(planned: &Planned, error: Error) -> Failure {
+pub(super) fn failure(planned: &Planned, error: impl Into<FillError>) -> FillFailure {
     let reference = &planned.reference;
-    let mut failure = Failure::of_call(&reference.call_id, error)
-        .with_artifact(reference.artifact_id.as_ref())
-        .with_expression(reference.select.as_deref());
-    failure.at = planned.at.clone();
-    failure
+    FillFailure {
+        call_id: Some(reference.call_id.clone()),
+        artifact_id: reference.artifact_id.clone(),
+        expression: reference.select.clone(),
+        ..FillFailure::new(planned.at.clone(), error)
+    }
 }
 
 /// How many misses of one call are explained by the nearest selectors: nobody reads more, and each
@@ -229,7 +231,7 @@ struct Maker<'a, 'm, 'o, T> {
     /// What opening each wanted result gave, for selectors and for passing it on unseen, so that it
     /// happens once, however many selectors there are.
     opened: HashMap<(usize, bool), Result<Opened<'a>, NotOpened>>,
-    known: HashMap<(usize, Option<&'a str>), Result<usize, Error>>,
+    known: HashMap<(usize, Option<&'a str>), Result<usize, FillError>>,
     /// What values that cannot be made would count for: they are charged where they are named, as
     /// they are where bytes can pass them on.
     beyond: HashMap<(usize, Option<&'a str>), usize>,
@@ -242,7 +244,7 @@ struct Maker<'a, 'm, 'o, T> {
 
 impl<'a, T: Tree<'a>> Maker<'a, '_, '_, T> {
     /// The number of the value that a reference means.
-    fn value(&mut self, planned: &'a Planned, arguments: &T) -> Result<usize, Error> {
+    fn value(&mut self, planned: &'a Planned, arguments: &T) -> Result<usize, FillError> {
         let reference = &planned.reference;
         let key = (planned.wanted, reference.select.as_deref());
         let known = match self.known.get(&key) {
@@ -257,7 +259,7 @@ impl<'a, T: Tree<'a>> Maker<'a, '_, '_, T> {
             }
         };
         let number = match (known, &reference.default) {
-            (Err(Error::Select(error)), Some(default)) if error.is_miss() => {
+            (Err(FillError::Select(error)), Some(default)) if error.is_miss() => {
                 let written = arguments.written_default(planned.ordinal);
                 let documents = &self.means.ground.documents;
                 let value = T::of_written(default, written, documents);
@@ -290,7 +292,7 @@ impl<'a, T: Tree<'a>> Maker<'a, '_, '_, T> {
         Ok(())
     }
 
-    fn make(&mut self, planned: &'a Planned) -> Result<Made<'a, T>, Error> {
+    fn make(&mut self, planned: &'a Planned) -> Result<Made<'a, T>, FillError> {
         let means = self.means;
         let arena = &means.ground.arena;
         let reference = &planned.reference;
@@ -321,8 +323,8 @@ impl<'a, T: Tree<'a>> Maker<'a, '_, '_, T> {
         let opened = self.opened.entry((planned.wanted, selects));
         let opened = opened.or_insert_with(|| open(stored, arena, &budget));
         let Opened { views, outline } = opened.clone().map_err(|why| match why {
-            NotOpened::Limit(error) => Error::Limit(error),
-            NotOpened::Failed(message) => Error::Lookup(LookupError::Failed {
+            NotOpened::Limit(error) => FillError::Limit(error),
+            NotOpened::Failed(message) => FillError::Lookup(LookupError::Failed {
                 call_id: reference.call_id.clone(),
                 message: message.as_ref().to_owned(),
                 tool: stored.tool().map(str::to_owned),
@@ -368,12 +370,14 @@ impl<'a, T: Tree<'a>> Maker<'a, '_, '_, T> {
             self.beyond.insert(key, counted);
         }
         let (value, size) = made.map_err(|error| match (error, &reference.select) {
-            (Unrepresentable::Number(error), _) => Error::Limit(LimitError::Number(error)),
-            (_, Some(expression)) if own <= self.left => Error::Select(SelectError::TooCostly {
-                expression: expression.clone(),
-                why: format!("its output is larger than {own} bytes"),
-            }),
-            _ => Error::Limit(LimitError::TooLarge {
+            (Unrepresentable::Number(error), _) => FillError::Limit(LimitError::Number(error)),
+            (_, Some(expression)) if own <= self.left => {
+                FillError::Select(SelectError::TooCostly {
+                    expression: expression.clone(),
+                    why: format!("its output is larger than {own} bytes"),
+                })
+            }
+            _ => FillError::Limit(LimitError::TooLarge {
                 limit: means.limits.max_bytes,
             }),
         })?;

@@ -12,7 +12,9 @@ mod put;
 mod shown;
 mod tally;
 
-pub(crate) use fill::{FillLimits, Filled, Ground, Looked, Means, fill, malformed, seen};
+pub(crate) use fill::{
+    FillFailure, FillLimits, Filled, Ground, Looked, Means, fill, malformed, seen,
+};
 pub(crate) use plan::{Plan, Step, Wanted, may_hold_references};
 pub(crate) use shown::Shown;
 pub(crate) use tally::Tally;

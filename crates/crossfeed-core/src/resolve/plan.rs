@@ -1,7 +1,9 @@
 //! The plan: one walk over the arguments that finds every reference, and every malformed one.
 
-use crate::arguments::{Came, Room, Walked};
-use crate::error::LimitError;
+use crate::{
+    arguments::{Came, Room, Walked},
+    error::LimitError,
+};
 use crossfeed_json::{Cursor, Kind, MAX_DEPTH};
 use crossfeed_schema::Place;
 use crossfeed_wire::{

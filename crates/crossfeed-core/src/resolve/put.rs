@@ -4,14 +4,15 @@
 //! without references, and where each value came from. Deliberately not here: how values are made.
 
 use super::{
-    fill::{Made, failure},
+    fill::{FillFailure, Made, failure},
     nesting::Nesting,
     plan::{Plan, Planned, Step},
 };
-use crate::arguments::{Inside, Tree, index_of};
-use crate::error::{LimitError, MalformedReference};
-use crate::failure::{Error, Failure};
-use crate::lineage::Link;
+use crate::{
+    arguments::{Inside, Tree, index_of},
+    error::{LimitError, MalformedReference},
+    lineage::Link,
+};
 use crossfeed_json::MAX_DEPTH;
 use crossfeed_wire::{Pointer, reference::Malformed};
 
@@ -22,7 +23,7 @@ pub(super) struct Filler<'p, 'a, T> {
     pub(super) values: Vec<Option<usize>>,
     pub(super) made: Vec<Made<'a, T>>,
     pub(super) lineage: Vec<Link>,
-    pub(super) failures: Vec<Failure>,
+    pub(super) failures: Vec<FillFailure>,
 }
 
 impl<'a, T: Tree<'a>> Filler<'_, 'a, T> {
@@ -81,7 +82,7 @@ impl<'a, T: Tree<'a>> Filler<'_, 'a, T> {
         {
             // One failure a reference.
             if made.is_some() {
-                let error = Error::Limit(LimitError::ArgumentsTooDeep);
+                let error = LimitError::ArgumentsTooDeep;
                 self.failures.push(failure(planned, error));
             }
             return None;
@@ -118,7 +119,7 @@ impl<'a, T: Tree<'a>> Filler<'_, 'a, T> {
         let failure = self.made(reference).map(|(planned, _)| {
             let to = to.as_str().to_owned();
             let error = MalformedReference::new(Malformed::UnreachableTarget { to }, None);
-            Failure::new(planned.at.clone(), error.into())
+            FillFailure::new(planned.at.clone(), error)
         });
         self.failures.extend(failure);
     }

@@ -5,8 +5,10 @@
 //! out makes no envelope of what was none. Deliberately not here: how rules hold within a value or
 //! an envelope, which is [`RevealRules`]' own.
 
-use crate::canonical::{failure, is_enveloped, wrapped_value};
-use crate::error::RevealError;
+use crate::{
+    canonical::{failure, is_enveloped, wrapped_value},
+    error::RevealError,
+};
 use crossfeed_json::{Cursor, Document, quoted};
 use crossfeed_projection::{RevealRules, WITHHELD};
 use crossfeed_store::{ResultKind, StoredArtifact, StoredResult};

@@ -1,8 +1,7 @@
 //! What is stored, and the one way from it to what may be shown.
 
 use super::{RevealPolicy, redact};
-use crate::canonical::Stored;
-use crate::error::RevealError;
+use crate::{canonical::Stored, error::RevealError};
 use crossfeed_projection::RevealRules;
 use std::{any::Any, sync::Arc};
 

@@ -2,9 +2,7 @@ use super::{
     readings::strip_prefix,
     {Answered, SelectOptions, Selection, Selector, Selectors},
 };
-use crate::canonical::Views;
-use crate::error::SelectError;
-use crate::paths::Outline;
+use crate::{canonical::Views, error::SelectError, paths::Outline};
 use crossfeed_jmespath::{Arena, Budget, View};
 use crossfeed_json::Document;
 use std::{cell::Cell, num::NonZeroUsize};

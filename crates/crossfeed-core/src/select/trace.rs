@@ -1,8 +1,10 @@
 //! The span of one selector, and how long it took.
 
 use super::SelectReport;
-use crate::error::SelectError;
-use crate::telemetry::{AttributeValue, Instrument, Telemetry, fail, number, stage};
+use crate::{
+    error::SelectError,
+    telemetry::{AttributeValue, Instrument, Telemetry, fail, number, stage},
+};
 use crossfeed_jmespath::masked;
 use std::time::Instant;
 use tracing::{Span, field};

@@ -1,7 +1,7 @@
 //! A session's artifacts: made, listed, found, and brought into the context.
 
 use super::{
-    Session, is_small_result,
+    Retrieved, Session, is_small_result,
     size::{SMALL_BYTES, is_plain_path, run},
     succeeded,
 };
@@ -9,7 +9,6 @@ use crate::{
     account::Showable,
     artifact::{Created, Made, Maker, NewArtifact},
     canonical::Stored,
-    context::Retrieved,
     error::LookupError,
     failure::{Error, Failure},
     resolve::Wanted,
@@ -109,7 +108,9 @@ impl Session {
                 telemetry: inner.telemetry(),
                 memory,
             };
-            let Made { artifact, reports } = maker.make(stored, &shown, &wanted)?;
+            let Made { artifact, reports } = maker
+                .make(stored, &shown, &wanted)
+                .map_err(|located| Box::new((*located).into()))?;
             let context = &inner.options.context;
             let tokens = context.tokens.count_bytes(artifact.document().raw());
             let artifact = artifact.with_retrieval_blocked(tokens > context.limit());

@@ -18,6 +18,7 @@ mod read_back;
 mod respond;
 mod results;
 mod retrieve;
+mod retrieved;
 #[cfg(test)]
 mod reveal_laws;
 mod select;
@@ -36,6 +37,7 @@ pub use cost::arguments_cost;
 pub use flight::InFlight;
 pub use json::ResolvedJson;
 pub use respond::Response;
+pub use retrieved::Retrieved;
 
 use self::{
     size::{SMALL_BYTES, compiled, is_small, run},

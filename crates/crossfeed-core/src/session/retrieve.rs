@@ -5,11 +5,11 @@
 
 mod advice;
 
-use super::{Session, is_small_result, size::is_plain_path, succeeded};
+use super::{Retrieved, Session, is_small_result, size::is_plain_path, succeeded};
 use crate::{
     account::{Account, Extent, Mark, Showable},
     canonical::Stored,
-    context::{ALL_BY_REFERENCE, Outline, Oversized, Retrieved},
+    context::{ALL_BY_REFERENCE, Outline, Oversized},
     engine::Inner,
     error::LimitError,
     failure::{Error, Failure},

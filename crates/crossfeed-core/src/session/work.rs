@@ -14,7 +14,9 @@ use crate::{
     error::LimitError,
     failure::{Failure, ResolveError},
     lineage::Link,
-    resolve::{Filled, Ground, Looked, Means, Plan, Shown, Step, Tally, fill, malformed, seen},
+    resolve::{
+        FillFailure, Filled, Ground, Looked, Means, Plan, Shown, Step, Tally, fill, malformed, seen,
+    },
     reveal::Whole,
     trace::ValidateTrace,
     validate::{self, InputSchema, TypeRepair, built_bytes},
@@ -215,7 +217,7 @@ impl Work {
     fn filled<'a, T: Tree<'a>>(
         &'a self,
         arguments: T,
-        malformed: Vec<Failure>,
+        malformed: Vec<FillFailure>,
         ground: &'a Ground,
         shown: &'a [Shown],
         tally: &Tally<'_>,
@@ -234,7 +236,7 @@ impl Work {
             telemetry: self.inner.telemetry(),
         };
         fill(&self.plan, arguments, malformed, &means).map_err(|failures| {
-            let mut failures = self.in_order(failures);
+            let mut failures = self.in_order(Failure::all(failures));
             self.advise_misses(&mut failures);
             ResolveError::new(failures)
         })
@@ -252,7 +254,7 @@ impl Work {
         let scope = self.inner.options.repairs;
         let trace = ValidateTrace::begin();
         let judge = || validate::validate(arguments, schema, lineage, scope);
-        let judged = trace.span().in_scope(judge);
+        let judged = trace.span().in_scope(judge).map_err(Failure::all);
         trace.end(&judged);
         judged.map_err(|mut failures| {
             self.advise_misfits(&mut failures, arguments, schema, lineage);
@@ -299,7 +301,7 @@ impl Work {
         if let Some(Ok(value)) = value {
             return Ok(value);
         }
-        let mut failures = self.in_order(filled.unheld(&self.plan));
+        let mut failures = self.in_order(Failure::all(filled.unheld(&self.plan)));
         if failures.is_empty() {
             let unheld = written
                 .cursor()

@@ -1,6 +1,8 @@
 use super::{Fits, ParameterSchema, Suggestion, Trial};
-use crate::error::{Offer, There, effort};
-use crate::select::SelectOptions;
+use crate::{
+    error::{Offer, There, effort},
+    select::SelectOptions,
+};
 use crossfeed_jmespath::{Arena, Budget, Expression, View, evaluate};
 use crossfeed_json::Document;
 use crossfeed_wire::Pointer;

@@ -22,8 +22,7 @@ pub(crate) use schema::Schemas;
 pub(crate) use skeleton::built_bytes;
 
 use crate::{
-    error::ArgumentError,
-    failure::{Error, Failure},
+    error::{ArgumentError, Located, ValidateError},
     lineage::Link,
     shape::Shape,
 };
@@ -48,8 +47,8 @@ pub(crate) fn validate(
     schema: &InputSchema,
     lineage: &[Link],
     scope: RepairScope,
-) -> Result<Vec<TypeRepair>, Vec<Failure>> {
-    let too_costly = |cost| vec![Failure::new(Pointer::root(), Error::Validation(cost))];
+) -> Result<Vec<TypeRepair>, Vec<Located<ValidateError>>> {
+    let too_costly = |cost| vec![Located::new(Pointer::root(), cost)];
     let mut steps = schema.steps(arguments);
     if schema.accepts(arguments, &mut steps).map_err(too_costly)? {
         return Ok(Vec::new());
@@ -68,7 +67,7 @@ pub(crate) fn validate(
         .collect())
 }
 
-fn failure(finding: Finding, arguments: &Value, links: &ByPlace<'_>) -> Failure {
+fn failure(finding: Finding, arguments: &Value, links: &ByPlace<'_>) -> Located<ValidateError> {
     let found = arguments
         .pointer(finding.at.as_str())
         .map_or_else(|| Shape::of_value(&Value::Null), Shape::of_value);
@@ -80,7 +79,7 @@ fn failure(finding: Finding, arguments: &Value, links: &ByPlace<'_>) -> Failure 
         fitting: Vec::new(),
         looked: false,
     };
-    let mut failure = Failure::new(finding.at, Error::Arguments(error));
+    let mut failure = Located::new(finding.at, error);
     if let Some(link) = link {
         failure.call_id = Some(link.source.call_id.clone());
         failure.artifact_id = link.source.artifact_id.clone();

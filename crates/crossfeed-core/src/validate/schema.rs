@@ -6,12 +6,11 @@ use super::{
     skeleton::Unbuilt,
     {Finding, describe},
 };
-use crate::error::ValidationCost;
-
 use crate::{
     arguments::{Node, Room},
-    error::LimitError,
+    error::{LimitError, ValidationCost},
 };
+
 use crossfeed_jmespath::{Cost, Reservation};
 use crossfeed_json::{Cursor, MAX_DEPTH, dismantle, is_deeper};
 use crossfeed_schema::SchemaError;
