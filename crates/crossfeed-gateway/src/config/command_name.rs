@@ -8,42 +8,161 @@ use std::path::Path;
 /// The most bytes of a name.
 const LONGEST: usize = 48;
 
-/// Options of launchers that take no value. All others take one, unless it stands behind a `=`.
-const SWITCHES: [&str; 34] = [
+/// Options of `npx` and its like that take no value.
+const NPM_SWITCHES: [&str; 14] = [
     "--bun",
-    "--detach",
-    "--init",
-    "--interactive",
-    "--isolated",
+    "--ignore-existing",
+    "--include-workspace-root",
     "--no",
-    "--no-cache",
-    "--no-config",
-    "--no-healthcheck",
     "--no-install",
-    "--no-progress",
     "--offline",
     "--prefer-offline",
     "--prefer-online",
+    "--quiet",
+    "--silent",
+    "--verbose",
+    "--yes",
+    "-q",
+    "-y",
+];
+
+/// Options of `npx` and its like whose value is the next word.
+const NPM_OPTIONS: [&str; 10] = [
+    "--cache",
+    "--loglevel",
+    "--node-options",
+    "--package",
+    "--prefix",
+    "--registry",
+    "--userconfig",
+    "--workspace",
+    "-p",
+    "-w",
+];
+
+/// Options of `uvx`, of its like and of Python that take no value.
+const PYTHON_SWITCHES: [&str; 18] = [
+    "--isolated",
+    "--native-tls",
+    "--no-build",
+    "--no-cache",
+    "--no-config",
+    "--no-env-file",
+    "--no-index",
+    "--no-progress",
+    "--offline",
+    "--quiet",
+    "--refresh",
+    "--reinstall",
+    "--upgrade",
+    "--verbose",
+    "-U",
+    "-n",
+    "-q",
+    "-v",
+];
+
+/// Options of `uvx` and its like whose value is the next word.
+const PYTHON_OPTIONS: [&str; 25] = [
+    "--allow-insecure-host",
+    "--cache-dir",
+    "--config-file",
+    "--default-index",
+    "--directory",
+    "--env-file",
+    "--extra-index-url",
+    "--find-links",
+    "--from",
+    "--index",
+    "--index-strategy",
+    "--index-url",
+    "--link-mode",
+    "--pip-args",
+    "--prerelease",
+    "--project",
+    "--python",
+    "--refresh-package",
+    "--spec",
+    "--with",
+    "--with-editable",
+    "--with-requirements",
+    "-i",
+    "-p",
+    "-w",
+];
+
+/// Options of `docker run` and its like that take no value.
+const IMAGE_SWITCHES: [&str; 20] = [
+    "--detach",
+    "--init",
+    "--interactive",
+    "--no-healthcheck",
+    "--oom-kill-disable",
     "--privileged",
     "--publish-all",
     "--quiet",
     "--read-only",
-    "--refresh",
-    "--reinstall",
     "--rm",
-    "--silent",
+    "--sig-proxy",
     "--tty",
-    "--verbose",
-    "--yes",
     "-P",
     "-d",
     "-i",
     "-it",
     "-q",
-    "-s",
     "-t",
     "-ti",
-    "-y",
+    "-dit",
+];
+
+/// Options of `docker run` and its like whose value is the next word.
+const IMAGE_OPTIONS: [&str; 46] = [
+    "--add-host",
+    "--attach",
+    "--cap-add",
+    "--cap-drop",
+    "--cidfile",
+    "--cpus",
+    "--device",
+    "--dns",
+    "--entrypoint",
+    "--env",
+    "--env-file",
+    "--expose",
+    "--gpus",
+    "--group-add",
+    "--hostname",
+    "--ip",
+    "--ipc",
+    "--label",
+    "--label-file",
+    "--link",
+    "--log-driver",
+    "--log-opt",
+    "--memory",
+    "--mount",
+    "--name",
+    "--net",
+    "--network",
+    "--pid",
+    "--pids-limit",
+    "--platform",
+    "--publish",
+    "--pull",
+    "--restart",
+    "--runtime",
+    "--security-opt",
+    "--shm-size",
+    "--tmpfs",
+    "--ulimit",
+    "--user",
+    "--volume",
+    "--volumes-from",
+    "--workdir",
+    "-e",
+    "-p",
+    "-u",
+    "-v",
 ];
 
 /// What a launcher starts.
@@ -100,7 +219,12 @@ fn fetched<'w>(program: &str, words: &[&'w str]) -> Option<&'w str> {
         (python, ["-m", words @ ..]) if python.starts_with("python") => (Fetched::Module, words),
         _ => return None,
     };
-    let word = first_argument(words)?;
+    let word = match kind {
+        Fetched::Npm => first_argument(words, &NPM_SWITCHES, &NPM_OPTIONS),
+        Fetched::Python => first_argument(words, &PYTHON_SWITCHES, &PYTHON_OPTIONS),
+        Fetched::Image => first_argument(words, &IMAGE_SWITCHES, &IMAGE_OPTIONS),
+        Fetched::Module => words.first().copied(),
+    }?;
     Some(match kind {
         Fetched::Npm => {
             let name = word.rsplit('/').next()?;
@@ -115,17 +239,19 @@ fn fetched<'w>(program: &str, words: &[&'w str]) -> Option<&'w str> {
     })
 }
 
-/// The first word that is neither an option nor its value.
-fn first_argument<'w>(words: &[&'w str]) -> Option<&'w str> {
+/// The first word that is neither an option nor its value. None behind an option that is not known: the word
+/// after it may be its value or what is looked for, and what follows that may be a secret.
+fn first_argument<'w>(words: &[&'w str], switches: &[&str], options: &[&str]) -> Option<&'w str> {
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match *word {
             "--" => return words.next().copied(),
             option if !option.starts_with('-') => return Some(option),
-            option if option.contains('=') || SWITCHES.contains(&option) => {}
-            _ => {
+            option if option.contains('=') || switches.contains(&option) => {}
+            option if options.contains(&option) => {
                 words.next();
             }
+            _ => return None,
         }
     }
     None
@@ -168,6 +294,10 @@ mod tests {
         check("uvx mcp-server-git --repository .", "mcp-server-git");
         check("uvx mcp-server-git@latest", "mcp-server-git");
         check(
+            "uvx -i https://user:secret@host/x mcp-server-git",
+            "mcp-server-git",
+        );
+        check(
             "uvx --from git+https://x/y mcp-server-git",
             "mcp-server-git",
         );
@@ -183,6 +313,8 @@ mod tests {
             github,
         );
         check("docker container run github-mcp-server", github);
+        check("docker run --sig-proxy github-mcp-server secret", github);
+        check("docker run --unknown=1 github-mcp-server", github);
         check("python3 -m mcp_server_time --zone x", "mcp_server_time");
     }
 
@@ -194,6 +326,11 @@ mod tests {
         check("docker ps", "docker");
         check("python3 server.py", "python3");
         check("uv run server.py", "uv");
+        // An option that is not known may take a value or not: what is behind it may be a secret.
+        check("docker run --unknown image secret", "docker");
+        check("npx --unknown package secret", "npx");
+        check("npx -c secret", "npx");
+        check("uvx --unknown package secret", "uvx");
         check("/", "server");
     }
 

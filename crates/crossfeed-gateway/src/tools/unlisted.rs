@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     apart::apart,
-    config::{ServerConfig, nearest},
+    config::{Prefix, ServerConfig, nearest},
     pattern::fits_any,
 };
 use bytes::Bytes;
@@ -31,6 +31,8 @@ use std::sync::Arc;
 const OFFERED: usize = 3;
 /// Characters of an unknown name that are said.
 const SAID: usize = 64;
+/// The advice where a server is away.
+const CALL_AGAIN: &str = "the call was not made: it can be made again";
 
 /// The tool of this name for the server that is to judge the call, or what the model is told.
 pub(super) async fn unlisted(
@@ -62,7 +64,30 @@ pub(super) async fn unlisted(
             return Err(away(shared, server));
         }
     }
-    Err(unknown(shared, name, listing).await)
+    let missing = match tools.config.prefix {
+        Prefix::Collisions if tools.naming.prefixed_by(name).is_none() => {
+            without_list(shared, name, is_listed)
+        }
+        _ => None,
+    };
+    Err(unknown(shared, name, listing, missing).await)
+}
+
+/// The first server that does not list its tools at the moment, and may have one of this name: without a prefix
+/// the name does not say whose it is.
+fn without_list<'s>(
+    shared: &'s Shared,
+    name: &str,
+    is_listed: impl Fn(usize) -> bool,
+) -> Option<&'s ServerConfig> {
+    let servers = shared.tools.config.servers.iter().enumerate();
+    let mut missing = servers.filter(|(at, server)| {
+        !server.disabled
+            && !is_listed(*at)
+            && shared.admits(&server.name)
+            && offers(server, shared.patterns(), name)
+    });
+    missing.next().map(|(_, server)| server)
 }
 
 /// Whether a tool of a server is offered: by the server's configuration, and by patterns of what a client may use.
@@ -74,26 +99,35 @@ pub(super) fn offers(server: &ServerConfig, patterns: &[String], name: &str) -> 
 
 /// A name that came with a list that the client has not seen.
 pub(super) fn new(shared: &Shared, name: &str) -> Bytes {
-    let message = format!(
-        "{} since the last `tools/list`",
-        unknown_tool(name, "is new")
-    );
+    let message = format!("{} is new since the last `tools/list`", shortened(name));
     let advice = "the client has to list the tools again before it is called".to_owned();
     refused(shared, ErrorCode::ToolUnknown, message, advice)
 }
 
 /// The server's list is not there to tell whether it has the tool.
 fn away(shared: &Shared, server: &ServerConfig) -> Bytes {
-    let message = format!(
-        "server `{}`: it does not list its tools at the moment",
-        server.name
-    );
-    let advice = "the call was not made: it can be made again".to_owned();
-    refused(shared, ErrorCode::UpstreamUnavailable, message, advice)
+    refused(
+        shared,
+        ErrorCode::UpstreamUnavailable,
+        is_away(server),
+        CALL_AGAIN.to_owned(),
+    )
 }
 
-async fn unknown(shared: &Shared, name: &str, listing: Option<Arc<Listing>>) -> Bytes {
-    let message = unknown_tool(name, "is not listed");
+fn is_away(server: &ServerConfig) -> String {
+    format!(
+        "server `{}`: it does not list its tools at the moment",
+        server.name
+    )
+}
+
+/// `missing` is a server that may have the tool.
+async fn unknown(
+    shared: &Shared,
+    name: &str,
+    listing: Option<Arc<Listing>>,
+    missing: Option<&ServerConfig>,
+) -> Bytes {
     let wanted = name.to_owned();
     let known = listing.as_ref().map_or(0, |listing| listing.name_bytes());
     let near = apart(known.saturating_mul(name.len()), move || {
@@ -108,17 +142,29 @@ async fn unknown(shared: &Shared, name: &str, listing: Option<Arc<Listing>>) -> 
         }
         (!near.is_empty()).then(|| near.join(", "))
     });
-    let advice = match near.await {
+    let near = near.await;
+    let name = shortened(name);
+    if let Some(server) = missing {
+        let message = format!("{}, and no other has {name}", is_away(server));
+        let advice = match near {
+            Some(near) => format!("{CALL_AGAIN}; nearest of the tools that are listed: {near}"),
+            None => CALL_AGAIN.to_owned(),
+        };
+        return refused(shared, ErrorCode::UpstreamUnavailable, message, advice);
+    }
+    let advice = match near {
         Some(near) => format!("nearest: {near}"),
         None => "use a tool that is listed".to_owned(),
     };
+    let message = format!("there is no tool {name}");
     refused(shared, ErrorCode::ToolUnknown, message, advice)
 }
 
-fn unknown_tool(name: &str, why: &str) -> String {
+/// The beginning of a name, in quotes.
+fn shortened(name: &str) -> String {
     let said: String = name.chars().take(SAID).collect();
     let more = if said.len() < name.len() { "…" } else { "" };
-    format!("unknown tool: {}{more} {why}", quoted(&said))
+    format!("{}{more}", quoted(&said))
 }
 
 fn refused(shared: &Shared, code: ErrorCode, message: String, advice: String) -> Bytes {

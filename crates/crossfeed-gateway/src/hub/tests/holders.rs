@@ -94,7 +94,7 @@ async fn tools_that_a_holder_may_not_use_are_unknown_to_it() {
         call(name).await;
         let refused = bob.next().await;
         assert!(
-            refused.contains(&format!("unknown tool: \\\"{name}\\\"")),
+            refused.contains(&format!("there is no tool \\\"{name}\\\"")),
             "{refused}"
         );
     }

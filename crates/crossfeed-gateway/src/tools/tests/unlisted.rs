@@ -66,7 +66,7 @@ async fn where_rules_say_what_may_be_called_nothing_else_is() {
         for name in ["fetch", "Fetch", "hidden"] {
             let answer = answered(&client, params(name, json!({}))).await;
             assert!(
-                error(&answer).starts_with("tool.unknown: unknown tool"),
+                error(&answer).starts_with("tool.unknown: there is no tool"),
                 "{answer}"
             );
         }
@@ -88,7 +88,7 @@ async fn an_unknown_tool_is_told_to_the_model_with_the_nearest() {
         ("b__remove_everything", "use a tool that is listed"),
     ] {
         let answer = answered(&client, params(name, json!({}))).await;
-        let said = format!("tool.unknown: unknown tool: \"{name}\" is not listed\n{near}");
+        let said = format!("tool.unknown: there is no tool \"{name}\"\n{near}");
         assert!(error(&answer).starts_with(&said), "{answer}");
         assert_eq!(
             answer["_meta"]["dev.crossfeed/error"]["error"]["code"],
@@ -109,6 +109,28 @@ async fn a_tool_of_a_server_that_is_away_is_not_unknown() {
         let sent: Value = serde_json::from_slice(&forward.params).unwrap();
         assert_eq!((forward.server, &sent["name"]), (0, &json!("read_file")));
     }
+}
+
+/// Without a prefix nobody knows whose tool it is: it may be one of the server that is away.
+#[tokio::test]
+async fn a_name_without_a_prefix_may_be_of_a_server_that_is_away() {
+    let client = several(Prefix::Collisions, &[1]).await;
+    let away = "upstream.unavailable: server `a`: it does not list its tools at the moment, and no other has";
+    let again = "the call was not made: it can be made again";
+    for (name, near) in [
+        ("read_file", ""),
+        ("delet", "; nearest of the tools that are listed: `delete`"),
+    ] {
+        let answer = answered(&client, params(name, json!({}))).await;
+        let said = format!("{away} \"{name}\"\n{again}{near}");
+        assert!(error(&answer).starts_with(&said), "{answer}");
+    }
+    let answer = answered(&client, params("b__read", json!({}))).await;
+    assert!(error(&answer).starts_with("tool.unknown"), "{answer}");
+    // With the server's prefix, the name says whose it would be.
+    let client = several(Prefix::Always, &[1]).await;
+    let answer = answered(&client, params("read_file", json!({}))).await;
+    assert!(error(&answer).starts_with("tool.unknown"), "{answer}");
 }
 
 #[tokio::test]
