@@ -106,9 +106,10 @@ pub(super) async fn probe(
     match begin(Arc::clone(&connector), deadline).await {
         Ok((talk, begun)) => finish(talk, begun, bytes, "").await,
         Err(Refusal::Unanswered(unanswered)) => Err(unanswered),
-        Err(Refusal::Answered(_)) => {
+        Err(refused) => {
             let bridged = Arc::new(WithSession { server: connector });
-            let (talk, begun) = begin(bridged, deadline).await?;
+            // Where both are refused, what it said to `initialize` is what is wrong with it.
+            let (talk, begun) = begin(bridged, deadline).await.map_err(|_| refused)?;
             finish(talk, begun, bytes, ", without sessions").await
         }
     }
@@ -184,7 +185,14 @@ impl Talk {
                 Err(Refusal::Answered(_)) if begun["capabilities"]["tools"].is_null() => break,
                 page => page?,
             };
-            let next = parsed(&page)["nextCursor"].take();
+            let mut list = parsed(&page);
+            if !list["tools"].is_array() {
+                return Err(Unanswered {
+                    code: ErrorCode::UpstreamInvalid,
+                    why: "its answer to `tools/list` has no list `tools`".to_owned(),
+                });
+            }
+            let next = list["nextCursor"].take();
             let fits = left.checked_sub(page.len());
             pages.push(page);
             if !next.is_string() {

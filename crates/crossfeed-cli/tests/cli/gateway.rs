@@ -405,6 +405,33 @@ fn a_check_says_who_cannot_be_reached() {
     assert_eq!(limit("sessionBytes"), limit("totalBytes") / 4, "{checked}");
 }
 
+/// What a server refuses with, and a list that is not one, are what is wrong with it.
+#[test]
+fn a_check_says_what_a_server_answered() {
+    let refuses = r#"while IFS= read -r line; do
+  id=${line#*\"id\":}
+  id=${id%%[,\}]*}
+  case "$line" in
+    *'"initialize"'*)
+      printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32001,"message":"API key missing"}}\n' "$id" ;;
+    *'"id"'*)
+      printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}\n' "$id" ;;
+  esac
+done
+"#;
+    let malformed = SERVER.replace("\"tools\":[", "\"tools\":{},\"x\":[");
+    for (name, script, says) in [
+        ("refuses", refuses, "API key missing"),
+        ("malformed", &malformed, "has no list `tools`"),
+    ] {
+        let path = file(&format!("gateway-{name}.sh"), script);
+        let args = ["gateway", "--check", "--log", "off", "--", "sh", &path];
+        let Run { status, out, err } = run(&args, "");
+        assert_eq!(status, 1, "{name}: {out} {err}");
+        assert!(out.contains(says), "{name}: {out} {err}");
+    }
+}
+
 /// A client may be another party.
 #[test]
 fn how_a_server_is_started_is_in_no_error() {
