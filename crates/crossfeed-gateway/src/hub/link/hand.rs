@@ -229,6 +229,10 @@ impl Link {
             if !is_over {
                 state.in_hand = None;
             }
+            // It came back from there, and waits for another connection or is on it.
+            if state.returned.get(&minted) == Some(&over) {
+                return;
+            }
             let error = match sent {
                 Ok(()) if !is_over => return,
                 Ok(()) => self.over_because().after_sending(),
@@ -255,7 +259,10 @@ impl Link {
             if !state.waiting.contains_key(&minted) {
                 return;
             }
-            if state.returned.insert(minted) {
+            // Whoever hands it over has nothing to do with it any more.
+            state.in_hand = state.in_hand.filter(|in_hand| *in_hand != minted);
+            let over = state.over;
+            if state.returned.insert(minted, over).is_none() {
                 let is_behind = |parcel: &Parcel| parcel.minted.is_none_or(|other| other > minted);
                 let place = state.queue.iter().position(is_behind);
                 let place = place.unwrap_or(state.queue.len());
@@ -297,13 +304,16 @@ impl Link {
             state.draining = false;
             return None;
         };
-        let Some(parcel) = state.queue.pop_front() else {
-            state.draining = false;
-            return None;
-        };
-        state.queued_bytes -= parcel.message.len();
-        state.in_hand = parcel.minted;
-        Some((upstream, parcel))
+        while let Some(parcel) = state.queue.pop_front() {
+            state.queued_bytes -= parcel.message.len();
+            let is_waited_for = |minted| state.waiting.contains_key(&minted);
+            if parcel.minted.is_none_or(is_waited_for) {
+                state.in_hand = parcel.minted;
+                return Some((upstream, parcel));
+            }
+        }
+        state.draining = false;
+        None
     }
 
     /// Forgets what runs here for a request of the client; gives the ids.

@@ -131,8 +131,8 @@ pub(super) struct State {
     began: Instant,
     /// Nothing is handed over until there is another session.
     is_held: bool,
-    /// Requests that came back, and are handed over for the second time.
-    returned: HashSet<u64>,
+    /// Requests that came back, and are handed over for the second time; and from which connection.
+    returned: HashMap<u64, u64>,
     /// What requests over HTTP take, until they are answered.
     sockets: HashMap<u64, Permit>,
     /// How many connections are over.
@@ -541,7 +541,7 @@ impl Link {
             let unsent = queue.iter().filter_map(|parcel| parcel.minted);
             // A server that forgets each session at once means something else by it.
             let means_it = error != UpstreamError::SessionOver;
-            let unsent = unsent.filter(|minted| means_it || !returned.contains(minted));
+            let unsent = unsent.filter(|minted| means_it || !returned.contains_key(minted));
             let unsent: HashSet<u64> = unsent.collect();
             state.queued_bytes = 0;
             state.deadlines.clear();
@@ -737,7 +737,7 @@ impl State {
             is_idle: false,
             began: Instant::now(),
             is_held: false,
-            returned: HashSet::new(),
+            returned: HashMap::new(),
             sockets: HashMap::new(),
             over: 0,
             is_overrun: false,

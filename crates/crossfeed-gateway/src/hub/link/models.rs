@@ -308,3 +308,39 @@ fn an_answer_reaches_the_connection_that_asked_or_none() {
         check(&link, &servers, &[]);
     });
 }
+
+#[test]
+fn what_came_back_is_sent_again_and_answered() {
+    explore(|| {
+        let link = link();
+        let handed = Arc::<Notify>::default();
+        let server = || Arc::new(Server(Mutex::default(), Arc::clone(&handed)));
+        let servers = [server(), server()];
+        block_on(link.open(servers[0].clone()));
+        let asked = ask(&link, "a");
+        block_on(async {
+            let sent = || {
+                let messages = servers[0].0.lock().unwrap();
+                let mut messages = messages.iter();
+                messages.find(|one| one.method() == Some("a")).cloned()
+            };
+            let sent = loop {
+                match sent() {
+                    Some(sent) => break sent,
+                    None => handed.notified().await,
+                }
+            };
+            // The server says that it does not know the session, before it is known that it was handed over.
+            link.returned(sent, Vec::new()).await;
+            link.renew().await;
+            link.open(servers[1].clone()).await;
+            while !servers[1].answer(&link) {
+                handed.notified().await;
+            }
+        });
+        assert_eq!(asked.join().unwrap(), End::Answered);
+        join_tasks();
+        block_on(link.down(Phase::Closed));
+        check(&link, &servers, &[]);
+    });
+}
