@@ -1,8 +1,8 @@
 //! How data flows between calls: a link from the call that takes to the call that gave, for each
 //! reference; an event where there is nothing to link to.
 
-use super::resolution::missed;
 use crate::{
+    error::LookupError,
     failure::{Error, Failure},
     lineage::Link,
     select::{masked_failed_selector, masked_selector},
@@ -166,5 +166,15 @@ impl Said<'_> {
             "crossfeed.cache.hit" = self.hit,
             "error.type" = self.error,
         );
+    }
+}
+
+/// Why a result was not there, if that was it.
+pub(super) fn missed(error: &Error) -> Option<&'static str> {
+    match error {
+        // It was there.
+        Error::Lookup(LookupError::Failed { .. }) => None,
+        Error::Lookup(error) => Some(error.code().as_str()),
+        _ => None,
     }
 }

@@ -1,13 +1,7 @@
-//! Telemetry: what the stages say of themselves, and to whom.
+//! Traces: spans, events and links that say what stages did, with shapes and ids, never payload.
 //!
-//! What comes in: what a stage did. What goes out: `tracing` spans and events, and links and figures
-//! for a host's [`Telemetry`]. Deliberately not here: OpenTelemetry itself. `specs/telemetry.md` lists
-//! every name.
-//!
-//! # What holds
-//!
-//! Shapes and ids, never payload: no value of a result or an argument, no literal of a selector, no
-//! message. Where nobody listens, nothing is built.
+//! No value of a result or an argument, no literal of a selector, no message of a call appears.
+//! Without a subscriber nothing is built. `specs/telemetry.md` lists every name.
 
 mod call;
 mod flow;

@@ -2,11 +2,10 @@
 
 use super::{
     CallTrace,
-    flow::{self, Consumer},
+    flow::{self, Consumer, missed},
 };
 use crate::{
-    error::LookupError,
-    failure::{Error, ResolveError},
+    failure::ResolveError,
     lineage::Link,
     telemetry::{Attribute, AttributeValue, Instrument, Telemetry, fail, number, within},
 };
@@ -130,15 +129,5 @@ impl ResolutionTrace {
             .record("crossfeed.failures", number(error.failures().len()));
         fail(&self.span, code);
         flow::failed(consumer, error.failures());
-    }
-}
-
-/// Why a result was not there, if that was it.
-pub(super) fn missed(error: &Error) -> Option<&'static str> {
-    match error {
-        // It was there.
-        Error::Lookup(LookupError::Failed { .. }) => None,
-        Error::Lookup(error) => Some(error.code().as_str()),
-        _ => None,
     }
 }
