@@ -1,4 +1,4 @@
-//! The session: composes the stages, holds the store, and alone is async.
+//! The session: composes the stages, looks results up in the store, and waits for calls.
 
 mod advise;
 mod artifacts;
