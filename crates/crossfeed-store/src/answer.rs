@@ -312,3 +312,23 @@ impl Listed {
             .with_failed(result.failed())
     }
 }
+
+/// What a store holds, as it was last measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Usage {
+    /// Sessions of which anything is known.
+    pub sessions: usize,
+    /// Results, those included that have expired unseen.
+    pub results: usize,
+    /// Their bytes.
+    pub result_bytes: usize,
+    /// Artifacts.
+    pub artifacts: usize,
+    /// Their bytes.
+    pub artifact_bytes: usize,
+    /// Results that had to make room, since the store was made.
+    pub evicted: u64,
+    /// Results that were dropped because their time was over, since the store was made.
+    pub expired: u64,
+}

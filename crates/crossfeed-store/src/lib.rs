@@ -24,10 +24,11 @@ mod stored;
 
 pub use answer::{
     ArtifactLookup, ArtifactMissing, Listed, ListedArtifact, Lookup, Missing, Recorded, Tombstone,
+    Usage,
 };
 pub use artifact::StoredArtifact;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use contract::ResultStore;
 pub use error::{Budget, Damage, StoreError};
-pub use memory::{MemoryLimits, MemoryStore, Usage};
+pub use memory::{MemoryLimits, MemoryStore};
 pub use stored::{ResultKind, StoredResult};

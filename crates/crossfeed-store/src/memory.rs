@@ -28,7 +28,7 @@ pub use limits::MemoryLimits;
 
 use crate::{
     ArtifactLookup, ArtifactMissing, Clock, Listed, ListedArtifact, Lookup, Missing, Recorded,
-    ResultStore, StoreError, StoredArtifact, StoredResult, SystemClock,
+    ResultStore, StoreError, StoredArtifact, StoredResult, SystemClock, Usage,
 };
 use async_trait::async_trait;
 use crossfeed_wire::{ArtifactId, CallId, Scope};
@@ -79,26 +79,6 @@ pub struct MemoryStore {
     shared: Arc<Shared>,
     sessions: DashMap<Scope, Arc<Session>, RandomState>,
     queue: Mutex<Queue>,
-}
-
-/// What a [`MemoryStore`] holds, as it was last measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Usage {
-    /// Sessions of which anything is known.
-    pub sessions: usize,
-    /// Results, those included that have expired unseen.
-    pub results: usize,
-    /// Their bytes.
-    pub result_bytes: usize,
-    /// Artifacts.
-    pub artifacts: usize,
-    /// Their bytes.
-    pub artifact_bytes: usize,
-    /// Results that had to make room, since the store was made.
-    pub evicted: u64,
-    /// Results that were dropped because their time was over, since the store was made.
-    pub expired: u64,
 }
 
 impl MemoryStore {
