@@ -16,7 +16,7 @@ const BYTES: &str = "bytes";
 ///
 /// When the file cannot be read, or is not of the declared kind.
 pub(crate) fn read(path: &Path, kind: Option<Kind>, err: &mut dyn Write) -> Result<Document, Stop> {
-    let (document, misread) = open(path, kind)?;
+    let (document, misread) = opened(path, input::read(path)?, kind)?;
     if let Some(Misread { why, read_as }) = misread {
         // A notice that cannot be written does not keep the answer back.
         let _ = writeln!(
@@ -34,12 +34,15 @@ pub(crate) fn read(path: &Path, kind: Option<Kind>, err: &mut dyn Write) -> Resu
 ///
 /// When the file cannot be read, is compressed, or begins as an object and is not one.
 pub(crate) fn read_object(path: &Path) -> Result<Document, Stop> {
-    let (document, misread) = open(path, None)?;
+    let bytes = input::read(path)?;
+    let (document, misread) = opened(path, bytes.clone(), None)?;
     let is_object = document.raw().trim_ascii_start().starts_with(b"{");
     match misread {
         Some(Misread { why, read_as }) if is_object || read_as == BYTES => {
             Err(Stop::Usage(format!("{} {why}", input::name(path))))
         }
+        // A byte order mark stays.
+        _ if bytes.starts_with("\u{feff}".as_bytes()) => Ok(Document::new(bytes)),
         _ => Ok(document),
     }
 }
@@ -50,14 +53,18 @@ struct Misread {
     read_as: &'static str,
 }
 
-fn open(path: &Path, kind: Option<Kind>) -> Result<(Document, Option<Misread>), Stop> {
+fn opened(
+    path: &Path,
+    bytes: Bytes,
+    kind: Option<Kind>,
+) -> Result<(Document, Option<Misread>), Stop> {
     let extension = path.extension().and_then(|extension| extension.to_str());
     let is_named_json = extension.is_some_and(|extension| {
         ["json", "jsonl", "ndjson"]
             .iter()
             .any(|json| extension.eq_ignore_ascii_case(json))
     });
-    interpret(input::read(path)?, kind, is_named_json)
+    interpret(bytes, kind, is_named_json)
         .map_err(|why| Stop::Usage(format!("{} {why}", input::name(path))))
 }
 
