@@ -226,7 +226,7 @@ fn what_is_no_json_is_refused_at_its_byte() {
     assert_eq!(failure.error.code().as_str(), "arguments.invalid");
     assert_eq!(
         failure.error.to_string(),
-        "the arguments are no JSON: not JSON at byte 6"
+        "the arguments are not valid JSON: not JSON at byte 6"
     );
     assert_eq!(
         refused(b"").failures()[0].error.code().as_str(),

@@ -188,7 +188,7 @@ impl<'t> Body<'t> {
 
     /// Whether everything that is shown is in `data`, and every mark tells the truth; how many marks there are.
     fn marks(&mut self, data: &Value) -> Result<usize, String> {
-        let wrong = |body: &Self| Err(format!("{:.80} is no view of {data:.200}", body.0));
+        let wrong = |body: &Self| Err(format!("{:.80} is not a view of {data:.200}", body.0));
         match data {
             Value::Array(items) if self.takes_mark("… array, ", items.len(), "item") => Ok(1),
             Value::Object(members) if self.takes_mark("… object, ", members.len(), "key") => {

@@ -18,7 +18,7 @@ while (args.length > 0) {
   else if (arg === '--table') options.table = args.shift();
   else if (THEMES.includes(arg)) options.themes.push(arg);
   else {
-    console.error(`${arg} is no theme: ${THEMES.join(', ')}`);
+    console.error(`${arg} is not a theme: ${THEMES.join(', ')}`);
     process.exit(2);
   }
 }

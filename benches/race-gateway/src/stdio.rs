@@ -70,7 +70,7 @@ impl Lines {
         Ok(())
     }
 
-    /// The next answer. What is no answer is passed over.
+    /// The next answer. What is not an answer is passed over.
     pub(crate) fn receive(&mut self) -> Outcome<&[u8]> {
         loop {
             self.line.clear();

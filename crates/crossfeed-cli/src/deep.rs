@@ -17,7 +17,7 @@ pub(crate) struct SetAside {
 }
 
 impl SetAside {
-    /// The document without the parts that are too deep; `None` where it is no JSON.
+    /// The document without the parts that are too deep; `None` where it is not valid JSON.
     pub(crate) fn of(document: &[u8]) -> Option<(Bytes, Self)> {
         let text = std::str::from_utf8(document).ok()?;
         // The check reads any depth, and builds nothing.

@@ -101,7 +101,7 @@ fn split(text: &OsStr) -> Result<(PathBuf, Option<Pointer>), Stop> {
         Some((path, fragment)) if !whole.exists() => {
             let pointer = Pointer::from_fragment(fragment).ok_or_else(|| {
                 Stop::Usage(format!(
-                    "`#{fragment}` is no JSON Pointer: write `#/properties/url`"
+                    "`#{fragment}` is not a JSON Pointer: write `#/properties/url`"
                 ))
             })?;
             Ok((path.into(), Some(pointer)))

@@ -50,7 +50,7 @@ pub(crate) fn read(path: &Path) -> Result<Bytes, Stop> {
         .map_err(|error| unreadable(path, &error))
 }
 
-/// The same of what is no data but written by hand: beyond `most` bytes it is refused unread.
+/// The same of what is not data but written by hand: beyond `most` bytes it is refused unread.
 pub(crate) fn read_at_most(path: &Path, most: u64) -> Result<Bytes, Stop> {
     let mut bytes = Vec::new();
     let read = open(path)?.take(most + 1).read_to_end(&mut bytes);
@@ -119,7 +119,7 @@ pub(crate) fn read_or_inline(text: &OsStr) -> Result<Bytes, Stop> {
             return Ok(document.raw().clone());
         }
         return Err(Stop::Usage(format!(
-            "cannot read {}: there is no such file, and it is no JSON",
+            "cannot read {}: there is no such file, and it is not valid JSON",
             name(path)
         )));
     }

@@ -89,8 +89,9 @@ fn results(file: &Bytes) -> Result<Vec<Bytes>, Stop> {
         let line = file.slice_ref(line);
         if let Err(error) = Document::new(line.clone()).root() {
             let number = index + 1;
-            let message =
-                format!("line {number} is no JSON: {error}; give one document, or one a line");
+            let message = format!(
+                "line {number} is not valid JSON: {error}; give one document, or one a line"
+            );
             return Err(Stop::Usage(message));
         }
         results.push(line);

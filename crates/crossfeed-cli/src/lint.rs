@@ -18,7 +18,7 @@ pub(crate) fn run(
     out: &mut dyn Write,
     err: &mut dyn Write,
 ) -> Result<(), Stop> {
-    // A part that is too deep is no schema in what is judged: the tool is refused.
+    // A part that is too deep is not a schema in what is judged: the tool is refused.
     let (document, _) = read(&args.file)?;
     let document = if ToolList::is_list(&document) {
         document

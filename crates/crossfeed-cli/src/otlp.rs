@@ -42,7 +42,7 @@ impl Endpoint {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         const TRACES: &str = "/v1/traces";
         let uri = Uri::parse(text)
-            .map_err(|_| "it is no URL: write one like `http://127.0.0.1:4318`".to_owned())?;
+            .map_err(|_| "it is not a URL: write one like `http://127.0.0.1:4318`".to_owned())?;
         match uri.scheme().as_str() {
             "http" => {}
             "https" => {
@@ -51,9 +51,9 @@ impl Endpoint {
                 );
             }
             _ if uri.authority().is_none() => {
-                return Err(format!("it is no URL: `http://{text}` would be"));
+                return Err(format!("it is not a URL: `http://{text}` would be"));
             }
-            other => return Err(format!("`{other}` is no way to send: `http` is")),
+            other => return Err(format!("`{other}` is not supported: use `http`")),
         }
         let authority = uri.authority();
         if authority.is_none_or(|authority| authority.host().is_empty()) {
@@ -259,11 +259,11 @@ mod tests {
         check(traces, Ok(traces));
         check("http://[::1]/otlp", Ok("http://[::1]/otlp/v1/traces"));
         check("https://a.example", Err("https is not built in"));
-        check("ftp://a.example", Err("`ftp` is no way to send"));
-        check("127.0.0.1:4318", Err("no URL"));
+        check("ftp://a.example", Err("`ftp` is not supported"));
+        check("127.0.0.1:4318", Err("not a URL"));
         check("localhost:4318", Err("`http://localhost:4318` would be"));
         check("http://ann:secret@127.0.0.1", Err("a name or a password"));
-        check("", Err("no URL"));
+        check("", Err("not a URL"));
         check("http://", Err("no host"));
         check("http:/a", Err("no host"));
         check("http://a.example?x=1", Err("query"));

@@ -102,7 +102,7 @@ async fn over_mcp(
     let projected = projector.project(&tool, &params, &document);
     let projected = projected.map_err(|error| {
         let name = input::name(&args.file);
-        let message = format!("{name} is no tool result of MCP: {error}");
+        let message = format!("{name} is not a tool result of MCP: {error}");
         Stop::answer(ErrorCode::ProjectionInvalid, message)
     })?;
     out.write_all(&projected.json)?;
@@ -273,7 +273,7 @@ fn value(text: &OsStr) -> Result<Value, Stop> {
     let document = Document::new(input::read_or_inline(text)?);
     let unread = |why: String| {
         let name = input::name(text.as_ref());
-        Stop::Usage(format!("{name} is no JSON that can be read: {why}"))
+        Stop::Usage(format!("{name} is not valid JSON that can be read: {why}"))
     };
     let root = document.root().map_err(|error| unread(error.to_string()))?;
     root.to_value().map_err(|error| unread(error.to_string()))

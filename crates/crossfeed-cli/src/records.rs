@@ -1,8 +1,8 @@
 //! Records: the results of earlier calls, one JSON object a line; or one document that is a result.
 //!
 //! What comes in: the bytes of a file. What goes out: results and artifacts that hold the very bytes
-//! that were read, and a session with the one result. Invalid content of a result is no error; a line
-//! that is no record is.
+//! that were read, and a session with the one result. Invalid content of a result is not an error; a line
+//! that is not a record is.
 
 use crate::{cli::Kind, document, report::Stop};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -46,7 +46,7 @@ pub(crate) fn scope(session: &str) -> Result<Scope, ScopeError> {
 /// The same for the session that a command names.
 pub(crate) fn named_scope(session: &str) -> Result<Scope, Stop> {
     scope(session)
-        .map_err(|error| Stop::Usage(format!("`{session}` is no session: {}", error.source)))
+        .map_err(|error| Stop::Usage(format!("`{session}` is not a session: {}", error.source)))
 }
 
 /// A session of its own with the one result that a command was given.
@@ -104,7 +104,7 @@ pub(crate) enum Content {
     Artifact(StoredArtifact),
 }
 
-/// A line that is no record.
+/// A line that is not a record.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NoRecord {
     pub(crate) line: usize,
@@ -136,7 +136,7 @@ impl<'f> Line<'f> {
     fn parse(file: &'f Bytes, line: &'f [u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
         if !text.trim_start().starts_with('{') {
-            return Err("it is no JSON object".to_owned());
+            return Err("it is not a JSON object".to_owned());
         }
         match serde_json::from_str(text) {
             Ok(members) => Ok(Self { file, members }),
@@ -145,7 +145,7 @@ impl<'f> Line<'f> {
                 let place = format!(" at line {} column {}", error.line(), error.column());
                 let what = error.to_string().replace(&place, "");
                 Err(format!(
-                    "it is no JSON: {what} at column {}",
+                    "it is not valid JSON: {what} at column {}",
                     error.column()
                 ))
             }
@@ -154,7 +154,8 @@ impl<'f> Line<'f> {
 
     fn record(&self, line: usize) -> Result<Record, String> {
         let call_id = self.string("call_id")?.ok_or("it needs `call_id`")?;
-        let call_id = CallId::parse(&call_id).map_err(|e| format!("`call_id` is no id: {e}"))?;
+        let call_id =
+            CallId::parse(&call_id).map_err(|e| format!("`call_id` is not an id: {e}"))?;
         let content = match self.string("artifact_id")? {
             None => {
                 let result = self
@@ -164,7 +165,7 @@ impl<'f> Line<'f> {
             }
             Some(id) => {
                 let id = ArtifactId::parse(&id);
-                let id = id.map_err(|e| format!("`artifact_id` is no id: {e}"))?;
+                let id = id.map_err(|e| format!("`artifact_id` is not an id: {e}"))?;
                 let data = self.raw("data").ok_or("an artifact needs `data`")?;
                 let artifact = StoredArtifact::new(id, call_id, Document::new(data));
                 let blocked = self.boolean("retrieval_blocked")?;
@@ -174,7 +175,7 @@ impl<'f> Line<'f> {
         let scope = self.string("session")?.map(|name| scope(&name)).transpose();
         Ok(Record {
             line,
-            scope: scope.map_err(|error| format!("`session` is no id: {}", error.source))?,
+            scope: scope.map_err(|error| format!("`session` is not an id: {}", error.source))?,
             content,
         })
     }
@@ -280,7 +281,7 @@ mod tests {
         );
         check(r#"{"artifact_id":null,"call_id":"c","result":1}"#, Ok(1));
         check(r#"{"artifact_id":"a","call_id":"c","data":null}"#, Ok(1));
-        check("\n[1]", Err((2, "it is no JSON object")));
+        check("\n[1]", Err((2, "it is not a JSON object")));
         check(r#"{"result":1}"#, Err((1, "it needs `call_id`")));
         check(
             r#"{"call_id":"c"}"#,
@@ -292,7 +293,7 @@ mod tests {
         );
         check(
             r#"{"call_id":"","result":1}"#,
-            Err((1, "`call_id` is no id: an id must not be empty")),
+            Err((1, "`call_id` is not an id: an id must not be empty")),
         );
         check(
             r#"{"artifact_id":"a","call_id":"c","result":1}"#,
@@ -308,11 +309,11 @@ mod tests {
         );
         check(
             r#"{"call_id":"c","result":1,"session":""}"#,
-            Err((1, "`session` is no id: an id must not be empty")),
+            Err((1, "`session` is not an id: an id must not be empty")),
         );
         check(
             r#"{"call_id":"c","result":[1,}"#,
-            Err((1, "it is no JSON: expected value at column 28")),
+            Err((1, "it is not valid JSON: expected value at column 28")),
         );
     }
 }

@@ -36,7 +36,7 @@ pub(crate) async fn run(
         .transpose()?;
     let records = records::read(&results).map_err(|NoRecord { line, why }| {
         let file = input::name(&args.results);
-        Stop::Usage(format!("line {line} of {file} is no record: {why}"))
+        Stop::Usage(format!("line {line} of {file} is not a record: {why}"))
     })?;
 
     let schema = match schema {

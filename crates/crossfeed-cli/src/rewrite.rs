@@ -154,7 +154,9 @@ pub(crate) fn read(file: &Path) -> Result<(Value, SetAside), Stop> {
     {
         return Ok((value, aside));
     }
-    Err(refused(format!("it is no JSON that can be read: {error}")))
+    Err(refused(format!(
+        "it is not valid JSON that can be read: {error}"
+    )))
 }
 
 /// What is wrong with a document that would be a list if its tools were one.
@@ -173,7 +175,7 @@ fn no_tools(document: &Value) -> Option<String> {
     }
     let inside = document.get("result").unwrap_or(document);
     let is_list = inside.get("tools")?.is_array();
-    (!is_list).then(|| "`tools` is no list".to_owned())
+    (!is_list).then(|| "`tools` is not a list".to_owned())
 }
 
 /// The value of a document: no JSON, or JSON with a number that no value holds.
@@ -284,7 +286,7 @@ fn remarks(listed: &Listed, aside: &SetAside, args: &cli::Rewrite, err: &mut dyn
         }
     }
     for tool in &listed.tools {
-        // What stands in place of a part that is too deep is no schema; that is not what is wrong.
+        // What stands in place of a part that is too deep is not a schema; that is not what is wrong.
         let too_deep = aside
             .is_part_of(tool.input_schema())
             .then_some(&SchemaError::TooDeep);

@@ -40,7 +40,7 @@ pub(crate) async fn run(
     Ok(())
 }
 
-/// The failure of a document that is no call of anybody's.
+/// The failure of a document that is not a call of anybody's.
 pub(crate) fn unnamed(mut failure: Failure) -> ErrorBody {
     failure.call_id = None;
     let mut body = placeless(failure.body());

@@ -677,19 +677,19 @@ fn what_is_no_record_is_a_usage_error() {
     for (lines, says) in [
         (
             "{\"call_id\": \"c\", \"result\": 1}\nnonsense\n",
-            "line 2 of standard input is no record: it is no JSON object",
+            "line 2 of standard input is not a record: it is not a JSON object",
         ),
         (
             "{\"call_id\": \"c\", \"result\": 1",
-            "line 1 of standard input is no record: it is no JSON: ",
+            "line 1 of standard input is not a record: it is not valid JSON: ",
         ),
         (
             "\n\n{\"result\": 1}",
-            "line 3 of standard input is no record: it needs `call_id`",
+            "line 3 of standard input is not a record: it needs `call_id`",
         ),
         (
             "{\"call_id\": \"c\"}",
-            "line 1 of standard input is no record: it needs `result` or `artifact_id`",
+            "line 1 of standard input is not a record: it needs `result` or `artifact_id`",
         ),
     ] {
         check_usage(&["resolve", "{}", "--results", "-"], lines, says);
@@ -704,7 +704,7 @@ fn what_is_no_record_is_a_usage_error() {
     check_usage(
         &["resolve", "{}", "--results", &path],
         "",
-        &format!("line 1 of `{path}` is no record"),
+        &format!("line 1 of `{path}` is not a record"),
     );
 }
 
@@ -748,7 +748,7 @@ fn arguments_and_schemas_are_judged() {
 
 #[test]
 fn arguments_that_are_no_json_say_where() {
-    let body = "{\"code\":\"arguments.invalid\",\"message\":\"the arguments are no JSON: not JSON at byte 1\",\
+    let body = "{\"code\":\"arguments.invalid\",\"message\":\"the arguments are not valid JSON: not JSON at byte 1\",\
         \"at\":\"\",\"advice\":\"write the arguments as one JSON value\"}";
     check(
         &["resolve", "{a: 1}", "--results", "-", "--json"],
@@ -763,7 +763,7 @@ fn arguments_that_are_no_json_say_where() {
         "",
         1,
         "",
-        "error[arguments.invalid]: the arguments are no JSON: unexpected end at byte 0\n\
+        "error[arguments.invalid]: the arguments are not valid JSON: unexpected end at byte 0\n\
          write the arguments as one JSON value\n",
     );
     // All digits are passed on, also those of a number that only a schema cannot judge.
@@ -868,7 +868,7 @@ fn what_cannot_be_carried_out_is_a_usage_error() {
     check_usage(
         &["resolve", "{}", "--results", "-", "--session", ""],
         "",
-        "`` is no session: ",
+        "`` is not a session: ",
     );
     check_usage(
         &["resolve", "-", "--results", "-"],
@@ -1190,7 +1190,7 @@ fn arguments_may_be_any_json_value() {
     check_usage(
         &["resolve", "5x", "--results", &records],
         "",
-        "cannot read `5x`: there is no such file, and it is no JSON",
+        "cannot read `5x`: there is no such file, and it is not valid JSON",
     );
 }
 

@@ -264,7 +264,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// [`SchemaError`] when it is no schema of its dialect, or refers to another document.
+    /// [`SchemaError`] when it is not a schema of its dialect, or refers to another document.
     pub fn input_schema(&self, schema: &Value) -> Result<InputSchema, SchemaError> {
         self.0.schemas.get(schema)
     }

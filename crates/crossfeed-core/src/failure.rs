@@ -24,7 +24,7 @@ pub enum Error {
     /// A selector did not produce a value.
     #[error(transparent)]
     Select(#[from] SelectError),
-    /// The arguments are no JSON.
+    /// The arguments are not valid JSON.
     #[error(transparent)]
     NotJson(#[from] NotJson),
     /// The resolved arguments do not fit the tool's schema.
@@ -37,7 +37,7 @@ pub enum Error {
     #[error(transparent)]
     Read(#[from] ReadError),
     /// A call with references of a tool whose own schema is none: nothing could judge it.
-    #[error("the tool cannot take references, since its own schema is none: {0}")]
+    #[error("the tool cannot take references, because its input schema is not valid: {0}")]
     Schema(#[from] SchemaError),
     /// Arguments that take too much to be judged.
     #[error(transparent)]

@@ -61,7 +61,7 @@ trait Shaped: Sized + Clone {
     /// Items or members.
     fn count(&self) -> usize;
     fn first(&self) -> Option<Self>;
-    /// The first members that are no internal fields, at most `most`.
+    /// The first members that are not internal fields, at most `most`.
     fn own_members(&self, most: usize) -> Vec<(Cow<'_, str>, Self)>;
 }
 

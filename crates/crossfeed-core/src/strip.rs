@@ -36,7 +36,7 @@ impl StripPolicy {
 }
 
 /// The bytes of `result` without the top-level members that the policy strips; every other byte as
-/// it was. `None` when there is nothing to strip, or the result is no JSON object.
+/// it was. `None` when there is nothing to strip, or the result is not a JSON object.
 ///
 /// ```
 /// use crossfeed_core::{StripPolicy, strip};

@@ -109,7 +109,7 @@ fn written_arguments_cost_at_most_six_times_their_bytes() {
                 let (taken, is_done) = bench.call(&arguments, own);
                 assert!(taken <= most, "call, {name}, {bytes}: {taken} of {most}");
                 assert!(is_done, "call, {name}, {bytes}");
-                // To it null is no text: all of the arguments are built to say so.
+                // To it null is not text: all of the arguments are built to say so.
                 if extra.contains("null") {
                     continue;
                 }
@@ -190,7 +190,7 @@ fn texts_are_counted_where_they_are_taken_apart(bench: &Bench) {
         // What cannot be read is built as far as it goes.
         check(zeros(1_000_000).trim_end_matches(']'), "", false);
         check(&format!("[{}{{}}]", "{\"\":0},".repeat(200_000)), "", false);
-        // Nobody reads a text that is no JSON, nor one that the tool takes as it is.
+        // Nobody reads a text that is not valid JSON, nor one that the tool takes as it is.
         check(&"words, [and] ".repeat(100_000), "", true);
         check("[]", &zeros(1_000_000), true);
     }

@@ -21,7 +21,7 @@ static WIDE: AtomicUsize = AtomicUsize::new(0);
 pub(crate) struct Wide(());
 
 impl Wide {
-    /// Has a pipe take more. None where there are as many already, or the system does not do so: that is no error.
+    /// Has a pipe take more. None where there are as many already, or the system does not do so: that is not an error.
     #[cfg(target_os = "linux")]
     pub(crate) fn pipe(pipe: impl std::os::fd::AsFd) -> Option<Self> {
         let wide = Self::one()?;

@@ -429,7 +429,7 @@ impl Node {
 
     /// Gives each path of fields that the node follows from its own value the number of a column,
     /// built at once if the node is evaluated and the path followed for certain.
-    /// What looks at other values, or is no path, is left alone.
+    /// What looks at other values, or is not a path, is left alone.
     fn ask_for_columns(&mut self, at_once: bool, columns: &mut Vec<Wanted>) {
         match self {
             Self::Path(path) => {

@@ -8,7 +8,7 @@ use crate::{
 use crossfeed_json::Document;
 use std::borrow::Cow;
 
-/// Why a text is no expression that can be evaluated.
+/// Why a text is not an expression that can be evaluated.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseError {

@@ -58,7 +58,7 @@ pub(crate) type Node = u32;
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     /// The first eight bytes of the key with its quotes and a colon, moved up so that what follows
-    /// them is no part of it.
+    /// them is not part of it.
     first: u64,
     /// The last eight bytes, if there are more than eight.
     last: u64,

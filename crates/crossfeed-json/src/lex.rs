@@ -18,7 +18,7 @@ pub(crate) fn fail<T>(kind: JsonErrorKind, offset: usize) -> Result<T, JsonError
 pub(crate) struct Text<'a>(pub(crate) &'a [u8]);
 
 impl Text<'_> {
-    /// The first byte from `at` on that is no blank, and its offset.
+    /// The first byte from `at` on that is not a blank, and its offset.
     #[inline(always)]
     pub(crate) fn token(self, at: usize) -> Result<(u8, usize), JsonError> {
         match self.0.get(at) {

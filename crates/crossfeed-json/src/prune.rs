@@ -54,7 +54,7 @@ pub trait Prune {
 ///
 /// # Errors
 ///
-/// [`JsonError`] where the text is no JSON.
+/// [`JsonError`] where the text is not valid JSON.
 pub fn cuts(text: &str, prune: &mut impl Prune) -> Result<Vec<Range<usize>>, JsonError> {
     let mut pruner = Pruner {
         prune,

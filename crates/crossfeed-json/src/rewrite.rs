@@ -71,7 +71,7 @@ impl<'d> Cursor<'d> {
         Some(json)
     }
 
-    /// A list with `change` done to each item, in their order; `None` where all stay, and of what is no list.
+    /// A list with `change` done to each item, in their order; `None` where all stay, and of what is not a list.
     pub fn with_items<C: Into<Change>>(
         self,
         mut change: impl FnMut(Cursor<'d>) -> C,

@@ -171,7 +171,7 @@ pub(crate) fn word(bytes: &[u8], at: usize) -> Option<u64> {
     rest.first_chunk().copied().map(u64::from_le_bytes)
 }
 
-/// Offset of the first byte from `at` on that is no digit.
+/// Offset of the first byte from `at` on that is not a digit.
 #[inline(always)]
 pub(crate) fn skip_digits(bytes: &[u8], mut at: usize) -> usize {
     // Most numbers are short, and many have one digit.
@@ -194,7 +194,7 @@ pub(crate) fn skip_digits(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Offset of the first byte from `at` on that is no blank.
+/// Offset of the first byte from `at` on that is not a blank.
 #[inline(always)]
 pub(crate) fn skip_blanks(bytes: &[u8], mut at: usize) -> usize {
     while matches!(bytes.get(at), Some(b' ' | b'\n' | b'\t' | b'\r')) {
@@ -215,7 +215,7 @@ pub(crate) fn skip_blanks(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Offset behind the last byte before `at` that is no blank.
+/// Offset behind the last byte before `at` that is not a blank.
 #[inline]
 pub(crate) fn skip_blanks_back(bytes: &[u8], mut at: usize) -> usize {
     while at > 0 && matches!(bytes[at - 1], b' ' | b'\n' | b'\t' | b'\r') {

@@ -110,7 +110,7 @@ fn step(raw: &[u8], at: usize) -> Option<&[u8; STEP]> {
 }
 
 /// What the inside of a JSON string stands for; a lone surrogate is U+FFFD. The string must be one:
-/// what is no escape of JSON stands for anything.
+/// what is not an escape of JSON stands for anything.
 #[must_use]
 pub fn unescape(raw: &str) -> Cow<'_, str> {
     match raw.contains('\\') {
@@ -293,7 +293,7 @@ fn replace_surrogates(bytes: &[u8]) -> String {
                 let (good, bad) = rest.split_at(error.valid_up_to());
                 out.push_str(std::str::from_utf8(good).unwrap_or_default());
                 out.push('\u{fffd}');
-                // What is no UTF-8 here is a surrogate of three bytes.
+                // What is not UTF-8 here is a surrogate of three bytes.
                 rest = bad.get(3..).unwrap_or_default();
             }
         }

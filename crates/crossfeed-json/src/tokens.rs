@@ -87,7 +87,7 @@ pub trait TokenVisitor {
     }
 }
 
-/// Reads a text to its end, or to where it is no JSON. What was told until then may be of a text that
+/// Reads a text to its end, or to where it is not valid JSON. What was told until then may be of a text that
 /// is none.
 ///
 /// A byte order mark may stand before it. It does not recurse, and holds no more memory than one bit for

@@ -72,7 +72,7 @@ impl Cursor<'_> {
 ///
 /// # Errors
 ///
-/// [`NumberOutOfRange`] for a number such as `1e400`, and for what is no number.
+/// [`NumberOutOfRange`] for a number such as `1e400`, and for what is not a number.
 pub fn number(text: &str) -> Result<Number, NumberOutOfRange> {
     if !is_number(text) {
         return Err(NumberOutOfRange { digits: text.len() });

@@ -76,7 +76,7 @@ impl Capability {
 
     /// What a server's `capabilities` declare, under `experimental` or as `tools.projection`; `None`
     /// where nothing is declared, or that it is not supported. Unknown modes are left out, and no
-    /// `maxDepth` is no limit of the server's.
+    /// `maxDepth` is not a limit of the server's.
     #[must_use]
     pub fn read(capabilities: &Value) -> Option<Self> {
         let own = capabilities.get("experimental").and_then(|e| e.get(KEY));
@@ -94,7 +94,7 @@ impl Capability {
     }
 }
 
-/// The member of an object, made where it is missing; what is no object becomes one.
+/// The member of an object, made where it is missing; what is not an object becomes one.
 pub(crate) fn member<'v>(value: &'v mut Value, key: &str) -> &'v mut Value {
     if !value.is_object() {
         *value = Value::Object(Map::new());

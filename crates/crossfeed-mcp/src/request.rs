@@ -34,26 +34,26 @@ pub struct Request {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
-    /// The request is no object: `"projection": 7`.
-    #[error("the request is no object")]
+    /// The request is not an object: `"projection": 7`.
+    #[error("the request is not an object")]
     NotAnObject,
     /// `mode` is missing or no known word.
     #[error("`mode` is none of `include`, `exclude` and `view`")]
     Mode,
     /// `fields` is missing, or no list of strings.
-    #[error("`fields` is no list of strings")]
+    #[error("`fields` is not a list of strings")]
     Fields,
-    /// A field is no path: `a..b`.
+    /// A field is not a path: `a..b`.
     #[error("{0}; {advice}", advice = .0.advice())]
     Path(PathError),
     /// More than [`MAX_PATHS`] fields.
-    #[error("`fields` has {count} paths, and {MAX_PATHS} is the most")]
+    #[error("`fields` has {count} paths, the limit is {MAX_PATHS}")]
     TooMany {
         /// How many there are.
         count: usize,
     },
     /// `view` is missing, or no string.
-    #[error("`view` is no string")]
+    #[error("`view` is not a string")]
     View,
 }
 

@@ -113,7 +113,7 @@ impl TraceMeta {
     ///
     /// A place goes with its `tracestate`: where it has none, one that came goes. Of what is not known
     /// here, what came stays. Nothing is changed where there is no room for it: `params` or a `_meta`
-    /// that is no object, but for `null`, which says nothing.
+    /// that is not an object, but for `null`, which says nothing.
     #[must_use]
     pub fn put<'d>(&self, params: Cursor<'d>) -> Cow<'d, [u8]> {
         let said = self.said();

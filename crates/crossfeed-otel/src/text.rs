@@ -1,4 +1,4 @@
-//! Texts that are no attributes: names of spans and events.
+//! Texts that are not attributes: names of spans and events.
 
 use crate::{Outcome, Reader};
 use crossfeed_projection::WITHHELD;

@@ -233,7 +233,7 @@ impl Account<'_> {
                 self.spell(&text);
                 read(root, Some(value))
             }
-            // What is no JSON any more, such as a digest.
+            // What is not valid JSON any more, such as a digest.
             _ => {
                 self.spell(&quoted(&text));
                 New::Text(text.into_owned())
@@ -279,7 +279,7 @@ fn cut<N>(items: &mut Vec<Left<N>>, most: usize) -> Option<String> {
     Some(format!("[cut: left out {} of {all} texts]", all - kept))
 }
 
-/// The JSON of a number or a flag. Infinities and what is no number JSON has not: they are strings.
+/// The JSON of a number or a flag. Infinities and what is not a number JSON has not: they are strings.
 fn scalar(word: &str) -> String {
     match is_number(word) || matches!(word, "true" | "false") {
         true => word.to_owned(),
@@ -332,7 +332,7 @@ impl Json<'_> {
     }
 }
 
-/// The JSON of what is no list and no map.
+/// The JSON of what is not a list and no map.
 fn spelled<N>(leaf: Form<'_, N>) -> Option<String> {
     match leaf {
         Form::Text(text) | Form::Bytes(text) => Some(quoted(&text)),

@@ -186,7 +186,7 @@ fn invalid(dialect: Dialect, schema: &Value) -> SchemaError {
                 _ => error.masked().to_string(),
             },
         ),
-        None => (Pointer::root(), "it is no schema".to_owned()),
+        None => (Pointer::root(), "it is not a schema".to_owned()),
     };
     SchemaError::Invalid { at, message }
 }
@@ -209,7 +209,7 @@ fn patterns(schema: &Value) -> Result<(), SchemaError> {
             wrong = Some(SchemaError::Invalid {
                 at: Pointer::parse(at).unwrap_or_default().key(keyword),
                 message: format!(
-                    "`{pattern}` is no regular expression that can be used, or takes more than {} KiB compiled",
+                    "`{pattern}` is not a regular expression that can be used, or takes more than {} KiB compiled",
                     PATTERN_BYTES >> 10
                 ),
             });

@@ -254,7 +254,7 @@ mod tests {
         let root = Place::root(Some(&schema));
         assert!(!root.member("x-a").declares("$tool"));
         assert!(root.member("x-a").declares("_tool"));
-        // A pattern is no name: keys that it matches may be the grammar's.
+        // A pattern is not a name: keys that it matches may be the grammar's.
         assert!(!root.declares("x-1"));
     }
 }

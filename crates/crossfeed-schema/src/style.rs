@@ -46,7 +46,7 @@ impl fmt::Display for Style {
 
 /// A word that names no style.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no style; there are inline, refs and refs-list")]
+#[error("unknown style `{0}`; styles are inline, refs and refs-list")]
 pub struct UnknownStyle(String);
 
 impl FromStr for Style {

@@ -112,11 +112,13 @@ pub(crate) fn open(directory: &Path, options: &SqliteOptions) -> Result<Opened, 
 /// Whether there is something that may be a database.
 fn is_there(directory: &Path, database: &Path) -> Result<bool, StoreError> {
     if fs::metadata(directory).is_ok_and(|found| !found.is_dir()) {
-        return Err(fault::unavailable(format!("{PLACE}: it is no directory")));
+        return Err(fault::unavailable(format!(
+            "{PLACE}: it is not a directory"
+        )));
     }
     match fs::metadata(database) {
         Ok(found) if found.is_file() => Ok(true),
-        Ok(_) => Err(fault::unavailable(format!("{DATABASE}: it is no file"))),
+        Ok(_) => Err(fault::unavailable(format!("{DATABASE}: it is not a file"))),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) => Err(fault::reading(DATABASE, error)),
     }

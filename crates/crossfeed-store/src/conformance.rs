@@ -299,7 +299,7 @@ async fn listed(store: &dyn ResultStore, scope: &Scope) -> Vec<String> {
 /// What is recorded under one id at once: several contents, each more than once.
 const RACERS: [&str; 8] = ["0", "1", "2", "3", "0", "1", "2", "3"];
 
-/// Which of the racers was recorded: exactly one is new, the same as that one is no error, and any
+/// Which of the racers was recorded: exactly one is new, the same as that one is not an error, and any
 /// other is a duplicate.
 fn winner(
     outcomes: &[Result<Recorded, StoreError>],

@@ -96,7 +96,7 @@ pub trait ResultStore: Send + Sync {
     async fn get(&self, scope: &Scope, call: &CallId) -> Result<Lookup, StoreError>;
 
     /// Counts a result's bytes anew, and makes room if a limit is passed. To be called when its
-    /// index may have been built, so that the limits follow. An unknown id is no error.
+    /// index may have been built, so that the limits follow. An unknown id is not an error.
     ///
     /// # Errors
     ///
@@ -151,7 +151,7 @@ pub trait ResultStore: Send + Sync {
     async fn list(&self, scope: &Scope) -> Result<Vec<Listed>, StoreError>;
 
     /// Removes all of a session: results, tombstones, artifacts. Every id then reads
-    /// [`Missing::Unknown`](crate::Missing::Unknown). An unknown session is no error.
+    /// [`Missing::Unknown`](crate::Missing::Unknown). An unknown session is not an error.
     ///
     /// # Errors
     ///

@@ -50,7 +50,7 @@ codes! {
     ArtifactExpired = "artifact.expired",
     /// The artifact is too large to be brought into the model's context.
     ArtifactBlocked = "artifact.blocked",
-    /// A selector is no JMESPath expression, or cannot be evaluated on this value.
+    /// A selector is not a JMESPath expression, or cannot be evaluated on this value.
     SelectInvalid = "select.invalid",
     /// A selector is longer than the limit.
     SelectTooLong = "select.too_long",
@@ -64,7 +64,7 @@ codes! {
     ArgumentsInvalid = "arguments.invalid",
     /// A call names a tool that the client was not listed.
     ToolUnknown = "tool.unknown",
-    /// The tool's own schema is no schema.
+    /// The tool's own schema is not a schema.
     SchemaInvalid = "schema.invalid",
     /// A projection names something that is not there to name.
     ProjectionInvalid = "projection.invalid",
@@ -84,7 +84,7 @@ codes! {
     UpstreamUnavailable = "upstream.unavailable",
     /// A server did not answer a request that was sent: it may have run.
     UpstreamOutcomeUnknown = "upstream.outcome_unknown",
-    /// What a server behind the gateway sent is no message of its protocol.
+    /// What a server behind the gateway sent is not a message of its protocol.
     UpstreamInvalid = "upstream.invalid",
     /// A rule forbids that this result goes to this tool.
     FlowRefused = "flow.refused",

@@ -4,7 +4,7 @@
 //! here: what a fragment means; for JSON Pointers there is [`Pointer::from_fragment`](crate::Pointer::from_fragment).
 
 /// A fragment with its percent-encoding taken off (RFC 3986, section 2.1); what is no encoding stays
-/// as it is. `None` where it is no UTF-8 then.
+/// as it is. `None` where it is not UTF-8 then.
 ///
 /// ```
 /// use crossfeed_wire::fragment::decoded;

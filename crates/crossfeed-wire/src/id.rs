@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 /// The longest id that is accepted, in bytes. Providers' own call ids have 24 to 64.
 const MAX_ID_BYTES: usize = 256;
 
-/// Why a text is no id.
+/// Why a text is not an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IdError {
@@ -83,7 +83,7 @@ id! {
 
 /// Why a scope was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the {part} of a scope is no id")]
+#[error("the {part} of a scope is not an id")]
 pub struct ScopeError {
     /// Which part: `tenant`, `project` or `session`.
     pub part: &'static str,

@@ -133,7 +133,7 @@ pub enum Malformed {
     NoTarget,
     /// `{"$refs": [{"to": "/q/x", "tool": "c"}], "q": 7}`, or within the map itself, which is removed:
     /// `{"$refs": {"$refs": {"$tool": "c"}}}`.
-    #[error("there is no place `{to}` to put the referenced value at")]
+    #[error("`{to}` is not a place in the arguments")]
     UnreachableTarget {
         /// The target as it was written.
         to: String,
@@ -206,7 +206,7 @@ fn id<T>(
 ///
 /// # Errors
 ///
-/// [`Malformed`] when the object has sentinel keys only, in a shape that is no reference, or is a
+/// [`Malformed`] when the object has sentinel keys only, in a shape that is not a reference, or is a
 /// reference with a member of the wrong type.
 ///
 /// ```
@@ -288,7 +288,7 @@ pub fn read_object<'a>(
 /// # Errors
 ///
 /// [`Malformed`] when the string is an object of sentinel keys only with a string `$tool`, in a
-/// shape that is no reference.
+/// shape that is not a reference.
 ///
 /// ```
 /// use crossfeed_wire::reference::read_string;

@@ -33,7 +33,7 @@ pub struct TraceContext {
     state: Option<Arc<str>>,
 }
 
-/// Why something is no place in a trace. A caller that has none goes on as if none had been sent.
+/// Why something is not a place in a trace. A caller that has none goes on as if none had been sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceContextError {

@@ -60,7 +60,9 @@ impl Agent {
         };
         let arguments = match serde_json::from_str(written) {
             Ok(arguments) => arguments,
-            Err(error) => return refuse(format!("the arguments are no JSON: {error}")).await,
+            Err(error) => {
+                return refuse(format!("the arguments are not valid JSON: {error}")).await;
+            }
         };
 
         // 2. Resolve the references; the tool's own schema judges what came of it. What is in flight

@@ -19,7 +19,7 @@ pub(crate) fn key(client: &str, number: u64, seed: &Seed) -> String {
 
 const TASK: &str = "task-";
 
-/// The id of the task that a call with this key becomes. It is no key, so that a list of tasks holds none.
+/// The id of the task that a call with this key becomes. It is not a key, so that a list of tasks holds none.
 pub(crate) fn task_id(key: &str) -> String {
     let rest = key.strip_prefix(PREFIX).unwrap_or(key);
     format!("{TASK}{}", rest.trim_end_matches(END))

@@ -5,7 +5,7 @@ use std::io;
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
 
-/// Sends a signal. A process that is gone is no error.
+/// Sends a signal. A process that is gone is not an error.
 pub(crate) fn signal(process: u32, signal: Signal) {
     if let Some(pid) = i32::try_from(process).ok().and_then(Pid::from_raw) {
         let _ = kill_process(pid, signal);

@@ -73,7 +73,7 @@ fn row(line: usize, cells: &[&str]) -> Result<Row, String> {
     };
     let name = code(name)
         .filter(|name| is_ours(name))
-        .ok_or_else(|| format!("`{name}` is no crate name of ours in backticks"))?;
+        .ok_or_else(|| format!("`{name}` is not a crate name of ours in backticks"))?;
     if sentence.is_empty() {
         return Err(format!("{name} has no description"));
     }
@@ -287,7 +287,7 @@ mod tests {
         );
         refused(
             &page("| crossfeed-json | Documents | nothing |"),
-            "line 5: `crossfeed-json` is no crate name of ours in backticks",
+            "line 5: `crossfeed-json` is not a crate name of ours in backticks",
         );
         refused(
             &page("| `crossfeed-json` | | nothing |"),

@@ -77,7 +77,7 @@ impl Pair {
             Ok(_) => {}
         }
         if schema.get("type") != Some(&json!("object")) {
-            return broken("the root is no object");
+            return broken("the root is not an object");
         }
         let combinators = [
             "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "enum", "$ref",
@@ -191,7 +191,7 @@ impl Pair {
             }
             made.push(changed);
         }
-        // From the deepest on: what holds another position is no leaf.
+        // From the deepest on: what holds another position is not a leaf.
         let mut leaves = instance.clone();
         for position in all.iter().rev() {
             let is_leaf = match instance.pointer(position) {

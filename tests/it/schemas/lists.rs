@@ -163,7 +163,7 @@ fn arguments_come_back(profile: Profile) {
             for instance in &known.closed {
                 judged += 1;
                 let told = encode(&named(instance, tool), tool.shown_schema());
-                // Gemini's `nullable` is no keyword of JSON Schema: what it allows cannot be judged by one.
+                // Gemini's `nullable` is not a keyword of JSON Schema: what it allows cannot be judged by one.
                 let judge = |told: &Value| profile == Profile::Gemini || shown.is_valid(told);
                 if !judge(&told) {
                     problem("is not accepted", instance, &told);

@@ -141,7 +141,7 @@ fn what_is_huge_or_deep_arrives_without_what_is_internal() {
     let text = note(deep(r#""_toolCallId":1,"#));
     assert!(text == deep(""), "{} bytes", text.len());
 
-    // What is no JSON any more stays as it is: it holds no fields.
+    // What is not valid JSON any more stays as it is: it holds no fields.
     let whole = r#"{"a":"é","_toolCallId":"call_1"}"#;
     for end in (0..whole.len())
         .filter(|end| whole.is_char_boundary(*end))

@@ -1,7 +1,7 @@
 // A server that makes the mistakes of real ones, each in a tool of its own.
 //
 // Which: no root type, root combinators, one `$id` twice, lists and null as structured content, JSON in a
-// string, a Python `repr`, lines on standard output that are no messages, prose beside structured content,
+// string, a Python `repr`, lines on standard output that are not messages, prose beside structured content,
 // results that their own schema refuses, nothing in `content`, words of ours in the server's mouth.
 
 import { any, says, serve, write } from './serve.mjs';

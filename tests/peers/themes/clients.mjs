@@ -1,4 +1,4 @@
-// Clients that pipeline, cancel everything, never read, or send what is no message.
+// Clients that pipeline, cancel everything, never read, or send what is not a message.
 
 import { assert, sleep, until } from '../lib/checks.mjs';
 import { memory, nothingLeft } from '../lib/gateway.mjs';
@@ -35,7 +35,7 @@ export default async function clients(t) {
       assert.ok(seen.size < 50, `${seen.size} of 500 were answered`);
       assert.deepEqual(raw.stray, []);
     });
-    await t.check('what is no JSON is answered with -32700, and the next line is read', async () => {
+    await t.check('what is not valid JSON is answered with -32700, and the next line is read', async () => {
       raw.stray = [];
       raw.send('{"jsonrpc":"2.0","id":1,');
       await raw.request('ping');

@@ -81,7 +81,7 @@ async function inCalls(t, raw) {
     assert.match(notes, /enough/);
     assert.doesNotMatch(notes, /hanging/, 'by the id that the server knows');
   });
-  await t.check('lines that are no messages harm nothing', async () => {
+  await t.check('lines that are not messages harm nothing', async () => {
     assert.match(text(await raw.call('garbage')), /after the garbage/);
     await alive(raw);
     assert.deepEqual(raw.stray, []);

@@ -154,7 +154,7 @@ async function refused(t, { url }) {
     assert.equal((await send(url, { headers: { Host: 'evil.example' }, body })).status, 403);
     assert.equal((await send(url, { headers: { Origin: 'https://evil.example' }, body })).status, 403);
   });
-  await t.check('what is no JSON, no message or no JSON type is a client error', async () => {
+  await t.check('what is not valid JSON, no message or no JSON type is a client error', async () => {
     assert.equal((await send(url, { body: '{"jsonrpc":' })).status, 400);
     assert.equal((await send(url, { body: '7' })).status, 400);
     const typed = await send(url, { headers: { 'Content-Type': 'text/plain' }, body });

@@ -186,7 +186,7 @@ async function wire(t, raw) {
   await t.check('wire: members of a result that nobody knows are kept', async () => {
     assert.deepEqual((await raw.call('unknown_part')).extra, { kept: true });
   });
-  await t.check('wire: lines of the server that are no messages reach nobody', async () => {
+  await t.check('wire: lines of the server that are not messages reach nobody', async () => {
     assert.deepEqual(raw.stray, []);
     assert.deepEqual(raw.others.filter(({ message }) => !message.method.startsWith('notifications/')), []);
   });

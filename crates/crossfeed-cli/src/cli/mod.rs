@@ -31,7 +31,7 @@ use std::{ffi::OsString, path::PathBuf, str::FromStr};
 #[command(name = "crossfeed", version, max_term_width = 100)]
 #[command(after_help = "\
 Exit status: 0 with an answer, 1 if the answer is an error, 2 if the command could not be carried
-out: unknown flags, an unreadable file, a line that is no record, a file that is not of the kind that is
+out: unknown flags, an unreadable file, a line that is not a record, a file that is not of the kind that is
 declared.")]
 pub(crate) struct Cli {
     /// Print errors as JSON on standard output: {"error": {...}, "errors": [...]}

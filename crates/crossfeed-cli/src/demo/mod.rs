@@ -62,7 +62,7 @@ pub(crate) fn run(args: &cli::Demo, out: &mut dyn Write, err: &mut dyn Write) ->
     );
     block_on(show(&tracing, out).instrument(agent))?;
     trace::write(&tracing.spans(), out)?;
-    // What is sent is no part of the answer: that is there first.
+    // What is sent is not part of the answer: that is there first.
     out.flush()?;
     if let Some(line) = tracing.finish()? {
         let _ = writeln!(err, "{line}");

@@ -60,7 +60,7 @@ fn listens_without_tokens(config: &GatewayConfig) -> Option<SocketAddr> {
 fn token_directory(environment: &BTreeMap<String, String>) -> Result<PathBuf, String> {
     let Some(directory) = base_directory(environment, "XDG_STATE_HOME", ".local/state") else {
         return Err(
-            "there is no directory to keep a token for clients in: set HOME or XDG_STATE_HOME, or write `tokens` \
+            "no directory for the clients' token: set HOME or XDG_STATE_HOME, or write `tokens` \
              or `anonymous` in the configuration"
                 .to_owned(),
         );

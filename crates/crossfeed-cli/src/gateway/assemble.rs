@@ -26,7 +26,7 @@ use std::{
     sync::Arc,
 };
 
-/// The variables of the process, but for those that are no text.
+/// The variables of the process, but for those that are not text.
 pub(crate) fn environment() -> BTreeMap<String, String> {
     let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
         Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -118,7 +118,7 @@ fn of_file(
     }
     let Ok(text) = std::str::from_utf8(&bytes) else {
         return Err(Stop::Usage(format!(
-            "{} is no text in UTF-8",
+            "{} is not text in UTF-8",
             input::name(path)
         )));
     };

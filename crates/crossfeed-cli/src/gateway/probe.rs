@@ -273,7 +273,7 @@ impl Talk {
         // A connection whose events nobody takes might wait for that.
         drop(self.events);
         if timeout(CLOSING, self.upstream.close()).await.is_err() {
-            tracing::warn!("a server did not end in time");
+            tracing::warn!("a server did not stop in time");
         }
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn run(
         tokio::select! {
             served = serve(&gateway, metrics, token_file, signals.clone()) => served,
             () = signals.second() => {
-                tracing::warn!("told to end again: what still runs is cut off");
+                tracing::warn!("second signal: cancelling what still runs");
                 Ok(())
             }
             never = gateway.sweep() => match never {},

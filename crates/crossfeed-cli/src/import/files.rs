@@ -190,7 +190,7 @@ pub(super) fn read(path: &Path) -> Result<String, Stop> {
     let metadata = fs::metadata(path).map_err(|error| unreadable(path, &error))?;
     // A pipe would be waited for.
     if !metadata.is_file() {
-        return Err(Stop::Usage(format!("`{}` is no file", path.display())));
+        return Err(Stop::Usage(format!("`{}` is not a file", path.display())));
     }
     if metadata.len() > LARGEST {
         let message = format!("`{}` has more than {LARGEST} bytes", path.display());

@@ -109,7 +109,7 @@ fn text(path: &Path) -> Result<String, Stop> {
     match path.to_str() {
         Some(text) => Ok(text.to_owned()),
         None => Err(Stop::Usage(format!(
-            "the path {} is no text",
+            "the path {} is not text",
             path.display()
         ))),
     }

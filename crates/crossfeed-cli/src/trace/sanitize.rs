@@ -294,7 +294,9 @@ impl Stream {
                 }
                 (
                     code,
-                    format!("document {number} (line {line}) is no JSON: {kind} at byte {at}"),
+                    format!(
+                        "document {number} (line {line}) is not valid JSON: {kind} at byte {at}"
+                    ),
                 )
             }
             other => (

@@ -265,7 +265,7 @@ fn what_cannot_be_sent_is_said_behind_the_demo() {
         "",
         "https is not built in",
     );
-    check_usage(&["demo", "--otlp", "ftp://a.example"], "", "`http` is");
+    check_usage(&["demo", "--otlp", "ftp://a.example"], "", "use `http`");
     check_usage(
         &["demo", "--otlp", "a.example:4318"],
         "",
@@ -276,7 +276,7 @@ fn what_cannot_be_sent_is_said_behind_the_demo() {
         "",
         "a name or a password",
     );
-    check_usage(&["demo", "--otlp", ""], "", "no URL");
+    check_usage(&["demo", "--otlp", ""], "", "not a URL");
 }
 
 #[cfg(unix)]

@@ -852,7 +852,7 @@ fn what_cannot_be_carried_out_is_a_usage_error() {
     check_usage(
         &["gateway", "--url", "localhost:80"],
         "",
-        "--url: it is no URL",
+        "--url: it is not a URL",
     );
     check_usage(
         &["gateway", "--env", "NO_SUCH_VARIABLE_HERE", "--", "true"],

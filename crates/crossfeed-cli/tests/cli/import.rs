@@ -444,7 +444,7 @@ fn what_is_no_file_is_not_waited_for() {
     let Run { status, err, .. } =
         home.import(&["cursor", "--config", pipe.to_str().unwrap(), "--apply"]);
     assert_eq!(status, 2);
-    assert!(err.contains("is no file"), "{err}");
+    assert!(err.contains("is not a file"), "{err}");
 }
 
 /// The XDG Base Directory Specification has it ignored.
@@ -615,7 +615,7 @@ fn what_cannot_be_done_is_said() {
     let Run { status, err, .. } =
         home.import(&["cursor", "--config", path.to_str().unwrap(), "--apply"]);
     assert_eq!(status, 1);
-    assert!(err.contains("line 1: this is no JSON"), "{err}");
+    assert!(err.contains("line 1: this is not valid JSON"), "{err}");
     assert!(!err.contains("s3cret"), "{err}");
     home.write(
         "mine.json",

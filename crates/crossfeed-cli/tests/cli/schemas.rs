@@ -81,7 +81,7 @@ fn one_bad_tool_spoils_nothing() {
     assert_eq!(lines.len(), 2, "{err}");
     assert_eq!(
         lines[0],
-        "notice: /result/tools/1: it is no object; the entry stays as it came"
+        "notice: /result/tools/1: it is not an object; the entry stays as it came"
     );
     assert!(
         lines[1].starts_with("error[schema.invalid]: bad: the schema is not valid at `/type`: ")
@@ -159,7 +159,7 @@ fn a_byte_order_mark_is_read_over() {
 #[test]
 fn tools_that_are_no_list_are_told() {
     let Run { err, .. } = run(&["lint", "--profile", "mcp"], r#"{"tools": "x"}"#);
-    assert!(err.ends_with("`tools` is no list\n"), "{err}");
+    assert!(err.ends_with("`tools` is not a list\n"), "{err}");
 }
 
 /// What a profile is given is printed so that `lint` takes it; `before` is the status of what came.

@@ -166,7 +166,7 @@ fn selectors_for_a_parameter_validate() {
     check_usage(
         &["hints", "--for", &format!("{schema}#url")],
         ITEMS,
-        "is no JSON Pointer",
+        "is not a JSON Pointer",
     );
     check_usage(&["hints", "--for", "no-such-file"], ITEMS, "cannot read");
 }

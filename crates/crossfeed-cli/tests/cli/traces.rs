@@ -96,13 +96,13 @@ fn what_is_broken_stops_and_what_came_before_is_there() {
         (
             r#"{"resourceSpans":[}"#.to_owned(),
             "telemetry.invalid",
-            "document 3 (line 3) is no JSON: not JSON at byte ",
+            "document 3 (line 3) is not valid JSON: not JSON at byte ",
             "the 2 documents before it were printed",
         ),
         (
             "{\"resourceSpans\":[{\n\"scopeSpans\":".to_owned(),
             "telemetry.invalid",
-            "document 3 (line 5) is no JSON: unexpected end at byte ",
+            "document 3 (line 5) is not valid JSON: unexpected end at byte ",
             "the input ends within it: it was cut off, or is still being written; the 2 documents",
         ),
         (
@@ -114,7 +114,7 @@ fn what_is_broken_stops_and_what_came_before_is_there() {
         (
             span(&format!("x\",\"deep\":{}", "[".repeat(100_000))),
             "limit.exceeded",
-            "document 3 (line 3) is no JSON: nested deeper than 127 at byte ",
+            "document 3 (line 3) is not valid JSON: nested deeper than 127 at byte ",
             "the 2 documents before it were printed",
         ),
     ] {
@@ -129,7 +129,7 @@ fn what_is_broken_stops_and_what_came_before_is_there() {
     let Run { status, out, err } = run(&["--json", "trace", "sanitize"], "[1]\n");
     assert_eq!((status, err.as_str()), (1, ""));
     assert!(
-        out.starts_with("{\"error\":{\"code\":\"telemetry.invalid\",\"message\":\"document 1 (line 1, byte 0) is no OTLP: "),
+        out.starts_with("{\"error\":{\"code\":\"telemetry.invalid\",\"message\":\"document 1 (line 1, byte 0) is not OTLP: "),
         "{out}"
     );
 }

@@ -46,7 +46,7 @@ struct Property {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ComponentError {
-    /// It is no schema.
+    /// It is not a schema.
     #[error(transparent)]
     Schema(#[from] SchemaError),
     /// It has no `properties` at its root, or where a `$ref` there leads, or none that may be there:
@@ -91,7 +91,7 @@ impl Component {
     ///
     /// # Errors
     ///
-    /// [`ComponentError`] when it is no schema of its dialect, refers to what is not there, nests too
+    /// [`ComponentError`] when it is not a schema of its dialect, refers to what is not there, nests too
     /// deep, has no `properties` of its own, since without them nothing could be picked, or marks a
     /// preview field with anything but a boolean.
     pub fn parse(schema: &Value) -> Result<Self, ComponentError> {
@@ -132,7 +132,7 @@ impl Component {
         })
     }
 
-    /// The component with other preview fields than its schema says; a name that is no property is
+    /// The component with other preview fields than its schema says; a name that is not a property is
     /// passed over.
     #[must_use]
     pub fn with_preview_fields<N: AsRef<str>>(

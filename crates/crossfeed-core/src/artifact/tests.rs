@@ -150,7 +150,7 @@ proptest! {
         let selected = run(session.select(&call("c"), base.as_deref().unwrap_or("@")));
         let selected = match selected {
             Ok(selected) => selected,
-            // A null is no outcome of a selector, but it is a whole.
+            // A null is not an outcome of a selector, but it is a whole.
             Err(_) if base.is_none() => return Ok(()),
             Err(failure) => {
                 prop_assert_eq!(created.unwrap_err().to_string(), failure.to_string());
@@ -331,7 +331,7 @@ fn what_does_not_fit_a_component_is_named() {
     check_refused(
         BOOKS,
         wanted().with_base("items").with_component(card()),
-        "the component's properties are not there: found [{title: string(3), pages: number, by: {name: string(1)}}](len=2)\n\
+        "the component's properties are missing: found [{title: string(3), pages: number, by: {name: string(1)}}](len=2)\n\
          try: a base selector that picks one object with `title`, `author`, `pages`, or a detail selector for each",
     );
     check_refused(
@@ -426,7 +426,7 @@ fn what_could_not_be_read_again_makes_no_artifact() {
         let refused = make(&deep, wrong).unwrap_err();
         assert!(refused.contains("nests deeper than 127"), "{refused}");
     }
-    // Brackets in strings are no levels.
+    // Brackets in strings are not levels.
     let text = format!("[\"{}\\\"[\"]", "[".repeat(200));
     check(&text, wanted().with_base("[@[0]]"), &text, "");
 }

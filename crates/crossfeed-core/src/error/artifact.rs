@@ -59,7 +59,7 @@ pub enum ArtifactError {
         base: Shape,
     },
     /// Nothing that the base picked is a property of the component: a list was picked.
-    #[error("the component's properties are not there: found {base}")]
+    #[error("the component's properties are missing: found {base}")]
     Nothing {
         /// The shape of what the base picked.
         base: Shape,

@@ -3,9 +3,9 @@
 use crossfeed_json::JsonError;
 use crossfeed_wire::ErrorCode;
 
-/// Arguments that are no JSON: `{url: 1}`.
+/// Arguments that are not valid JSON: `{url: 1}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the arguments are no JSON: {error}")]
+#[error("the arguments are not valid JSON: {error}")]
 #[non_exhaustive]
 pub struct NotJson {
     /// What is wrong, and at which byte.

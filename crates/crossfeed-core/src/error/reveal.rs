@@ -9,7 +9,7 @@ use crossfeed_wire::{ErrorCode, Fault};
 pub enum RevealError {
     /// JSON beyond a limit, of a tool some of whose fields are never revealed: 128 lists within each
     /// other.
-    #[error("the result is withheld: it cannot be told what of it may be revealed: {0}")]
+    #[error("the result is withheld: cannot decide which parts may be revealed: {0}")]
     Unjudged(JsonError),
 }
 

@@ -113,7 +113,7 @@ pub(super) fn is_same(found: &View<'_>, expected: &View<'_>) -> bool {
     }
 }
 
-/// Whether a selector that is no plain path gave something.
+/// Whether a selector that is not a plain path gave something.
 pub(super) fn is_something(found: &View<'_>) -> bool {
     !(found.is_null() || found.kind() == Kind::Array && found.is_empty())
 }

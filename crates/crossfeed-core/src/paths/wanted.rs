@@ -7,7 +7,7 @@
 /// nothing. Ids come first, then addresses, names, mail addresses, states, times and texts. `user_id`,
 /// `user-id`, `userId` and `userID` are one name.
 pub(crate) fn wantedness(name: &str) -> u8 {
-    // What is longer is no name that anybody gave to a field.
+    // What is longer is not a name that anybody gave to a field.
     if name.len() > 64 {
         return 0;
     }

@@ -70,8 +70,8 @@ impl Surroundings {
     }
 }
 
-/// The data of a part that is no text, and its type; `None` for a part that has none. What is no text
-/// is no base64, and shown like anything else.
+/// The data of a part that is not text, and its type; `None` for a part that has none. What is not text
+/// is not valid base64, and shown like anything else.
 fn data_of(part: Cursor<'_>) -> Option<(&'static str, Cursor<'_>, Option<Cursor<'_>>)> {
     let kind = part.get("type")?.as_str()?;
     let (kind, data, media_type) = match &*kind {

@@ -121,7 +121,7 @@ pub(super) fn described(media_type: &str, bytes: usize) -> String {
     format!("\"mimeType\":{},\"bytes\":{bytes}", quoted(media_type))
 }
 
-/// The tokens that a result would take in a model's context as it came. Binary data is no text to a
+/// The tokens that a result would take in a model's context as it came. Binary data is not text to a
 /// model, so that only what describes it is counted.
 pub(crate) fn whole_tokens(stored: &Stored, tokens: &TokenCounter) -> usize {
     let document = stored.document();

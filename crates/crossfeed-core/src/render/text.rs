@@ -109,7 +109,7 @@ impl<'a> Chars<'a> {
         self.write_begin(self.len(), out);
     }
 
-    /// Whether a text that is no JSON as a whole begins like it, or has lines that are lists or objects
+    /// Whether a text that is not valid JSON as a whole begins like it, or has lines that are lists or objects
     /// (JSON Lines): a program that takes such lines and leaves out others would read a part as all.
     pub(super) fn has_json_lines(self) -> bool {
         let text = self.begin(self.advance(0, LOOKED_AT));

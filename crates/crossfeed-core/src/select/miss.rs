@@ -36,7 +36,7 @@ pub(super) fn nearest<'a>(
     offer(&wanted, view, arena, budget, options)
 }
 
-/// The same for a text that is no expression: its words are taken for names.
+/// The same for a text that is not an expression: its words are taken for names.
 pub(super) fn nearest_to_words<'a>(
     text: &str,
     view: &View<'a>,

@@ -106,7 +106,7 @@ pub(crate) struct Selection<'a> {
 /// What a reading gave.
 enum Outcome<'a> {
     Found(View<'a>, &'a Expression),
-    /// An empty list that is no value of the result's own.
+    /// An empty list that is not a value of the result's own.
     Emptied(View<'a>, &'a Expression),
     Nothing,
 }

@@ -141,7 +141,7 @@ fn shown_envelope<'a>(envelope: &View<'a>, reads_only: &dyn Fn(&str) -> bool) ->
 }
 
 /// How many characters of `text` were taken off for a reading. The bare `result` reads as `@`, which
-/// is no error anywhere.
+/// is not an error anywhere.
 pub(super) fn prefix_chars(text: &str, reading: &Reading<'_, '_>) -> usize {
     let prefix = text.strip_suffix(reading.text).filter(|_| reading.stripped);
     prefix.map_or(0, |prefix| prefix.chars().count())

@@ -196,7 +196,7 @@ impl Session {
     /// # Errors
     ///
     /// [`Failure`] when the selector picks nothing or is refused. That there is no such artifact, or
-    /// that it is too large, is no error but an [answer](Retrieved).
+    /// that it is too large, is not an error but an [answer](Retrieved).
     pub async fn retrieve_artifact(
         &self,
         artifact_id: &ArtifactId,

@@ -467,7 +467,7 @@ impl Session {
         done
     }
 
-    /// Lets the store count indexes that were built. That it cannot is no fault of the call, which
+    /// Lets the store count indexes that were built. That it cannot is not a fault of the call, which
     /// has its values; the store counts them at its next touch.
     async fn measure(&self, grown: &[CallId]) {
         for call_id in grown {

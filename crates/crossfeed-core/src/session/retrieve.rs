@@ -54,7 +54,7 @@ impl Session {
     /// # Errors
     ///
     /// [`Failure`] when the selector picks nothing or is refused, or the result cannot be read. That
-    /// there is no result, that it is too large, or that all of it was shown before, is no error but
+    /// there is no result, that it is too large, or that all of it was shown before, is not an error but
     /// an [answer](Retrieved).
     ///
     /// ```

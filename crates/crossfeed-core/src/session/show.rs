@@ -208,7 +208,7 @@ struct Hinted {
 }
 
 impl Inner {
-    /// What is stored, byte for byte. It is not read, unless it is no text: that has the form in which
+    /// What is stored, byte for byte. It is not read, unless it is not text: that has the form in which
     /// a reference passes it.
     fn for_program(
         &self,

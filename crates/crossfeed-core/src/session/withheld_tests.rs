@@ -181,7 +181,7 @@ fn repairs_name_nothing_that_is_hidden() {
     check(&[], object(), &["/x/n", "/x/pin"]);
     check(&["other"], object(), &["/x/n", "/x/pin"]);
     check(&["pin"], object(), &[]);
-    // The place of the reference itself is no secret.
+    // The place of the reference itself is not a secret.
     check(&["pin"], ToolResult::text(r#"{"n":5,"pin":7}"#), &["/x"]);
 }
 

@@ -134,7 +134,7 @@ impl ParameterSchema {
     ///
     /// # Errors
     ///
-    /// [`ParameterError::Schema`] when it is no schema.
+    /// [`ParameterError::Schema`] when it is not a schema.
     pub fn new(schema: &Value) -> Result<Self, ParameterError> {
         Self::at(schema, &Pointer::root())
     }

@@ -13,7 +13,7 @@ use tracing::{Span, field};
 pub(crate) struct CallTrace {
     span: Span,
     has_returned: AtomicBool,
-    /// What a client sent, which is passed on where this call is no part of a trace.
+    /// What a client sent, which is passed on where this call is not part of a trace.
     parent: OnceLock<TraceContext>,
     telemetry: Option<Arc<dyn Telemetry>>,
 }
@@ -63,7 +63,7 @@ impl CallTrace {
         }
     }
 
-    /// Where the call stands in a trace; of one that is no part of any, where its client stands.
+    /// Where the call stands in a trace; of one that is not part of any, where its client stands.
     pub(crate) fn context(&self) -> Option<TraceContext> {
         let telemetry = self.telemetry.as_ref();
         let telemetry = telemetry.filter(|_| !self.span.is_disabled());

@@ -90,7 +90,7 @@ pub(super) fn failed(span: &Span, failures: &[Failure]) {
     }
 }
 
-/// The selector of a reference that failed; nothing of what is no expression.
+/// The selector of a reference that failed; nothing of what is not an expression.
 fn unmet(written: &str, error: &Error) -> Option<String> {
     match error {
         Error::Select(error) => masked_failed_selector(written, error),

@@ -53,7 +53,7 @@ impl InputSchema {
     ///
     /// # Errors
     ///
-    /// [`SchemaError`] when it is no schema of its dialect, or refers to what is not there.
+    /// [`SchemaError`] when it is not a schema of its dialect, or refers to what is not there.
     ///
     /// ```
     /// use crossfeed_core::InputSchema;

@@ -223,7 +223,7 @@ impl<'s> Finder<'s> {
                 continue;
             }
             let Some(members) = schema.as_object() else {
-                // `true` and `false` see nothing; anything else is no schema.
+                // `true` and `false` see nothing; anything else is not a schema.
                 if schema.is_boolean() {
                     continue;
                 }

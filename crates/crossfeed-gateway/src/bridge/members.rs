@@ -19,7 +19,7 @@ pub(super) type Member<'m> = (&'m str, &'m [u8]);
 const META: &str = "_meta";
 
 /// An object, empty where there is none yet, with members set, those of `meta` in its `_meta`. None where
-/// it is no object, or its `_meta` is none.
+/// it is not an object, or its `_meta` is none.
 pub(super) fn with(
     object: Option<&Bytes>,
     members: &[Member<'_>],
@@ -45,7 +45,7 @@ pub(super) fn with(
     Some(edits.done().into_owned().into())
 }
 
-/// An object with those of these members that it has not; none where it is no object.
+/// An object with those of these members that it has not; none where it is not an object.
 pub(super) fn with_absent(object: &Bytes, members: &[Member<'_>]) -> Option<Bytes> {
     let document = Document::new(object.clone());
     let root = document.root().ok()?;
@@ -60,7 +60,7 @@ pub(super) fn with_absent(object: &Bytes, members: &[Member<'_>]) -> Option<Byte
 }
 
 /// An object without some members, and its `_meta` without those that are for `meta`; a `_meta` that has
-/// nothing else goes, too. What is no object stays as it is.
+/// nothing else goes, too. What is not an object stays as it is.
 pub(super) fn without(object: &Bytes, members: &[&str], meta: &[&str]) -> Bytes {
     let mentioned = |key: &&str| may_hold(object, key);
     if !members.iter().any(mentioned) && !meta.iter().any(mentioned) {

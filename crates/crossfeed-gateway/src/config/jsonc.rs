@@ -184,7 +184,7 @@ impl Parser<'_> {
                 (None, Some(float)) if !number.is_u64() => Value::Float(float),
                 _ => Value::Other("a number beyond 64 bits"),
             },
-            _ => return Err(self.wrong("this is no value of JSON")),
+            _ => return Err(self.wrong("this is not a value of JSON")),
         };
         self.at = end;
         Ok(value)

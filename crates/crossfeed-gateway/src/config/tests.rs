@@ -400,7 +400,7 @@ fn what_a_holder_cannot_have_is_refused() {
         &[
             "line 3, `tokens.bob.servers[0]`: there is no such server; the nearest one is `files`",
             "line 4, `tokens.bob.tools[0]`: no server that this holder may use matches the pattern",
-            "line 4, `tokens.bob.tools[1]`: it is no pattern: write one like `server/tool`, `server/*` or `*`",
+            "line 4, `tokens.bob.tools[1]`: it is not a pattern: write one like `server/tool`, `server/*` or `*`",
             "line 5, `tokens.bob.rat`: the key is unknown; the nearest known key is `rate`",
         ],
     );
@@ -560,7 +560,7 @@ fn values_are_judged() {
     check(
         "listen = 'somewhere'\ncontext_window = 0\n[limits]\nmessage_bytes = '1 XB'\nshutdown = -1\nsessions = 'many'\n[mcpServers.a]\ncommand = 'x'\ndisabled = 'no'\n",
         &[
-            "line 1, `listen`: it is no address with a port: write one like `127.0.0.1:8807`",
+            "line 1, `listen`: it is not an address with a port: write one like `127.0.0.1:8807`",
             "line 2, `contextWindow`: it is not a whole number from 1",
             "line 4, `limits.messageBytes`: it is not a size like 1048576 or \"64 MiB\", in B, KiB, MiB, GiB, kB, MB or GB",
             "line 5, `limits.shutdown`: it is not a time of 1 ms to 365 days like 30 (seconds), \"500 ms\" or \"5 min\"",
@@ -622,7 +622,7 @@ fn values_are_judged() {
     check(
         "[mcpServers.a]\nurl = 'ftp://x'\nheaders = {'a b' = '1', Host = 'x', X = \"1\\n2\"}\n[mcpServers.b]\nurl = 'https://ann:s3cret@x/'\n",
         &[
-            "line 2, `mcpServers.a.url`: it is no URL: write one like `https://example.com/mcp`",
+            "line 2, `mcpServers.a.url`: it is not a URL: write one like `https://example.com/mcp`",
             "line 3, `mcpServers.a.headers.\"a b\"`: a header cannot be called so",
             "line 3, `mcpServers.a.headers.Host`: the gateway sets this header itself",
             "line 3, `mcpServers.a.headers.X`: the value has characters that a header cannot carry",
@@ -659,7 +659,7 @@ fn flow_rules_that_mean_nothing_are_refused() {
         "[[flows]]\nfrom = 'filse/*'\nto = 'a'\naction = 'deny'\n[[flows]]\nname = 'flow 1'\nfrom = 'f*s/x'\nto = '/x'\naction = 'forbid'\n[[flows]]\nfrom = '*'\n[mcpServers.files]\ncommand = 'x'\n[mcpServers.a]\ncommand = 'x'\n",
         &[
             "line 2, `flows[0].from`: no server matches the pattern, so that the rule would never hold; the nearest one is `files`",
-            "line 8, `flows[1].to`: it is no pattern: write one like `server/tool`, `server/*` or `*`",
+            "line 8, `flows[1].to`: it is not a pattern: write one like `server/tool`, `server/*` or `*`",
             "line 9, `flows[1].action`: it is not \"allow\" or \"deny\"",
             "line 10, `flows[2].to`: `to` is missing: a pattern like `server/tool`, `server/*` or `*`",
             "line 10, `flows[2]`: `action` is missing: \"allow\" or \"deny\"",
@@ -671,19 +671,19 @@ fn flow_rules_that_mean_nothing_are_refused() {
 fn what_is_no_document_is_said_without_quoting_it() {
     check(
         "a = s3cret\n",
-        &["line 1: this is no TOML: string values must be quoted, expected literal string"],
+        &["line 1: this is not valid TOML: string values must be quoted, expected literal string"],
     );
     check(
         "{\"a\": 1,\n \"b\" 2}",
-        &["line 2: this is no JSON: `:` is missing"],
+        &["line 2: this is not valid JSON: `:` is missing"],
     );
     check(
         "{\"a\": 1, \"a\": 2}",
-        &["line 1: this is no JSON: the key was there before"],
+        &["line 1: this is not valid JSON: the key was there before"],
     );
     check(
         &"{\"a\":".repeat(300),
-        &["line 1: this is no JSON: it is nested too deep"],
+        &["line 1: this is not valid JSON: it is nested too deep"],
     );
 }
 

@@ -1,7 +1,7 @@
 //! Connections of clients: standard input and output, and streamable HTTP.
 //!
 //! What comes in: bytes of clients. What goes out: messages for the hub, in order, and the hub's messages
-//! as bytes; errors for what is no message. Deliberately not here: what messages mean.
+//! as bytes; errors for what is not a message. Deliberately not here: what messages mean.
 
 pub mod http;
 pub mod stdio;

@@ -106,7 +106,7 @@ impl Request {
                     target: "crossfeed::gateway",
                     server = %link.name,
                     reason = failure.reason(),
-                    "the tools of a server are not listed"
+                    "cannot list the tools of a server"
                 ),
             }
         }
@@ -255,7 +255,7 @@ impl Request {
             };
             let is_needed = || !self.side.tools.is_listed_for(&reader);
             let fetched = self.side.listing.take(is_needed, fetch).await;
-            // That a server cannot list is no answer to a call.
+            // That a server cannot list is not an answer to a call.
             if let Some(Err((link, Failure::Unavailable(error)))) = fetched {
                 return self.fail_call(&link, error).await;
             }

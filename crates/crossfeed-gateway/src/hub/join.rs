@@ -375,7 +375,7 @@ fn left_out(method: &str, failed: &[(Arc<Link>, Failure)]) {
                 server = %link.name,
                 method,
                 %error,
-                "what a server has is not listed"
+                "cannot list what a server offers"
             );
         }
     }

@@ -98,7 +98,7 @@ pub(super) async fn run(link: Arc<Link>) {
                 Ok((connection, events)) => {
                     let there = Instant::now();
                     was_there = true;
-                    tracing::info!(target: "crossfeed::gateway", server = %link.name, "server is there");
+                    tracing::info!(target: "crossfeed::gateway", server = %link.name, "server connected");
                     let again = async {
                         let about = link.state().about.clone();
                         link.open(Arc::clone(&connection.upstream)).await;
@@ -123,7 +123,7 @@ pub(super) async fn run(link: Arc<Link>) {
                             (is_first, is_renewed) = (false, true);
                             given_back = None;
                             link.figures.failures.add(1);
-                            tracing::info!(target: "crossfeed::gateway", server = %link.name, "server does not know the session: another begins");
+                            tracing::info!(target: "crossfeed::gateway", server = %link.name, "the server forgot the session: beginning a new one");
                             link.renew().await;
                             if let Some(client) = link.client.upgrade() {
                                 client.lost(&link).await;
@@ -148,13 +148,13 @@ pub(super) async fn run(link: Arc<Link>) {
         };
         (is_first, is_renewed) = (false, false);
         if let UpstreamError::Crowded { .. } = &error {
-            tracing::warn!(target: "crossfeed::gateway", server = %link.name, %error, "server is not started");
+            tracing::warn!(target: "crossfeed::gateway", server = %link.name, %error, "server not started");
             link.down(Phase::Idle(Some(error))).await;
             continue;
         }
         given_back = None;
         link.figures.failures.add(1);
-        tracing::warn!(target: "crossfeed::gateway", server = %link.name, %error, "server is not there");
+        tracing::warn!(target: "crossfeed::gateway", server = %link.name, %error, "server unavailable");
         link.down(Phase::Down(error.clone())).await;
         let Some(client) = link.client.upgrade() else {
             return;
@@ -267,7 +267,7 @@ async fn open(link: &Arc<Link>) -> Result<Opened, UpstreamError> {
         if !(was_there && is_refusal) {
             return Err(error);
         }
-        tracing::debug!(target: "crossfeed::gateway", server = %link.name, %error, "another era is tried");
+        tracing::debug!(target: "crossfeed::gateway", server = %link.name, %error, "trying another protocol revision");
         link.state().refused = None;
         // Known at once: who asks for the era need not wait until the bridge is open. If that fails, too, nothing
         // is known.
@@ -526,7 +526,7 @@ pub(super) async fn handle_message(link: &Arc<Link>, message: Message, related: 
                 None => tracing::debug!(
                     target: "crossfeed::gateway",
                     server = %link.name,
-                    "an answer that nobody waits for"
+                    "ignored an answer to an unknown request"
                 ),
             }
         }

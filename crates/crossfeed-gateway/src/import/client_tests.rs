@@ -164,7 +164,9 @@ fn servers_of_codex_without_a_section_stay() {
     );
     let broken = plan("[mcp_servers\n", &of_user(ClientKind::Codex)).expect_err("it is broken");
     assert!(
-        broken.to_string().starts_with("line 1: this is no TOML: "),
+        broken
+            .to_string()
+            .starts_with("line 1: this is not valid TOML: "),
         "{broken}"
     );
 }

@@ -68,7 +68,7 @@ pub(super) struct Moved {
 /// A server as the gateway reads it, or why it stays: all that is in the way.
 pub(super) fn server(entry: &Entry, wiring: &Wiring) -> Result<Moved, String> {
     let Some(parts) = entry.node.entries() else {
-        return Err("it is no table".to_owned());
+        return Err("it is not a table".to_owned());
     };
     let (mut config, mut remarks) = (Map::new(), Vec::new());
     let mut reading = Reading {
@@ -113,7 +113,7 @@ pub(super) fn server(entry: &Entry, wiring: &Wiring) -> Result<Moved, String> {
                         config.insert(key.to_owned(), format!("{millis} ms").into());
                         reading.needs.call = u64::try_from(millis).ok();
                     }
-                    _ => reading.refuse("its `timeout` is no number"),
+                    _ => reading.refuse("its `timeout` is not a number"),
                 }
             }
             _ if OF_THE_CLIENT.contains(&key)
@@ -156,7 +156,7 @@ fn merge(config: &mut Map<String, serde_json::Value>, key: &str, members: serde_
                 table.entry(name).or_insert(value);
             }
         }
-        // What is no table is refused with the configuration.
+        // What is not a table is refused with the configuration.
         (_, members) => *table = members,
     }
 }
@@ -331,7 +331,7 @@ impl Reading<'_> {
             }
             "env_vars" => {
                 let Value::List(items) = &node.value else {
-                    self.refuse("its `env_vars` is no list");
+                    self.refuse("its `env_vars` is not a list");
                     return true;
                 };
                 for item in items {
@@ -374,7 +374,7 @@ impl Reading<'_> {
             "tool_timeout_sec" | "startup_timeout_sec" | "startup_timeout_ms" => {
                 let unit = if key.ends_with("_ms") { 1.0 } else { 1000.0 };
                 let Some(millis) = millis(&node.value, unit) else {
-                    self.refuse(format!("its `{key}` is no number"));
+                    self.refuse(format!("its `{key}` is not a number"));
                     return true;
                 };
                 if key == "tool_timeout_sec" {
@@ -537,7 +537,7 @@ impl Reading<'_> {
     }
 }
 
-/// A variable as it is told of. What is no name may be a secret at the wrong place.
+/// A variable as it is told of. What is not a name may be a secret at the wrong place.
 fn named(inside: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-.:/ ".contains(c);
     match inside.len() <= NAMED && inside.chars().all(plain) {

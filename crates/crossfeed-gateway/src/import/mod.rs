@@ -206,7 +206,7 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// It is no JSON, or no TOML.
+    /// It is not valid JSON, or no TOML.
     Malformed {
         /// The line, from 1.
         line: usize,
@@ -538,7 +538,7 @@ fn parse(text: &str, wiring: &Wiring) -> Result<Node, ImportError> {
         let before = text.as_bytes().get(..at).unwrap_or_default();
         ImportError::Malformed {
             line: 1 + before.iter().filter(|byte| **byte == b'\n').count(),
-            why: format!("this is no {format}: {why}"),
+            why: format!("this is not valid {format}: {why}"),
         }
     })
 }

@@ -149,13 +149,17 @@ fn what_is_not_understood_stays() {
         &json!({"command": "x", "args": ["$${A}"]}),
         "reads in another way",
     );
-    check(ClaudeCode, &json!({"url": "ftp://s3cret"}), "it is no URL");
+    check(
+        ClaudeCode,
+        &json!({"url": "ftp://s3cret"}),
+        "it is not a URL",
+    );
     check(
         ClaudeCode,
         &json!({"args": []}),
         "`command` or `url` is missing",
     );
-    check(ClaudeCode, &json!([]), "it is no table");
+    check(ClaudeCode, &json!([]), "it is not a table");
     check(
         VsCode,
         &json!({"command": "x", "envFile": "s3cret"}),
@@ -471,7 +475,7 @@ fn what_is_no_json_is_said() {
     let refused = plan("{\n\"a\": s3cret}", &wiring(ClientKind::Cursor)).expect_err("no JSON");
     assert_eq!(
         refused.to_string(),
-        "line 2: this is no JSON: this is no value of JSON"
+        "line 2: this is not valid JSON: this is not a value of JSON"
     );
     for nothing in ["{}", "[]", r#"{"mcpServers": []}"#, r#"{"mcpServers": {}}"#] {
         let refused = plan(nothing, &wiring(ClientKind::Cursor));

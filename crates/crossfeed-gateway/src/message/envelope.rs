@@ -166,7 +166,7 @@ pub(super) fn read(raw: &Bytes) -> Result<Envelope, MessageError> {
         return Err(if text.trim_start().starts_with('[') {
             MessageError::Batch
         } else {
-            not_message("it is no object", None)
+            not_message("it is not an object", None)
         });
     }
     // `null` stands where an id could not be read: an error without one.
@@ -175,7 +175,7 @@ pub(super) fn read(raw: &Bytes) -> Result<Envelope, MessageError> {
         Some(range) if matches!(raw[range.start], b'"' | b'-' | b'0'..=b'9') => {
             Some(Id::of(raw.slice(range.clone())))
         }
-        Some(_) => return Err(not_message("its id is no string and no number", None)),
+        Some(_) => return Err(not_message("its idis neither a string nor a number", None)),
         None => None,
     };
     let wrong = |reason| Err(not_message(reason, id.clone()));
@@ -189,7 +189,7 @@ pub(super) fn read(raw: &Bytes) -> Result<Envelope, MessageError> {
         Some(range) if raw[range.start] == b'"' => {
             Some(unescape(&text[range.start + 1..range.end - 1]).into())
         }
-        Some(_) => return wrong("its method is no string"),
+        Some(_) => return wrong("its method is not a string"),
         None => None,
     };
     let (kind, body) = match (name.is_some(), id.is_some(), result, error) {
@@ -197,7 +197,7 @@ pub(super) fn read(raw: &Bytes) -> Result<Envelope, MessageError> {
         (true, false, None, None) => (Kind::Notification, params),
         (false, true, Some(result), None) => (Kind::Response, Some(result)),
         (false, _, None, Some(error)) => (Kind::Error, Some(error)),
-        _ => return wrong("it is no request, no notification and no response"),
+        _ => return wrong("it is neither a request, a notification nor a response"),
     };
     Ok(Envelope {
         kind,

@@ -1,4 +1,4 @@
-//! What is no message, and the errors that JSON-RPC knows.
+//! What is not a message, and the errors that JSON-RPC knows.
 
 use super::Id;
 use bytes::Bytes;
@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 /// The codes of JSON-RPC 2.0, and those that MCP adds.
 pub mod code {
-    /// The text is no JSON.
+    /// The text is not valid JSON.
     pub const PARSE: i64 = -32700;
-    /// The JSON is no message.
+    /// The JSON is not a message.
     pub const INVALID_REQUEST: i64 = -32600;
     /// There is no such method.
     pub const METHOD_NOT_FOUND: i64 = -32601;
@@ -27,14 +27,14 @@ pub mod code {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MessageError {
-    /// The bytes are no JSON: `{"id": 1,`.
-    #[error("no JSON: {0}")]
+    /// The bytes are not valid JSON: `{"id": 1,`.
+    #[error("not valid JSON: {0}")]
     NotJson(JsonError),
     /// The JSON is a list: MCP has no batches since 2025-06-18.
     #[error("a list of messages: send them one by one")]
     Batch,
-    /// The JSON is no JSON-RPC 2.0 message: `{"id": 1}`.
-    #[error("no JSON-RPC 2.0 message: {reason}")]
+    /// The JSON is not a JSON-RPC 2.0 message: `{"id": 1}`.
+    #[error("not a valid JSON-RPC 2.0 message: {reason}")]
     NotMessage {
         /// What is missing or twice there.
         reason: &'static str,

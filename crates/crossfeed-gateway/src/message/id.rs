@@ -24,7 +24,7 @@ impl Id {
         Self(raw)
     }
 
-    /// An id by its JSON: none where that is no string and no number.
+    /// An id by its JSON: none where thatis neither a string nor a number.
     #[must_use]
     pub fn parse(json: Bytes) -> Option<Self> {
         matches!(json.first(), Some(b'"' | b'-' | b'0'..=b'9')).then_some(Self(json))

@@ -68,13 +68,13 @@ pub const FAILURES: Family = Family::counter(
 /// What servers said that cannot be used.
 pub const NO_MESSAGES: Family = Family::counter(
     "crossfeed_server_invalid_messages_total",
-    "What servers sent that is no message or beyond the limit.",
+    "Invalid or oversized messages from servers.",
     &["server"],
 );
 /// What clients said that cannot be used.
 pub const CLIENT_NO_MESSAGES: Family = Family::counter(
     "crossfeed_client_invalid_messages_total",
-    "What clients sent that is no message or beyond the limit.",
+    "Invalid or oversized messages from clients.",
     &[],
 );
 /// Who was not let in.

@@ -1,7 +1,7 @@
 //! What is counted where messages pass: found by place, counted without a lock.
 //!
 //! What comes in: the names of the configuration, once; then events. What goes out: counts. Deliberately
-//! not here: names that a client or a server chose; they are no labels.
+//! not here: names that a client or a server chose; they are not labels.
 
 use super::{Counter, Histogram, Metrics, families};
 use crate::{config::GatewayConfig, upstream::UpstreamError};

@@ -248,7 +248,7 @@ fn twice(params: Cursor<'_>) -> Option<&'static str> {
 
 /// The answer to a call that continues from a state nobody knows the sources of.
 fn unknown_state(shared: &Shared, error: &FlowError) -> Bytes {
-    tracing::warn!(target: "crossfeed::gateway::flow", %error, "a flow was refused");
+    tracing::warn!(target: "crossfeed::gateway::flow", %error, "refused a flow");
     let body = refusal::flow_body(error);
     shared.tools.figures.refused(body.code);
     refusal::of_bodies(vec![body], shared.privacy())
@@ -275,7 +275,7 @@ async fn begun(
             Err(BeginError::Duplicate { .. }) => continue,
             Err(error) => {
                 // A client can make as many as it likes.
-                tracing::debug!(target: "crossfeed::gateway::tools", %error, "a call is not kept");
+                tracing::debug!(target: "crossfeed::gateway::tools", %error, "could not keep a call");
                 let mut body = ErrorBody::new(error.code(), error.to_string());
                 body.advice = Some("call again when others have returned".to_owned());
                 return Err(Box::new(body));
@@ -413,7 +413,7 @@ fn allowed(
             call_id = in_flight.call_id().as_str(),
             to = &*offered.source,
             %error,
-            "a flow was refused"
+            "refused a flow"
         ),
     }
     checked
@@ -436,7 +436,7 @@ fn is_judged_only(error: &ResolveError) -> bool {
         .all(|failure| failure.call_id.is_none() && of_arguments(&failure.error))
 }
 
-/// [`plain`] for a call whose result is not kept. The tool's own names are no words of ours; and what is
+/// [`plain`] for a call whose result is not kept. The tool's own names are not words of ours; and what is
 /// never chained is left as it came.
 async fn unkept(shared: &Shared, offered: &Offered, written: &Bytes) -> Option<Ready> {
     let session = shared.session();

@@ -247,7 +247,7 @@ impl Shared {
         let session = |scope| self.client.session(scope);
         let (place, forgotten) = conversations.place(&self.principal, &conversation, session);
         if let Some(forgotten) = forgotten {
-            tracing::debug!(target: "crossfeed::gateway::tools", "a conversation is forgotten");
+            tracing::debug!(target: "crossfeed::gateway::tools", "forgot a conversation");
             tokio::spawn(async move { forgotten.close().await });
         }
         self.at(place)

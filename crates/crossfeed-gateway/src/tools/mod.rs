@@ -132,7 +132,7 @@ impl Tools {
     /// Gives back what results take that have expired.
     pub(crate) async fn sweep(&self) {
         if let Err(error) = self.engine.sweep().await {
-            tracing::warn!(target: "crossfeed::gateway", %error, "results that have expired are not dropped");
+            tracing::warn!(target: "crossfeed::gateway", %error, "cannot drop expired results");
         }
     }
 

@@ -27,7 +27,7 @@ pub fn connector(
     connector_with_metrics(server, limits, environment, &Metrics::new())
 }
 
-/// The same, which counts what is no message.
+/// The same, which counts what is not a message.
 ///
 /// # Errors
 ///

@@ -75,8 +75,8 @@ pub enum UpstreamError {
         /// How long was waited.
         after: Duration,
     },
-    /// It sent something that is no message.
-    #[error("the server sent what is no message: {reason}")]
+    /// It sent something that is not a message.
+    #[error("the server sent an invalid JSON-RPC message: {reason}")]
     Invalid {
         /// What is wrong with it.
         reason: String,

@@ -167,7 +167,7 @@ impl Rules<'_> {
         })
     }
 
-    /// The requests of a question by their names, which are the server's to choose. What is no request is
+    /// The requests of a question by their names, which are the server's to choose. What is not a request is
     /// judged as any other member.
     fn questions(&self, requests: Cursor<'_>) -> Option<Vec<u8>> {
         self.object(requests, |name, request| {

@@ -148,7 +148,7 @@ impl Arena {
                         .reserve(raw.len().saturating_add(indexing))?;
                 }
                 let (document, values) = budget.untimed(raw.len(), || {
-                    // What is no JSON is kept all the same, so that it is not looked at again.
+                    // What is not valid JSON is kept all the same, so that it is not looked at again.
                     let text = cursor.as_str().filter(|_| is_json).unwrap_or_default();
                     let document = Document::new(text.into_owned());
                     let document = self.opened.insert(key, Box::new(document));
@@ -162,7 +162,7 @@ impl Arena {
                 document
             }
         };
-        // What is no JSON, or nests too deep to be looked into, stays a string.
+        // What is not valid JSON, or nests too deep to be looked into, stays a string.
         let root = document.root().ok();
         Ok(root.filter(|root| matches!(root.kind(), Kind::Array | Kind::Object)))
     }
@@ -171,7 +171,7 @@ impl Arena {
 /// Bytes of a string in which what it begins with is looked for before that is paid for.
 const GLANCE: usize = 64;
 
-/// The first byte of a string that is no blank, as it is written, behind the opening quote.
+/// The first byte of a string that is not a blank, as it is written, behind the opening quote.
 fn first_inside(raw: &[u8]) -> Option<u8> {
     let blank = |byte: &u8| matches!(byte, b' ' | b'\\' | b'n' | b'r' | b't');
     let inside = raw.strip_prefix(b"\"")?;
@@ -252,7 +252,7 @@ pub enum WhyEmpty {
 }
 
 /// Explains an empty list that `expression` gave on `value`; `None` where the list was empty to
-/// begin with, or the expression is no projection.
+/// begin with, or the expression is not a projection.
 ///
 /// # Errors
 ///

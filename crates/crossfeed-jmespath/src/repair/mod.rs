@@ -44,7 +44,7 @@ pub struct Repair {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Rule {
-    /// What hints say of a value's type is no part of its path: `items[0].id[number]` is `items[0].id`.
+    /// What hints say of a value's type is not part of its path: `items[0].id[number]` is `items[0].id`.
     TypeSuffix,
     /// jq maps over a pipe: `items[] | .name` is `items[].name`.
     JqPipe,
@@ -60,7 +60,7 @@ pub enum Rule {
     EqualsSign,
     /// `and` and `or` between two operands of a filter are `&&` and `||`.
     WordOperator,
-    /// A literal that is no JSON is a string: `` `active` `` is `'active'`.
+    /// A literal that is not valid JSON is a string: `` `active` `` is `'active'`.
     BareLiteral,
     /// A bare number, `true`, `false` or `null` in a comparison is a literal: `a > 5` is `` a > `5` ``.
     BareConstant,

@@ -81,7 +81,7 @@ fn the_type_that_hints_say_is_no_part_of_a_path() {
     check("headers['x-id'][string]", &["headers.\"x-id\""]);
     check("$[array-2-items]", &["@"]);
     check("[?a[number] > 5].b[boolean]", &["[?a > `5`].b"]);
-    // What may be meant as a list of fields, or is no type.
+    // What may be meant as a list of fields, or is not a type.
     for other in [
         "[number]",
         "items[*].[number]",

@@ -46,7 +46,7 @@ fn passes_the_parsing_suite() {
     surprises.extend(
         expected
             .into_keys()
-            .map(|name| format!("{name} is no file")),
+            .map(|name| format!("{name} is not a file")),
     );
     assert!(surprises.is_empty(), "{surprises:#?}");
     assert!(files > 300, "{files}");

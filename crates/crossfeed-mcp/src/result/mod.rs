@@ -28,11 +28,11 @@ const IS_ERROR: &str = "isError";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResultError {
-    /// They are no JSON, or beyond its limits.
-    #[error("the result is no JSON: {0}")]
+    /// They are not valid JSON, or beyond its limits.
+    #[error("the result is not valid JSON: {0}")]
     NotJson(JsonError),
     /// They are JSON, but no object: `[]`.
-    #[error("the result is no object")]
+    #[error("the result is not an object")]
     NotAnObject,
     /// They are an object, but have nothing that the result of a tool has: `{}`.
     #[error("the result has none of `content`, `structuredContent` and `isError`")]

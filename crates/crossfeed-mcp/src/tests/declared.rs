@@ -100,7 +100,7 @@ fn requests_are_read() {
         json!({"mode": "view", "view": "brief", "fields": 7}),
         r#"{"mode":"view","view":"brief"}"#,
     );
-    check(json!("include"), "the request is no object");
+    check(json!("include"), "the request is not an object");
     check(
         json!({"fields": ["a"]}),
         "`mode` is none of `include`, `exclude` and `view`",
@@ -109,23 +109,26 @@ fn requests_are_read() {
         json!({"mode": "zip", "fields": ["a"]}),
         "`mode` is none of `include`, `exclude` and `view`",
     );
-    check(json!({"mode": "include"}), "`fields` is no list of strings");
+    check(
+        json!({"mode": "include"}),
+        "`fields` is not a list of strings",
+    );
     check(
         json!({"mode": "include", "fields": "a"}),
-        "`fields` is no list of strings",
+        "`fields` is not a list of strings",
     );
     check(
         json!({"mode": "include", "fields": [1]}),
-        "`fields` is no list of strings",
+        "`fields` is not a list of strings",
     );
-    check(json!({"mode": "view"}), "`view` is no string");
+    check(json!({"mode": "view"}), "`view` is not a string");
     check(
         json!({"mode": "include", "fields": ["a..b"]}),
         "path `a..b` has an empty segment at byte 2; write a name between dots; a field whose name is empty is `\"\"`",
     );
     check(
         json!({"mode": "include", "fields": vec!["a"; 10_001]}),
-        "`fields` has 10001 paths, and 10000 is the most",
+        "`fields` has 10001 paths, the limit is 10000",
     );
 }
 

@@ -129,7 +129,7 @@ fn what_cannot_be_followed_gives_the_whole_and_a_reason() {
         &tool(),
         &odd,
         BOTH,
-        "`fields` is no list of strings",
+        "`fields` is not a list of strings",
     );
     let mut closed = tool();
     closed.annotation.supported = false;
@@ -204,7 +204,7 @@ fn other_metadata_is_kept() {
         String::from_utf8_lossy(&projected.json),
         r#"{"_meta" : { "trace" : [1.0],"dev.crossfeed/projection":{"applied":true,"mode":"include","fields":["id"]} } ,"content":[],"structuredContent":{"id":1}}"#
     );
-    // What a server said before is not what was done now; and what is no object cannot be added to.
+    // What a server said before is not what was done now; and what is not an object cannot be added to.
     for meta in [
         r#"{"dev.crossfeed\/projection":{"applied":true,"fields":["body"]}}"#,
         "null",
@@ -306,7 +306,7 @@ fn a_claim_of_another_is_none_of_ours() {
     check(&odd, &claimed(fine), &without(fine), refused);
     let applied = json!({"applied": true, "mode": "include", "fields": ["id"]});
     check(&include(&["id"]), &claimed(fine), &without(fine), applied);
-    // What is no object claims nothing.
+    // What is not an object claims nothing.
     let odd = r#"{"_meta":["projection"],"content":[]}"#;
     check(&nothing, odd, odd, Value::Null);
 }

@@ -8,7 +8,7 @@ impl<'v> Node<'v> for &'v AnyValue {
     fn form(self) -> Form<'v, Self> {
         match self {
             AnyValue::String(text) => Form::Text(Cow::Borrowed(text.as_str())),
-            // What is no UTF-8 may still be read as JSON by someone lenient.
+            // What is not UTF-8 may still be read as JSON by someone lenient.
             AnyValue::Bytes(bytes) => Form::Bytes(String::from_utf8_lossy(bytes)),
             AnyValue::Int(number) => Form::Scalar(number.to_string().into()),
             AnyValue::Double(number) => Form::Scalar(number.to_string().into()),

@@ -9,7 +9,7 @@
 //! - Bytes outside what changes stay as they came: blanks, the order of keys, digits, unknown fields.
 //! - Every string of the document is looked at, in unknown fields, too, and of a key that stands twice
 //!   each value: whatever a reader of the document takes for what, nothing internal is in it.
-//! - What is no OTLP is refused, not passed on: nothing says where in it what stands.
+//! - What is not OTLP is refused, not passed on: nothing says where in it what stands.
 
 mod documents;
 mod siblings;
@@ -44,12 +44,12 @@ const PROFILES: [&str; 2] = ["resourceProfiles", "resource_profiles"];
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OtlpJsonError {
-    /// It is no JSON, or beyond its limits: `{"resourceSpans": [`.
-    #[error("no JSON: {0}")]
+    /// It is not valid JSON, or beyond its limits: `{"resourceSpans": [`.
+    #[error("not valid JSON: {0}")]
     NotJson(JsonError),
     /// It is JSON, but no traces, logs or metrics: `{"spans": []}`; or it has profiles.
     #[error(
-        "no OTLP: it has none of `resourceSpans`, `resourceLogs` and `resourceMetrics`, or has profiles"
+        "not OTLP: it has none of `resourceSpans`, `resourceLogs` and `resourceMetrics`, or has profiles"
     )]
     NotOtlp,
 }

@@ -75,7 +75,7 @@ fn known<'d>(key: &str, value: Cursor<'d>) -> Option<Form<'d, Any<'d>>> {
         "boolValue" | "bool_value" => value
             .as_bool()
             .map(|flag| Form::Scalar(flag.to_string().into())),
-        // Large integers are written as strings, and so is what is no number in JSON.
+        // Large integers are written as strings, and so is what is not a number in JSON.
         "intValue" | "int_value" | "doubleValue" | "double_value" => {
             let word = text.as_deref().or(value.as_number());
             word.and_then(|word| number(word, key.starts_with("int")))
@@ -141,7 +141,7 @@ pub(super) fn text_of(any: Cursor<'_>) -> Option<Cursor<'_>> {
     (is_text && value.kind() == Kind::String).then_some(value)
 }
 
-/// The text that base64 stands for, if it is any. What is no UTF-8 may still be read as JSON by someone
+/// The text that base64 stands for, if it is any. What is not UTF-8 may still be read as JSON by someone
 /// lenient.
 fn decoded(written: &str) -> Option<String> {
     let bytes = ALPHABETS

@@ -259,7 +259,7 @@ impl<'d, 'p> Walk<'d, 'p> {
         self.replace(value, quoted(&text).into_bytes());
     }
 
-    /// A text that is no attribute: a name, a field that is not known.
+    /// A text that is not an attribute: a name, a field that is not known.
     fn plain(&mut self, value: Cursor<'d>, field: &str, within: &Within<'p, 'd>) {
         let text = value.as_str().unwrap_or_default();
         if stands(field, &text) {

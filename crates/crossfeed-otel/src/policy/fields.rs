@@ -2,7 +2,7 @@
 //!
 //! What comes in: a text, and whether it is the result of a tool. What goes out: the same without the
 //! named internal fields wherever they stand, and without top-level keys that begin with `_` if it is a
-//! result; `None` where nothing goes. A text that is no JSON is left alone. Deliberately not here: which
+//! result; `None` where nothing goes. A text that is not valid JSON is left alone. Deliberately not here: which
 //! attributes hold results, and what else a host withholds.
 
 use super::{

@@ -193,7 +193,7 @@ impl Policy {
     ///
     /// A path begins at any object of a text, JSON in its strings included, and hides whatever it names.
     /// Lists are crossed, an index hides what any item has, and a path that ends in a list hides the list.
-    /// A string or text that is no JSON and mentions a hidden name is replaced by `[withheld]`; a member
+    /// A string or text that is not valid JSON and mentions a hidden name is replaced by `[withheld]`; a member
     /// whose key is a text that does so goes.
     ///
     /// An attribute that a path names from its first part goes, and so does what is flattened below an
@@ -202,7 +202,7 @@ impl Policy {
     ///
     /// # Errors
     ///
-    /// [`PathError`] for the first that is no path.
+    /// [`PathError`] for the first that is not a path.
     pub fn with_never(
         self,
         paths: impl IntoIterator<Item = impl AsRef<str>>,

@@ -8,7 +8,7 @@
 //!
 //! Telemetry is cut, copied and reordered on its way, so a path hides more here than it would in the
 //! tool's result: it begins anywhere, an index hides what any item has, and a path that ends in a list
-//! hides the list. A string or text that is no JSON and mentions a name is withheld as a whole. What only
+//! hides the list. A string or text that is not valid JSON and mentions a name is withheld as a whole. What only
 //! the whole result tells is not known here: that a text repeats what is hidden elsewhere in it, or that
 //! bytes are JSON. JSON that was cut off stays if it mentions no name.
 
@@ -81,7 +81,7 @@ impl Never {
 
     /// The ways to the value of an attribute, of whose name the first `known` bytes say that it carries
     /// payload; `None` if the attribute is hidden itself. In payload a path begins at any part of what
-    /// follows. Other names are their own beginning: `service.name` is no `name`.
+    /// follows. Other names are their own beginning: `service.name` is not a `name`.
     pub(crate) fn ways_of(&self, attribute: &str, known: Option<usize>) -> Option<Vec<Way>> {
         let rest = attribute.get(known.unwrap_or_default()..);
         let (mut ways, mut next) = (Vec::new(), Vec::new());

@@ -75,7 +75,7 @@ pub(super) fn unknown<'p>(
         }
         let text = path.to_string();
         let said = format!(
-            "`{}` is no known field of `{}`",
+            "`{}` is not a known field of `{}`",
             quoted(&text),
             quoted(&kind.name)
         );

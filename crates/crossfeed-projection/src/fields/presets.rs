@@ -33,7 +33,7 @@ impl Views {
     ///
     /// # Errors
     ///
-    /// [`ProjectionError::Path`] for a text that is no path.
+    /// [`ProjectionError::Path`] for a text that is not a path.
     pub fn with(
         mut self,
         name: impl Into<String>,
@@ -91,7 +91,7 @@ impl Views {
     }
 }
 
-/// Paths of texts, each of which may be a comma list; one that is blank is no path.
+/// Paths of texts, each of which may be a comma list; one that is blank is not a path.
 pub(super) fn parse_each(
     parameter: &str,
     texts: impl IntoIterator<Item = impl AsRef<str>>,

@@ -1,11 +1,11 @@
-//! Why a text is no path.
+//! Why a text is not a path.
 
 use crossfeed_wire::ErrorCode;
 
 /// Characters of a text that an error repeats.
 const EXCERPT: usize = 120;
 
-/// Why a text is no path, and where.
+/// Why a text is not a path, and where.
 ///
 /// ```
 /// use crossfeed_projection::{Path, PathErrorKind};
@@ -27,7 +27,7 @@ pub struct PathError {
     pub offset: usize,
 }
 
-/// What is wrong with a text that is no path.
+/// What is wrong with a text that is not a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum PathErrorKind {
@@ -40,8 +40,8 @@ pub enum PathErrorKind {
     /// `"a.b`
     #[error("has a quote that is not closed")]
     UnclosedQuote,
-    /// A quoted name that is no JSON string: `"\x"`.
-    #[error("has a quoted name that is no JSON string")]
+    /// A quoted name that is not a JSON string: `"\x"`.
+    #[error("has a quoted name that is not a JSON string")]
     InvalidQuotedName,
     /// `a[`, `a[0`
     #[error("has a bracket that is not closed")]
@@ -53,7 +53,7 @@ pub enum PathErrorKind {
     #[error("has an index that no list reaches")]
     HugeIndex,
     /// Something else within brackets: `a[x]`, `a["x"]`, `a[01]`.
-    #[error("has brackets around what is no index")]
+    #[error("has brackets around what is not an index")]
     InvalidIndex,
     /// A character that does not belong there: `a b`, `a]`, `a*`, `a[0]b`.
     #[error("has an unexpected character")]

@@ -145,7 +145,7 @@ impl<'a> Reader<'a> {
         if rest.starts_with("[\"") || rest.starts_with("['") {
             return self.fail(PathErrorKind::InvalidIndex, self.at);
         }
-        // What is no bracket's inside ends the search: the rest of a long text is not read for each.
+        // What is not a bracket's inside ends the search: the rest of a long text is not read for each.
         let inside = rest[1..].find([']', '[', '.', ',', '"']);
         let Some(close) = inside.filter(|&at| rest.as_bytes().get(at + 1) == Some(&b']')) else {
             return self.fail(PathErrorKind::UnclosedBracket, self.at);

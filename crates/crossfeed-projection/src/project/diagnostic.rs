@@ -15,7 +15,7 @@ pub enum DiagnosticKind {
     MetScalar,
     /// A path went on where there was null. The null was kept.
     MetNull,
-    /// Brackets stood behind what is no list: `author[].name` of an object. The value was kept.
+    /// Brackets stood behind what is not a list: `author[].name` of an object. The value was kept.
     NotAList,
     /// An exclude path named what is always kept.
     AlwaysKept,

@@ -232,7 +232,7 @@ impl<'p> Engine<'p> {
         }
     }
 
-    /// Looks into a string. JSON is taken apart like the value it stands for; of what is no JSON
+    /// Looks into a string. JSON is taken apart like the value it stands for; of what is not valid JSON
     /// nothing can be taken out, so it stays or goes.
     fn open(&mut self, text: &str, number: u32, suspect: bool) -> Opened {
         let rules = self.given.rules;

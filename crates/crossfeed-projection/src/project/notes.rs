@@ -221,7 +221,7 @@ impl Asked<'_> {
                 }
                 _ => format!("no object has `{step}` at {place}"),
             },
-            DiagnosticKind::NotAList => format!("{place} is no list; {passes}"),
+            DiagnosticKind::NotAList => format!("{place} is not a list; {passes}"),
             DiagnosticKind::MetScalar => {
                 format!("{place} is a scalar, which has no `{step}`; {passes}")
             }

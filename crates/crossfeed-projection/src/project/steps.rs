@@ -120,7 +120,7 @@ pub(crate) fn wants_list(tree: &PathTree, set: &[u32]) -> bool {
     held(tree, set).any(|held| held.behind_brackets().next().is_some())
 }
 
-/// What a path of a tree goes on to, at a text that is no JSON, but holds some.
+/// What a path of a tree goes on to, at a text that is not valid JSON, but holds some.
 #[derive(Debug, Default)]
 pub(crate) struct Onward<'t> {
     /// As the tree has them: of never-rules, folded.
@@ -148,7 +148,7 @@ impl<'t> Onward<'t> {
         onward
     }
 
-    /// Whether it may be in a text that is no JSON.
+    /// Whether it may be in a text that is not valid JSON.
     pub(crate) fn may_be_in(&self, text: &str) -> bool {
         self.any && text.contains(['{', '['])
     }

@@ -8,10 +8,10 @@
 //! - A name holds everywhere but of what makes a result and its parts readable: a rule that hides
 //!   `text` hides no part. A path begins at `structuredContent`, at what each part stands for, at the
 //!   list of those, and at the result itself.
-//! - JSON that a text or bytes hold is judged as such; what is no JSON goes where it names what is
+//! - JSON that a text or bytes hold is judged as such; what is not valid JSON goes where it names what is
 //!   hidden. Bytes that cannot be read go.
 //! - Text may repeat what is hidden beside it. So the result is gone through again when something was
-//!   hidden anywhere: then text that is no JSON goes; and beside a `structuredContent` of which
+//!   hidden anywhere: then text that is not valid JSON goes; and beside a `structuredContent` of which
 //!   something was hidden also JSON of which nothing was.
 
 mod part;
@@ -95,7 +95,7 @@ pub(super) struct EnvelopeRules {
     names: RevealRules,
     /// All others.
     paths: RevealRules,
-    /// Those paths that may begin at the result. It is no list: what begins with brackets is about
+    /// Those paths that may begin at the result. It is not a list: what begins with brackets is about
     /// something within.
     from_here: RevealRules,
     items: ItemRules,
@@ -253,7 +253,7 @@ impl<'r> Envelope<'r> {
         shown
     }
 
-    /// The same, if it is no text.
+    /// The same, if it is not text.
     fn whole(&mut self, value: Cursor<'_>) -> Option<Vec<u8>> {
         let shown = redact(self.rules, value);
         self.found.any |= shown.is_some();

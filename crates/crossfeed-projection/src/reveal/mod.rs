@@ -104,7 +104,7 @@ impl RevealRules {
     ///
     /// # Errors
     ///
-    /// [`PathError`] for the first entry that is no path.
+    /// [`PathError`] for the first entry that is not a path.
     pub fn parse<A: AsRef<str>, N: AsRef<str>>(
         always: impl IntoIterator<Item = A>,
         never: impl IntoIterator<Item = N>,
@@ -200,7 +200,7 @@ impl RevealRules {
         redact(self, value, out)
     }
 
-    /// Whether a text that is no JSON names something that is never shown: one of the names, or the
+    /// Whether a text that is not valid JSON names something that is never shown: one of the names, or the
     /// last name of a path, as a word of its own, whatever its case. Where a path has no name, any
     /// text could hold what it leads to.
     #[must_use]
@@ -219,7 +219,7 @@ impl RevealRules {
         self.always_names.has(name)
     }
 
-    /// Whether a text that is no JSON holds a key for which `is_meant` holds all the same: lines of
+    /// Whether a text that is not valid JSON holds a key for which `is_meant` holds all the same: lines of
     /// JSON, JSON with something around it, or an object as a programming language writes it. Only
     /// keys of never-rules are looked for; `is_meant` gets them folded.
     pub(crate) fn holds_key(&self, text: &str, is_meant: impl Fn(&str) -> bool) -> bool {

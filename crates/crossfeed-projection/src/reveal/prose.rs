@@ -1,4 +1,4 @@
-//! Texts that are no JSON: which names of what is never shown stand in them.
+//! Texts that are not valid JSON: which names of what is never shown stand in them.
 //!
 //! What comes in: names, and texts of any size. What goes out: the names that are words of a text.
 //! One automaton holds all names, so a text is read once however many there are.

@@ -37,7 +37,7 @@ impl ListedTool {
         added.filter(|name| PART_WORDS.contains(name)).collect()
     }
 
-    /// Whether a member asks for parts of the result of a tool that does not offer it: it is no part of a
+    /// Whether a member asks for parts of the result of a tool that does not offer it: it is not part of a
     /// reference, and nothing that the tool itself takes.
     fn is_misasked(&self, name: &str, members: &Map<String, Value>, own: &Ground<'_>) -> bool {
         if !members.contains_key(name) || !self.chained || self.reflected.contains(&name) {

@@ -44,7 +44,7 @@ pub struct Listed {
     pub value: Value,
     /// Its tools, in their order.
     pub tools: Vec<ListedTool>,
-    /// Entries that are no tools of the host's, and stay as they came.
+    /// Entries that are not tools of the host's, and stay as they came.
     pub passed: Vec<Passed>,
     /// What another shape has no place for.
     pub lost: Vec<Lost>,
@@ -388,7 +388,7 @@ impl ListedTool {
 
     /// Takes what the model asked of the result out of arguments; to be done before references are
     /// looked for, since `_select` is a word of theirs, too. [`Self::read`] does it as well, and
-    /// forgets what was asked. A parameter of the tool's own stays, and so does a `_whole` that is no boolean,
+    /// forgets what was asked. A parameter of the tool's own stays, and so does a `_whole` that is not a boolean,
     /// which [`Self::read`] refuses.
     #[must_use = "the arguments hold it no longer"]
     pub fn take_projection(&self, arguments: &mut Value) -> Taken {

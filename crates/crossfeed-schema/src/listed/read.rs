@@ -151,7 +151,7 @@ impl ListedTool {
         }
     }
 
-    /// The places that references maps at the root fill. Entries for what is no parameter are
+    /// The places that references maps at the root fill. Entries for what is not a parameter are
     /// errors; what is wrong with the maps themselves the engine says.
     fn entries(
         &self,

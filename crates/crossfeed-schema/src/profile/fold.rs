@@ -26,7 +26,7 @@ pub fn is_fold(schema: &Value) -> bool {
     rest == 2 && is("type", "string") && is("description", DESCRIPTION)
 }
 
-/// The value that a model wrote at a folded place; `None` for text that is no JSON, or that nests
+/// The value that a model wrote at a folded place; `None` for text that is not valid JSON, or that nests
 /// deeper than 127.
 #[must_use]
 pub fn decode(text: &str) -> Option<Value> {
@@ -43,7 +43,7 @@ pub(crate) fn decoded_values(text: &str) -> usize {
         }
     }
     let mut count = Count(0);
-    // Of a text that is no JSON values are built until that shows.
+    // Of a text that is not valid JSON values are built until that shows.
     let _ = read_tokens(text, &mut count);
     count.0
 }

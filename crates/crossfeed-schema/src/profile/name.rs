@@ -106,7 +106,7 @@ impl fmt::Display for Profile {
 /// A word that names no profile.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no profile; there are mcp, anthropic, anthropic-strict, openai, openai-strict and gemini"
+    "unknown profile `{0}`; profiles are mcp, anthropic, anthropic-strict, openai, openai-strict and gemini"
 )]
 pub struct UnknownProfile(String);
 

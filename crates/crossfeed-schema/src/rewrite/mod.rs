@@ -73,7 +73,7 @@ pub enum Notice {
 ///
 /// # Errors
 ///
-/// [`SchemaError`] when it is no schema, or cannot be rewritten and stay right: then it is to be
+/// [`SchemaError`] when it is not a schema, or cannot be rewritten and stay right: then it is to be
 /// shown as it is, and no call of the tool may hold a reference.
 ///
 /// ```

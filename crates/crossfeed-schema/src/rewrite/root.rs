@@ -1,6 +1,6 @@
 //! The root: an object with properties, whatever the tool's own root looks like.
 //!
-//! It is not wrapped. A provider refuses one that is no object or combines schemas, so that what the
+//! It is not wrapped. A provider refuses one that is not an object or combines schemas, so that what the
 //! branches say of the parameters is shown in one object ([`super::merge`]).
 
 use super::{

@@ -76,7 +76,7 @@ pub struct ToolCallError {
 #[non_exhaustive]
 pub enum ToolCallErrorKind {
     /// `{"type": "text", "text": "hello"}`, `7`.
-    #[error("this is no tool call but {found}")]
+    #[error("expected a tool call, found {found}")]
     NoCall {
         /// The kind of what came.
         found: &'static str,
@@ -93,7 +93,7 @@ pub enum ToolCallErrorKind {
         found: &'static str,
     },
     /// `{"type": "function_call", "name": "f", "arguments": "{\"a\": "}`.
-    #[error("the arguments are no JSON: {0}")]
+    #[error("the arguments are not valid JSON: {0}")]
     NoJson(JsonError),
     /// `{"type": "function_call", "name": "f", "arguments": "{\"a\": 1e400}"}`.
     #[error("the arguments hold a number that cannot be passed on: {0}")]
@@ -154,7 +154,7 @@ impl ToolCall {
     ///
     /// # Errors
     ///
-    /// [`ToolCallError`] when it is no call, names no tool, or its arguments are no JSON.
+    /// [`ToolCallError`] when it is not a call, names no tool, or its arguments are not valid JSON.
     pub fn parse(block: &Value) -> Result<Self, ToolCallError> {
         let form = Form::of(block).ok_or_else(|| ToolCallError {
             id: None,
@@ -202,7 +202,7 @@ impl ToolCall {
 
     /// Reads every call of a model's answer: a message or a whole response of Anthropic's,
     /// OpenAI's or Gemini's, the event that closes a response, a list of their blocks, or one
-    /// block. What is no call is passed over; results of tools and messages of others are not
+    /// block. What is not a call is passed over; results of tools and messages of others are not
     /// looked into. Calls that only their keys tell (`{"name", "arguments"}`) are read where they
     /// are what was given, alone or in a list, and nowhere within an answer.
     #[must_use]

@@ -74,7 +74,7 @@ impl What {
     }
 }
 
-/// The entries of a document, in its order; `None` where it is no tool list.
+/// The entries of a document, in its order; `None` where it is not a tool list.
 pub(super) fn entries(document: &Value) -> Option<Vec<Entry>> {
     let root = Pointer::root();
     let mut found = Vec::new();

@@ -34,12 +34,12 @@ pub struct ToolList {
     passed: Vec<Passed>,
 }
 
-/// Why a document is no tool list.
+/// Why a document is not a tool list.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolListError {
     /// Neither a list nor an object with tools: `7`, `{"a": 1}`.
-    #[error("this is no tool list but {found}: there are neither tools in it nor is it one")]
+    #[error("expected a tool list, found {found}")]
     NoTools {
         /// The kind of what came.
         found: &'static str,
@@ -49,7 +49,7 @@ pub enum ToolListError {
     TooDeep,
 }
 
-/// An entry of a list that is no tool of the host's, and stays as it came.
+/// An entry of a list that is not a tool of the host's, and stays as it came.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Passed {
@@ -57,7 +57,7 @@ pub struct Passed {
     pub at: Pointer,
     /// What a provider calls it: its `name`, its `type`, or its first key.
     pub name: String,
-    /// Why it is no tool that can be rewritten.
+    /// Why it is not a tool that can be rewritten.
     pub why: &'static str,
     /// Whether the provider runs it itself, as far as can be seen.
     pub is_hosted: bool,
@@ -128,7 +128,7 @@ impl ToolList {
         })
     }
 
-    /// What is no tool of the host's: tools that the provider runs, and what is none at all.
+    /// What is not a tool of the host's: tools that the provider runs, and what is none at all.
     #[must_use]
     pub fn passed(&self) -> &[Passed] {
         &self.passed
@@ -192,7 +192,7 @@ impl Passed {
             What::Hosted | What::Tool(_) => ("the provider runs it itself", true),
             What::Custom => ("it has no schema", false),
             What::Nameless => ("it has no name", false),
-            What::NoObject => ("it is no object", false),
+            What::NoObject => ("it is not an object", false),
         };
         Self {
             name: text("name")

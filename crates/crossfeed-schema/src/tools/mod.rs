@@ -88,7 +88,7 @@ impl fmt::Display for Shape {
 
 /// A word that names no shape.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no shape; there are mcp, anthropic, openai-chat, openai-responses and gemini")]
+#[error("unknown shape `{0}`; shapes are mcp, anthropic, openai-chat, openai-responses and gemini")]
 pub struct UnknownShape(String);
 
 impl FromStr for Shape {

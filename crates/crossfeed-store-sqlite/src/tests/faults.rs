@@ -126,8 +126,8 @@ fn a_runtime_that_has_shut_down_is_an_answer() {
 #[test]
 fn what_is_in_the_place_of_a_file_is_named() {
     for (file, is_directory, expected) in [
-        ("", false, "the store's directory: it is no directory"),
-        ("artifacts.db", true, "artifacts.db: it is no file"),
+        ("", false, "the store's directory: it is not a directory"),
+        ("artifacts.db", true, "artifacts.db: it is not a file"),
         ("data", false, "data: "),
     ] {
         let directory = Directory::new();

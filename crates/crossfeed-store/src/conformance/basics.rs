@@ -120,7 +120,7 @@ pub async fn a_record_is_found_as_it_was(store: &dyn ResultStore) {
     );
 }
 
-/// The same record again is no error and changes nothing.
+/// The same record again is not an error and changes nothing.
 ///
 /// # Panics
 ///

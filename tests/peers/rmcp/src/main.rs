@@ -77,7 +77,7 @@ async fn main() -> Result<()> {
         "stateless" => ClientLifecycleMode::Discover {
             preferred_versions: vec![ProtocolVersion::V_2026_07_28],
         },
-        other => bail!("{other} is no era"),
+        other => bail!("{other} is not an era"),
     };
     let client = if target.starts_with("http") {
         Host.serve_with_lifecycle(StreamableHttpClientTransport::from_uri(target), mode)

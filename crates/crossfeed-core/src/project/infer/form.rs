@@ -205,7 +205,7 @@ impl<'w, 's> Inference<'w, 's> {
         })
     }
 
-    /// Those instances of a schema that are no lists.
+    /// Those instances of a schema that are not lists.
     fn no_list(&self, schema: Value) -> Value {
         let refused = json!({"not": {"type": "array"}});
         self.words.all(vec![schema, refused])

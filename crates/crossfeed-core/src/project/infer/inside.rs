@@ -225,7 +225,7 @@ impl<'w, 's> Look<'w, 's> {
             },
         };
         let rest = rest.cloned().unwrap_or_else(|| self.words.anything());
-        // What stands in draft 4 for no schema is no schema there.
+        // What stands in draft 4 for no schema is not a schema there.
         let rest = match rest {
             Value::Bool(false) => self.words.nothing(),
             rest => rest,

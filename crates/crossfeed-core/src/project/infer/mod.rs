@@ -5,7 +5,7 @@
 //! Deliberately not here: evaluating, and the repairs and readings that the engine tries.
 //!
 //! True before tight: an assertion that is not understood is left out. What gives no value (an error,
-//! a null that is no answer) needs no schema.
+//! a null that is not an answer) needs no schema.
 
 mod form;
 mod inside;
@@ -79,7 +79,7 @@ pub fn infer_schema(output_schema: &Value, expression: &Expression) -> Option<Va
     check(&schema).is_ok().then_some(schema)
 }
 
-/// Keywords of a document that are no part of the schema of its value.
+/// Keywords of a document that are not part of the schema of its value.
 const OF_DOCUMENT: [&str; 3] = ["$schema", "$defs", "definitions"];
 
 /// The schema of the whole value, alone: what is put together of it is to hold no definitions.

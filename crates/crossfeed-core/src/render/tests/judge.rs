@@ -69,7 +69,7 @@ pub(super) fn marks_of_text(body: &str, data: &str) -> Result<usize, String> {
     let begin = begin.map(|begin| begin.replace(" (written by the server)", ""));
     match begin {
         Some(begin) if data.starts_with(&begin) && begin.len() < data.len() => Ok(1),
-        _ => Err(format!("{body} is no view of {data}")),
+        _ => Err(format!("{body} is not a view of {data}")),
     }
 }
 

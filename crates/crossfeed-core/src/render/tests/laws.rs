@@ -378,7 +378,7 @@ fn is_preview_of_mcp(rendered: &crate::Rendered, result: &Value) -> Result<(), T
     let plain = single.as_deref().filter(|text| opened(text).is_none());
     let judged = passes_for_nothing(&given, "c", plain.is_some());
     judged.map_err(TestCaseError::fail)?;
-    // Hints are no part of what is shown of the data.
+    // Hints are not part of what is shown of the data.
     let body = match body.rsplit_once('\n') {
         Some((body, last)) if last.starts_with("[crossfeed selectors: ") => body,
         _ => body,

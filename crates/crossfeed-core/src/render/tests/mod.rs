@@ -401,7 +401,7 @@ fn copies_of_structured_content_are_known() {
             "{body}"
         );
     }
-    // Some servers wrap what is no object, and send each item as a part of its own.
+    // Some servers wrap what is not an object, and send each item as a part of its own.
     let items: Vec<_> = (0..100)
         .map(|n| json!({"n": n, "text": "some words"}))
         .collect();

@@ -170,7 +170,7 @@ impl Kind {
         result.with_tool("search")
     }
 
-    /// Whether nothing in it is judged from the root of the value: a text around it is no JSON.
+    /// Whether nothing in it is judged from the root of the value: a text around it is not valid JSON.
     fn is_prose(self) -> bool {
         matches!(self, Self::Prose | Self::Failed | Self::Bytes)
     }
@@ -277,7 +277,7 @@ proptest! {
         kind in prop::sample::select(&KINDS[..]),
         asked in prop::sample::select(&EXPRESSIONS[..]),
     ) {
-        // A text that is no JSON has no root.
+        // A text that is not valid JSON has no root.
         prop_assume!(!kind.is_prose());
         run(check(kind, &value, asked, 200_000));
     }

@@ -130,7 +130,7 @@ impl Session {
         let document = Document::new(asks);
         let root = document.root().map_err(|error| error.to_string())?;
         if root.kind() != Json::Object {
-            return Err("`inputRequests` is no object".to_owned());
+            return Err("`inputRequests` is not an object".to_owned());
         }
         if root.len().unwrap_or_default() > ASKS {
             return Err(format!(

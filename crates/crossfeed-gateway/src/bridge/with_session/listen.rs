@@ -237,7 +237,7 @@ impl Session {
             return;
         }
         let Some(uri) = members::get_text(&params.unwrap_or_default(), &["uri"]) else {
-            actions.push(invalid(&id, "`uri` is no string"));
+            actions.push(invalid(&id, "`uri` is not a string"));
             return;
         };
         if self.listening.uris.contains(&uri) {
@@ -265,7 +265,7 @@ impl Session {
     pub(super) fn unsubscribe(&mut self, id: &Id, params: Option<Bytes>, actions: &mut Actions) {
         let uri = members::get_text(&params.unwrap_or_default(), &["uri"]);
         let Some(uri) = uri else {
-            actions.push(invalid(id, "`uri` is no string"));
+            actions.push(invalid(id, "`uri` is not a string"));
             return;
         };
         if self.listening.uris.remove(&uri) {

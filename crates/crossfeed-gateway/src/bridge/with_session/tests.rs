@@ -386,7 +386,7 @@ async fn what_a_server_may_not_ask_for_fails_the_request() {
             r#"{"a":{"method":"sampling/createMessage"}}"#,
             "the server asks for `sampling/createMessage`, which this client does not offer",
         ),
-        ("[1]", "`inputRequests` is no object"),
+        ("[1]", "`inputRequests` is not an object"),
         (
             "{}",
             "the server asks for input, and does not say for which",

@@ -36,7 +36,7 @@ impl Sessions {
         let uris = members::get_texts(&filter, &["resourceSubscriptions"]);
         let uris: BTreeSet<_> = uris.into_iter().collect();
         let reason = if !filter.starts_with(b"{") {
-            Some("`notifications` is no object".to_owned())
+            Some("`notifications` is not an object".to_owned())
         } else if uris.len() > RESOURCES {
             Some(format!("more than {RESOURCES} resources in a subscription"))
         } else if self.listens.len() >= LISTENS {

@@ -216,7 +216,7 @@ async fn what_the_era_does_not_have_or_want_is_refused() {
             r#""method":"subscriptions/listen","params":{{{}}}"#,
             said("")
         ),
-        r#"{"code":-32602,"message":"`notifications` is no object"}"#,
+        r#"{"code":-32602,"message":"`notifications` is not an object"}"#,
     )
     .await;
 }

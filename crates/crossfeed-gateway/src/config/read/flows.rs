@@ -103,7 +103,7 @@ pub(super) fn server_and_tool(
         None => (text, "*"),
     };
     if server.is_empty() || tool.is_empty() {
-        let what = "it is no pattern: write one like `server/tool`, `server/*` or `*`";
+        let what = "it is not a pattern: write one like `server/tool`, `server/*` or `*`";
         reader.problem(at, node.span.start, what);
         return None;
     }

@@ -144,7 +144,7 @@ pub(super) fn read(
                 Format::Json => "JSON",
             };
             for Malformed { at, why } in errors {
-                reader.problem("", at, format!("this is no {language}: {why}"));
+                reader.problem("", at, format!("this is not valid {language}: {why}"));
             }
             GatewayConfig::default()
         }
@@ -235,7 +235,7 @@ fn listen(reader: &mut Reader<'_>, node: &Node) -> Option<ListenConfig> {
             Some(_) => reader.problem(
                 "listen.path",
                 node.span.start,
-                "it is no path: write one like `/mcp`",
+                "it is not a path: write one like `/mcp`",
             ),
             None => {}
         }
@@ -269,7 +269,7 @@ fn address(reader: &mut Reader<'_>, at: &str, node: &Node) -> Option<SocketAddr>
     let text = fields::text(reader, at, node)?;
     let address = ListenConfig::parse_address(&text);
     if address.is_none() {
-        let what = "it is no address with a port: write one like `127.0.0.1:8807`";
+        let what = "it is not an address with a port: write one like `127.0.0.1:8807`";
         reader.problem(at, node.span.start, what);
     }
     address

@@ -364,7 +364,7 @@ fn wrong_url(url: &str) -> Option<&'static str> {
     } else if lower.starts_with("http://") {
         url.get(7..)
     } else {
-        return Some("it is no URL: write one like `https://example.com/mcp`");
+        return Some("it is not a URL: write one like `https://example.com/mcp`");
     };
     let authority = rest.unwrap_or_default().split(['/', '?', '#']).next();
     let authority = authority.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Answers: bodies that keep the place of their connection, and those that are no streams.
+//! Answers: bodies that keep the place of their connection, and those that are not streams.
 
 use super::{connections::Busy, stream::Events};
 use crate::message::{Id, Message, RpcError};

@@ -77,7 +77,7 @@ impl Guard {
 
     fn is_host(&self, host: &str) -> bool {
         let name = without_port(host);
-        // An address is no name that somebody could have led here.
+        // An address is not a name that somebody could have led here.
         ip(name).is_some()
             || name == "localhost"
             || self

@@ -145,7 +145,7 @@ impl Http {
                 Err(error) => {
                     // No descriptor is left, or the client went away already.
                     if !std::mem::replace(&mut fails, true) {
-                        tracing::warn!(%error, "connections are not accepted");
+                        tracing::warn!(%error, "cannot accept connections");
                     }
                     self.connections.send_strangers_away();
                     tokio::time::sleep(backoff.next_wait()).await;
@@ -214,10 +214,10 @@ impl Http {
     async fn end(&self) {
         let finished = timeout(self.limits.shutdown, self.running.none()).await;
         if finished.is_err() {
-            tracing::warn!("requests of clients still ran when the time to finish them was over");
+            tracing::warn!("requests of clients were still running at the shutdown deadline");
         }
         if timeout(FAREWELL, self.sessions.close()).await.is_err() {
-            tracing::warn!("connections to servers did not end in time");
+            tracing::warn!("connections to servers did not close in time");
         }
         self.listens.end();
         let _ = timeout(self.limits.shutdown, self.connections.end()).await;
@@ -241,7 +241,7 @@ impl Http {
         {
             metrics.count(NOT_LET_IN, &[status.as_str()]);
             // Anybody can bring it about.
-            tracing::debug!(%status, "a request was refused");
+            tracing::debug!(%status, "refused a request");
         }
         response
     }

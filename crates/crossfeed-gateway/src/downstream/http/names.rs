@@ -26,5 +26,5 @@ pub(super) fn only<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h 
     }
     let text = value.to_str();
     text.map(|text| Some(text.trim_matches([' ', '\t'])))
-        .map_err(|_| format!("the header {name} is no text"))
+        .map_err(|_| format!("the header {name} is not text"))
 }

@@ -104,7 +104,7 @@ impl Http {
             Err(BodyError::NoRoom) => {
                 let limit = self.budget.limit();
                 let data = json!({"code": ErrorCode::LimitExceeded.as_str(), "limit": limit});
-                return later(None, "the gateway holds as much as it may", data);
+                return later(None, "the memory limit is reached", data);
             }
             Err(BodyError::TooSlow) => {
                 return invalid(StatusCode::REQUEST_TIMEOUT, "nothing came for too long");
@@ -353,7 +353,7 @@ fn start(client: &Arc<dyn HubClient>, message: Message, reply: Arc<dyn Outlet>) 
 async fn deliver(client: &Arc<dyn HubClient>, message: Message, reply: Arc<dyn Outlet>) {
     // It was handed over before the client hears so: what it sends then comes later.
     if let Err(error) = start(client, message, reply).await {
-        tracing::error!(%error, "a message was not handed over");
+        tracing::error!(%error, "could not deliver a message");
     }
 }
 

@@ -110,7 +110,7 @@ impl Sessions {
         if has_share || all.len() >= self.most {
             let idle = idlest(&all, principal, has_share)?;
             let session = all.remove(&idle)?;
-            tracing::info!("a session ends that was idle for longest: there are too many");
+            tracing::info!("closed the session that was idle longest: too many sessions");
             session.close_soon();
         }
         let standalone = Stream::resumable(0);
@@ -162,7 +162,7 @@ impl Sessions {
             unused.iter().filter_map(|id| all.remove(id)).collect()
         };
         for session in unused {
-            tracing::info!("a session ends that nobody used");
+            tracing::info!("closed an idle session");
             session.close_soon();
         }
     }

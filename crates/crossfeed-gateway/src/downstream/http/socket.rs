@@ -25,7 +25,7 @@ pub(super) fn prepare(socket: &TcpStream) {
     let _ = socket.set_nodelay(true);
     #[cfg(unix)]
     if let Err(error) = keep_alive(socket) {
-        tracing::debug!(%error, "peers that vanish are noticed late");
+        tracing::debug!(%error, "cannot enable TCP keepalive: lost peers are noticed late");
     }
 }
 

@@ -125,7 +125,7 @@ fn agree(headers: &HeaderMap, name: &str, expected: &str) -> Result<(), RpcError
         return Err(mismatch(format!("the header {name} is missing")));
     };
     let Some(value) = decoded(value) else {
-        return Err(mismatch(format!("the header {name} is no base64")));
+        return Err(mismatch(format!("the header {name} is not valid base64")));
     };
     if value == expected {
         return Ok(());

@@ -179,7 +179,7 @@ impl Stream {
     fn leave_unread(&self) {
         tracing::warn!(
             stream = self.number,
-            "a client that does not read its stream is taken off it"
+            "disconnected a client that stopped reading its stream"
         );
         self.change(|state| {
             state.reader += 1;
@@ -327,7 +327,7 @@ fn make_room(state: &mut State, stream: u64) -> bool {
         }
         tracing::warn!(
             stream,
-            "a notification that nobody read made room for newer ones"
+            "dropped an unread notification to make room for newer ones"
         );
         state.forget_first();
     }

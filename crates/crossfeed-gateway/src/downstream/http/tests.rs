@@ -538,7 +538,7 @@ async fn a_holder_sends_no_more_than_its_rate() {
     ask(&headers, 429, "retry-after: 432").await;
     ask(&headers, 429, r#""code":"limit.exceeded","limit":2"#).await;
     ask(ada, 429, "").await;
-    // What is no request is not counted, and others have their own.
+    // What is not a request is not counted, and others have their own.
     served.check("DELETE /mcp", &headers, "", 204, "").await;
     served.session(bob).await;
     served.check("POST /mcp", "", "", 401, "").await;

@@ -77,10 +77,10 @@ where
         }
     };
     if timeout(limits.shutdown, finished).await.is_err() {
-        tracing::warn!("requests of the client still ran when the time to finish them was over");
+        tracing::warn!("requests of the client were still running at the shutdown deadline");
     }
     if timeout(FAREWELL, client.close()).await.is_err() {
-        tracing::warn!("connections to servers did not end in time");
+        tracing::warn!("connections to servers did not close in time");
     }
     // A client that does not read holds nobody up.
     let _ = timeout(limits.shutdown, outgoing.close()).await;
@@ -125,7 +125,7 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Connection<W> {
 
     async fn no_message(&self, error: &MessageError) {
         self.no_messages.add(1);
-        tracing::warn!(%error, "the client sent what is no message");
+        tracing::warn!(%error, "the client sent an invalid JSON-RPC message");
         self.refuse(Message::failure(error.id(), &error.to_rpc()))
             .await;
     }
@@ -147,10 +147,10 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Connection<W> {
         tracing::warn!(
             bytes,
             ?kind,
-            "a message of the client is passed over: the gateway holds as much as it may"
+            "dropped a message of the client: the memory limit is reached"
         );
         let data = json!({"code": ErrorCode::LimitExceeded.as_str()});
-        let error = RpcError::new(code::INTERNAL, "the gateway holds as much as it may");
+        let error = RpcError::new(code::INTERNAL, "the memory limit is reached");
         self.passed_over(skimmed, error.with_data(data)).await;
     }
 

@@ -88,7 +88,7 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Outgoing<W> {
     fn judge(&self, written: io::Result<()>) -> Result<(), Gone> {
         written.map_err(|error| {
             if !self.gone.send_replace(true) {
-                tracing::debug!(%error, "the client does not read any more");
+                tracing::debug!(%error, "the client stopped reading");
             }
             Gone
         })

@@ -209,7 +209,7 @@ fn is_same(kind: &Metadata, error: BorrowedFd<'_>) -> bool {
     examine(error).is_ok_and(|(_, error)| same(&error))
 }
 
-/// A socket that nothing waits for. None where it is no socket, or standard error's as well: then input
+/// A socket that nothing waits for. None where it is not a socket, or standard error's as well: then input
 /// and output both go through threads, as what holds for one end of a socket holds for all that share it.
 #[cfg(unix)]
 fn socket(

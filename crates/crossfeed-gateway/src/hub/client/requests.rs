@@ -106,7 +106,7 @@ impl Client {
                 match self.with_own_token(serial, message, &about).await {
                     Some(message) => side.request(self, serial, message).await,
                     None => {
-                        let error = fault::limit("the gateway holds as much as it may");
+                        let error = fault::limit("the memory limit is reached");
                         self.refuse(serial, &error).await;
                     }
                 }
@@ -123,7 +123,7 @@ impl Client {
             Admission::Waits => {}
             // Awaited: who asks for more than it may is not read from until it reads.
             Admission::Refused(error) => {
-                tracing::debug!(target: "crossfeed::gateway", method, code = error.code, "a request is refused");
+                tracing::debug!(target: "crossfeed::gateway", method, code = error.code, "refused a request");
                 let _ = reply.send(Message::failure(Some(&id), &error)).await;
             }
         }

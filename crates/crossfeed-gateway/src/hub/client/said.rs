@@ -22,7 +22,7 @@ impl Client {
     ) {
         let method = message.method().unwrap_or_default();
         if is_lookalike(method) {
-            tracing::debug!(target: "crossfeed::gateway", "a notification with an unknown method is dropped");
+            tracing::debug!(target: "crossfeed::gateway", "dropped a notification with an unknown method");
             return;
         }
         let side = {
@@ -35,7 +35,7 @@ impl Client {
                 } else {
                     tracing::warn!(
                         target: "crossfeed::gateway",
-                        "what a client says before its session began has no room"
+                        "no memory for messages before the session began"
                     );
                 }
                 return;
@@ -43,7 +43,7 @@ impl Client {
             state.session.clone().or_else(|| state.stateless.clone())
         };
         if is_too_long(&message) {
-            tracing::debug!(target: "crossfeed::gateway", "a notification that is too long is dropped");
+            tracing::debug!(target: "crossfeed::gateway", "dropped a notification that is too long");
             return;
         }
         if method == "notifications/cancelled" {
@@ -83,7 +83,7 @@ impl Client {
             // Nothing of it was judged, and there are servers that run it all the same.
             _ => tracing::warn!(
                 target: "crossfeed::gateway",
-                "a request without an id is not passed on"
+                "ignored a request without an id"
             ),
         }
     }
@@ -101,7 +101,7 @@ impl Client {
             }
             None => tracing::debug!(
                 target: "crossfeed::gateway",
-                "an answer of a client that nobody waits for"
+                "ignored a client's answer to an unknown request"
             ),
         }
     }

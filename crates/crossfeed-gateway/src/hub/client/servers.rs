@@ -106,7 +106,7 @@ impl Client {
                 tracing::warn!(
                     target: "crossfeed::gateway",
                     server = %link.name,
-                    "a notification that is too long is dropped: others will be, too"
+                    "dropped a notification that is too long; further ones are dropped silently"
                 );
             }
             return;

@@ -158,7 +158,7 @@ impl Link {
         if has_room {
             self.drain().await;
         } else {
-            tracing::debug!(target: "crossfeed::gateway", server = %self.name, "a message has no room");
+            tracing::debug!(target: "crossfeed::gateway", server = %self.name, "no memory for a message");
             self.clock.notify_one();
         }
     }

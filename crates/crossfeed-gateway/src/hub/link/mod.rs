@@ -396,7 +396,7 @@ impl Link {
         self.ends();
         if had_process {
             self.figures.returns.add(1);
-            tracing::info!(target: "crossfeed::gateway", server = %self.name, "a process that is not used ends");
+            tracing::info!(target: "crossfeed::gateway", server = %self.name, "stopping an idle server process");
         }
         self.clock.notify_one();
     }

@@ -13,7 +13,7 @@
 //! - What a model is shown in place of a large result is text that does not parse as its data.
 //! - What a server writes cannot be mistaken for what the gateway says: members of its own with such keys are
 //!   marked, or taken out of `_meta`.
-//! - What is no result yet (input is required, a task runs) is not recorded.
+//! - What is not a result yet (input is required, a task runs) is not recorded.
 
 mod foreign;
 mod passed;
@@ -611,7 +611,7 @@ fn has_failed(root: Cursor<'_>) -> bool {
 }
 
 /// Whether a result is more than is shown whole. Text and structure say the same mostly, and a client
-/// shows one of them: so that one counts, or the larger where it is not known. Binary data is no text.
+/// shows one of them: so that one counts, or the larger where it is not known. Binary data is not text.
 fn is_large(root: Cursor<'_>, shows: Shows) -> bool {
     let most = RenderOptions::default().whole_tokens;
     if root.raw().len() <= most {
@@ -778,6 +778,6 @@ fn of_parts(text: &str, show: &Show, is_withheld: bool) -> Option<Bytes> {
 /// A store that does not answer is for whoever runs it.
 fn note(error: Option<crossfeed_store::StoreError>) {
     if let Some(error) = error {
-        tracing::warn!(target: "crossfeed::gateway::tools", code = error.code().as_str(), %error, "a result was not recorded");
+        tracing::warn!(target: "crossfeed::gateway::tools", code = error.code().as_str(), %error, "could not record a result");
     }
 }

@@ -46,7 +46,7 @@ pub(in crate::tools) async fn on(result: Bytes, passing: Passing) -> Bytes {
     .await
 }
 
-/// The answer to a request that is no call, without what another says under our keys.
+/// The answer to a request that is not a call, without what another says under our keys.
 pub(crate) async fn unclaimed(result: Bytes, withholds: bool) -> Option<Bytes> {
     if !may_hold(&result, OURS) {
         return None;

@@ -48,7 +48,7 @@ pub(super) struct Outline {
 }
 
 impl Outline {
-    /// The outline of a result; none where it is no object.
+    /// The outline of a result; none where it is not an object.
     pub(super) fn of(result: &Bytes) -> Option<Self> {
         let text = std::str::from_utf8(result).ok()?;
         let known = |name: &str| RESULT_MEMBERS.into_iter().find(|key| *key == name);

@@ -175,7 +175,7 @@ async fn binary_results_are_passed_on_as_parameters_want_them() {
             "n": 12345,
         })
     );
-    // What fits is not looked at; what is no binary result stays an error.
+    // What fits is not looked at; what is not a binary result stays an error.
     let answer = answered(&client, params("show", json!({"raw": {"_tool": "call_2"}}))).await;
     assert!(error(&answer).starts_with("arguments.invalid"), "{answer}");
 }

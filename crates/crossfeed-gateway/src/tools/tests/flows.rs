@@ -296,7 +296,7 @@ async fn a_state_from_elsewhere_is_not_continued() {
     let asked = params("via", json!({"v": {"$tool": "call_1"}}));
     let first = forward(&client, asked).await;
     first.pending.finish(question("first")).await;
-    // Another tool, another state, and what is no state at all.
+    // Another tool, another state, and what is not a state at all.
     refused_as_unknown(&client, "other", &json!("first")).await;
     refused_as_unknown(&client, "via", &json!("forged")).await;
     for state in [json!({"a": 1}), json!(7), json!(["first"]), json!("")] {

@@ -272,7 +272,7 @@ async fn tasks_of_one_do_not_end_those_of_another() {
         let shown = told(&nobody, task, &result).await.to_string();
         assert_eq!(shown.contains("_toolCallId"), is_kept, "{task}: {shown}");
     }
-    // They leave room for calls that are no tasks.
+    // They leave room for calls that are not tasks.
     let shown = returned(&nobody, "search", result).await;
     assert!(shown.to_string().contains("_toolCallId"), "{shown}");
 }

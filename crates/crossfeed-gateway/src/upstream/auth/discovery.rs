@@ -143,19 +143,19 @@ impl Issuer {
 #[non_exhaustive]
 pub enum DiscoveryError {
     /// A document that the server names cannot be had.
-    #[error("what the server says of itself cannot be had: {0}")]
+    #[error("cannot fetch the server's protected-resource metadata: {0}")]
     Resource(FetchError),
     /// The document is about another server.
-    #[error("what the server says of itself is about `{resource}`, which it is not")]
+    #[error("the server's protected-resource metadata names `{resource}`, which is another server")]
     OtherResource {
         /// What it is about.
         resource: String,
     },
     /// The authorization server says nothing.
-    #[error("what the authorization server says of itself cannot be had: {0}")]
+    #[error("cannot fetch the authorization server's metadata: {0}")]
     Issuer(FetchError),
     /// The authorization server says that it is another.
-    #[error("the authorization server says that it is `{issuer}`, which it is not")]
+    #[error("the authorization server's metadata names `{issuer}`, which is another issuer")]
     OtherIssuer {
         /// Which it says it is.
         issuer: String,

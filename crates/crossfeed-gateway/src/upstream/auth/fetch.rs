@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FetchError {
-    /// The address is no `https` and none of this computer.
+    /// The address is not a `https` and none of this computer.
     #[error("its address is neither https nor on this computer")]
     Unsafe,
     /// The address is nearer to the gateway than the server that leads to it.
@@ -34,7 +34,7 @@ pub enum FetchError {
     #[error("HTTP {0}")]
     Status(u16),
     /// The answer is not what was asked for.
-    #[error("it says nothing that can be read")]
+    #[error("it has no readable text")]
     Unreadable,
 }
 

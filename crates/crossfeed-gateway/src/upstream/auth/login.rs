@@ -74,7 +74,7 @@ pub enum LoginError {
     #[error("the authorization server's endpoint cannot be used: {0}")]
     Endpoint(FetchError),
     /// The address cannot be shown, or nobody can come back from there.
-    #[error("the browser cannot be asked: {0}")]
+    #[error("cannot open the browser: {0}")]
     Browser(io::Error),
     /// The person, or the authorization server, says no.
     #[error("the login was refused: `{error}`")]
@@ -86,10 +86,10 @@ pub enum LoginError {
     #[error("the answer does not come from the authorization server that was asked")]
     OtherIssuer,
     /// The person took too long.
-    #[error("nobody has logged in within {0} s")]
+    #[error("no login within {0} s")]
     TimedOut(u64),
     /// There is no token in the end.
-    #[error("there is no token: {0}")]
+    #[error("no token: {0}")]
     Token(#[from] TokenError),
     /// The token cannot be kept.
     #[error("the token cannot be kept: {0}")]

@@ -543,7 +543,7 @@ fn what_is_not_sound_is_no_login() {
     };
     check(
         other,
-        "what the server says of itself is about `https://example.com/mcp`, which it is not",
+        "the server's protected-resource metadata names `https://example.com/mcp`, which is another server",
     );
     let other = World {
         issuer: json!({"issuer": "https://example.com"}),
@@ -551,7 +551,7 @@ fn what_is_not_sound_is_no_login() {
     };
     check(
         other,
-        "the authorization server says that it is `https://example.com`, which it is not",
+        "the authorization server's metadata names `https://example.com`, which is another issuer",
     );
     let none = World {
         issuer: json!({"code_challenge_methods_supported": ["plain"]}),
@@ -588,7 +588,7 @@ fn what_is_not_sound_is_no_login() {
     };
     check(
         denied,
-        "there is no token: the authorization server says `invalid_grant`",
+        "no token: the authorization server answered with `invalid_grant`",
     );
     let open = World {
         issuer: json!({"authorization_endpoint": "http://example.com/authorize"}),
@@ -604,7 +604,7 @@ fn what_is_not_sound_is_no_login() {
     };
     check(
         nowhere,
-        "what the authorization server says of itself cannot be had: it says nothing that can be read",
+        "cannot fetch the authorization server's metadata: it has no readable text",
     );
     // As if it was not there: the other places are asked, which know nothing.
     let long = World {
@@ -613,7 +613,7 @@ fn what_is_not_sound_is_no_login() {
     };
     check(
         long,
-        "what the authorization server says of itself cannot be had: HTTP 404",
+        "cannot fetch the authorization server's metadata: HTTP 404",
     );
     for callback in ["code=c&iss=https://example.com", "code=c&iss=BASE/as/"] {
         let wrong = World {

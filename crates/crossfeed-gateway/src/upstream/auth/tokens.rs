@@ -74,7 +74,7 @@ impl Tokens {
         let locked = self.store.lock().await;
         locked
             .inspect_err(|error| {
-                tracing::warn!(server = self.server, %error, "tokens cannot be locked");
+                tracing::warn!(server = self.server, %error, "cannot lock the token file");
             })
             .ok()
     }
@@ -124,7 +124,7 @@ impl Tokens {
         }
         if let Err(error) = self.store.write(login) {
             // It works until the process ends; then a person has to log in again.
-            tracing::warn!(server = self.server, %error, "a renewed token cannot be kept");
+            tracing::warn!(server = self.server, %error, "cannot store a renewed token");
         }
         Ok(())
     }
@@ -166,7 +166,7 @@ impl Tokens {
             if let Some(mut kept) = self.read()? {
                 kept.wanted = challenge.scopes;
                 if let Err(error) = self.store.write(&kept) {
-                    tracing::warn!(server = self.server, %error, "wanted scopes cannot be kept");
+                    tracing::warn!(server = self.server, %error, "cannot store the wanted scopes");
                 }
             }
             *login = None;
@@ -229,7 +229,7 @@ fn header(token: &str) -> Option<HeaderValue> {
 #[non_exhaustive]
 pub enum TokenError {
     /// It says no: `invalid_grant`.
-    #[error("the authorization server says `{0}`")]
+    #[error("the authorization server answered with `{0}`")]
     Denied(String),
     /// It cannot be asked.
     #[error("{0}")]

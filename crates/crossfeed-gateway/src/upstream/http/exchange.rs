@@ -80,12 +80,12 @@ pub(super) async fn tell(
                 server,
                 status,
                 method = message.method(),
-                "a message was refused"
+                "refused a message"
             );
         }
         Err(error) => {
             let server = &*link.server;
-            tracing::warn!(server, %error, method = message.method(), "a message was not sent");
+            tracing::warn!(server, %error, method = message.method(), "could not send a message");
         }
     }
 }

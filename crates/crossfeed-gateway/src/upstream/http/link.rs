@@ -162,7 +162,7 @@ impl Link {
             let tell = exchange::tell(Arc::clone(&link), message, headers, sent);
             if timeout(TELLING, tell).await.is_err() {
                 let server = &*link.server;
-                tracing::warn!(server, "a message was not taken in time");
+                tracing::warn!(server, "the server did not read a message in time");
             }
             drop(through);
         });
@@ -333,7 +333,7 @@ impl Link {
             }
         };
         let (server, bytes) = (&*self.server, skimmed.bytes);
-        tracing::warn!(server, bytes, %error, "an event is passed over");
+        tracing::warn!(server, bytes, %error, "ignored an event");
         let Some(id) = skimmed.id else { return false };
         match skimmed.kind {
             Some(Kind::Request) => {
@@ -445,7 +445,7 @@ fn media_type(response: &Response) -> Option<String> {
     Some(kind.trim().to_ascii_lowercase())
 }
 
-/// What a text says that is no message.
+/// What a text says that is not a message.
 pub(super) fn skim(text: &Bytes) -> Skimmed {
     let mut skim = Skim::new();
     skim.feed(text);

@@ -11,10 +11,10 @@ use crate::{
 use bytes::{Buf, Bytes, BytesMut};
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-/// What a line may hold that is no data: names, ids and times are short, and comments say nothing.
+/// What a line may hold that is not data: names, ids and times are short, and comments say nothing.
 const FIELD: usize = 8 << 10;
 
-/// What may stand before the first line, and is no part of it.
+/// What may stand before the first line, and is not part of it.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// One block of a stream, up to a blank line.

@@ -1,7 +1,7 @@
 //! What comes from a child's standard output.
 //!
 //! What comes in: lines. What goes out: events, in order, as fast as they are taken. Deliberately not
-//! here: what messages mean. A server prints what is no message: that is logged and passed over, and if it
+//! here: what messages mean. A server prints what is not a message: that is logged and passed over, and if it
 //! was to be an answer, its request is told.
 
 use super::process::Signals;
@@ -18,7 +18,7 @@ use tokio::{io::AsyncRead, sync::mpsc, time::timeout};
 
 /// How long a line may take when the process has ended: its children may hold its output open.
 const LINGER: Duration = Duration::from_millis(500);
-/// How much is logged of a line that is no message.
+/// How much is logged of a line that is not a message.
 const SHOWN: usize = 200;
 
 pub(super) struct Inbox {
@@ -116,7 +116,7 @@ impl Inbox {
             return Ok(());
         }
         // It was meant as a message: what it says may be anybody's data, and is not logged.
-        tracing::warn!(server, bytes = line.len(), %error, "a line that is no message is passed over");
+        tracing::warn!(server, bytes = line.len(), %error, "ignored a line that is not a JSON-RPC message");
         let mut skim = Skim::new();
         skim.feed(line);
         let reason = error.to_string();
@@ -132,12 +132,7 @@ impl Inbox {
         self.no_messages.add(1);
         let limit = self.limit;
         let (server, bytes) = (&*self.server, skimmed.bytes);
-        tracing::warn!(
-            server,
-            bytes,
-            limit,
-            "a line beyond the limit is passed over"
-        );
+        tracing::warn!(server, bytes, limit, "ignored a line beyond the limit");
         let error = UpstreamError::TooLarge { limit };
         let answer = RpcError::new(code::INVALID_REQUEST, error.to_string());
         self.unusable(skimmed, error, answer).await
@@ -149,7 +144,7 @@ impl Inbox {
             server,
             bytes,
             ?kind,
-            "a message is passed over: the gateway holds as much as it may"
+            "dropped a message: the memory limit is reached"
         );
         let error = UpstreamError::NoRoom;
         let answer = RpcError::new(code::INTERNAL, "the gateway has no memory for this message");

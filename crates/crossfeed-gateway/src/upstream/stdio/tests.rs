@@ -160,16 +160,20 @@ fn what_is_no_message_is_counted() {
 
 #[test]
 fn a_request_whose_answer_is_no_message_is_told() {
-    let invalid = "failed 7: the request may have run: the server sent what is no message: ";
+    let invalid =
+        "failed 7: the request may have run: the server sent an invalid JSON-RPC message: ";
     for (line, reason) in [
-        (r#"{"id":7,"result":NaN,"jsonrpc":"2.0"}"#, "no JSON: "),
+        (
+            r#"{"id":7,"result":NaN,"jsonrpc":"2.0"}"#,
+            "not valid JSON: ",
+        ),
         (
             r#"{"id":7,"result":1}"#,
-            "no JSON-RPC 2.0 message: `jsonrpc` is not",
+            "not a valid JSON-RPC 2.0 message: `jsonrpc` is not",
         ),
         (
             r#"{"jsonrpc":"2.0","id":7}"#,
-            "no JSON-RPC 2.0 message: it is no request",
+            "not a valid JSON-RPC 2.0 message: it is neither a request",
         ),
     ] {
         let said = run(async { start(&shell(&format!("echo '{line}'"))).await.rest().await });

@@ -74,7 +74,7 @@ fn meaning(text: &str) -> String {
     out
 }
 
-/// Every text that is no JSON itself, at every level, keys included; `None` where a key stands twice.
+/// Every text that is not valid JSON itself, at every level, keys included; `None` where a key stands twice.
 fn texts(text: &str) -> Option<HashSet<String>> {
     let mut found = HashSet::new();
     let mut open = vec![text.to_owned()];
@@ -179,7 +179,7 @@ proptest! {
         let path = ["a", "b_", "a.b_", "é"][path];
         let rules = RevealRules::parse([""; 0], [path]).unwrap();
         let policy = Policy::default().with_never([path]).unwrap();
-        // Of a text that is no list and no object, projection withholds the whole, and this the part.
+        // Of a text that is not a list and no object, projection withholds the whole, and this the part.
         if !nesting.text.trim_start().starts_with(['{', '[']) {
             return Ok(());
         }

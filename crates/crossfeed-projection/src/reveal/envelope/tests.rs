@@ -201,7 +201,7 @@ fn paths_begin_at_what_a_part_stands_for() {
         &json!({"content": [data(own()), text("{}")]}),
         Some(json!({"content": [text("[withheld]"), text("{}")]})),
     );
-    // `[].pin` is no name: it holds for the items of the list, and not below.
+    // `[].pin` is not a name: it holds for the items of the list, and not below.
     check(
         &["[].pin"],
         &json!({"content": [text("{\"a\":{\"pin\":1}}"), text("{\"pin\":1}")]}),

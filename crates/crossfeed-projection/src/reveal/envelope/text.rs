@@ -109,7 +109,7 @@ impl Envelope<'_> {
         goes.then(withheld)
     }
 
-    /// The same of bytes in base64. Those of media are no text, but for what they name.
+    /// The same of bytes in base64. Those of media are not text, but for what they name.
     pub(super) fn bytes(
         &mut self,
         at: usize,

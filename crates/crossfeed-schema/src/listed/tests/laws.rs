@@ -128,7 +128,7 @@ fn members(inner: impl Strategy<Value = (Value, Value)>) -> impl Strategy<Value 
     })
 }
 
-/// Whether a shown schema asks for text that is no JSON.
+/// Whether a shown schema asks for text that is not valid JSON.
 fn takes_text(shown: &Value) -> bool {
     let branches = shown.get("anyOf").and_then(Value::as_array);
     !crate::is_fold(shown)

@@ -296,7 +296,7 @@ fn nulls_of_undeclared_parameters_go_too() {
             Ok(json!({"n": null, "x_b": null, "_refs": reference})),
         );
     }
-    // A name that the tool refuses is no slip of ours.
+    // A name that the tool refuses is not a slip of ours.
     check(
         &object(json!({"n": {}}), json!([])),
         &ListOptions::style(Style::Refs),

@@ -16,11 +16,11 @@ pub enum InspectError {
         /// What it should be.
         expected: &'static str,
     },
-    /// `field_path` is no path: `a..b`.
+    /// `field_path` is not a path: `a..b`.
     #[error(transparent)]
     Path(#[from] PathError),
     /// A place whose schema takes too much work to be read: unions of unions of unions.
-    #[error("`{path}` is not told: its schema takes too much work to be read")]
+    #[error("cannot describe `{path}`: its schema takes too many steps to read")]
     TooMuch {
         /// The path as it was asked for.
         path: String,
@@ -39,8 +39,8 @@ pub enum InspectError {
         /// Fields that are there, up to ten.
         known: Vec<String>,
     },
-    /// `[]` or `[0]` on what is no list: `id[]`.
-    #[error("`{path}` is unknown: {at} is no list")]
+    /// `[]` or `[0]` on what is not a list: `id[]`.
+    #[error("`{path}` is unknown: {at} is not a list")]
     NotAList {
         /// The path as it was asked for.
         path: String,

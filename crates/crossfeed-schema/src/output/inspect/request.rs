@@ -80,7 +80,7 @@ impl InspectRequest {
     ///
     /// # Errors
     ///
-    /// [`InspectError::Arguments`] for what is no object, a path that is no string, and a number
+    /// [`InspectError::Arguments`] for what is not an object, a path that is not a string, and a number
     /// that is none or below zero.
     pub fn parse(arguments: &Value) -> Result<Self, InspectError> {
         let wrong = |parameter, expected| InspectError::Arguments {

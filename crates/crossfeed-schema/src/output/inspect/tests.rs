@@ -257,13 +257,13 @@ fn what_is_not_there_is_refused() {
     refused(
         &shop,
         "id[]",
-        "`id[]` is unknown: the integer `id` is no list",
+        "`id[]` is unknown: the integer `id` is not a list",
         "try: id",
     );
     refused(
         &shop,
         "[]",
-        "`[]` is unknown: the object at the root is no list",
+        "`[]` is unknown: the object at the root is not a list",
         "try the empty path, which is the whole value",
     );
     refused(
@@ -419,7 +419,7 @@ fn what_takes_too_much_work_is_not_told() {
     refused(
         &schema,
         &way,
-        &format!("`{way}` is not told: its schema takes too much work to be read"),
+        &format!("cannot describe `{way}`: its schema takes too many steps to read"),
         "inspect a place above it",
     );
     let answer = OutputSchema::new(schema).inspect(&at("")).unwrap();

@@ -10,7 +10,7 @@ const NEW_KEYS: usize = 16;
 const NEW_OBJECTS: u64 = 8;
 /// Objects with keys of one type, of which none has a key of another.
 const VANISHING_OBJECTS: u64 = 4;
-/// Digits of a number that is no position, nor a year.
+/// Digits of a number that is not a position, nor a year.
 const LONG_NUMBER: usize = 6;
 /// Keys that look like data, before they count as it.
 const DATA_KEYS: usize = 2;

@@ -192,7 +192,7 @@ impl Observation<'_> {
             let Some(key) = fields.keys.get_mut(at) else {
                 continue;
             };
-            // Two keys that are no text may read the same.
+            // Two keys that are not text may read the same.
             if key.last != now {
                 had_always += usize::from(key.count == objects_before);
                 key.count = key.count.saturating_add(1);

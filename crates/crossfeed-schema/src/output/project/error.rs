@@ -7,7 +7,7 @@ use crate::SchemaError;
 #[non_exhaustive]
 pub enum NoProjectedSchema {
     /// The schema itself is none, or none that can be judged offline: `{"type": "objekt"}`.
-    #[error("nothing can be judged by the output schema: {0}")]
+    #[error("the output schema cannot be used to validate: {0}")]
     Invalid(#[from] SchemaError),
     /// The outcome would hold too many values: a schema whose places are cut in a thousand ways.
     #[error("the projected schema would hold more than {limit} values")]
@@ -22,6 +22,6 @@ pub enum NoProjectedSchema {
         limit: usize,
     },
     /// The outcome would be none, by the same judgement as the schema itself: it nests too deep.
-    #[error("the projected schema would be none that can be judged by: {0}")]
+    #[error("the projected schema would not be valid: {0}")]
     Unusable(#[source] SchemaError),
 }

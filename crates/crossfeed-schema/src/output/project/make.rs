@@ -285,7 +285,7 @@ impl<'s, 'p> Maker<'s, 'p> {
     }
 }
 
-/// Assertions that are no schemas and are made together with those that are.
+/// Assertions that are not schemas and are made together with those that are.
 const ACTING_TOGETHER: [&str; 12] = [
     "required",
     "minProperties",

@@ -109,7 +109,7 @@ impl<'s> Maker<'s, '_> {
                 }
                 match self.cuts.member(cut, name) {
                     None => pieces.exact = false,
-                    // It is no additional one then, and must be none.
+                    // It is not an additional one then, and must be none.
                     Some(_) if is_nothing => {}
                     Some(inner) => {
                         let made = self.schema(additional, inner)?;

@@ -13,7 +13,7 @@
 //! - An object is *open* where it declares no field and does not forbid them; one that declares some
 //!   is described by them, and by `*` where `additionalProperties` (or a pattern) declares fields of
 //!   the others. Of others that are of any kind, or scalars, nothing is said.
-//! - What is no schema says nothing.
+//! - What is not a schema says nothing.
 
 mod fields;
 mod node;
@@ -50,7 +50,7 @@ pub(super) const ENVELOPED: &str = "data";
 
 /// The schema of what a tool returns: declared by the tool, or learned.
 ///
-/// Reading it never fails. What a schema does not say is `unknown`; one that is no schema at all has
+/// Reading it never fails. What a schema does not say is `unknown`; one that is not a schema at all has
 /// no fields.
 ///
 /// ```

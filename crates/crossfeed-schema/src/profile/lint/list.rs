@@ -42,7 +42,7 @@ pub fn lint(tools: &[ToLint<'_>], profile: Profile) -> Vec<Finding> {
 
 /// Judges a tool list by a profile, in the document in which it would be sent.
 ///
-/// Found are, beside what [`lint`] finds, tools without a schema and entries that are no tools.
+/// Found are, beside what [`lint`] finds, tools without a schema and entries that are not tools.
 ///
 /// ```
 /// use crossfeed_schema::{Profile, ToolList, lint_list};
@@ -55,7 +55,7 @@ pub fn lint(tools: &[ToLint<'_>], profile: Profile) -> Vec<Finding> {
 ///     lines,
 ///     [
 ///         "get: there is no schema; a tool has one (MCP specification, server/tools); write {\"type\": \"object\", \"properties\": {}}",
-///         "/1: it is no object; an entry of the list is a tool (MCP specification, server/tools); mend it or leave it out",
+///         "/1: it is not an object; an entry of the list is a tool (MCP specification, server/tools); mend it or leave it out",
 ///     ]
 /// );
 /// # Ok::<(), crossfeed_schema::ToolListError>(())
@@ -153,7 +153,7 @@ impl<'t> Judging<'t> {
     }
 }
 
-/// An entry that is no tool; nothing is found where the provider runs it or takes it as it is.
+/// An entry that is not a tool; nothing is found where the provider runs it or takes it as it is.
 fn judge_passed(list: &ToolList, passed: &Passed, profile: Profile) -> Vec<Finding> {
     let (why, fix) = match profile {
         // Nobody runs a tool for a client of MCP.

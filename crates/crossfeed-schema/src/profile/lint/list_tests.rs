@@ -52,7 +52,7 @@ fn what_is_no_tool_is_refused() {
     check(
         mcp,
         json!([1, null]),
-        &["/0: it is no object; ", "/1: it is no object; "],
+        &["/0: it is not an object; ", "/1: it is not an object; "],
     );
     check(
         mcp,

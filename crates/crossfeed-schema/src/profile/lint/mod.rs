@@ -131,7 +131,7 @@ impl<'t> Findings<'t> {
                     Severity::Warning
                 },
                 what: format!("and {} more", self.more),
-                why: format!("at most {REPORTED} findings a tool are told"),
+                why: format!("at most {REPORTED} findings are listed for each tool"),
                 fix: "mend those above first".to_owned(),
             });
         }

@@ -107,7 +107,7 @@ impl Narrowing<'_> {
         self.union(told, annotations)
     }
 
-    /// Values that are no containers.
+    /// Values that are not containers.
     fn scalar(
         &mut self,
         flat: &Map<String, Value>,

@@ -91,11 +91,11 @@ fn a_call_that_cannot_be_read_says_why() {
     let chat = |arguments: &str| json!({"id": "t", "type": "function", "function": {"name": "f", "arguments": arguments}});
     refused(
         chat("{\"a\": "),
-        "call of `f`: the arguments are no JSON: unexpected end at byte 6",
+        "call of `f`: the arguments are not valid JSON: unexpected end at byte 6",
     );
     refused(
         chat("plain"),
-        "call of `f`: the arguments are no JSON: not JSON at byte 0",
+        "call of `f`: the arguments are not valid JSON: not JSON at byte 0",
     );
     refused(
         chat(&"[".repeat(1000)),
@@ -115,9 +115,9 @@ fn a_call_that_cannot_be_read_says_why() {
     );
     refused(
         json!({"type": "text", "text": "x"}),
-        "this is no tool call but object",
+        "expected a tool call, found object",
     );
-    refused(json!(7), "this is no tool call but number");
+    refused(json!(7), "expected a tool call, found number");
     let error = ToolCall::parse(&chat("{")).unwrap_err();
     assert_eq!(
         (error.id.as_deref(), error.name.as_deref()),

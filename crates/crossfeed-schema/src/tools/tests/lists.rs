@@ -149,7 +149,7 @@ fn what_is_no_tool_stays_and_says_why() {
     assert_eq!(
         passed,
         [
-            ("/tools/0", "", "it is no object"),
+            ("/tools/0", "", "it is not an object"),
             ("/tools/1", "web_search", "the provider runs it itself"),
             ("/tools/2", "inputSchema", "it has no name"),
             ("/tools/4", "", "it has no name"),
@@ -214,7 +214,7 @@ fn changes_go_where_the_shape_has_them() {
     );
 }
 
-/// The entries of a list that are no tools, each with why, and whether the provider runs it.
+/// The entries of a list that are not tools, each with why, and whether the provider runs it.
 fn passed(document: Value, expected: &[(&str, &str, bool)]) {
     let list = ToolList::parse(&document).unwrap();
     assert_eq!(list.tools().len(), 0, "{document}");
@@ -231,7 +231,7 @@ fn who_runs_what_is_no_tool() {
     let (hosted, nameless, none) = (
         "the provider runs it itself",
         "it has no name",
-        "it is no object",
+        "it is not an object",
     );
     passed(
         json!([1, null]),

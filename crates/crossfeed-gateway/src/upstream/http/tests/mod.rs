@@ -147,23 +147,23 @@ fn what_is_no_answer_fails_its_request() {
     let page = || reply(200, "text/html", "<p>");
     check(
         page,
-        "7 failed: the request may have run: the server sent what is no message: HTTP 200 without a message",
+        "7 failed: the request may have run: the server sent an invalid JSON-RPC message: HTTP 200 without a message",
     );
     check(
         accepted,
-        "7 failed: the request may have run: the server sent what is no message: HTTP 202 without a message",
+        "7 failed: the request may have run: the server sent an invalid JSON-RPC message: HTTP 202 without a message",
     );
     check(
         || json("{"),
-        "7 failed: the request may have run: the server sent what is no message: no JSON: unexpected end at byte 1",
+        "7 failed: the request may have run: the server sent an invalid JSON-RPC message: not valid JSON: unexpected end at byte 1",
     );
     check(
         || json("[]"),
-        "7 failed: the request may have run: the server sent what is no message: a list of messages: send them one by one",
+        "7 failed: the request may have run: the server sent an invalid JSON-RPC message: a list of messages: send them one by one",
     );
     check(
         || stream("data: {\"jsonrpc\":\"2.0\",\"id\":7}\n\n"),
-        "7 failed: the request may have run: the server sent what is no message: no JSON-RPC 2.0 message: it is no request, no notification and no response",
+        "7 failed: the request may have run: the server sent an invalid JSON-RPC message: not a valid JSON-RPC 2.0 message: it is neither a request, a notification nor a response",
     );
     check(
         || stream(""),
