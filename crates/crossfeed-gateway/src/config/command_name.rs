@@ -27,7 +27,7 @@ const NPM_SWITCHES: [&str; 14] = [
 ];
 
 /// Options of `npx` and its like whose value is the next word.
-const NPM_OPTIONS: [&str; 10] = [
+const NPM_OPTIONS: [&str; 9] = [
     "--cache",
     "--loglevel",
     "--node-options",
@@ -37,7 +37,6 @@ const NPM_OPTIONS: [&str; 10] = [
     "--userconfig",
     "--workspace",
     "-p",
-    "-w",
 ];
 
 /// Options of `uvx`, of its like and of Python that take no value.

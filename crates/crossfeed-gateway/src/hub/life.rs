@@ -427,6 +427,14 @@ pub(super) async fn announce(link: &Arc<Link>) {
     }
 }
 
+/// As [`announce`], of a server that was there all the time; does not wait for it.
+pub(super) fn announce_again(link: Arc<Link>) {
+    tokio::spawn(async move {
+        link.forget_known();
+        announce(&link).await;
+    });
+}
+
 /// Why a connection is listened to no longer.
 enum End {
     /// It is over.

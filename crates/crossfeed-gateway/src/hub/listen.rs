@@ -9,6 +9,7 @@ use super::{
     Client,
     begin::SLOWER,
     calls::Request,
+    life,
     link::{Failure, Link, Waiting},
     read,
     side::Side,
@@ -19,6 +20,7 @@ use crate::{
     downstream::{LISTEN, Outlet},
     members::object,
     message::{Id, Message},
+    upstream::UpstreamError,
 };
 use bytes::Bytes;
 use serde_json::{Map, Value};
@@ -296,9 +298,20 @@ impl Side {
             }
             return;
         }
+        let mut is_cut_off = false;
         if let Some(listening) = self.listenings().get_mut(&serial) {
+            let parts = listening.parts.len();
             listening.pending.retain(|server| *server != link.server);
             listening.parts.retain(|(server, _)| *server != link.server);
+            is_cut_off = listening.parts.len() < parts;
+        }
+        if let Err(Failure::Unavailable(error)) = &answer
+            && is_cut_off
+            && error.clone().before_sending() == UpstreamError::SessionOver
+            && link.is_open()
+        {
+            // Behind a bridge a session was renewed: the server is there, and has forgotten who listens.
+            life::announce_again(Arc::clone(link));
         }
         let failure = match answer {
             Err(Failure::Error(message)) => Some(*message),

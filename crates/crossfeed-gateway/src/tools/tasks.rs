@@ -45,7 +45,18 @@ pub(super) struct Done {
     again: Again,
     /// Where the result lives.
     place: Arc<Place>,
-    came: Option<[u8; 32]>,
+    end: End,
+}
+
+/// How a call that became a task ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// Given up to make room: no result of it is recorded.
+    GivenUp,
+    /// The server said that it came to nothing, and not yet why.
+    Failed,
+    /// With a result of this digest.
+    Result([u8; 32]),
 }
 
 /// How many tasks may be in flight and known.
@@ -96,12 +107,12 @@ enum Holds<'d> {
 
 impl Task {
     /// The call, if it is in flight still: no longer from here on.
-    fn end(&mut self, came: Option<[u8; 32]>) -> Option<Box<Kept>> {
+    fn end(&mut self, end: End) -> Option<Box<Kept>> {
         let done = match self {
             Self::Running(kept) => Done {
                 again: kept.again(),
                 place: Arc::clone(&kept.shared.place),
-                came,
+                end,
             },
             Self::Done(_) => return None,
         };
@@ -141,7 +152,7 @@ impl OfClient {
         let running = tasks.iter().filter_map(|(_, task)| task.try_lock().ok());
         let running = running.filter(|task| matches!(**task, Task::Running(_)));
         for mut oldest in running.skip(self.room.running) {
-            drop(oldest.end(None));
+            drop(oldest.end(End::GivenUp));
         }
     }
 
@@ -226,7 +237,7 @@ pub(super) async fn cancelled(shared: &Shared, server: usize, task_id: &str, sai
 
 /// The task came to nothing.
 async fn fail(task: &tokio::sync::Mutex<Task>, status: &str) {
-    let kept = task.lock().await.end(None);
+    let kept = task.lock().await.end(End::Failed);
     if let Some(kept) = kept {
         kept.fail(&format!("the task was {status}")).await;
     }
@@ -240,7 +251,7 @@ async fn seen(shared: Arc<Shared>, task: Arc<tokio::sync::Mutex<Task>>, result: 
     })
     .await;
     let mut task = task.lock().await;
-    if let Some(kept) = task.end(Some(came)) {
+    if let Some(kept) = task.end(End::Result(came)) {
         let shown = kept.finish(result.clone(), None).await;
         // Nothing is known of its members, so it is in one piece.
         return shown.over(&result);
@@ -248,22 +259,18 @@ async fn seen(shared: Arc<Shared>, task: Arc<tokio::sync::Mutex<Task>>, result: 
     let Task::Done(done) = &mut *task else {
         return result;
     };
-    if done.came.is_none() {
-        // It came to nothing, as the server said before; this may be why.
+    if done.end == End::Failed {
+        // This may be why.
         let shared = shared.at(Arc::clone(&done.place));
         if let Some(again) = done.again.of_late_failure(&shared, &result).await {
             done.again = again;
-            done.came = Some(came);
+            done.end = End::Result(came);
         }
     }
-    let Done {
-        again,
-        place,
-        came: first,
-    } = Done::clone(done);
+    let Done { again, place, end } = Done::clone(done);
     drop(task);
     let shared = shared.at(place);
-    again.shown(&shared, result, first == Some(came)).await
+    again.shown(&shared, result, end == End::Result(came)).await
 }
 
 fn is_result(root: Cursor<'_>) -> bool {

@@ -128,6 +128,21 @@ fn a_call_that_ran_twice_or_unasked_is_found() {
         &[asked(KEY), ran(KEY), ran(KEY), answered(&[KEY])],
         &[Law::AtMostOnce],
     );
+    // A server that does not know the session has not run the call, and one that says so after it ran it lies: once.
+    let lied_to = Event::Asked {
+        key: KEY.into(),
+        client: "ada.web1".into(),
+        server: "alpha".into(),
+        fault: Some("404-after".into()),
+        refers_to: Vec::new(),
+    };
+    let twice = [lied_to, ran(KEY), ran(KEY), answered(&[KEY])];
+    check(&twice, &[]);
+    let [asked, once, again, answered] = twice;
+    check(
+        &[asked, once.clone(), once, again, answered],
+        &[Law::AtMostOnce],
+    );
     check(&[ran(KEY)], &[Law::AtMostOnce]);
     check(&[told(1), noted(1), noted(1)], &[Law::AtMostOnce]);
 }

@@ -107,6 +107,10 @@ impl Sessions {
     /// A client's calls run in this session from here on, if it has no other for them or the server may still
     /// ask there within a call that is over.
     fn put_first(&mut self, link: Link, first: Option<Link>) {
+        if first.is_none() && self.is_full(false) {
+            // It stays beside the first ones, of which there are as many as there may be.
+            return;
+        }
         let first = first.and_then(|first| self.sessions.get_mut(&first).map(|at| (first, at)));
         if let Some((first, session)) = first {
             if first == link || !(self.has_asked && session.unanswered.may_ask()) {

@@ -356,6 +356,8 @@ impl Sessions {
         };
         call.came_back = true;
         call.number = None;
+        // The next session asks anew, under ids that may be the same.
+        call.asks.clear();
         session.hold(Held::Call(number));
         true
     }

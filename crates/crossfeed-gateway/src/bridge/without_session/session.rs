@@ -302,7 +302,13 @@ impl Sessions {
     fn client_of(&mut self, held: &Held) -> Option<Id> {
         let client = match held {
             Held::Discover(client) => client.clone(),
-            Held::Call(call) => self.calls.remove(call)?.client?,
+            Held::Call(call) => {
+                let call = self.calls.remove(call)?;
+                if let Some((state, _)) = &call.parked {
+                    self.by_state.remove(state);
+                }
+                call.client?
+            }
             Held::Listen(listen) => self.listens.remove(listen)?.client,
         };
         self.by_client.remove(&client);

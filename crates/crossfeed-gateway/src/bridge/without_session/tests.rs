@@ -916,6 +916,50 @@ async fn what_a_server_does_not_take_for_its_session_is_sent_again_in_another() 
     ));
 }
 
+/// A server that was restarted numbers its requests anew.
+#[tokio::test(start_paused = true)]
+async fn an_answer_to_the_session_before_does_not_reach_the_next() {
+    let mut talk = discovered(r#"{"tools":{}}"#).await;
+    talk.server(r#"{"jsonrpc":"2.0","id":0,"method":"roots/list"}"#)
+        .await;
+    talk.call("a", 3).await;
+    let state = talk
+        .asked("a", r#"{"input_1":{"method":"roots/list"}}"#)
+        .await;
+    for event in [
+        Event::Returned {
+            message: Message::request(&Id::number(3), "tools/call", None),
+            headers: Vec::new(),
+        },
+        Event::Closed(UpstreamError::SessionOver),
+    ] {
+        talk.server.events.send(event).await.unwrap();
+    }
+    talk.server = talk.connections.recv().await.unwrap();
+    let Told::Message(hello, _) = talk.told().await else {
+        panic!("no message");
+    };
+    let id = hello.id().unwrap();
+    let begun = format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"result":{{"protocolVersion":"2025-06-18","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"2"}}}}}}"#
+    );
+    talk.server(&begun).await;
+    assert!(matches!(talk.told().await, Told::Speak(_)));
+    talk.server_gets(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
+        .await;
+    let Told::Message(call, _) = talk.told().await else {
+        panic!("no message");
+    };
+    assert_eq!(call.method(), Some("tools/call"));
+    talk.server(r#"{"jsonrpc":"2.0","id":0,"method":"roots/list"}"#)
+        .await;
+    talk.again("b", &state, r#"{"input_1":{"roots":[]}}"#).await;
+    // What the client says is of the question before: it is asked the one of the new session.
+    talk.asked("b", r#"{"input_2":{"method":"roots/list"}}"#)
+        .await;
+    talk.silence().await;
+}
+
 /// Nor what nobody waits for any longer.
 #[tokio::test(start_paused = true)]
 async fn what_came_back_and_was_cancelled_is_not_sent_again() {

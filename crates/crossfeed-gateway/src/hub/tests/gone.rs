@@ -186,6 +186,52 @@ async fn a_client_without_sessions_hears_what_it_listens_to() {
     assert!(client.is_quiet().await);
 }
 
+/// A server behind a bridge that forgot its session is asked to tell again.
+#[tokio::test(start_paused = true)]
+async fn a_subscription_outlives_the_session_behind_a_bridge() {
+    let world = World::new(&["a", "b"]);
+    let client = world.stateless();
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    let listen = format!(r#"{{"notifications":{{"toolsListChanged":true}},{meta}}}"#);
+    client.request("subscriptions/listen", &listen).await;
+    let mut servers = Vec::new();
+    for index in 0..2 {
+        let mut server = world.server(index).await;
+        let probe = server.expect("server/discover").await;
+        server
+            .answer(
+                &probe,
+                &format!(r#"{{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{ALL},"serverInfo":{{"name":"s","version":"1"}},"ttlMs":0,"cacheScope":"private"}}"#),
+            )
+            .await;
+        servers.push(server);
+    }
+    let mut ids = Vec::new();
+    for server in &mut servers {
+        let asked = server.expect("subscriptions/listen").await;
+        let id = asked.id().unwrap();
+        server
+            .say(message(&format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{{"notifications":{{"toolsListChanged":true}},"_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}}}}}"#
+            )))
+            .await;
+        ids.push(id.clone());
+    }
+    assert!(client.next().await.contains("acknowledged"));
+    let failed = Event::Failed {
+        id: ids.remove(0),
+        error: UpstreamError::SessionOver.after_sending(),
+    };
+    servers[0].events.send(failed).await.unwrap();
+    servers[0].expect("subscriptions/listen").await;
+    assert!(
+        client
+            .next()
+            .await
+            .contains("notifications/tools/list_changed")
+    );
+}
+
 /// Also in a session that began without it, and in one that has listed since.
 #[tokio::test(start_paused = true)]
 async fn a_tool_of_a_server_that_is_gone_is_not_unknown() {

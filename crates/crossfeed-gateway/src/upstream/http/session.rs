@@ -90,16 +90,18 @@ pub(super) async fn ask(link: &Link) {
     let since = Instant::now();
     let id = Id::of(bytes::Bytes::from_static(br#""crossfeed-session""#));
     let ping = Message::request(&id, "ping", None);
-    let posted = timeout(ASKING, link.post(&ping, &[], &Arc::default())).await;
-    // Where nothing is learnt, the next request will learn it.
-    let Ok(Ok(response)) = posted else { return };
-    if response.status().is_success() {
-        return;
-    }
-    let is_over = match Refusal::read(link, &id, response).await {
-        Refusal::Session | Refusal::Cut => true,
-        Refusal::Error { is_doubt, .. } => is_doubt,
-        Refusal::Status => false,
+    let answer = async {
+        let response = link.post(&ping, &[], &Arc::default()).await.ok()?;
+        if response.status().is_success() {
+            return None;
+        }
+        Some(Refusal::read(link, &id, response).await)
+    };
+    // Where nothing is learnt in time, the next request will learn it.
+    let is_over = match timeout(ASKING, answer).await {
+        Ok(Some(Refusal::Session | Refusal::Cut)) => true,
+        Ok(Some(Refusal::Error { is_doubt, .. })) => is_doubt,
+        Ok(Some(Refusal::Status) | None) | Err(_) => false,
     };
     if is_over {
         end(link, since);
