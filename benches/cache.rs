@@ -8,11 +8,12 @@ use crossfeed_json::Document;
 use crossfeed_store::{MemoryLimits, MemoryStore, ResultKind, ResultStore, StoredResult};
 use crossfeed_wire::{CallId, Scope};
 use lru::LruCache;
+use parking_lot::Mutex;
 use std::{
     future::Future,
     num::NonZeroUsize,
     pin::pin,
-    sync::{Arc, Barrier, Mutex},
+    sync::{Arc, Barrier},
     task::{Context, Poll, Waker},
     thread,
     time::{Duration, Instant},
@@ -98,7 +99,7 @@ fn insert(keys: &[Vec<Key>], most: usize) -> Vec<Contender<'_>> {
     let plain = move |lists: usize| {
         let cache = Plain::new(LruCache::new(NonZeroUsize::new(results(lists)).unwrap()));
         move |key: &Key| {
-            let old = cache.lock().unwrap().push(key.clone(), Arc::new(result()));
+            let old = cache.lock().push(key.clone(), Arc::new(result()));
             drop(old);
         }
     };
@@ -118,13 +119,13 @@ fn hit(keys: &[Vec<Key>]) -> Vec<Contender<'_>> {
     for (scope, call) in keys.iter().flatten() {
         ready(store.put(scope, call, result())).unwrap();
         let key = (scope.clone(), call.clone());
-        plain.lock().unwrap().put(key, Arc::new(result()));
+        plain.lock().put(key, Arc::new(result()));
     }
     let from_store = move |(scope, call): &Key| {
         ready(store.get(scope, call)).unwrap().found().unwrap();
     };
     let from_plain = move |key: &Key| {
-        let found = plain.lock().unwrap().get(key).cloned();
+        let found = plain.lock().get(key).cloned();
         found.unwrap();
     };
     let (store_again, plain_again) = (from_store.clone(), from_plain.clone());

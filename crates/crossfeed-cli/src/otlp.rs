@@ -18,10 +18,8 @@ use opentelemetry_sdk::{
         TracerProviderBuilder,
     },
 };
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use parking_lot::Mutex;
+use std::{sync::Arc, time::Duration};
 
 /// How long a receiver may take for a request.
 const REQUEST: Duration = Duration::from_secs(4);
@@ -99,7 +97,7 @@ impl<E: SpanExporter> SpanExporter for Noted<E> {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         let count = batch.len();
         let done = self.inner.export(batch).await;
-        let mut sent = self.fate.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sent = self.fate.0.lock();
         match &done {
             Ok(()) => sent.spans += count,
             Err(error) => {
@@ -186,7 +184,7 @@ impl Delivery {
         spans: usize,
     ) -> Result<String, Stop> {
         let ended = tracers.shutdown_with_timeout(ALL);
-        let sent = self.fate.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let sent = self.fate.0.lock();
         let Endpoint { traces, metrics } = &self.to;
         let failed = sent.failed.clone();
         let failed = failed.or_else(|| ended.err().map(|error| error.to_string()));
@@ -213,7 +211,7 @@ impl Delivery {
     pub(crate) fn end(&self, tracers: &SdkTracerProvider, meters: &SdkMeterProvider) {
         let ended = tracers.shutdown_with_timeout(ALL);
         let metered = meters.shutdown_with_timeout(REQUEST);
-        let sent = self.fate.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let sent = self.fate.0.lock();
         let Sent { spans, lost, .. } = *sent;
         let Endpoint { traces, metrics } = &self.to;
         let failed = sent.failed.clone();

@@ -12,10 +12,11 @@ use crossfeed_wire::{ArtifactId, CallId, Scope};
 // another content pass for one that was shown.
 use foldhash::quality::RandomState;
 use lru::LruCache;
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     hash::BuildHasher,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -148,7 +149,7 @@ impl Account {
     }
 
     fn books(&self) -> MutexGuard<'_, Books> {
-        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+        self.books.lock()
     }
 
     /// The mark of what is stored: of its kind and bytes, or of the beginning and the end of many.
@@ -268,7 +269,7 @@ impl Accounts {
     }
 
     fn kept(&self) -> MutexGuard<'_, LruCache<Scope, Arc<Account>>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock()
     }
 
     /// The books of a session, opened if need be.

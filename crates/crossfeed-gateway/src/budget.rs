@@ -16,9 +16,10 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_core::Memory;
+use parking_lot::RwLock;
 use std::{
     collections::HashMap,
-    sync::{Arc, PoisonError, RwLock, atomic::Ordering},
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 use tokio::{
@@ -118,15 +119,12 @@ impl Budget {
     /// What is held for a principal.
     #[must_use]
     pub fn account(self: &Arc<Self>, principal: &Principal) -> Arc<Account> {
-        let accounts = self.accounts.read().unwrap_or_else(PoisonError::into_inner);
+        let accounts = self.accounts.read();
         if let Some(account) = accounts.get(principal) {
             return Arc::clone(account);
         }
         drop(accounts);
-        let mut accounts = self
-            .accounts
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut accounts = self.accounts.write();
         let account = accounts.entry(principal.clone()).or_insert_with(|| {
             Arc::new(Account {
                 budget: Arc::clone(self),

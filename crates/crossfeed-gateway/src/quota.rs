@@ -17,7 +17,7 @@ use crate::{
 use std::{
     collections::HashMap,
     sync::{
-        Arc, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -197,7 +197,7 @@ impl Quota {
     }
 
     fn used_by(&self) -> MutexGuard<'_, Used> {
-        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+        self.used.lock()
     }
 
     /// How many there are.

@@ -4,7 +4,9 @@
 //! shuttle's take their place and try the interleavings of the very code that runs.
 
 #[cfg(not(test))]
-pub(crate) use std::sync::{Mutex, MutexGuard, atomic::AtomicUsize};
+pub(crate) use parking_lot::{Mutex, MutexGuard};
+#[cfg(not(test))]
+pub(crate) use std::sync::atomic::AtomicUsize;
 
 #[cfg(test)]
 pub(crate) use model::{AtomicUsize, Mutex, MutexGuard, explore, join_tasks};
@@ -40,7 +42,7 @@ mod model {
         cell::{Cell, RefCell},
         future::Future,
         ops::{Deref, DerefMut},
-        sync::{LockResult, OnceLock, PoisonError, atomic::Ordering},
+        sync::{OnceLock, PoisonError, atomic::Ordering},
     };
     use tokio::runtime::{Builder, Runtime};
 
@@ -111,12 +113,12 @@ mod model {
 
     #[derive(Debug)]
     pub(crate) enum Mutex<T> {
-        Real(std::sync::Mutex<T>),
+        Real(parking_lot::Mutex<T>),
         Model(shuttle::sync::Mutex<T>),
     }
 
     pub(crate) enum MutexGuard<'m, T> {
-        Real(std::sync::MutexGuard<'m, T>),
+        Real(parking_lot::MutexGuard<'m, T>),
         Model(Option<shuttle::sync::MutexGuard<'m, T>>),
     }
 
@@ -141,21 +143,17 @@ mod model {
             if is_running() {
                 Self::Model(shuttle::sync::Mutex::new(value))
             } else {
-                Self::Real(std::sync::Mutex::new(value))
+                Self::Real(parking_lot::Mutex::new(value))
             }
         }
 
-        pub(crate) fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
-            let poisoned = |guard| Err(PoisonError::new(guard));
+        pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
             match self {
-                Self::Real(mutex) => match mutex.lock() {
-                    Ok(guard) => Ok(MutexGuard::Real(guard)),
-                    Err(error) => poisoned(MutexGuard::Real(error.into_inner())),
-                },
-                Self::Model(mutex) => match mutex.lock() {
-                    Ok(guard) => Ok(MutexGuard::Model(Some(guard))),
-                    Err(error) => poisoned(MutexGuard::Model(Some(error.into_inner()))),
-                },
+                Self::Real(mutex) => MutexGuard::Real(mutex.lock()),
+                Self::Model(mutex) => {
+                    let guard = mutex.lock().unwrap_or_else(PoisonError::into_inner);
+                    MutexGuard::Model(Some(guard))
+                }
             }
         }
     }

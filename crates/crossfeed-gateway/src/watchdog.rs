@@ -10,10 +10,11 @@ use crate::metrics::{
     Counter, Histogram, Metrics,
     families::{STALL_SECONDS, STALLS},
 };
+use parking_lot::{Condvar, Mutex};
 use std::{
     io,
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     thread::{self, JoinHandle},
@@ -54,7 +55,7 @@ impl Threads {
         SLOT.with(|slot| {
             let slot = slot.get_or_init(|| {
                 let slot = Arc::new(AtomicU64::new(PARKED));
-                lock(&self.slots).push(Arc::clone(&slot));
+                self.slots.lock().push(Arc::clone(&slot));
                 slot
             });
             let at = if is_parked {
@@ -68,7 +69,7 @@ impl Threads {
 
     /// How many of so many are parked, or were a moment ago. Who never parked has only just begun.
     fn rested(&self, now: Duration, workers: usize) -> usize {
-        let slots = lock(&self.slots);
+        let slots = self.slots.lock();
         let new = workers.saturating_sub(slots.len());
         let moment = nanos(now.saturating_sub(STUCK));
         let rested = slots.iter().map(|slot| slot.load(Ordering::Relaxed));
@@ -78,10 +79,6 @@ impl Threads {
 
 fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX).max(1)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Watchdog {
@@ -229,7 +226,7 @@ pub struct Watching {
 
 impl Drop for Watching {
     fn drop(&mut self) {
-        *lock(&self.stop.is_over) = true;
+        *self.stop.is_over.lock() = true;
         self.stop.changed.notify_all();
         if let Some(thread) = self.thread.take() {
             // A watch that panicked has said so.
@@ -247,11 +244,10 @@ struct Stop {
 impl Stop {
     /// Waits so long, or until it is over, and says whether it is.
     fn after(&self, time: Duration) -> bool {
-        let is_over = lock(&self.is_over);
-        let waited = self
-            .changed
-            .wait_timeout_while(is_over, time, |is_over| !*is_over);
-        *waited.unwrap_or_else(PoisonError::into_inner).0
+        let mut is_over = self.is_over.lock();
+        self.changed
+            .wait_while_for(&mut is_over, |is_over| !*is_over, time);
+        *is_over
     }
 }
 

@@ -20,11 +20,9 @@ use crossfeed_store::{
     StoredArtifact, Tombstone,
 };
 use crossfeed_wire::Scope;
+use parking_lot::{Mutex, MutexGuard};
 use rusqlite::Connection;
-use std::{
-    path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{path::Path, sync::Arc};
 
 /// How often a row is looked up again whose file went meanwhile.
 const LOOKS: usize = 3;
@@ -85,7 +83,7 @@ impl Artifacts {
 
     pub(crate) fn reader(&self) -> MutexGuard<'_, Connection> {
         // A transaction that a panic ended was rolled back.
-        self.reader.lock().unwrap_or_else(PoisonError::into_inner)
+        self.reader.lock()
     }
 
     pub(crate) fn writer(&self) -> Result<Turn<'_>, StoreError> {
@@ -96,11 +94,11 @@ impl Artifacts {
     }
 
     fn loaded(&self) -> MutexGuard<'_, Loaded> {
-        self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
+        self.loaded.lock()
     }
 
     fn retired(&self) -> MutexGuard<'_, Place> {
-        self.retired.lock().unwrap_or_else(PoisonError::into_inner)
+        self.retired.lock()
     }
 
     fn sql<T>(&self, outcome: rusqlite::Result<T>) -> Result<T, StoreError> {

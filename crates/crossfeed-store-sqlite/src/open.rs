@@ -10,14 +10,13 @@ use crate::{
     options::SqliteOptions,
 };
 use crossfeed_store::StoreError;
+use parking_lot::Mutex;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, config::DbConfig};
 use std::{
     fs::{self, File},
     io::{self, ErrorKind},
     path::{Path, PathBuf},
-    process,
-    sync::{Mutex, PoisonError},
-    thread,
+    process, thread,
     time::{Duration, Instant},
 };
 
@@ -197,7 +196,7 @@ fn make_database(path: &Path) -> io::Result<()> {
     /// On some systems whoever closes a file loses all locks that this process has on it, so nobody
     /// may lock the new one before it is closed.
     static MAKING: Mutex<()> = Mutex::new(());
-    let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _making = MAKING.lock();
     match create(path) {
         Err(_) if path.exists() => Ok(()),
         outcome => outcome.map(drop),

@@ -15,13 +15,14 @@ use crossfeed_store::{
     conformance::{self, DurableHarness, Harness, TestLimits},
 };
 use crossfeed_wire::{ArtifactId, CallId, Scope};
+use parking_lot::Mutex;
 use rusqlite::Connection;
 use std::{
     fs,
     path::{Path, PathBuf},
     pin::pin,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
     task::{Context, Poll, Waker},
@@ -113,7 +114,7 @@ impl Harness for Places {
     async fn store(&self, limits: &TestLimits) -> Arc<dyn ResultStore> {
         let directory = Directory::new();
         let store = self.open(&directory, limits);
-        self.directories.lock().unwrap().push(directory);
+        self.directories.lock().push(directory);
         store
     }
 
@@ -125,7 +126,7 @@ impl Harness for Places {
 #[async_trait]
 impl DurableHarness for Places {
     async fn reopen(&self, limits: &TestLimits) -> Arc<dyn ResultStore> {
-        let directories = self.directories.lock().unwrap();
+        let directories = self.directories.lock();
         self.open(directories.last().unwrap(), limits)
     }
 }

@@ -5,11 +5,9 @@
 
 use crate::fault;
 use crossfeed_store::StoreError;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
-use std::{
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 /// A connection and who has it.
 pub(crate) struct Writer {
@@ -44,11 +42,9 @@ impl Writer {
     /// Waits for the connection, and takes it.
     pub(crate) fn take(&self) -> Result<Turn<'_>, StoreError> {
         let deadline = Instant::now() + self.patience;
-        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self
-            .given_back
-            .wait_timeout_while(taken, self.patience, |taken| *taken);
-        let (mut taken, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self.taken.lock();
+        self.given_back
+            .wait_while_for(&mut taken, |taken| *taken, self.patience);
         if *taken {
             return Err(StoreError::Locked {
                 waited: self.patience,
@@ -59,9 +55,8 @@ impl Writer {
         drop(taken);
         let release = Release(self);
         // A transaction that a panic ended was rolled back.
-        let connection = self.connection.lock();
         Ok(Turn {
-            connection: connection.unwrap_or_else(PoisonError::into_inner),
+            connection: self.connection.lock(),
             deadline,
             patience: self.patience,
             _release: release,
@@ -89,7 +84,7 @@ impl Turn<'_> {
 
 impl Drop for Release<'_> {
     fn drop(&mut self) {
-        let mut taken = self.0.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self.0.taken.lock();
         *taken = false;
         drop(taken);
         self.0.given_back.notify_one();

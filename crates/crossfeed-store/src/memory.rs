@@ -35,14 +35,10 @@ use crossfeed_wire::{ArtifactId, CallId, Scope};
 use dashmap::DashMap;
 use foldhash::quality::RandomState;
 use held::OwnerName;
+use parking_lot::{Mutex, MutexGuard};
 use queue::Queue;
 use session::{Dropped, Session, Shared};
-use std::{
-    fmt, future,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::Poll,
-    time::Duration,
-};
+use std::{fmt, future, sync::Arc, task::Poll, time::Duration};
 
 /// After how many sessions a sweep lets other tasks run.
 const SWEPT_AT_ONCE: usize = 256;
@@ -124,7 +120,7 @@ impl MemoryStore {
     }
 
     fn lock_queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock()
     }
 
     fn session(&self, scope: &Scope) -> Option<Arc<Session>> {

@@ -25,14 +25,9 @@ use opentelemetry_sdk::{
     error::OTelSdkResult,
     trace::{SdkTracerProvider, SpanData},
 };
+use parking_lot::Mutex;
 use serde_json::json;
-use std::{
-    collections::HashMap,
-    error::Error,
-    process::ExitCode,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, error::Error, process::ExitCode, sync::Arc, time::Duration};
 use tracing::{Instrument as _, Level, info_span};
 use tracing_subscriber::{filter::Targets, layer::SubscriberExt as _};
 
@@ -82,7 +77,7 @@ struct Kept(Arc<Mutex<Vec<SpanData>>>);
 
 impl opentelemetry_sdk::trace::SpanExporter for Kept {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
-        let mut spans = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spans = self.0.lock();
         spans.extend(batch);
         Ok(())
     }
@@ -91,7 +86,7 @@ impl opentelemetry_sdk::trace::SpanExporter for Kept {
 impl Kept {
     /// Prints the spans as a tree, without ids and times: the same for every run.
     fn print(&self) {
-        let spans = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let spans = self.0.lock();
         let mut spans: Vec<&SpanData> = spans.iter().collect();
         spans.sort_by_key(|span| span.start_time);
         let mut levels = HashMap::from([(SpanId::INVALID, 0)]);

@@ -3,8 +3,8 @@
 //! Clients and faults add to it while they run; what servers wrote into their logs is added at the end. Times are
 //! microseconds of the system's clock, so that those of several processes compare.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Microseconds since 1970.
@@ -187,10 +187,7 @@ impl History {
 
     /// All events in the order of their times.
     pub(crate) fn into_moments(self) -> Vec<Moment> {
-        let mut moments = self
-            .moments
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut moments = self.moments.into_inner();
         moments.sort_by_key(|moment| moment.at);
         moments
     }
@@ -203,6 +200,6 @@ impl History {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Moment>> {
-        self.moments.lock().unwrap_or_else(PoisonError::into_inner)
+        self.moments.lock()
     }
 }

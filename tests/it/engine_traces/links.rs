@@ -4,12 +4,10 @@ use super::pipeline::{exported, id, text};
 use crossfeed_core::{EngineOptions, ToolResult};
 use crossfeed_wire::Scope;
 use opentelemetry::trace::SpanId;
+use parking_lot::Mutex;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex},
-};
+use std::{collections::HashMap, sync::Arc};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
@@ -42,7 +40,7 @@ proptest! {
             let resolved = taker.session().resolve(arguments, None).await.unwrap();
             let links = resolved.lineage.iter();
             let links = links.map(|link| (link.source.call_id.clone(), link.at.to_string()));
-            noted.lock().unwrap().extend(links);
+            noted.lock().extend(links);
         });
         let tools = exported.spans.iter().filter_map(|span| {
             let call = text(&span.attributes, "gen_ai.tool.call.id")?;
@@ -57,7 +55,7 @@ proptest! {
             assert_eq!(tools[&call], link.span_context.span_id());
             (call, text(&link.attributes, "crossfeed.argument").unwrap())
         }).collect();
-        let lineage = lineage.lock().unwrap();
+        let lineage = lineage.lock();
         prop_assert_eq!(lineage.len(), references.len());
         let expected: Vec<_> = lineage.iter().take(128).map(|(call, at)| (call.to_string(), at.clone())).collect();
         prop_assert_eq!(linked, expected);

@@ -7,12 +7,10 @@ use crossfeed_core::{
 };
 use crossfeed_projection::ProjectionRequest;
 use crossfeed_wire::{ArtifactId, Scope};
+use parking_lot::Mutex;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use std::{
-    fmt::Debug,
-    sync::{Arc, Mutex},
-};
+use std::{fmt::Debug, sync::Arc};
 use tracing::{
     Event, Subscriber,
     field::{Field, Visit},
@@ -29,7 +27,7 @@ struct Said(Arc<Mutex<Vec<String>>>);
 
 impl Visit for Said {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        self.0.lock().unwrap().push(format!("{field}={value:?}"));
+        self.0.lock().push(format!("{field}={value:?}"));
     }
 }
 
@@ -272,7 +270,7 @@ proptest! {
         tracing::subscriber::with_default(subscriber, || {
             runtime.block_on(run(Engine::in_memory(EngineOptions::default()), steps));
         });
-        let said = said.0.lock().unwrap();
+        let said = said.0.lock();
         prop_assert!(!said.is_empty());
         check(&said.join("\n"));
     }

@@ -4,10 +4,11 @@
 //! What comes in: the events by which the gateway logs it. What goes out: the last lines of each server.
 //! Deliberately not here: the log.
 
+use parking_lot::Mutex;
 use std::{
     collections::{BTreeMap, VecDeque},
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 use tracing::{
     Event, Subscriber,
@@ -34,7 +35,7 @@ impl Heard {
 
     /// The last lines of a server.
     pub(super) fn of(&self, server: &str) -> Vec<String> {
-        let heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let heard = self.0.lock();
         let lines = heard.get(server);
         lines.map_or_else(Vec::new, |lines| lines.iter().cloned().collect())
     }
@@ -47,7 +48,7 @@ impl<S: Subscriber> Layer<S> for Heard {
         }
         let mut line = Line::default();
         event.record(&mut line);
-        let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut heard = self.0.lock();
         let lines = heard.entry(line.server).or_default();
         if lines.len() == LINES {
             lines.pop_front();

@@ -40,10 +40,8 @@ pub(crate) use registry::{Actor, Entry, Registry};
 use calls::Calls;
 use crossfeed_wire::Scope;
 use foldhash::quality::RandomState;
-use std::{
-    collections::HashMap,
-    sync::{Mutex, PoisonError},
-};
+use parking_lot::Mutex;
+use std::collections::HashMap;
 
 /// The calls in flight of an engine.
 pub(crate) type Flights = Registry<Mutex<Shard>>;
@@ -65,6 +63,6 @@ pub(crate) trait Lock: Default {
 
 impl Lock for Mutex<Shard> {
     fn with<R>(&self, act: impl FnOnce(&mut Shard) -> R) -> R {
-        act(&mut self.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut self.lock())
     }
 }

@@ -7,10 +7,8 @@ use crossfeed_json::Cursor;
 use crossfeed_schema::{LearnOptions, LearnedSchema};
 use crossfeed_wire::Scope;
 use lru::LruCache;
-use std::{
-    num::NonZeroUsize,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use parking_lot::Mutex;
+use std::{num::NonZeroUsize, sync::Arc};
 
 /// Whose output it is: what one tenant's or project's tools return is nothing for another's.
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -39,10 +37,6 @@ pub(crate) struct LearnedSchemas {
     options: LearnOptions,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl LearnedSchemas {
     pub(crate) fn new(capacity: NonZeroUsize, options: LearnOptions) -> Self {
         Self {
@@ -55,15 +49,15 @@ impl LearnedSchemas {
     pub(crate) fn observe(&self, scope: &Scope, tool: &str, result: Cursor<'_>) {
         let tool = Tool::of(scope, tool);
         let new = || Arc::new(Mutex::new(LearnedSchema::new(self.options.clone())));
-        let learned = Arc::clone(lock(&self.kept).get_or_insert(tool, new));
+        let learned = Arc::clone(self.kept.lock().get_or_insert(tool, new));
         // Results of other tools are not kept waiting.
-        lock(&learned).observe(result);
+        learned.lock().observe(result);
     }
 
     /// What was learned of a tool.
     pub(crate) fn of(&self, scope: &Scope, tool: &str) -> Option<LearnedSchema> {
-        let learned = Arc::clone(lock(&self.kept).get(&Tool::of(scope, tool))?);
-        let learned = lock(&learned).clone();
+        let learned = Arc::clone(self.kept.lock().get(&Tool::of(scope, tool))?);
+        let learned = learned.lock().clone();
         Some(learned)
     }
 }

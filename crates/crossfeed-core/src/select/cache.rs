@@ -2,10 +2,8 @@
 
 use crossfeed_jmespath::{Expression, ParseError};
 use lru::LruCache;
-use std::{
-    num::NonZeroUsize,
-    sync::{Arc, Mutex, PoisonError},
-};
+use parking_lot::Mutex;
+use std::{num::NonZeroUsize, sync::Arc};
 
 /// The expressions that were used last. Agents repeat themselves: one hit saves a parse.
 #[derive(Debug)]
@@ -22,7 +20,7 @@ impl Selectors {
 
     /// The expression of a text, parsed now unless it was used lately.
     pub(crate) fn get(&self, text: &str) -> Result<Arc<Expression>, ParseError> {
-        let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = || self.kept.lock();
         if let Some(expression) = kept().get(text) {
             return Ok(Arc::clone(expression));
         }

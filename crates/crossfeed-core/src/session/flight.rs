@@ -20,12 +20,8 @@ use crate::{
 use bytes::Bytes;
 use crossfeed_store::{Lookup, Recorded, StoreError, StoredResult, Tombstone};
 use crossfeed_wire::{CallId, TraceContext};
-use std::{
-    fmt,
-    panic::catch_unwind,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use parking_lot::Mutex;
+use std::{fmt, panic::catch_unwind, sync::Arc, time::Duration};
 use tracing::Span;
 
 /// A call that was begun and has not returned. While it is, references to it wait.

@@ -6,7 +6,8 @@ use crate::{
     resolve::{Looked, Plan},
     telemetry::carried,
 };
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 /// The most bytes of results, each counted as often as it is referred to, with which the work stays
 /// on the async thread: even if each is indexed and passed on whole, that is well below a
@@ -99,7 +100,7 @@ pub(super) async fn run<T: Send + 'static>(
     let work = carried(work);
     // Here, too, because a runtime that has shut down drops what it is given.
     let work = Arc::new(Mutex::new(Some(work)));
-    let take = |work: &Mutex<Option<_>>| work.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let take = |work: &Mutex<Option<_>>| work.lock().take();
     let given = Arc::clone(&work);
     match runtime
         .spawn_blocking(move || take(&given).map(|work| work()))

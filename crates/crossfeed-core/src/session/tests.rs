@@ -348,10 +348,10 @@ async fn what_is_dropped_half_way_is_in_no_books() {
     // A tokenizer that waits until it may count.
     let (begun, begins) = std::sync::mpsc::channel();
     let (go, gone) = std::sync::mpsc::channel::<()>();
-    let gone = std::sync::Mutex::new(gone);
+    let gone = parking_lot::Mutex::new(gone);
     let tokens = TokenCounter::new("slow", move |text| {
         let _ = begun.send(());
-        let _ = gone.lock().unwrap().recv();
+        let _ = gone.lock().recv();
         text.len()
     });
     let session = counted_by(tokens);

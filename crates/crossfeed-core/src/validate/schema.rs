@@ -17,11 +17,12 @@ use crossfeed_schema::SchemaError;
 use crossfeed_wire::Pointer;
 use jsonschema::{ValidationError, Validator};
 use lru::LruCache;
+use parking_lot::Mutex;
 use serde_json::Value;
 use std::{
     fmt,
     num::NonZeroUsize,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
 };
 
 /// A tool's own input schema, compiled. Cloning shares it.
@@ -199,7 +200,7 @@ impl Schemas {
             return Err(SchemaError::TooDeep);
         }
         let text = schema.to_string();
-        let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = || self.kept.lock();
         if let Some(schema) = kept().get(&text) {
             return Ok(schema.clone());
         }

@@ -19,10 +19,11 @@ use crate::{
     upstream::{Connector, Event, Header, Upstream, UpstreamError},
 };
 use async_trait::async_trait;
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     collections::{HashMap, VecDeque},
     pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Weak},
     time::Duration,
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
@@ -177,7 +178,7 @@ impl<E: Era> Driver<E> {
 
     fn state(&self) -> MutexGuard<'_, State<E>> {
         // A panic within an era would be a defect; what it left is still the best that is known.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Asks the era, and does what it says.

@@ -6,7 +6,8 @@ use crate::{
     upstream::{Connector, Event, Header, Upstream, UpstreamError},
 };
 use async_trait::async_trait;
-use std::sync::{Arc, Mutex};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use tokio::sync::{RwLock, mpsc};
 
 /// What a connection to the server was told.
@@ -48,7 +49,6 @@ impl Connector for Fake {
         };
         self.connections
             .lock()
-            .unwrap()
             .send(connection)
             .map_err(unreachable)?;
         Ok(Arc::new(FakeUpstream(tell, reads)))

@@ -10,9 +10,10 @@ use crate::{
 };
 use async_trait::async_trait;
 use bytes::Bytes;
+use parking_lot::Mutex;
 use std::{
     sync::{
-        Arc, Mutex, OnceLock,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -56,7 +57,7 @@ impl FakeHub {
     }
 
     pub(super) fn client(&self, number: usize) -> Arc<FakeClient> {
-        self.clients.lock().unwrap()[number].clone()
+        self.clients.lock()[number].clone()
     }
 
     /// Waits until `is_so`.
@@ -68,12 +69,12 @@ impl FakeHub {
     }
 
     pub(super) fn held(&self) -> usize {
-        self.held.lock().unwrap().len()
+        self.held.lock().len()
     }
 
     /// Answers what is held.
     pub(super) async fn release(&self) {
-        let held = std::mem::take(&mut *self.held.lock().unwrap());
+        let held = std::mem::take(&mut *self.held.lock());
         for (id, reply) in held {
             let _ = reply
                 .send(Message::response(&id, &"\"released\"".into()))
@@ -94,7 +95,7 @@ impl FakeHub {
             given_up: Mutex::default(),
             closed: AtomicBool::new(false),
         });
-        self.clients.lock().unwrap().push(Arc::clone(&client));
+        self.clients.lock().push(Arc::clone(&client));
         self.changed();
         client
     }
@@ -129,7 +130,7 @@ impl Hub for FakeHub {
 
 impl FakeClient {
     pub(super) fn came(&self) -> Vec<String> {
-        self.came.lock().unwrap().clone()
+        self.came.lock().clone()
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -141,7 +142,7 @@ impl FakeClient {
 impl HubClient for FakeClient {
     async fn receive(self: Arc<Self>, message: Message, reply: Arc<dyn Outlet>) {
         let text = String::from_utf8(message.to_bytes().to_vec()).unwrap();
-        self.came.lock().unwrap().push(text);
+        self.came.lock().push(text);
         self.hub.changed();
         let (Kind::Request, Some(id)) = (message.kind(), message.id()) else {
             return;
@@ -156,7 +157,7 @@ impl HubClient for FakeClient {
                 if method == "late" {
                     tokio::time::sleep(WHILE).await;
                 }
-                self.hub.held.lock().unwrap().push((id.clone(), reply));
+                self.hub.held.lock().push((id.clone(), reply));
                 self.hub.changed();
                 return;
             }
@@ -206,7 +207,7 @@ impl HubClient for FakeClient {
     }
 
     async fn give_up(&self, id: &Id, _: &Arc<dyn Outlet>) {
-        self.given_up.lock().unwrap().push(id.clone());
+        self.given_up.lock().push(id.clone());
         self.hub.changed();
     }
 

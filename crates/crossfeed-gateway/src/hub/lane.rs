@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use std::{
     collections::VecDeque,
     sync::{
-        Arc, PoisonError, Weak,
+        Arc, Weak,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -53,7 +53,7 @@ impl Lane {
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock()
     }
 
     fn next(&self) -> Option<Message> {

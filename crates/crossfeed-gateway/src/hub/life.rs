@@ -31,12 +31,8 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_wire::ErrorCode;
-use std::{
-    collections::VecDeque,
-    future::Future,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use parking_lot::Mutex;
+use std::{collections::VecDeque, future::Future, sync::Arc, time::Duration};
 use tokio::{sync::mpsc, time::Instant};
 
 /// Events that wait for the client to read: few, so that a server that floods is held up early.
@@ -64,17 +60,11 @@ impl Hello {
     }
 
     pub(super) fn set_initialized(&self, message: Message) {
-        *self
-            .initialized
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(message);
+        *self.initialized.lock() = Some(message);
     }
 
     pub(super) fn initialized(&self) -> Option<Message> {
-        self.initialized
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.initialized.lock().clone()
     }
 }
 

@@ -55,9 +55,10 @@ use crate::{
     withhold::without_withheld,
 };
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Weak},
     time::Duration,
 };
 use tokio::sync::watch;
@@ -90,7 +91,7 @@ struct Eras {
 
 impl Eras {
     fn known(&self) -> MutexGuard<'_, HashMap<(usize, bool), bool>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 
     /// Whether a server speaks the stateless era, or the one before.
@@ -184,7 +185,7 @@ impl Gateway {
         let Principal::Named(name) = principal else {
             return Tasks::of(principal);
         };
-        let mut all = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.tasks.lock();
         let tasks = all.entry(name.clone());
         Arc::clone(tasks.or_insert_with(|| Tasks::of(principal)))
     }
@@ -230,7 +231,7 @@ impl Gateway {
     }
 
     fn clients(&self) -> MutexGuard<'_, Clients> {
-        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+        self.clients.lock()
     }
 
     /// A client that stays: a connection over standard input and output, or a session over HTTP.

@@ -14,7 +14,8 @@ use crate::{
     upstream::{Connector, Event, Header, Upstream, UpstreamError},
 };
 use async_trait::async_trait;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use parking_lot::Mutex;
+use std::sync::{Arc, Weak};
 use tokio::sync::mpsc;
 
 /// The server of a link, each connection to which takes room.
@@ -35,8 +36,7 @@ impl Roomed {
     }
 
     async fn room(&self) -> Result<Arc<Room>, UpstreamError> {
-        let first = self.first.lock();
-        let first = first.unwrap_or_else(PoisonError::into_inner).take();
+        let first = self.first.lock().take();
         let link = self.link.upgrade().ok_or_else(ended)?;
         let room = match first {
             Some(room) => room,

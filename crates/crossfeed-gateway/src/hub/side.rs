@@ -25,10 +25,11 @@ use crate::{
 };
 use bytes::Bytes;
 use futures_util::future::join_all;
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -146,24 +147,20 @@ impl Side {
 
     /// Subscriptions, by the request that they are.
     pub(super) fn listenings(&self) -> MutexGuard<'_, BTreeMap<u64, Listening>> {
-        self.listenings
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.listenings.lock()
     }
 
     fn prompts(&self) -> MutexGuard<'_, Prompts> {
-        self.prompts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.prompts.lock()
     }
 
     pub(super) fn resources(&self) -> MutexGuard<'_, Resources> {
-        self.resources
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.resources.lock()
     }
 
     /// Whether this is reported for the first time.
     pub(super) fn is_first_report(&self, server: usize, of: Option<usize>) -> bool {
-        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reported = self.reported.lock();
         reported.insert((server, of))
     }
 
@@ -206,7 +203,7 @@ impl Side {
     }
 
     pub(super) fn late(&self) -> MutexGuard<'_, HashMap<usize, Late>> {
-        self.late.lock().unwrap_or_else(PoisonError::into_inner)
+        self.late.lock()
     }
 
     /// How often tools changed.

@@ -26,13 +26,9 @@ use crate::{
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, Edits, Kind};
 use lru::LruCache;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::json;
-use std::{
-    borrow::Cow,
-    collections::HashMap,
-    num::NonZeroUsize,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{borrow::Cow, collections::HashMap, num::NonZeroUsize, sync::Arc};
 
 /// Tasks of one server that one principal began or lists, at most; the one that was not asked about for
 /// longest is forgotten beyond.
@@ -88,7 +84,7 @@ impl Tasks {
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<usize, LruCache<Fingerprint, Claim>>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 
     /// A server began a task. If another began one of the same id, neither is asked about it.

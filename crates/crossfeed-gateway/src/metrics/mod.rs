@@ -13,10 +13,11 @@ mod tests;
 
 pub(crate) use figures::{Figures, Kept, Measured, Outcome, ServerFigures};
 
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicI64, AtomicU64, Ordering},
     },
     time::Duration,
@@ -241,7 +242,7 @@ impl Metrics {
     }
 
     fn families(&self) -> MutexGuard<'_, Families> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// What is measured under these labels; beyond `most` of the family, what stands for all others.

@@ -36,13 +36,14 @@ use crossfeed_projection::ProjectionRequest;
 use crossfeed_schema::guidance;
 use crossfeed_wire::{CallId, ErrorBody, Scope, View};
 use lru::LruCache;
+use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 use std::{
     collections::{HashMap, HashSet},
     hash::{BuildHasher as _, RandomState},
     num::NonZeroUsize,
     ops::Deref,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 /// Calls of one client that wait for the client to say more, at most: beyond, the oldest are forgotten.
@@ -212,10 +213,6 @@ impl Round {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Shared {
     pub(super) fn session(&self) -> &Session {
         &self.place.session
@@ -257,7 +254,7 @@ impl Shared {
     pub(super) fn continued(self: &Arc<Self>, offered: &Offered, state: Cursor<'_>) -> Arc<Self> {
         let place = state.as_str().and_then(|state| {
             let key = (Arc::clone(&offered.source), digest(&state));
-            let place = Arc::clone(&lock(&self.rounds).peek(&key)?.place);
+            let place = Arc::clone(&self.rounds.lock().peek(&key)?.place);
             place.is_current().then_some(place)
         });
         place.map_or_else(|| Arc::clone(self), |place| self.at(place))
@@ -321,12 +318,12 @@ impl OfClient {
 
     /// What was listed last, though it may have changed since: lists may change at any time.
     pub(super) fn listing(&self) -> Option<Arc<Listing>> {
-        lock(&self.listing).listing.clone()
+        self.listing.lock().listing.clone()
     }
 
     /// The same as it was listed for a reader. Where that could not be fetched it is what others were listed.
     pub(super) fn listing_for(&self, reader: &Arc<Reader>) -> Option<Arc<Listing>> {
-        let shown = lock(&self.listing);
+        let shown = self.listing.lock();
         let listing = shown.listing_for(reader).or(shown.listing.as_ref());
         listing.cloned()
     }
@@ -369,7 +366,7 @@ impl OfClient {
     /// The tool that a name stands for: the one of the server that the name came from, be it there or not.
     /// With one server there is no other that it could be.
     pub(super) fn find(&self, name: &str, reader: &Arc<Reader>) -> Known {
-        let shown = lock(&self.listing);
+        let shown = self.listing.lock();
         let listing = shown.listing_for(reader).or(shown.listing.as_ref());
         let listed = listing.and_then(|listing| listing.find(name));
         let owner = shown.sent.owner(name).map(|(server, _)| server);
@@ -419,7 +416,7 @@ impl OfClient {
                 None => round.slim(),
             }
         }
-        let mut rounds = lock(&self.rounds);
+        let mut rounds = self.rounds.lock();
         rounds.put((Arc::clone(&kept.offered.source), digest(state)), round);
         let mut held: usize = rounds.iter().map(|(_, round)| round.bytes()).sum();
         for (_, round) in rounds.iter_mut().rev() {
@@ -447,7 +444,7 @@ impl OfClient {
     ) -> Result<(Option<Round>, Sources), FlowError> {
         let known = state.as_str().and_then(|state| {
             let key = (Arc::clone(&offered.source), digest(&state));
-            let mut rounds = lock(&self.rounds);
+            let mut rounds = self.rounds.lock();
             let round = rounds.get(&key)?;
             let sources = round.sources.clone();
             let is_same = asked.is_some() && round.asked == asked;
@@ -569,7 +566,7 @@ impl ClientTools {
 
     /// The list as it was shown last, for a client that asks for it in such a request: it was fetched since.
     pub(crate) fn relisted(&self, reader: &Arc<Reader>) -> Relisted {
-        let mut shown = lock(&self.shared.listing);
+        let mut shown = self.shared.listing.lock();
         let Some(listing) = shown.listing.clone() else {
             return Relisted::Nothing;
         };
@@ -611,25 +608,28 @@ impl ClientTools {
         let listing = listings
             .get(engine, config, lists, &audience, names, room)
             .await;
-        lock(&self.shared.listing).put(&listing, is_asked_for, reader);
+        self.shared
+            .listing
+            .lock()
+            .put(&listing, is_asked_for, reader);
         listing
     }
 
     /// Whether [`list`](Self::list) was asked since the lists last changed.
     #[must_use]
     pub fn is_listed(&self) -> bool {
-        lock(&self.shared.listing).is_current
+        self.shared.listing.lock().is_current
     }
 
     /// Whether that was so for a reader.
     pub(crate) fn is_listed_for(&self, reader: &Arc<Reader>) -> bool {
-        let shown = lock(&self.shared.listing);
+        let shown = self.shared.listing.lock();
         shown.is_current && shown.listing_for(reader).is_some()
     }
 
     /// Whether the client was sent tools of a server.
     pub(crate) fn was_sent(&self, server: usize) -> bool {
-        lock(&self.shared.listing).listed.contains(&server)
+        self.shared.listing.lock().listed.contains(&server)
     }
 
     /// What became of each tool of the lists that were listed last, in their order; those left out too.
@@ -655,7 +655,7 @@ impl ClientTools {
         for pattern in &listing.unmatched {
             let server = pattern.server;
             let lists = listing.reports.iter().any(|tool| tool.server == server);
-            if lists && lock(&tools.told).insert((server, pattern.to_string())) {
+            if lists && tools.told.lock().insert((server, pattern.to_string())) {
                 let server = tools.config.servers.get(server);
                 tracing::warn!(
                     target: "crossfeed::gateway",
@@ -668,7 +668,7 @@ impl ClientTools {
 
     /// A server's list changed: the next call needs a new one, if it can be had.
     pub fn forget_list(&self) {
-        lock(&self.shared.listing).forget();
+        self.shared.listing.lock().forget();
     }
 
     /// The headers that go along with a call of a tool (`x-mcp-header`), by its `params`. Those of a tool that
@@ -746,9 +746,9 @@ impl ClientTools {
 
     /// The client is gone, and with it everything that it recorded outside of conversations.
     pub async fn close(&self) {
-        lock(&self.shared.tasks).clear();
-        lock(&self.shared.rounds).clear();
-        *lock(&self.shared.listing) = Shown::default();
+        self.shared.tasks.lock().clear();
+        self.shared.rounds.lock().clear();
+        *self.shared.listing.lock() = Shown::default();
         // Others without sessions go on.
         if matches!(self.shared.place.ids, CallIds::Signed { .. }) {
             return;

@@ -25,10 +25,11 @@ use crate::pattern::fits;
 use crossfeed_core::Link;
 use crossfeed_wire::{CallId, Scope};
 use lru::LruCache;
+use parking_lot::{Mutex, MutexGuard};
 use sources::{Source, Table};
 use std::{
     collections::{BTreeSet, HashMap},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 /// Calls whose sources are remembered, of all clients together: more than results are kept of sixty
@@ -162,7 +163,7 @@ impl Flows {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 
     /// Whose data the arguments of a call to `to` hold, if they may go there.

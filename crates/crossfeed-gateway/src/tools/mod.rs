@@ -46,11 +46,9 @@ use flow::Flows;
 use ids::Key;
 use list::Listings;
 pub(crate) use list::names::Naming;
+use parking_lot::Mutex;
 use place::Conversations;
-use std::{
-    collections::HashSet,
-    sync::{Arc, Mutex},
-};
+use std::{collections::HashSet, sync::Arc};
 
 /// What a gateway does with tools, for all of its clients. Cloning shares it.
 #[derive(Clone)]

@@ -16,12 +16,13 @@ use crossfeed_json::Cursor;
 use crossfeed_mcp::Client;
 use crossfeed_wire::Scope;
 use lru::LruCache;
+use parking_lot::{Mutex, MutexGuard};
 use sha2::{Digest as _, Sha256};
 use std::{
     collections::HashMap,
     num::NonZeroUsize,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -114,7 +115,7 @@ struct Remembered {
 
 impl Conversations {
     fn all(&self) -> MutexGuard<'_, HashMap<Principal, Remembered>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// The place of a conversation, and that of the one that was forgotten for it. `session` is asked for the

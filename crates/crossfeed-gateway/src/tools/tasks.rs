@@ -22,12 +22,9 @@ use crate::apart::{apart, indexed};
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, Edits, Kind};
 use lru::LruCache;
+use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
-use std::{
-    mem,
-    num::NonZeroUsize,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{mem, num::NonZeroUsize, sync::Arc};
 
 /// The tasks of a client, by their servers and ids.
 pub(super) type Tasks = Mutex<LruCache<(usize, String), Arc<tokio::sync::Mutex<Task>>>>;
@@ -127,7 +124,7 @@ impl ClientTools {
     /// Whether a task runs, as far as its server has said.
     pub(crate) fn runs_tasks(&self) -> bool {
         let tasks = &self.shared.tasks;
-        let tasks = tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let tasks = tasks.lock();
         // One that is locked has a result just now.
         let runs = |task: &tokio::sync::Mutex<Task>| {
             let task = task.try_lock();
@@ -146,7 +143,7 @@ impl OfClient {
         let key = (kept.offered.server, task);
         let kept = kept.slim();
         let running = Task::Running(Box::new(kept));
-        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tasks = self.tasks.lock();
         tasks.put(key, Arc::new(tokio::sync::Mutex::new(running)));
         // One that is locked has a result just now.
         let running = tasks.iter().filter_map(|(_, task)| task.try_lock().ok());
@@ -157,7 +154,7 @@ impl OfClient {
     }
 
     fn task(&self, server: usize, task_id: &str) -> Option<Arc<tokio::sync::Mutex<Task>>> {
-        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tasks = self.tasks.lock();
         tasks.get(&(server, task_id.to_owned())).cloned()
     }
 }

@@ -30,9 +30,10 @@ use async_trait::async_trait;
 use crossfeed_json::indexing_bytes;
 use crossfeed_projection::RevealRules;
 use message::{Judged, Reply};
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Weak},
     time::Duration,
 };
 use tokio::{
@@ -104,7 +105,7 @@ struct Asked(Mutex<HashMap<Id, Reply>>);
 
 impl Asked {
     fn lock(&self) -> MutexGuard<'_, HashMap<Id, Reply>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Notes a request before it is sent.

@@ -30,10 +30,11 @@ mod rows;
 pub use rows::{Cell, Rows, Wanted};
 
 use crate::cursor::Cursor;
+use parking_lot::RwLock;
 use std::{
     collections::{HashMap, hash_map::Entry},
     sync::{
-        Arc, OnceLock, PoisonError, RwLock,
+        Arc, OnceLock,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
@@ -176,9 +177,9 @@ impl<F: FnMut() -> bool> Pace<F> {
 /// What the lock guards is whole between any two statements, so that a panic elsewhere does it no
 /// harm.
 fn read<T>(lock: &RwLock<T>) -> impl std::ops::Deref<Target = T> {
-    lock.read().unwrap_or_else(PoisonError::into_inner)
+    lock.read()
 }
 
 fn write<T>(lock: &RwLock<T>) -> impl std::ops::DerefMut<Target = T> {
-    lock.write().unwrap_or_else(PoisonError::into_inner)
+    lock.write()
 }

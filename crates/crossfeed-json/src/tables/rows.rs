@@ -5,8 +5,9 @@ use crate::{
     cursor::{Cursor, Kind, Prediction},
     number,
 };
+use parking_lot::RwLock;
 use std::sync::{
-    Arc, OnceLock, RwLock,
+    Arc, OnceLock,
     atomic::{AtomicBool, Ordering},
 };
 

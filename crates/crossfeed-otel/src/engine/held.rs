@@ -2,7 +2,8 @@
 
 use crossfeed_core::StoreWatch;
 use opentelemetry::metrics::Meter;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 
 /// What stores hold, and what has left them, of all of them together.
 #[derive(Clone, Copy, Default)]
@@ -40,7 +41,7 @@ impl Watched {
 
 impl Held {
     fn watched(&self) -> MutexGuard<'_, Watched> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     pub(super) fn add(&self, store: StoreWatch) {

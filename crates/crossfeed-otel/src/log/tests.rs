@@ -10,9 +10,10 @@ use opentelemetry_sdk::{
     error::{OTelSdkError, OTelSdkResult},
     logs::{LogBatch, LogExporter, SdkLogRecord, SdkLoggerProvider},
 };
+use parking_lot::Mutex;
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex},
+    sync::Arc,
     thread,
     time::{Duration, SystemTime},
 };
@@ -349,7 +350,7 @@ struct Witness(Arc<Mutex<Vec<String>>>);
 impl Witness {
     fn note(&self, what: impl Into<String>) -> OTelSdkResult {
         let what = what.into();
-        self.0.lock().unwrap().push(what.clone());
+        self.0.lock().push(what.clone());
         Err(OTelSdkError::InternalFailure(what))
     }
 }
@@ -413,5 +414,5 @@ fn every_method_is_forwarded_and_its_answer_given() {
         "shutdown".to_owned(),
         "shutdown_with_timeout 1s".to_owned(),
     ];
-    assert_eq!(*witness.0.lock().unwrap(), expected);
+    assert_eq!(*witness.0.lock(), expected);
 }

@@ -14,8 +14,9 @@ use opentelemetry_sdk::{
     error::{OTelSdkError, OTelSdkResult},
     trace::{Span, SpanData, SpanEvents, SpanExporter, SpanLinks, SpanProcessor},
 };
+use parking_lot::Mutex;
 use std::{
-    sync::{Arc, Mutex},
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
@@ -298,12 +299,12 @@ struct Witness(Arc<Mutex<Vec<String>>>);
 impl Witness {
     fn note(&self, what: impl Into<String>) -> OTelSdkResult {
         let what = what.into();
-        self.0.lock().unwrap().push(what.clone());
+        self.0.lock().push(what.clone());
         Err(OTelSdkError::InternalFailure(what))
     }
 
     fn noted(&self) -> Vec<String> {
-        std::mem::take(&mut self.0.lock().unwrap())
+        std::mem::take(&mut self.0.lock())
     }
 }
 

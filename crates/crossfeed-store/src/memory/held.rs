@@ -6,10 +6,11 @@
 use crate::StoredResult;
 use crossfeed_wire::Scope;
 use foldhash::quality::RandomState;
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -122,7 +123,7 @@ impl Owner {
     }
 
     pub(super) fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.lock()
     }
 
     /// Whether this is the first change since the queue looked.

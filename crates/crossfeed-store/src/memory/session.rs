@@ -24,9 +24,10 @@ use crate::{
 use crossfeed_wire::{CallId, Scope};
 use foldhash::quality::RandomState;
 use lru::LruCache;
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
@@ -103,7 +104,7 @@ impl Shared {
     }
 
     fn changed(&self) -> MutexGuard<'_, Vec<Arc<Owner>>> {
-        self.changed.lock().unwrap_or_else(PoisonError::into_inner)
+        self.changed.lock()
     }
 
     /// Whose bytes changed since this was last asked.
@@ -149,7 +150,7 @@ impl Session {
     /// No code that runs under the lock panics half-way through a change, so a poisoned state is
     /// whole.
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -1,7 +1,7 @@
 //! A client over streamable HTTP: one request at a time on each connection, as many at once as it likes.
 
+use parking_lot::Mutex;
 use std::io;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
 use super::question::Question;
-use super::{Client, Era, PATIENCE, lock};
+use super::{Client, Era, PATIENCE};
 use crate::history::{Event, Outcome, now};
 use crate::server::{SESSION_REVISION, STATELESS_REVISION};
 use crate::wire::{Framing, Head, read_head, read_piece, take_events};
@@ -67,12 +67,12 @@ impl Http {
     }
 
     pub(crate) fn session(&self) -> Option<String> {
-        lock(&self.session).clone()
+        self.session.lock().clone()
     }
 
     pub(crate) fn set_session(&self, session: Option<String>) {
-        *lock(&self.session) = session;
-        lock(&self.kept).clear();
+        *self.session.lock() = session;
+        self.kept.lock().clear();
     }
 
     /// A connection that was kept and is still open, or a new one.
@@ -88,7 +88,7 @@ impl Http {
                 && read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
         };
         loop {
-            let kept = lock(&self.kept).pop();
+            let kept = self.kept.lock().pop();
             match kept {
                 Some(kept) if is_open(&kept) => return Ok((true, kept.1)),
                 Some(_) => {}
@@ -369,7 +369,7 @@ impl Http {
     fn keep(&self, stream: BufStream<TcpStream>, head: &Head) {
         let closes = head.header("connection") == Some("close");
         if !closes && head.framing() != Framing::Length(0) {
-            lock(&self.kept).push((Instant::now(), stream));
+            self.kept.lock().push((Instant::now(), stream));
         }
     }
 }

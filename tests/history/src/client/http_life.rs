@@ -9,9 +9,9 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
+use super::Era;
 use super::http::{Http, Manner};
 use super::question::Question;
-use super::{Era, lock};
 use crate::history::{Event, Outcome};
 use crate::wire::{read_head, read_piece, take_events};
 
@@ -285,7 +285,7 @@ impl Http {
                 for event in take_events(&mut buffer) {
                     http.client.hear(&event);
                     if event.contains("tools/list_changed") {
-                        lock(&http.client.tools).clear();
+                        http.client.tools.lock().clear();
                     }
                 }
             }

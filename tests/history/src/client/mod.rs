@@ -11,9 +11,10 @@ pub(crate) mod stdio;
 pub(crate) mod stdio_life;
 mod tasks;
 
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -60,24 +61,20 @@ impl Shared {
 
     /// Counts an operation.
     pub(crate) fn count(&self, what: &'static str) {
-        *lock(&self.counts).entry(what).or_default() += 1;
+        *self.counts.lock().entry(what).or_default() += 1;
     }
 
     pub(crate) fn counts(&self) -> BTreeMap<&'static str, u64> {
-        lock(&self.counts).clone()
+        self.counts.lock().clone()
     }
 
     pub(crate) fn add_time(&self, at: u64, took: u64) {
-        lock(&self.times).push((at, took));
+        self.times.lock().push((at, took));
     }
 
     pub(crate) fn take_times(&self) -> Vec<(u64, u64)> {
-        std::mem::take(&mut lock(&self.times))
+        std::mem::take(&mut self.times.lock())
     }
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A client, apart from its connection.
@@ -123,19 +120,21 @@ impl Client {
 
     /// Another session begins: nothing of the one before counts.
     pub(crate) fn begin_session(&self) {
-        lock(&self.results).clear();
-        lock(&self.tools).clear();
+        self.results.lock().clear();
+        self.tools.lock().clear();
         self.session.fetch_add(1, Ordering::Relaxed);
         self.next_note.store(1, Ordering::Relaxed);
     }
 
     pub(crate) fn has_tools(&self) -> bool {
-        !lock(&self.tools).is_empty()
+        !self.tools.lock().is_empty()
     }
 
     /// A question to one of the servers whose tools are listed.
     pub(crate) fn question(&self) -> Option<Question> {
-        let tools: Vec<(String, String)> = lock(&self.tools)
+        let tools: Vec<(String, String)> = self
+            .tools
+            .lock()
             .iter()
             .map(|(server, tool)| (server.clone(), tool.clone()))
             .collect();
@@ -145,7 +144,7 @@ impl Client {
 
     /// A question to this server, if its tool is listed.
     pub(crate) fn question_to(&self, server: &str) -> Option<Question> {
-        let tool = lock(&self.tools).get(server)?.clone();
+        let tool = self.tools.lock().get(server)?.clone();
         let number = self.next_key.fetch_add(1, Ordering::Relaxed);
         let key = key(&self.name, number, &self.seed);
         Some(Question::new(key, server.to_owned(), tool))
@@ -153,12 +152,12 @@ impl Client {
 
     /// A result of this client's own: its call id and key.
     pub(crate) fn own_result(&self) -> Option<(String, String)> {
-        self.seed.pick(&lock(&self.results)).cloned()
+        self.seed.pick(&self.results.lock()).cloned()
     }
 
     /// A call id that another principal was given.
     pub(crate) fn foreign_id(&self) -> Option<String> {
-        let known = lock(&self.shared.known_ids);
+        let known = self.shared.known_ids.lock();
         let (owner, id) = self.seed.pick(&known)?;
         (owner != self.principal()).then(|| id.clone())
     }
@@ -286,13 +285,13 @@ impl Client {
         }
         for call_id in call_ids(text) {
             if !call_id.starts_with(OF_A_SESSION) {
-                let mut known = lock(&self.shared.known_ids);
+                let mut known = self.shared.known_ids.lock();
                 if known.len() >= MAX_KNOWN {
                     known.swap_remove(0);
                 }
                 known.push((self.principal().to_owned(), call_id.clone()));
             }
-            let mut results = lock(&self.results);
+            let mut results = self.results.lock();
             if results.len() >= MAX_KNOWN {
                 results.swap_remove(0);
             }
@@ -325,7 +324,7 @@ impl Client {
         let Some(list) = message["result"]["tools"].as_array() else {
             return;
         };
-        let mut tools = lock(&self.tools);
+        let mut tools = self.tools.lock();
         tools.clear();
         for tool in list {
             let (name, description) = (tool["name"].as_str(), tool["description"].as_str());

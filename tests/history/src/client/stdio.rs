@@ -1,8 +1,8 @@
 //! A client over standard input and output: one gateway of its own, and as many calls at once as it likes.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
 use super::question::Question;
-use super::{Client, PATIENCE, lock};
+use super::{Client, PATIENCE};
 use crate::history::{Event, Outcome};
 
 /// How long a client listens on after it has cancelled.
@@ -62,7 +62,7 @@ impl Lines {
             self.take(&String::from_utf8_lossy(&line));
         }
         // Nobody answers any more: who waits sees its sender go.
-        lock(&self.waiting).clear();
+        self.waiting.lock().clear();
     }
 
     /// Stops reading for a while.
@@ -85,7 +85,7 @@ impl Lines {
         }
         let waiting = message["id"]
             .as_u64()
-            .and_then(|id| lock(&self.waiting).remove(&id));
+            .and_then(|id| self.waiting.lock().remove(&id));
         match waiting {
             Some(Waiting::Call(question, sender)) => {
                 let outcome = self.client.read_answer(&question, &message, text);
@@ -127,7 +127,7 @@ impl Lines {
     pub(crate) async fn ask(&self, message: &Value) -> Option<Value> {
         let (sender, receiver) = oneshot::channel();
         let id = message["id"].as_u64()?;
-        lock(&self.waiting).insert(id, Waiting::Other(sender));
+        self.waiting.lock().insert(id, Waiting::Other(sender));
         if !self.send(message).await {
             return None;
         }
@@ -140,7 +140,9 @@ impl Lines {
         let (sender, receiver) = oneshot::channel();
         let id = self.client.next_id();
         let message = self.client.request(id, "tools/call", question.params());
-        lock(&self.waiting).insert(id, Waiting::Call(Box::new(question.clone()), sender));
+        self.waiting
+            .lock()
+            .insert(id, Waiting::Call(Box::new(question.clone()), sender));
         // A failed write is seen as an answer that never comes.
         self.send(&message).await;
         let patience = cancel.map_or(PATIENCE, Duration::from_millis);
@@ -171,7 +173,7 @@ impl Lines {
 
     /// Puts this in the place of a waiting call. Gives false where the call was answered meanwhile.
     fn stop_waiting(&self, id: u64, instead: Waiting) -> bool {
-        let mut waiting = lock(&self.waiting);
+        let mut waiting = self.waiting.lock();
         if !waiting.contains_key(&id) {
             return false;
         }
@@ -188,6 +190,6 @@ impl Lines {
         self.send(&message).await;
         sleep(AFTER_CANCEL).await;
         // From here on, an answer would be one too many.
-        lock(&self.waiting).remove(&id);
+        self.waiting.lock().remove(&id);
     }
 }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::http::{Http, Manner};
 use super::question::Question;
-use super::{MAX_KNOWN, error_code, lock};
+use super::{MAX_KNOWN, error_code};
 use crate::history::{Event, Outcome};
 use crate::key::{keys, keys_of_tasks, principal, task_id};
 
@@ -20,7 +20,7 @@ impl Http {
         }
         self.client.shared.count("tasks begun");
         {
-            let mut known = lock(&self.client.shared.known_tasks);
+            let mut known = self.client.shared.known_tasks.lock();
             if known.len() >= MAX_KNOWN {
                 known.swap_remove(0);
             }
@@ -35,7 +35,7 @@ impl Http {
     pub(super) async fn ask_about_others_tasks(&self) {
         let client = &self.client;
         let foreign = {
-            let known = lock(&client.shared.known_tasks);
+            let known = client.shared.known_tasks.lock();
             client.seed.pick(&known).cloned()
         };
         let foreign = foreign.filter(|key| principal(key) != client.principal());

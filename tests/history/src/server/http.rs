@@ -1,9 +1,10 @@
 //! A server over streamable HTTP, of one of the two eras.
 
+use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::io::{self, Write as _};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -87,7 +88,7 @@ impl Shared {
         let method = message["method"].as_str().unwrap_or_default();
         let session = head.header("mcp-session-id").unwrap_or_default();
         if !self.server.stateless && !matches!(method, "initialize" | "server/discover") {
-            let known = lock(&self.sessions).contains(session);
+            let known = self.sessions.lock().contains(session);
             if !known {
                 return respond(stream, 404, "", b"").await;
             }
@@ -106,7 +107,7 @@ impl Shared {
             let number = self.next_session.fetch_add(1, Ordering::Relaxed);
             let session = format!("session-{number}");
             headers = format!("Mcp-Session-Id: {session}\r\n");
-            lock(&self.sessions).insert(session);
+            self.sessions.lock().insert(session);
         }
         let status = if answer["error"]["code"] == -32601 && self.server.stateless {
             404
@@ -240,13 +241,9 @@ impl Shared {
 
     fn forget(&self, head: &Head) {
         if let Some(session) = head.header("mcp-session-id") {
-            lock(&self.sessions).remove(session);
+            self.sessions.lock().remove(session);
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 async fn respond(

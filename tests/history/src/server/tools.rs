@@ -1,7 +1,6 @@
 //! What the servers answer, apart from how it gets there.
 
 use std::io;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 
@@ -53,10 +52,6 @@ impl Wish {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// A task as its server shows it.
 fn task_of(task: &str, params: &Value) -> Value {
     json!({
@@ -99,7 +94,7 @@ impl Server {
         if params["task"].is_object() {
             let task = task_id(&wish.key);
             let begun = json!({"task": task_of(&task, params)});
-            lock(&self.tasks).insert(task, params.clone());
+            self.tasks.lock().insert(task, params.clone());
             return self.result(id, begun);
         }
         self.result(id, self.echo(wish, params))
@@ -121,7 +116,7 @@ impl Server {
 
     /// The answer to a request about tasks, whoever asks.
     fn about_tasks(&self, id: &Value, method: &str, asked: &Value) -> Value {
-        let tasks = lock(&self.tasks);
+        let tasks = self.tasks.lock();
         if method == "tasks/list" {
             let list = tasks
                 .keys()

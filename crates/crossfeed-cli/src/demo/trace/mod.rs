@@ -22,7 +22,8 @@ use opentelemetry_sdk::{
     metrics::SdkMeterProvider,
     trace::{SdkTracerProvider, SpanData, SpanExporter},
 };
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use tracing_subscriber::{filter::filter_fn, layer::SubscriberExt};
 
 /// What traces and metrics are named after.
@@ -34,7 +35,7 @@ struct Collected(Arc<Mutex<Vec<SpanData>>>);
 
 impl SpanExporter for Collected {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
-        let mut spans = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spans = self.0.lock();
         spans.extend(batch);
         Ok(())
     }
@@ -98,8 +99,7 @@ impl Tracing {
 
     /// The spans that have ended, as they leave.
     pub(super) fn spans(&self) -> Vec<SpanData> {
-        let spans = self.spans.0.lock();
-        spans.unwrap_or_else(PoisonError::into_inner).clone()
+        self.spans.0.lock().clone()
     }
 
     /// Sends what has not been sent, and says what came of it; nothing where there is no receiver.

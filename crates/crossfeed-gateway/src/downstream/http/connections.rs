@@ -21,7 +21,7 @@ use crate::{
 };
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    sync::{Arc, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 use tokio::{
@@ -132,7 +132,7 @@ impl Connections {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// How many there are now.

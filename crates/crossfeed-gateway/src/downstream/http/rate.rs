@@ -4,11 +4,8 @@ use crate::{
     config::{Rate, TokenConfig},
     downstream::Principal,
 };
-use std::{
-    collections::HashMap,
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use parking_lot::Mutex;
+use std::{collections::HashMap, time::Duration};
 use tokio::time::Instant;
 
 /// The rates of all holders that have one.
@@ -54,7 +51,7 @@ impl Bucket {
     fn take(&self) -> Result<(), Exceeded> {
         let Rate { requests, per } = self.rate;
         let (now, each) = (Instant::now(), per / requests.get());
-        let mut full_at = self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut full_at = self.full_at.lock();
         let before = full_at.unwrap_or(now).max(now);
         let after = before + each;
         let room = per.checked_sub(after - now);

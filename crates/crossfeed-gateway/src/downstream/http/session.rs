@@ -13,7 +13,7 @@ use std::{
     collections::{HashMap, VecDeque},
     ops::Deref,
     sync::{
-        Arc, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -92,7 +92,7 @@ impl Sessions {
     }
 
     fn all(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+        self.sessions.lock()
     }
 
     pub(super) fn count(&self) -> usize {
@@ -205,14 +205,11 @@ fn idlest(
 
 impl Session {
     fn idle(&self) -> Duration {
-        self.used
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .elapsed()
+        self.used.lock().elapsed()
     }
 
     fn touch(&self) {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *self.used.lock() = Instant::now();
     }
 
     fn is_unused(&self, idle: Duration) -> bool {
@@ -220,7 +217,7 @@ impl Session {
     }
 
     fn streams(&self) -> MutexGuard<'_, VecDeque<Arc<Stream>>> {
-        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+        self.streams.lock()
     }
 
     /// A stream for a request.

@@ -391,7 +391,7 @@ async fn an_answer_that_takes_long_is_a_stream_that_can_be_resumed() {
     drop(first);
     assert_eq!(served.hub.held(), 1);
     served.hub.release().await;
-    assert_eq!(served.hub.client(0).given_up.lock().unwrap().len(), 0);
+    assert_eq!(served.hub.client(0).given_up.lock().len(), 0);
     for last in ["2-", "2-"] {
         let headers = format!("{session}|last-event-id: {last}");
         let resumed = served.ask("GET /mcp", &headers, "").await.end().await;
@@ -794,7 +794,7 @@ async fn without_sessions_a_client_that_leaves_cancels() {
         .hub
         .until(|hub| {
             let client = hub.client(0);
-            let given_up = client.given_up.lock().unwrap();
+            let given_up = client.given_up.lock();
             *given_up == [Id::number(1)]
         })
         .await;
@@ -813,7 +813,7 @@ async fn without_sessions_a_client_that_leaves_cancels() {
         answer.contains("result") && !answer.contains("id: "),
         "{answer}"
     );
-    assert_eq!(served.hub.client(1).given_up.lock().unwrap().len(), 0);
+    assert_eq!(served.hub.client(1).given_up.lock().len(), 0);
 }
 
 #[tokio::test]
@@ -822,14 +822,14 @@ async fn what_is_given_up_while_it_is_handed_over_is_given_up_behind() {
     let headers = format!("{VERSION_2026}|mcp-method: late");
     let call = served.post(&headers, &stateless("late", "")).await;
     let came = |hub: &FakeHub| {
-        let clients = hub.clients.lock().unwrap();
+        let clients = hub.clients.lock();
         clients
             .first()
             .is_some_and(|client| !client.came().is_empty())
     };
     served.hub.until(came).await;
     drop(call);
-    let given_up = |hub: &FakeHub| !hub.client(0).given_up.lock().unwrap().is_empty();
+    let given_up = |hub: &FakeHub| !hub.client(0).given_up.lock().is_empty();
     served.hub.until(given_up).await;
     assert_eq!(served.hub.held(), 1);
 }

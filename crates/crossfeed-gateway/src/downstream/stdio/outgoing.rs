@@ -9,7 +9,7 @@ use crate::{
 use async_trait::async_trait;
 use std::{
     io,
-    sync::{Arc, PoisonError, Weak},
+    sync::{Arc, Weak},
 };
 use tokio::{
     io::AsyncWrite,
@@ -65,7 +65,7 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Outgoing<W> {
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock()
     }
 
     /// Writes what was sent up to `ticket`.

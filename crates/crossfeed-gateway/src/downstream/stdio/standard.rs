@@ -386,14 +386,14 @@ impl AsyncWrite for StandardOutput {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Mutex;
+    use parking_lot::Mutex;
 
     #[derive(Clone, Default)]
     struct Kept(Arc<Mutex<Vec<u8>>>);
 
     impl Write for Kept {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
+            self.0.lock().extend_from_slice(bytes);
             Ok(bytes.len())
         }
 
@@ -414,7 +414,7 @@ mod tests {
         output.shutdown().await.unwrap();
         // Shut down once more: nothing is left to wait for.
         output.shutdown().await.unwrap();
-        assert!(*kept.0.lock().unwrap() == text);
+        assert!(*kept.0.lock() == text);
     }
 
     #[cfg(unix)]

@@ -250,8 +250,7 @@ async fn a_client_that_does_not_read_is_waited_for_and_left_behind() {
         .write_all((calls.join("\n") + "\n").as_bytes())
         .await
         .unwrap();
-    hub.until(|hub| !hub.clients.lock().unwrap().is_empty())
-        .await;
+    hub.until(|hub| !hub.clients.lock().is_empty()).await;
     tokio::time::sleep(Duration::from_secs(60)).await;
     // What it sends waits, too: nothing piles up here.
     assert!((1..5).contains(&hub.client(0).came().len()));

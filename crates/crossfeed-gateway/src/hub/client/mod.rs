@@ -26,10 +26,11 @@ use crate::{
 };
 use bytes::Bytes;
 use futures_util::future::join_all;
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     collections::{HashMap, VecDeque},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
 };
@@ -168,7 +169,7 @@ impl Client {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     pub(super) fn gateway(&self) -> &Arc<Gateway> {

@@ -25,7 +25,7 @@ use crossfeed_json::Document;
 use std::{
     collections::{BTreeMap, HashMap, HashSet, VecDeque},
     sync::{
-        Arc, PoisonError, Weak,
+        Arc, Weak,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -291,7 +291,7 @@ impl Link {
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Why nothing can be handed over, if nothing can.

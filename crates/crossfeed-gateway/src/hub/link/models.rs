@@ -24,7 +24,7 @@ struct Server(Mutex<Vec<Message>>, Arc<Notify>);
 impl Upstream for Server {
     async fn send(&self, message: Message, _: &[Header]) -> Result<(), UpstreamError> {
         yield_now().await;
-        self.0.lock().unwrap().push(message);
+        self.0.lock().push(message);
         self.1.notify_one();
         Ok(())
     }
@@ -108,14 +108,14 @@ fn ask(link: &Arc<Link>, method: &'static str) -> thread::JoinHandle<End> {
 
 impl Server {
     fn methods(&self) -> Vec<String> {
-        let messages = self.0.lock().unwrap();
+        let messages = self.0.lock();
         let methods = messages.iter().filter_map(|message| message.method());
         methods.map(str::to_owned).collect()
     }
 
     /// Answers what it was handed over, once. Whether there was anything.
     fn answer(&self, link: &Link) -> bool {
-        let messages = self.0.lock().unwrap().clone();
+        let messages = self.0.lock().clone();
         let mut has_answered = false;
         for message in messages {
             let waiting = message.id().and_then(|id| link.take(id, Outcome::Result));
@@ -320,7 +320,7 @@ fn what_came_back_is_sent_again_and_answered() {
         let asked = ask(&link, "a");
         block_on(async {
             let sent = || {
-                let messages = servers[0].0.lock().unwrap();
+                let messages = servers[0].0.lock();
                 let mut messages = messages.iter();
                 messages.find(|one| one.method() == Some("a")).cloned()
             };

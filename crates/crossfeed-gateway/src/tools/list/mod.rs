@@ -45,12 +45,13 @@ use crossfeed_wire::View;
 use futures_util::future::join_all;
 use lru::LruCache;
 use names::{Bindings, Naming};
+use parking_lot::Mutex;
 use rewriter::{Job, Rewriter, Rewriting};
 use sha2::{Digest as _, Sha256};
 use std::{
     collections::{HashMap, HashSet},
     num::NonZeroUsize,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 use tokio::sync::Semaphore;
@@ -234,7 +235,7 @@ impl Listings {
             apart(bytes, move || digest(&config, &lists, &audience)).await
         };
         let key = |bindings: &Bindings| key(&lists_digest, bindings);
-        let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = || self.kept.lock();
         if let Some(listing) = kept().get(&key(&names.before)) {
             return Arc::clone(listing);
         }

@@ -18,12 +18,13 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, HashMap},
     fs, io,
     path::PathBuf,
-    sync::{Arc, Mutex},
+    sync::Arc,
 };
 use tokio::sync::{Notify, mpsc};
 
@@ -59,21 +60,21 @@ type Shared = State<Arc<Running>>;
 
 impl Running {
     fn base(&self) -> String {
-        self.base.lock().unwrap().clone()
+        self.base.lock().clone()
     }
 
     fn see(&self, path: &str, said: Value) {
-        self.seen.lock().unwrap().push((path.to_owned(), said));
+        self.seen.lock().push((path.to_owned(), said));
     }
 
     fn seen(&self, path: &str) -> Vec<Value> {
-        let seen = self.seen.lock().unwrap();
+        let seen = self.seen.lock();
         let of = seen.iter().filter(|(at, _)| at == path);
         of.map(|(_, said)| said.clone()).collect()
     }
 
     fn bearer(&self) -> String {
-        format!("Bearer token-{}", self.token.lock().unwrap())
+        format!("Bearer token-{}", self.token.lock())
     }
 }
 
@@ -151,7 +152,7 @@ async fn token(State(running): Shared, headers: HeaderMap, body: Bytes) -> Respo
     }
     running.see("token", json!(said));
     let number = {
-        let mut number = running.token.lock().unwrap();
+        let mut number = running.token.lock();
         *number += 1;
         *number
     };
@@ -227,7 +228,7 @@ async fn scene(world: World, oauth: OAuthConfig) -> Scene {
         .with_state(Arc::clone(&running));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
-    running.base.lock().unwrap().clone_from(&base);
+    running.base.lock().clone_from(&base);
     tokio::spawn(async move { axum::serve(listener, router).await });
     let directory = TestDirectory::new();
     let url = format!("{base}/mcp");
@@ -363,7 +364,7 @@ fn a_token_that_is_over_is_renewed_once_and_kept() {
         assert!(is_answer(&scene.call().await));
         assert_eq!(scene.kept().access_token.as_deref(), Some("token-2"));
         // Over because the server says so.
-        *scene.running.token.lock().unwrap() = 7;
+        *scene.running.token.lock() = 7;
         assert!(is_answer(&scene.call().await));
         let kept = scene.kept();
         assert_eq!(kept.access_token.as_deref(), Some("token-8"));
@@ -493,7 +494,7 @@ fn who_is_let_in_as_itself_needs_no_browser() {
         kept.expires_at = Some(1);
         scene.store().write(&kept).unwrap();
         assert!(is_answer(&scene.call().await));
-        *scene.running.token.lock().unwrap() = 7;
+        *scene.running.token.lock() = 7;
         assert!(is_answer(&scene.call().await));
         assert_eq!(scene.kept().access_token.as_deref(), Some("token-8"));
         let tokens = scene.running.seen("token");

@@ -16,13 +16,14 @@ use crate::{
     upstream::{Event, Header, UpstreamError, place},
 };
 use bytes::Bytes;
+use parking_lot::{Mutex, MutexGuard};
 use reqwest::{
     Method, Response, StatusCode,
     header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
 };
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 use tokio::{
@@ -100,7 +101,7 @@ impl Link {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     pub(super) fn speak(&self, revision: Revision) {

@@ -32,13 +32,9 @@ use crate::{
 };
 use async_trait::async_trait;
 use link::Link;
+use parking_lot::Mutex;
 use reqwest::Url;
-use std::{
-    collections::BTreeMap,
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 use tokio::{
     sync::{Notify, mpsc, watch},
     time::{sleep, timeout},
@@ -169,7 +165,7 @@ struct HttpUpstream {
 
 impl HttpUpstream {
     fn queue(&self) -> Option<mpsc::Sender<Waiting>> {
-        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let queue = self.queue.lock();
         queue.clone()
     }
 }
@@ -209,10 +205,7 @@ impl Upstream for HttpUpstream {
     }
 
     async fn close(&self) {
-        self.queue
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        self.queue.lock().take();
         self.closing.notify_one();
         // It fails when there is nobody to say it any more, and that is what is waited for.
         drop(self.ended.clone().changed().await);

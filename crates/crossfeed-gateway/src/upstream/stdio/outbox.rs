@@ -15,11 +15,12 @@ use crate::{
     upstream::UpstreamError,
 };
 use bytes::{Buf, Bytes};
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     borrow::Cow,
     collections::VecDeque,
     io::{self, IoSlice},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 use tokio::{net::unix::pipe, sync::Notify};
 
@@ -69,7 +70,7 @@ impl Outbox {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Takes a message, when those before it have left room.

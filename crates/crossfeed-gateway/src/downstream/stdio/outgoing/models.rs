@@ -28,7 +28,7 @@ impl AsyncWrite for Client {
             return Poll::Pending;
         }
         let taken = bytes.len().min(30);
-        self.written.lock().unwrap().extend(&bytes[..taken]);
+        self.written.lock().extend(&bytes[..taken]);
         Poll::Ready(Ok(taken))
     }
 
@@ -43,7 +43,7 @@ impl AsyncWrite for Client {
 
 impl Client {
     fn lines(&self) -> Vec<String> {
-        let written = self.written.lock().unwrap();
+        let written = self.written.lock();
         let text = String::from_utf8(written.clone()).unwrap();
         text.lines().map(str::to_owned).collect()
     }
@@ -81,6 +81,6 @@ fn what_was_sent_is_written_once_also_when_its_sender_goes() {
         let mut lines = client.lines();
         lines.sort_unstable();
         assert_eq!(lines, [1, 2, 3].map(line));
-        assert!(client.written.lock().unwrap().ends_with(b"\n"));
+        assert!(client.written.lock().ends_with(b"\n"));
     });
 }

@@ -293,7 +293,7 @@ fn a_message_beyond_the_limit_is_not_sent() {
         let message = Message::notification("m", Some(&params));
         let sent = client.upstream.send(message, &[]).await;
         assert_eq!(sent, Err(UpstreamError::TooLarge { limit: LIMIT }));
-        assert!(server.requests.lock().unwrap().is_empty());
+        assert!(server.requests.lock().is_empty());
     });
 }
 
@@ -355,7 +355,6 @@ fn a_session_is_named_and_ended() {
         let mut said: Vec<_> = server
             .requests
             .lock()
-            .unwrap()
             .iter()
             .map(|request| {
                 assert_eq!(request.path, "/mcp?key=secret");
@@ -398,7 +397,7 @@ fn without_a_session_a_request_says_what_it_is() {
         client.notify("notifications/cancelled").await;
         client.notify("notifications/initialized").await;
         client.upstream.close().await;
-        let requests = server.requests.lock().unwrap().clone();
+        let requests = server.requests.lock().clone();
         let names = [
             "mcp-protocol-version",
             "mcp-method",
@@ -440,13 +439,13 @@ fn messages_are_posted_in_order() {
         for id in 1..9 {
             client.request(id, "m").await;
         }
-        while server.requests.lock().unwrap().is_empty() {
+        while server.requests.lock().is_empty() {
             tokio::task::yield_now().await;
         }
         for _ in 0..1000 {
             tokio::task::yield_now().await;
         }
-        assert_eq!(server.requests.lock().unwrap().len(), 1);
+        assert_eq!(server.requests.lock().len(), 1);
         go.notify_one();
         for _ in 1..9 {
             client.next().await;
@@ -499,7 +498,7 @@ fn a_stream_that_cannot_be_resumed_fails_its_request() {
             said,
             "2 failed: the request may have run: the server has ended: its stream cannot be resumed"
         );
-        assert_eq!(server.requests.lock().unwrap().len(), 6);
+        assert_eq!(server.requests.lock().len(), 6);
     });
 }
 
@@ -590,7 +589,7 @@ fn a_request_that_nobody_waits_for_is_dropped_with_its_stream() {
         client.upstream.abandon(&Id::number(2)).await;
         client.request(3, "m").await;
         assert_eq!(client.next().await, format!("3> {}", result(3)));
-        assert_eq!(server.requests.lock().unwrap().len(), 2);
+        assert_eq!(server.requests.lock().len(), 2);
     });
 }
 
@@ -622,13 +621,13 @@ fn redirections_are_followed_at_home_and_secrets_stay_there() {
             client.request(1, "m").await;
             assert_eq!(client.next().await, expected);
         }
-        let requests = server.requests.lock().unwrap().clone();
+        let requests = server.requests.lock().clone();
         assert!(
             requests
                 .iter()
                 .all(|request| request.header("authorization") == "Bearer secret")
         );
-        assert!(elsewhere.requests.lock().unwrap().is_empty());
+        assert!(elsewhere.requests.lock().is_empty());
     });
 }
 
@@ -706,7 +705,7 @@ fn many_requests_have_their_own_answers() {
         for _ in 0..25 {
             said.push(client.next().await);
         }
-        while server.requests.lock().unwrap().len() < 50 {
+        while server.requests.lock().len() < 50 {
             tokio::task::yield_now().await;
         }
         for _ in 0..25 {
@@ -735,7 +734,7 @@ fn a_server_that_takes_no_answers_holds_few_of_them() {
         client.request(7, "m").await;
         assert_eq!(client.next().await, format!("7> {}", result(7)));
         client.upstream.close().await;
-        let seen = server.requests.lock().unwrap().len();
+        let seen = server.requests.lock().len();
         assert!(seen <= 1 + 16, "{seen}");
     });
 }
@@ -754,7 +753,7 @@ fn what_waits_at_the_end_has_its_time_in_all() {
             client.notify("n").await;
         }
         client.upstream.close().await;
-        let requests = server.requests.lock().unwrap();
+        let requests = server.requests.lock();
         let told = requests
             .iter()
             .filter(|request| request.body.contains("\"n\""));
@@ -777,7 +776,7 @@ fn an_event_with_an_odd_id_is_resumed_behind() {
         let mut client = open(&server).await;
         client.request(7, "m").await;
         assert_eq!(client.next().await, format!("7> {}", result(7)));
-        let requests = server.requests.lock().unwrap();
+        let requests = server.requests.lock();
         assert_eq!(requests[1].header("last-event-id"), "\u{e9}");
     });
 }
@@ -804,7 +803,7 @@ async fn cuts(answers: &'static [bool]) -> (std::net::SocketAddr, Arc<Mutex<usiz
                     let length = length.lines().next().unwrap().parse().unwrap();
                     let mut body = vec![0; length];
                     stream.read_exact(&mut body).await.ok()?;
-                    *count.lock().unwrap() += 1;
+                    *count.lock() += 1;
                     if *answers {
                         let text = String::from_utf8(body).unwrap();
                         let message = Message::parse(text).unwrap();
@@ -838,7 +837,7 @@ fn a_request_whose_connection_is_cut_is_sent_once_and_may_have_run() {
                     assert!(said.starts_with(&lost), "{said}");
                 }
             }
-            assert_eq!(*read.lock().unwrap(), answers.len());
+            assert_eq!(*read.lock(), answers.len());
         });
     }
 }
@@ -883,7 +882,7 @@ fn a_response_that_is_cut_at_any_byte_is_no_answer_and_is_not_asked_for_again() 
                     assert!(said.starts_with(&lost), "{} of {length}: {said}", id - 100);
                 }
             }
-            let asked = server.requests.lock().unwrap();
+            let asked = server.requests.lock();
             assert_eq!(asked.len() as u64, length + 1);
         });
     }

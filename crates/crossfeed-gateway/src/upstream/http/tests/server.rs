@@ -1,10 +1,7 @@
 //! A server of HTTP that does what a test says, to the byte.
 
-use std::{
-    collections::BTreeMap,
-    net::SocketAddr,
-    sync::{Arc, Mutex},
-};
+use parking_lot::Mutex;
+use std::{collections::BTreeMap, net::SocketAddr, sync::Arc};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -110,7 +107,7 @@ async fn one(
 ) -> Option<()> {
     let mut request = read(&mut stream).await?;
     let parts = {
-        let mut seen = seen.lock().unwrap();
+        let mut seen = seen.lock();
         request.number = seen.len();
         seen.push(request.clone());
         drop(seen);

@@ -16,7 +16,7 @@ fn is_ping(request: &Request) -> bool {
 
 impl Server {
     fn pings(&self) -> usize {
-        let requests = self.requests.lock().unwrap();
+        let requests = self.requests.lock();
         requests.iter().filter(|request| is_ping(request)).count()
     }
 }
@@ -294,7 +294,7 @@ fn what_was_not_posted_when_a_session_ends_was_not_sent() {
         // This is waited for before anything else is posted.
         client.notify("n").await;
         client.request(3, "tools/call").await;
-        while server.requests.lock().unwrap().len() < 3 {
+        while server.requests.lock().len() < 3 {
             tokio::task::yield_now().await;
         }
         goes.notify_one();
@@ -307,6 +307,6 @@ fn what_was_not_posted_when_a_session_ends_was_not_sent() {
                 format!("closed: {over}")
             ]
         );
-        assert_eq!(server.requests.lock().unwrap().len(), 3);
+        assert_eq!(server.requests.lock().len(), 3);
     });
 }
