@@ -39,10 +39,13 @@ fn main() -> ExitCode {
             measure::race(&options, pace);
             ExitCode::SUCCESS
         }
-        Mode::Check => match answers::check(&options) {
-            true => ExitCode::SUCCESS,
-            false => ExitCode::FAILURE,
-        },
+        Mode::Check => {
+            if answers::check(&options) {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            }
+        }
         Mode::Instructions => {
             instructions::table(&options);
             ExitCode::SUCCESS

@@ -133,9 +133,10 @@ impl ProjectionCase {
             .collect();
         equal("the diagnostics", &said, &self.diagnostics)?;
         let found = diagnostics.iter().any(|said| withheld(said.kind));
-        match !self.withheld || found {
-            true => Ok(()),
-            false => Err("nothing is said of what is withheld".to_owned()),
+        if !self.withheld || found {
+            Ok(())
+        } else {
+            Err("nothing is said of what is withheld".to_owned())
         }
     }
 }
@@ -268,10 +269,13 @@ impl Group for Inspections {
                 (Ok(found), Some(answer), None) => {
                     equal_json("the answer", &found.to_value(), answer)
                 }
-                (Err(error), None, Some(quoted)) => match error.to_string().contains(quoted) {
-                    true => Ok(()),
-                    false => Err(format!("the error is: {error}")),
-                },
+                (Err(error), None, Some(quoted)) => {
+                    if error.to_string().contains(quoted) {
+                        Ok(())
+                    } else {
+                        Err(format!("the error is: {error}"))
+                    }
+                }
                 (Ok(found), ..) => Err(format!("the answer is {}", found.to_value())),
                 (Err(error), ..) => Err(error.to_string()),
             };

@@ -43,9 +43,10 @@ fn judge(style: Style, case: &Case) -> Outcome {
         (None, Some(at)) => {
             let error = rewritten.err().ok_or("it is rewritten")?;
             let found = error.at().map(ToString::to_string).unwrap_or_default();
-            return match found == *at {
-                true => Ok(()),
-                false => Err(format!("{error}: at `{found}`, not at `{at}`")),
+            return if found == *at {
+                Ok(())
+            } else {
+                Err(format!("{error}: at `{found}`, not at `{at}`"))
             };
         }
         _ => panic!("`{}`: one of shown, invalid", case.name),
@@ -56,9 +57,10 @@ fn judge(style: Style, case: &Case) -> Outcome {
     } else if let Value::Object(shown) = &mut shown {
         shown.shift_remove("$defs");
     }
-    match bytes(&shown) == bytes(&expected) {
-        true => Ok(()),
-        false => Err(format!("it is shown as {shown}")),
+    if bytes(&shown) == bytes(&expected) {
+        Ok(())
+    } else {
+        Err(format!("it is shown as {shown}"))
     }
 }
 
@@ -126,9 +128,10 @@ fn judge_profile(case: &ProfileCase) -> Outcome {
     let profile: Profile = case.profile.parse().unwrap();
     if let (Some(schema), Some(expected)) = (&case.schema, &case.shown) {
         let shown = narrow(schema, profile).schema;
-        return match bytes(&shown) == bytes(expected) {
-            true => Ok(()),
-            false => Err(format!("it is shown as {shown}")),
+        return if bytes(&shown) == bytes(expected) {
+            Ok(())
+        } else {
+            Err(format!("it is shown as {shown}"))
         };
     }
     let expected = case.findings.as_ref().unwrap();
@@ -139,8 +142,9 @@ fn judge_profile(case: &ProfileCase) -> Outcome {
             && found.at.as_str() == expected.at
             && found.what.contains(&expected.what)
     };
-    match found.len() == expected.len() && found.iter().zip(expected).all(is_as) {
-        true => Ok(()),
-        false => Err(format!("found are {found:#?}")),
+    if found.len() == expected.len() && found.iter().zip(expected).all(is_as) {
+        Ok(())
+    } else {
+        Err(format!("found are {found:#?}"))
     }
 }

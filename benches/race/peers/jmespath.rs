@@ -64,9 +64,10 @@ impl Jmespath {
 
 impl Peer for Jmespath {
     fn name(&self) -> &'static str {
-        match self.converted {
-            true => "`interpret`",
-            false => "`search`",
+        if self.converted {
+            "`interpret`"
+        } else {
+            "`search`"
         }
     }
 
@@ -89,9 +90,10 @@ impl Peer for Jmespath {
         let read = |error: serde_json::Error| error.to_string();
         self.raw = file.bytes.clone();
         // Each has only what it reads, so that memory is not what decides.
-        match self.converted {
-            true => self.variable = Rcvar::new(serde_json::from_slice(&self.raw).map_err(read)?),
-            false => self.value = serde_json::from_slice(&self.raw).map_err(read)?,
+        if self.converted {
+            self.variable = Rcvar::new(serde_json::from_slice(&self.raw).map_err(read)?)
+        } else {
+            self.value = serde_json::from_slice(&self.raw).map_err(read)?
         }
         Ok(())
     }

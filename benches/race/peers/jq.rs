@@ -146,9 +146,10 @@ impl Peer for Jq {
             stdout,
             stderr,
         } = jq.output().map_err(|error| error.to_string())?;
-        match status.success() {
-            true => Ok(stdout),
-            false => Err(String::from_utf8_lossy(&stderr).trim().to_owned()),
+        if status.success() {
+            Ok(stdout)
+        } else {
+            Err(String::from_utf8_lossy(&stderr).trim().to_owned())
         }
     }
 

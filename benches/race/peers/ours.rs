@@ -75,9 +75,10 @@ pub(crate) fn evaluated(expression: &Expression, document: &Document) -> Vec<u8>
 
 impl Peer for Ours {
     fn name(&self) -> &'static str {
-        match self.first {
-            true => "crossfeed, first",
-            false => "crossfeed",
+        if self.first {
+            "crossfeed, first"
+        } else {
+            "crossfeed"
         }
     }
 
@@ -123,9 +124,10 @@ impl Peer for Ours {
     }
 
     fn contender(&mut self, part: Part) -> Contender<'_> {
-        match self.first {
-            true => Contender::averaged(|| self.first_evaluations()),
-            false => looped(self, part),
+        if self.first {
+            Contender::averaged(|| self.first_evaluations())
+        } else {
+            looped(self, part)
         }
     }
 }

@@ -106,9 +106,10 @@ async fn over_mcp(
         Stop::answer(ErrorCode::ProjectionInvalid, message)
     })?;
     out.write_all(&projected.json)?;
-    match projected.json.ends_with(b"\n") {
-        true => Ok(()),
-        false => Ok(writeln!(out)?),
+    if projected.json.ends_with(b"\n") {
+        Ok(())
+    } else {
+        Ok(writeln!(out)?)
     }
 }
 

@@ -200,9 +200,10 @@ impl<'f> Line<'f> {
             result = result.with_tool(tool);
         }
         result = result.with_repeatable(self.boolean("repeatable")?);
-        Ok(match self.boolean("failed")? {
-            true => result.failed(),
-            false => result,
+        Ok(if self.boolean("failed")? {
+            result.failed()
+        } else {
+            result
         })
     }
 

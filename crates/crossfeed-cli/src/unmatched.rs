@@ -93,9 +93,10 @@ pub(crate) fn report(
         });
         bodies.push(body);
     }
-    match bodies.is_empty() {
-        true => Ok(()),
-        false => Err(Stop::Answer(bodies)),
+    if bodies.is_empty() {
+        Ok(())
+    } else {
+        Err(Stop::Answer(bodies))
     }
 }
 

@@ -113,9 +113,10 @@ fn step(raw: &[u8], at: usize) -> Option<&[u8; STEP]> {
 /// what is not an escape of JSON stands for anything.
 #[must_use]
 pub fn unescape(raw: &str) -> Cow<'_, str> {
-    match raw.contains('\\') {
-        true => to_text(decode(raw.as_bytes(), true)),
-        false => Cow::Borrowed(raw),
+    if raw.contains('\\') {
+        to_text(decode(raw.as_bytes(), true))
+    } else {
+        Cow::Borrowed(raw)
     }
 }
 

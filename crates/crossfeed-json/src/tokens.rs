@@ -43,9 +43,10 @@ impl<'t> Quoted<'t> {
     /// What it stands for; a lone surrogate is U+FFFD.
     #[must_use]
     pub fn text(self) -> Cow<'t, str> {
-        match self.escaped {
-            true => string::unescape(self.raw),
-            false => Cow::Borrowed(self.raw),
+        if self.escaped {
+            string::unescape(self.raw)
+        } else {
+            Cow::Borrowed(self.raw)
         }
     }
 }

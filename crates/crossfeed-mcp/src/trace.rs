@@ -141,9 +141,10 @@ impl TraceMeta {
             },
             &[(META, object(&members))],
         );
-        match written == params.raw() {
-            true => Cow::Borrowed(params.raw()),
-            false => Cow::Owned(written),
+        if written == params.raw() {
+            Cow::Borrowed(params.raw())
+        } else {
+            Cow::Owned(written)
         }
     }
 

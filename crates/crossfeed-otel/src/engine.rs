@@ -109,9 +109,10 @@ impl EngineTelemetry {
 
 impl Telemetry for EngineTelemetry {
     fn context(&self, span: &Span) -> Option<TraceContext> {
-        let context = match span.is_none() {
-            true => Context::current(),
-            false => span.context(),
+        let context = if span.is_none() {
+            Context::current()
+        } else {
+            span.context()
         };
         let found = context.span();
         let found = found.span_context();

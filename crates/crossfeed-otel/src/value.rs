@@ -281,9 +281,10 @@ fn cut<N>(items: &mut Vec<Left<N>>, most: usize) -> Option<String> {
 
 /// The JSON of a number or a flag. Infinities and what is not a number JSON has not: they are strings.
 fn scalar(word: &str) -> String {
-    match is_number(word) || matches!(word, "true" | "false") {
-        true => word.to_owned(),
-        false => quoted(word),
+    if is_number(word) || matches!(word, "true" | "false") {
+        word.to_owned()
+    } else {
+        quoted(word)
     }
 }
 

@@ -103,9 +103,10 @@ pub(crate) fn ascii_classes(pattern: &str) -> Cow<'_, str> {
         }
         spelled.push(character);
     }
-    match is_changed {
-        true => Cow::Owned(spelled),
-        false => Cow::Borrowed(pattern),
+    if is_changed {
+        Cow::Owned(spelled)
+    } else {
+        Cow::Borrowed(pattern)
     }
 }
 

@@ -48,9 +48,10 @@ fn owned<const N: usize>(row: [&str; N]) -> Vec<String> {
 
 /// The name that a span has before its tool is named.
 fn name(span: &str) -> &str {
-    match span.starts_with("execute_tool") {
-        true => "execute_tool",
-        false => span,
+    if span.starts_with("execute_tool") {
+        "execute_tool"
+    } else {
+        span
     }
 }
 

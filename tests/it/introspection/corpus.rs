@@ -88,9 +88,10 @@ fn every_marker_of_the_corpus_works_when_it_is_followed() {
             "{tool}: {:#?}",
             summary.output_fields
         );
-        match summary.has_hidden_fields {
-            true => hidden += 1,
-            false => shown += 1,
+        if summary.has_hidden_fields {
+            hidden += 1
+        } else {
+            shown += 1
         }
         pages_are_complete(&tool, &schema, &raw);
     }

@@ -21,9 +21,10 @@ fn expression(random: &mut Random, root: &Value, depth: usize) -> String {
             Value::Object(members) if !members.is_empty() => {
                 let (key, inner) = members.iter().nth(random.below(members.len())).unwrap();
                 let dot = if text.is_empty() { "" } else { "." };
-                match random.percent(10) {
-                    true => text.push_str(&format!("{dot}*")),
-                    false => text.push_str(&format!("{dot}{}", Value::from(key.as_str()))),
+                if random.percent(10) {
+                    text.push_str(&format!("{dot}*"))
+                } else {
+                    text.push_str(&format!("{dot}{}", Value::from(key.as_str())))
                 }
                 here = inner;
             }

@@ -87,9 +87,10 @@ fn path(random: &mut Random, root: &Value) -> Path {
         match here {
             Value::Object(members) if !members.is_empty() && !random.percent(12) => {
                 let (key, inner) = members.iter().nth(random.below(members.len())).unwrap();
-                steps.push(match random.percent(12) {
-                    true => Step::EachKey,
-                    false => Step::Key(key.clone()),
+                steps.push(if random.percent(12) {
+                    Step::EachKey
+                } else {
+                    Step::Key(key.clone())
                 });
                 here = inner;
             }
@@ -141,9 +142,12 @@ fn names(schema: &Value, found: &mut Vec<String>) {
 fn paths(random: &mut Random, value: &Value, declared: &[String]) -> Vec<Path> {
     let count = 1 + random.below(3);
     (0..count)
-        .map(|_| match declared.is_empty() || random.percent(80) {
-            true => path(random, value),
-            false => Path::key(random.of(declared).clone()),
+        .map(|_| {
+            if declared.is_empty() || random.percent(80) {
+                path(random, value)
+            } else {
+                Path::key(random.of(declared).clone())
+            }
         })
         .collect()
 }
@@ -179,9 +183,10 @@ fn chosen(random: &mut Random, value: &Value, declared: &[String]) -> Projection
 pub(super) fn projection(random: &mut Random, value: &Value, schema: &Value) -> Projection {
     let mut declared = Vec::new();
     names(schema, &mut declared);
-    let projection = match random.percent(10) {
-        true => Projection::new(),
-        false => chosen(random, value, &declared),
+    let projection = if random.percent(10) {
+        Projection::new()
+    } else {
+        chosen(random, value, &declared)
     };
     if random.percent(55) {
         return projection;
@@ -425,9 +430,10 @@ impl Maker<'_, '_> {
         };
         let least = bound("minItems").unwrap_or(0);
         let most = bound("maxItems").unwrap_or(usize::MAX).min(least + 3);
-        let length = match depth > 10 {
-            true => least,
-            false => least + self.random.below(most.saturating_sub(least) + 1),
+        let length = if depth > 10 {
+            least
+        } else {
+            least + self.random.below(most.saturating_sub(least) + 1)
         };
         let anything = json!(true);
         let list = |key: &str| schema.get(key).and_then(Value::as_array);

@@ -80,9 +80,10 @@ impl Maker<'_> {
             8 => json!({"$ref": "#"}),
             9 => json!({"type": "boolean", "title": "a secret"}),
             10 => {
-                let items = match self.random.percent(50) {
-                    true => json!({"type": "integer"}),
-                    false => self.leaf(),
+                let items = if self.random.percent(50) {
+                    json!({"type": "integer"})
+                } else {
+                    self.leaf()
                 };
                 json!({"type": "array", "items": items, "minItems": 1, "uniqueItems": true})
             }

@@ -308,11 +308,12 @@ fn nothing_is_dropped(
             .cloned()
             .collect()
     };
-    match root(original) == root(shown) {
-        true => Ok(()),
-        false => Err(format!(
+    if root(original) == root(shown) {
+        Ok(())
+    } else {
+        Err(format!(
             "the root's keys are {:?}\n  original: {original}",
             root(shown)
-        )),
+        ))
     }
 }

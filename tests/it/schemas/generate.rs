@@ -278,9 +278,10 @@ impl Maker<'_, '_> {
         };
         let least = bound("minItems").unwrap_or(0);
         let most = bound("maxItems").unwrap_or(usize::MAX).min(least + 2);
-        let length = match depth >= DEPTH {
-            true => least,
-            false => least + self.random.below(most - least + 1),
+        let length = if depth >= DEPTH {
+            least
+        } else {
+            least + self.random.below(most - least + 1)
         };
         let items = schema.get("items").unwrap_or(&Value::Bool(true));
         let mut made = Vec::new();
@@ -361,9 +362,10 @@ impl Maker<'_, '_> {
             clippy::cast_possible_truncation,
             reason = "whole, and far from the ends"
         )]
-        match made.fract() == 0.0 && made.abs() < 9e15 {
-            true => json!(made as i64),
-            false => json!(made),
+        if made.fract() == 0.0 && made.abs() < 9e15 {
+            json!(made as i64)
+        } else {
+            json!(made)
         }
     }
 }

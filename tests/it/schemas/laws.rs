@@ -167,9 +167,10 @@ impl Pair {
                 // Where the tool has such names itself, the other spelling is what is shown.
                 let own = ["$tool", "$artifact", "$select"];
                 let taken = own.iter().any(|key| place.get(key).is_some());
-                *place = match taken {
-                    true => serde_json::from_str(&reference.to_string().replace('$', "_")).unwrap(),
-                    false => reference.clone(),
+                *place = if taken {
+                    serde_json::from_str(&reference.to_string().replace('$', "_")).unwrap()
+                } else {
+                    reference.clone()
                 };
             }
         };
@@ -217,9 +218,12 @@ impl Pair {
         };
         let entry = |index: usize, parameter: &str| {
             let list = self.style == Style::RefsList;
-            let key = |word: &str| match list {
-                true => word.to_owned(),
-                false => format!("{sign}{word}"),
+            let key = |word: &str| {
+                if list {
+                    word.to_owned()
+                } else {
+                    format!("{sign}{word}")
+                }
             };
             let mut entry = Map::new();
             if list {

@@ -167,9 +167,10 @@ fn root() -> impl Strategy<Value = Value> {
                 "$defs".to_owned(),
                 json!({"d": d, "e": {"properties": {"a": a}}}),
             );
-            match dialect == DIALECTS[0] {
-                true => renewed(Value::Object(members)),
-                false => Value::Object(members),
+            if dialect == DIALECTS[0] {
+                renewed(Value::Object(members))
+            } else {
+                Value::Object(members)
             }
         })
 }

@@ -193,9 +193,10 @@ impl Desk {
     }
 
     async fn over_grpc<T>(&self, reply: T) -> Result<tonic::Response<T>, Status> {
-        match self.settle().await {
-            true => Ok(tonic::Response::new(reply)),
-            false => Err(Status::new(Code::InvalidArgument, "refused")),
+        if self.settle().await {
+            Ok(tonic::Response::new(reply))
+        } else {
+            Err(Status::new(Code::InvalidArgument, "refused"))
         }
     }
 }

@@ -165,9 +165,10 @@ pub(crate) enum LogFormat {
 
 fn digest(text: &str) -> Result<String, String> {
     let hex = text.strip_prefix("sha256:").unwrap_or_default();
-    match hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        true => Ok(text.to_ascii_lowercase()),
-        false => Err("write `sha256:` and 64 hexadecimal digits".to_owned()),
+    if hex.len() == 64 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        Ok(text.to_ascii_lowercase())
+    } else {
+        Err("write `sha256:` and 64 hexadecimal digits".to_owned())
     }
 }
 

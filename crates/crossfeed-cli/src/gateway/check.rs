@@ -167,41 +167,38 @@ pub(super) async fn run(
     if let (true, Some(missing)) = (json, wanted::missing(&checked, &own, wanted)) {
         return Err(missing);
     }
-    match json {
-        true => {
-            let mut said = as_json(&checked, &own, wanted, &config);
-            if let (Some(error), Some(said)) = (&token_error, said.as_object_mut()) {
-                said.insert("token_error".to_owned(), json!(error));
-            }
-            writeln!(out, "{said}")?;
+    if json {
+        let mut said = as_json(&checked, &own, wanted, &config);
+        if let (Some(error), Some(said)) = (&token_error, said.as_object_mut()) {
+            said.insert("token_error".to_owned(), json!(error));
         }
-        false => {
-            write(&checked, &own, out)?;
-            views::write(&views::views(&config), out)?;
-            for (rule, by) in overruled(&config.flows) {
-                let (rule, by) = (rule.escape_debug(), by.escape_debug());
-                writeln!(
-                    out,
-                    "notice: the flow rule `{rule}` never holds: `{by}` stands before it and decides all that it is about"
-                )?;
-            }
-            if config.listen.is_none() && (config.anonymous || !config.tokens.is_empty()) {
-                writeln!(
-                    out,
-                    "notice: `tokens` and `anonymous` are for clients over HTTP, and this configuration does not `listen`"
-                )?;
-            }
-            if let Some(error) = &token_error {
-                writeln!(out, "error: {}", error.escape_debug())?;
-            }
-            writeln!(out, "limits: {}", limits_as_text(&config))?;
+        writeln!(out, "{said}")?;
+    } else {
+        write(&checked, &own, out)?;
+        views::write(&views::views(&config), out)?;
+        for (rule, by) in overruled(&config.flows) {
+            let (rule, by) = (rule.escape_debug(), by.escape_debug());
+            writeln!(
+                out,
+                "notice: the flow rule `{rule}` never holds: `{by}` stands before it and decides all that it is about"
+            )?;
         }
+        if config.listen.is_none() && (config.anonymous || !config.tokens.is_empty()) {
+            writeln!(
+                out,
+                "notice: `tokens` and `anonymous` are for clients over HTTP, and this configuration does not `listen`"
+            )?;
+        }
+        if let Some(error) = &token_error {
+            writeln!(out, "error: {}", error.escape_debug())?;
+        }
+        writeln!(out, "limits: {}", limits_as_text(&config))?;
     }
     out.flush()?;
-    match token_error.is_none() && checked.iter().all(Checked::is_sound) {
-        true => Ok(()),
-        // What is wrong is the answer, and it is written.
-        false => Err(Stop::Written(report::ERROR)),
+    if token_error.is_none() && checked.iter().all(Checked::is_sound) {
+        Ok(())
+    } else {
+        Err(Stop::Written(report::ERROR))
     }
 }
 

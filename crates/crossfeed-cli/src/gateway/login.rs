@@ -43,9 +43,10 @@ pub(super) async fn run(config: &GatewayConfig, name: &str, json: bool) -> Resul
             ErrorBody::new(ErrorCode::UpstreamUnavailable, message)
         })?;
     // It is the answer; there is nobody to say it to where it cannot be written.
-    let _ = match json {
-        true => writeln!(io::stdout(), "{}", serde_json::json!({ "logged_in": name })),
-        false => writeln!(io::stdout(), "logged in to `{name}`"),
+    let _ = if json {
+        writeln!(io::stdout(), "{}", serde_json::json!({ "logged_in": name }))
+    } else {
+        writeln!(io::stdout(), "logged in to `{name}`")
     };
     Ok(())
 }

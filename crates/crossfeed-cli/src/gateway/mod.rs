@@ -85,9 +85,10 @@ fn subscribe(
     heard: Option<Heard>,
 ) -> Result<Lines, Stop> {
     // Who checks wants to read the answer, not what servers say while they start.
-    let usual = match args.check || args.login.is_some() {
-        true => cli::Level::Warn,
-        false => cli::Level::Info,
+    let usual = if args.check || args.login.is_some() {
+        cli::Level::Warn
+    } else {
+        cli::Level::Info
     };
     let events = log::filter(args.log.unwrap_or(usual));
     let (log, lines) = log::Log::start(args.log_format, events)

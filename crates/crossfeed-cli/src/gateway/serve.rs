@@ -110,9 +110,10 @@ async fn serve(
             tracing::info!(servers = %names.join(", "), "serving on http://{address}{path}");
             if let Some(file) = token_file {
                 // An entry would be wrong at the next start: there is none for a port that the system picks.
-                let advice = match is_picked {
-                    true => "",
-                    false => ": `--print-client-config` prints a client's entry",
+                let advice = if is_picked {
+                    ""
+                } else {
+                    ": `--print-client-config` prints a client's entry"
                 };
                 tracing::info!(
                     token_file = %file.display(),

@@ -21,9 +21,10 @@ impl Signals {
             let mut interrupt = signal(SignalKind::interrupt())?;
             let mut terminate = signal(SignalKind::terminate())?;
             // A terminal that closes. Whom it shall not end (`nohup`) it does not.
-            let mut hung_up = match ignores_hangup() {
-                true => None,
-                false => Some(signal(SignalKind::hangup())?),
+            let mut hung_up = if ignores_hangup() {
+                None
+            } else {
+                Some(signal(SignalKind::hangup())?)
             };
             tokio::spawn(async move {
                 loop {

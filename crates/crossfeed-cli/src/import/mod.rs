@@ -33,9 +33,12 @@ pub(crate) fn run(args: &cli::Import, json: bool, out: &mut dyn Write) -> Result
         .map_err(|error| Stop::Usage(format!("cannot tell where this command is: {error}")))?;
     // Whether somebody reads what is said does not decide what becomes of the files.
     let done = targets.iter().map(|target| {
-        let done = wiring(client, &program, target).and_then(|wiring| match args.action.undo {
-            true => undo(target, &wiring),
-            false => wire(target, &wiring, &program, args),
+        let done = wiring(client, &program, target).and_then(|wiring| {
+            if args.action.undo {
+                undo(target, &wiring)
+            } else {
+                wire(target, &wiring, &program, args)
+            }
         });
         done.unwrap_or_else(|why| Said::failed(&target.file, why))
     });
@@ -43,9 +46,10 @@ pub(crate) fn run(args: &cli::Import, json: bool, out: &mut dyn Write) -> Result
 }
 
 fn wiring(client: ClientKind, program: &Program, target: &Target) -> Result<Wiring, Stop> {
-    let command = match target.workspace.is_some() && program.is_on_path {
-        true => "crossfeed".to_owned(),
-        false => text(&program.path)?,
+    let command = if target.workspace.is_some() && program.is_on_path {
+        "crossfeed".to_owned()
+    } else {
+        text(&program.path)?
     };
     let mut wiring = Wiring::new(client, command, text(&target.config)?);
     if let Some(workspace) = &target.workspace {
@@ -99,9 +103,10 @@ fn of_sharing(target: &Target, wiring: &Wiring, program: &Program) -> Vec<String
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_alphanumeric() || "/._-~+:@,=".contains(c);
-    match text.chars().all(plain) {
-        true => text,
-        false => format!("'{}'", text.replace('\'', r"'\''")),
+    if text.chars().all(plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
     }
 }
 
@@ -133,9 +138,10 @@ fn wire(
             return Ok(said);
         }
         Err(ImportError::NoServers { stay }) => {
-            let words = match stay.is_empty() {
-                true => format!("there is no server under `{}`", wiring.client.key()),
-                false => "no server can go through the gateway".to_owned(),
+            let words = if stay.is_empty() {
+                format!("there is no server under `{}`", wiring.client.key())
+            } else {
+                "no server can go through the gateway".to_owned()
             };
             let mut said = Said::new(&target.file, "none", words);
             said.stay = stay;
@@ -214,9 +220,10 @@ fn undo(target: &Target, wiring: &Wiring) -> Result<Said, Stop> {
         return without_backup(target, wiring);
     }
     let (now, before) = (read(&target.file)?, read(&backup)?);
-    let back = match now == before {
-        true => before.clone(),
-        false => import::undo(&now, &before, wiring).map_err(|error| refused(target, &error))?,
+    let back = if now == before {
+        before.clone()
+    } else {
+        import::undo(&now, &before, wiring).map_err(|error| refused(target, &error))?
     };
     if back != now {
         replace(&target.file, &back, Some(&now))?;

@@ -174,9 +174,12 @@ pub(super) fn say(said: Vec<Said>, json: bool, out: &mut dyn Write) -> Result<()
 
 /// A text of a client's file as a line may hold it: what would steer a terminal is escaped.
 pub(super) fn plain(text: &str) -> String {
-    let escaped = |c: char| match c.is_control() {
-        true => c.escape_debug().to_string(),
-        false => c.to_string(),
+    let escaped = |c: char| {
+        if c.is_control() {
+            c.escape_debug().to_string()
+        } else {
+            c.to_string()
+        }
     };
     text.chars().map(escaped).collect()
 }

@@ -279,9 +279,10 @@ impl Stream {
         let mut advice = self.before(place);
         let (code, message) = match error {
             OtlpJsonError::NotJson(error) => {
-                let code = match error.is_limit() {
-                    true => ErrorCode::LimitExceeded,
-                    false => ErrorCode::TelemetryInvalid,
+                let code = if error.is_limit() {
+                    ErrorCode::LimitExceeded
+                } else {
+                    ErrorCode::TelemetryInvalid
                 };
                 let before = bytes.get(..error.offset).unwrap_or_default();
                 line += before.iter().filter(|byte| **byte == b'\n').count();

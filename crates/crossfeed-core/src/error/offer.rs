@@ -79,9 +79,10 @@ impl Offer {
         // Stable: of those that are equally alike the latest come first.
         alike.sort_by(|(a, _), (b, _)| b.total_cmp(a));
         let is_alike = !alike.is_empty();
-        let chosen: Vec<&There> = match is_alike {
-            true => alike.into_iter().map(|(_, one)| one).collect(),
-            false => latest.collect(),
+        let chosen: Vec<&There> = if is_alike {
+            alike.into_iter().map(|(_, one)| one).collect()
+        } else {
+            latest.collect()
         };
         let line = |one: &There| {
             let of = one.of.as_deref();

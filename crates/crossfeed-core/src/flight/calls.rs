@@ -211,9 +211,10 @@ impl Calls {
                 }
             }
         }
-        let outcome = match is_given_up {
-            true => Outcome::GivenUp(call.tombstone),
-            false => Outcome::Landed,
+        let outcome = if is_given_up {
+            Outcome::GivenUp(call.tombstone)
+        } else {
+            Outcome::Landed
         };
         let told = call.awaited.into_iter();
         told.filter_map(|number| self.tell(number, outcome.clone()))

@@ -63,9 +63,10 @@ impl Bell {
         poll_fn(|context| {
             let mut bell = self.0.lock().unwrap();
             bell.1 = Some(context.waker().clone());
-            match bell.0 {
-                true => Poll::Ready(()),
-                false => Poll::Pending,
+            if bell.0 {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
             }
         })
         .await;

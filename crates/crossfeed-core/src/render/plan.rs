@@ -233,9 +233,10 @@ impl<'a, 'v> Plan<'a, 'v> {
         hop: Hop<'a>,
     ) -> Id {
         let text = Text::of(chars);
-        let body = match chars.has_json_lines() {
-            true => Body::Text(text),
-            false => Body::Raw(text),
+        let body = if chars.has_json_lines() {
+            Body::Text(text)
+        } else {
+            Body::Raw(text)
         };
         let id = self.add(body, cursor, hop);
         self.want(id, 0);

@@ -177,9 +177,10 @@ pub(crate) fn malformed<'v>(
 
 /// What of the wanted results selectors may see; nothing is said where they may see all.
 pub(crate) fn seen(plan: &Plan, looked: &[Looked], reveal: &RevealPolicy) -> Vec<Shown> {
-    match reveal.hides() {
-        true => shown(plan, looked, reveal),
-        false => Vec::new(),
+    if reveal.hides() {
+        shown(plan, looked, reveal)
+    } else {
+        Vec::new()
     }
 }
 

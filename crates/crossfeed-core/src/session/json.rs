@@ -264,12 +264,11 @@ impl Session {
             written,
             schema,
             asked,
-        } = match arguments.len() <= SMALL_BYTES && tool.is_compiled() {
-            true => Called::of(tool, arguments, limit)?,
-            false => {
-                let tool = tool.clone();
-                run(false, move || Called::of(&tool, arguments, limit)).await?
-            }
+        } = if arguments.len() <= SMALL_BYTES && tool.is_compiled() {
+            Called::of(tool, arguments, limit)?
+        } else {
+            let tool = tool.clone();
+            run(false, move || Called::of(&tool, arguments, limit)).await?
         };
         let resolved = self.resolved_written(written, schema.as_ref()).await?;
         Ok(resolved.asking(asked))

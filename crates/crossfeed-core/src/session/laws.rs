@@ -146,9 +146,10 @@ fn values() -> impl Strategy<Value = Value> {
         let foreign = foreign
             .into_iter()
             .map(|field| (field.to_owned(), FOREIGN.into()));
-        let members: Vec<_> = match first {
-            true => foreign.chain(top).collect(),
-            false => top.into_iter().chain(foreign).collect(),
+        let members: Vec<_> = if first {
+            foreign.chain(top).collect()
+        } else {
+            top.into_iter().chain(foreign).collect()
         };
         members.into_iter().collect::<Map<_, _>>().into()
     })

@@ -50,12 +50,15 @@ impl Session {
         let is_running = self.inner().flights.is_running(&self.scope, call_id);
         // Also then: another engine over the same store may have recorded it.
         let found = self.find_stored(call_id).await;
-        found.map_err(|error| match is_running {
-            true => LookupError::Pending {
-                call_id: call_id.clone(),
-                waited: None,
-            },
-            false => error,
+        found.map_err(|error| {
+            if is_running {
+                LookupError::Pending {
+                    call_id: call_id.clone(),
+                    waited: None,
+                }
+            } else {
+                error
+            }
         })
     }
 
@@ -126,13 +129,15 @@ impl Session {
             offers.push(offer);
         }
         let asks_for = |listing| wanted.iter().any(|(wanted, _)| *wanted == listing);
-        let calls = match asks_for(Listing::Calls) {
-            true => self.calls_there().await,
-            false => None,
+        let calls = if asks_for(Listing::Calls) {
+            self.calls_there().await
+        } else {
+            None
         };
-        let artifacts = match asks_for(Listing::Artifacts) {
-            true => self.artifacts_there().await,
-            false => None,
+        let artifacts = if asks_for(Listing::Artifacts) {
+            self.artifacts_there().await
+        } else {
+            None
         };
         let listed = [&calls, &artifacts].map(|there| there.as_ref().map_or(0, Vec::len));
         let small = listed.iter().sum::<usize>() * wanted.len() <= SMALL_COMPARISONS;

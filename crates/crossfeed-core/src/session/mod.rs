@@ -197,9 +197,10 @@ impl Session {
     ) -> Result<Recorded, StoreError> {
         let result = marked(result.into_stored());
         let mine = self.actor.as_ref().map(Actor::call_id) == Some(call_id);
-        let call = match mine {
-            true => self.call.upgrade(),
-            false => self.inner().flights.trace(&self.scope, call_id),
+        let call = if mine {
+            self.call.upgrade()
+        } else {
+            self.inner().flights.trace(&self.scope, call_id)
         };
         let trace = RecordTrace::begin(call_id, &result, call);
         let result = trace.placed(result, self.inner().telemetry());

@@ -198,9 +198,10 @@ impl Work {
         }
         let is_repaired = !repairs.is_empty();
         self.withhold_repairs(&mut repairs, &filled.lineage);
-        let arguments = match self.plan.is_empty() && !is_repaired && written.is_as_it_came() {
-            true => written.raw().clone().into(),
-            false => self.spliced(&filled.arguments)?,
+        let arguments = if self.plan.is_empty() && !is_repaired && written.is_as_it_came() {
+            written.raw().clone().into()
+        } else {
+            self.spliced(&filled.arguments)?
         };
         Ok(ResolvedJson::new(arguments, filled.lineage, repairs))
     }

@@ -76,14 +76,11 @@ impl CallTrace {
         if self.has_returned.swap(true, Ordering::Relaxed) {
             return;
         }
-        match has_failed {
-            false => {
-                self.span.record("crossfeed.outcome", "returned");
-            }
-            true => {
-                self.span.record("crossfeed.outcome", "failed");
-                fail(&self.span, "result.failed");
-            }
+        if !has_failed {
+            self.span.record("crossfeed.outcome", "returned");
+        } else {
+            self.span.record("crossfeed.outcome", "failed");
+            fail(&self.span, "result.failed");
         }
     }
 }

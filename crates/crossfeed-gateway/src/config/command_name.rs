@@ -189,9 +189,10 @@ pub(super) fn of(command: &str, args: &[String]) -> String {
     }
     let fetched = fetched(&program, &words).map(tidy);
     let name = fetched.filter(|name| !name.is_empty()).unwrap_or(program);
-    match name.is_empty() {
-        true => "server".to_owned(),
-        false => name,
+    if name.is_empty() {
+        "server".to_owned()
+    } else {
+        name
     }
 }
 

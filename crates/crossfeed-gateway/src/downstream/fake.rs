@@ -189,9 +189,10 @@ impl HubClient for FakeClient {
     }
 
     async fn reserve(self: Arc<Self>) -> Result<(), Crowded> {
-        match self.hub.is_crowded.load(Ordering::Acquire) {
-            true => Err(Crowded { what: "processes" }),
-            false => Ok(()),
+        if self.hub.is_crowded.load(Ordering::Acquire) {
+            Err(Crowded { what: "processes" })
+        } else {
+            Ok(())
         }
     }
 
@@ -200,9 +201,10 @@ impl HubClient for FakeClient {
     }
 
     async fn headers(&self, _: &str, params: &Bytes) -> Result<Vec<Header>, RpcError> {
-        Ok(match params.windows(8).any(|part| part == b"\"region\"") {
-            true => vec![Header::new("Mcp-Param-Region", "=?base64?SGVsbG8=?=")],
-            false => Vec::new(),
+        Ok(if params.windows(8).any(|part| part == b"\"region\"") {
+            vec![Header::new("Mcp-Param-Region", "=?base64?SGVsbG8=?=")]
+        } else {
+            Vec::new()
         })
     }
 

@@ -215,9 +215,10 @@ fn of_all(
     revision: Revision,
 ) -> Bytes {
     let has_tools = !is_complete || abouts.iter().any(|(_, about)| has_tools(about));
-    let mut capabilities = match has_tools {
-        true => json!({"tools": {"listChanged": true}}),
-        false => json!({}),
+    let mut capabilities = if has_tools {
+        json!({"tools": {"listChanged": true}})
+    } else {
+        json!({})
     };
     let mut instructions = String::new();
     for (name, about) in abouts {

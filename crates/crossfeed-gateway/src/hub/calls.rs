@@ -240,9 +240,10 @@ impl Request {
         };
         if !self.side.tools.is_listed_for(&reader) {
             // Without sessions each request says who asks; nothing else of the call is said.
-            let meta = match self.side.revision.is_stateless() {
-                true => asking(&message).await,
-                false => None,
+            let meta = if self.side.revision.is_stateless() {
+                asking(&message).await
+            } else {
+                None
             };
             let fetch = async {
                 for _ in 0..ATTEMPTS {

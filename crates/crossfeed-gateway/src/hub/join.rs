@@ -444,9 +444,10 @@ impl Page {
             self.json.extend_from_slice(member.as_bytes());
         }
         if stateless {
-            let scope = match self.is_public && self.pages > 0 {
-                true => "public",
-                false => "private",
+            let scope = if self.is_public && self.pages > 0 {
+                "public"
+            } else {
+                "private"
             };
             let ttl = self.kept.unwrap_or(0);
             let members =

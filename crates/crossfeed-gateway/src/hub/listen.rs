@@ -170,9 +170,10 @@ impl Side {
         let tasks = |task: &str| client.tasks().is_at(link.server, task, is_only || asks_all);
         let own = kept(&params, "resourceSubscriptions", uris);
         let own = kept(&own, "taskIds", tasks);
-        match own == params {
-            true => message,
-            false => message.with_body(own),
+        if own == params {
+            message
+        } else {
+            message.with_body(own)
         }
     }
 
@@ -436,9 +437,10 @@ fn kept(params: &Bytes, key: &str, is_wanted: impl Fn(&str) -> bool) -> Bytes {
     };
     let before = texts.len();
     texts.retain(|text| is_wanted(text));
-    match texts.len() == before {
-        true => params.clone(),
-        false => read::replaced(params, &path, Value::from(texts).to_string().as_bytes()),
+    if texts.len() == before {
+        params.clone()
+    } else {
+        read::replaced(params, &path, Value::from(texts).to_string().as_bytes())
     }
 }
 

@@ -83,9 +83,12 @@ pub(super) fn without_member(json: &Bytes, key: &str) -> Bytes {
     let Ok(root) = document.root() else {
         return json.clone();
     };
-    let without = root.with_members(|name, _| match name == key {
-        true => Change::Remove,
-        false => Change::Keep,
+    let without = root.with_members(|name, _| {
+        if name == key {
+            Change::Remove
+        } else {
+            Change::Keep
+        }
     });
     without.map_or_else(|| json.clone(), Bytes::from)
 }

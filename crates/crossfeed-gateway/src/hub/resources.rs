@@ -112,9 +112,10 @@ impl Template {
     /// Whether addresses of an origin can be of this template.
     fn covers(&self, (scheme, authority): &Origin) -> bool {
         self.scheme == *scheme
-            && match self.is_whole {
-                true => self.authority == *authority,
-                false => authority.starts_with(&self.authority),
+            && if self.is_whole {
+                self.authority == *authority
+            } else {
+                authority.starts_with(&self.authority)
             }
     }
 }
@@ -355,9 +356,10 @@ impl Request {
             return link.forward(self.serial, message).await;
         }
         if self.client.gateway().config().unlisted == Unlisted::Refuse {
-            let code = match self.side.revision.is_stateless() {
-                true => code::INVALID_PARAMS,
-                false => RESOURCE_NOT_FOUND,
+            let code = if self.side.revision.is_stateless() {
+                code::INVALID_PARAMS
+            } else {
+                RESOURCE_NOT_FOUND
             };
             let error = RpcError::new(code, "unknown resource: no server lists it")
                 .with_data(json!({"uri": uri}));
@@ -413,9 +415,10 @@ mod tests {
     fn check(claims: &[(usize, &str)], owners: &[(&str, Option<usize>)]) {
         let mut resources = Resources::new(&Account::unlimited());
         for (server, name) in claims {
-            match name.contains('{') {
-                true => resources.claim_template(*server, name),
-                false => resources.claim(*server, name, By::List),
+            if name.contains('{') {
+                resources.claim_template(*server, name)
+            } else {
+                resources.claim(*server, name, By::List)
             };
         }
         for (uri, owner) in owners {

@@ -317,12 +317,11 @@ impl Request {
             tasks.begun(link.server, &task);
         }
         let tools = &self.side.tools;
-        let shown = match is_cancel {
-            true => {
-                tools.task_cancelled(link.server, &task, &result).await;
-                result
-            }
-            false => tools.task_result(link.server, &task, result).await,
+        let shown = if is_cancel {
+            tools.task_cancelled(link.server, &task, &result).await;
+            result
+        } else {
+            tools.task_result(link.server, &task, result).await
         };
         self.client.respond(self.serial, &shown).await;
     }
@@ -331,9 +330,10 @@ impl Request {
     async fn tasks(self, message: Message) {
         let Some(link) = self.side.only().cloned() else {
             // The era without sessions has no such list.
-            return match self.side.revision.is_stateless() {
-                false => self.join(message).await,
-                true => self.unknown_method().await,
+            return if !self.side.revision.is_stateless() {
+                self.join(message).await
+            } else {
+                self.unknown_method().await
             };
         };
         let answer = link.pass(Some(self.serial), message).await.await;

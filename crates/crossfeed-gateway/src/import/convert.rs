@@ -540,9 +540,10 @@ impl Reading<'_> {
 /// A variable as it is told of. What is not a name may be a secret at the wrong place.
 fn named(inside: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-.:/ ".contains(c);
-    match inside.len() <= NAMED && inside.chars().all(plain) {
-        true => format!("`${{{inside}}}`"),
-        false => "`${…}`".to_owned(),
+    if inside.len() <= NAMED && inside.chars().all(plain) {
+        format!("`${{{inside}}}`")
+    } else {
+        "`${…}`".to_owned()
     }
 }
 

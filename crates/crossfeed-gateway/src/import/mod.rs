@@ -382,9 +382,10 @@ pub fn undo(now: &str, before: &str, wiring: &Wiring) -> Result<String, ImportEr
         .iter()
         .find(|entry| is_ours(&entry.node, wiring))
     else {
-        return match has_servers(now, before, wiring) {
-            true => Ok(now.to_owned()),
-            false => Err(ImportError::NotThere),
+        return if has_servers(now, before, wiring) {
+            Ok(now.to_owned())
+        } else {
+            Err(ImportError::NotThere)
         };
     };
     // Not by the rules of today: those by which they were moved may have been others.
@@ -430,9 +431,12 @@ pub fn undo(now: &str, before: &str, wiring: &Wiring) -> Result<String, ImportEr
 /// have had some, a comment.
 #[must_use]
 pub fn is_whole(now: &str, before: &str, wiring: &Wiring) -> bool {
-    let comments = || match wiring.client.is_toml() {
-        true => before.contains('#'),
-        false => serde_json::from_str::<serde::de::IgnoredAny>(before).is_err(),
+    let comments = || {
+        if wiring.client.is_toml() {
+            before.contains('#')
+        } else {
+            serde_json::from_str::<serde::de::IgnoredAny>(before).is_err()
+        }
     };
     now == before || (!comments() && has_servers(now, before, wiring))
 }
@@ -450,18 +454,20 @@ fn has_servers(now: &str, before: &str, wiring: &Wiring) -> bool {
 
 /// Whether comments in the entries that go, or beside them, may be lost.
 fn loses(text: &str, entries: &[Entry], gone: &BTreeSet<&str>, wiring: &Wiring) -> bool {
-    match wiring.client.is_toml() {
-        true => sections::joined(text, wiring.client.key(), gone).contains('#'),
-        false => splice::loses(text, entries, gone),
+    if wiring.client.is_toml() {
+        sections::joined(text, wiring.client.key(), gone).contains('#')
+    } else {
+        splice::loses(text, entries, gone)
     }
 }
 
 /// Whether an entry of `before` is among those of `now`, however it is laid out.
 fn is_among(now: &str, entries: &[Entry], before: &str, entry: &Entry, wiring: &Wiring) -> bool {
     let laid = |text: &str, entry: &Entry| -> String {
-        let written = match wiring.client.is_toml() {
-            true => sections::joined(text, wiring.client.key(), &[entry.key.as_str()].into()),
-            false => written(text, entry).to_owned(),
+        let written = if wiring.client.is_toml() {
+            sections::joined(text, wiring.client.key(), &[entry.key.as_str()].into())
+        } else {
+            written(text, entry).to_owned()
         };
         written.split_whitespace().collect()
     };
@@ -521,16 +527,18 @@ fn host(url: &str) -> String {
     };
     let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default();
-    match host == rest {
-        true => format!("{scheme}://{host}"),
-        false => format!("{scheme}://{host}/{CUT}"),
+    if host == rest {
+        format!("{scheme}://{host}")
+    } else {
+        format!("{scheme}://{host}/{CUT}")
     }
 }
 
 fn parse(text: &str, wiring: &Wiring) -> Result<Node, ImportError> {
-    let (read, format) = match wiring.client.is_toml() {
-        true => (node::toml(text), "TOML"),
-        false => (node::json(text), "JSON"),
+    let (read, format) = if wiring.client.is_toml() {
+        (node::toml(text), "TOML")
+    } else {
+        (node::json(text), "JSON")
     };
     read.map_err(|errors| {
         let error = errors.into_iter().next();

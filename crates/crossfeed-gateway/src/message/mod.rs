@@ -213,9 +213,12 @@ impl Message {
             return self;
         };
         let end = meta.start + within_meta.end;
-        let moved = |at: usize| match at < end {
-            true => at,
-            false => at - within_meta.len() + length,
+        let moved = |at: usize| {
+            if at < end {
+                at
+            } else {
+                at - within_meta.len() + length
+            }
         };
         let places = self
             .envelope

@@ -121,9 +121,10 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
         Err(why_not) => (None, Some(why_not)),
     };
     // Only such clients go on from a state.
-    let asked = match shared.is_stateless() || state.is_some() {
-        true => Some(shared.asked(&name, written.clone()).await),
-        false => None,
+    let asked = if shared.is_stateless() || state.is_some() {
+        Some(shared.asked(&name, written.clone()).await)
+    } else {
+        None
     };
     let continued = state.map(|state| shared.round(&offered, state, asked));
     let (round, held) = match continued.transpose() {
@@ -180,9 +181,10 @@ pub(super) async fn call(shared: &Arc<Shared>, params: Bytes) -> Call {
     if let Some((bytes, at)) = resolved.zip(at) {
         ready.arguments = Some(sent.slice(at..at + bytes));
     }
-    let view = match ready.wants_whole {
-        true => View::Program,
-        false => reader.view(offered.server),
+    let view = if ready.wants_whole {
+        View::Program
+    } else {
+        reader.view(offered.server)
     };
     let kept = in_flight.map(|in_flight| Kept {
         shared: Arc::clone(shared),

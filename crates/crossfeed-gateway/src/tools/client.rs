@@ -161,9 +161,10 @@ impl Shown {
     /// What was listed for a reader.
     fn listing_for(&self, reader: &Arc<Reader>) -> Option<&Arc<Listing>> {
         let mut others = self.others.iter();
-        match self.is_for(reader) {
-            true => self.listing.as_ref(),
-            false => others.find_map(|(own, listing)| (own == reader).then_some(listing)),
+        if self.is_for(reader) {
+            self.listing.as_ref()
+        } else {
+            others.find_map(|(own, listing)| (own == reader).then_some(listing))
         }
     }
 
@@ -348,9 +349,10 @@ impl OfClient {
     /// The client that a request is from that says this of itself. In the era without sessions only the request
     /// says it.
     fn client_of<'a>(&'a self, asked: &'a Asked) -> Option<&'a ClientName> {
-        match self.is_stateless() {
-            true => asked.client.as_ref(),
-            false => self.audience.client.as_ref(),
+        if self.is_stateless() {
+            asked.client.as_ref()
+        } else {
+            self.audience.client.as_ref()
         }
     }
 

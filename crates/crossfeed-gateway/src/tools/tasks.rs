@@ -292,9 +292,10 @@ fn holds(root: Cursor<'_>) -> Holds<'_> {
         (None, None) if root.kind() == Kind::Object => {
             let is_of_task = ["taskId", "task"].iter().any(|key| root.get(key).is_some());
             let is_complete = text("resultType").is_none_or(|kind| kind == "complete");
-            match is_complete && !is_of_task {
-                true => Holds::All,
-                false => Holds::NotYet,
+            if is_complete && !is_of_task {
+                Holds::All
+            } else {
+                Holds::NotYet
             }
         }
         _ => Holds::NotYet,

@@ -225,9 +225,10 @@ async fn to_judge(
     if room.more_in_time(needed, Purpose::Answer).await {
         return Ok(room);
     }
-    Err(match needed > account.share() {
-        true => message::TOO_LARGE,
-        false => message::NO_ROOM,
+    Err(if needed > account.share() {
+        message::TOO_LARGE
+    } else {
+        message::NO_ROOM
     })
 }
 

@@ -232,9 +232,12 @@ impl Rules<'_> {
         let is_object = |item: &Cursor<'_>| item.kind() == Kind::Object;
         let parts: Vec<Vec<u8>> = contents
             .items()
-            .map(|item| match is_object(&item) {
-                true => [br#"{"type":"resource","resource":"#, item.raw(), b"}"].concat(),
-                false => item.raw().to_vec(),
+            .map(|item| {
+                if is_object(&item) {
+                    [br#"{"type":"resource","resource":"#, item.raw(), b"}"].concat()
+                } else {
+                    item.raw().to_vec()
+                }
             })
             .collect();
         let shown = Document::new(self.content(&parts.join(&b","[..]))?);
@@ -243,9 +246,12 @@ impl Rules<'_> {
         let items: Vec<&[u8]> = contents
             .items()
             .zip(items)
-            .filter_map(|(item, part)| match is_object(&item) {
-                true => Some(part.get("resource")?.raw()),
-                false => Some(part.raw()),
+            .filter_map(|(item, part)| {
+                if is_object(&item) {
+                    Some(part.get("resource")?.raw())
+                } else {
+                    Some(part.raw())
+                }
             })
             .collect();
         Some([b"[", items.join(&b","[..]).as_slice(), b"]"].concat())
@@ -350,9 +356,10 @@ impl Rules<'_> {
             ("type", Kind::Array) if is_withheld => {
                 let is_type =
                     |item: Cursor<'_>| item.as_str().is_some_and(|own| TYPES.contains(&&*own));
-                match value.items().all(is_type) {
-                    true => Change::Keep,
-                    false => Change::Remove,
+                if value.items().all(is_type) {
+                    Change::Keep
+                } else {
+                    Change::Remove
                 }
             }
             ("required", Kind::Array)
@@ -445,9 +452,10 @@ impl Rules<'_> {
             Kind::Number => Change::Keep,
             Kind::String => {
                 let mut shown = Vec::new();
-                match self.0.redact(value, &mut shown).any() {
-                    true => Change::Replace(shown),
-                    false => Change::Keep,
+                if self.0.redact(value, &mut shown).any() {
+                    Change::Replace(shown)
+                } else {
+                    Change::Keep
                 }
             }
             _ => self.unexpected(key, value),

@@ -51,9 +51,10 @@ impl Projector {
                     let names = tool.annotation.views.names();
                     let may_be_told = |name: &&str| !self.rules.mentions_never(name);
                     let names: Vec<_> = names.filter(may_be_told).collect();
-                    return Err(match names.is_empty() {
-                        true => "the tool has no views".to_owned(),
-                        false => format!("the view is none of `{}`", names.join("`, `")),
+                    return Err(if names.is_empty() {
+                        "the tool has no views".to_owned()
+                    } else {
+                        format!("the view is none of `{}`", names.join("`, `"))
                     });
                 }
             },

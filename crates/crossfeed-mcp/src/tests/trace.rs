@@ -185,9 +185,10 @@ fn member(keys: &'static [&'static str]) -> impl Strategy<Value = String> {
 }
 
 fn object(members: Vec<String>, blank: &str) -> String {
-    match members.is_empty() {
-        true => format!("{{{blank}}}"),
-        false => format!("{{{}}}", members.join(",")),
+    if members.is_empty() {
+        format!("{{{blank}}}")
+    } else {
+        format!("{{{}}}", members.join(","))
     }
 }
 

@@ -160,14 +160,13 @@ impl<'d, 'p> Walk<'d, 'p> {
         let hints = hints(object);
         let hints = hints.iter().map(|(key, text)| (&**key, &**text));
         let reader = self.policy.reader(hints);
-        let event = match RECORDS.contains(&field) {
-            true => {
-                let named = attributes(object)
-                    .filter(|(key, _)| key.as_str().as_deref() == Some(EVENT_NAME));
-                let named = named.filter_map(|(_, name)| name.as_str());
-                Event::of_record(&reader, names(&EVENT_NAMES), named)
-            }
-            false => Event::Unnamed,
+        let event = if RECORDS.contains(&field) {
+            let named =
+                attributes(object).filter(|(key, _)| key.as_str().as_deref() == Some(EVENT_NAME));
+            let named = named.filter_map(|(_, name)| name.as_str());
+            Event::of_record(&reader, names(&EVENT_NAMES), named)
+        } else {
+            Event::Unnamed
         };
         Some(Within { reader, event })
     }
@@ -321,9 +320,10 @@ fn hints(object: Cursor<'_>) -> Vec<(Cow<'_, str>, Cow<'_, str>)> {
     attributes(object)
         .filter(|(key, _)| is_short(*key))
         .filter_map(|(key, text)| {
-            let text = match is_short(text) {
-                true => text.as_str()?,
-                false => Cow::Borrowed("long"),
+            let text = if is_short(text) {
+                text.as_str()?
+            } else {
+                Cow::Borrowed("long")
             };
             Some((key.as_str()?, text))
         })

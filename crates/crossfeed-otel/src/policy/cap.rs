@@ -162,9 +162,10 @@ impl TokenVisitor for Cutter<'_> {
         }
         let before = self.out.len() + (string.start() - self.copied);
         // The text's own value has no other note behind it.
-        let (room, longest) = match self.closers.is_empty() {
-            true => (self.most, self.most.saturating_sub(before + note_len + 1)),
-            false => (self.room, self.longest),
+        let (room, longest) = if self.closers.is_empty() {
+            (self.most, self.most.saturating_sub(before + note_len + 1))
+        } else {
+            (self.room, self.longest)
         };
         if before + longest + note_len + self.closers.len() + 1 > room {
             self.is_full = true;

@@ -392,9 +392,10 @@ impl Reader<'_> {
 
     /// The kind of an attribute on this span, and how much of its name says so.
     fn kind(&self, attribute: &str) -> Option<(Kind, usize)> {
-        let own = match self.rules.own.is_empty() {
-            true => None,
-            false => self.rules.own.find(attribute),
+        let own = if self.rules.own.is_empty() {
+            None
+        } else {
+            self.rules.own.find(attribute)
         };
         let known = || KNOWN.find(attribute);
         let found = match own {

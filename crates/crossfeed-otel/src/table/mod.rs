@@ -266,9 +266,10 @@ mod tests {
         let mut expected = Vec::new();
         for (name, tool, unsaid) in SPAN_KINDS {
             let unsaid: Vec<_> = unsaid.iter().map(|word| format!("`{word}`")).collect();
-            let unsaid = match unsaid.is_empty() {
-                true => "none".to_owned(),
-                false => unsaid.join(", "),
+            let unsaid = if unsaid.is_empty() {
+                "none".to_owned()
+            } else {
+                unsaid.join(", ")
             };
             expected.push(format!("| `{name}` | `{tool}` | {unsaid} |"));
         }

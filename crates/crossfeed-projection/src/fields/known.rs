@@ -80,19 +80,18 @@ pub(super) fn unknown<'p>(
             quoted(&kind.name)
         );
         // Beyond these they are only counted.
-        let names = match seen.len() <= MAX_DIAGNOSTICS {
-            true => {
-                let prefix = path.steps().get(..before).unwrap_or_default();
-                let whole = |name: &&str| {
-                    let steps = prefix
-                        .iter()
-                        .cloned()
-                        .chain([Step::Key((*name).to_owned())]);
-                    !hidden.hides(&steps.collect::<Vec<_>>())
-                };
-                nearest(name, here.inner.keys().copied().filter(whole))
-            }
-            false => Vec::new(),
+        let names = if seen.len() <= MAX_DIAGNOSTICS {
+            let prefix = path.steps().get(..before).unwrap_or_default();
+            let whole = |name: &&str| {
+                let steps = prefix
+                    .iter()
+                    .cloned()
+                    .chain([Step::Key((*name).to_owned())]);
+                !hidden.hides(&steps.collect::<Vec<_>>())
+            };
+            nearest(name, here.inner.keys().copied().filter(whole))
+        } else {
+            Vec::new()
         };
         let prefix = path.steps().get(..before).unwrap_or_default();
         let nearest = names.into_iter().map(|name| {

@@ -143,10 +143,7 @@ proptest! {
         let plan = request
             .plan(&Views::new(), Some(&kind), Some(Operation::Single), &Arc::default())
             .unwrap();
-        let text = match wide {
-            true => serde_json::to_string_pretty(&value).unwrap(),
-            false => value.to_string(),
-        };
+        let text = if wide { serde_json::to_string_pretty(&value).unwrap() } else { value.to_string() };
         let read: Value = serde_json::from_str(&project(&plan, &text).unwrap().0).unwrap();
         prop_assert_eq!(read.to_string(), with_count(&value).to_string());
     }

@@ -174,11 +174,12 @@ fn preset_names(kind: &ResourceType, views: &Views) -> Vec<String> {
 }
 
 fn within(count: usize) -> Result<(), ProjectionError> {
-    match count > MAX_PATHS {
-        true => Err(ProjectionError::TooMany {
+    if count > MAX_PATHS {
+        Err(ProjectionError::TooMany {
             count,
             limit: MAX_PATHS,
-        }),
-        false => Ok(()),
+        })
+    } else {
+        Ok(())
     }
 }

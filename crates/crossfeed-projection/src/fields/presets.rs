@@ -99,9 +99,10 @@ pub(super) fn parse_each(
     let mut paths = Vec::new();
     for text in texts {
         let text = text.as_ref();
-        let parsed = match text.trim().is_empty() {
-            true => Path::parse(text).map(|path| vec![path]),
-            false => Path::parse_list(text),
+        let parsed = if text.trim().is_empty() {
+            Path::parse(text).map(|path| vec![path])
+        } else {
+            Path::parse_list(text)
         };
         let parsed = parsed.map_err(|error| ProjectionError::Path {
             parameter: parameter.to_owned(),

@@ -184,9 +184,12 @@ impl<'p> Engine<'p> {
             for (key, member) in object.members() {
                 let raw = key.raw();
                 let plain = memchr::memchr(b'\\', raw).is_none();
-                let is_it = |name: &str| match plain {
-                    true => name.as_bytes() == raw,
-                    false => *name == *text_of(raw),
+                let is_it = |name: &str| {
+                    if plain {
+                        name.as_bytes() == raw
+                    } else {
+                        *name == *text_of(raw)
+                    }
                 };
                 let Some(wanted) = few.iter_mut().find(|wanted| is_it(&wanted.name)) else {
                     continue;
@@ -254,9 +257,10 @@ impl<'p> Engine<'p> {
         let onward = &self.states.at(number).onward;
         let broken = paths && (json.starts_with(['{', '[']) || onward.may_be_in(text));
         let is_meant = |key: &str| onward.has(key) || suspect && rules.is_never_name(key);
-        match broken || rules.holds_key(text, is_meant) {
-            true => Opened::Withheld,
-            false => Opened::AsItIs,
+        if broken || rules.holds_key(text, is_meant) {
+            Opened::Withheld
+        } else {
+            Opened::AsItIs
         }
     }
 

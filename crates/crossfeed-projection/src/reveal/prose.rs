@@ -80,9 +80,10 @@ pub(super) fn forms(name: &str) -> Vec<Cow<'_, str>> {
     let quoted = crossfeed_json::quoted(name);
     let escaped = quoted.get(1..quoted.len() - 1).unwrap_or_default();
     let plain = unescaped(escaped);
-    match plain == name {
-        true => vec![name.into()],
-        false => vec![name.into(), plain.into_owned().into()],
+    if plain == name {
+        vec![name.into()]
+    } else {
+        vec![name.into(), plain.into_owned().into()]
     }
 }
 

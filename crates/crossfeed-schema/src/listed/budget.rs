@@ -97,11 +97,11 @@ impl<'o> Budget<'o> {
     pub(super) fn take(&mut self, tool: &Tool<'_>, marks: Marks, injected: Injected) -> Shown {
         let own = tool.input_schema();
         let ours = reflect::found(&own);
-        let alone = match ours.is_empty() {
-            true => self.left_alone(tool, marks, &own),
-            false => self
-                .left_alone(tool, marks, &reflect::without(&own, &ours))
-                .or_else(|| (!is_rewritten(&own)).then_some(SHOWN_BEFORE)),
+        let alone = if ours.is_empty() {
+            self.left_alone(tool, marks, &own)
+        } else {
+            self.left_alone(tool, marks, &reflect::without(&own, &ours))
+                .or_else(|| (!is_rewritten(&own)).then_some(SHOWN_BEFORE))
         };
         let mut shown = self.shown(tool, &own, (marks, alone), injected);
         shown.chained = marks.chained && !self.options.never.contains(tool.name());
@@ -135,13 +135,15 @@ impl<'o> Budget<'o> {
                 if let Some(shown) = again {
                     return shown;
                 }
-                let renamed = match names.is_empty() {
-                    true => Cow::Borrowed(own),
-                    false => Cow::Owned(names.apply(own)),
+                let renamed = if names.is_empty() {
+                    Cow::Borrowed(own)
+                } else {
+                    Cow::Owned(names.apply(own))
                 };
-                let injected = match injected.is_empty() || check(own).is_ok() {
-                    true => injected.free_in(&renamed),
-                    false => Injected::default(),
+                let injected = if injected.is_empty() || check(own).is_ok() {
+                    injected.free_in(&renamed)
+                } else {
+                    Injected::default()
                 };
                 let shown = self.climb((marks, alone), profile, (own, &renamed), &injected);
                 Shown { names, ..shown }

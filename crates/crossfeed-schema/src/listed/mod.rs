@@ -228,9 +228,10 @@ fn listed(tool: &crate::Tool<'_>, shown_name: String, shown: Shown) -> ListedToo
     let came = tool.input_schema().into_owned();
     // Of a list that was rewritten before, the tool's own schema is the one without ours.
     let ours = reflect::found(&came);
-    let original = match ours.is_empty() {
-        true => came.clone(),
-        false => reflect::without(&came, &ours),
+    let original = if ours.is_empty() {
+        came.clone()
+    } else {
+        reflect::without(&came, &ours)
     };
     ListedTool {
         decision: Decision {

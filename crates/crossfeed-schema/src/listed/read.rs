@@ -142,12 +142,11 @@ impl ListedTool {
         if own.is_exhausted() {
             return Err(vec![ReadError::TooMuch]);
         }
-        match errors.is_empty() {
-            true => Ok(arguments),
-            false => {
-                errors.truncate(REPORTED);
-                Err(errors)
-            }
+        if errors.is_empty() {
+            Ok(arguments)
+        } else {
+            errors.truncate(REPORTED);
+            Err(errors)
         }
     }
 
@@ -266,12 +265,11 @@ impl<'s> Nulls<'_, 's> {
         }
         let is_map = |key: &str| MAPS.contains(&key) && !ground.declares(spot, key);
         // What is wrong with a null is wrong with it in the branch that is meant.
-        let meant = match ground.has_branches(spot) {
-            true => {
-                let filled = self.below(at).filter_map(|to| to.tokens().next()).collect();
-                ground.without_contradicted(spot, &Siblings::of(members, is_map, &filled))
-            }
-            false => spot.clone(),
+        let meant = if ground.has_branches(spot) {
+            let filled = self.below(at).filter_map(|to| to.tokens().next()).collect();
+            ground.without_contradicted(spot, &Siblings::of(members, is_map, &filled))
+        } else {
+            spot.clone()
         };
         for (key, value) in members.iter_mut() {
             let is_plain = !matches!(value, Value::Null | Value::Array(_) | Value::Object(_));

@@ -110,9 +110,10 @@ pub(super) fn name(rung: Rung, profile: Profile) -> String {
     let style = rung
         .style
         .map_or("no references", |(style, _)| style.as_str());
-    let with = match rung.reflects {
-        true => " with a choice of fields",
-        false => "",
+    let with = if rung.reflects {
+        " with a choice of fields"
+    } else {
+        ""
     };
     match (profile.is_strict(), rung.strict) {
         (true, true) => format!("{style} (strict){with}"),

@@ -222,9 +222,10 @@ impl<'s> Ground<'s> {
 
     /// The place of an item.
     pub(crate) fn item(&self, spot: &Spot<'s>, index: usize) -> Spot<'s> {
-        let way = match index < spot.0.alike {
-            true => Way::Item(index),
-            false => Way::Items,
+        let way = if index < spot.0.alike {
+            Way::Item(index)
+        } else {
+            Way::Items
         };
         self.on(spot, Some(way), || {
             let start = |one: &At<'s>| {
@@ -282,9 +283,10 @@ impl<'s> Ground<'s> {
             .filter(|(branch, refused)| *refused && left.contains(&branch.of))
             .map(|(branch, _)| branch.at.clone())
             .collect();
-        match gone.is_empty() {
-            true => spot.clone(),
-            false => self.place(spot.0.starts.clone(), gone),
+        if gone.is_empty() {
+            spot.clone()
+        } else {
+            self.place(spot.0.starts.clone(), gone)
         }
     }
 

@@ -92,13 +92,14 @@ fn like(name: &str, unnamed: &str, admits: &dyn Fn(&str) -> bool) -> String {
 pub fn tool_names(names: &[&str], admits: impl Fn(&str) -> bool) -> Vec<String> {
     let mut given = Given::new(names.iter().copied());
     let mut seen = HashSet::new();
-    let named = names
-        .iter()
-        .map(|name| match seen.insert(*name) && admits(name) {
-            true => (*name).to_owned(),
-            false => given
+    let named = names.iter().map(|name| {
+        if seen.insert(*name) && admits(name) {
+            (*name).to_owned()
+        } else {
+            given
                 .give(name, UNNAMED, &admits)
-                .unwrap_or_else(|| (*name).to_owned()),
-        });
+                .unwrap_or_else(|| (*name).to_owned())
+        }
+    });
     named.collect()
 }

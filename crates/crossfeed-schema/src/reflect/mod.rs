@@ -166,9 +166,10 @@ impl Reflection {
 }
 
 fn select_schema(keys: &[String]) -> Value {
-    let items = match keys.len() > MOST_KEYS {
-        true => json!({"type": "string"}),
-        false => json!({"type": "string", "enum": keys}),
+    let items = if keys.len() > MOST_KEYS {
+        json!({"type": "string"})
+    } else {
+        json!({"type": "string", "enum": keys})
     };
     json!({"type": "array", "items": items, "description": SELECT_SAYS})
 }

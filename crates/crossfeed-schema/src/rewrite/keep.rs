@@ -42,13 +42,13 @@ impl<'s> Rewriter<'s> {
         place: &mut Place,
     ) -> Option<Value> {
         let Some((holds, _)) = keywords::subschemas(key) else {
-            return match crate::index::REFERENCES.contains(&key) {
-                // What is published stays what it is: nothing here is made to admit references.
-                true => Some(
+            return if crate::index::REFERENCES.contains(&key) {
+                Some(
                     self.link(key, value, place)
                         .unwrap_or_else(|| value.clone()),
-                ),
-                false => Some(self.foreign(key, value, place, true)),
+                )
+            } else {
+                Some(self.foreign(key, value, place, true))
             };
         };
         let mut new = value.clone();
@@ -90,9 +90,10 @@ impl<'s> Rewriter<'s> {
             return value.clone();
         }
         if self.moves.is_target(&place.old) {
-            return match keeps {
-                true => self.keep(value, place),
-                false => self.schema(value, place),
+            return if keeps {
+                self.keep(value, place)
+            } else {
+                self.schema(value, place)
             };
         }
         match value {

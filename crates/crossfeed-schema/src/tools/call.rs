@@ -242,9 +242,10 @@ impl ToolCall {
         if arguments == self.arguments {
             return self;
         }
-        let written = match self.form.takes_text() {
-            true => Value::String(arguments.to_string()),
-            false => arguments.clone(),
+        let written = if self.form.takes_text() {
+            Value::String(arguments.to_string())
+        } else {
+            arguments.clone()
         };
         self.put(self.form.arguments, written);
         self.arguments = arguments;
@@ -361,9 +362,10 @@ impl Form {
             // Some servers of the same protocol send the object itself.
             Some(Value::Object(_)) => Ok(written.cloned().unwrap_or_default()),
             Some(other) => Err(ToolCallErrorKind::Kind {
-                expected: match self.takes_text() {
-                    true => "a string of JSON",
-                    false => "an object",
+                expected: if self.takes_text() {
+                    "a string of JSON"
+                } else {
+                    "an object"
                 },
                 found: type_name(other),
             }),

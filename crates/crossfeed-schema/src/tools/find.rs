@@ -61,12 +61,13 @@ impl What {
             Some(_) => Self::Hosted,
             // Gemini names its own tools by their only key.
             None if members.values().all(Value::is_object) && !members.is_empty() => {
-                match members
+                if members
                     .keys()
                     .any(|key| GEMINI_SCHEMAS.contains(&key.as_str()))
                 {
-                    true => Self::Nameless,
-                    false => Self::Hosted,
+                    Self::Nameless
+                } else {
+                    Self::Hosted
                 }
             }
             None => Self::Nameless,

@@ -95,9 +95,10 @@ fn plain(schema: &Value, keeps_nullable: bool) -> Value {
             ("type", Value::String(name)) if name == "TYPE_UNSPECIFIED" => continue,
             ("type", Value::String(name)) => {
                 let name = Value::from(name.to_ascii_lowercase());
-                match nullable && name != "null" {
-                    true => Value::from(vec![name, Value::from("null")]),
-                    false => name,
+                if nullable && name != "null" {
+                    Value::from(vec![name, Value::from("null")])
+                } else {
+                    name
                 }
             }
             ("enum", Value::Array(values)) if nullable && !values.contains(&Value::Null) => {

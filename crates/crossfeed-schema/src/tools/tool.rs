@@ -105,9 +105,10 @@ impl<'l> Tool<'l> {
     /// Whether it is strict, where it says so.
     #[must_use]
     pub fn strict(&self) -> Option<bool> {
-        match self.shape.has_strict() {
-            true => self.declaration.get("strict")?.as_bool(),
-            false => self.meta(STRICT_MARK)?.as_bool(),
+        if self.shape.has_strict() {
+            self.declaration.get("strict")?.as_bool()
+        } else {
+            self.meta(STRICT_MARK)?.as_bool()
         }
     }
 

@@ -52,9 +52,10 @@ impl<'s> Tree<'s> {
         let mut children: HashMap<_, Vec<_>> = HashMap::new();
         let mut roots = Vec::new();
         for span in sorted {
-            match by_id.contains_key(&span.parent_span_id) {
-                true => children.entry(span.parent_span_id).or_default().push(span),
-                false => roots.push(span),
+            if by_id.contains_key(&span.parent_span_id) {
+                children.entry(span.parent_span_id).or_default().push(span)
+            } else {
+                roots.push(span)
             }
         }
         Self {

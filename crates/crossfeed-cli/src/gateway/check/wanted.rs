@@ -58,10 +58,10 @@ pub(super) fn write(
     if let Some(missing) = missing(checked, own, wanted) {
         return Err(missing);
     }
-    match is_sound {
-        true => Ok(()),
-        // What is wrong is the answer, and it is written.
-        false => Err(Stop::Written(report::ERROR)),
+    if is_sound {
+        Ok(())
+    } else {
+        Err(Stop::Written(report::ERROR))
     }
 }
 
@@ -79,9 +79,10 @@ pub(super) fn missing(
         own.contains_key(name) || checked.iter().any(lists)
     };
     let name = wanted.iter().find(|name| !is_there(name))?;
-    let advice = match checked.iter().all(|server| server.probed.is_ok()) {
-        true => "`--check` alone lists all tools",
-        false => "not every server could be asked",
+    let advice = if checked.iter().all(|server| server.probed.is_ok()) {
+        "`--check` alone lists all tools"
+    } else {
+        "not every server could be asked"
     };
     let message = format!("no server lists a tool `{name}`: {advice}");
     Some(Stop::Usage(message))
@@ -117,9 +118,12 @@ fn write_definition(tool: &Bytes, out: &mut dyn Write) -> io::Result<()> {
 
 /// A line of a server's text: what would steer a terminal is escaped.
 fn printable(line: &str) -> String {
-    let plain = |c: char| match c.is_control() {
-        true => c.escape_debug().to_string(),
-        false => c.to_string(),
+    let plain = |c: char| {
+        if c.is_control() {
+            c.escape_debug().to_string()
+        } else {
+            c.to_string()
+        }
     };
     line.chars().map(plain).collect()
 }

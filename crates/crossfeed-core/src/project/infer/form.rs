@@ -56,10 +56,10 @@ impl<'w, 's> Inference<'w, 's> {
                     let one = self.form(part, on)?;
                     let is_last = at + 1 == parts.len();
                     absent = one.absent;
-                    schemas.push(match is_last {
-                        true => one.schema,
-                        // Only what is truthy ends it.
-                        false => self.words.without_null(one.schema),
+                    schemas.push(if is_last {
+                        one.schema
+                    } else {
+                        self.words.without_null(one.schema)
                     });
                 }
                 Found {
@@ -112,9 +112,10 @@ impl<'w, 's> Inference<'w, 's> {
     /// The value of a member of what an expression builds: null where there is none.
     fn value(&mut self, form: &Form<'_>, on: &Found) -> Option<Value> {
         let found = self.form(form, on)?;
-        Some(match found.absent {
-            true => self.words.or_null(found.schema),
-            false => found.schema,
+        Some(if found.absent {
+            self.words.or_null(found.schema)
+        } else {
+            found.schema
         })
     }
 
@@ -172,12 +173,13 @@ impl<'w, 's> Inference<'w, 's> {
         };
         let Some(mut item) = self.look.within(&source.schema, inner, true) else {
             // An empty list has no items, and is one.
-            return Some(match self.words.kinds(&source.schema).admit(Kinds::ARRAY) {
-                true => Found {
+            return Some(if self.words.kinds(&source.schema).admit(Kinds::ARRAY) {
+                Found {
                     schema: json!({"type": "array", "maxItems": 0}),
                     absent: true,
-                },
-                false => self.null(),
+                }
+            } else {
+                self.null()
             });
         };
         if matches!(over, FormOver::Flattened) {
@@ -199,9 +201,10 @@ impl<'w, 's> Inference<'w, 's> {
         }
         let inner = self.look.within(&item, Inner::Items, false);
         let inner = inner.map_or_else(|| self.words.nothing(), |inner| inner.schema);
-        self.words.bounded(match kinds.are_only(Kinds::ARRAY) {
-            true => inner,
-            false => self.words.any([inner, self.no_list(item)]),
+        self.words.bounded(if kinds.are_only(Kinds::ARRAY) {
+            inner
+        } else {
+            self.words.any([inner, self.no_list(item)])
         })
     }
 
@@ -215,9 +218,10 @@ impl<'w, 's> Inference<'w, 's> {
         if self.words.is_nothing(&items) {
             return json!({"type": "array", "maxItems": 0});
         }
-        match self.words.is_anything(&items) {
-            true => json!({"type": "array"}),
-            false => json!({"type": "array", "items": items}),
+        if self.words.is_anything(&items) {
+            json!({"type": "array"})
+        } else {
+            json!({"type": "array", "items": items})
         }
     }
 
@@ -283,13 +287,15 @@ impl<'w, 's> Inference<'w, 's> {
                     return Some(value);
                 }
                 let items = self.items_of(list, on)?;
-                let one = match value.absent {
-                    true => self.words.or_null(value.schema),
-                    false => value.schema,
+                let one = if value.absent {
+                    self.words.or_null(value.schema)
+                } else {
+                    value.schema
                 };
-                let either = match kinds.admit(Kinds::ARRAY) {
-                    true => self.words.any([items, self.no_list(one)]),
-                    false => one,
+                let either = if kinds.admit(Kinds::ARRAY) {
+                    self.words.any([items, self.no_list(one)])
+                } else {
+                    one
                 };
                 there(self.list_of(either))
             }

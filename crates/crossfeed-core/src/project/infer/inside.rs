@@ -217,12 +217,13 @@ impl<'w, 's> Look<'w, 's> {
     /// The schemas of the items that are listed one by one, and that of those behind them.
     fn items<'o>(&self, object: &'o Map<String, Value>) -> (&'o [Value], Value) {
         let list = |keyword| object.get(keyword).and_then(Value::as_array);
-        let (listed, rest) = match self.words.lists_by_prefix() {
-            true => (list("prefixItems"), object.get("items")),
-            false => match list("items") {
+        let (listed, rest) = if self.words.lists_by_prefix() {
+            (list("prefixItems"), object.get("items"))
+        } else {
+            match list("items") {
                 Some(listed) => (Some(listed), object.get("additionalItems")),
                 None => (None, object.get("items")),
-            },
+            }
         };
         let rest = rest.cloned().unwrap_or_else(|| self.words.anything());
         // What stands in draft 4 for no schema is not a schema there.

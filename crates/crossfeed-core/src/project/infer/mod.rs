@@ -67,10 +67,10 @@ pub fn infer_schema(output_schema: &Value, expression: &Expression) -> Option<Va
     let words = Dictionary::of(&root, &flat, dialect);
     let mut inference = Inference::new(&words);
     let outcome = inference.outcome(&expression.form(), words.root())?;
-    let found = match expression.is_plain_path() {
-        true => outcome.schema,
-        // Null would be no answer.
-        false => words.without_null(outcome.schema),
+    let found = if expression.is_plain_path() {
+        outcome.schema
+    } else {
+        words.without_null(outcome.schema)
     };
     if words.is_anything(&found) || words.is_nothing(&found) || words.is_null(&found) {
         return None;

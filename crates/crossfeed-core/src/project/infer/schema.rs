@@ -86,20 +86,20 @@ impl<'s> Dictionary<'s> {
 
     /// The schema of one value.
     pub(super) fn constant(&self, value: Value) -> Value {
-        match self.has_const() {
-            true => json!({"const": value}),
-            false => json!({"enum": [value]}),
+        if self.has_const() {
+            json!({"const": value})
+        } else {
+            json!({"enum": [value]})
         }
     }
 
     /// The schema of a list of which each item has one of its own.
     pub(super) fn tuple(&self, items: Vec<Value>) -> Value {
         let count = items.len();
-        match self.lists_by_prefix() {
-            true => {
-                json!({"type": "array", "prefixItems": items, "minItems": count, "maxItems": count})
-            }
-            false => json!({"type": "array", "items": items, "minItems": count, "maxItems": count}),
+        if self.lists_by_prefix() {
+            json!({"type": "array", "prefixItems": items, "minItems": count, "maxItems": count})
+        } else {
+            json!({"type": "array", "items": items, "minItems": count, "maxItems": count})
         }
     }
 
@@ -142,9 +142,10 @@ impl<'s> Dictionary<'s> {
 
     /// The schema, and null.
     pub(super) fn or_null(&self, schema: Value) -> Value {
-        match self.kinds(&schema).admit(Kinds::NULL) && self.is_null(&schema) {
-            true => schema,
-            false => self.any([schema, json!({"type": "null"})]),
+        if self.kinds(&schema).admit(Kinds::NULL) && self.is_null(&schema) {
+            schema
+        } else {
+            self.any([schema, json!({"type": "null"})])
         }
     }
 

@@ -87,9 +87,10 @@ impl<'t> Reader<'t> {
     }
 
     fn expect(&mut self, text: &str) -> Result<(), String> {
-        match self.takes(text) {
-            true => Ok(()),
-            false => Err(format!("no {text} before {}", self.0)),
+        if self.takes(text) {
+            Ok(())
+        } else {
+            Err(format!("no {text} before {}", self.0))
         }
     }
 
@@ -180,14 +181,13 @@ impl<'t> Reader<'t> {
             return Ok(());
         }
         for key in keys {
-            let name = match self.0.starts_with('"') {
-                true => self.string()?,
-                false => {
-                    let end = self.0.find([',', '}', '…']).unwrap_or_default();
-                    let (name, rest) = self.0.split_at(end);
-                    self.0 = rest;
-                    name.to_owned()
-                }
+            let name = if self.0.starts_with('"') {
+                self.string()?
+            } else {
+                let end = self.0.find([',', '}', '…']).unwrap_or_default();
+                let (name, rest) = self.0.split_at(end);
+                self.0 = rest;
+                name.to_owned()
             };
             let is_cut = self.takes("…");
             if !(name == *key || is_cut && key.starts_with(&name)) {

@@ -89,9 +89,12 @@ fn data() -> impl Strategy<Value = Value> {
 /// The same with secrets by their paths, in an object at the root.
 fn rooted() -> impl Strategy<Value = Value> {
     let owner = || json!({"mail": SECRET, "id": 4});
-    (data(), any::<bool>()).prop_map(move |(data, is_list)| match is_list {
-        true => json!({"items": [{"owner": owner(), "data": data}], "id": 1}),
-        false => json!({"owner": owner(), "data": data, "id": 1}),
+    (data(), any::<bool>()).prop_map(move |(data, is_list)| {
+        if is_list {
+            json!({"items": [{"owner": owner(), "data": data}], "id": 1})
+        } else {
+            json!({"owner": owner(), "data": data, "id": 1})
+        }
     })
 }
 
@@ -135,9 +138,10 @@ impl Kind {
         let part = json!({"type": "text", "text": text});
         let mcp = |result: Value| ToolResult::mcp(result.to_string());
         // Without a secret there is nothing to say of it.
-        let prose = match text.contains(SECRET) {
-            true => format!("the {HIDDEN} is {SECRET}, see {text}"),
-            false => "nothing".to_owned(),
+        let prose = if text.contains(SECRET) {
+            format!("the {HIDDEN} is {SECRET}, see {text}")
+        } else {
+            "nothing".to_owned()
         };
         let result = match self {
             Self::Json => ToolResult::json(text),

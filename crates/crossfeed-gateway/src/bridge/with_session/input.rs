@@ -56,11 +56,12 @@ impl Call {
     /// The server asks for input once more, if it may.
     pub(super) fn begin_round(&mut self) -> Result<(), RpcError> {
         self.rounds += 1;
-        match self.rounds > ROUNDS {
-            true => Err(wrong(format!(
+        if self.rounds > ROUNDS {
+            Err(wrong(format!(
                 "the server asked for input more than {ROUNDS} times"
-            ))),
-            false => Ok(()),
+            )))
+        } else {
+            Ok(())
         }
     }
 }

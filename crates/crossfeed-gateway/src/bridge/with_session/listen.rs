@@ -246,9 +246,10 @@ impl Session {
                 .waiting
                 .iter()
                 .any(|(_, waiting)| *waiting == uri);
-            match waits {
-                true => self.listening.waiting.push((id, uri)),
-                false => actions.push(answer(&id, &Bytes::from_static(b"{}"))),
+            if waits {
+                self.listening.waiting.push((id, uri))
+            } else {
+                actions.push(answer(&id, &Bytes::from_static(b"{}")))
             }
             return;
         }

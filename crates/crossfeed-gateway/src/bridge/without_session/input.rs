@@ -134,9 +134,10 @@ impl Sessions {
                 Some(_) => second.is_none() && !session.unanswered.may_ask(),
                 None => !session.has_called,
             });
-            return match is_sure {
-                true => Ok(first.map(|(number, _)| *number)),
-                false => Err("it is not known which of several clients this asks"),
+            return if is_sure {
+                Ok(first.map(|(number, _)| *number))
+            } else {
+                Err("it is not known which of several clients this asks")
             };
         }
         let mut parked = None;

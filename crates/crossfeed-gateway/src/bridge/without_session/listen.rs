@@ -80,9 +80,10 @@ impl Sessions {
         listen
             .wanted
             .retain(|list| session.has(&[list, "listChanged"]));
-        let uris = match session.has(&["resources", "subscribe"]) {
-            true => listen.uris.clone(),
-            false => BTreeSet::new(),
+        let uris = if session.has(&["resources", "subscribe"]) {
+            listen.uris.clone()
+        } else {
+            BTreeSet::new()
         };
         listen.waiting = uris.len();
         let link = listen.link;
@@ -169,9 +170,12 @@ impl Sessions {
         let uri = members::get_text(&params, &["uri"]).unwrap_or_default();
         let mut here = self.listens.values().filter(|listen| listen.link == link);
         let known = here.any(|listen| listen.honoured.contains(&uri));
-        self.tell_listeners(link, message, actions, |listen| match known {
-            true => listen.honoured.contains(&uri),
-            false => !listen.honoured.is_empty(),
+        self.tell_listeners(link, message, actions, |listen| {
+            if known {
+                listen.honoured.contains(&uri)
+            } else {
+                !listen.honoured.is_empty()
+            }
         });
     }
 

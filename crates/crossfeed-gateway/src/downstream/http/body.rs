@@ -78,9 +78,10 @@ async fn pieces(
         }
         if length > whole.capacity() {
             // What was said is not believed beyond what a client can make us hold for nothing.
-            let room = match said >= length {
-                true => said.min(AT_FIRST.max(whole.capacity() * 2)).max(length),
-                false => limit.min(whole.capacity() * 2).max(length),
+            let room = if said >= length {
+                said.min(AT_FIRST.max(whole.capacity() * 2)).max(length)
+            } else {
+                limit.min(whole.capacity() * 2).max(length)
             };
             if !charge.more(room - whole.capacity(), Purpose::Request) {
                 has_room = false;

@@ -405,9 +405,10 @@ impl Client {
 
     pub(super) fn side_of(&self, link: &Link) -> Option<Arc<Side>> {
         let state = self.state();
-        match link.stateless {
-            true => state.stateless.clone(),
-            false => state.session.clone().or_else(|| state.beginning.clone()),
+        if link.stateless {
+            state.stateless.clone()
+        } else {
+            state.session.clone().or_else(|| state.beginning.clone())
         }
     }
 
@@ -468,9 +469,10 @@ impl Client {
             state.stateless = None;
             state.running.drain().map(|(_, running)| running).collect()
         };
-        let refusal = match is_end_of_all {
-            true => requests::shutting_down(),
-            false => RpcError::new(code::INTERNAL, "the connection is closed"),
+        let refusal = if is_end_of_all {
+            requests::shutting_down()
+        } else {
+            RpcError::new(code::INTERNAL, "the connection is closed")
         };
         for running in endless.into_iter().chain(unsent) {
             let refused = Message::failure(Some(&running.id), &refusal);

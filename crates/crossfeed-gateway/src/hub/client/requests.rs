@@ -250,9 +250,10 @@ impl Client {
             return Some(message);
         };
         let bytes = message.len();
-        let charge = match bytes <= UNCHARGED {
-            true => self.account.nothing(),
-            false => self.account.charge(bytes, Purpose::Request)?,
+        let charge = if bytes <= UNCHARGED {
+            self.account.nothing()
+        } else {
+            self.account.charge(bytes, Purpose::Request)?
         };
         let with_own = move || {
             let own = serial.to_string();

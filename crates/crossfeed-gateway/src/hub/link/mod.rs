@@ -754,9 +754,10 @@ impl State {
 
     /// What waits for an answer, which does so no longer; with a result, what it means is remembered.
     fn take(&mut self, minted: u64, outcome: Outcome) -> Option<Waiting> {
-        let note = match self.notes.is_empty() {
-            true => None,
-            false => self.notes.remove(&minted),
+        let note = if self.notes.is_empty() {
+            None
+        } else {
+            self.notes.remove(&minted)
         };
         match note.filter(|_| outcome == Outcome::Result) {
             Some(Note { uri, begins: None }) => {

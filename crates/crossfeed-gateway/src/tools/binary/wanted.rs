@@ -90,9 +90,10 @@ pub(super) fn form(schema: Option<&Value>) -> Option<&'static str> {
     let is_said = says
         .iter()
         .any(|own| SAYS_URL.iter().any(|word| own.contains(word)));
-    Some(match is_format || is_pattern || is_said {
-        true => URL,
-        false => BASE64,
+    Some(if is_format || is_pattern || is_said {
+        URL
+    } else {
+        BASE64
     })
 }
 

@@ -25,17 +25,19 @@ pub(super) fn answer(shared: &Shared, asked: &Asked) -> Result<Bytes, Bytes> {
         );
         let names = listing.iter().flat_map(|listing| listing.names());
         let near = nearest(tool_id, names);
-        body.advice = Some(match near.is_empty() {
-            true => "`tool_id` is a name of the tool list".to_owned(),
-            false => format!("try: {}", near.join(", ")),
+        body.advice = Some(if near.is_empty() {
+            "`tool_id` is a name of the tool list".to_owned()
+        } else {
+            format!("try: {}", near.join(", "))
         });
         return Err(refused(Box::new(body)));
     };
     // What is learned of results of one must not show in another's.
     let learned = || shared.session().learned(tool_id)?.schema();
-    let learned = match offered.output.is_none() && !privacy.is_shared {
-        true => learned().map(OutputSchema::new),
-        false => None,
+    let learned = if offered.output.is_none() && !privacy.is_shared {
+        learned().map(OutputSchema::new)
+    } else {
+        None
     };
     let Some(schema) = offered.output.as_ref().or(learned.as_ref()) else {
         let mut body = ErrorBody::new(

@@ -205,9 +205,10 @@ fn kind(part: Cursor<'_>) -> String {
 fn name_of(key: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let begins = |c: char| c.is_ascii_alphabetic() || c == '_';
-    match key.chars().all(is_plain) && key.starts_with(begins) {
-        true => key.to_owned(),
-        false => quoted(key),
+    if key.chars().all(is_plain) && key.starts_with(begins) {
+        key.to_owned()
+    } else {
+        quoted(key)
     }
 }
 
@@ -218,9 +219,10 @@ fn framed(
     unit: &str,
     omission: Omission,
 ) -> String {
-    let next = match end < total {
-        true => format!(",\"next_offset\":{end}"),
-        false => String::new(),
+    let next = if end < total {
+        format!(",\"next_offset\":{end}")
+    } else {
+        String::new()
     };
     let notice = omission.notice();
     format!(
@@ -387,10 +389,7 @@ mod tests {
             offset in 0usize..20,
             budget in 50usize..200,
         ) {
-            let whole = match is_list {
-                true => parts.into_iter().map(|(_, part)| part).collect(),
-                false => Value::Object(parts.into_iter().collect()),
-            };
+            let whole = if is_list { parts.into_iter().map(|(_, part)| part).collect() } else { Value::Object(parts.into_iter().collect()) };
             let wanted = Wanted { select, is_projected, as_json: false, offset, budget };
             let text = page_of(whole.to_string().into_bytes(), &wanted);
             prop_assert!(TokenCounter::estimate().count(&text) <= budget, "{}", text);
@@ -429,10 +428,7 @@ mod tests {
             budget in 90usize..200,
             as_text: bool,
         ) {
-            let whole = match as_text {
-                true => Value::from(items.concat()),
-                false => Value::from(items),
-            };
+            let whole = if as_text { Value::from(items.concat()) } else { Value::from(items) };
             let json = whole.to_string().into_bytes();
             let mut offset = 0;
             let (mut texts, mut list) = (String::new(), Vec::new());

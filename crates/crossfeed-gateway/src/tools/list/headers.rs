@@ -77,9 +77,10 @@ fn written(text: String) -> String {
     let is_printed = bytes.iter().all(|byte| (0x20..0x7f).contains(byte));
     let is_padded = is_blank(bytes.first()) || is_blank(bytes.last());
     let looks_encoded = text.starts_with(ENCODED.0) && text.ends_with(ENCODED.1);
-    match is_printed && !is_padded && !looks_encoded {
-        true => text,
-        false => format!("{}{}{}", ENCODED.0, STANDARD.encode(bytes), ENCODED.1),
+    if is_printed && !is_padded && !looks_encoded {
+        text
+    } else {
+        format!("{}{}{}", ENCODED.0, STANDARD.encode(bytes), ENCODED.1)
     }
 }
 

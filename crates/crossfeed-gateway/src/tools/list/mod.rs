@@ -254,10 +254,10 @@ impl Listings {
         let rewritten: Vec<_> = rewriting.await.into_iter().flatten().collect();
         let is_finished = rewritten.iter().all(|(_, list)| !list.is_unfinished);
         let (config, before) = (Arc::clone(config), Arc::clone(&names.before));
-        let permit = match bytes > LARGE {
-            // Nothing closes the semaphore.
-            true => Arc::clone(&self.permits).acquire_owned().await.ok(),
-            false => None,
+        let permit = if bytes > LARGE {
+            Arc::clone(&self.permits).acquire_owned().await.ok()
+        } else {
+            None
         };
         let made = move || {
             let _permit = permit;
@@ -415,9 +415,10 @@ fn listing(
             .iter()
             .filter_map(|page| page.root().ok()?.get("tools"));
         let raw: Vec<_> = raw.flat_map(Cursor::items).map(Cursor::shared).collect();
-        let declares = match server.never.is_empty() && config.never.is_empty() {
-            true => None,
-            false => Declared::by(&raw),
+        let declares = if server.never.is_empty() && config.never.is_empty() {
+            None
+        } else {
+            Declared::by(&raw)
         };
         if let Some(declares) = &declares {
             unmatched.extend(declares.unknown(list.server, server));
@@ -446,9 +447,10 @@ fn listing(
         .map(|(server, _, tool)| (*server, tool.shown.as_str()))
         .collect();
     // Where nothing can be called there is nothing to refer to.
-    let extra = match own.is_empty() || !audience.reader.takes_references {
-        true => Vec::new(),
-        false => extra::offered(config.extra_tools, audience.may_list),
+    let extra = if own.is_empty() || !audience.reader.takes_references {
+        Vec::new()
+    } else {
+        extra::offered(config.extra_tools, audience.may_list)
     };
     let (shown, bindings) = given.naming.give(&given.before, &own, &extra);
     let mut found = HashMap::new();

@@ -117,9 +117,10 @@ impl Naming {
             .collect();
         let servers = names.iter().map(|name| {
             let name = (*name)?;
-            let prefix = match exact(name) {
-                true => name.to_owned(),
-                false => marked_prefix(name, &taken),
+            let prefix = if exact(name) {
+                name.to_owned()
+            } else {
+                marked_prefix(name, &taken)
             };
             taken.insert(prefix.clone());
             let name = name.to_owned();

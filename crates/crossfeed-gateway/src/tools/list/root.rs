@@ -85,11 +85,12 @@ fn presence(schema: &Map<String, Value>) -> Map<String, Value> {
 
 /// A condition as it stands, unless it refers to something, which may be elsewhere here.
 fn said(condition: &Value) -> Value {
-    match refers(condition) {
-        true => condition
+    if refers(condition) {
+        condition
             .as_object()
-            .map_or_else(|| json!({}), |own| Value::Object(presence(own))),
-        false => condition.clone(),
+            .map_or_else(|| json!({}), |own| Value::Object(presence(own)))
+    } else {
+        condition.clone()
     }
 }
 

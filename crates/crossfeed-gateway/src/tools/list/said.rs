@@ -36,12 +36,11 @@ pub(super) fn description(
         // What a marker advises must be there to be called.
         let is_marker = line.contains(INSPECTOR);
         let fits = said.len() + line.len() < MOST;
-        match fits && (has_inspector || !is_marker) {
-            true => {
-                said.push('\n');
-                said.push_str(line);
-            }
-            false => left += 1,
+        if fits && (has_inspector || !is_marker) {
+            said.push('\n');
+            said.push_str(line);
+        } else {
+            left += 1
         }
     }
     if said.is_empty() {

@@ -179,17 +179,14 @@ impl Kept {
         };
         let passing = show.passing();
         let is_plain = self.projection.is_none() && self.params.is_empty();
-        let (answer, read, _room, ahead) = match self.view == View::Program && is_plain {
-            true => {
-                let (answer, body) = skimmed(&self.shared, &result, members, &show).await;
-                let ahead = body.map_or(Ahead::NoRoom, Ahead::Made);
-                let nothing = self.shared.account.nothing();
-                (answer, Document::new(result.clone()), nothing, ahead)
-            }
-            false => {
-                let (answer, read, room) = answer(&self.shared, &result, self.shows).await;
-                (answer, read, room, Ahead::NotMade)
-            }
+        let (answer, read, _room, ahead) = if self.view == View::Program && is_plain {
+            let (answer, body) = skimmed(&self.shared, &result, members, &show).await;
+            let ahead = body.map_or(Ahead::NoRoom, Ahead::Made);
+            let nothing = self.shared.account.nothing();
+            (answer, Document::new(result.clone()), nothing, ahead)
+        } else {
+            let (answer, read, room) = answer(&self.shared, &result, self.shows).await;
+            (answer, read, room, Ahead::NotMade)
         };
         match answer {
             Answer::Unread => {
@@ -221,9 +218,10 @@ impl Kept {
                 note(recorded.err());
                 let figures = shared.tools.figures.server(self.offered.server);
                 figures.result(metrics::Kept::Failed);
-                let cut = match is_cut && is_kept {
-                    true => previewed(&shared, &call_id, &show).await.flatten(),
-                    false => None,
+                let cut = if is_cut && is_kept {
+                    previewed(&shared, &call_id, &show).await.flatten()
+                } else {
+                    None
                 };
                 match cut {
                     Some(cut) => cut.into(),
@@ -479,9 +477,10 @@ async fn skimmed(
     let (result, show) = (result.clone(), show.clone());
     let body = apart(writes, move || {
         let body = program::shown_by(&result, &outline, &show, None);
-        match is_known {
-            true => body,
-            false => Body::Other(body.over(&result)),
+        if is_known {
+            body
+        } else {
+            Body::Other(body.over(&result))
         }
     });
     (answer, Some(body.await.holding(charge)))
@@ -643,9 +642,10 @@ fn is_large(root: Cursor<'_>, shows: Shows) -> bool {
 /// The tokens of a text, of which more than are shown whole are not counted.
 fn tokens(text: &[u8]) -> usize {
     let most = RenderOptions::default().whole_tokens;
-    match text.len() > most.saturating_mul(TOKEN_BYTES) {
-        true => most + 1,
-        false => TokenCounter::estimate().count_bytes(text),
+    if text.len() > most.saturating_mul(TOKEN_BYTES) {
+        most + 1
+    } else {
+        TokenCounter::estimate().count_bytes(text)
     }
 }
 

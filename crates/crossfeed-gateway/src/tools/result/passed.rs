@@ -34,9 +34,10 @@ pub(in crate::tools) async fn on(result: Bytes, passing: Passing) -> Bytes {
         withholds,
     } = passing;
     changed(result, move |result| {
-        let result = match is_stateless {
-            true => result,
-            false => with_object(result),
+        let result = if is_stateless {
+            result
+        } else {
+            with_object(result)
         };
         match view {
             View::Program => program::unclaimed(result, withholds),

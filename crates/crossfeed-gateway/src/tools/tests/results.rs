@@ -352,19 +352,19 @@ async fn parts_that_are_large_are_previews() {
         let shown = asked.pending.finish(result.clone().into()).await;
         assert_eq!(shown.len() < 6000, is_cut);
         let shown: Value = serde_json::from_slice(&shown).unwrap();
-        match is_cut {
-            true => assert!(shown.get("structuredContent").is_none(), "{shown}"),
-            false => {
-                assert_eq!(shown["structuredContent"], json!({"items": items}));
-                assert_eq!(shown["_meta"], json!({"dev.crossfeed/callId": "call_1"}));
-            }
+        if is_cut {
+            assert!(shown.get("structuredContent").is_none(), "{shown}")
+        } else {
+            assert_eq!(shown["structuredContent"], json!({"items": items}));
+            assert_eq!(shown["_meta"], json!({"dev.crossfeed/callId": "call_1"}));
         }
         let asked = forward(&client, params("n")).await;
         let shown = asked.pending.finish(result.into()).await;
         let shown: Value = serde_json::from_slice(&shown).unwrap();
-        let expected = match is_cut {
-            true => json!({"n": 2, "_toolCallId": "call_2"}),
-            false => json!({"n": 2}),
+        let expected = if is_cut {
+            json!({"n": 2, "_toolCallId": "call_2"})
+        } else {
+            json!({"n": 2})
         };
         assert_eq!(shown["structuredContent"], expected);
     }

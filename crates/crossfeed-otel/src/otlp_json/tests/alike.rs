@@ -41,9 +41,10 @@ fn policies() -> Vec<Policy> {
 }
 
 fn number(number: f64) -> Value {
-    match number.is_finite() {
-        true => json!({"doubleValue": number}),
-        false => json!({"doubleValue": number.to_string()}),
+    if number.is_finite() {
+        json!({"doubleValue": number})
+    } else {
+        json!({"doubleValue": number.to_string()})
     }
 }
 

@@ -160,10 +160,7 @@ fn value(json: &str) -> Value {
 proptest! {
     #[test]
     fn nothing_internal_is_left_and_nothing_else_is_gone(document in document(), pretty in any::<bool>()) {
-        let given = match pretty {
-            true => serde_json::to_string_pretty(&document).unwrap(),
-            false => document.to_string(),
-        };
+        let given = if pretty { serde_json::to_string_pretty(&document).unwrap() } else { document.to_string() };
         let sanitized = by(&Policy::default(), &given);
         let left = opened(&value(&sanitized));
         let without = |value: &Value| spelled_alike(&cleaned(value));
@@ -182,10 +179,7 @@ proptest! {
         let clean = cleaned(&document).to_string();
         // Texts, too: what is in them is no more than its own name.
         let clean = FIELDS.iter().fold(clean, |text, field| text.replace(field, "field"));
-        let given = match pretty {
-            true => serde_json::to_string_pretty(&value(&clean)).unwrap(),
-            false => clean,
-        };
+        let given = if pretty { serde_json::to_string_pretty(&value(&clean)).unwrap() } else { clean };
         let document = Document::new(given.clone());
         let sanitized = crate::sanitize_json(&document, &Policy::default()).unwrap();
         prop_assert!(matches!(sanitized.json, std::borrow::Cow::Borrowed(_)));

@@ -159,9 +159,10 @@ impl Reference {
                     return value.clone();
                 };
                 let shown = self.shown(&inner, never);
-                match shown == inner {
-                    true => value.clone(),
-                    false => Value::String(shown.to_string()),
+                if shown == inner {
+                    value.clone()
+                } else {
+                    Value::String(shown.to_string())
                 }
             }
             scalar => scalar.clone(),

@@ -38,9 +38,10 @@ impl Envelope<'_> {
         let is_part = Document::new(shown.clone())
             .root()
             .is_ok_and(|left| left.get("type").is_some() || part.get("type").is_none());
-        Some(match is_part {
-            true => shown,
-            false => [br#"{"type":"text","text":"#, withheld().as_slice(), b"}"].concat(),
+        Some(if is_part {
+            shown
+        } else {
+            [br#"{"type":"text","text":"#, withheld().as_slice(), b"}"].concat()
         })
     }
 
@@ -66,9 +67,10 @@ impl Envelope<'_> {
             "uri" => self.needed(at, key, value),
             _ => self.said(key, value),
         });
-        match has_text(resource) {
-            true => shown,
-            false => self.by_paths(at, resource, shown),
+        if has_text(resource) {
+            shown
+        } else {
+            self.by_paths(at, resource, shown)
         }
     }
 

@@ -41,9 +41,10 @@ impl RevealRules {
                 // It may be the JSON of a text that holds JSON.
                 let left = shown.as_ref().map(|shown| Document::new(shown.clone()));
                 let left = left.as_ref().and_then(|left| left.root().ok()?.as_str());
-                match self.mentions_never(left.as_ref().unwrap_or(&text)) {
-                    true => Some(withheld()),
-                    false => shown,
+                if self.mentions_never(left.as_ref().unwrap_or(&text)) {
+                    Some(withheld())
+                } else {
+                    shown
                 }
             }
             Opened::Unjudged => Some(withheld()),

@@ -217,9 +217,10 @@ fn a_branch_that_is_not_meant_keeps_no_null() {
     let root = json!({"type": "object", "anyOf": branches["anyOf"]});
     for (kind, kept) in [("a", false), ("b", true)] {
         let written = json!({"kind": kind, "v": null});
-        let meant = match kept {
-            true => written.clone(),
-            false => json!({"kind": kind}),
+        let meant = if kept {
+            written.clone()
+        } else {
+            json!({"kind": kind})
         };
         check(
             &nested,

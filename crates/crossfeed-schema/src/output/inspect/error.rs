@@ -100,9 +100,10 @@ impl InspectError {
                 }
             }
             Self::NotAList { instead, .. } | Self::Envelope { instead, .. } => {
-                match instead.is_empty() {
-                    true => "try the empty path, which is the whole value".to_owned(),
-                    false => format!("try: {instead}"),
+                if instead.is_empty() {
+                    "try the empty path, which is the whole value".to_owned()
+                } else {
+                    format!("try: {instead}")
                 }
             }
         }

@@ -112,9 +112,10 @@ impl Place {
             schema.insert("items".to_owned(), items.to_schema());
         }
         let schema = Value::Object(schema);
-        match self.is_loose {
-            true => json!({"anyOf": [schema, true]}),
-            false => schema,
+        if self.is_loose {
+            json!({"anyOf": [schema, true]})
+        } else {
+            schema
         }
     }
 }

@@ -342,9 +342,10 @@ fn what_is_left_aside_stays_so_where_keys_become_one() {
         (few().with_max_items(3), json!([1, "x", 1, 1]), json!([1])),
         (few().with_max_items(3), json!([1]), json!([1, "x", 1, 1])),
     ] {
-        let none = match first.is_array() {
-            true => json!([]),
-            false => json!({}),
+        let none = if first.is_array() {
+            json!([])
+        } else {
+            json!({})
         };
         let results = [
             json!({"m": {"a": first, "b": second}}),

@@ -21,9 +21,10 @@ impl<'s> Maker<'s, '_> {
         if let Some(branches) = object.get("allOf").and_then(Value::as_array) {
             let (made, exact) = self.branches(branches, cut)?;
             pieces.exact &= exact;
-            let left: Vec<_> = match cut == CutId::WHOLE {
-                true => made,
-                false => made.into_iter().filter(|made| !is_anything(made)).collect(),
+            let left: Vec<_> = if cut == CutId::WHOLE {
+                made
+            } else {
+                made.into_iter().filter(|made| !is_anything(made)).collect()
             };
             if !left.is_empty() {
                 pieces.put("allOf", Value::Array(left));
@@ -37,10 +38,10 @@ impl<'s> Maker<'s, '_> {
         if let Some(branches) = object.get("oneOf").and_then(Value::as_array) {
             let (made, exact) = self.branches(branches, cut)?;
             pieces.exact &= exact;
-            match exact {
-                true => pieces.put("oneOf", Value::Array(made)),
-                // Cut, an instance may be valid by several.
-                false => pieces.alternatives(made, false),
+            if exact {
+                pieces.put("oneOf", Value::Array(made))
+            } else {
+                pieces.alternatives(made, false)
             }
         }
         if let Some(refused) = object.get("not") {
@@ -167,9 +168,10 @@ impl Pieces {
                 distinct.push(branch);
             }
         }
-        match self.keywords.contains_key("anyOf") {
-            true => self.besides.push(json!({"anyOf": distinct})),
-            false => self.put("anyOf", Value::Array(distinct)),
+        if self.keywords.contains_key("anyOf") {
+            self.besides.push(json!({"anyOf": distinct}))
+        } else {
+            self.put("anyOf", Value::Array(distinct))
         }
     }
 }

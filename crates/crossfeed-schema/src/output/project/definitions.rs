@@ -88,21 +88,26 @@ impl<'s> Maker<'s, '_> {
     }
 
     fn definitions_keyword(&self) -> &'static str {
-        match self.dialect <= Dialect::Draft7 {
-            true => "definitions",
-            false => "$defs",
+        if self.dialect <= Dialect::Draft7 {
+            "definitions"
+        } else {
+            "$defs"
         }
     }
 
     /// A name for a definition that no other has, as near as can be to the one it had.
     fn fresh(&mut self, name: &str) -> String {
-        let plain = |c: char| match c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') {
-            true => c,
-            false => '_',
+        let plain = |c: char| {
+            if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') {
+                c
+            } else {
+                '_'
+            }
         };
-        let base: String = match name.is_empty() || self.cuts.mentions_withheld(name) {
-            true => "schema".to_owned(),
-            false => name.chars().take(100).map(plain).collect(),
+        let base: String = if name.is_empty() || self.cuts.mentions_withheld(name) {
+            "schema".to_owned()
+        } else {
+            name.chars().take(100).map(plain).collect()
         };
         loop {
             let count = self.names.entry(base.clone()).or_insert(0);
@@ -125,10 +130,10 @@ impl<'s> Maker<'s, '_> {
         };
         let keyword = self.definitions_keyword();
         let mut out = Map::new();
-        let declared = match Dialect::declared(root) == Some(self.dialect) {
-            true => root.get("$schema").cloned(),
-            // Without the keyword that it was told by it would be read as another.
-            false => Some(json!("http://json-schema.org/draft-07/schema#")),
+        let declared = if Dialect::declared(root) == Some(self.dialect) {
+            root.get("$schema").cloned()
+        } else {
+            Some(json!("http://json-schema.org/draft-07/schema#"))
         };
         out.extend(declared.map(|declared| ("$schema".to_owned(), declared)));
         out.extend(schema);

@@ -63,9 +63,10 @@ pub(super) fn links<'s>(
                     }
                     _ => false,
                 };
-                match moves {
-                    true => Link::Dynamic,
-                    false => Link::Here(schema, to.rsplit('/').next().unwrap_or_default()),
+                if moves {
+                    Link::Dynamic
+                } else {
+                    Link::Here(schema, to.rsplit('/').next().unwrap_or_default())
                 }
             }
         };

@@ -179,15 +179,14 @@ impl<'s> Maker<'s, '_> {
             }
             None => branches.push(self.anything()),
         }
-        match branches.is_empty() {
-            true => pieces.put("maxItems", json!(0)),
-            false => {
-                let either = self.either(branches);
-                if !is_anything(&either) {
-                    pieces.put("items", either);
-                }
-                self.bounds_of_left(object, cut, all, pieces);
+        if branches.is_empty() {
+            pieces.put("maxItems", json!(0))
+        } else {
+            let either = self.either(branches);
+            if !is_anything(&either) {
+                pieces.put("items", either);
             }
+            self.bounds_of_left(object, cut, all, pieces);
         }
         self.unique(object, items, all, pieces);
         Ok(())

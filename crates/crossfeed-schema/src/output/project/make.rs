@@ -182,9 +182,10 @@ impl<'s, 'p> Maker<'s, 'p> {
             return Err(NoProjectedSchema::TooLarge { limit: self.limit });
         }
         let looks = self.limit.saturating_mul(LOOKS);
-        match self.cuts.looks() > looks {
-            true => Err(NoProjectedSchema::TooManyWays { limit: looks }),
-            false => Ok(()),
+        if self.cuts.looks() > looks {
+            Err(NoProjectedSchema::TooManyWays { limit: looks })
+        } else {
+            Ok(())
         }
     }
 

@@ -72,9 +72,10 @@ pub fn projected_schema(
     projection: &Projection,
 ) -> Result<Value, NoProjectedSchema> {
     let (schema, dialect, index) = judged(schema)?;
-    match projection.is_everything() {
-        true => Ok(schema.into_owned()),
-        false => make::made(&schema, dialect, &index, projection),
+    if projection.is_everything() {
+        Ok(schema.into_owned())
+    } else {
+        make::made(&schema, dialect, &index, projection)
     }
 }
 

@@ -56,9 +56,10 @@ impl<'s> Maker<'s, '_> {
                 }
             }
         }
-        let names = match patterns.is_some() || additional.is_some_and(|rest| !is_anything(rest)) {
-            true => self.cuts.names(cut),
-            false => std::rc::Rc::default(),
+        let names = if patterns.is_some() || additional.is_some_and(|rest| !is_anything(rest)) {
+            self.cuts.names(cut)
+        } else {
+            std::rc::Rc::default()
         };
         let mut left = Map::new();
         let mut withheld = false;

@@ -47,9 +47,10 @@ impl Maker<'_, '_> {
         if !CHARACTERS.contains(&keyword) {
             return None;
         }
-        Some(match self.cuts.rewrites_strings(cut) {
-            true => Part::dropped(),
-            false => Part::kept(value.clone()),
+        Some(if self.cuts.rewrites_strings(cut) {
+            Part::dropped()
+        } else {
+            Part::kept(value.clone())
         })
     }
 

@@ -28,9 +28,10 @@ impl Field<'_> {
 
     /// The step to it.
     pub(in crate::output) fn step(&self) -> Step {
-        match self.is_rest {
-            true => Step::EachKey,
-            false => Step::Key(self.name.to_owned()),
+        if self.is_rest {
+            Step::EachKey
+        } else {
+            Step::Key(self.name.to_owned())
         }
     }
 }

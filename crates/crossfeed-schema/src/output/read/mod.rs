@@ -94,9 +94,10 @@ impl OutputSchema {
     #[must_use]
     pub fn new(schema: Value) -> Self {
         let shallow = !crossfeed_json::is_deeper(&schema, crossfeed_json::MAX_DEPTH);
-        let index = match shallow {
-            true => Index::lenient(&schema).1,
-            false => Index::default(),
+        let index = if shallow {
+            Index::lenient(&schema).1
+        } else {
+            Index::default()
         };
         Self {
             schema,

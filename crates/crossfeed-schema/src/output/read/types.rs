@@ -55,14 +55,18 @@ impl Types {
 
     /// What both admit: an integer is a number.
     pub(super) fn and(self, other: Self) -> Self {
-        let widened = |types: Self| match types.has(Self::NUMBER) {
-            true => types.or(Self::INTEGER),
-            false => types,
+        let widened = |types: Self| {
+            if types.has(Self::NUMBER) {
+                types.or(Self::INTEGER)
+            } else {
+                types
+            }
         };
         let both = Self(widened(self).0 & widened(other).0);
-        match both.has(Self::NUMBER) && !(self.has(Self::INTEGER) && other.has(Self::INTEGER)) {
-            true => Self(both.0 & !Self::INTEGER.0),
-            false => both,
+        if both.has(Self::NUMBER) && !(self.has(Self::INTEGER) && other.has(Self::INTEGER)) {
+            Self(both.0 & !Self::INTEGER.0)
+        } else {
+            both
         }
     }
 

@@ -133,10 +133,7 @@ impl Tree {
             children: Vec::new(),
             identity,
         });
-        match unfolds {
-            true => fields.named,
-            false => Vec::new(),
-        }
+        if unfolds { fields.named } else { Vec::new() }
     }
 
     /// Whether a place stands within one that is made of the same.

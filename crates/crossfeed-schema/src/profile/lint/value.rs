@@ -13,9 +13,10 @@ impl Judging<'_, '_> {
         self.format(map, at);
         if self.facts.enum_values == EnumValues::Scalars && map.get("const").is_some_and(is_nested)
         {
-            let severity = match self.facts.constants_refused {
-                true => Severity::Refused,
-                false => Severity::Warning,
+            let severity = if self.facts.constants_refused {
+                Severity::Refused
+            } else {
+                Severity::Warning
             };
             self.found.add(
                 severity,

@@ -260,10 +260,7 @@ fn schemas() -> impl Strategy<Value = Value> {
                 untyped
             }),
             2 => inner.clone().prop_map(|items| json!({"type": "array", "items": items, "minItems": 1})),
-            1 => (several.clone(), any::<bool>()).prop_map(|(places, full)| match full {
-                true => json!({"type": "array", "maxItems": places.len(), "prefixItems": places}),
-                false => json!({"type": "array", "prefixItems": places}),
-            }),
+            1 => (several.clone(), any::<bool>()).prop_map(|(places, full)| if full { json!({"type": "array", "maxItems": places.len(), "prefixItems": places}) } else { json!({"type": "array", "prefixItems": places}) }),
             2 => (several.clone(), select(vec!["anyOf", "oneOf"]))
                 .prop_map(|(several, word)| json!({word: several, "description": "one of"})),
             1 => several.clone().prop_map(|several| json!({"allOf": several})),
