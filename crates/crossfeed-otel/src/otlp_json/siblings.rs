@@ -32,9 +32,10 @@ impl Siblings {
         let behind = if is_last { end } else { end + blanks + 1 };
         if goes {
             // With the comma before it, or with that behind it where nothing stands before.
-            let range = match self.has_kept {
-                true => self.before..end,
-                false => self.from..behind,
+            let range = if self.has_kept {
+                self.before..end
+            } else {
+                self.from..behind
             };
             edits.remove(range);
         }
