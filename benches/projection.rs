@@ -7,8 +7,8 @@
 use bytes::Bytes;
 use crossfeed_benches::{Contender, Run, Work, data};
 use crossfeed_json::{Cursor, Document};
+use crossfeed_output_schema::OutputSchema;
 use crossfeed_projection::{self as projection, PathTree, Projection, RevealRules};
-use crossfeed_schema::OutputSchema;
 use serde_json::{Map, Value};
 use std::{fs, path::Path};
 

@@ -4,9 +4,8 @@
 
 use bpe_openai::Tokenizer;
 use crossfeed_benches::{Contender, Run, Work};
-use crossfeed_schema::{
-    ListOptions, Profile, Style, ToolList, check, guidance, rewrite, rewrite_tools,
-};
+use crossfeed_schema::check;
+use crossfeed_tools::{ListOptions, Profile, Style, ToolList, guidance, rewrite, rewrite_tools};
 use serde_json::Value;
 use std::{fs, path::Path};
 

@@ -6,7 +6,7 @@ use crate::{
 };
 use crossfeed_core::{Engine, EngineOptions, PreparedTool, ToolResult};
 use crossfeed_json::{Cursor, Document, Kind};
-use crossfeed_schema::{ListOptions, Profile, Style, ToolList, rewrite_tools};
+use crossfeed_tools::{ListOptions, Profile, Style, ToolList, rewrite_tools};
 use proptest::{prelude::*, sample::select};
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ mod corpus;
 mod generated;
 mod hostile;
 
-use crossfeed_schema::{InspectRequest, Inspection, OutputSchema, Summary};
+use crossfeed_output_schema::{InspectRequest, Inspection, OutputSchema, Summary};
 use std::collections::BTreeSet;
 
 /// What a line of a summary is, read back.

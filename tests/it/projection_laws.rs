@@ -10,8 +10,9 @@ mod schemas;
 
 use crate::schemas::{corpus::outputs, suite::cases};
 use crossfeed_json::Document;
+use crossfeed_output_schema::{NoProjectedSchema, projected_schema};
 use crossfeed_projection::Projection;
-use crossfeed_schema::{NoProjectedSchema, check, compile, projected_schema};
+use crossfeed_schema::{check, compile};
 use generate::{Random, has_index, instances, projection};
 use serde_json::{Value, json};
 use std::io::{self, Write as _};

@@ -3,10 +3,11 @@
 
 use crate::own_suite::{Group, Outcome, equal, equal_json, present, run};
 use crossfeed_json::Document;
-use crossfeed_projection::{DiagnosticKind, Diagnostics, ProjectionRequest, RevealRules, Views};
-use crossfeed_schema::{
-    InspectRequest, LearnOptions, LearnedSchema, OutputSchema, check, projected_schema,
+use crossfeed_output_schema::{
+    InspectRequest, LearnOptions, LearnedSchema, OutputSchema, projected_schema,
 };
+use crossfeed_projection::{DiagnosticKind, Diagnostics, ProjectionRequest, RevealRules, Views};
+use crossfeed_schema::check;
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The examples of `specs/schemas.md` and `specs/profiles.md`.
 
 use crate::own_suite::{Group, Outcome};
-use crossfeed_schema::{Finding, Profile, Style, ToolList, lint_list, narrow, rewrite};
+use crossfeed_tools::{Finding, Profile, Style, ToolList, lint_list, narrow, rewrite};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

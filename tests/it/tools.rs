@@ -5,7 +5,7 @@ use crate::{
     support::{block_on, call, scope},
 };
 use crossfeed_core::{Engine, EngineOptions, PreparedTool, ResolveError, Session, ToolResult};
-use crossfeed_schema::{ListOptions, Profile, Style, ToolCall, ToolList, rewrite_tools};
+use crossfeed_tools::{ListOptions, Profile, Style, ToolCall, ToolList, rewrite_tools};
 use serde_json::{Value, json};
 
 fn tools() -> Value {

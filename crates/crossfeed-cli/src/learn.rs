@@ -5,7 +5,7 @@ use bytes::Bytes;
 use crossfeed::{
     CallId, Engine, EngineOptions, ErrorCode, RevealPolicy,
     json::Document,
-    schema::{Drift, DriftKind},
+    output_schema::{Drift, DriftKind},
 };
 use serde_json::{Value, json};
 use std::io::Write;

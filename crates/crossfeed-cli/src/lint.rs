@@ -5,7 +5,7 @@ use crate::{
     report::{self, Stop},
     rewrite::{check_schema, foreign, list, read},
 };
-use crossfeed::schema::{Finding, Severity, ToolList, lint_list};
+use crossfeed::tools::{Finding, Severity, ToolList, lint_list};
 use serde_json::{Value, json};
 use std::io::Write;
 

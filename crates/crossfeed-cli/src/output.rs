@@ -8,11 +8,10 @@ use crate::{
 };
 use crossfeed::{
     ErrorBody, ErrorCode,
+    output_schema::{Descriptor, INSPECTOR, InspectRequest, OutputSchema, descriptors},
     projection::RevealRules,
-    schema::{
-        Descriptor, INSPECTOR, InspectRequest, OutputSchema, SchemaError, ToolList, check,
-        descriptors,
-    },
+    schema::{SchemaError, check},
+    tools::ToolList,
 };
 use serde_json::{Value, json};
 use std::{io::Write, path::Path};
@@ -36,7 +35,7 @@ pub(crate) fn summarize(
                     "notice: the tool `{INSPECTOR}` of the list is left out: the name is the inspector's"
                 );
             }
-            let of = |tool: crossfeed::schema::Tool<'_>| {
+            let of = |tool: crossfeed::tools::Tool<'_>| {
                 let output = tool.output_schema().map(|schema| output(schema, &rules));
                 let (name, says) = (tool.name(), tool.description());
                 Descriptor::new(name, says, &tool.input_schema(), output.as_ref())

@@ -10,8 +10,9 @@ use crate::{
 use crossfeed::{
     Engine, EngineOptions, ErrorCode, InputSchema, Link, Pointer, Scope, TypeRepair,
     json::Document,
-    schema::{ListOptions, ListedTool, SchemaError},
+    schema::SchemaError,
     store::ResultStore,
+    tools::{ListOptions, ListedTool},
 };
 use serde_json::Value;
 use std::{io::Write, path::Path, sync::Arc};

@@ -11,9 +11,10 @@ use crate::{
 use crossfeed::{
     ErrorBody, ErrorCode,
     json::{Document, JsonError, JsonErrorKind},
-    schema::{
-        Decision, ListOptions, Listed, ListedTool, Lost, Profile, Reflection, SchemaError, Shape,
-        Spelling, Style, ToolList, ToolListError, guidance, rewrite_tools,
+    schema::SchemaError,
+    tools::{
+        Decision, ListOptions, Listed, ListedTool, Lost, Profile, Reflection, Shape, Spelling,
+        Style, ToolList, ToolListError, guidance, rewrite_tools,
     },
 };
 use serde_json::{Value, json};

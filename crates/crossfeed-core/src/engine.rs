@@ -11,7 +11,8 @@ use crate::{
     trace::TracedStore,
     validate::{InputSchema, RepairScope, Schemas},
 };
-use crossfeed_schema::{LearnOptions, SchemaError};
+use crossfeed_output_schema::LearnOptions;
+use crossfeed_schema::SchemaError;
 use crossfeed_store::{MemoryLimits, MemoryStore, ResultStore, StoreError};
 use serde_json::Value;
 use std::{fmt, num::NonZeroUsize, sync::Arc, time::Duration};

@@ -6,8 +6,9 @@ use crate::error::{
     ValidationCost, quotable,
 };
 use crossfeed_projection::ProjectionError;
-use crossfeed_schema::{ReadError, SchemaError};
+use crossfeed_schema::SchemaError;
 use crossfeed_store::{Budget as StoreBudget, StoreError};
+use crossfeed_tools::ReadError;
 use crossfeed_wire::{ArtifactId, CallId, ErrorBody, ErrorCode, ErrorReport, Fault, Pointer};
 use std::{borrow::Cow, fmt, sync::Arc};
 

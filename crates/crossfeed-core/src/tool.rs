@@ -11,7 +11,8 @@ use crate::{
     resolve::Plan,
     validate::InputSchema,
 };
-use crossfeed_schema::{ListedTool, ReadError, SchemaError};
+use crossfeed_schema::SchemaError;
+use crossfeed_tools::{ListedTool, ReadError};
 use crossfeed_wire::Pointer;
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};

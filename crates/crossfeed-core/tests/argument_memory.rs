@@ -10,7 +10,7 @@ use bytes::Bytes;
 use crossfeed_core::{
     Engine, EngineOptions, InputSchema, PreparedTool, Session, ToolResult, arguments_cost,
 };
-use crossfeed_schema::{ListOptions, Profile, Style, ToolList, rewrite_tools};
+use crossfeed_tools::{ListOptions, Profile, Style, ToolList, rewrite_tools};
 use crossfeed_wire::{CallId, Scope};
 use serde_json::{Value, json};
 use shapes::{peak, shapes};

@@ -6,7 +6,7 @@
 #[cfg(test)]
 mod tests;
 
-use crossfeed_schema::Profile;
+use crossfeed_tools::Profile;
 use crossfeed_wire::View;
 
 /// What is known of one client.

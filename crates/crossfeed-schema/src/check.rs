@@ -7,8 +7,8 @@
 use crate::{
     Dialect, SchemaError,
     ecma::{ascii_classes, with_ascii_classes},
-    index::{Index, Target, identity, push_step},
-    keywords::{self, Applies},
+    index::{Index, Target, identity},
+    keywords::{self, Applies, push_step},
 };
 use crossfeed_json::is_deeper;
 use crossfeed_wire::{Pointer, reference::type_name};
@@ -65,7 +65,7 @@ pub fn compile(schema: &Value) -> Result<Validator, SchemaError> {
 }
 
 /// The dialect of a schema, and where its references lead.
-pub(crate) fn checked(schema: &Value) -> Result<(Dialect, Index), SchemaError> {
+pub fn checked(schema: &Value) -> Result<(Dialect, Index), SchemaError> {
     let (dialect, index) = judged(schema)?;
     // What the validator makes of addresses only the validator can say.
     if !index.is_empty() || has_identity(schema, dialect) {
@@ -157,7 +157,7 @@ fn judged(schema: &Value) -> Result<(Dialect, Index), SchemaError> {
 
 impl Dialect {
     /// Whether a value is a schema of this dialect.
-    pub(crate) fn is_valid(self, schema: &Value) -> bool {
+    pub fn is_valid(self, schema: &Value) -> bool {
         self.meta().is_valid(schema)
     }
 

@@ -5,10 +5,7 @@
 //! look-arounds or references back: there these classes would hold all of Unicode, and `\w{1,128}` would take
 //! megabytes compiled.
 
-use crate::{
-    index::{Index, Target},
-    keywords,
-};
+use crate::index::{self, Index, Target};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 
@@ -16,7 +13,7 @@ use std::borrow::Cow;
 /// stays as it is where a reference leads through it.
 pub(crate) fn with_ascii_classes<'s>(schema: &'s Value, index: &Index) -> Cow<'s, Value> {
     let mut places = Vec::new();
-    keywords::visit_all(schema, index, &mut |object, at| {
+    index::visit_all(schema, index, &mut |object, at| {
         let pattern = object.get("pattern").and_then(Value::as_str);
         let named = object.get("patternProperties").and_then(Value::as_object);
         let named = named.into_iter().flat_map(|map| map.keys());

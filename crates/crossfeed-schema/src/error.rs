@@ -50,7 +50,7 @@ pub enum SchemaError {
     /// It nests too deep: 1,000 levels of `properties`.
     #[error("the schema nests deeper than {MAX_DEPTH}")]
     TooDeep,
-    /// The list that it came in holds more than is worked on: [`ListOptions::stop`](crate::ListOptions::stop).
+    /// The list that it came in holds more than is worked on: `ListOptions::stop`.
     #[error("its server's list takes more time or room than one list may")]
     Unjudged,
     /// A part that something refers to cannot keep its address.

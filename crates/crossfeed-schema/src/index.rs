@@ -6,7 +6,7 @@
 
 use crate::{
     Dialect, SchemaError,
-    keywords::{self, Step},
+    keywords::{self, push_step},
 };
 use crossfeed_wire::{Pointer, fragment::decoded};
 use fluent_uri::{Uri, UriRef};
@@ -14,27 +14,33 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 
 /// Keywords that refer to a schema.
-pub(crate) const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
+pub const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
 /// The base of a schema that names none; nothing can be fetched from it.
 const BASE: &str = "crossfeed:///schema";
 
 /// A schema with an identity of its own: the root, and each one with an `$id`.
 #[derive(Debug)]
-pub(crate) struct Resource {
+pub struct Resource {
     uri: Uri<String>,
     /// Its place, from the root of the whole.
-    pub(crate) at: String,
+    pub at: String,
 }
 
 /// Where a reference leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
-    /// To this place of the schema; whether the reference is written as a JSON Pointer, and the
-    /// resource that pointer begins at.
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a reference leads into the document or out of it"
+)]
+pub enum Target {
+    /// To a place of the schema.
     Here {
+        /// The place, a JSON Pointer.
         at: String,
+        /// The resource that the reference begins at.
         resource: usize,
+        /// Whether the reference is written as a JSON Pointer.
         by_pointer: bool,
     },
     /// To a published schema that every validator knows.
@@ -43,11 +49,12 @@ pub(crate) enum Target {
 
 /// All references of a schema, by the place of the schema that holds them.
 #[derive(Debug, Default)]
-pub(crate) struct Index {
-    pub(crate) resources: Vec<Resource>,
+pub struct Index {
+    /// The root, and each schema with an `$id`.
+    pub resources: Vec<Resource>,
     links: HashMap<&'static str, HashMap<String, Target>>,
     /// The places of schemas where no keyword is known to hold one.
-    pub(crate) foreign: Vec<String>,
+    pub foreign: Vec<String>,
 }
 
 struct Found<'s> {
@@ -68,7 +75,7 @@ struct Walk<'s> {
 }
 
 /// Whether some object within a value has a key of those that refer.
-pub(crate) fn may_refer(value: &Value) -> bool {
+pub fn may_refer(value: &Value) -> bool {
     match value {
         Value::Object(members) => {
             REFERENCES.iter().any(|key| members.contains_key(*key))
@@ -85,7 +92,7 @@ impl Index {
     /// # Errors
     ///
     /// [`SchemaError`] for the first one that leads nowhere or to another document.
-    pub(crate) fn of(root: &Value, dialect: Dialect) -> Result<Self, SchemaError> {
+    pub fn of(root: &Value, dialect: Dialect) -> Result<Self, SchemaError> {
         if !may_refer(root) {
             return Ok(Self::default());
         }
@@ -145,13 +152,13 @@ impl Index {
 
     /// The dialect and the references of a schema that may be none: what is wrong with it is said
     /// elsewhere, and nothing is known of its references then.
-    pub(crate) fn lenient(root: &Value) -> (Dialect, Self) {
+    pub fn lenient(root: &Value) -> (Dialect, Self) {
         let dialect = Dialect::declared(root).unwrap_or(Dialect::Draft202012);
         (dialect, Self::of(root, dialect).unwrap_or_default())
     }
 
     /// Every reference: the place of the schema that holds it, its keyword, where it leads.
-    pub(crate) fn links(&self) -> impl Iterator<Item = (&str, &'static str, &Target)> {
+    pub fn links(&self) -> impl Iterator<Item = (&str, &'static str, &Target)> {
         self.links.iter().flat_map(|(keyword, links)| {
             links
                 .iter()
@@ -160,18 +167,18 @@ impl Index {
     }
 
     /// Whether something refers to a published schema.
-    pub(crate) fn refers_to_published(&self) -> bool {
+    pub fn refers_to_published(&self) -> bool {
         self.links()
             .any(|(_, _, target)| *target == Target::Published)
     }
 
     /// Whether nothing refers to anything.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.links.is_empty()
     }
 
     /// Where the reference of the schema at a place leads.
-    pub(crate) fn target(&self, at: &str, keyword: &'static str) -> Option<&Target> {
+    pub fn target(&self, at: &str, keyword: &'static str) -> Option<&Target> {
         self.links.get(keyword)?.get(at)
     }
 }
@@ -319,7 +326,7 @@ fn is_schema(value: &Value) -> bool {
 }
 
 /// The `$id` of a schema, where it is more than an anchor.
-pub(crate) fn identity(object: &Map<String, Value>, dialect: Dialect) -> Option<&str> {
+pub fn identity(object: &Map<String, Value>, dialect: Dialect) -> Option<&str> {
     let key = if dialect == Dialect::Draft4 {
         "id"
     } else {
@@ -337,12 +344,16 @@ fn is_published(uri: &str) -> bool {
         .is_some_and(|rest| rest.starts_with(['-', '/']))
 }
 
-/// Appends the way from a schema to one that a keyword of it holds.
-pub(crate) fn push_step(at: &mut String, keyword: &str, step: Step<'_>) {
-    Pointer::push_token(at, keyword);
-    match step {
-        Step::Keyword => {}
-        Step::Key(key) => Pointer::push_token(at, key),
-        Step::Index(index) => Pointer::push_token(at, &index.to_string()),
+/// Shows all schemas of a document, those included that stand where only a reference finds them.
+pub fn visit_all<'s>(
+    root: &'s Value,
+    index: &Index,
+    see: &mut dyn FnMut(&'s Map<String, Value>, &str),
+) {
+    keywords::visit(root, &mut String::new(), see);
+    for at in &index.foreign {
+        if let Some(schema) = root.pointer(at) {
+            keywords::visit(schema, &mut at.clone(), see);
+        }
     }
 }

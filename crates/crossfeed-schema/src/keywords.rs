@@ -1,12 +1,16 @@
 //! Where the subschemas of a schema are. One table serves every dialect: a keyword that a dialect
 //! does not know asserts nothing there, so that it does no harm to look into it.
 
-use crate::index::{Index, push_step};
+use crossfeed_wire::Pointer;
 use serde_json::{Map, Value};
 
 /// What a keyword holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Holds {
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "JSON Schema's vocabularies have these"
+)]
+pub enum Holds {
     /// One schema.
     One,
     /// A list of schemas.
@@ -21,7 +25,11 @@ pub(crate) enum Holds {
 
 /// What the schemas of a keyword are applied to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Applies {
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "JSON Schema's vocabularies have these"
+)]
+pub enum Applies {
     /// To the values inside the one at hand: a value position.
     Inside,
     /// To the value at hand.
@@ -33,7 +41,7 @@ pub(crate) enum Applies {
 }
 
 /// What a keyword holds and what that is applied to; `None` for one without subschemas.
-pub(crate) fn subschemas(keyword: &str) -> Option<(Holds, Applies)> {
+pub fn subschemas(keyword: &str) -> Option<(Holds, Applies)> {
     Some(match keyword {
         "properties" | "patternProperties" => (Holds::Map, Applies::Inside),
         "additionalProperties"
@@ -56,7 +64,11 @@ pub(crate) fn subschemas(keyword: &str) -> Option<(Holds, Applies)> {
 
 /// One step from a schema to one that it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step<'s> {
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "JSON Schema's vocabularies have these"
+)]
+pub enum Step<'s> {
     /// The keyword holds it itself.
     Keyword,
     /// It is this member of the keyword's object.
@@ -66,7 +78,7 @@ pub(crate) enum Step<'s> {
 }
 
 /// The schemas that a keyword's value holds, each with the step to it.
-pub(crate) fn held(holds: Holds, value: &Value) -> Vec<(Step<'_>, &Value)> {
+pub fn held(holds: Holds, value: &Value) -> Vec<(Step<'_>, &Value)> {
     let schema = |value: &Value| value.is_object() || value.is_boolean();
     let mut found: Vec<_> = match (holds, value) {
         (Holds::List | Holds::OneOrList, Value::Array(list)) => list
@@ -86,7 +98,7 @@ pub(crate) fn held(holds: Holds, value: &Value) -> Vec<(Step<'_>, &Value)> {
 }
 
 /// Shows a schema and all that it holds to `see`, each with its place.
-pub(crate) fn visit<'s>(
+pub fn visit<'s>(
     schema: &'s Value,
     at: &mut String,
     see: &mut dyn FnMut(&'s Map<String, Value>, &str),
@@ -108,22 +120,8 @@ pub(crate) fn visit<'s>(
     }
 }
 
-/// Shows all schemas of a document, those included that stand where only a reference finds them.
-pub(crate) fn visit_all<'s>(
-    root: &'s Value,
-    index: &Index,
-    see: &mut dyn FnMut(&'s Map<String, Value>, &str),
-) {
-    visit(root, &mut String::new(), see);
-    for at in &index.foreign {
-        if let Some(schema) = root.pointer(at) {
-            visit(schema, &mut at.clone(), see);
-        }
-    }
-}
-
 /// Keywords that assert nothing: they say something of a value, or are there to be referred to.
-pub(crate) fn is_annotation(keyword: &str) -> bool {
+pub fn is_annotation(keyword: &str) -> bool {
     matches!(
         keyword,
         "$id"
@@ -145,4 +143,14 @@ pub(crate) fn is_annotation(keyword: &str) -> bool {
 
 /// The header that a parameter is sent in as well (MCP 2026-07-28): it must stay reachable by
 /// `properties` alone.
-pub(crate) const HEADER: &str = "x-mcp-header";
+pub const HEADER: &str = "x-mcp-header";
+
+/// Appends the way from a schema to one that a keyword of it holds.
+pub fn push_step(at: &mut String, keyword: &str, step: Step<'_>) {
+    Pointer::push_token(at, keyword);
+    match step {
+        Step::Keyword => {}
+        Step::Key(key) => Pointer::push_token(at, key),
+        Step::Index(index) => Pointer::push_token(at, &index.to_string()),
+    }
+}

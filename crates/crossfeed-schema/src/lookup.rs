@@ -7,11 +7,11 @@ use std::{cell::RefCell, collections::HashMap};
 
 /// The patterns of `patternProperties`, compiled on first use; `None` for one that cannot be.
 #[derive(Debug, Default)]
-pub(crate) struct Patterns<'s>(RefCell<HashMap<&'s str, Option<Validator>>>);
+pub struct Patterns<'s>(RefCell<HashMap<&'s str, Option<Validator>>>);
 
 impl<'s> Patterns<'s> {
     /// Whether a key matches; a pattern that cannot be compiled might.
-    pub(crate) fn matches(&self, pattern: &'s str, key: &str) -> bool {
+    pub fn matches(&self, pattern: &'s str, key: &str) -> bool {
         let mut known = self.0.borrow_mut();
         let compiled = known
             .entry(pattern)
@@ -24,13 +24,13 @@ impl<'s> Patterns<'s> {
 }
 
 /// By what a schema within the document is known: it stays where it is while it is borrowed.
-pub(crate) fn address(schema: &Value) -> usize {
+pub fn address(schema: &Value) -> usize {
     std::ptr::from_ref(schema) as usize
 }
 
 /// The references within a document: the keyword, the address of the schema that holds it, and what
 /// it leads to.
-pub(crate) fn links<'s>(
+pub fn links<'s>(
     root: &'s Value,
     index: &Index,
 ) -> impl Iterator<Item = (&'static str, usize, &'s Value)> {

@@ -3,8 +3,8 @@
 
 use crate::{
     Dialect,
-    index::{Index, Target, push_step},
-    keywords::Step,
+    index::{Index, Target},
+    keywords::{Step, push_step},
 };
 use serde_json::Value;
 use std::{
@@ -36,7 +36,7 @@ pub fn admits_null(root: &Value, at: &str) -> bool {
 
 /// Judges the schemas of one document.
 #[derive(Debug)]
-pub(crate) struct Nulls<'s> {
+pub struct Nulls<'s> {
     root: &'s Value,
     index: &'s Index,
     dialect: Dialect,
@@ -51,7 +51,8 @@ pub(crate) struct Nulls<'s> {
 struct Unknown;
 
 impl<'s> Nulls<'s> {
-    pub(crate) fn new(root: &'s Value, index: &'s Index, dialect: Dialect) -> Self {
+    /// Reads a document whose references are known.
+    pub fn new(root: &'s Value, index: &'s Index, dialect: Dialect) -> Self {
         Self {
             root,
             index,
@@ -62,14 +63,14 @@ impl<'s> Nulls<'s> {
     }
 
     /// Whether the schema at a place admits null; one of which that is not known might.
-    pub(crate) fn at(&self, at: &str) -> bool {
+    pub fn at(&self, at: &str) -> bool {
         let schema = self.root.pointer(at);
         schema.is_none_or(|schema| self.schema(schema, at) != Some(false))
     }
 
     /// Whether a schema, which stands at this place, admits null; `None` where that takes too much
     /// to say.
-    pub(crate) fn schema(&self, schema: &Value, at: &str) -> Option<bool> {
+    pub fn schema(&self, schema: &Value, at: &str) -> Option<bool> {
         self.judge(schema, &mut at.to_owned(), 0).ok()
     }
 

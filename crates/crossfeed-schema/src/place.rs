@@ -71,7 +71,7 @@ impl<'s> Place<'s> {
     }
 
     /// The place that another schema of the document is for.
-    pub(crate) fn elsewhere(&self, schema: &'s Value) -> Self {
+    pub fn elsewhere(&self, schema: &'s Value) -> Self {
         let mut place = Self {
             document: Rc::clone(&self.document),
             ..Self::default()

@@ -12,7 +12,7 @@
 use crossfeed::{
     CallId, Engine, EngineOptions, Fault, InFlight, PreparedTool, RenderOptions, Scope, Session,
     ToolResult,
-    schema::{ListOptions, Listed, Profile, Spelling, ToolList, rewrite_tools},
+    tools::{ListOptions, Listed, Profile, Spelling, ToolList, rewrite_tools},
 };
 use futures_util::future::{BoxFuture, try_join_all};
 use serde_json::{Value, json};

@@ -57,12 +57,14 @@ pub use crossfeed_json as json;
 pub use crossfeed_mcp as mcp;
 #[cfg(feature = "otel")]
 pub use crossfeed_otel as otel;
+pub use crossfeed_output_schema as output_schema;
 pub use crossfeed_projection as projection;
 pub use crossfeed_schema as schema;
 pub use crossfeed_store as store;
 #[cfg(feature = "sqlite")]
 pub use crossfeed_store_sqlite as store_sqlite;
 pub use crossfeed_tokens::{TokenCounter, estimated_tokens};
+pub use crossfeed_tools as tools;
 pub use crossfeed_wire::{
     self as wire, ArtifactId, CallId, ErrorBody, ErrorCode, ErrorReport, Fault, Pointer, Scope,
     TraceContext, View,

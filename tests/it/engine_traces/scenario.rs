@@ -6,7 +6,7 @@ use crossfeed_core::{
     ToolResult,
 };
 use crossfeed_projection::ProjectionRequest;
-use crossfeed_schema::{ListOptions, Style, ToolList, rewrite_tools};
+use crossfeed_tools::{ListOptions, Style, ToolList, rewrite_tools};
 use crossfeed_wire::{ArtifactId, Scope, TraceContext};
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 
 use super::{Line, all_children, inspect, markers_work, read};
 use crate::schemas::corpus::outputs;
-use crossfeed_schema::OutputSchema;
+use crossfeed_output_schema::OutputSchema;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 

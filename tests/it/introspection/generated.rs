@@ -1,7 +1,7 @@
 //! Generated schemas, clean and dirty.
 
 use super::{Line, WORDS, all_children, inspect, markers_work, read};
-use crossfeed_schema::{InspectRequest, OutputSchema};
+use crossfeed_output_schema::{InspectRequest, OutputSchema};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 

@@ -2,7 +2,7 @@
 
 use super::markers_work;
 use crate::support::within;
-use crossfeed_schema::{InspectRequest, OutputSchema, Summary};
+use crossfeed_output_schema::{InspectRequest, OutputSchema, Summary};
 use serde_json::{Map, Value, json};
 
 /// What cannot be read in full is read in time, and its markers work all the same.

@@ -6,8 +6,8 @@ use super::{
 };
 use crate::support::session;
 use crossfeed_core::InputSchema;
-use crossfeed_schema::Style;
 use crossfeed_tests::workspace_root;
+use crossfeed_tools::Style;
 use jsonschema::Validator;
 use serde_json::Value;
 use std::{

@@ -2,7 +2,8 @@
 
 use super::laws::Pair;
 use crate::support::{on_stack, within};
-use crossfeed_schema::{Rewritten, SchemaError, Style, rewrite};
+use crossfeed_schema::SchemaError;
+use crossfeed_tools::{Rewritten, Style, rewrite};
 use serde_json::{Map, Value, json};
 
 fn plain(schema: &Value, style: Style) -> Result<Rewritten, SchemaError> {

@@ -5,7 +5,8 @@
 
 use crossfeed_core::InputSchema;
 use crossfeed_json::{MAX_DEPTH, is_deeper};
-use crossfeed_schema::{Dialect, Rewritten, Style, check, rewrite};
+use crossfeed_schema::{Dialect, check};
+use crossfeed_tools::{Rewritten, Style, rewrite};
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::{Map, Value, json};
 

@@ -4,7 +4,7 @@ use super::{
     corpus::{report, servers, tools},
     laws::{compile, written},
 };
-use crossfeed_schema::{
+use crossfeed_tools::{
     ListOptions, Listed, ListedTool, Profile, Severity, Style, ToLint, ToolList, encode, lint,
     rewrite_tools,
 };

@@ -7,7 +7,7 @@ use super::{
     suite,
 };
 use crate::support::{ask_node, say};
-use crossfeed_schema::{Style, rewrite};
+use crossfeed_tools::{Style, rewrite};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

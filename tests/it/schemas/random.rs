@@ -1,7 +1,8 @@
 //! The laws as properties over generated schemas: every keyword beside every other, with instances that some of them accept.
 
 use super::laws::Pair;
-use crossfeed_schema::{SchemaError, Style, rewrite};
+use crossfeed_schema::SchemaError;
+use crossfeed_tools::{Style, rewrite};
 use proptest::{
     collection::vec,
     prelude::*,

@@ -6,8 +6,8 @@
 use super::laws::{Pair, compile};
 use crate::support::session;
 use crossfeed_core::{InputSchema, Session};
-use crossfeed_schema::Style;
 use crossfeed_tests::{ExpectedFailures, suite};
+use crossfeed_tools::Style;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::{

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum, builder::PossibleValuesParser};
 use crossfeed::{
     View,
-    schema::{Profile, Style},
+    tools::{Profile, Style},
 };
 use crossfeed_gateway::config::ViewChoice;
 use std::{ffi::OsString, net::SocketAddr, path::PathBuf};

@@ -16,7 +16,7 @@ use clap::{
 };
 use crossfeed::{
     ArtifactId, CallId,
-    schema::{Profile, Shape, Style},
+    tools::{Profile, Shape, Style},
 };
 use std::{ffi::OsString, path::PathBuf, str::FromStr};
 

@@ -8,8 +8,8 @@ use crate::{
 };
 use crossfeed_jmespath::Expression;
 use crossfeed_json::Document;
+use crossfeed_output_schema::projected_schema;
 use crossfeed_projection::{Diagnostic, DiagnosticKind, Path, Projection, RevealRules, Step};
-use crossfeed_schema::projected_schema;
 use crossfeed_wire::Pointer;
 use serde_json::Value;
 use std::sync::Arc;

@@ -4,7 +4,7 @@
 //! tool's output, of the same tenant and project only.
 
 use crossfeed_json::Cursor;
-use crossfeed_schema::{LearnOptions, LearnedSchema};
+use crossfeed_output_schema::{LearnOptions, LearnedSchema};
 use crossfeed_wire::Scope;
 use lru::LruCache;
 use parking_lot::Mutex;

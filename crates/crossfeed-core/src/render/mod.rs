@@ -35,7 +35,7 @@ pub(crate) use search::{Trouble, show};
 pub(crate) use subject::{Known, whole_tokens};
 
 use crate::{hint::HintDetail, strip::StripPolicy};
-use crossfeed_schema::Spelling;
+use crossfeed_tools::Spelling;
 use crossfeed_wire::View;
 use std::{borrow::Cow, fmt};
 

@@ -9,9 +9,9 @@ use crate::{
     strip::{StripPolicy, strip},
 };
 use crossfeed_json::{Cursor, Document, Kind, quoted};
-use crossfeed_schema::Spelling;
 use crossfeed_store::ResultKind;
 use crossfeed_tokens::TokenCounter;
+use crossfeed_tools::Spelling;
 use crossfeed_wire::{CallId, internal::is_internal};
 
 /// What must be known of a result beside its bytes.

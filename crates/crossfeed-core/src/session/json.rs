@@ -24,7 +24,7 @@ use crate::{
 use bytes::Bytes;
 use crossfeed_jmespath::View;
 use crossfeed_json::{Cursor, Document, JsonErrorKind};
-use crossfeed_schema::{ListedTool, Taken};
+use crossfeed_tools::{ListedTool, Taken};
 use crossfeed_wire::Pointer;
 use serde_json::Value;
 use std::pin::pin;

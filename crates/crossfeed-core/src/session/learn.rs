@@ -7,7 +7,7 @@ use crate::{
     failure::{Error, Failure},
 };
 use crossfeed_jmespath::Arena;
-use crossfeed_schema::LearnedSchema;
+use crossfeed_output_schema::LearnedSchema;
 use crossfeed_wire::CallId;
 use std::sync::Arc;
 

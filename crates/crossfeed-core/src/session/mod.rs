@@ -62,8 +62,8 @@ use crate::{
 use crossfeed_jmespath::{Arena, Memory};
 use crossfeed_json::dismantle;
 use crossfeed_projection::{Diagnostics, ProjectionRequest};
-use crossfeed_schema::Taken;
 use crossfeed_store::{Lookup, Recorded, StoreError, StoredArtifact, StoredResult};
+use crossfeed_tools::Taken;
 use crossfeed_wire::{CallId, Pointer, Scope};
 use serde_json::Value;
 use std::{
@@ -358,7 +358,7 @@ impl Session {
     ///
     /// ```
     /// use crossfeed_core::{Engine, EngineOptions, ToolResult};
-    /// use crossfeed_schema::{ListOptions, Style, ToolList, rewrite_tools};
+    /// use crossfeed_tools::{ListOptions, Style, ToolList, rewrite_tools};
     /// use crossfeed_wire::{CallId, Scope};
     /// use serde_json::json;
     ///

@@ -10,8 +10,8 @@ use crate::{
 };
 use crossfeed_json::Document;
 use crossfeed_projection::{ProjectionRequest, ResourceType, RevealRules, Views};
-use crossfeed_schema::{ListOptions, Reflection, Style, ToolList, rewrite_tools};
 use crossfeed_store::{MemoryLimits, MemoryStore, StoredArtifact};
+use crossfeed_tools::{ListOptions, Reflection, Style, ToolList, rewrite_tools};
 use crossfeed_wire::{ArtifactId, CallId, Scope};
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -13,7 +13,7 @@ use crate::{
 };
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, Kind, quoted};
-use crossfeed_schema::{ListedTool, Names, Outline, Taken};
+use crossfeed_tools::{ListedTool, Names, Outline, Taken};
 use crossfeed_wire::{Pointer, reference::COPIED};
 use serde_json::{Map, Value};
 use std::{borrow::Cow, collections::HashMap};

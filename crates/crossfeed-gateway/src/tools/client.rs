@@ -33,7 +33,7 @@ use crossfeed_core::{Memory, Session};
 use crossfeed_json::{Cursor, Document};
 use crossfeed_mcp::Shows;
 use crossfeed_projection::ProjectionRequest;
-use crossfeed_schema::guidance;
+use crossfeed_tools::guidance;
 use crossfeed_wire::{CallId, ErrorBody, Scope, View};
 use lru::LruCache;
 use parking_lot::Mutex;

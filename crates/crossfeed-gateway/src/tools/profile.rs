@@ -4,7 +4,7 @@
 //! a profile or a style. Deliberately not here: what profiles do.
 
 use crossfeed_mcp::Client;
-use crossfeed_schema::{ListOptions, Profile, Spelling, Style, tool_names};
+use crossfeed_tools::{ListOptions, Profile, Spelling, Style, tool_names};
 
 /// How tools are rewritten: what a provider takes, or one style whatever it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -112,7 +112,7 @@ pub fn is_profile(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Choice, is_profile};
-    use crossfeed_schema::{Profile, Style};
+    use crossfeed_tools::{Profile, Style};
 
     fn check(words: [Option<&str>; 2], client: Option<&str>, expected: Choice) {
         assert_eq!(Choice::of(words, client), expected, "{words:?} {client:?}");

@@ -6,7 +6,7 @@
 use super::{flow::FlowError, list::Offered};
 use bytes::Bytes;
 use crossfeed_core::{Error, Failure, LimitError, ResolveError};
-use crossfeed_schema::ReadError;
+use crossfeed_tools::ReadError;
 use crossfeed_wire::{CallId, ErrorBody, ErrorCode, ErrorReport};
 use serde_json::{Value, json};
 

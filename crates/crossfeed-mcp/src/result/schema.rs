@@ -1,8 +1,9 @@
 //! The schema that is announced with a projected result.
 
 use crossfeed_json::Document;
+use crossfeed_output_schema::projected_schema;
 use crossfeed_projection::{Diagnostic, DiagnosticKind, Projection};
-use crossfeed_schema::{compile, projected_schema};
+use crossfeed_schema::compile;
 use serde_json::Value;
 
 /// The schema of what a projection leaves, if what it left is valid by it; else why there is none. A

@@ -16,7 +16,8 @@ mod schema;
 mod tests;
 
 use crossfeed_jmespath::Expression;
-use crossfeed_schema::{check, flat_schema, values_in, without_unused_definitions};
+use crossfeed_output_schema::{flat_schema, values_in, without_unused_definitions};
+use crossfeed_schema::check;
 use form::Inference;
 use schema::Dictionary;
 use serde_json::{Map, Value};

@@ -1,7 +1,8 @@
 //! Schemas as they are put together, in the words of a dialect.
 
 use super::{fits, kinds::Kinds};
-use crossfeed_schema::{Dialect, is_anything};
+use crossfeed_output_schema::is_anything;
+use crossfeed_schema::Dialect;
 use serde_json::{Map, Value, json};
 use std::cell::Cell;
 

@@ -7,8 +7,8 @@ mod said;
 
 use super::{RenderOptions, Rendered, ShownHints};
 use crate::{ContextOptions, Engine, EngineOptions, Failure, StripPolicy, ToolResult};
-use crossfeed_schema::Spelling;
 use crossfeed_tokens::TokenCounter;
+use crossfeed_tools::Spelling;
 use crossfeed_wire::{CallId, Scope};
 use futures_util::FutureExt;
 use serde_json::{Value, json};

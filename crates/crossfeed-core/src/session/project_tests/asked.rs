@@ -2,7 +2,7 @@
 
 use super::engine;
 use crate::{Error, Failure, Session, session::reveal_laws::run, tool::PreparedTool};
-use crossfeed_schema::{
+use crossfeed_tools::{
     ListOptions, Profile, ReadError, Reflection, Spelling, Style, ToolList, rewrite_tools,
 };
 use crossfeed_wire::Scope;

@@ -10,7 +10,7 @@ use crate::config::{
     node::{Entry, Node, Value},
 };
 use crossfeed_projection::{MAX_PATHS, Path};
-use crossfeed_schema::{Profile, Style};
+use crossfeed_tools::{Profile, Style};
 use crossfeed_wire::View;
 use std::time::Duration;
 

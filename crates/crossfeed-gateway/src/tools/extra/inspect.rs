@@ -3,8 +3,8 @@
 use super::Asked;
 use crate::tools::{client::Shared, refusal};
 use bytes::Bytes;
+use crossfeed_output_schema::{InspectRequest, OutputSchema};
 use crossfeed_projection::nearest;
-use crossfeed_schema::{InspectRequest, OutputSchema};
 use crossfeed_wire::{ErrorBody, ErrorCode};
 use serde_json::json;
 

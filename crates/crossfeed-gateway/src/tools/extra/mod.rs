@@ -12,8 +12,8 @@ use super::{client::Shared, refusal};
 use crate::config::ExtraTools;
 use bytes::Bytes;
 use crossfeed_json::{Cursor, Document, quoted};
+use crossfeed_output_schema::{INSPECTOR, inspector};
 use crossfeed_projection::nearest;
-use crossfeed_schema::{INSPECTOR, inspector};
 use crossfeed_wire::{ErrorBody, ErrorCode};
 use serde_json::{Map, Value, json};
 

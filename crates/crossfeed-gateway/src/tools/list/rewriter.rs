@@ -22,7 +22,7 @@ use crate::{
 use bytes::Bytes;
 use crossfeed_core::Engine;
 use crossfeed_json::{Cursor, Document, Kind};
-use crossfeed_schema::{
+use crossfeed_tools::{
     CHAIN_MARK, ListOptions, ListedTool, Reflection, Stop, ToolList, rewrite_tools,
 };
 use crossfeed_wire::View;

@@ -3,7 +3,7 @@
 //! What comes in: a description, and the output schema that the tool declares. What goes out: the
 //! description with the fields of the output at its end, where they are worth it.
 
-use crossfeed_schema::{INSPECTOR, OutputSchema};
+use crossfeed_output_schema::{INSPECTOR, OutputSchema};
 
 /// What comes before the fields, and by which a description is known that has them.
 const BEFORE: &str = "output_fields:";
@@ -59,7 +59,7 @@ pub(super) fn description(
 #[cfg(test)]
 mod tests {
     use super::description;
-    use crossfeed_schema::OutputSchema;
+    use crossfeed_output_schema::OutputSchema;
     use serde_json::{Map, Value, json};
 
     fn check(own: Option<&str>, output: Value, inspector: bool, expected: Option<&str>) {

@@ -13,8 +13,10 @@ use crate::{
 use bytes::Bytes;
 use crossfeed_core::{Engine, PreparedTool};
 use crossfeed_json::{Cursor, Document, Edits, quoted};
+use crossfeed_output_schema::{OutputSchema, projected_schema};
 use crossfeed_projection::{Projection, RevealRules};
-use crossfeed_schema::{ListedTool, OutputSchema, SchemaError, projected_schema};
+use crossfeed_schema::SchemaError;
+use crossfeed_tools::ListedTool;
 use crossfeed_wire::View;
 use serde_json::Value;
 use std::sync::Arc;

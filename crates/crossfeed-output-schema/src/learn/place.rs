@@ -1,0 +1,121 @@
+//! What is known of one place.
+
+use crate::read::Types;
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+
+/// What is known of the values at one place.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Place {
+    /// The result in which it was seen first; 0 for never.
+    pub(super) first: u64,
+    pub(super) types: Types,
+    /// Whether values at this place were left aside: nothing is asserted of it then.
+    pub(super) is_loose: bool,
+    /// Whether items were left aside, for there was no room to keep what they are.
+    pub(super) lacked_room: bool,
+    pub(super) members: Option<Box<Members>>,
+    pub(super) items: Option<Box<Place>>,
+}
+
+/// What is known of the objects at one place.
+#[derive(Clone, Debug)]
+pub(super) enum Members {
+    /// They have fields.
+    Fields(Fields),
+    /// Their keys are data; what any value is.
+    Data(Place),
+}
+
+/// Objects with fields.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fields {
+    /// The result in which an object was seen here first.
+    pub(super) first: u64,
+    /// How many objects were seen.
+    pub(super) objects: u64,
+    /// Whether keys were left aside.
+    pub(super) left_aside: bool,
+    /// Whether that was for want of room, so that they may come again and be kept.
+    pub(super) lacked_room: bool,
+    pub(super) keys: Vec<Key>,
+    pub(super) by_name: HashMap<Box<str>, usize>,
+}
+
+/// One key of objects with fields.
+#[derive(Clone, Debug)]
+pub(super) struct Key {
+    pub(super) name: Box<str>,
+    pub(super) place: Place,
+    /// How many of the objects had it.
+    pub(super) count: u64,
+    /// The last object that had it, by number.
+    pub(super) last: u64,
+}
+
+impl Default for Members {
+    fn default() -> Self {
+        Self::Fields(Fields::default())
+    }
+}
+
+impl Place {
+    /// How many places are kept below it.
+    pub(super) fn places_below(&self) -> usize {
+        let members = match self.members.as_deref() {
+            Some(Members::Fields(fields)) => fields
+                .keys
+                .iter()
+                .map(|key| 1 + key.place.places_below())
+                .sum(),
+            Some(Members::Data(place)) => 1 + place.places_below(),
+            None => 0,
+        };
+        members
+            + self
+                .items
+                .as_ref()
+                .map_or(0, |items| 1 + items.places_below())
+    }
+
+    /// The schema of all values that were seen here.
+    pub(super) fn to_schema(&self) -> Value {
+        let mut schema = Map::new();
+        match self.types.words().as_slice() {
+            [] => {}
+            [one] => {
+                schema.insert("type".to_owned(), json!(one));
+            }
+            several => {
+                schema.insert("type".to_owned(), json!(several));
+            }
+        }
+        match self.members.as_deref() {
+            Some(Members::Fields(fields)) if !fields.keys.is_empty() => {
+                let keys = fields.keys.iter();
+                let properties: Map<_, _> = keys
+                    .map(|key| (key.name.to_string(), key.place.to_schema()))
+                    .collect();
+                schema.insert("properties".to_owned(), Value::Object(properties));
+                let always = fields.keys.iter().filter(|key| key.count == fields.objects);
+                let required: Vec<_> = always.map(|key| &*key.name).collect();
+                if !required.is_empty() {
+                    schema.insert("required".to_owned(), json!(required));
+                }
+            }
+            Some(Members::Data(place)) => {
+                schema.insert("additionalProperties".to_owned(), place.to_schema());
+            }
+            _ => {}
+        }
+        if let Some(items) = &self.items {
+            schema.insert("items".to_owned(), items.to_schema());
+        }
+        let schema = Value::Object(schema);
+        if self.is_loose {
+            json!({"anyOf": [schema, true]})
+        } else {
+            schema
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Definitions: one for each pair of what a reference leads to and how that is cut.
+
+use super::{
+    cuts::CutId,
+    links::Link,
+    make::{Done, Made, Maker, Pieces, is_known},
+    parts::without_unused_definitions,
+};
+use crossfeed_schema::{Dialect, index::REFERENCES, lookup::address};
+use serde_json::{Map, Value, json};
+
+/// How deep references are followed at once; what lies deeper is made after.
+const FOLLOWED: usize = 48;
+
+/// A definition that is made, or about to be.
+pub(super) struct Definition {
+    /// The reference to it.
+    pub(super) reference: String,
+    pub(super) exact: bool,
+}
+
+impl<'s> Maker<'s, '_> {
+    pub(super) fn references(
+        &mut self,
+        object: &'s Map<String, Value>,
+        at: usize,
+        cut: CutId,
+        pieces: &mut Pieces,
+    ) -> Done<()> {
+        for keyword in REFERENCES {
+            if !object.contains_key(keyword) || !is_known(keyword, self.dialect) {
+                continue;
+            }
+            let link = self.links.get(&(keyword, at)).copied();
+            let reference = match link {
+                Some(link) => self.referred(link, cut)?,
+                None => None,
+            };
+            match reference {
+                None => pieces.exact = false,
+                Some(Made { schema, exact }) => {
+                    pieces.exact &= exact;
+                    match schema {
+                        Value::Object(schema) if pieces.keywords.is_empty() => {
+                            pieces.keywords = schema;
+                        }
+                        schema => pieces.besides.push(schema),
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A reference to the definition for what a link leads to.
+    fn referred(&mut self, link: Link<'s>, cut: CutId) -> Done<Option<Made>> {
+        let (target, name) = match link {
+            Link::Here(target, name) => (target, name),
+            Link::Published(text) if cut == CutId::WHOLE => {
+                return Ok(Some(Made {
+                    schema: json!({"$ref": text}),
+                    exact: true,
+                }));
+            }
+            _ => return Ok(None),
+        };
+        self.reaches(target);
+        let key = (address(target), cut);
+        if !self.known.contains_key(&key) {
+            let name = self.fresh(name);
+            let exact = cut == CutId::WHOLE && self.faithful;
+            let reference = format!("#/{}/{name}", self.definitions_keyword());
+            self.known.insert(key, Definition { reference, exact });
+            if exact || self.depth > FOLLOWED {
+                self.waiting.push_back((target, cut, name));
+            } else {
+                let made = self.schema(target, cut)?;
+                self.definitions.insert(name, made.schema);
+                if let Some(known) = self.known.get_mut(&key) {
+                    known.exact = made.exact;
+                }
+            }
+        }
+        Ok(self.known.get(&key).map(|known| Made {
+            schema: json!({"$ref": known.reference}),
+            exact: known.exact,
+        }))
+    }
+
+    fn definitions_keyword(&self) -> &'static str {
+        if self.dialect <= Dialect::Draft7 {
+            "definitions"
+        } else {
+            "$defs"
+        }
+    }
+
+    /// A name for a definition that no other has, as near as can be to the one it had.
+    fn fresh(&mut self, name: &str) -> String {
+        let plain = |c: char| {
+            if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') {
+                c
+            } else {
+                '_'
+            }
+        };
+        let base: String = if name.is_empty() || self.cuts.mentions_withheld(name) {
+            "schema".to_owned()
+        } else {
+            name.chars().take(100).map(plain).collect()
+        };
+        loop {
+            let count = self.names.entry(base.clone()).or_insert(0);
+            *count += 1;
+            let name = match *count {
+                1 => return base,
+                count => format!("{base}_{count}"),
+            };
+            if !self.names.contains_key(&name) {
+                self.names.insert(name.clone(), 1);
+                return name;
+            }
+        }
+    }
+
+    /// The document: the dialect first, then the schema, then those definitions that are in use.
+    pub(super) fn assembled(mut self, root: &Value, schema: Value) -> Value {
+        let Value::Object(schema) = schema else {
+            return schema;
+        };
+        let keyword = self.definitions_keyword();
+        let mut out = Map::new();
+        let declared = if Dialect::declared(root) == Some(self.dialect) {
+            root.get("$schema").cloned()
+        } else {
+            Some(json!("http://json-schema.org/draft-07/schema#"))
+        };
+        out.extend(declared.map(|declared| ("$schema".to_owned(), declared)));
+        out.extend(schema);
+        if !self.definitions.is_empty() {
+            let definitions = std::mem::take(&mut self.definitions);
+            out.insert(keyword.to_owned(), Value::Object(definitions));
+        }
+        without_unused_definitions(Value::Object(out))
+    }
+}

@@ -1,0 +1,340 @@
+//! Making: schemas in the order of their keywords, references and definitions.
+
+use super::{
+    NoProjectedSchema,
+    cuts::{CutId, Cuts},
+    definitions::Definition,
+    links::{Link, links},
+    parts::{is_definitions, values_in},
+    value::is_address,
+};
+use crossfeed_projection::Projection;
+use crossfeed_schema::{
+    Dialect, checked,
+    index::{self, Index},
+    keywords,
+    lookup::{Patterns, address},
+};
+use serde_json::{Map, Value, json};
+use std::collections::{HashMap, HashSet, VecDeque};
+
+/// Values that a projected schema may hold beyond those of the schema itself.
+const GROWTH: usize = 10_000;
+/// Places of the projection that may be looked at for each of them.
+const LOOKS: usize = 20;
+
+/// A schema that was made.
+pub(super) struct Made {
+    pub(super) schema: Value,
+    /// Whether an instance is valid by the original exactly when its projection is by this: only then
+    /// it may stand where being invalid counts (`not`, `if`, `oneOf`).
+    pub(super) exact: bool,
+}
+
+/// What became of one keyword.
+pub(super) struct Part {
+    value: Option<Value>,
+    exact: bool,
+}
+
+impl Part {
+    pub(super) fn of(value: Option<Value>, exact: bool) -> Self {
+        Self { value, exact }
+    }
+
+    pub(super) fn kept(value: Value) -> Self {
+        Self::of(Some(value), true)
+    }
+
+    pub(super) fn dropped() -> Self {
+        Self::of(None, false)
+    }
+}
+
+/// The keywords of one schema that act together.
+pub(super) struct Pieces {
+    pub(super) keywords: Map<String, Value>,
+    /// What must hold besides, where its keyword is taken.
+    pub(super) besides: Vec<Value>,
+    pub(super) exact: bool,
+}
+
+/// What making a schema knows.
+pub(super) struct Maker<'s, 'p> {
+    pub(super) dialect: Dialect,
+    pub(super) cuts: Cuts<'p>,
+    pub(super) patterns: Patterns<'s>,
+    /// By keyword, and the address of the schema that refers.
+    pub(super) links: HashMap<(&'static str, usize), Link<'s>>,
+    /// Whether a schema in the document can be made to mean the same at another place: no reference
+    /// depends on how it was reached.
+    pub(super) faithful: bool,
+    pub(super) known: HashMap<(usize, CutId), Definition>,
+    pub(super) names: HashMap<String, usize>,
+    pub(super) definitions: Map<String, Value>,
+    pub(super) waiting: VecDeque<(&'s Value, CutId, String)>,
+    pub(super) depth: usize,
+    made: usize,
+    /// What may be made: it grows with each definition that is reached.
+    limit: usize,
+    reached: HashSet<usize>,
+}
+
+pub(super) type Done<T> = Result<T, NoProjectedSchema>;
+
+/// Makes the projected schema.
+pub(super) fn made(
+    root: &Value,
+    dialect: Dialect,
+    index: &Index,
+    projection: &Projection,
+) -> Done<Value> {
+    let (cuts, cut) = Cuts::of(projection);
+    match cut {
+        Some(cut) => made_with(root, dialect, index, cuts, cut, true),
+        // Where the value is gone there is nothing to be right about.
+        None => Ok(Value::Object(Map::new())),
+    }
+}
+
+/// Makes the schema of a document for one way to cut its instances; `refers_to_root` where it may
+/// refer to itself as `#`.
+pub(super) fn made_with(
+    root: &Value,
+    dialect: Dialect,
+    index: &Index,
+    cuts: Cuts<'_>,
+    cut: CutId,
+    refers_to_root: bool,
+) -> Done<Value> {
+    let mut maker = Maker::new(root, dialect, index, cuts);
+    maker.reaches(root);
+    if refers_to_root {
+        let own = Definition {
+            reference: "#".to_owned(),
+            exact: cut == CutId::WHOLE && maker.faithful,
+        };
+        maker.known.insert((address(root), cut), own);
+    }
+    let made = maker.schema(root, cut)?;
+    while let Some((target, cut, name)) = maker.waiting.pop_front() {
+        let made = maker.schema(target, cut)?;
+        maker.definitions.insert(name, made.schema);
+    }
+    let schema = maker.assembled(root, made.schema);
+    let (read, _) = checked(&schema).map_err(NoProjectedSchema::Unusable)?;
+    debug_assert!(read == dialect, "read as {read:?}");
+    Ok(schema)
+}
+
+impl<'s, 'p> Maker<'s, 'p> {
+    fn new(root: &'s Value, dialect: Dialect, index: &'s Index, cuts: Cuts<'p>) -> Self {
+        let links = links(root, dialect, index);
+        let mut faithful = !links.values().any(|link| matches!(link, Link::Dynamic));
+        index::visit_all(root, index, &mut |object, at| {
+            faithful &= at.is_empty() || !is_of_another(object, dialect);
+        });
+        Self {
+            dialect,
+            cuts,
+            patterns: Patterns::default(),
+            links,
+            faithful,
+            known: HashMap::new(),
+            names: HashMap::new(),
+            definitions: Map::new(),
+            waiting: VecDeque::new(),
+            depth: 0,
+            made: 0,
+            limit: GROWTH,
+            reached: HashSet::new(),
+        }
+    }
+
+    /// Counts a schema that is part of what is asked for, so that definitions that are not do not
+    /// count.
+    pub(super) fn reaches(&mut self, schema: &'s Value) {
+        if self.reached.insert(address(schema)) {
+            let own = match schema {
+                Value::Object(members) => {
+                    let own = members.iter().filter(|(key, _)| !is_definitions(key));
+                    own.map(|(_, value)| values_in(value)).sum()
+                }
+                _ => 0,
+            };
+            self.limit = self.limit.saturating_add(1 + own);
+        }
+    }
+
+    /// The schema that every instance is valid by.
+    pub(super) fn anything(&self) -> Value {
+        match self.dialect {
+            Dialect::Draft4 => json!({}),
+            _ => Value::Bool(true),
+        }
+    }
+
+    /// Counts values of the outcome, before they are made.
+    pub(super) fn count(&mut self, values: usize) -> Done<()> {
+        self.made = self.made.saturating_add(values);
+        if self.made > self.limit {
+            return Err(NoProjectedSchema::TooLarge { limit: self.limit });
+        }
+        let looks = self.limit.saturating_mul(LOOKS);
+        if self.cuts.looks() > looks {
+            Err(NoProjectedSchema::TooManyWays { limit: looks })
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The schema of what a cut leaves of the instances of a schema.
+    pub(super) fn schema(&mut self, schema: &'s Value, cut: CutId) -> Done<Made> {
+        let Value::Object(object) = schema else {
+            self.count(1)?;
+            return Ok(Made {
+                schema: schema.clone(),
+                exact: true,
+            });
+        };
+        let has_definitions = object.keys().any(|key| is_definitions(key));
+        if cut == CutId::WHOLE && !has_definitions && is_plain(schema, self.dialect) {
+            self.count(values_in(schema))?;
+            return Ok(Made {
+                schema: schema.clone(),
+                exact: true,
+            });
+        }
+        self.count(1 + object.len())?;
+        if self.depth > 0 && is_of_another(object, self.dialect) {
+            return Ok(Made {
+                schema: self.anything(),
+                exact: false,
+            });
+        }
+        self.depth += 1;
+        let made = self.keywords(object, address(schema), cut);
+        self.depth -= 1;
+        made
+    }
+
+    fn keywords(&mut self, object: &'s Map<String, Value>, at: usize, cut: CutId) -> Done<Made> {
+        let mut pieces = Pieces::new();
+        self.references(object, at, cut, &mut pieces)?;
+        if self.dialect <= Dialect::Draft7 && object.contains_key("$ref") {
+            // Beside it nothing else counts.
+            return Ok(Made {
+                schema: Value::Object(pieces.keywords),
+                exact: pieces.exact,
+            });
+        }
+        self.members(object, cut, &mut pieces)?;
+        self.items(object, cut, &mut pieces)?;
+        self.applied(object, cut, &mut pieces)?;
+        let mut out = Map::new();
+        for (keyword, value) in object {
+            if let Some(value) = pieces.keywords.shift_remove(keyword) {
+                out.insert(keyword.clone(), value);
+                continue;
+            }
+            if let Some(part) = self.alone(keyword, value, cut)? {
+                pieces.exact &= part.exact;
+                if let Some(value) = part.value {
+                    out.insert(keyword.clone(), value);
+                }
+            }
+        }
+        out.extend(pieces.keywords);
+        if !pieces.besides.is_empty() {
+            let all = out.entry("allOf").or_insert_with(|| json!([]));
+            if let Value::Array(all) = all {
+                all.extend(pieces.besides);
+            }
+        }
+        Ok(Made {
+            schema: Value::Object(out),
+            exact: pieces.exact,
+        })
+    }
+
+    /// What becomes of a keyword that acts alone; `None` for those that do not.
+    fn alone(&mut self, keyword: &str, value: &Value, cut: CutId) -> Done<Option<Part>> {
+        let in_draft_4 = self.dialect == Dialect::Draft4;
+        if is_address(keyword)
+            || keywords::subschemas(keyword).is_some()
+            || ACTING_TOGETHER.contains(&keyword)
+            || in_draft_4 && keyword == "id"
+        {
+            return Ok(None);
+        }
+        self.count(values_in(value))?;
+        Ok(Some(match keyword {
+            "type" | "format" | "multipleOf" | "minimum" | "maximum" | "exclusiveMinimum"
+            | "exclusiveMaximum" | "contentEncoding" | "contentMediaType" => {
+                Part::kept(value.clone())
+            }
+            "enum" => self.constants(keyword, value, cut),
+            "const" if !in_draft_4 => self.constants(keyword, value, cut),
+            // In draft 4 it asserts nothing, and may say of the value what is cut.
+            "const" => return Ok(None),
+            _ => match self.characters(keyword, value, cut) {
+                Some(part) => part,
+                None => Part::of(self.said(keyword, value, cut), true),
+            },
+        }))
+    }
+}
+
+/// Assertions that are not schemas and are made together with those that are.
+const ACTING_TOGETHER: [&str; 12] = [
+    "required",
+    "minProperties",
+    "maxProperties",
+    "dependentRequired",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "minContains",
+    "maxContains",
+    "$ref",
+    "$dynamicRef",
+    "$recursiveRef",
+];
+
+/// Whether a keyword means something in a dialect.
+pub(super) fn is_known(keyword: &str, dialect: Dialect) -> bool {
+    match keyword {
+        "$dynamicRef" | "prefixItems" => dialect >= Dialect::Draft202012,
+        "$recursiveRef" => dialect == Dialect::Draft201909,
+        "additionalItems" => dialect <= Dialect::Draft201909,
+        "unevaluatedProperties"
+        | "unevaluatedItems"
+        | "dependentSchemas"
+        | "dependentRequired"
+        | "minContains"
+        | "maxContains" => dialect >= Dialect::Draft201909,
+        "if" | "then" | "else" => dialect >= Dialect::Draft7,
+        "contains" | "propertyNames" => dialect >= Dialect::Draft6,
+        _ => true,
+    }
+}
+
+/// Whether a schema means the same wherever it stands: nothing within refers, or is there to be
+/// referred to.
+fn is_plain(value: &Value, dialect: Dialect) -> bool {
+    match value {
+        Value::Object(members) => members.iter().all(|(key, value)| {
+            let is_identity = dialect == Dialect::Draft4 && key == "id";
+            !is_address(key) && !is_identity && is_plain(value, dialect)
+        }),
+        Value::Array(items) => items.iter().all(|item| is_plain(item, dialect)),
+        _ => true,
+    }
+}
+
+/// Whether a schema within the document declares another dialect.
+fn is_of_another(object: &Map<String, Value>, dialect: Dialect) -> bool {
+    object
+        .get("$schema")
+        .is_some_and(|declared| Dialect::declared(&json!({"$schema": declared})) != Some(dialect))
+}

@@ -1,0 +1,212 @@
+//! Output schemas, read place by place.
+//!
+//! What comes in: a schema, however dirty. What goes out: what is known of a place: its type word,
+//! its fields, its items. Deliberately not here: which places are shown, and how.
+//!
+//! # How a schema is read
+//!
+//! - `allOf` and `$ref` (with what stands beside it) are one schema. Of `anyOf`, `oneOf` and a list
+//!   of types, null does not count: what remains, if it is one, is the type. `T | null` is `T`.
+//! - Branches that say nothing of the shape (`{"required": ["a"]}`) are none.
+//! - Where a schema says `type: object` beside branches, it is an object with the fields of all
+//!   branches; a union is what has no such word and several branches.
+//! - An object is *open* where it declares no field and does not forbid them; one that declares some
+//!   is described by them, and by `*` where `additionalProperties` (or a pattern) declares fields of
+//!   the others. Of others that are of any kind, or scalars, nothing is said.
+//! - What is not a schema says nothing.
+
+mod fields;
+mod node;
+mod types;
+mod veil;
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use fields::{Field, Fields};
+pub(super) use node::{Node, Source};
+pub(super) use types::Types;
+use veil::Veil;
+
+use crossfeed_projection::{Projection, RevealRules};
+use crossfeed_schema::{index::Index, lookup};
+use crossfeed_wire::fragment::decoded;
+use serde_json::{Map, Value};
+use std::{cell::Cell, collections::HashMap, sync::Arc};
+
+/// What an envelope may have beside its `data`.
+const STATUS: [&str; 8] = [
+    "success",
+    "successful",
+    "ok",
+    "error",
+    "errors",
+    "message",
+    "meta",
+    "pagination",
+];
+/// The key of an envelope that holds what was asked for.
+pub(super) const ENVELOPED: &str = "data";
+
+/// The schema of what a tool returns: declared by the tool, or learned.
+///
+/// Reading it never fails. What a schema does not say is `unknown`; one that is not a schema at all has
+/// no fields.
+///
+/// ```
+/// use crossfeed_output_schema::{InspectRequest, OutputSchema};
+/// use serde_json::json;
+///
+/// let schema = OutputSchema::new(json!({
+///     "type": "object",
+///     "properties": {
+///         "id": {"type": "string"},
+///         "items": {"type": "array", "items": {"$ref": "#/$defs/item"}},
+///         "extra": {"type": "object"},
+///     },
+///     "$defs": {"item": {"type": "object", "properties": {"price": {"type": ["number", "null"]}}}},
+/// }));
+/// let summary = schema.summary("shop.list");
+/// assert_eq!(
+///     summary.output_fields,
+///     [
+///         "id: string",
+///         "items[].price: number",
+///         r#"extra: object (unknown keys; inspect_tool_output(tool_id="shop.list", field_path="extra"))"#,
+///     ]
+/// );
+/// assert!(summary.has_hidden_fields);
+/// let items = schema.inspect(&InspectRequest::of("items"))?;
+/// assert_eq!((items.node_type, items.total_child_fields), ("array", 1));
+/// assert_eq!(items.flattened_fields, ["[].price: number"]);
+/// # Ok::<(), crossfeed_output_schema::InspectError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct OutputSchema {
+    schema: Value,
+    index: Arc<Index>,
+    /// What must not be shown; `None` where nothing is withheld.
+    veil: Option<Projection>,
+}
+
+impl OutputSchema {
+    /// Reads a schema; none is refused.
+    #[must_use]
+    pub fn new(schema: Value) -> Self {
+        let shallow = !crossfeed_json::is_deeper(&schema, crossfeed_json::MAX_DEPTH);
+        let index = if shallow {
+            Index::lenient(&schema).1
+        } else {
+            Index::default()
+        };
+        Self {
+            schema,
+            index: Arc::new(index),
+            veil: None,
+        }
+    }
+
+    /// The same schema without the fields that are never shown: they are not listed, not counted,
+    /// and unknown to the inspector.
+    #[must_use]
+    pub fn without(mut self, rules: &RevealRules) -> Self {
+        self.veil = (!rules.never_is_empty())
+            .then(|| Projection::new().with_rules(Arc::new(rules.clone())));
+        self
+    }
+
+    /// The schema as it came, whatever is withheld.
+    #[must_use]
+    pub fn schema(&self) -> &Value {
+        &self.schema
+    }
+
+    /// The names of the fields of the value, sorted: the keys that `_select` may name. Of a list,
+    /// those of its items; of a union, those of all branches. An envelope's `data` is one of them:
+    /// selecting does not open it.
+    #[must_use]
+    pub fn top_level_keys(&self) -> Vec<String> {
+        let reader = Reader::new(self);
+        let fields = reader.fields(&reader.whole());
+        let named = fields.named.iter().filter(|field| !field.is_rest());
+        let mut names: Vec<_> = named.map(|field| field.name.to_owned()).collect();
+        names.sort_unstable();
+        names
+    }
+}
+
+/// The work that reading one schema for one answer may take: schemas, branches and fields looked at.
+/// Those of real tools take some thousands.
+const WORK: usize = 60_000;
+
+/// Reads the places of a schema.
+pub(super) struct Reader<'s> {
+    root: &'s Value,
+    links: HashMap<usize, Vec<&'s Value>>,
+    veil: Option<Veil<'s>>,
+    work: Cell<usize>,
+}
+
+impl<'s> Reader<'s> {
+    pub(super) fn new(schema: &'s OutputSchema) -> Self {
+        let mut links: Vec<_> = lookup::links(&schema.schema, &schema.index).collect();
+        links.sort_unstable_by_key(|(keyword, at, _)| (*at, *keyword));
+        let mut by_address: HashMap<usize, Vec<&'s Value>> = HashMap::new();
+        for (_, at, target) in links {
+            by_address.entry(at).or_default().push(target);
+        }
+        Self {
+            root: &schema.schema,
+            links: by_address,
+            veil: schema.veil.as_ref().map(Veil::of),
+            work: Cell::new(0),
+        }
+    }
+
+    /// Whether enough was looked at: what is left is folded.
+    pub(super) fn is_tired(&self) -> bool {
+        self.work.get() > WORK
+    }
+
+    fn works(&self, much: usize) {
+        self.work.set(self.work.get().saturating_add(much));
+    }
+
+    /// The place of the whole value.
+    pub(super) fn whole(&self) -> Node<'s> {
+        self.node(&Source::of(self.root), self.veil.clone())
+    }
+
+    /// The place that paths begin at: the whole value, or what its envelope holds; and whether an
+    /// envelope was opened.
+    pub(super) fn start(&self) -> (Node<'s>, bool) {
+        let whole = self.whole();
+        if whole.word() != "object" {
+            return (whole, false);
+        }
+        let fields = self.fields(&whole);
+        let is_envelope = fields
+            .named
+            .iter()
+            .all(|field| field.name == ENVELOPED || STATUS.contains(&field.name));
+        let data = fields.named.into_iter().find(|f| f.name == ENVELOPED);
+        match data.filter(|_| is_envelope) {
+            Some(data) => (self.field(&data), true),
+            None => (whole, false),
+        }
+    }
+
+    /// What the references of a schema lead to.
+    fn targets(&self, schema: &'s Map<String, Value>, at: usize) -> Vec<&'s Value> {
+        if let Some(targets) = self.links.get(&at) {
+            return targets.clone();
+        }
+        // Of a schema in which some reference leads nowhere, none is indexed: plain pointers are
+        // followed all the same.
+        let pointer = || {
+            let fragment = schema.get("$ref")?.as_str()?.strip_prefix('#')?;
+            self.root.pointer(&decoded(fragment)?)
+        };
+        pointer().into_iter().collect()
+    }
+}

@@ -1,0 +1,118 @@
+//! What a model is told once of references: in the system prompt, or in a server's instructions.
+//!
+//! What comes in: a style, a spelling, and whether the provider's subset makes values JSON text.
+//! What goes out: a text of at most 250 tokens (o200k). Deliberately not here: prose for each tool.
+
+use crate::{Spelling, Style};
+
+/// The text for a style in a spelling. `folds` says whether some parameters take JSON text.
+///
+/// ```
+/// use crossfeed_tools::{Spelling, Style, guidance};
+///
+/// let text = guidance(Style::Refs, Spelling::Underscore, false);
+/// assert!(text.contains("`_refs`"));
+/// ```
+#[must_use]
+pub fn guidance(style: Style, spelling: Spelling, folds: bool) -> String {
+    let key = |word: &str| match style {
+        Style::RefsList => word.to_owned(),
+        _ => spelling.key(word),
+    };
+    let (tool, select, artifact) = (key("tool"), key("select"), key("artifact"));
+    let refs = spelling.key("refs");
+    let how = match style {
+        Style::Inline => format!(
+            "To pass data from an earlier tool result on to a tool, write a reference where the value \
+             goes, e.g. {{\"urls\": {{\"{tool}\": \"call_1\", \"{select}\": \"items[?score > `0.8`].url\"}}}}. \
+             A reference may stand for any value, also inside lists and objects."
+        ),
+        Style::Refs => format!(
+            "To pass data from an earlier tool result on to a tool, set the parameter to null and name \
+             it in `{refs}`, e.g. {{\"urls\": null, \"{refs}\": {{\"urls\": {{\"{tool}\": \"call_1\", \
+             \"{select}\": \"items[?score > `0.8`].url\"}}}}}}. Null alone means that the parameter is left out."
+        ),
+        Style::RefsList => format!(
+            "To pass data from an earlier tool result on to a tool, set the parameter to null and add \
+             an entry to `{refs}`, e.g. {{\"urls\": null, \"{refs}\": [{{\"to\": \"urls\", \"{tool}\": \"call_1\", \
+             \"{select}\": \"items[?score > `0.8`].url\"}}]}}. `to` is the parameter, or a JSON Pointer \
+             such as \"/filter/ids\" to a place in it. Null alone means that the parameter is left out."
+        ),
+    };
+    let mut text = format!(
+        "{how} `{tool}` is the `_toolCallId` shown with that result. `{select}` is a JMESPath \
+         expression on it: \"items[0].url\", \"items[*].{{id: id, name: name}}\"; without it the whole result is \
+         passed on. Add `{artifact}` with its id to refer to an artifact instead. The tool receives the full data, even \
+         where you were shown a part: use references rather than copying values."
+    );
+    if folds {
+        text.push_str(
+            " A parameter described as `the value as JSON text` takes its value as a string of JSON, e.g. \"{\\\"a\\\": 1}\".",
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::guidance;
+    use crate::{Spelling, Style, rewrite};
+    use crossfeed_wire::reference::{Reading, read_object, read_references};
+    use serde_json::{Value, json};
+
+    /// The first JSON object of a text.
+    fn example(text: &str) -> Value {
+        let from = &text[text.find("{\"urls\"").unwrap()..];
+        let mut values = serde_json::Deserializer::from_str(from).into_iter::<Value>();
+        values.next().unwrap().unwrap()
+    }
+
+    fn check(style: Style, spelling: Spelling) {
+        for folds in [false, true] {
+            let text = guidance(style, spelling, folds);
+            assert!(text.split_whitespace().count() < 165, "{text}");
+            assert!(text.len() < 250 * 4, "{} bytes: {text}", text.len());
+        }
+        let example = example(&guidance(style, spelling, false));
+        let schema = json!({"type": "object", "required": ["urls"], "additionalProperties": false,
+            "properties": {"urls": {"type": "array", "items": {"type": "string"}}}});
+        let shown = rewrite(&schema, style, spelling).unwrap().schema;
+        assert!(jsonschema::is_valid(&shown, &example), "{style}: {example}");
+        let object = example.as_object().unwrap();
+        let reference = match style {
+            Style::Inline => match read_object(object["urls"].as_object().unwrap(), &|_| false) {
+                Ok(Reading::Reference(reference)) => reference,
+                other => panic!("{other:?}"),
+            },
+            _ => {
+                let maps = read_references(object, &|_| false).unwrap();
+                let (to, reference) = maps[0].entries[0].reading.clone().unwrap();
+                assert_eq!(to.to_pointer().as_str(), "/urls");
+                reference
+            }
+        };
+        assert_eq!(reference.call_id.as_str(), "call_1");
+        assert_eq!(
+            reference.select.as_deref(),
+            Some("items[?score > `0.8`].url")
+        );
+    }
+
+    #[test]
+    fn the_example_is_what_the_schema_admits() {
+        for style in Style::ALL {
+            for spelling in [Spelling::Dollar, Spelling::Underscore] {
+                check(style, spelling);
+            }
+        }
+    }
+
+    #[test]
+    fn folds_are_told_of_where_there_are_any() {
+        assert!(!guidance(Style::RefsList, Spelling::Underscore, false).contains("JSON text"));
+        assert!(
+            guidance(Style::RefsList, Spelling::Underscore, true)
+                .contains("`the value as JSON text`")
+        );
+    }
+}

@@ -1,0 +1,406 @@
+//! A whole list of tools, rewritten and read back.
+//!
+//! What comes in: the list that a host sends, and either a style or a profile. What goes out: the
+//! list to show ([`rewrite_tools`]), what was done with each tool and why ([`Decision`]), and for
+//! each tool the way back for the arguments that a model writes ([`ListedTool::read`]).
+//! Deliberately not here: resolving references and judging the resolved arguments.
+//!
+//! # Invariants
+//!
+//! - One bad tool never spoils the list: it is listed as it came, with its error.
+//! - The same list and the same options give the same bytes and the same decisions.
+
+mod asked;
+mod branch;
+mod budget;
+mod error;
+mod folds;
+mod options;
+mod outline;
+mod read;
+mod rung;
+pub(crate) mod spot;
+#[cfg(test)]
+mod tests;
+
+pub use error::ReadError;
+pub use options::{ListOptions, Stop};
+pub use outline::Outline;
+
+use crate::{
+    Change, Converted, Dropped, Lost, Names, Notice, Passed, Shape, Spelling, Style, Taken,
+    ToolList, guidance, reflect, tool_names,
+};
+use budget::{Budget, Marks, Shown};
+use crossfeed_schema::SchemaError;
+use options::Choice;
+use serde_json::Value;
+use std::collections::{HashMap, HashSet};
+
+/// A list of tools as it is shown to a model, and the way back.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Listed {
+    /// The list to show, in the document in which it came.
+    pub value: Value,
+    /// Its tools, in their order.
+    pub tools: Vec<ListedTool>,
+    /// Entries that are not tools of the host's, and stay as they came.
+    pub passed: Vec<Passed>,
+    /// What another shape has no place for.
+    pub lost: Vec<Lost>,
+    /// Names of [`ListOptions::never`] that no tool of the list has, sorted.
+    pub unknown_never: Vec<String>,
+    /// Names that several tools are shown under, in their order: only the first of each is found.
+    /// None under a profile, which renames the others.
+    pub repeated: Vec<String>,
+}
+
+/// What was done with a tool, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Decision {
+    /// The tool's own name.
+    pub tool: String,
+    /// The style; `None` where it admits no references.
+    pub style: Option<Style>,
+    /// Whether it is strict; `None` where the profile knows no such thing.
+    pub strict: Option<bool>,
+    /// Why.
+    pub why: String,
+}
+
+/// One tool of a list that is shown.
+#[derive(Clone, Debug)]
+pub struct ListedTool {
+    decision: Decision,
+    shown_name: String,
+    original: Value,
+    shown: Value,
+    spelling: Option<Spelling>,
+    references: Option<String>,
+    strict: Option<bool>,
+    repeatable: bool,
+    folded: usize,
+    names: Names,
+    notices: Vec<Notice>,
+    dropped: Vec<Dropped>,
+    reflected: Vec<&'static str>,
+    chained: bool,
+    error: Option<SchemaError>,
+}
+
+/// Rewrites a list of tools.
+///
+/// A style that is asked for by name is applied to every tool that has parameters. A profile has
+/// a ladder of styles, the richest first; each tool, in the order of the list, gets the first of
+/// them with which the list so far stays inside the profile's limits and within
+/// [`ListOptions::max_added_tokens`]. What a tool got is never taken back for one after it.
+///
+/// ```
+/// use crossfeed_tools::{ListOptions, Style, ToolList, rewrite_tools};
+/// use serde_json::json;
+///
+/// let tools = json!({"tools": [
+///     {"name": "fetch", "inputSchema": {"type": "object", "properties": {"url": {"type": "string"}}}},
+///     {"name": "bad", "inputSchema": {"type": "objekt"}},
+/// ], "nextCursor": "2"});
+/// let listed = rewrite_tools(&ToolList::parse(&tools)?, &ListOptions::style(Style::Inline));
+/// assert_eq!(listed.value["nextCursor"], "2");
+/// assert_eq!(listed.value["tools"][1], tools["tools"][1]);
+/// assert!(listed.find("bad").is_some_and(|tool| tool.error().is_some()));
+/// # Ok::<(), crossfeed_tools::ToolListError>(())
+/// ```
+#[must_use]
+pub fn rewrite_tools(list: &ToolList, options: &ListOptions) -> Listed {
+    // Not every shape has a place for marks, nor for output schemas.
+    let marks: Vec<_> = list
+        .tools()
+        .map(|tool| (Marks::of(&tool), injected(&tool, options)))
+        .collect();
+    let converted = options.shape.map(|shape| list.to_shape(shape));
+    let (list, lost) = match &converted {
+        Some(Converted { list, lost }) => (list, lost.clone()),
+        None => (list, Vec::new()),
+    };
+    let own: Vec<_> = list.tools().map(|tool| tool.name()).collect();
+    let shown_names = match options.choice {
+        Choice::Profile(profile) => tool_names(&own, |name| {
+            !profile.facts().tool_name_refused || profile.admits_tool_name(name)
+        }),
+        Choice::Style(..) => own.iter().map(|name| (*name).to_owned()).collect(),
+    };
+    let mut budget = Budget::new(options);
+    let tools: Vec<_> = list
+        .tools()
+        .zip(shown_names)
+        .zip(marks)
+        .map(|((tool, shown_name), (marks, injected))| {
+            let shown = if options.is_over() {
+                Shown::unjudged()
+            } else {
+                budget.take(&tool, marks, injected)
+            };
+            listed(&tool, shown_name, shown)
+        })
+        .collect();
+    let changes = list.tools().zip(&tools).map(|(tool, listed)| Change {
+        name: (listed.shown_name != tool.name()).then(|| listed.shown_name.clone()),
+        input_schema: (listed.error.is_none()
+            && (listed.shown != *tool.input_schema() || gains_schema(&tool, options)))
+        .then(|| listed.shown.clone()),
+        strict: strict_field(&tool, listed, options),
+    });
+    Listed {
+        value: list.to_value_with(changes),
+        passed: list.passed().to_vec(),
+        unknown_never: unknown_never(&own, options),
+        repeated: repeated(&tools),
+        tools,
+        lost,
+    }
+}
+
+fn injected(tool: &crate::Tool<'_>, options: &ListOptions) -> reflect::Injected {
+    let reflection = options.reflections.get(tool.name());
+    let mut injected = reflection
+        .map(|reflection| reflection.injected(tool.output_schema()))
+        .unwrap_or_default();
+    if options.wholes.contains(tool.name()) {
+        reflect::push_whole(&mut injected);
+    }
+    injected
+}
+
+fn unknown_never(own: &[&str], options: &ListOptions) -> Vec<String> {
+    let own: HashSet<_> = own.iter().copied().collect();
+    let never = options.never.iter();
+    let mut unknown: Vec<_> = never
+        .filter(|name| !own.contains(name.as_str()))
+        .cloned()
+        .collect();
+    unknown.sort();
+    unknown
+}
+
+fn repeated(tools: &[ListedTool]) -> Vec<String> {
+    let mut times: HashMap<&str, usize> = HashMap::new();
+    let mut repeated = Vec::new();
+    for tool in tools {
+        let seen = times.entry(tool.shown_name()).or_default();
+        *seen += 1;
+        if *seen == 2 {
+            repeated.push(tool.shown_name().to_owned());
+        }
+    }
+    repeated
+}
+
+/// Whether a tool has no schema where its provider asks for one.
+fn gains_schema(tool: &crate::Tool<'_>, options: &ListOptions) -> bool {
+    matches!(options.choice, Choice::Profile(_))
+        && tool.lacks_schema()
+        && matches!(tool.shape(), Shape::Mcp | Shape::Anthropic)
+}
+
+/// What is written of a tool's strictness.
+fn strict_field(
+    tool: &crate::Tool<'_>,
+    listed: &ListedTool,
+    options: &ListOptions,
+) -> Option<bool> {
+    let Choice::Profile(profile) = options.choice else {
+        return None;
+    };
+    match listed.strict {
+        // A tool that is not strict says so only where it would be taken for one.
+        Some(true) if tool.shape() == Shape::Mcp => tool.strict().map(|_| true),
+        Some(strict) => (tool.shape() != Shape::Gemini).then_some(strict),
+        None if tool.shape() == Shape::Mcp || listed.error.is_some() => None,
+        None => {
+            let taken_for_strict = tool.strict() == Some(true)
+                || tool.shape() == Shape::OpenAiResponses && tool.strict().is_none();
+            (taken_for_strict && !profile.is_strict()).then_some(false)
+        }
+    }
+}
+
+fn listed(tool: &crate::Tool<'_>, shown_name: String, shown: Shown) -> ListedTool {
+    let came = tool.input_schema().into_owned();
+    // Of a list that was rewritten before, the tool's own schema is the one without ours.
+    let ours = reflect::found(&came);
+    let original = if ours.is_empty() {
+        came.clone()
+    } else {
+        reflect::without(&came, &ours)
+    };
+    ListedTool {
+        decision: Decision {
+            tool: tool.name().to_owned(),
+            style: shown.style.map(|(style, _)| style),
+            strict: shown.strict,
+            why: shown.why,
+        },
+        shown_name,
+        shown: shown.schema.unwrap_or(came),
+        original,
+        spelling: shown.style.map(|(_, spelling)| spelling),
+        references: shown.references,
+        strict: shown.strict,
+        repeatable: tool.is_repeatable(),
+        folded: shown.folded,
+        names: shown.names,
+        notices: shown.notices,
+        dropped: shown.dropped,
+        reflected: shown.reflected,
+        chained: shown.chained,
+        error: shown.error,
+    }
+}
+
+impl Listed {
+    /// The tool that is shown as `name`.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&ListedTool> {
+        self.tools.iter().find(|tool| tool.shown_name == name)
+    }
+
+    /// What was done with each tool, in their order.
+    pub fn decisions(&self) -> impl Iterator<Item = &Decision> {
+        self.tools.iter().map(|tool| &tool.decision)
+    }
+
+    /// What a model is to be told once of this list: how references are written in each of the
+    /// styles that it uses, and how parts of a result are asked for. Empty where no tool admits
+    /// either.
+    #[must_use]
+    pub fn guidance(&self) -> String {
+        let mut used: Vec<(Style, Spelling, bool)> = Vec::new();
+        for tool in &self.tools {
+            let (Some(style), Some(spelling)) = (tool.decision.style, tool.spelling) else {
+                continue;
+            };
+            let folds = tool.folded > 0;
+            match used
+                .iter_mut()
+                .find(|(s, p, _)| (*s, *p) == (style, spelling))
+            {
+                Some((_, _, known)) => *known |= folds,
+                None => used.push((style, spelling, folds)),
+            }
+        }
+        let texts = used
+            .iter()
+            .map(|(style, spelling, folds)| guidance(*style, *spelling, *folds));
+        let reflected = |name| self.tools.iter().any(|tool| tool.reflected.contains(&name));
+        let parts = reflect::guidance(reflected(reflect::SELECT), reflected(reflect::FIELDS));
+        let whole = reflected(reflect::WHOLE).then(|| reflect::WHOLE_GUIDANCE.to_owned());
+        texts
+            .chain(parts)
+            .chain(whole)
+            .collect::<Vec<_>>()
+            .join("\n\n")
+    }
+}
+
+impl ListedTool {
+    /// The tool's own name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.decision.tool
+    }
+
+    /// The name that the model sees.
+    #[must_use]
+    pub fn shown_name(&self) -> &str {
+        &self.shown_name
+    }
+
+    /// The tool's own schema, which judges the resolved arguments.
+    #[must_use]
+    pub fn input_schema(&self) -> &Value {
+        &self.original
+    }
+
+    /// The schema that the model sees.
+    #[must_use]
+    pub fn shown_schema(&self) -> &Value {
+        &self.shown
+    }
+
+    /// What was done with it, and why.
+    #[must_use]
+    pub fn decision(&self) -> &Decision {
+        &self.decision
+    }
+
+    /// The style, where it admits references.
+    #[must_use]
+    pub fn style(&self) -> Option<Style> {
+        self.decision.style
+    }
+
+    /// The key of the references map or list, in the styles that have one.
+    #[must_use]
+    pub fn references(&self) -> Option<&str> {
+        self.references.as_deref()
+    }
+
+    /// Whether its calls may be repeated without harm, see [`Tool::is_repeatable`](crate::Tool::is_repeatable).
+    #[must_use]
+    pub fn is_repeatable(&self) -> bool {
+        self.repeatable
+    }
+
+    /// Whether it is strict; `None` where the profile knows no such thing.
+    #[must_use]
+    pub fn strict(&self) -> Option<bool> {
+        self.strict
+    }
+
+    /// The parameters that are shown under other names.
+    #[must_use]
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// How many places take JSON text in place of the value.
+    #[must_use]
+    pub fn folded(&self) -> usize {
+        self.folded
+    }
+
+    /// What was left as it was, or is shown in another way.
+    #[must_use]
+    pub fn notices(&self) -> &[Notice] {
+        &self.notices
+    }
+
+    /// The keywords that the provider does not take.
+    #[must_use]
+    pub fn dropped(&self) -> &[Dropped] {
+        &self.dropped
+    }
+
+    /// The parameters that were added to say what of a result is wanted: `_select`, `_fields`, `_whole`.
+    #[must_use]
+    pub fn reflected(&self) -> &[&'static str] {
+        &self.reflected
+    }
+
+    /// Takes what the model asked of the result out of arguments; to be done before references are
+    /// looked for, since `_select` is a word of theirs, too. [`Self::read`] does it as well, and
+    /// forgets what was asked. A parameter of the tool's own stays, and so does a `_whole` that is not a boolean,
+    /// which [`Self::read`] refuses.
+    #[must_use = "the arguments hold it no longer"]
+    pub fn take_projection(&self, arguments: &mut Value) -> Taken {
+        reflect::take(&self.reflected, &self.shown, arguments)
+    }
+
+    /// Why its schema is none: it is listed as it came, and a call of it that holds a reference
+    /// must be refused, since nothing can judge what it resolves to.
+    #[must_use]
+    pub fn error(&self) -> Option<&SchemaError> {
+        self.error.as_ref()
+    }
+}

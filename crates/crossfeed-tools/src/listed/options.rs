@@ -1,0 +1,164 @@
+//! What is asked of a list.
+
+use crate::{Profile, Reflection, Shape, Spelling, Style};
+use crossfeed_tokens::TokenCounter;
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+    sync::Arc,
+};
+
+/// Says from when on the tools of a list are not worked on. Cloning shares it.
+#[derive(Clone)]
+pub struct Stop(Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl Stop {
+    /// Stops once `is_over` says so; it is asked before each tool.
+    pub fn when(is_over: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(is_over))
+    }
+}
+
+impl fmt::Debug for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Stop").field(&(self.0)()).finish()
+    }
+}
+
+/// What decides the style of each tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Choice {
+    Style(Style, Spelling),
+    Profile(Profile),
+}
+
+/// How a list is rewritten. The default is the profile `mcp`, which every client takes.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ListOptions {
+    pub(super) choice: Choice,
+    /// Tools that admit no references, by name. None by default: who marks tools in their `_meta`
+    /// needs no list.
+    pub never: HashSet<String>,
+    /// Tools whose results a model may ask for parts of, by name. None by default.
+    pub reflections: HashMap<String, Reflection>,
+    /// Tools whose whole results a model may ask for, by name. None by default.
+    pub wholes: HashSet<String>,
+    /// The shape of the list that is shown; that in which it came by default.
+    pub shape: Option<Shape>,
+    /// How many tokens all schemas together may grow by under a profile; no limit by default,
+    /// since a style's cost is bounded for each tool.
+    pub max_added_tokens: Option<usize>,
+    /// What counts them; an estimate by default, which needs no table of a model's.
+    pub tokens: TokenCounter,
+    /// From when on tools are listed as they came, with [`SchemaError::Unjudged`](crossfeed_schema::SchemaError);
+    /// never by default.
+    pub stop: Option<Stop>,
+}
+
+impl Default for ListOptions {
+    fn default() -> Self {
+        Self::profile(Profile::Mcp)
+    }
+}
+
+impl ListOptions {
+    /// One style for every tool, in its usual spelling.
+    #[must_use]
+    pub fn style(style: Style) -> Self {
+        Self::of(Choice::Style(style, style.spelling()))
+    }
+
+    /// What a provider takes.
+    #[must_use]
+    pub fn profile(profile: Profile) -> Self {
+        Self::of(Choice::Profile(profile))
+    }
+
+    #[cfg(test)]
+    pub(crate) fn profile_of(&self) -> Option<Profile> {
+        match self.choice {
+            Choice::Profile(profile) => Some(profile),
+            Choice::Style(..) => None,
+        }
+    }
+
+    fn of(choice: Choice) -> Self {
+        Self {
+            choice,
+            never: HashSet::new(),
+            reflections: HashMap::new(),
+            wholes: HashSet::new(),
+            shape: None,
+            max_added_tokens: None,
+            tokens: TokenCounter::default(),
+            stop: None,
+        }
+    }
+
+    /// Whether [`stop`](Self::stop) says that no more tools are worked on.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.stop.as_ref().is_some_and(|stop| (stop.0)())
+    }
+
+    /// A time from which on tools are listed as they came.
+    #[must_use]
+    pub fn with_stop(mut self, stop: Stop) -> Self {
+        self.stop = Some(stop);
+        self
+    }
+
+    /// Another spelling of a style that was asked for by name; a profile has its own.
+    #[must_use]
+    pub fn with_spelling(mut self, spelling: Spelling) -> Self {
+        if let Choice::Style(_, spelled) = &mut self.choice {
+            *spelled = spelling;
+        }
+        self
+    }
+
+    /// A tool that admits no references.
+    #[must_use]
+    pub fn with_never(mut self, tool: impl Into<String>) -> Self {
+        self.never.insert(tool.into());
+        self
+    }
+
+    /// A tool whose results a model may ask for parts of: `_select`, and `_fields` where the kind of
+    /// resource is given. Nothing is added where no keys are known.
+    #[must_use]
+    pub fn with_reflection(mut self, tool: impl Into<String>, reflection: Reflection) -> Self {
+        self.reflections.insert(tool.into(), reflection);
+        self
+    }
+
+    /// A tool whose whole results a model may ask for by `_whole`, for clients that show it previews and whose
+    /// models sometimes write scripts that read results. What it asked for is in [`Taken::whole`](crate::Taken).
+    #[must_use]
+    pub fn with_whole(mut self, tool: impl Into<String>) -> Self {
+        self.wholes.insert(tool.into());
+        self
+    }
+
+    /// The shape of the list that is shown.
+    #[must_use]
+    pub fn with_shape(mut self, shape: Shape) -> Self {
+        self.shape = Some(shape);
+        self
+    }
+
+    /// How many tokens all schemas together may grow by.
+    #[must_use]
+    pub fn with_max_added_tokens(mut self, tokens: usize) -> Self {
+        self.max_added_tokens = Some(tokens);
+        self
+    }
+
+    /// What counts tokens.
+    #[must_use]
+    pub fn with_tokens(mut self, tokens: TokenCounter) -> Self {
+        self.tokens = tokens;
+        self
+    }
+}

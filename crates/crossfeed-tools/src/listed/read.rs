@@ -1,0 +1,367 @@
+//! Arguments that a model wrote for a shown schema, as they are meant for the tool's own.
+//!
+//! What comes in: the arguments, references and all. What goes out: the same without what only the
+//! shown schema asked for: JSON text is data again, names are the tool's own, and nulls that stood
+//! for nothing are gone. References stay: the engine resolves them.
+
+use super::{
+    ListedTool, ReadError,
+    branch::{Siblings, tells},
+    folds::Folds,
+    spot::{Ground, Spot},
+};
+use crate::names::MAPS;
+use crossfeed_json::{MAX_DEPTH, is_deeper};
+use crossfeed_wire::{
+    Pointer,
+    reference::{self, Target},
+};
+use serde_json::{Map, Value, json};
+use std::{
+    collections::{BTreeSet, HashSet},
+    convert::Infallible,
+};
+
+/// How many errors are reported together.
+const REPORTED: usize = 100;
+/// How many parameters are compared with an unknown one.
+const COMPARED: usize = 1_000;
+/// The longest name that is compared.
+const COMPARED_CHARS: usize = 100;
+
+impl ListedTool {
+    /// Reads arguments back, without what asks for parts of the result
+    /// ([`ListedTool::take_projection`]). Those of a tool whose schema is none stay as they are.
+    ///
+    /// # Errors
+    ///
+    /// All that is wrong: [`ReadError::NotOffered`] for what asks for parts of the result of a tool that was
+    /// listed without a choice of fields, [`ReadError::NotBoolean`], [`ReadError::Unfilled`] for a required parameter that is null and that no
+    /// reference fills, [`ReadError::UnknownParameter`] for a reference to a parameter that the
+    /// tool does not have, [`ReadError::TooDeep`], [`ReadError::TooMuch`].
+    ///
+    /// ```
+    /// use crossfeed_tools::{ListOptions, Style, ToolList, rewrite_tools};
+    /// use serde_json::json;
+    ///
+    /// let tools = json!([{"name": "fetch", "inputSchema": {"type": "object", "properties": {
+    ///     "url": {"type": "string"}, "limit": {"type": "integer"},
+    /// }, "required": ["url"]}}]);
+    /// let listed = rewrite_tools(&ToolList::parse(&tools)?, &ListOptions::style(Style::Refs));
+    /// let fetch = listed.find("fetch").expect("the tool");
+    /// let reference = json!({"_tool": "call_1", "_select": "items[0].url"});
+    /// let arguments = json!({"url": null, "limit": null, "_refs": {"url": reference}});
+    /// let read = fetch.read(arguments).expect("arguments");
+    /// assert_eq!(read, json!({"url": null, "_refs": {"url": reference}}));
+    /// # Ok::<(), crossfeed_tools::ToolListError>(())
+    /// ```
+    pub fn read(&self, arguments: Value) -> Result<Value, Vec<ReadError>> {
+        let take_all = |_, _| Ok::<_, Infallible>(());
+        let Ok(read) = self.read_counted(arguments, take_all);
+        read
+    }
+
+    /// The same, counted: `take` is asked before values are built of a JSON text, with how many they are
+    /// and how many bytes they are written in beside those of the arguments.
+    ///
+    /// # Errors
+    ///
+    /// Those of `take`; within, those of [`Self::read`].
+    pub fn read_counted<E>(
+        &self,
+        mut arguments: Value,
+        mut take: impl FnMut(usize, usize) -> Result<(), E>,
+    ) -> Result<Result<Value, Vec<ReadError>>, E> {
+        if self.error.is_some() {
+            return Ok(Ok(arguments));
+        }
+        let own = Ground::of(&self.original);
+        let opened = self.open(&mut arguments, &own, &mut take)?;
+        if opened == Err(ReadError::TooDeep) {
+            crossfeed_json::dismantle(arguments);
+            return Ok(Err(vec![ReadError::TooDeep]));
+        }
+        Ok(match opened {
+            Ok(()) => self.read_opened(arguments, &own),
+            Err(error) => Err(vec![error]),
+        })
+    }
+
+    /// Takes JSON text apart.
+    fn open<'s, E>(
+        &'s self,
+        arguments: &mut Value,
+        own: &Ground<'s>,
+        take: &mut impl FnMut(usize, usize) -> Result<(), E>,
+    ) -> Result<Result<(), ReadError>, E> {
+        if is_deeper(arguments, MAX_DEPTH) {
+            return Ok(Err(ReadError::TooDeep));
+        }
+        // Who wants to know what was asked takes it out before.
+        let _ = self.take_projection(arguments);
+        if self.folded == 0 {
+            return Ok(Ok(()));
+        }
+        let shown = Ground::of(&self.shown);
+        let folds = Folds {
+            shown: &shown,
+            own,
+            names: &self.names,
+        };
+        folds.open((&shown.root(), &own.root()), arguments, take)?;
+        Ok(if is_deeper(arguments, MAX_DEPTH) {
+            Err(ReadError::TooDeep)
+        } else if shown.is_exhausted() {
+            Err(ReadError::TooMuch)
+        } else {
+            Ok(())
+        })
+    }
+
+    /// Reads arguments back in which no text is to be taken apart.
+    fn read_opened(&self, arguments: Value, own: &Ground<'_>) -> Result<Value, Vec<ReadError>> {
+        let mut arguments = self.names.restore_on(arguments, own);
+        if let (Some(key), Value::Object(members)) = (&self.references, &mut arguments)
+            && members.get(key) == Some(&Value::Null)
+        {
+            members.shift_remove(key);
+        }
+        let mut errors = self.misasked(&arguments, own);
+        let filled = self.entries(&arguments, own, &mut errors);
+        let is_nullable = self.references.is_some() || self.strict == Some(true);
+        if is_nullable && let Value::Object(members) = &mut arguments {
+            let mut nulls = Nulls {
+                tool: self,
+                ground: own,
+                filled,
+                errors: &mut errors,
+            };
+            nulls.object(members, &own.root(), &Pointer::root());
+        }
+        // Of what was not looked at nothing was read.
+        if own.is_exhausted() {
+            return Err(vec![ReadError::TooMuch]);
+        }
+        if errors.is_empty() {
+            Ok(arguments)
+        } else {
+            errors.truncate(REPORTED);
+            Err(errors)
+        }
+    }
+
+    /// The places that references maps at the root fill. Entries for what is not a parameter are
+    /// errors; what is wrong with the maps themselves the engine says.
+    fn entries(
+        &self,
+        arguments: &Value,
+        own: &Ground<'_>,
+        errors: &mut Vec<ReadError>,
+    ) -> BTreeSet<String> {
+        let root = own.root();
+        // A list that was rewritten before declares the map itself.
+        let is_own =
+            |key: &str| own.declares(&root, key) && self.references.as_deref() != Some(key);
+        let maps = arguments
+            .as_object()
+            .map(|object| reference::read_references(object, &|key| is_own(key)));
+        let mut filled = BTreeSet::new();
+        let mut closed = None;
+        for entry in maps
+            .into_iter()
+            .flatten()
+            .flatten()
+            .flat_map(|map| map.entries)
+        {
+            // A malformed reference still names its parameter.
+            let to = match (&entry.reading, entry.at.tokens().last()) {
+                (Ok((to, _)), _) => to.to_pointer(),
+                (Err(_), Some(name)) => Target::Parameter(name).to_pointer(),
+                (Err(_), None) => continue,
+            };
+            let name = to.tokens().next();
+            if entry.reading.is_ok()
+                && *closed.get_or_insert_with(|| self.admits_only_declared(own))
+                && let Some(name) = name.filter(|name| !self.has(own, name))
+            {
+                errors.push(ReadError::UnknownParameter {
+                    at: entry.at,
+                    nearest: self.nearest(own, &name),
+                    name,
+                });
+                // Each is compared with every parameter.
+                if errors.len() == REPORTED {
+                    break;
+                }
+                continue;
+            }
+            filled.insert(to.as_str().to_owned());
+        }
+        filled
+    }
+
+    fn has(&self, own: &Ground<'_>, name: &str) -> bool {
+        let root = own.root();
+        // A pattern may admit it.
+        own.declares(&root, name)
+            || self.original.get("patternProperties").is_some()
+                && !own.member(&root, name).is_empty()
+    }
+
+    /// Whether the tool takes what it declares and nothing else. A schema that says nothing of
+    /// other parameters admits them by the letter; a reference to one is a slip all the same.
+    pub(super) fn admits_only_declared(&self, ground: &Ground<'_>) -> bool {
+        let open = |key: &str| {
+            self.original
+                .get(key)
+                .is_some_and(|rest| rest != &Value::Bool(false))
+        };
+        let declares = ground
+            .schemas(&ground.root())
+            .any(|schema| schema.get("properties").is_some());
+        let says_no = ["additionalProperties", "unevaluatedProperties"]
+            .iter()
+            .any(|key| self.original.get(*key) == Some(&Value::Bool(false)));
+        says_no || declares && !open("additionalProperties") && !open("unevaluatedProperties")
+    }
+
+    /// The parameter that is called most like `name`; the first of several.
+    fn nearest(&self, ground: &Ground<'_>, name: &str) -> Option<String> {
+        let root = ground.root();
+        let own = ground
+            .schemas(&root)
+            .filter_map(|schema| schema.get("properties")?.as_object())
+            .flat_map(Map::keys)
+            .take(COMPARED);
+        let name: String = name.chars().take(COMPARED_CHARS).collect();
+        let name = name.to_lowercase();
+        let mut nearest: Option<(f64, &str)> = None;
+        for own in own {
+            let compared: String = own.chars().take(COMPARED_CHARS).collect();
+            let likeness = strsim::normalized_damerau_levenshtein(&name, &compared.to_lowercase());
+            if nearest.is_none_or(|(best, _)| likeness > best) {
+                nearest = Some((likeness, own));
+            }
+        }
+        // What the model was shown is what it can write.
+        nearest.map(|(_, own)| self.names.shown(own).to_owned())
+    }
+}
+
+/// The nulls that stand for nothing.
+struct Nulls<'a, 's> {
+    tool: &'a ListedTool,
+    ground: &'a Ground<'s>,
+    filled: BTreeSet<String>,
+    errors: &'a mut Vec<ReadError>,
+}
+
+impl<'s> Nulls<'_, 's> {
+    fn object(&mut self, members: &mut Map<String, Value>, spot: &Spot<'s>, at: &Pointer) {
+        let ground = self.ground;
+        let mut gone: HashSet<String> = HashSet::new();
+        if !at.as_str().is_empty() {
+            self.map(members, spot, at);
+        }
+        let is_map = |key: &str| MAPS.contains(&key) && !ground.declares(spot, key);
+        // What is wrong with a null is wrong with it in the branch that is meant.
+        let meant = if ground.has_branches(spot) {
+            let filled = self.below(at).filter_map(|to| to.tokens().next()).collect();
+            ground.without_contradicted(spot, &Siblings::of(members, is_map, &filled))
+        } else {
+            spot.clone()
+        };
+        for (key, value) in members.iter_mut() {
+            let is_plain = !matches!(value, Value::Null | Value::Array(_) | Value::Object(_));
+            if is_plain || is_map(key) {
+                continue;
+            }
+            let inner = ground.member(&meant, key);
+            let is_declared = ground.declares(spot, key);
+            // A key that the tool refuses is an error of its own.
+            if !is_declared && !ground.schemas(&inner).any(Value::is_object) {
+                continue;
+            }
+            let at = at.key(key);
+            if self.filled.contains(at.as_str()) {
+                continue;
+            }
+            if !value.is_null() {
+                self.inside(value, &inner, &at);
+            } else if self.is_built(&inner, &at) {
+                *value = Value::Object(Map::new());
+            } else if is_declared && inner.is_empty() {
+                gone.insert(key.clone()); // only another branch knows it
+            } else if !ground.keeps_null(&inner) {
+                if ground.requires(&meant, key) {
+                    self.errors.push(ReadError::Unfilled {
+                        at,
+                        name: self.tool.names.shown(key).to_owned(),
+                        references: self.tool.references.clone(),
+                    });
+                } else {
+                    gone.insert(key.clone());
+                }
+            }
+        }
+        members.retain(|key, _| !gone.contains(key));
+    }
+
+    /// The places within another that references fill, from there.
+    fn below(&self, at: &Pointer) -> impl Iterator<Item = Pointer> {
+        let before = format!("{}/", at.as_str());
+        let length = before.len() - 1;
+        self.filled
+            .range(before.clone()..)
+            .take_while(move |to| to.starts_with(&before))
+            .filter_map(move |to| Pointer::parse(to.get(length..)?))
+    }
+
+    /// Whether references fill members of an object that is to stand here.
+    fn is_built(&self, spot: &Spot<'s>, at: &Pointer) -> bool {
+        let mut names = self.below(at).filter_map(|to| to.tokens().next());
+        let object = Value::Object(Map::new());
+        names.next().is_some_and(|name| {
+            let says = |schema: &Value| {
+                tells(schema, &object) && !(tells(schema, &json!([])) && is_index(&name))
+            };
+            self.ground.may_hold(spot, &object)
+                && (self.ground.declares(spot, &name) || self.ground.schemas(spot).any(says))
+        })
+    }
+
+    /// Adds what references maps below the root fill. What is wrong with them the engine says.
+    fn map(&mut self, members: &Map<String, Value>, spot: &Spot<'s>, at: &Pointer) {
+        if !MAPS.iter().any(|key| members.contains_key(*key)) {
+            return;
+        }
+        let maps = reference::read_references(members, &|key| self.ground.declares(spot, key));
+        for entry in maps.into_iter().flatten().flat_map(|map| map.entries) {
+            if let Ok((to, _)) = entry.reading {
+                self.filled
+                    .insert(at.join(&to.to_pointer()).as_str().to_owned());
+            }
+        }
+    }
+
+    /// Only strict schemas ask for nulls below the root.
+    fn inside(&mut self, value: &mut Value, spot: &Spot<'s>, at: &Pointer) {
+        if self.tool.strict != Some(true) || self.errors.len() >= REPORTED {
+            return;
+        }
+        match value {
+            Value::Object(members) => self.object(members, spot, at),
+            Value::Array(items) => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    self.inside(item, &self.ground.item(spot, index), &at.index(index));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether a token of a pointer may be an index of a list.
+fn is_index(token: &str) -> bool {
+    token == "-" || token.bytes().all(|byte| byte.is_ascii_digit())
+}

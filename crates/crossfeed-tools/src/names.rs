@@ -1,0 +1,362 @@
+//! Names that a provider would refuse, and the way back.
+//!
+//! What comes in: a tool's schema and what may be called how. What goes out: the schema with other
+//! names in it, and later the arguments with the tool's own. Only refused names are changed, the
+//! same schema always gives the same names, and no name is given twice.
+
+mod found;
+mod given;
+
+pub use given::tool_names;
+
+use crate::listed::spot::{Ground, Spot};
+use crossfeed_schema::keywords::{self, Holds};
+use crossfeed_wire::{
+    Pointer,
+    fragment::{decoded, encoded},
+};
+use found::Found;
+use given::Given;
+use serde_json::{Map, Value};
+use std::collections::{HashMap, HashSet};
+
+/// The keys under which a references map may stand.
+pub(crate) const MAPS: [&str; 2] = ["$refs", "_refs"];
+/// What a parameter is called of whose name nothing may stay.
+const UNNAMED: &str = "parameter";
+
+/// The names of one tool's parameters that are shown differently.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    shown: HashMap<String, String>,
+    original: HashMap<String, String>,
+    /// The original names, in the order in which they stand in the schema.
+    order: Vec<String>,
+}
+
+impl Names {
+    /// Finds the names of properties that `admits` refuses; it is asked with the name and whether
+    /// it is one at the root.
+    ///
+    /// ```
+    /// use crossfeed_tools::{Names, Profile};
+    /// use serde_json::json;
+    ///
+    /// let schema = json!({"properties": {"$filter": {"type": "string"}, "top": {"type": "integer"}}});
+    /// let names = Names::of(&schema, |name, at_root| Profile::Anthropic.admits_property(name, at_root));
+    /// assert_eq!(names.pairs().collect::<Vec<_>>(), [("$filter", "filter")]);
+    /// assert_eq!(names.restore(json!({"filter": "a", "top": 3}), &schema), json!({"$filter": "a", "top": 3}));
+    /// ```
+    #[must_use]
+    pub fn of(schema: &Value, admits: impl Fn(&str, bool) -> bool) -> Self {
+        let found = Found::of(schema);
+        let mut names = Self::default();
+        let mut given = Given::new(found.all.iter().map(String::as_str));
+        for name in &found.all {
+            if admits(name, found.at_root.contains(name)) {
+                continue;
+            }
+            let admits = |name: &str| admits(name, true) && admits(name, false);
+            if let Some(shown) = given.give(name, UNNAMED, &admits) {
+                names.original.insert(shown.clone(), name.clone());
+                names.shown.insert(name.clone(), shown);
+                names.order.push(name.clone());
+            }
+        }
+        names
+    }
+
+    /// Whether every name is shown as it is.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// Whether this is one of the names, original or shown.
+    pub(crate) fn knows(&self, name: &str) -> bool {
+        self.shown.contains_key(name) || self.original.contains_key(name)
+    }
+
+    /// The original and the shown names, in the order of the schema.
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        let pairs = self.order.iter();
+        pairs.filter_map(|name| Some((name.as_str(), self.shown.get(name)?.as_str())))
+    }
+
+    /// How a parameter is shown.
+    #[must_use]
+    pub fn shown<'n>(&'n self, original: &'n str) -> &'n str {
+        self.shown.get(original).map_or(original, String::as_str)
+    }
+
+    /// The schema with the shown names, in `properties`, in lists of names and in pointers.
+    ///
+    /// The schema nests no deeper than 127 levels, as one that was judged does.
+    #[must_use]
+    pub fn apply(&self, schema: &Value) -> Value {
+        if self.is_empty() {
+            return schema.clone();
+        }
+        self.schema(schema)
+    }
+
+    fn schema(&self, schema: &Value) -> Value {
+        let Value::Object(object) = schema else {
+            return schema.clone();
+        };
+        let mut out = Map::with_capacity(object.len());
+        for (keyword, value) in object {
+            let written = match keyword.as_str() {
+                "required" => self.list(value),
+                "dependentRequired" => self.members(value, |value| self.list(value)),
+                "properties" | "dependentSchemas" => {
+                    self.members(value, |value| self.schema(value))
+                }
+                "dependencies" => self.members(value, |value| match value {
+                    Value::Array(_) => self.list(value),
+                    schema => self.schema(schema),
+                }),
+                "$ref" | "$dynamicRef" => self.pointer(value),
+                keyword => self.inside(keyword, value),
+            };
+            out.insert(keyword.clone(), written);
+        }
+        Value::Object(out)
+    }
+
+    /// What another keyword holds.
+    fn inside(&self, keyword: &str, value: &Value) -> Value {
+        match (keywords::subschemas(keyword), value) {
+            (Some((Holds::List | Holds::OneOrList, _)), Value::Array(list)) => {
+                list.iter().map(|schema| self.schema(schema)).collect()
+            }
+            (Some((Holds::Map, _)), Value::Object(map)) => map
+                .iter()
+                .map(|(key, schema)| (key.clone(), self.schema(schema)))
+                .collect(),
+            (Some((Holds::One | Holds::OneOrList, _)), schema) => self.schema(schema),
+            _ => value.clone(),
+        }
+    }
+
+    fn members(&self, value: &Value, inner: impl Fn(&Value) -> Value) -> Value {
+        match value {
+            Value::Object(members) => members
+                .iter()
+                .map(|(name, value)| (self.shown(name).to_owned(), inner(value)))
+                .collect(),
+            other => other.clone(),
+        }
+    }
+
+    fn list(&self, value: &Value) -> Value {
+        match value {
+            Value::Array(names) => names
+                .iter()
+                .map(|name| match name {
+                    Value::String(name) => Value::from(self.shown(name)),
+                    other => other.clone(),
+                })
+                .collect(),
+            other => other.clone(),
+        }
+    }
+
+    /// A reference with the shown names where it passes through the members of `properties`.
+    fn pointer(&self, value: &Value) -> Value {
+        let Some((before, fragment)) = value.as_str().and_then(|text| text.split_once('#')) else {
+            return value.clone();
+        };
+        if !fragment.starts_with('/') {
+            return value.clone();
+        }
+        let mut out = format!("{before}#");
+        // What the next token is: a keyword, or a name of one.
+        let mut of: Option<&str> = None;
+        for token in fragment.split('/').skip(1) {
+            let text = decoded(token).as_deref().map(Pointer::unescaped);
+            let text = text.unwrap_or_else(|| token.to_owned());
+            match of {
+                Some("properties" | "dependentSchemas" | "dependencies") => {
+                    match self.shown.get(&text) {
+                        Some(shown) => {
+                            let mut pointer = String::new();
+                            Pointer::push_token(&mut pointer, shown);
+                            out.push_str(&encoded(&pointer));
+                        }
+                        None => push_as_is(&mut out, token),
+                    }
+                    of = None;
+                }
+                Some(_) => {
+                    push_as_is(&mut out, token);
+                    of = None;
+                }
+                None => {
+                    push_as_is(&mut out, token);
+                    of = match text.as_str() {
+                        "properties" => Some("properties"),
+                        "dependentSchemas" | "dependencies" => Some("dependencies"),
+                        "patternProperties" | "$defs" | "definitions" => Some("$defs"),
+                        _ => None,
+                    };
+                }
+            }
+        }
+        Value::String(out)
+    }
+
+    /// The arguments with the tool's own names, where its schema declares or requires them; in
+    /// references maps too.
+    ///
+    /// The arguments nest no deeper than 127 levels: who reads them bounds that.
+    #[must_use]
+    pub fn restore(&self, arguments: Value, original: &Value) -> Value {
+        self.restore_on(arguments, &Ground::of(original))
+    }
+
+    /// The same, with what is known of the tool's schema already.
+    pub(crate) fn restore_on(&self, arguments: Value, ground: &Ground<'_>) -> Value {
+        if self.is_empty() {
+            return arguments;
+        }
+        let back = Back {
+            names: self,
+            ground,
+        };
+        back.value(arguments, &ground.root())
+    }
+
+    /// The tool's own name of what is shown as `name` at a place; `name` where it has none.
+    pub(crate) fn original_on<'n, 's>(
+        &'n self,
+        ground: &Ground<'s>,
+        place: &Spot<'s>,
+        name: &'n str,
+    ) -> &'n str {
+        let back = Back {
+            names: self,
+            ground,
+        };
+        back.original_at(name, place).unwrap_or(name)
+    }
+}
+
+/// The way from shown names to a tool's own.
+struct Back<'n, 'g, 's> {
+    names: &'n Names,
+    ground: &'g Ground<'s>,
+}
+
+impl<'n, 's> Back<'n, '_, 's> {
+    fn value(&self, value: Value, place: &Spot<'s>) -> Value {
+        match value {
+            Value::Array(items) => items
+                .into_iter()
+                .enumerate()
+                .map(|(index, item)| self.value(item, &self.ground.item(place, index)))
+                .collect(),
+            Value::Object(members) => self.object(members, place),
+            other => other,
+        }
+    }
+
+    fn object(&self, members: Map<String, Value>, place: &Spot<'s>) -> Value {
+        // What a literal holds stands where the literal stands.
+        if members.len() == 1
+            && let Some(key) = members.keys().next()
+            && matches!(key.as_str(), "$literal" | "_literal")
+            && !self.ground.declares(place, key)
+        {
+            let content = members
+                .into_iter()
+                .map(|(key, content)| (key, self.value(content, place)));
+            return Value::Object(content.collect());
+        }
+        let mut out = Map::with_capacity(members.len());
+        let taken: HashSet<String> = members.keys().cloned().collect();
+        for (key, value) in members {
+            if MAPS.contains(&key.as_str()) && !self.ground.declares(place, &key) {
+                out.insert(key, self.references(value, place));
+                continue;
+            }
+            let name = match self.original_at(&key, place) {
+                Some(original) if !taken.contains(original) => original.to_owned(),
+                _ => key,
+            };
+            let value = self.value(value, &self.ground.member(place, &name));
+            out.insert(name, value);
+        }
+        Value::Object(out)
+    }
+
+    /// The tool's own name of what is shown as `name` at a place.
+    fn original_at(&self, name: &str, place: &Spot<'s>) -> Option<&'n str> {
+        let original = self.names.original.get(name)?;
+        let is_own = self.ground.declares(place, original) || self.ground.asks_for(place, original);
+        is_own.then_some(original)
+    }
+
+    /// A references map on an object at a place.
+    fn references(&self, map: Value, place: &Spot<'s>) -> Value {
+        match map {
+            Value::Object(entries) => entries
+                .into_iter()
+                .map(|(name, reference)| match self.original_at(&name, place) {
+                    Some(original) => (original.to_owned(), reference),
+                    None => (name, reference),
+                })
+                .collect(),
+            Value::Array(entries) => entries
+                .into_iter()
+                .map(|mut entry| {
+                    if let Some(Value::String(to)) = entry.get_mut("to") {
+                        *to = self.target(to, place);
+                    }
+                    entry
+                })
+                .collect(),
+            other => other,
+        }
+    }
+
+    /// Where an entry of the list form puts its value.
+    fn target(&self, to: &str, place: &Spot<'s>) -> String {
+        if !to.starts_with('/') {
+            let original = self.original_at(to, place);
+            return original.unwrap_or(to).to_owned();
+        }
+        let mut place = place.clone();
+        let mut out = String::with_capacity(to.len());
+        for token in to.split('/').skip(1) {
+            let text = Pointer::unescaped(token);
+            match self.original_at(&text, &place) {
+                Some(original) => {
+                    Pointer::push_token(&mut out, original);
+                    place = self.ground.member(&place, original);
+                }
+                None => {
+                    push_as_is(&mut out, token);
+                    let item = text
+                        .parse()
+                        .ok()
+                        .filter(|_| !self.ground.declares(&place, &text));
+                    place = match item {
+                        Some(index) => self.ground.item(&place, index),
+                        None => self.ground.member(&place, &text),
+                    };
+                }
+            }
+        }
+        out
+    }
+}
+
+/// Appends a token of a pointer that is escaped already.
+fn push_as_is(out: &mut String, token: &str) {
+    out.push('/');
+    out.push_str(token);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,239 @@
+//! A list, judged: each tool, each entry that is none, and what all tools sum up to.
+
+use super::{Finding, Findings, ToLint, schema};
+use crate::{
+    Passed, ToolList,
+    profile::{Counts, Facts, Profile, facts::GEMINI_JSON_SCHEMA},
+};
+use crossfeed_wire::Pointer;
+use std::collections::HashMap;
+
+/// How a finding names the list as a whole.
+const LIST: &str = "(list)";
+
+/// Judges a tool list by a profile.
+///
+/// A tool that is marked as not strict is judged by the plain counterpart. The findings are in the
+/// order of the tools; those of the list come last.
+///
+/// ```
+/// use crossfeed_tools::{Profile, ToLint, lint};
+/// use serde_json::json;
+///
+/// let schema = json!({"type": "object", "properties": {"ids": {"type": "array"}}});
+/// let tool = ToLint { name: "get", description: None, input_schema: &schema, strict: None };
+/// let findings = lint(&[tool], Profile::OpenAi);
+/// assert_eq!(
+///     findings[0].to_string(),
+///     "get /properties/ids: a list without `items`; every list needs `items` (OpenAI API reference, tools); say what the items are"
+/// );
+/// assert!(lint(&[tool], Profile::Anthropic).is_empty());
+/// ```
+#[must_use]
+pub fn lint(tools: &[ToLint<'_>], profile: Profile) -> Vec<Finding> {
+    let mut judging = Judging::new(profile);
+    for tool in tools {
+        judging.tool(tool, None, true);
+    }
+    let mut findings = judging.findings();
+    findings.extend(judge_sums(&judging));
+    findings
+}
+
+/// Judges a tool list by a profile, in the document in which it would be sent.
+///
+/// Found are, beside what [`lint`] finds, tools without a schema and entries that are not tools.
+///
+/// ```
+/// use crossfeed_tools::{Profile, ToolList, lint_list};
+/// use serde_json::json;
+///
+/// let list = ToolList::parse(&json!([{"name": "get"}, 7]))?;
+/// let findings = lint_list(&list, Profile::Mcp);
+/// let lines: Vec<_> = findings.iter().map(ToString::to_string).collect();
+/// assert_eq!(
+///     lines,
+///     [
+///         "get: there is no schema; a tool has one (MCP specification, server/tools); write {\"type\": \"object\", \"properties\": {}}",
+///         "/1: it is not an object; an entry of the list is a tool (MCP specification, server/tools); mend it or leave it out",
+///     ]
+/// );
+/// # Ok::<(), crossfeed_tools::ToolListError>(())
+/// ```
+#[must_use]
+pub fn lint_list(list: &ToolList, profile: Profile) -> Vec<Finding> {
+    let schemas: Vec<_> = list
+        .tools()
+        .map(|tool| (tool, tool.sent_schema()))
+        .collect();
+    let mut judging = Judging::new(profile);
+    for (tool, schema) in &schemas {
+        let by_json_schema = profile == Profile::Gemini && tool.is_gemini_json_schema();
+        let facts = by_json_schema.then_some(GEMINI_JSON_SCHEMA);
+        let lint = ToLint {
+            name: tool.name(),
+            description: tool.description(),
+            input_schema: schema,
+            strict: tool.strict(),
+        };
+        judging.tool(&lint, facts, !tool.lacks_schema());
+    }
+    let mut findings = judging.findings();
+    for passed in list.passed() {
+        findings.extend(judge_passed(list, passed, profile));
+    }
+    findings.extend(judge_sums(&judging));
+    findings
+}
+
+/// What is known of the tools so far.
+struct Judging<'t> {
+    profile: Profile,
+    names: HashMap<&'t str, usize>,
+    tools: usize,
+    strict_tools: usize,
+    sums: Counts,
+    found: Vec<Finding>,
+}
+
+impl<'t> Judging<'t> {
+    fn new(profile: Profile) -> Self {
+        Self {
+            profile,
+            names: HashMap::new(),
+            tools: 0,
+            strict_tools: 0,
+            sums: Counts::default(),
+            found: Vec::new(),
+        }
+    }
+
+    /// Judges one tool, by other facts than the profile's where there are some.
+    fn tool(&mut self, tool: &ToLint<'t>, facts: Option<&'static Facts>, has_schema: bool) {
+        self.tools += 1;
+        let strict = self.profile.is_strict() && tool.strict != Some(false);
+        let judged = if strict {
+            self.profile
+        } else {
+            self.profile.plain()
+        };
+        let facts = facts.unwrap_or_else(|| judged.facts());
+        let mut found = Findings::new(tool.name, facts);
+        let times = self.names.entry(tool.name).or_default();
+        *times += 1;
+        if *times == 2 {
+            found.refused(
+                &Pointer::root(),
+                "another tool has the same name".to_owned(),
+                "each name stands for one tool",
+                "rename one of them".to_owned(),
+            );
+        }
+        judge_name(tool, facts, &mut found);
+        if has_schema {
+            let counts = schema::judge(tool.input_schema, facts, &mut found);
+            if strict {
+                self.sums.optionals += counts.optionals;
+                self.sums.unions += counts.unions;
+            }
+        } else if facts.schema_required {
+            found.refused(
+                &Pointer::root(),
+                "there is no schema".to_owned(),
+                "a tool has one",
+                "write {\"type\": \"object\", \"properties\": {}}".to_owned(),
+            );
+        }
+        self.strict_tools += usize::from(strict);
+        self.found.extend(found.told());
+    }
+
+    fn findings(&mut self) -> Vec<Finding> {
+        std::mem::take(&mut self.found)
+    }
+}
+
+/// An entry that is not a tool; nothing is found where the provider runs it or takes it as it is.
+fn judge_passed(list: &ToolList, passed: &Passed, profile: Profile) -> Vec<Finding> {
+    let (why, fix) = match profile {
+        // Nobody runs a tool for a client of MCP.
+        Profile::Mcp if passed.is_hosted => ("a tool has a schema", "leave it out"),
+        _ if passed.is_hosted => return Vec::new(),
+        _ if profile.plain() == Profile::OpenAi && list.is_custom(passed) => return Vec::new(),
+        _ => ("an entry of the list is a tool", "mend it or leave it out"),
+    };
+    // An entry may have no name, and the name of another.
+    let mut found = Findings::new(passed.at.as_str(), profile.facts());
+    let root = Pointer::root();
+    found.refused(&root, passed.why.to_owned(), why, fix.to_owned());
+    found.told()
+}
+
+fn judge_name(tool: &ToLint<'_>, facts: &Facts, found: &mut Findings<'_>) {
+    let root = Pointer::root();
+    if let Some(rule) = facts.tool_name.filter(|rule| !rule.admits(tool.name)) {
+        let what = "the tool's name".to_owned();
+        let why = format!("a tool's name matches `{}`", rule.pattern);
+        let fix = "rename the tool".to_owned();
+        if facts.tool_name_refused {
+            found.refused(&root, what, &why, fix);
+        } else {
+            found.warned(&root, what, &why, fix);
+        }
+    }
+    let length = tool.description.map_or(0, |text| text.chars().count());
+    if let Some(most) = facts.limits.description.filter(|most| length > *most) {
+        found.warned(
+            &root,
+            format!("a description of {length} characters"),
+            &format!("some models refuse more than {most}"),
+            "shorten it".to_owned(),
+        );
+    }
+}
+
+/// What is found of the list as a whole.
+fn judge_sums(judging: &Judging<'_>) -> Vec<Finding> {
+    let facts = judging.profile.facts();
+    let limits = facts.limits;
+    let (tools, sums) = (judging.tools, judging.sums);
+    let mut found = Findings::new(LIST, facts);
+    // Which of its tools a host sends in one request is the host's choice.
+    if let Some(most) = limits.tools.filter(|most| tools > *most) {
+        found.warned(
+            &Pointer::root(),
+            format!("{tools} tools"),
+            &format!("a request may have at most {most}"),
+            "send fewer at once".to_owned(),
+        );
+    }
+    let mut compare = |what: &str, found_number: usize, most: Option<usize>, fix: &str| {
+        if let Some(most) = most.filter(|most| found_number > *most) {
+            found.refused(
+                &Pointer::root(),
+                format!("{found_number} {what}"),
+                &format!("a request may have at most {most}"),
+                fix.to_owned(),
+            );
+        }
+    };
+    compare(
+        "strict tools",
+        judging.strict_tools,
+        limits.strict_tools,
+        "send some without `strict`",
+    );
+    compare(
+        "optional parameters in strict tools",
+        sums.optionals,
+        limits.optionals,
+        "send some without `strict`, or require more parameters",
+    );
+    compare(
+        "union-typed parameters in strict tools",
+        sums.unions,
+        limits.unions,
+        "send some without `strict`",
+    );
+    found.told()
+}

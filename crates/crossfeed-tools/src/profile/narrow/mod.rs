@@ -1,0 +1,352 @@
+//! A rewritten schema in a provider's subset.
+//!
+//! What comes in: a schema in any style, or as it came. What goes out: one that the provider
+//! accepts, with how many places are folded and which keywords are gone. It never fails. Deliberately
+//! not here: renaming properties, and limits that hold for a whole list.
+//!
+//! # Invariants
+//!
+//! - It only widens, but for the normalisation: a property that must be sent may be null, and an
+//!   object with declared properties has no others (`specs/profiles.md#normalisation`).
+//! - Narrowing twice is narrowing once, and the same schema always gives the same bytes.
+//! - Descriptions stay byte for byte, beside what they describe.
+//! - Time and size are bounded: references that fan out are folded.
+
+mod container;
+mod encode;
+mod finish;
+mod merge;
+mod null;
+mod plain;
+mod reference;
+mod shape;
+
+pub use encode::encode;
+
+use super::{
+    Profile,
+    facts::{Facts, Nullable},
+    fold_schema, is_fold,
+};
+use crossfeed_schema::Dialect;
+use crossfeed_wire::Pointer;
+use serde_json::{Map, Value};
+use std::collections::{HashMap, HashSet};
+
+/// A schema that a provider accepts.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Narrowed {
+    /// The schema.
+    pub schema: Value,
+    /// How many places are folded.
+    pub folded: usize,
+    /// The keywords that are gone, at most 100.
+    pub dropped: Vec<Dropped>,
+}
+
+/// A keyword that the provider does not take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Dropped {
+    /// The place of the schema that held it.
+    pub at: Pointer,
+    /// The keyword.
+    pub keyword: String,
+}
+
+/// How many dropped keywords are reported.
+const REPORTED: usize = 100;
+
+/// Deeper than this a schema is folded, so that no input exhausts the stack.
+const DEEPEST: usize = 96;
+
+/// How many schemas may come of each one that came in, and of every schema however small.
+const GROWTH: usize = 4;
+const LEAST: usize = 2_000;
+
+/// How often a schema is narrowed again after places were folded.
+const ROUNDS: usize = 4;
+
+/// Fits a schema to a provider's subset.
+///
+/// ```
+/// use crossfeed_tools::{Profile, narrow};
+/// use serde_json::json;
+///
+/// let schema = json!({"type": "object", "properties": {"labels": {"type": "object"}, "n": {"type": "integer"}}, "required": ["labels"]});
+/// let narrowed = narrow(&schema, Profile::OpenAiStrict);
+/// assert_eq!(
+///     narrowed.schema,
+///     json!({
+///         "type": "object",
+///         "properties": {
+///             "labels": {"type": "string", "description": "the value as JSON text"},
+///             "n": {"type": ["integer", "null"]},
+///         },
+///         "required": ["labels", "n"],
+///         "additionalProperties": false,
+///     })
+/// );
+/// assert_eq!(narrowed.folded, 1);
+/// ```
+#[must_use]
+pub fn narrow(schema: &Value, profile: Profile) -> Narrowed {
+    let facts = profile.facts();
+    let (schema, dropped) = if facts.keywords.is_none() {
+        plain::narrow(schema, facts)
+    } else {
+        let mut narrowing = Narrowing::new(schema, facts);
+        let (mut narrowed, mut changed) = finish::finish(narrowing.root(), facts);
+        let dropped = narrowing.dropped;
+        // What was folded late may stand in a union, which is then told differently.
+        for _ in 0..ROUNDS {
+            if !changed {
+                break;
+            }
+            let root = Narrowing::new(&narrowed, facts).root();
+            (narrowed, changed) = finish::finish(root, facts);
+        }
+        (narrowed, dropped)
+    };
+    Narrowed {
+        folded: finish::folds(&schema, 0),
+        schema,
+        dropped,
+    }
+}
+
+/// One schema on its way into a subset.
+struct Narrowing<'s> {
+    facts: &'static Facts,
+    root: &'s Value,
+    /// Whether keywords beside a `$ref` mean something in the schema's dialect.
+    siblings: bool,
+    /// How many schemas may still be made.
+    left: usize,
+    /// The names of definitions, by the pointer that they are referred to by.
+    names: HashMap<String, String>,
+    taken: HashSet<String>,
+    /// The next number to make a word unlike all others with.
+    numbers: HashMap<String, usize>,
+    /// The definitions; null for one that is being made.
+    definitions: Map<String, Value>,
+    /// The pointers that are being followed, each with how many objects and lists it stands in.
+    open: Vec<(String, usize)>,
+    /// How many objects and lists are around the place at hand.
+    inside: usize,
+    dropped: Vec<Dropped>,
+}
+
+impl<'s> Narrowing<'s> {
+    fn new(root: &'s Value, facts: &'static Facts) -> Self {
+        let old = matches!(
+            Dialect::declared(root),
+            Some(Dialect::Draft4 | Dialect::Draft6 | Dialect::Draft7)
+        );
+        Self {
+            facts,
+            root,
+            siblings: !old,
+            left: LEAST + GROWTH * finish::size(root, 0),
+            names: HashMap::new(),
+            taken: HashSet::new(),
+            numbers: HashMap::new(),
+            definitions: Map::new(),
+            open: Vec::new(),
+            inside: 0,
+            dropped: Vec::new(),
+        }
+    }
+
+    /// The root: an object, whatever it was.
+    fn root(&mut self) -> Value {
+        let at = Pointer::root();
+        let empty = Map::new();
+        let came = self.root.as_object().unwrap_or(&empty);
+        let mut opened = vec![String::new()];
+        let mut flat = self
+            .merged(came, &mut opened)
+            .unwrap_or_else(|| came.clone());
+        merge::admit_branches(&mut flat, |to| self.target(to).map(|(_, target)| target));
+        flat.insert("type".to_owned(), Value::from("object"));
+        if !self.facts.recursion {
+            self.follow(opened);
+        }
+        let kept = self.facts.keywords.unwrap_or_default();
+        self.inside += 1;
+        let mut object = self.object(&flat, &at, 0, true);
+        if let Some(dialect) = came.get("$schema").filter(|_| kept.contains(&"$schema")) {
+            object.shift_insert(0, "$schema".to_owned(), dialect.clone());
+        }
+        let definitions = std::mem::take(&mut self.definitions);
+        if !definitions.is_empty() {
+            object.insert("$defs".to_owned(), Value::Object(definitions));
+        }
+        Value::Object(object)
+    }
+
+    /// Any schema below the root.
+    fn schema(&mut self, schema: &Value, at: &Pointer, nested: usize) -> Value {
+        if is_fold(schema) {
+            return schema.clone();
+        }
+        let Value::Object(map) = schema else {
+            return fold_schema();
+        };
+        if nested > DEEPEST || self.left == 0 {
+            return self.folded(map);
+        }
+        self.left -= 1;
+        if let Some((reference, beside)) = merge::lone_reference(map, self.siblings) {
+            return self.reference(&reference, beside, at, nested);
+        }
+        let mut opened = Vec::new();
+        let Some(flat) = self.merged(map, &mut opened) else {
+            return self.folded(map);
+        };
+        let before = self.open.len();
+        self.follow(opened);
+        let shaped = self.shaped(&flat, at, nested);
+        self.open.truncate(before);
+        shaped
+    }
+
+    /// Marks pointers as being followed, until `open` is cut again.
+    fn follow(&mut self, opened: Vec<String>) {
+        let inside = self.inside;
+        self.open
+            .extend(opened.into_iter().map(|pointer| (pointer, inside)));
+    }
+
+    /// Whether a pointer is being followed, and with nothing between: then it leads nowhere.
+    fn is_open(&self, pointer: &str) -> Option<bool> {
+        let open = self.open.iter().rev().find(|(known, _)| known == pointer);
+        open.map(|(_, inside)| *inside == self.inside)
+    }
+
+    /// A folded place with its own description outside.
+    fn folded(&self, map: &Map<String, Value>) -> Value {
+        self.union(vec![fold_schema()], self.annotations(map))
+    }
+
+    /// The annotations of a schema that the provider takes.
+    fn annotations(&self, map: &Map<String, Value>) -> Map<String, Value> {
+        let kept = self.facts.keywords.unwrap_or_default();
+        let told = |key: &str| match key {
+            "title" | "description" => map.get(key).is_some_and(Value::is_string),
+            "default" | "example" => true,
+            // OpenAPI's word for it means something only where it is the provider's.
+            "nullable" => map.get(key) == Some(&Value::Bool(true)),
+            _ => false,
+        };
+        map.iter()
+            .filter(|(key, _)| kept.contains(&key.as_str()) && told(key))
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect()
+    }
+
+    /// One of several schemas, told once.
+    fn union(&self, branches: Vec<Value>, annotations: Map<String, Value>) -> Value {
+        let mut annotations = annotations;
+        let mut told: Vec<Value> = Vec::with_capacity(branches.len());
+        let by_keyword = self.facts.nullable == Nullable::Keyword;
+        let folds = branches.iter().any(is_fold);
+        // The keyword stands beside a type, and a union has none.
+        let mut is_nullable = by_keyword && annotations.shift_remove(NULLABLE).is_some();
+        for mut branch in branches {
+            if by_keyword && shape::is_null(&branch) {
+                is_nullable = true;
+                continue;
+            }
+            // A text in a folded place is JSON: no other string may stand for it there.
+            if folds && !is_fold(&branch) && !shape::leave_text_to_fold(&mut branch) {
+                continue;
+            }
+            told.push(branch);
+        }
+        distinct(&mut told);
+        if is_nullable && !told.is_empty() {
+            let is_put = told
+                .iter_mut()
+                .any(|branch| !is_fold(branch) && put_null(branch));
+            if !is_put {
+                let _ = told.iter_mut().any(put_null);
+            }
+        }
+        if let [only] = told.as_mut_slice() {
+            if annotations.is_empty() {
+                return std::mem::take(only);
+            }
+            let free = only
+                .as_object_mut()
+                .filter(|only| by_keyword && annotations.keys().all(|key| !only.contains_key(key)));
+            let free = free.filter(|only| !is_fold_map(only));
+            if let Some(only) = free {
+                only.extend(annotations);
+                // Behind these.
+                if only.shift_remove(NULLABLE).is_some() {
+                    only.insert(NULLABLE.to_owned(), Value::Bool(true));
+                }
+                return std::mem::take(&mut told[0]);
+            }
+        }
+        if told.is_empty() {
+            // Nothing but null.
+            annotations.insert("type".to_owned(), Value::from("string"));
+            if is_nullable {
+                annotations.insert(NULLABLE.to_owned(), Value::Bool(true));
+            }
+            return Value::Object(annotations);
+        }
+        let mut union = Map::new();
+        union.insert("anyOf".to_owned(), Value::Array(told));
+        union.extend(annotations);
+        Value::Object(union)
+    }
+
+    fn drop_keyword(&mut self, at: &Pointer, keyword: &str) {
+        if self.dropped.len() < REPORTED {
+            self.dropped.push(Dropped {
+                at: at.clone(),
+                keyword: keyword.to_owned(),
+            });
+        }
+    }
+}
+
+/// Leaves out what stands twice. Values that are alike are written alike.
+fn distinct(values: &mut Vec<Value>) {
+    if values.len() < 2 {
+        return;
+    }
+    let mut seen = HashSet::new();
+    values.retain(|value| seen.insert(value.to_string()));
+}
+
+/// The keyword for null, where there is no such type.
+const NULLABLE: &str = "nullable";
+
+/// Says that a schema admits null, beside a type that it says; whether it says one.
+fn put_null(schema: &mut Value) -> bool {
+    let Some(map) = schema.as_object_mut() else {
+        return false;
+    };
+    if let Some(Value::Array(branches)) = map.get_mut("anyOf") {
+        return branches.iter_mut().any(put_null);
+    }
+    let is_typed = map.contains_key("type");
+    if is_typed {
+        map.insert(NULLABLE.to_owned(), Value::Bool(true));
+    }
+    is_typed
+}
+
+fn is_fold_map(map: &Map<String, Value>) -> bool {
+    is_fold(&Value::Object(map.clone()))
+}
+
+#[cfg(test)]
+mod laws;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,374 @@
+//! The root: an object with properties, whatever the tool's own root looks like.
+//!
+//! It is not wrapped. A provider refuses one that is not an object or combines schemas, so that what the
+//! branches say of the parameters is shown in one object ([`super::merge`]).
+
+use super::{
+    Notice,
+    inline::{Rewriter, add_definition, say_anything},
+    merge::{Member, Members, Merge},
+    moves::{Place, in_definitions},
+    reads::carries_header,
+    reference::{anything, references},
+};
+use crate::{Spelling, Style};
+use crossfeed_schema::{
+    Dialect,
+    keywords::{self, Step},
+    lookup::Patterns,
+};
+use serde_json::{Map, Value, json};
+
+/// What a part of the schema is called in `$defs` when its place goes.
+const PART: &str = "tool_part";
+
+/// Keywords of a root that are shown as one object.
+pub(crate) const COMBINING: [&str; 10] = [
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "$ref",
+    "$dynamicRef",
+    "$recursiveRef",
+    "if",
+    "then",
+    "else",
+    "not",
+];
+
+/// Keywords of a root that a references map or list takes the place of.
+const DEPENDING: [&str; 2] = ["dependentSchemas", "dependencies"];
+
+/// The references map or list of a root.
+struct Beside {
+    key: String,
+    schema: Value,
+}
+
+impl<'s> Rewriter<'s> {
+    /// The whole schema, and the key of its references map or list.
+    pub(super) fn root(&mut self, style: Style, spelling: Spelling) -> (Value, Option<String>) {
+        let root: &'s Value = self.root;
+        let Value::Object(object) = root else {
+            return boolean_root(style, spelling);
+        };
+        let members = Merge::new(self.root, self.moves.index(), self.dialect)
+            .members(self.root, "")
+            .unwrap_or_default();
+        let beside = self.beside(style, spelling, object, &members);
+        if style != Style::Inline && beside.is_none() {
+            let at = Default::default();
+            self.notices.push(Notice::NamesTaken { at });
+            self.wraps = false;
+        }
+        let lists = beside.is_some();
+        let merges = COMBINING.iter().any(|key| object.contains_key(*key));
+        if merges {
+            self.notices.push(Notice::RootMerged);
+        }
+        // In the older drafts, what stands beside a reference means nothing.
+        let overridden = self.dialect <= Dialect::Draft7 && object.contains_key("$ref");
+        let mut out = Map::with_capacity(object.len() + 3);
+        if overridden || !object.contains_key("type") {
+            out.insert("type".to_owned(), json!("object"));
+        }
+        let mut place = Place::default();
+        self.moves.arrive(&place);
+        let counts = |key: &str| !overridden || keywords::is_annotation(key);
+        for (key, value) in object.iter().filter(|(key, _)| counts(key)) {
+            match key.as_str() {
+                "type" => {
+                    out.insert("type".to_owned(), json!("object"));
+                }
+                // Providers refuse them beside an object's properties.
+                "enum" | "const" => {}
+                key if COMBINING.contains(&key) => {}
+                // What it goes by went.
+                "unevaluatedProperties"
+                    if merges || lists && DEPENDING.iter().any(|key| object.contains_key(*key)) => {
+                }
+                "properties" | "required" if merges => {
+                    out.insert(key.clone(), Value::Null); // its place; see below
+                }
+                key if beside.is_some() => {
+                    let new = self.beside_references(key, value, &mut place, beside.as_ref());
+                    if let Some(new) = new {
+                        out.insert(key.to_owned(), new);
+                    }
+                }
+                key => self.keyword(object, key, value, &mut out, &mut place),
+            }
+        }
+        if merges {
+            self.merged(object, members, (overridden, lists), &mut out);
+        }
+        let key = beside.map(|beside| {
+            let properties = out
+                .entry("properties")
+                .or_insert_with(|| Value::Object(Map::new()));
+            if let Value::Object(properties) = properties {
+                properties.insert(beside.key.clone(), beside.schema);
+            }
+            beside.key
+        });
+        let is_object = object.get("type").and_then(Value::as_str) == Some("object");
+        if self.moves.root_is_target() && (merges || lists || !is_object) {
+            self.keep_root(object, lists, &mut out);
+        }
+        self.keep_parts(lists, &mut out);
+        self.define(&mut out);
+        (Value::Object(out), key)
+    }
+
+    /// The references map or list, under a key that the tool leaves free.
+    fn beside(
+        &self,
+        style: Style,
+        spelling: Spelling,
+        object: &Map<String, Value>,
+        members: &Members<'_>,
+    ) -> Option<Beside> {
+        let required = object.get("required").and_then(Value::as_array);
+        // A name that the engine takes for the tool's own is not free, wherever it is declared.
+        let is_free = |key: &String| {
+            !members.unknown
+                && !members.names(key)
+                && !self.declared.declares(key)
+                && !required.is_some_and(|names| names.iter().any(|name| name == key.as_str()))
+        };
+        let spelling = [spelling, spelling.other()]
+            .into_iter()
+            .find(|spelling| is_free(&spelling.key("refs")))?;
+        Some(Beside {
+            key: spelling.key("refs"),
+            schema: references(style, spelling)?,
+        })
+    }
+
+    /// One keyword of a root that has a references map or list: parameters become nullable, and
+    /// what would refuse the map or list admits it.
+    fn beside_references(
+        &mut self,
+        key: &'s str,
+        value: &'s Value,
+        place: &mut Place,
+        beside: Option<&Beside>,
+    ) -> Option<Value> {
+        let own = beside.map_or("", |beside| beside.key.as_str());
+        Some(match (key, value) {
+            ("dependentSchemas", _) => return None,
+            ("properties" | "patternProperties", Value::Object(map)) => map
+                .iter()
+                .map(|(name, schema)| {
+                    let mark = self.moves.step(place, key, Step::Key(name));
+                    // A pattern that the key of the references matches must admit them.
+                    let also = beside
+                        .filter(|_| {
+                            key == "patternProperties" && Patterns::default().matches(name, own)
+                        })
+                        .map(|beside| beside.schema.clone());
+                    if also.is_some() {
+                        self.moves.step_new(place, "anyOf", Step::Index(0));
+                    }
+                    let new = self.nullable(schema, place);
+                    self.moves.back(place, mark);
+                    let new = match also {
+                        Some(references) => json!({"anyOf": [new, references]}),
+                        None => new,
+                    };
+                    (name.clone(), new)
+                })
+                .collect(),
+            ("additionalProperties" | "unevaluatedProperties", Value::Object(_)) => {
+                let mark = self.moves.step(place, key, Step::Keyword);
+                let new = self.nullable(value, place);
+                self.moves.back(place, mark);
+                new
+            }
+            ("propertyNames", _) => {
+                let mark = self.moves.step(place, key, Step::Keyword);
+                let moved = self.moves.step_new(place, "anyOf", Step::Index(0));
+                let names = self.keep(value, place);
+                self.moves.back(place, moved);
+                self.moves.back(place, mark);
+                json!({"anyOf": [names, {"enum": [own]}]})
+            }
+            ("maxProperties", _) => match value.as_u64() {
+                Some(most) => json!(most.saturating_add(1)),
+                None => return None,
+            },
+            ("dependentRequired" | "dependencies", Value::Object(map)) => map
+                .iter()
+                .filter(|(name, needed)| needed.is_array() && *name != own)
+                .map(|(name, needed)| (name.clone(), needed.clone()))
+                .collect(),
+            _ => return self.kept_keyword(key, value, place),
+        })
+    }
+
+    /// Puts what the branches of the root say into its `properties` and `required`.
+    fn merged(
+        &mut self,
+        object: &'s Map<String, Value>,
+        members: Members<'s>,
+        (overridden, lists): (bool, bool),
+        out: &mut Map<String, Value>,
+    ) {
+        let own = |key: &str| object.get(key).filter(|_| !overridden);
+        let closes = own("additionalProperties");
+        // Names that the root itself refuses or judges are not for the branches to add.
+        let adds = closes.is_none_or(|rest| rest == &Value::Bool(true));
+        let declared = own("properties").and_then(Value::as_object);
+        let mut properties = Map::new();
+        let (closed, required) = (members.closed, members.required.clone());
+        for (name, member) in members.into_named() {
+            if declared.is_none_or(|own| !own.contains_key(name)) && !adds {
+                continue;
+            }
+            let schema = self.member(name, member, lists);
+            properties.insert(name.to_owned(), schema);
+        }
+        out.insert("properties".to_owned(), Value::Object(properties));
+        if required.is_empty() {
+            out.shift_remove("required");
+        } else {
+            out.insert("required".to_owned(), json!(required));
+        }
+        if closed && closes.is_none() && own("patternProperties").is_none() {
+            out.insert("additionalProperties".to_owned(), Value::Bool(false));
+        }
+    }
+
+    /// A parameter that branches of the root speak of.
+    fn member(&mut self, name: &str, member: Member<'s>, lists: bool) -> Value {
+        let Member {
+            schemas: parts,
+            open,
+        } = member;
+        let mut place = Place::default();
+        let step = Step::Key(name);
+        self.moves.step_new(&mut place, "properties", step);
+        if let ([(at, schema)], false) = (parts.as_slice(), open) {
+            place.old.clone_from(at);
+            return if lists {
+                self.nullable(schema, &mut place)
+            } else {
+                self.position(schema, &mut place)
+            };
+        }
+        let spelling = self.spelling(parts.iter().map(|(_, schema)| *schema));
+        let headed = parts.iter().any(|(_, schema)| carries_header(schema));
+        let reference = spelling.filter(|_| !lists && !headed);
+        if reference.is_some() {
+            self.moves.step_new(&mut place, "anyOf", Step::Index(0));
+        }
+        let mut branches = Vec::with_capacity(parts.len() + 2);
+        for (index, (at, schema)) in parts.into_iter().enumerate() {
+            place.old = at;
+            let mark = self.moves.step_new(&mut place, "anyOf", Step::Index(index));
+            let mut new = if lists {
+                self.keep(schema, &mut place)
+            } else {
+                self.schema(schema, &mut place)
+            };
+            self.moves.back(&mut place, mark);
+            say_anything(&mut new);
+            branches.push(new);
+        }
+        if open {
+            branches.push(anything());
+        } else if lists && !headed {
+            branches.push(json!({"type": "null"}));
+        }
+        let schema = json!({"anyOf": branches});
+        match reference {
+            Some(spelling) => self.or_reference(schema, spelling),
+            None => schema,
+        }
+    }
+
+    /// Keeps what references to the root mean: the root as it was, without what is shown of it.
+    fn keep_root(
+        &mut self,
+        object: &'s Map<String, Value>,
+        lists: bool,
+        out: &mut Map<String, Value>,
+    ) {
+        let name = self.part_name();
+        let mut place = in_definitions("", self.definitions, &name);
+        self.moves.redirect_root(&place);
+        let mut kept = Map::with_capacity(object.len());
+        let skipped = [
+            "$schema",
+            "$id",
+            "id",
+            "$anchor",
+            "$dynamicAnchor",
+            "$defs",
+            "definitions",
+            "$vocabulary",
+        ];
+        for (key, value) in object
+            .iter()
+            .filter(|(key, _)| !skipped.contains(&key.as_str()))
+        {
+            if !lists {
+                self.keyword(object, key, value, &mut kept, &mut place);
+            } else if let Some(new) = self.kept_keyword(key, value, &mut place) {
+                kept.insert(key.clone(), new);
+            }
+        }
+        if !lists {
+            self.loosened(object, &mut kept, &mut place);
+        }
+        add_definition(out, self.definitions, &name, Value::Object(kept));
+    }
+
+    /// A name in `$defs` that is free in the tool's own schema; each is given once.
+    fn part_name(&mut self) -> String {
+        let defs = self.root.get(self.definitions);
+        loop {
+            self.parts += 1;
+            let name = match self.parts {
+                1 => PART.to_owned(),
+                number => format!("{PART}_{number}"),
+            };
+            if defs.is_none_or(|defs| defs.get(&name).is_none()) {
+                return name;
+            }
+        }
+    }
+
+    /// Keeps what something refers to although its place went.
+    fn keep_parts(&mut self, lists: bool, out: &mut Map<String, Value>) {
+        let mut last = String::new();
+        while let Some(at) = self.moves.missing(&last) {
+            last.clone_from(&at);
+            let schema = self.root.pointer(&at);
+            let name = self.part_name();
+            let mut place = in_definitions(&at, self.definitions, &name);
+            self.moves.arrive(&place);
+            self.moves.refuse_from_within(&at);
+            if let Some(schema) = schema {
+                let kept = if lists {
+                    self.keep(schema, &mut place)
+                } else {
+                    self.schema(schema, &mut place)
+                };
+                add_definition(out, self.definitions, &name, kept);
+            }
+        }
+    }
+}
+
+/// The root of a tool whose schema is `true` or `false`: it says nothing of parameters, and what it
+/// says of all arguments is the validator's to keep.
+fn boolean_root(style: Style, spelling: Spelling) -> (Value, Option<String>) {
+    let mut out = json!({"type": "object"});
+    let key = references(style, spelling).map(|schema| {
+        let key = spelling.key("refs");
+        out["properties"] = json!({key.clone(): schema});
+        key
+    });
+    (out, key)
+}
